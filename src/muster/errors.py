@@ -1,0 +1,249 @@
+"""The three ways in which something can go wrong, and their leaves.
+
+`Refused`: not allowed now, and why. `Unavailable`: the world failed, try again. `Broken`: our bug.
+A leaf's docstring is its message, its fields fill the braces in it, and its `code` is stable: the same
+shape reaches HTTP, MCP and the command line.
+"""
+
+import re
+from typing import ClassVar
+
+
+class MusterError(Exception):
+    """Something went wrong."""
+
+    code: ClassVar[str]
+    status: ClassVar[int]
+    """The HTTP status that stands for it."""
+
+    exit_code: ClassVar[int]
+    """The exit code of the command line that stands for it."""
+
+    def __init_subclass__(cls) -> None:
+        """Derive the stable code from the class name."""
+        cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+
+    def __init__(self, **found: object) -> None:
+        """Remember what was found; it fills the braces of the docstring."""
+        self.found = found
+        super().__init__((self.__doc__ or self.code).format(**found))
+
+
+class Refused(MusterError):
+    """Not allowed now."""
+
+    status = 409
+    exit_code = 3
+    recorded: ClassVar[bool] = False
+    """Whether the attempt itself belongs in the log, because it may be an attack or a ghost."""
+
+
+class Unavailable(MusterError):
+    """The world failed; try again."""
+
+    status = 503
+    exit_code = 4
+
+
+class Broken(MusterError):
+    """A bug in muster; please report it."""
+
+    status = 500
+    exit_code = 70
+
+
+# ── not found, not valid ──────────────────────────────────────────────────────────────────────────
+
+
+class NotFound(Refused):
+    """There is no {kind} {name!r}. `muster status` lists what there is."""
+
+    status = 404
+
+
+class Invalid(Refused):
+    """{what} {why}."""
+
+    status = 422
+    exit_code = 2
+
+
+# ── identity ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class AlreadySummoned(Refused):
+    """Cannot summon: the team has {names}. Wake whoever sleeps instead."""
+
+
+class NameTaken(Refused):
+    """The name {name!r} belongs to seat {seat}. Choose another."""
+
+
+class NameReserved(Refused):
+    """The name {name!r} is reserved. Choose another."""
+
+
+class SeatTaken(Refused):
+    """Seat {seat} belongs to {name!r}, which is {status}. A seat keeps its first name and soul."""
+
+    recorded = True
+
+
+class NotTheAuthority(Refused):
+    """{claimant!r} cannot speak for {name!r}: {authority} has authority over it."""
+
+    recorded = True
+
+
+class WrongState(Refused):
+    """Cannot {act} {name!r}: it is {state}."""
+
+
+# ── run control ───────────────────────────────────────────────────────────────────────────────────
+
+
+class Paused(Refused):
+    """{name!r} is paused. `muster start {name}` lets it run."""
+
+
+class Disabled(Refused):
+    """{name!r} is disabled. `muster agent enable {name}` lets it run."""
+
+
+class AlreadyRunning(Refused):
+    """{name!r} is running already, in session {session!r}."""
+
+
+class BackingOff(Refused):
+    """{name!r} failed {failures} times and rests until {until}."""
+
+
+class RunElsewhere(Refused):
+    """muster does not run {name!r}: {authority} does."""
+
+
+class StaleGeneration(Refused):
+    """{name!r} was asked for something else meanwhile: generation {found_generation}, not {given}."""
+
+
+class UnknownSession(Refused):
+    """There is no live session {session!r}: what it reports is out of date."""
+
+    recorded = True
+
+
+# ── turns ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+class ChannelExists(Refused):
+    """There is a channel {channel!r} already."""
+
+
+class NotAMember(Refused):
+    """{name!r} is not in channel {channel!r}. `muster channel add {channel} {name}` adds it."""
+
+
+class AlreadyAMember(Refused):
+    """{name!r} is in channel {channel!r} already."""
+
+
+class ChannelFull(Refused):
+    """Channel {channel!r} has {members} members, which is the limit."""
+
+
+class NotYourTurn(Refused):
+    """Cannot {act} in {channel!r}: {name!r} is {state}, and {holder} the turn."""
+
+    recorded = True
+
+
+class StaleEpoch(Refused):
+    """Turn {given} in {channel!r} is over: the turn is now number {epoch}. Ask what to do next."""
+
+    recorded = True
+
+
+class TurnTaken(Refused):
+    """Cannot give the turn in {channel!r} to {name!r}: {holder!r} holds it. Take it away first."""
+
+
+class NotPresent(Refused):
+    """{name!r} is OFFLINE. It can be assigned when it has started."""
+
+
+# ── delegation ────────────────────────────────────────────────────────────────────────────────────
+
+
+class NoDelegation(Refused):
+    """No state machine session is open here. `muster agent-state-machine` starts one."""
+
+
+class DelegationOpen(Refused):
+    """A state machine session is open here already. `--session end` ends it."""
+
+
+class WrongMode(Refused):
+    """Cannot {act} in {mode} mode."""
+
+
+class ConversationClosed(Refused):
+    """Conversation {conversation!r} is closed. Every input opens a new one."""
+
+
+class AlreadyClaimed(Refused):
+    """Conversation {conversation!r} is with {state!r}."""
+
+    recorded = True
+
+
+# ── the store and the home ────────────────────────────────────────────────────────────────────────
+
+
+class HomeInUse(Refused):
+    """Another muster (process {pid}) runs in {home}. Stop it, or give this one another --home."""
+
+
+class LogTooNew(Refused):
+    """The log at {path} was written by a newer muster ({found}, this one knows {known}). Upgrade."""
+
+
+class LogCorrupt(Unavailable):
+    """The log at {path} is damaged ({detail}). Nothing was changed; restore the file from a backup."""
+
+    exit_code = 5
+
+
+class LogUnreadable(Unavailable):
+    """The log at {path} cannot be read now ({detail}). The file itself was not found damaged."""
+
+
+class NoTeam(Refused):
+    """There is no team in {home}. `muster init` writes its settings, `muster up` starts it."""
+
+    exit_code = 6
+
+
+class StoreFailed(Unavailable):
+    """The log could not be written ({detail}). Nothing was accepted; free the disk and try again."""
+
+
+class Closed(Unavailable):
+    """muster is stopping. Try again when it has started."""
+
+
+class BadSettings(Refused):
+    """{path}:{line}: {what}. {remedy}"""
+
+    exit_code = 2
+
+
+class NotRunning(Unavailable):
+    """No muster runs in {home}. `muster up` starts one."""
+
+
+class PortTaken(Unavailable):
+    """Cannot listen on {host}:{port} ({detail}). Give another with --port."""
+
+
+class Impossible(Broken):
+    """{what}. This is a bug in muster; please report it with the output of `muster log --json`."""

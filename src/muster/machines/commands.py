@@ -1,0 +1,390 @@
+"""Intentions. Each may be refused; what follows from one is decided with it, in one transaction.
+
+Commands come from people, from agents, from reports about processes and from deadlines; who sent
+one stands beside it (the actor), never in it. `decide` looks again: a command that is out of date
+is refused or does nothing.
+"""
+
+import msgspec
+
+from muster.machines.events import (
+    Authority,
+    DelegationMode,
+    Outcome,
+    Placeholder,
+    Profile,
+    RunMode,
+    StatusEntry,
+    TurnConfig,
+)
+from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
+from muster.machines.state import TurnState
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that somebody wants."""
+
+
+# ── muster itself ─────────────────────────────────────────────────────────────────────────────────
+
+
+class StartMuster(Command, frozen=True, kw_only=True):
+    """A life of muster begins. `server_session` names it and must be new."""
+
+    server_session: SessionId
+    muster_version: str
+    human: str = "human"
+
+
+class StopMuster(Command, frozen=True, kw_only=True):
+    """This life of muster ends in order."""
+
+    reason: str
+
+
+# ── identity ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class SummonAgents(Command, frozen=True, kw_only=True):
+    """Prepare seats for a birth."""
+
+    placeholders: tuple[Placeholder, ...]
+    authority: Authority
+    long_lived: bool = False
+
+
+class EnrollAgent(Command, frozen=True, kw_only=True):
+    """Take a seat without a birth: the given one, or the next free from 9 on."""
+
+    name: str
+    authority: Authority
+    seat: SeatId | None = None
+    color: str = ""
+    long_lived: bool = False
+    max_turns: int = 1
+
+
+class RegisterAgent(Command, frozen=True, kw_only=True):
+    """Somebody in a seat chose a name and wrote its soul. `session` is the session that says so."""
+
+    profile: Profile
+    session: SessionId | None = None
+
+
+class ReportStatus(Command, frozen=True, kw_only=True):
+    """A lead says who is in its team."""
+
+    agents: tuple[StatusEntry, ...]
+    session: SessionId | None = None
+
+
+class RejectMarker(Command, frozen=True, kw_only=True):
+    """Put on record that a marker in an agent's output counts for nothing."""
+
+    marker: str
+    reason: str
+    seat: SeatId | None = None
+
+
+class ConnectAgent(Command, frozen=True, kw_only=True):
+    """An agent that runs by itself is here."""
+
+    seat: SeatId
+
+
+class DisconnectAgent(Command, frozen=True, kw_only=True):
+    """An agent that runs by itself is gone: it said so, or its heartbeat stayed away."""
+
+    seat: SeatId
+    reason: str
+
+
+class WakeAgents(Command, frozen=True, kw_only=True):
+    """A person wakes sleepers: these, or all where none are named."""
+
+    seats: tuple[SeatId, ...] = ()
+
+
+class SleepAgents(Command, frozen=True, kw_only=True):
+    """A person puts agents to sleep: these, or all where none are named."""
+
+    seats: tuple[SeatId, ...] = ()
+
+
+class DisableAgent(Command, frozen=True, kw_only=True):
+    """Nothing starts this agent until it is enabled, and it is OFFLINE."""
+
+    seat: SeatId
+    reason: str = ""
+
+
+class EnableAgent(Command, frozen=True, kw_only=True):
+    """Let an agent be started again."""
+
+    seat: SeatId
+
+
+class Awaken(Command, frozen=True, kw_only=True):
+    """A process sits in the seat of a sleeper."""
+
+    seat: SeatId
+
+
+class Doze(Command, frozen=True, kw_only=True):
+    """The process that an agent lived in is gone."""
+
+    seat: SeatId
+
+
+class CheckAgent(Command, frozen=True, kw_only=True):
+    """A deadline of this agent may be over: look."""
+
+    seat: SeatId
+
+
+# ── run control ───────────────────────────────────────────────────────────────────────────────────
+
+
+class SetDesired(Command, frozen=True, kw_only=True):
+    """Say what is wanted of an agent. A second pause, or `now`, stops the session at once.
+
+    With `if_generation` it counts only if nobody asked for anything else since.
+    """
+
+    seat: SeatId
+    desired: RunMode
+    set_by: str
+    note: str = ""
+    now: bool = False
+    if_generation: int | None = None
+
+
+class StartSession(Command, frozen=True, kw_only=True):
+    """Start a session, whatever asks for it: the one gate, which a paused agent never passes."""
+
+    seat: SeatId
+    trigger: str
+
+
+class StopSession(Command, frozen=True, kw_only=True):
+    """End whatever session an agent is in at once; what is wanted of it stays as it is."""
+
+    seat: SeatId
+
+
+class ReportSessionStarted(Command, frozen=True, kw_only=True):
+    """A session's process is up."""
+
+    session: SessionId
+    pid: int | None = None
+    started: str | None = None
+
+
+class ReportSessionEnded(Command, frozen=True, kw_only=True):
+    """A session's process is gone, or never came up."""
+
+    session: SessionId
+    outcome: Outcome
+    code: int | None = None
+    reason: str = ""
+
+
+class ReportCurrent(Command, frozen=True, kw_only=True):
+    """An agent that runs its own loop says what it is doing."""
+
+    seat: SeatId
+    current: RunMode
+
+
+# ── turns ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+class CreateChannel(Command, frozen=True, kw_only=True):
+    """Open a channel."""
+
+    channel: ChannelId
+    config: TurnConfig = TurnConfig()
+
+
+class ConfigureChannel(Command, frozen=True, kw_only=True):
+    """Change a channel's rules."""
+
+    channel: ChannelId
+    config: TurnConfig
+
+
+class AddMember(Command, frozen=True, kw_only=True):
+    """Give an agent a place at the end of a channel's ring."""
+
+    channel: ChannelId
+    seat: SeatId
+    timeout_seconds: float | None = None
+
+
+class RemoveMember(Command, frozen=True, kw_only=True):
+    """Take an agent's place in a channel away."""
+
+    channel: ChannelId
+    seat: SeatId
+
+
+class PostMessage(Command, frozen=True, kw_only=True):
+    """A human says something in a channel."""
+
+    channel: ChannelId
+    text: str
+    speaker_name: str
+
+
+class Speak(Command, frozen=True, kw_only=True):
+    """An agent says something in a channel, and with `complete` ends its turn with it."""
+
+    channel: ChannelId
+    seat: SeatId
+    text: str
+    epoch: int | None = None
+    complete: bool = False
+
+
+class CompleteTurn(Command, frozen=True, kw_only=True):
+    """An agent is done with its turn. Without a post it has passed."""
+
+    channel: ChannelId
+    seat: SeatId
+    epoch: int | None = None
+    reason: str | None = None
+
+
+class WaitTurn(Command, frozen=True, kw_only=True):
+    """An agent pauses its turn and keeps it."""
+
+    channel: ChannelId
+    seat: SeatId
+    reason: str
+    epoch: int | None = None
+    timeout_seconds: float | None = None
+
+
+class ResumeTurn(Command, frozen=True, kw_only=True):
+    """What a turn waited for is there; a human who held it lets go."""
+
+    channel: ChannelId
+    seat: SeatId
+    epoch: int | None = None
+
+
+class OverrideTurn(Command, frozen=True, kw_only=True):
+    """A human decides: the agent is ACTIVE now, or QUEUED and the turn goes on."""
+
+    channel: ChannelId
+    seat: SeatId
+    to: TurnState
+
+
+class RenewTurn(Command, frozen=True, kw_only=True):
+    """A sign of work: the turn's clock starts anew."""
+
+    channel: ChannelId
+    seat: SeatId
+    epoch: int | None = None
+
+
+class ReportWorkStopped(Command, frozen=True, kw_only=True):
+    """The work on a turn that was taken away has stopped."""
+
+    channel: ChannelId
+    seat: SeatId
+
+
+class CheckChannel(Command, frozen=True, kw_only=True):
+    """A deadline of this channel may be over: look."""
+
+    channel: ChannelId
+
+
+class OfferTurn(Command, frozen=True, kw_only=True):
+    """Grant the turn if it is free and somebody can take it."""
+
+    channel: ChannelId
+
+
+class Arrive(Command, frozen=True, kw_only=True):
+    """An agent has become present."""
+
+    seat: SeatId
+
+
+class Depart(Command, frozen=True, kw_only=True):
+    """An agent is no longer present. In order, it keeps its places; else it loses them."""
+
+    seat: SeatId
+    orderly: bool
+    reason: str
+
+
+# ── delegation ────────────────────────────────────────────────────────────────────────────────────
+
+
+class StartDelegation(Command, frozen=True, kw_only=True):
+    """Open a state machine session over these agents."""
+
+    mode: DelegationMode
+    path: str
+    agents: tuple[str, ...]
+
+
+class EndDelegation(Command, frozen=True, kw_only=True):
+    """Close the state machine session, and whatever is open in it."""
+
+    reason: str = "ended"
+
+
+class OpenConversation(Command, frozen=True, kw_only=True):
+    """A human input: it opens a conversation of its own."""
+
+    text: str
+    speaker_name: str
+
+
+class Delegate(Command, frozen=True, kw_only=True):
+    """Hand a conversation to an agent; in response mode, the agent claims it."""
+
+    conversation: ConversationId
+    to: str
+    trigger: str
+
+
+class HandOff(Command, frozen=True, kw_only=True):
+    """An agent hands a conversation to another, or back to MAIN."""
+
+    conversation: ConversationId
+    epoch: int
+    to: str
+    reason: str
+
+
+class RecordProgress(Command, frozen=True, kw_only=True):
+    """Something new came of a conversation."""
+
+    conversation: ConversationId
+    what: str
+
+
+class FinishTask(Command, frozen=True, kw_only=True):
+    """An agent has done its part of a conversation, or failed at it."""
+
+    conversation: ConversationId
+    epoch: int
+    summary: str = ""
+    failed: bool = False
+
+
+class CloseConversation(Command, frozen=True, kw_only=True):
+    """A conversation is answered."""
+
+    conversation: ConversationId
+    summary: str
+
+
+COMMANDS: tuple[type[Command], ...] = tuple(Command.__subclasses__())
+"""Every kind of command; the dispatch table, the docs and the tests go by it."""

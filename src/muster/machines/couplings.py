@@ -1,0 +1,198 @@
+"""What a fact of one machine means for the others: the only place where they meet.
+
+A coupling turns a fact into commands, which are decided in the same transaction, in order, until
+nothing follows any more. Such a command never fails the one it follows from: where its own machine
+refuses it (a start that the gate does not let through), nothing happens.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.commands import Command
+from muster.machines.events import Authority, Event, Fact, Machine, Outcome, RunMode
+from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId
+from muster.machines.state import Agent, Status, Team, TurnState
+
+F = TypeVar("F", bound=Fact)
+
+
+class Coupling(msgspec.Struct, frozen=True):
+    """One rule between machines: on this kind of fact, these commands, for this reason."""
+
+    on: type[Fact] | Machine
+    why: str
+    then: Callable[[Team, Event, Any], Iterable[Command]]
+    """Takes a fact of the kind that `on` names, which Any stands for."""
+
+
+COUPLINGS: dict[type[Fact] | Machine, Coupling] = {}
+"""By the kind of fact; for a `state_transition`, by its machine. One rule each."""
+
+
+def coupling(
+    on: type[F] | Machine, why: str
+) -> Callable[[Callable[[Team, Event, F], Iterable[Command]]], None]:
+    """Put a rule into the table."""
+
+    def register(then: Callable[[Team, Event, F], Iterable[Command]]) -> None:
+        assert on not in COUPLINGS
+        COUPLINGS[on] = Coupling(on=on, why=why, then=then)
+
+    return register
+
+
+def follow(team: Team, event: Event) -> Iterable[Command]:
+    """The commands that follow from an event, given the state after it."""
+    fact = event.fact
+    rule = COUPLINGS.get(fact.machine if type(fact) is e.StateTransition else type(fact))
+    return rule.then(team, event, fact) if rule is not None else ()
+
+
+# ── identity and presence ─────────────────────────────────────────────────────────────────────────
+
+
+@coupling(Machine.IDENTITY, "Only an alive agent is present; whoever falls asleep is OFFLINE.")
+def _presence(team: Team, event: Event, fact: e.StateTransition) -> Iterator[Command]:
+    assert fact.seat is not None
+    if fact.target == Status.ALIVE and team.agents[fact.seat].present:
+        yield c.Arrive(seat=fact.seat)
+    elif fact.source == Status.ALIVE and fact.trigger != "session_end":
+        # The end of a session departs by itself, because it knows whether it was in order.
+        yield c.Depart(seat=fact.seat, orderly=False, reason=fact.trigger)
+
+
+@coupling(e.AgentDisabled, "A disabled agent is OFFLINE, and its session ends.")
+def _disabled(team: Team, event: Event, fact: e.AgentDisabled) -> Iterator[Command]:
+    agent = team.agents[fact.seat]
+    if agent.status is Status.ALIVE or agent.holding:
+        yield c.Depart(seat=fact.seat, orderly=False, reason="disabled")
+    yield c.StopSession(seat=fact.seat)
+
+
+@coupling(e.AgentEnabled, "An enabled agent is present if it is alive, and runs if it should.")
+def _enabled(team: Team, event: Event, fact: e.AgentEnabled) -> Iterator[Command]:
+    if team.agents[fact.seat].present:
+        yield c.Arrive(seat=fact.seat)
+    yield c.StartSession(seat=fact.seat, trigger="enabled")
+    yield from _offers(team, fact.seat)
+
+
+# ── identity and run control ──────────────────────────────────────────────────────────────────────
+
+
+@coupling(e.AgentsSummoned, "A person's SUMMON lets those run that muster runs.")
+def _summoned(team: Team, event: Event, fact: e.AgentsSummoned) -> Iterator[Command]:
+    for placeholder in fact.placeholders:
+        yield from _let_run(team.agents[placeholder.grid_position], event.actor, "summoned")
+
+
+@coupling(e.WakeRequested, "A person's WAKE lets the sleepers run; the lead wakes for its own.")
+def _woken(team: Team, event: Event, fact: e.WakeRequested) -> Iterator[Command]:
+    seats = set(fact.seats)
+    if any(team.agents[seat].authority is Authority.LEAD for seat in seats) and team.lead:
+        seats.add(LEAD_SEAT)
+    for seat in sorted(seats):
+        yield from _let_run(team.agents[seat], event.actor, "woken")
+
+
+def _let_run(agent: Agent, actor: str, note: str) -> Iterator[Command]:
+    if agent.authority is Authority.MUSTER and agent.session is None:
+        mode = RunMode.CONTINUOUS if agent.run.long_lived else RunMode.RUN_ONCE
+        yield c.SetDesired(seat=agent.seat, desired=mode, set_by=actor, note=note)
+
+
+@coupling(e.SleepRequested, "Sleep is a pause; the process ends in order.")
+def _put_to_sleep(team: Team, event: Event, fact: e.SleepRequested) -> Iterator[Command]:
+    for seat in fact.seats:
+        if team.agents[seat].authority is Authority.MUSTER:
+            yield c.SetDesired(
+                seat=seat, desired=RunMode.PAUSE, set_by=event.actor, note="put to sleep"
+            )
+
+
+@coupling(e.MusterStarted, "What should run and does not, runs after a restart.")
+def _restarted(team: Team, event: Event, fact: e.MusterStarted) -> Iterator[Command]:
+    for seat in sorted(team.agents):
+        agent = team.agents[seat]
+        if agent.authority is Authority.MUSTER and agent.run.desired is not RunMode.PAUSE:
+            yield c.StartSession(seat=seat, trigger="restart")
+
+
+@coupling(e.DesiredSet, "What should run is started; a sleeper that may run can take its turn.")
+def _desired(team: Team, event: Event, fact: e.DesiredSet) -> Iterator[Command]:
+    if fact.desired is not RunMode.PAUSE:
+        yield c.StartSession(seat=fact.seat, trigger="desired")
+        yield from _offers(team, fact.seat)
+
+
+@coupling(e.SessionStart, "A session that starts for a sleeper is a waking.")
+def _started(team: Team, event: Event, fact: e.SessionStart) -> Iterator[Command]:
+    yield c.Awaken(seat=fact.seats[0])
+
+
+@coupling(e.SessionEnd, "A process that ends puts its seats to sleep: in order, places are kept.")
+def _ended(team: Team, event: Event, fact: e.SessionEnd) -> Iterator[Command]:
+    orderly = fact.outcome is Outcome.COMPLETED
+    for seat in fact.seats:
+        agent = team.agents[seat]
+        yield from _work_is_over(team, agent)
+        if agent.present or agent.holding:
+            yield c.Depart(seat=seat, orderly=orderly, reason=f"session {fact.outcome}")
+        yield c.Doze(seat=seat)
+    yield c.StartSession(seat=fact.seats[0], trigger="next")
+
+
+def _work_is_over(team: Team, agent: Agent) -> Iterator[Command]:
+    """Who has no process any more has stopped whatever it was told to stop."""
+    for channel in agent.holding:
+        yield c.ReportWorkStopped(channel=channel, seat=agent.seat)
+
+
+# ── turns ─────────────────────────────────────────────────────────────────────────────────────────
+
+_HELD = (TurnState.ACTIVE, TurnState.WAITING)
+
+
+@coupling(Machine.TURNS, "Whatever frees a turn or a member leads to the next grant.")
+def _turns(team: Team, event: Event, fact: e.StateTransition) -> Sequence[Command]:
+    if fact.channel is None or fact.seat is None:
+        return ()
+    if fact.target == TurnState.ACTIVE:
+        if team.agents[fact.seat].present:
+            return ()
+        return (c.StartSession(seat=fact.seat, trigger="turn"),)
+    if fact.source in _HELD and fact.target not in _HELD:
+        return (c.OfferTurn(channel=fact.channel), *_offers(team, fact.seat, fact.channel))
+    return (c.OfferTurn(channel=fact.channel),) if fact.target == TurnState.QUEUED else ()
+
+
+@coupling(e.MemberLeft, "Who waits behind a lone member that leaves gets the turn.")
+def _left(team: Team, event: Event, fact: e.MemberLeft) -> Sequence[Command]:
+    return (c.OfferTurn(channel=fact.channel),)
+
+
+@coupling(e.WorkStopped, "A turn taken away is granted again when its work has stopped.")
+def _stopped(team: Team, event: Event, fact: e.WorkStopped) -> Iterator[Command]:
+    yield c.OfferTurn(channel=fact.channel)
+    yield from _offers(team, fact.seat, fact.channel)
+
+
+@coupling(e.ChannelConfigured, "New rules may let a channel rest.")
+def _configured(team: Team, event: Event, fact: e.ChannelConfigured) -> Sequence[Command]:
+    return (c.OfferTurn(channel=fact.channel),)
+
+
+@coupling(e.ChannelRoused, "A post ends a channel's rest.")
+def _roused(team: Team, event: Event, fact: e.ChannelRoused) -> Iterator[Command]:
+    yield c.OfferTurn(channel=fact.channel)
+
+
+def _offers(team: Team, seat: SeatId, but: ChannelId | None = None) -> Sequence[Command]:
+    """Channels that were waiting for this agent; who has waited longest comes first."""
+    waiting = [each for each in team.agents[seat].channels if each != but]
+    waiting.sort(key=lambda each: team.channels[each].vacant_since)
+    return [c.OfferTurn(channel=each) for each in waiting if team.channels[each].turn is None]

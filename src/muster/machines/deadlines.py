@@ -1,0 +1,91 @@
+"""Deadlines: moments in the state at which somebody has to look again.
+
+A deadline is nothing but a value in a record (a turn's `until`, a seat's `hatch_until`), so it
+survives a restart with the rest of the state. Each record has at most one nearest deadline; the
+scheduler keeps those and sends the command that comes with it, and `decide` looks again.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+import msgspec
+
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.commands import Command
+from muster.machines.events import Event
+from muster.machines.ids import ChannelId, SeatId
+from muster.machines.state import Agent, Channel, Status, Team
+
+Key = SeatId | ChannelId
+"""An agent by its seat, a channel by its name: a number and a text are never equal."""
+
+
+class Deadline(msgspec.Struct, frozen=True):
+    """When to look, at what, and the command that looks."""
+
+    at: datetime
+    key: Key
+    command: Command
+
+
+def every(team: Team) -> Iterator[Deadline]:
+    """All deadlines of a team, in no order."""
+    for agent in team.agents.values():
+        if (deadline := _of_agent(agent)) is not None:
+            yield deadline
+    for channel in team.channels.values():
+        if (deadline := _of_channel(channel)) is not None:
+            yield deadline
+
+
+def of(team: Team, key: Key) -> Deadline | None:
+    """The nearest deadline of one agent or channel."""
+    if isinstance(key, int):
+        agent = team.agents.get(key)
+        return _of_agent(agent) if agent else None
+    channel = team.channels.get(key)
+    return _of_channel(channel) if channel else None
+
+
+def touched(event: Event) -> Iterable[Key]:
+    """Whose deadline an event may have moved."""
+    fact = event.fact
+    if isinstance(fact, e.AgentsSummoned):
+        return [placeholder.grid_position for placeholder in fact.placeholders]
+    if isinstance(fact, e.AgentRegistered):
+        return (fact.agent.grid_position,)
+    keys: list[Key] = []
+    channel: ChannelId | None = getattr(fact, "channel", None)
+    seat: SeatId | None = getattr(fact, "seat", None)
+    if channel is not None:
+        keys.append(channel)
+    elif seat is not None:
+        keys.append(seat)
+    return keys
+
+
+def _of_channel(channel: Channel) -> Deadline | None:
+    at = _due(channel)
+    return None if at is None else Deadline(at, channel.id, c.CheckChannel(channel=channel.id))
+
+
+def _due(channel: Channel) -> datetime | None:
+    if channel.drain is not None:
+        return channel.drain.until
+    turn = channel.turn
+    if turn is None:
+        return None
+    if turn.wait is not None:
+        return turn.wait.until
+    ends = min(turn.until, turn.cap)
+    return ends if turn.silent_at is None else min(ends, turn.silent_at)
+
+
+def _of_agent(agent: Agent) -> Deadline | None:
+    if agent.status is Status.HATCHING and agent.hatch_until is not None:
+        return Deadline(agent.hatch_until, agent.seat, c.CheckAgent(seat=agent.seat))
+    retry_at = agent.run.retry_at
+    if retry_at is None or agent.session is not None or agent.disabled:
+        return None
+    return Deadline(retry_at, agent.seat, c.StartSession(seat=agent.seat, trigger="retry"))

@@ -1,0 +1,219 @@
+"""Delegation: who does the work. A conversation is one human input and all that it set off.
+
+Its state is MAIN (the lead, or muster where there is none) or the agent that works on it; in
+response mode there is no MAIN, and it waits in a QUEUE until an agent claims it. Every hand-over
+has an epoch, like a turn: who was thought dead cannot finish somebody else's task. A chain that
+comes back to a state it has been in, with nothing new to show for it, goes back to MAIN.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+import msgspec
+
+from muster.errors import (
+    AlreadyClaimed,
+    ConversationClosed,
+    DelegationOpen,
+    Invalid,
+    NoDelegation,
+    NotFound,
+    StaleEpoch,
+    WrongMode,
+)
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.events import DelegationMode, Fact, Machine
+from muster.machines.ids import ConversationId
+from muster.machines.names import check_plain
+from muster.machines.state import MAIN, QUEUE, Conversation, Delegation, Team
+from muster.machines.tables import Row, Table
+from muster.machines.turns import check_text
+
+AGENT = "AGENT"
+"""Stands in the table for the state of any agent."""
+
+
+class Step(msgspec.Struct, frozen=True):
+    """What a guard looks at: a conversation that is to go on to somebody."""
+
+    delegation: Delegation
+    conversation: Conversation
+    to: str
+
+
+def going_in_circles(step: Step) -> bool:
+    """It has been there before, and nothing has come of it since."""
+    conversation = step.conversation
+    return any(
+        visit.state == step.to and visit.progress == conversation.progress
+        for visit in conversation.visits
+    )
+
+
+TABLE: Table[Step] = Table(
+    Row(MAIN, AGENT, "delegated", "its description matches: hand over workspace and task"),
+    Row(AGENT, MAIN, "task_completed", "report back"),
+    Row(AGENT, MAIN, "agent_failed", "report the failure back"),
+    Row(
+        AGENT,
+        MAIN,
+        "handed_over",
+        "back to MAIN: it has been there with nothing new",
+        going_in_circles,
+    ),
+    Row(AGENT, AGENT, "handed_over", "interactive mode: pass it on to another"),
+    Row(AGENT, MAIN, "handed_back", "interactive mode: pass it back"),
+    Row(AGENT, MAIN, "session_closed", "the state machine session ended"),
+    Row(QUEUE, AGENT, "delegated", "response mode: claimed, by one agent only"),
+    Row(AGENT, QUEUE, "task_completed", "response mode: the result goes back"),
+    Row(AGENT, QUEUE, "agent_failed", "response mode: the failure goes back"),
+    Row(AGENT, QUEUE, "session_closed", "the state machine session ended"),
+)
+
+
+# ── deciding ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def start_delegation(team: Team, command: c.StartDelegation, now: datetime) -> Sequence[Fact]:
+    if team.delegation.mode is not None:
+        raise DelegationOpen()
+    for name in command.agents:
+        check_plain("the agent", name)
+        if name in (MAIN, QUEUE):
+            raise Invalid(what=f"the agent {name!r}", why="has the name of a state")
+    started = e.DelegationStarted(mode=command.mode, path=command.path, agents=command.agents)
+    return (started,)
+
+
+def end_delegation(team: Team, command: c.EndDelegation, now: datetime) -> Iterator[Fact]:
+    delegation = _open(team)
+    for conversation_id in sorted(delegation.conversations):
+        conversation = delegation.conversations[conversation_id]
+        if conversation.state != delegation.home_state:
+            yield _move(delegation, conversation, "session_closed", delegation.home_state)
+        yield e.ConversationEnd(conversation=conversation_id, summary="", outcome="ended")
+    yield e.DelegationEnded(reason=command.reason)
+
+
+def open_conversation(team: Team, command: c.OpenConversation, now: datetime) -> Sequence[Fact]:
+    delegation = _open(team)
+    check_text(command.text)
+    start = e.ConversationStart(
+        conversation=conversation_id(delegation.opened + 1),
+        text=command.text,
+        speaker_name=command.speaker_name,
+    )
+    return (start,)
+
+
+def conversation_id(number: int) -> ConversationId:
+    """The seed's name for a conversation; three digits, and more when they are needed."""
+    return ConversationId(f"conv_{number:03d}")
+
+
+def delegate(team: Team, command: c.Delegate, now: datetime) -> Sequence[Fact]:
+    delegation, conversation = _conversation(team, command.conversation)
+    _require_agent(delegation, command.to)
+    if conversation.state != delegation.home_state:
+        raise AlreadyClaimed(conversation=conversation.id, state=conversation.state)
+    return (_move(delegation, conversation, "delegated", command.to, reason=command.trigger),)
+
+
+def hand_off(team: Team, command: c.HandOff, now: datetime) -> Sequence[Fact]:
+    delegation, conversation = _working(team, command.conversation, command.epoch)
+    if delegation.mode is not DelegationMode.INTERACTIVE:
+        raise WrongMode(act="hand over to another agent", mode=delegation.mode)
+    if command.to == MAIN:
+        return (_move(delegation, conversation, "handed_back", MAIN, reason=command.reason),)
+    _require_agent(delegation, command.to)
+    move = _move(delegation, conversation, "handed_over", command.to, reason=command.reason)
+    if move.target == command.to:
+        return (move,)
+    text = f"{conversation.id} came back to {command.to} with nothing new: the chain is stopped"
+    return (e.WarningLogged(text=text), move)
+
+
+def record_progress(team: Team, command: c.RecordProgress, now: datetime) -> Sequence[Fact]:
+    _, conversation = _conversation(team, command.conversation)
+    return (e.ProgressRecorded(conversation=conversation.id, what=command.what),)
+
+
+def finish_task(team: Team, command: c.FinishTask, now: datetime) -> Iterator[Fact]:
+    delegation, conversation = _working(team, command.conversation, command.epoch)
+    trigger = "agent_failed" if command.failed else "task_completed"
+    yield _move(
+        delegation, conversation, trigger, delegation.home_state, reason=command.summary or None
+    )
+    if delegation.mode is DelegationMode.RESPONSE:
+        outcome = "failed" if command.failed else "answered"
+        yield e.ConversationEnd(
+            conversation=conversation.id, summary=command.summary, outcome=outcome
+        )
+
+
+def close_conversation(team: Team, command: c.CloseConversation, now: datetime) -> Sequence[Fact]:
+    delegation, conversation = _conversation(team, command.conversation)
+    if conversation.state != delegation.home_state:
+        raise AlreadyClaimed(conversation=conversation.id, state=conversation.state)
+    return (e.ConversationEnd(conversation=conversation.id, summary=command.summary),)
+
+
+# ── guards and moves ──────────────────────────────────────────────────────────────────────────────
+
+
+def _open(team: Team) -> Delegation:
+    if team.delegation.mode is None:
+        raise NoDelegation()
+    return team.delegation
+
+
+def _conversation(team: Team, conversation_id: ConversationId) -> tuple[Delegation, Conversation]:
+    delegation = _open(team)
+    conversation = delegation.conversations.get(conversation_id)
+    if conversation is None:
+        raise ConversationClosed(conversation=conversation_id)
+    return delegation, conversation
+
+
+def _working(
+    team: Team, conversation_id: ConversationId, epoch: int
+) -> tuple[Delegation, Conversation]:
+    """Only the agent that was handed the conversation last may go on with it."""
+    delegation, conversation = _conversation(team, conversation_id)
+    if epoch != conversation.epoch or conversation.state == delegation.home_state:
+        raise StaleEpoch(channel=conversation.id, given=epoch, epoch=conversation.epoch)
+    return delegation, conversation
+
+
+def _require_agent(delegation: Delegation, name: str) -> None:
+    if name not in delegation.agents:
+        raise NotFound(kind="agent description", name=name)
+
+
+def _move(
+    delegation: Delegation,
+    conversation: Conversation,
+    trigger: str,
+    to: str,
+    reason: str | None = None,
+) -> e.StateTransition:
+    """The transition of a conversation, as the table has it."""
+    home = delegation.home_state
+    at_home = conversation.state == home
+    target = TABLE.target(
+        home if at_home else AGENT,
+        trigger,
+        Step(delegation, conversation, to),
+        to if to == home else None,
+    )
+    return e.StateTransition(
+        machine=Machine.DELEGATION,
+        agent_id=to if at_home else conversation.state,
+        source=conversation.state,
+        target=to if target == AGENT else target,
+        trigger=trigger,
+        conversation=conversation.id,
+        epoch=conversation.epoch + 1,
+        reason=reason,
+    )

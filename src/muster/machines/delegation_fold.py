@@ -1,0 +1,54 @@
+"""What the facts about conversations add up to."""
+
+from msgspec.structs import replace
+
+from muster.machines import events as e
+from muster.machines.events import Event
+from muster.machines.state import Conversation, Delegation, Team, Visit
+
+
+def delegation_started(team: Team, event: Event, fact: e.DelegationStarted) -> Team:
+    delegation = replace(team.delegation, mode=fact.mode, path=fact.path, agents=fact.agents)
+    return replace(team, delegation=delegation)
+
+
+def delegation_ended(team: Team, event: Event, fact: e.DelegationEnded) -> Team:
+    """Numbers go on: a conversation's folder is never used twice."""
+    return replace(team, delegation=Delegation(opened=team.delegation.opened))
+
+
+def conversation_start(team: Team, event: Event, fact: e.ConversationStart) -> Team:
+    delegation = team.delegation
+    delegation = replace(delegation, opened=delegation.opened + 1)
+    conversation = Conversation(
+        id=fact.conversation,
+        state=delegation.home_state,
+        visits=(Visit(state=delegation.home_state, progress=0),),
+    )
+    return _with(replace(team, delegation=delegation), conversation)
+
+
+def progress_recorded(team: Team, event: Event, fact: e.ProgressRecorded) -> Team:
+    conversation = team.delegation.conversations[fact.conversation]
+    return _with(team, replace(conversation, progress=conversation.progress + 1))
+
+
+def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
+    assert fact.conversation is not None
+    assert fact.epoch is not None
+    conversation = team.delegation.conversations[fact.conversation]
+    visit = Visit(state=fact.target, progress=conversation.progress)
+    visits = (*(each for each in conversation.visits if each.state != fact.target), visit)
+    return _with(team, replace(conversation, state=fact.target, epoch=fact.epoch, visits=visits))
+
+
+def conversation_end(team: Team, event: Event, fact: e.ConversationEnd) -> Team:
+    delegation = team.delegation
+    left = delegation.conversations.without(fact.conversation)
+    return replace(team, delegation=replace(delegation, conversations=left))
+
+
+def _with(team: Team, conversation: Conversation) -> Team:
+    delegation = team.delegation
+    conversations = delegation.conversations.set(conversation.id, conversation)
+    return replace(team, delegation=replace(delegation, conversations=conversations))

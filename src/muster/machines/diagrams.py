@@ -1,0 +1,45 @@
+"""Mermaid diagrams, drawn from the very tables that decide."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from muster.errors import NotFound
+from muster.machines import delegation, identity, run_control, turn_rules
+from muster.machines.state import MAIN, QUEUE, Status, TurnState
+from muster.machines.tables import Row
+
+_TABLES: Final[dict[str, tuple[str, list[tuple[str, Iterable[Row[Any]]]]]]] = {
+    "identity": (Status.NONE, [("who is it, and is it here", identity.TABLE)]),
+    "run": (
+        run_control.PAUSE,
+        [
+            ("desired: what people want", run_control.DESIRED),
+            ("current: what it does", run_control.TABLE),
+        ],
+    ),
+    "turns": (TurnState.OFFLINE, [("may it speak", turn_rules.TABLE)]),
+    "delegation": (MAIN, [("who does the work", delegation.TABLE)]),
+}
+
+MACHINES: Final = tuple(_TABLES)
+
+
+def mermaid(machine: str) -> str:
+    """The diagram of one machine."""
+    if machine not in _TABLES:
+        raise NotFound(kind="machine", name=machine)
+    start, tables = _TABLES[machine]
+    lines = ["stateDiagram-v2"]
+    for title, rows in tables:
+        lines.append(f"    %% {title}")
+        prefix = f"{title.split(':')[0]}_" if len(tables) > 1 else ""
+        lines.append(f"    [*] --> {prefix}{start}")
+        if machine == "delegation":
+            lines.append(f"    [*] --> {QUEUE}")
+        lines.extend(f"    {_arrow(prefix, row)}" for row in rows)
+    return "\n".join(lines) + "\n"
+
+
+def _arrow(prefix: str, row: Row[Any]) -> str:
+    condition = f" [{row.condition}]" if row.condition else ""
+    return f"{prefix}{row.source} --> {prefix}{row.target}: {row.trigger}{condition}"

@@ -1,0 +1,516 @@
+"""Facts: what stands in the log. They are the wire format too, spelled as the seeds spell them.
+
+An `Event` is a fact with its envelope: its place in the log, when, in which life of muster, who did
+it, and which event it follows from. A fact never changes its meaning; a new shape is a new version
+(`store/upcasts.py` lifts old ones).
+"""
+
+import re
+from datetime import datetime
+from enum import StrEnum
+from typing import ClassVar, Literal
+
+import msgspec
+
+from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+class Fact(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    rename="camel",
+    tag_field="type",
+    tag=_snake,
+):
+    """Something that happened."""
+
+    version: ClassVar[int] = 1
+
+
+class Event(msgspec.Struct, frozen=True):
+    """A fact in its place in the log."""
+
+    seq: int
+    ts: datetime
+    session_id: SessionId
+    actor: str
+    cause: int | None
+    fact: Fact
+
+    @property
+    def type(self) -> str:
+        """The fact's name on the wire."""
+        return str(self.fact.__struct_config__.tag)
+
+
+class Machine(StrEnum):
+    """The machines whose changes are logged as `state_transition`."""
+
+    IDENTITY = "identity"
+    RUN = "run"
+    TURNS = "turns"
+    DELEGATION = "delegation"
+
+
+class StateTransition(Fact, frozen=True, kw_only=True):
+    """One change of one machine. `until` is the deadline that the new state carries, if any."""
+
+    machine: Machine
+    agent_id: str
+    source: str = msgspec.field(name="from")
+    target: str = msgspec.field(name="to")
+    trigger: str
+    seat: SeatId | None = None
+    channel: ChannelId | None = None
+    conversation: ConversationId | None = None
+    epoch: int | None = None
+    until: datetime | None = None
+    session: SessionId | None = None
+    reason: str | None = None
+
+
+# ── muster itself ─────────────────────────────────────────────────────────────────────────────────
+
+
+class MusterStarted(Fact, frozen=True, kw_only=True):
+    """A life of muster began. Whoever was alive is unconfirmed until its authority speaks."""
+
+    server_session: SessionId
+    muster_version: str
+    human: str
+
+
+class MusterStopped(Fact, frozen=True, kw_only=True):
+    """A life of muster ended in order."""
+
+    reason: str
+
+
+class CommandRefused(Fact, frozen=True, kw_only=True):
+    """Somebody tried what was not theirs to do, or spoke for a turn that was over."""
+
+    command: str
+    code: str
+    reason: str
+    seat: SeatId | None = None
+    channel: ChannelId | None = None
+    epoch: int | None = None
+
+
+class WarningLogged(Fact, frozen=True, kw_only=True):
+    """Something that a person should know and that changed no state."""
+
+    text: str
+    seat: SeatId | None = None
+    channel: ChannelId | None = None
+
+
+# ── identity ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class Authority(StrEnum):
+    """Whose word is the truth about an agent's being here."""
+
+    LEAD = "lead"  # the lead runs it inside its own session
+    MUSTER = "muster"  # muster runs its process
+    SELF = "self"  # it connects by itself
+
+
+class FaceVariant(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How a face is drawn."""
+
+    eyes: str = "standard"
+    mouth: str = "gentle"
+
+
+class Placeholder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A seat in which somebody is to be born: looks, but no name and no colour name."""
+
+    grid_position: SeatId
+    color: str
+    gender: str
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Who somebody is: what a registration brings, in the seeds' spelling."""
+
+    name: str
+    grid_position: SeatId
+    color: str = ""
+    color_name: str = ""
+    gender: str = ""
+    face_variant: FaceVariant = FaceVariant()
+    individuation_artifact: str = ""
+    created_at: datetime | None = None
+
+
+class StatusEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One line of a lead's report."""
+
+    grid_position: SeatId
+    name: str = ""
+    status: str = "alive"
+
+
+class AgentsSummoned(Fact, frozen=True, kw_only=True):
+    """Seats were prepared for a birth."""
+
+    authority: Authority
+    placeholders: tuple[Placeholder, ...]
+    long_lived: bool = False
+
+
+class AgentEnrolled(Fact, frozen=True, kw_only=True):
+    """An agent that needs no birth took a seat: it brings its name and has no soul yet."""
+
+    agent: Profile
+    authority: Authority
+    long_lived: bool = False
+    max_turns: int = 1
+
+
+class AgentRegistered(Fact, frozen=True, kw_only=True):
+    """Somebody was born: it chose a name and wrote its soul."""
+
+    agent: Profile
+    session: SessionId | None = None
+
+
+class AgentStatus(Fact, frozen=True, kw_only=True):
+    """A lead reported who is in its team. Only those in `confirmed` were the lead's to report."""
+
+    agents: tuple[StatusEntry, ...]
+    session: SessionId | None = None
+    confirmed: tuple[SeatId, ...] = ()
+
+
+class AgentConfirmed(Fact, frozen=True, kw_only=True):
+    """Evidence that an agent is here came in, without changing its state."""
+
+    seat: SeatId
+    evidence: str
+
+
+class WakeRequested(Fact, frozen=True, kw_only=True):
+    """Somebody asked for sleepers to be woken."""
+
+    seats: tuple[SeatId, ...]
+
+
+class SleepRequested(Fact, frozen=True, kw_only=True):
+    """Somebody asked for agents to be put to sleep."""
+
+    seats: tuple[SeatId, ...]
+
+
+class AgentDisabled(Fact, frozen=True, kw_only=True):
+    """An agent is OFFLINE until it is enabled, and nothing starts it."""
+
+    seat: SeatId
+    reason: str = ""
+
+
+class AgentEnabled(Fact, frozen=True, kw_only=True):
+    """An agent may be started again."""
+
+    seat: SeatId
+
+
+class MarkerRejected(Fact, frozen=True, kw_only=True):
+    """A marker in an agent's output changed nothing, and why."""
+
+    seat: SeatId | None
+    marker: str
+    reason: str
+
+
+class Conflict(Fact, frozen=True, kw_only=True):
+    """A report contradicts what its authority says; the authority stands."""
+
+    seat: SeatId
+    reported: str
+    evidence: str
+
+
+# ── run control ───────────────────────────────────────────────────────────────────────────────────
+
+
+class RunMode(StrEnum):
+    """What a person can want of an agent, and what an agent can be doing."""
+
+    CONTINUOUS = "continuous"  # one session after another
+    PAUSE = "pause"  # none
+    RUN_ONCE = "run_once"  # exactly one, then pause
+    RUN_CLEANUP = "run_cleanup"  # exactly one that tidies up, then pause
+
+
+class Outcome(StrEnum):
+    """How a session ended."""
+
+    COMPLETED = "completed"  # by itself and well, or because it was asked to
+    FAILED = "failed"  # by itself with an error code
+    CRASHED = "crashed"  # by a signal that nobody asked for, or it never came up
+    LOST = "lost"  # found gone when muster started
+
+
+class Urgency(StrEnum):
+    """How a session is to be stopped."""
+
+    GRACEFUL = "graceful"  # let it finish
+    NOW = "now"  # interrupt, then terminate, then kill
+
+
+class DesiredSet(Fact, frozen=True, kw_only=True):
+    """What is wanted of an agent changed: by a person, or by the end of a one-shot."""
+
+    seat: SeatId
+    desired: RunMode
+    previous: RunMode
+    generation: int
+    set_by: str
+    note: str = ""
+
+
+class SessionRequested(Fact, frozen=True, kw_only=True):
+    """The gate let a session through; the runtime is to start it."""
+
+    seat: SeatId
+    session: SessionId
+    mode: RunMode
+    generation: int
+    trigger: str
+
+
+class SessionStart(Fact, frozen=True, kw_only=True):
+    """A process took its seat."""
+
+    session: SessionId
+    seats: tuple[SeatId, ...]
+    mode: RunMode
+    generation: int
+    pid: int | None = None
+    started: str | None = None
+    """The kernel's start time of the pid, so that a reused pid is not mistaken for it."""
+
+
+class SessionEnd(Fact, frozen=True, kw_only=True):
+    """A process is gone. It touches only the seats that were in it."""
+
+    session: SessionId
+    seats: tuple[SeatId, ...]
+    outcome: Outcome
+    code: int | None = None
+    reason: str = ""
+
+
+class StopRequested(Fact, frozen=True, kw_only=True):
+    """A running session is to end."""
+
+    seat: SeatId
+    session: SessionId
+    urgency: Urgency
+
+
+class InterruptRequested(Fact, frozen=True, kw_only=True):
+    """The work on a turn that was taken away is to stop; the session may live on."""
+
+    seat: SeatId
+    session: SessionId
+    channel: ChannelId
+    until: datetime
+
+
+class KillRequested(Fact, frozen=True, kw_only=True):
+    """Work that was to stop did not: the session is killed."""
+
+    seat: SeatId
+    session: SessionId
+    channel: ChannelId
+    until: datetime
+
+
+class RetryScheduled(Fact, frozen=True, kw_only=True):
+    """A failed session will be tried again, later each time."""
+
+    seat: SeatId
+    failures: int
+    until: datetime
+
+
+# ── turns ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+class InterruptMode(StrEnum):
+    """What a human message does to a turn in progress."""
+
+    QUEUE = "queue"
+    INTERRUPT = "interrupt"
+    INJECT = "inject"
+    PARALLEL = "parallel"
+
+
+class TurnConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The rules of a channel. The first six fields and their defaults are the seed's."""
+
+    default_timeout_seconds: float = 60.0
+    human_interrupt_mode: InterruptMode = InterruptMode.INJECT
+    announce_timeouts: bool = True
+    announce_disconnects: bool = True
+    auto_detect_turn_end: bool = False
+    auto_detect_silence_seconds: float = 10.0
+    wait_timeout_seconds: float = 300.0
+    max_turn_seconds: float = 1800.0
+    interrupt_hold_seconds: float = 30.0
+    rest_after_idle_rounds: int = 3
+
+
+class ChannelCreated(Fact, frozen=True, kw_only=True):
+    """There is a new channel."""
+
+    channel: ChannelId
+    config: TurnConfig
+
+
+class ChannelConfigured(Fact, frozen=True, kw_only=True):
+    """A channel's rules changed; a turn in progress keeps its deadline."""
+
+    channel: ChannelId
+    config: TurnConfig
+
+
+class MemberJoined(Fact, frozen=True, kw_only=True):
+    """An agent took a place at the end of a channel's ring."""
+
+    channel: ChannelId
+    seat: SeatId
+    timeout_seconds: float | None = None
+
+
+class MemberLeft(Fact, frozen=True, kw_only=True):
+    """An agent lost its place in a channel's ring."""
+
+    channel: ChannelId
+    seat: SeatId
+    reason: str
+
+
+class TurnRenewed(Fact, frozen=True, kw_only=True):
+    """A sign of work moved the deadline of a turn, or a human held it longer."""
+
+    channel: ChannelId
+    epoch: int
+    until: datetime
+
+
+class WorkStopped(Fact, frozen=True, kw_only=True):
+    """The work on a turn that was taken away has stopped; the channel may go on."""
+
+    channel: ChannelId
+    seat: SeatId
+
+
+class ChannelRested(Fact, frozen=True, kw_only=True):
+    """Whole rounds passed without a post: nobody is granted the turn until somebody posts."""
+
+    channel: ChannelId
+    idle_rounds: int
+
+
+class ChannelRoused(Fact, frozen=True, kw_only=True):
+    """Somebody posted in a resting channel."""
+
+    channel: ChannelId
+
+
+class Announcement(Fact, frozen=True, kw_only=True):
+    """muster told a channel something."""
+
+    channel: ChannelId
+    text: str
+
+
+class Text(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
+    """A block of text in an agent's message."""
+
+    text: str
+
+
+class UserMessage(Fact, frozen=True, kw_only=True):
+    """A human said something, in a channel or to an agent (to the lead where `target_agent` is
+    null). `deliver_to` are those who are handed it at once; the others find it unread.
+    """
+
+    text: str
+    speaker_name: str
+    target_agent: str | None
+    channel: ChannelId | None = None
+    mode: InterruptMode | None = None
+    deliver_to: tuple[SeatId, ...] = ()
+
+
+class AgentMessage(Fact, frozen=True, kw_only=True):
+    """An agent said something."""
+
+    agent_name: str
+    content: tuple[Text, ...]
+    seat: SeatId
+    channel: ChannelId | None = None
+    epoch: int | None = None
+
+
+# ── delegation ────────────────────────────────────────────────────────────────────────────────────
+
+
+class DelegationMode(StrEnum):
+    """Where a turn that goes by description may go next."""
+
+    ORCHESTRATOR = "orchestrator"  # always back to MAIN
+    INTERACTIVE = "interactive"  # to another agent, or back to MAIN
+    RESPONSE = "response"  # no MAIN: from a queue and back to it
+
+
+class DelegationStarted(Fact, frozen=True, kw_only=True):
+    """A state machine session was opened."""
+
+    mode: DelegationMode
+    path: str
+    agents: tuple[str, ...]
+
+
+class DelegationEnded(Fact, frozen=True, kw_only=True):
+    """The state machine session was closed."""
+
+    reason: str
+
+
+class ConversationStart(Fact, frozen=True, kw_only=True):
+    """A human input opened a conversation."""
+
+    conversation: ConversationId
+    text: str
+    speaker_name: str
+
+
+class ProgressRecorded(Fact, frozen=True, kw_only=True):
+    """Something new came of a conversation: a file, a finding."""
+
+    conversation: ConversationId
+    what: str
+
+
+class ConversationEnd(Fact, frozen=True, kw_only=True):
+    """A conversation was answered."""
+
+    conversation: ConversationId
+    summary: str
+    outcome: Literal["answered", "failed", "ended"] = "answered"
+
+
+FACTS: tuple[type[Fact], ...] = tuple(Fact.__subclasses__())
+"""Every kind of fact; the codec, the docs and the tests go by it."""

@@ -1,0 +1,260 @@
+"""Identity: who is it, and is it here. The process ends, the seat and the soul stay.
+
+Two paths lead to alive: birth (a hatching seat registers a name and a soul, once) and waking (a
+sleeper's process is up, or its authority says that it is). Who may say so differs: for an agent
+that the lead runs, the lead; for one that muster runs, the process; for one that connects by
+itself, its connection. A word from anybody else changes nothing and is logged.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+
+from muster import limits
+from muster.errors import (
+    AlreadySummoned,
+    Disabled,
+    Invalid,
+    NotTheAuthority,
+    SeatTaken,
+    WrongState,
+)
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.events import Authority, Fact, Machine
+from muster.machines.ids import LEAD_SEAT, SeatId, SessionId, document_id
+from muster.machines.names import check_agent_name
+from muster.machines.state import Agent, Status, Team
+from muster.machines.tables import Row, Table
+
+NONE, HATCHING, ALIVE, SLEEPING, EXPIRED, _ = Status
+
+TABLE: Table[None] = Table(
+    Row(NONE, HATCHING, "summoned", "prepare a place: colour and gender, no name"),
+    Row(EXPIRED, HATCHING, "summoned", "prepare the place anew"),
+    Row(HATCHING, ALIVE, "registered", "a name is chosen, the soul is created"),
+    Row(NONE, ALIVE, "registered", "born where no place was prepared"),
+    Row(EXPIRED, ALIVE, "registered", "a late birth counts"),
+    Row(HATCHING, EXPIRED, "hatching_timeout", "no name in five minutes: hide it, keep the record"),
+    Row(NONE, SLEEPING, "enrolled", "a seat without a birth"),
+    Row(SLEEPING, ALIVE, "woken", "its process is up: soul and transcript are inherited"),
+    Row(SLEEPING, ALIVE, "reported_alive", "its lead has it in the team"),
+    Row(SLEEPING, ALIVE, "connected", "it came by itself"),
+    Row(SLEEPING, ALIVE, "registered", "named again by its lead; the first soul stays"),
+    Row(ALIVE, SLEEPING, "session_end", "the process is gone, the soul stays"),
+    Row(ALIVE, SLEEPING, "not_reported", "its lead no longer has it in the team"),
+    Row(ALIVE, SLEEPING, "disconnected", "it left"),
+    Row(ALIVE, SLEEPING, "heartbeat_lost", "it has not been heard of"),
+)
+
+
+# ── deciding ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def summon_agents(team: Team, command: c.SummonAgents, now: datetime) -> Iterator[Fact]:
+    visible = [agent.id for agent in _crew(team) if agent.status not in (NONE, EXPIRED)]
+    if visible:
+        raise AlreadySummoned(names=", ".join(visible))
+    seats = [placeholder.grid_position for placeholder in command.placeholders]
+    if not seats or len(set(seats)) < len(seats) or LEAD_SEAT in seats or min(seats) < 0:
+        raise Invalid(what="placeholders", why="must name different seats, not the lead's")
+    yield e.AgentsSummoned(
+        authority=command.authority,
+        placeholders=command.placeholders,
+        long_lived=command.long_lived,
+    )
+    until = now + timedelta(seconds=limits.HATCHING_SECONDS)
+    for seat in seats:
+        yield move(team.agents.get(seat) or Agent(seat=seat), "summoned", until=until)
+
+
+def enroll_agent(team: Team, command: c.EnrollAgent, now: datetime) -> Iterator[Fact]:
+    check_agent_name(team, command.name)
+    seat = team.next_seat if command.seat is None else command.seat
+    found = team.agents.get(seat)
+    if found is not None:
+        raise SeatTaken(seat=seat, name=found.id, status=found.status)
+    if not 1 <= command.max_turns <= limits.MAX_TURNS_MAX or seat < 0:
+        raise Invalid(what="max_turns", why=f"must be 1 to {limits.MAX_TURNS_MAX}")
+    profile = e.Profile(name=command.name, grid_position=seat, color=command.color, created_at=now)
+    yield e.AgentEnrolled(
+        agent=profile,
+        authority=command.authority,
+        long_lived=command.long_lived,
+        max_turns=command.max_turns,
+    )
+    yield move(Agent(seat=seat, name=command.name), "enrolled")
+
+
+def register_agent(team: Team, command: c.RegisterAgent, now: datetime) -> Iterator[Fact]:
+    profile = command.profile
+    seat = profile.grid_position
+    if seat == LEAD_SEAT or seat < 0:
+        raise Invalid(what=f"seat {seat}", why="is not one that somebody can be born into")
+    agent = team.agents.get(seat) or Agent(seat=seat, authority=Authority.LEAD)
+    _require_authority(team, agent, command.session)
+    check_agent_name(team, profile.name, seat)
+    if len(profile.individuation_artifact.encode(errors="surrogatepass")) > limits.SOUL_BYTES_MAX:
+        raise Invalid(what="the soul", why=f"is over {limits.SOUL_BYTES_MAX} bytes")
+    again = agent.status is SLEEPING and agent.name == profile.name
+    if agent.status in (ALIVE, SLEEPING) and not again:
+        raise SeatTaken(seat=seat, name=agent.id, status=agent.status)
+    yield e.AgentRegistered(agent=profile, session=command.session)
+    yield move(agent, "registered", agent_id=profile.name, session=command.session)
+
+
+def _require_authority(team: Team, agent: Agent, session: SessionId | None) -> None:
+    """A session may speak for the agents that it runs. Without one, a person does."""
+    if session is None:
+        return
+    own = agent.authority is Authority.MUSTER and agent.session == session
+    lead = team.lead
+    by_lead = agent.authority is Authority.LEAD and lead is not None and lead.session == session
+    if not own and not by_lead:
+        raise NotTheAuthority(claimant=session, name=agent.id, authority=agent.authority)
+
+
+def report_status(team: Team, command: c.ReportStatus, now: datetime) -> Iterator[Fact]:
+    lead = team.lead
+    if command.session is not None and (lead is None or lead.session != command.session):
+        raise NotTheAuthority(claimant=command.session, name="the team", authority="the lead")
+    listed = {entry.grid_position for entry in command.agents if entry.status == ALIVE}
+    ours = [agent for agent in _crew(team) if agent.authority is Authority.LEAD]
+    here = [agent for agent in ours if agent.seat in listed and agent.status in (ALIVE, SLEEPING)]
+    confirmed = tuple(agent.seat for agent in here)
+    yield e.AgentStatus(agents=command.agents, session=command.session, confirmed=confirmed)
+    for agent in here:
+        if agent.status is SLEEPING:
+            yield move(agent, "reported_alive", session=command.session)
+    for agent in ours:
+        if agent.status is ALIVE and agent.seat not in listed:
+            yield move(agent, "not_reported", session=command.session)
+    yield from _strangers(team, command.agents)
+
+
+def _strangers(team: Team, entries: Iterable[e.StatusEntry]) -> Iterator[Fact]:
+    """What a lead said about agents that are not its to report."""
+    for entry in entries:
+        agent = team.agents.get(entry.grid_position)
+        if agent is None or (entry.name and agent.name != entry.name):
+            known = document_id(entry.grid_position)
+            text = f"the lead reported {entry.name!r} in {known}, where nobody of that name is"
+            yield e.WarningLogged(text=text)
+            continue
+        theirs = agent.authority is not Authority.LEAD and agent.seat != LEAD_SEAT
+        if theirs and (entry.status == ALIVE) != (agent.status is ALIVE):
+            evidence = f"{agent.authority} has authority and says {agent.status}"
+            yield e.Conflict(seat=agent.seat, reported=entry.status, evidence=evidence)
+
+
+def reject_marker(team: Team, command: c.RejectMarker, now: datetime) -> Sequence[Fact]:
+    return (e.MarkerRejected(seat=command.seat, marker=command.marker, reason=command.reason),)
+
+
+def connect_agent(team: Team, command: c.ConnectAgent, now: datetime) -> Iterator[Fact]:
+    agent = _by_itself(team, command.seat)
+    if agent.disabled:
+        raise Disabled(name=agent.id)
+    if agent.status is SLEEPING:
+        yield move(agent, "connected")
+    elif agent.confirmed_in != team.boot:
+        yield e.AgentConfirmed(seat=agent.seat, evidence="heartbeat")
+
+
+def disconnect_agent(team: Team, command: c.DisconnectAgent, now: datetime) -> Iterator[Fact]:
+    agent = _by_itself(team, command.seat)
+    if agent.status is ALIVE:
+        trigger = "heartbeat_lost" if command.reason == "heartbeat" else "disconnected"
+        yield move(agent, trigger, reason=command.reason)
+
+
+def _by_itself(team: Team, seat: SeatId) -> Agent:
+    agent = team.agent(seat)
+    if agent.authority is not Authority.SELF:
+        raise NotTheAuthority(claimant=agent.id, name=agent.id, authority=agent.authority)
+    return agent
+
+
+def wake_agents(team: Team, command: c.WakeAgents, now: datetime) -> Sequence[Fact]:
+    return (e.WakeRequested(seats=_chosen(team, command.seats, "wake", SLEEPING)),)
+
+
+def sleep_agents(team: Team, command: c.SleepAgents, now: datetime) -> Sequence[Fact]:
+    return (e.SleepRequested(seats=_chosen(team, command.seats, "put to sleep", ALIVE)),)
+
+
+def _chosen(team: Team, seats: tuple[SeatId, ...], act: str, status: Status) -> tuple[SeatId, ...]:
+    """The named seats, which must all be in that state; or all that are, which must be some.
+
+    Whom nobody has confirmed may be asleep or awake: both can be asked of them.
+    """
+    fitting = {
+        agent.seat
+        for agent in team.agents.values()
+        if agent.status is status or team.shown_status(agent) is Status.UNKNOWN
+    }
+    for seat in seats:
+        if seat not in fitting:
+            agent = team.agent(seat)
+            raise WrongState(act=act, name=agent.id, state=agent.status)
+    chosen = seats or tuple(sorted(fitting - {LEAD_SEAT}))
+    if not chosen:
+        raise WrongState(act=act, name="anybody", state=f"nobody is {status}")
+    return chosen
+
+
+def disable_agent(team: Team, command: c.DisableAgent, now: datetime) -> Sequence[Fact]:
+    agent = team.agent(command.seat)
+    return () if agent.disabled else (e.AgentDisabled(seat=agent.seat, reason=command.reason),)
+
+
+def enable_agent(team: Team, command: c.EnableAgent, now: datetime) -> Sequence[Fact]:
+    agent = team.agent(command.seat)
+    return (e.AgentEnabled(seat=agent.seat),) if agent.disabled else ()
+
+
+def awaken(team: Team, command: c.Awaken, now: datetime) -> Sequence[Fact]:
+    agent = team.agents[command.seat]
+    if agent.status is SLEEPING:
+        return (move(agent, "woken", session=agent.session),)
+    if agent.status is ALIVE:
+        return (e.AgentConfirmed(seat=agent.seat, evidence="process"),)
+    return ()
+
+
+def doze(team: Team, command: c.Doze, now: datetime) -> Sequence[Fact]:
+    agent = team.agents[command.seat]
+    return (move(agent, "session_end"),) if agent.status is ALIVE else ()
+
+
+def check_agent(team: Team, command: c.CheckAgent, now: datetime) -> Sequence[Fact]:
+    agent = team.agent(command.seat)
+    due = agent.hatch_until is not None and agent.hatch_until <= now
+    return (move(agent, "hatching_timeout"),) if agent.status is HATCHING and due else ()
+
+
+def _crew(team: Team) -> list[Agent]:
+    """Everybody but the lead, whose own document never counts, in order of their seats."""
+    return [team.agents[seat] for seat in sorted(team.agents) if seat != LEAD_SEAT]
+
+
+def move(
+    agent: Agent,
+    trigger: str,
+    *,
+    agent_id: str | None = None,
+    until: datetime | None = None,
+    session: SessionId | None = None,
+    reason: str | None = None,
+) -> e.StateTransition:
+    """The transition of a seat, as the table has it."""
+    return e.StateTransition(
+        machine=Machine.IDENTITY,
+        agent_id=agent_id or agent.id,
+        source=agent.status,
+        target=TABLE.target(agent.status, trigger, None),
+        trigger=trigger,
+        seat=agent.seat,
+        until=until,
+        session=session,
+        reason=reason,
+    )

@@ -1,0 +1,145 @@
+"""What the facts about who is here add up to."""
+
+from msgspec.structs import replace
+
+from muster.machines import events as e
+from muster.machines.events import Authority, Event
+from muster.machines.ids import SeatId, SessionId, name_key
+from muster.machines.state import Agent, Evidence, RunControl, Status, Team
+
+_EVIDENCE = {
+    "woken": "process",
+    "session_end": "process",
+    "reported_alive": "report",
+    "not_reported": "report",
+    "registered": "report",
+    "connected": "heartbeat",
+    "disconnected": "person",
+    "heartbeat_lost": "heartbeat",
+    "hatching_timeout": "deadline",
+    "enrolled": "person",
+    "summoned": "person",
+}
+"""Which evidence a change of identity rests on."""
+
+
+def muster_started(team: Team, event: Event, fact: e.MusterStarted) -> Team:
+    return replace(team, boot=fact.server_session, human=fact.human)
+
+
+def agents_summoned(team: Team, event: Event, fact: e.AgentsSummoned) -> Team:
+    agents = team.agents
+    for placeholder in fact.placeholders:
+        seat = placeholder.grid_position
+        before = agents.get(seat)
+        agents = agents.set(
+            seat,
+            Agent(
+                seat=seat,
+                status=before.status if before else Status.NONE,
+                authority=fact.authority,
+                color=placeholder.color,
+                gender=placeholder.gender,
+                created_at=event.ts,
+                run=before.run if before else RunControl(long_lived=fact.long_lived),
+                session=before.session if before else None,
+            ),
+        )
+        team = replace(team, next_seat=max(team.next_seat, SeatId(seat + 1)))
+    return replace(team, agents=agents)
+
+
+def agent_enrolled(team: Team, event: Event, fact: e.AgentEnrolled) -> Team:
+    seat, name = fact.agent.grid_position, fact.agent.name
+    agent = Agent(
+        seat=seat,
+        authority=fact.authority,
+        name=name,
+        color=fact.agent.color,
+        created_at=fact.agent.created_at,
+        max_turns=fact.max_turns,
+        run=RunControl(long_lived=fact.long_lived),
+    )
+    names = team.names.set(name_key(name), seat)
+    team = replace(team, names=names, next_seat=max(team.next_seat, SeatId(seat + 1)))
+    return _with(team, agent)
+
+
+def agent_registered(team: Team, event: Event, fact: e.AgentRegistered) -> Team:
+    """The first name, soul and birth of a seat stay; looks may be told anew."""
+    profile, seat = fact.agent, fact.agent.grid_position
+    agent = team.agents.get(seat) or Agent(seat=seat, authority=Authority.LEAD)
+    agent = replace(
+        agent,
+        name=profile.name,
+        color=profile.color or agent.color,
+        color_name=profile.color_name or agent.color_name,
+        gender=profile.gender or agent.gender,
+        face_variant=profile.face_variant,
+        soul=agent.soul or profile.individuation_artifact,
+        created_at=agent.created_at or profile.created_at or event.ts,
+        hatch_until=None,
+    )
+    names = team.names.set(name_key(profile.name), seat)
+    team = replace(team, names=names, next_seat=max(team.next_seat, SeatId(seat + 1)))
+    return _seated(_with(team, agent), seat, fact.session)
+
+
+def agent_status(team: Team, event: Event, fact: e.AgentStatus) -> Team:
+    for seat in fact.confirmed:
+        team = _with(team, _confirmed(team, team.agents[seat], event, "report", fact.session))
+        team = _seated(team, seat, fact.session)
+    return team
+
+
+def agent_confirmed(team: Team, event: Event, fact: e.AgentConfirmed) -> Team:
+    agent = team.agents[fact.seat]
+    return _with(team, _confirmed(team, agent, event, fact.evidence, agent.session))
+
+
+def agent_disabled(team: Team, event: Event, fact: e.AgentDisabled) -> Team:
+    return _with(team, replace(team.agents[fact.seat], disabled=True))
+
+
+def agent_enabled(team: Team, event: Event, fact: e.AgentEnabled) -> Team:
+    return _with(team, replace(team.agents[fact.seat], disabled=False))
+
+
+def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
+    assert fact.seat is not None
+    agent = replace(team.agents[fact.seat], status=Status(fact.target), hatch_until=fact.until)
+    evidence = _EVIDENCE[fact.trigger]
+    if agent.status is Status.ALIVE:
+        return _with(team, _confirmed(team, agent, event, evidence, fact.session))
+    seen = Evidence(kind=evidence, at=event.ts, seq=event.seq)
+    # A lead's team sleeps when it says so; the sessions of others end by themselves.
+    session = None if agent.authority is Authority.LEAD else agent.session
+    return _with(team, replace(agent, confirmed_in=team.boot, evidence=seen, session=session))
+
+
+def _confirmed(
+    team: Team, agent: Agent, event: Event, evidence: str, session: SessionId | None
+) -> Agent:
+    return replace(
+        agent,
+        last_alive_at=event.ts,
+        last_session_id=session or team.boot,
+        confirmed_in=team.boot,
+        evidence=Evidence(kind=evidence, at=event.ts, seq=event.seq),
+    )
+
+
+def _seated(team: Team, seat: SeatId, session_id: SessionId | None) -> Team:
+    """Put an agent that a lead runs into its lead's session, so that it ends with it."""
+    session = team.sessions.get(session_id) if session_id else None
+    agent = team.agents[seat]
+    if session is None or agent.authority is not Authority.LEAD:
+        return team
+    if seat not in session.seats:
+        session = replace(session, seats=(*session.seats, seat))
+    team = replace(team, sessions=team.sessions.set(session.id, session))
+    return _with(team, replace(agent, session=session.id))
+
+
+def _with(team: Team, agent: Agent) -> Team:
+    return replace(team, agents=team.agents.set(agent.seat, agent))

@@ -1,0 +1,97 @@
+"""What must hold in every state. Checked by the tests, the simulation and `muster doctor`.
+
+Some promises need no check because the state has no room to break them: a channel has one turn, a
+seat one soul.
+"""
+
+from collections.abc import Iterator
+
+from muster.machines.events import Authority, RunMode
+from muster.machines.ids import ChannelId
+from muster.machines.state import Agent, Channel, Status, Team
+
+
+def violations(team: Team) -> Iterator[str]:
+    """Everything that is wrong with a state, in sentences."""
+    for agent in team.agents.values():
+        yield from _of_agent(team, agent)
+        yield from _of_run(team, agent)
+    for channel in team.channels.values():
+        yield from _of_channel(team, channel)
+    yield from _of_sessions(team)
+
+
+def _of_agent(team: Team, agent: Agent) -> Iterator[str]:
+    who = f"agent {agent.id!r}"
+    if len(agent.holding) > agent.max_turns:
+        yield f"{who} holds {len(agent.holding)} turns, more than {agent.max_turns}"
+    if len(set(agent.channels)) < len(agent.channels):
+        yield f"{who} is twice in a channel"
+    if agent.status is Status.HATCHING and agent.name is not None:
+        yield f"{who} hatches, but has a name"
+    if agent.status is Status.UNKNOWN:
+        yield f"{who} is stored as unknown"
+    for channel in agent.holding:
+        if not _is_held(team, agent, channel):
+            yield f"{who} is busy in {channel!r}, where it neither holds the turn nor stops"
+
+
+def _of_run(team: Team, agent: Agent) -> Iterator[str]:
+    """An agent that muster runs is alive only while its process lives."""
+    run, who = agent.run, f"agent {agent.id!r}"
+    if run.answered > run.generation:
+        yield f"{who} answers a wish that nobody had"
+    if agent.session is not None and agent.session not in team.sessions:
+        yield f"{who} is in session {agent.session!r}, which is over"
+    if agent.authority is not Authority.MUSTER or agent.session is not None:
+        return
+    if agent.status is Status.ALIVE:
+        yield f"{who} is alive without a process"
+    if run.current is not RunMode.PAUSE:
+        yield f"{who} is said to be {run.current} without a session"
+
+
+def _is_held(team: Team, agent: Agent, channel_id: ChannelId) -> bool:
+    channel = team.channels[channel_id]
+    holds = channel.turn is not None and channel.turn.holder == agent.seat
+    return holds or (channel.drain is not None and channel.drain.seat == agent.seat)
+
+
+def _of_channel(team: Team, channel: Channel) -> Iterator[str]:
+    where, turn, drain = f"channel {channel.id!r}", channel.turn, channel.drain
+    if len(set(channel.ring)) < len(channel.ring):
+        yield f"{where} has somebody twice in its ring"
+    for seat in channel.ring:
+        if channel.id not in team.agents[seat].channels:
+            yield f"{where} has seat {seat} in its ring, which does not know it"
+    if turn is not None:
+        yield from _of_turn(team, channel)
+    if turn is not None and drain is not None:
+        yield f"{where} has a turn while work is being stopped"
+    if channel.resting and turn is not None:
+        yield f"{where} rests, but somebody holds the turn"
+    if channel.idle is not None and (turn is not None or channel.idle not in channel.ring):
+        yield f"{where} has an idle member that is not alone in it"
+
+
+def _of_turn(team: Team, channel: Channel) -> Iterator[str]:
+    where, turn = f"channel {channel.id!r}", channel.turn
+    assert turn is not None
+    holder = team.agents[turn.holder]
+    if channel.id not in holder.holding:
+        yield f"{where} is held by {holder.id!r}, which does not know it"
+    if turn.holder not in channel.ring or channel.ring[channel.cursor] != turn.holder:
+        yield f"{where} is held by {holder.id!r}, which is not at its cursor"
+    if holder.disabled:
+        yield f"{where} is held by {holder.id!r}, which is disabled"
+    if not holder.present and holder.session is None:
+        yield f"{where} is held by {holder.id!r}, which is neither here nor being woken"
+
+
+def _of_sessions(team: Team) -> Iterator[str]:
+    for session in team.sessions.values():
+        owner = team.agents[session.seats[0]]
+        if owner.session != session.id:
+            yield f"session {session.id!r} has lost its agent {owner.id!r}"
+        if owner.authority is not Authority.MUSTER:
+            yield f"session {session.id!r} runs {owner.id!r}, which is not muster's to run"

@@ -1,0 +1,33 @@
+"""What may be called what. Names are shown to people and become file names, so they stay plain."""
+
+import re
+
+from muster import limits
+from muster.errors import Invalid, NameReserved, NameTaken
+from muster.machines.ids import SeatId, name_key
+from muster.machines.state import MAIN, QUEUE, Team
+
+_PLAIN = re.compile(r"[\w .-]+")  # letters and digits of any script, space, dot, hyphen, underscore
+_RESERVED = frozenset({name_key(MAIN), name_key(QUEUE), ".", ".."})
+
+
+def check_plain(what: str, name: str) -> None:
+    """Refuse what could leave its folder, confuse a terminal or a reader."""
+    if not 1 <= len(name) <= limits.NAME_CHARS_MAX:
+        raise Invalid(what=what, why=f"must have 1 to {limits.NAME_CHARS_MAX} characters")
+    if not _PLAIN.fullmatch(name) or name != name.strip():
+        why = "may have letters, digits, spaces, '-', '_' and '.' only, no space at either end"
+        raise Invalid(what=f"{what} {name!r}", why=why)
+    if name in {".", ".."}:
+        raise NameReserved(name=name)
+
+
+def check_agent_name(team: Team, name: str, seat: SeatId | None = None) -> None:
+    """Refuse a name that is not plain, is reserved, or belongs to another seat."""
+    check_plain("the name", name)
+    key = name_key(name)
+    if key in _RESERVED or key == name_key(team.human):
+        raise NameReserved(name=name)
+    owner = team.names.get(key)
+    if owner is not None and owner != seat:
+        raise NameTaken(name=name, seat=owner)

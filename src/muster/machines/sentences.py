@@ -1,0 +1,174 @@
+"""Every fact as one English sentence, for people who read the log or ask why."""
+
+from collections.abc import Callable
+from typing import Any
+
+from muster.machines import events as e
+from muster.machines.events import Event, Fact, Machine
+from muster.machines.ids import MUSTER, SeatId, document_id
+from muster.machines.state import Team
+
+_TEXT_CHARS = 80  # of a message; the whole of it is in the log
+
+
+def sentence(event: Event, team: Team) -> str:
+    """What happened, with the names that the team has now."""
+    return _SENTENCES[type(event.fact)](event.fact, team) + _by(event)
+
+
+def _by(event: Event) -> str:
+    """Who did it, where that says something."""
+    kind, _, name = event.actor.partition(":")
+    return "" if kind == MUSTER or event.actor == MUSTER else f" (by {name or kind})"
+
+
+def _who(team: Team, seat: SeatId | None) -> str:
+    if seat is None:
+        return "somebody"
+    agent = team.agents.get(seat)
+    return agent.id if agent else document_id(seat)
+
+
+def _list(team: Team, seats: tuple[SeatId, ...]) -> str:
+    return ", ".join(_who(team, seat) for seat in seats) or "nobody"
+
+
+def _clip(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _TEXT_CHARS else line[: _TEXT_CHARS - 1] + "…"
+
+
+_TRIGGERS = {
+    # identity
+    "summoned": "a place was prepared for it",
+    "registered": "it chose its name and wrote its soul",
+    "hatching_timeout": "it had no name after five minutes",
+    "enrolled": "it was given a seat",
+    "woken": "its process is up",
+    "reported_alive": "its lead reported it",
+    "connected": "it connected",
+    "session_end": "its process ended",
+    "not_reported": "its lead no longer reported it",
+    "disconnected": "it disconnected",
+    "heartbeat_lost": "its heartbeat stayed away",
+    # run control
+    "session_started": "a session started",
+    "session_ended": "its session ended",
+    "reported": "it said so",
+    # turns
+    "agent_starts": "it is here",
+    "agent_stops": "it left in order",
+    "agent_disconnects": "it is gone",
+    "agent_crashes": "it crashed",
+    "assigned_to_channel": "it was assigned",
+    "removed_from_channel": "it was removed",
+    "place_kept": "it had kept its place",
+    "member_joined": "it is no longer alone",
+    "message_posted": "somebody posted",
+    "turn_granted": "the turn came to it",
+    "TURN_COMPLETE": "it completed its turn",
+    "timeout": "its time was up",
+    "wait_requested": "it asked to wait",
+    "wait_resolved": "what it waited for is there",
+    "wait_timeout": "it waited too long",
+    "silence": "it fell silent after a post",
+    "human_interrupt": "a human interrupted",
+    "human_release": "the human let go",
+    "human_override": "a human decided so",
+    # delegation
+    "delegated": "its description matched",
+    "task_completed": "the task was done",
+    "agent_failed": "the agent failed",
+    "handed_over": "it was handed over",
+    "handed_back": "it was handed back",
+    "session_closed": "the session was closed",
+}
+
+
+def _transition(fact: e.StateTransition, team: Team) -> str:
+    subject = fact.conversation if fact.machine is Machine.DELEGATION else fact.agent_id
+    where = f" in {fact.channel}" if fact.channel else ""
+    turn = f" (turn {fact.epoch})" if fact.channel and fact.epoch is not None else ""
+    reason = f": {_clip(fact.reason)}" if fact.reason else ""
+    why = _TRIGGERS.get(fact.trigger, fact.trigger)
+    return f"{subject} went from {fact.source} to {fact.target}{where}{turn}, because {why}{reason}"
+
+
+def _refused(fact: e.CommandRefused, team: Team) -> str:
+    return f"refused {fact.command} ({fact.code}): {fact.reason}"
+
+
+def _desired(fact: e.DesiredSet, team: Team) -> str:
+    note = f": {_clip(fact.note)}" if fact.note else ""
+    return f"{_who(team, fact.seat)} should be {fact.desired}, was to be {fact.previous}{note}"
+
+
+def _ended(fact: e.SessionEnd, team: Team) -> str:
+    code = "" if fact.code is None else f" with code {fact.code}"
+    reason = f": {_clip(fact.reason)}" if fact.reason else ""
+    return f"session {fact.session} of {_list(team, fact.seats)} {fact.outcome}{code}{reason}"
+
+
+def _said(fact: e.UserMessage, team: Team) -> str:
+    where = f" in {fact.channel}" if fact.channel else f" to {fact.target_agent or 'the lead'}"
+    return f"{fact.speaker_name} said{where}: {_clip(fact.text)}"
+
+
+def _agent_said(fact: e.AgentMessage, team: Team) -> str:
+    where = f" in {fact.channel}" if fact.channel else ""
+    text = " ".join(block.text for block in fact.content)
+    return f"{fact.agent_name} said{where}: {_clip(text)}"
+
+
+# Each value takes a fact of the very type that is its key, which Any stands for.
+_SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
+    e.StateTransition: _transition,
+    e.MusterStarted: lambda f, t: f"muster {f.muster_version} started",
+    e.MusterStopped: lambda f, t: f"muster stopped: {f.reason}",
+    e.CommandRefused: _refused,
+    e.WarningLogged: lambda f, t: f"warning: {_clip(f.text)}",
+    e.AgentsSummoned: lambda f, t: f"{len(f.placeholders)} seats were prepared for a birth",
+    e.AgentEnrolled: lambda f, t: f"{f.agent.name} took seat {f.agent.grid_position}",
+    e.AgentRegistered: lambda f, t: f"{f.agent.name} was born in seat {f.agent.grid_position}",
+    e.AgentStatus: lambda f, t: (
+        f"the lead reported {len(f.agents)} agents: {_list(t, f.confirmed)}"
+    ),
+    e.AgentConfirmed: lambda f, t: f"{_who(t, f.seat)} was confirmed by {f.evidence}",
+    e.WakeRequested: lambda f, t: f"asked to wake {_list(t, f.seats)}",
+    e.SleepRequested: lambda f, t: f"asked to put {_list(t, f.seats)} to sleep",
+    e.AgentDisabled: lambda f, t: f"{_who(t, f.seat)} was disabled",
+    e.AgentEnabled: lambda f, t: f"{_who(t, f.seat)} was enabled",
+    e.MarkerRejected: lambda f, t: f"a {f.marker} of {_who(t, f.seat)} was rejected: {f.reason}",
+    e.Conflict: lambda f, t: f"{_who(t, f.seat)} was reported {f.reported}, but {f.evidence}",
+    e.DesiredSet: _desired,
+    e.SessionRequested: lambda f, t: (
+        f"session {f.session} of {_who(t, f.seat)} was asked for ({f.mode}, by {f.trigger})"
+    ),
+    e.SessionStart: lambda f, t: f"session {f.session} of {_list(t, f.seats)} started ({f.mode})",
+    e.SessionEnd: _ended,
+    e.StopRequested: lambda f, t: f"{_who(t, f.seat)} was asked to stop ({f.urgency})",
+    e.InterruptRequested: lambda f, t: f"the work of {_who(t, f.seat)} is to stop",
+    e.KillRequested: lambda f, t: f"the session of {_who(t, f.seat)} did not stop and is killed",
+    e.RetryScheduled: lambda f, t: (
+        f"{_who(t, f.seat)} failed {f.failures} times in a row and is tried again at"
+        f" {f.until:%H:%M:%S}"
+    ),
+    e.ChannelCreated: lambda f, t: f"channel {f.channel} was opened",
+    e.ChannelConfigured: lambda f, t: f"the rules of channel {f.channel} changed",
+    e.MemberJoined: lambda f, t: f"{_who(t, f.seat)} joined {f.channel}",
+    e.MemberLeft: lambda f, t: f"{_who(t, f.seat)} left {f.channel}: {f.reason}",
+    e.TurnRenewed: lambda f, t: f"turn {f.epoch} in {f.channel} goes on until {f.until:%H:%M:%S}",
+    e.WorkStopped: lambda f, t: f"the work of {_who(t, f.seat)} in {f.channel} has stopped",
+    e.ChannelRested: lambda f, t: f"{f.channel} rests after {f.idle_rounds} silent rounds",
+    e.ChannelRoused: lambda f, t: f"{f.channel} is awake again",
+    e.Announcement: lambda f, t: f"told {f.channel}: {f.text}",
+    e.UserMessage: _said,
+    e.AgentMessage: _agent_said,
+    e.DelegationStarted: lambda f, t: (
+        f"a state machine session opened in {f.mode} mode with {len(f.agents)} agents"
+    ),
+    e.DelegationEnded: lambda f, t: f"the state machine session was closed: {f.reason}",
+    e.ConversationStart: lambda f, t: f"{f.speaker_name} opened {f.conversation}: {_clip(f.text)}",
+    e.ProgressRecorded: lambda f, t: f"new in {f.conversation}: {_clip(f.what)}",
+    e.ConversationEnd: lambda f, t: f"{f.conversation} was {f.outcome}: {_clip(f.summary)}",
+}

@@ -1,0 +1,325 @@
+"""The state of a team: what the log adds up to. Records only; the machines say how they change.
+
+An agent is a seat with a soul. What the machines know of it stands in one record, so that a rule
+that looks at several machines (may this one run? is it free to speak?) reads one place.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+from muster.errors import NotFound
+from muster.machines.events import (
+    Authority,
+    DelegationMode,
+    FaceVariant,
+    RunMode,
+    TurnConfig,
+    Urgency,
+)
+from muster.machines.ids import (
+    FIRST_ENROLLED_SEAT,
+    LEAD_SEAT,
+    ChannelId,
+    ConversationId,
+    SeatId,
+    SessionId,
+    document_id,
+)
+from muster.machines.pmap import PMap, pmap
+
+
+class Status(StrEnum):
+    """Identity: who is it, and is it here. `NONE` is a seat that nobody was ever meant for."""
+
+    NONE = "none"
+    HATCHING = "hatching"  # a place is prepared, nobody has a name yet
+    ALIVE = "alive"  # its authority says that it is here
+    SLEEPING = "sleeping"  # the process is gone, the soul stays
+    EXPIRED = "expired"  # the birth failed; hidden, kept for the record
+    UNKNOWN = "unknown"  # shown, never stored: nobody has confirmed it since muster started
+
+
+class TurnState(StrEnum):
+    """Turns: may it speak."""
+
+    OFFLINE = "OFFLINE"  # not connected
+    IDLE = "IDLE"  # no channel wants it
+    QUEUED = "QUEUED"  # waiting for the turn
+    ACTIVE = "ACTIVE"  # has it; at most one agent per channel
+    WAITING = "WAITING"  # paused in mid-turn, still holding it
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A part of the state."""
+
+
+class Evidence(Record, frozen=True, kw_only=True):
+    """Why an agent is held to be what it is shown to be."""
+
+    kind: str
+    """One of process, report, heartbeat, hook, output, deadline, person."""
+
+    at: datetime
+    seq: int
+
+
+class RunControl(Record, frozen=True, kw_only=True):
+    """What is wanted of an agent, and what it does. People write the first, reports the second."""
+
+    desired: RunMode = RunMode.PAUSE
+    generation: int = 0
+    """Grows with every change of `desired`."""
+
+    set_by: str = ""
+    note: str = ""
+    current: RunMode = RunMode.PAUSE
+    answered: int = 0
+    """The generation that `current` answers."""
+
+    failures: int = 0
+    """Sessions in a row that failed."""
+
+    retry_at: datetime | None = None
+    long_lived: bool = False
+    """Whether its program waits for work inside its session instead of ending by itself."""
+
+
+class Agent(Record, frozen=True, kw_only=True):
+    """Somebody in a seat."""
+
+    seat: SeatId
+    status: Status = Status.NONE
+    authority: Authority = Authority.SELF
+    name: str | None = None
+    color: str = ""
+    color_name: str = ""
+    gender: str = ""
+    face_variant: FaceVariant = FaceVariant()
+    soul: str = ""
+    created_at: datetime | None = None
+    last_alive_at: datetime | None = None
+    last_session_id: SessionId | None = None
+    hatch_until: datetime | None = None
+    disabled: bool = False
+    confirmed_in: SessionId | None = None
+    """The life of muster in which its authority last spoke for it."""
+
+    evidence: Evidence | None = None
+    run: RunControl = RunControl()
+    session: SessionId | None = None
+    """The live session that it is in: its own, or its lead's."""
+
+    max_turns: int = 1
+    channels: tuple[ChannelId, ...] = ()
+    """Where it has a place in the ring."""
+
+    holding: tuple[ChannelId, ...] = ()
+    """Where it holds the turn, or where its work is being stopped after it lost the turn."""
+
+    @property
+    def id(self) -> str:
+        """How the log calls it: by its name, or by its document while it has none."""
+        return self.name or document_id(self.seat)
+
+    @property
+    def present(self) -> bool:
+        """Whether it is connected. Only an alive agent is; one that is disabled is not."""
+        return self.status is Status.ALIVE and not self.disabled
+
+    @property
+    def free(self) -> bool:
+        """Whether it may be granted one more turn."""
+        return len(self.holding) < self.max_turns
+
+
+class Phase(StrEnum):
+    """How far a session is."""
+
+    STARTING = "starting"  # asked for; nobody has seen it yet
+    RUNNING = "running"
+    STOPPING = "stopping"  # asked to end
+
+
+class Session(Record, frozen=True, kw_only=True):
+    """One life of a process that muster runs. Gone from the state when it ends."""
+
+    id: SessionId
+    seats: tuple[SeatId, ...]
+    """The seats in it: its own first, then those that a lead runs inside it."""
+
+    phase: Phase
+    mode: RunMode
+    generation: int
+    boot: SessionId
+    """The life of muster in which it was asked for."""
+
+    urgency: Urgency | None = None
+    pid: int | None = None
+    started: str | None = None
+
+
+class Wait(Record, frozen=True, kw_only=True):
+    """Why and how long a turn stands still. It is still held, and its clock stands too."""
+
+    reason: str
+    since: datetime
+    until: datetime
+    by_human: bool = False
+    """Whether a human interrupted, instead of the agent asking for it."""
+
+
+class Turn(Record, frozen=True, kw_only=True):
+    """The right to speak in a channel, while somebody has it."""
+
+    holder: SeatId
+    until: datetime
+    """When it times out, unless work is seen."""
+
+    cap: datetime
+    """When it ends, work or no work."""
+
+    posted: bool = False
+    silent_at: datetime | None = None
+    """When silence after a post counts as the end, where the channel is set so."""
+
+    wait: Wait | None = None
+
+
+class Drain(Record, frozen=True, kw_only=True):
+    """Work that must stop before the next turn, because its turn was taken away."""
+
+    seat: SeatId
+    until: datetime
+    killing: bool = False
+
+
+class Channel(Record, frozen=True, kw_only=True):
+    """Where seats speak in order: a fixed ring with a cursor."""
+
+    id: ChannelId
+    config: TurnConfig
+    ring: tuple[SeatId, ...] = ()
+    cursor: int = -1
+    """Place in the ring of who holds the turn or held it last."""
+
+    timeouts: dict[SeatId, float] = {}
+    epoch: int = 0
+    """The number of the last grant. It only grows."""
+
+    turn: Turn | None = None
+    drain: Drain | None = None
+    idle: SeatId | None = None
+    """A lone member that has completed: nothing wants it until somebody posts or joins."""
+
+    resting: bool = False
+    silent_turns: int = 0
+    """Turns in a row that ended without a post."""
+
+    vacant_since: int = 0
+    """The seq from which nobody has held the turn; who has waited longest is served first."""
+
+    last_message: int = 0
+
+    def state_of(self, seat: SeatId) -> TurnState:
+        """The state of a member in this channel."""
+        if self.turn is not None and self.turn.holder == seat:
+            return TurnState.WAITING if self.turn.wait else TurnState.ACTIVE
+        return TurnState.IDLE if self.idle == seat else TurnState.QUEUED
+
+
+MAIN = "MAIN"
+"""The state of a conversation that is with the lead, or with muster where there is none."""
+
+QUEUE = "QUEUE"
+"""Where a conversation in response mode waits for whoever claims it."""
+
+
+class Visit(Record, frozen=True, kw_only=True):
+    """A state that a conversation has been in, and how much had come of it by then."""
+
+    state: str
+    progress: int
+
+
+class Conversation(Record, frozen=True, kw_only=True):
+    """One human input and all that it set off, while it is not answered."""
+
+    id: ConversationId
+    state: str
+    """MAIN or QUEUE, or the name of the agent that works on it."""
+
+    epoch: int = 0
+    progress: int = 0
+    visits: tuple[Visit, ...] = ()
+
+
+class Delegation(Record, frozen=True, kw_only=True):
+    """The state machine session of a team, if one is open."""
+
+    mode: DelegationMode | None = None
+    path: str = ""
+    agents: tuple[str, ...] = ()
+    opened: int = 0
+    """Conversations ever opened; the next one's number comes from here."""
+
+    conversations: PMap[ConversationId, Conversation] = pmap()
+
+    @property
+    def home_state(self) -> str:
+        """Where a conversation begins and ends."""
+        return QUEUE if self.mode is DelegationMode.RESPONSE else MAIN
+
+
+class Team(Record, frozen=True, kw_only=True):
+    """Everything that a team is right now."""
+
+    seq: int = 0
+    boot: SessionId = SessionId("")
+    """This life of muster."""
+
+    human: str = "human"
+    agents: PMap[SeatId, Agent] = pmap()
+    names: PMap[str, SeatId] = pmap()
+    """`ids.name_key` of every name to its seat."""
+
+    next_seat: SeatId = FIRST_ENROLLED_SEAT
+    channels: PMap[ChannelId, Channel] = pmap()
+    sessions: PMap[SessionId, Session] = pmap()
+    delegation: Delegation = Delegation()
+
+    @property
+    def lead(self) -> Agent | None:
+        """The agent whose reports are the truth about those it runs."""
+        return self.agents.get(LEAD_SEAT)
+
+    def agent(self, seat: SeatId) -> Agent:
+        """Whoever is in a seat."""
+        found = self.agents.get(seat)
+        if found is None:
+            raise NotFound(kind="seat", name=str(seat))
+        return found
+
+    def channel(self, channel: ChannelId) -> Channel:
+        """A channel by its name."""
+        found = self.channels.get(channel)
+        if found is None:
+            raise NotFound(kind="channel", name=channel)
+        return found
+
+    def shown_status(self, agent: Agent) -> Status:
+        """The status to show: what nobody has confirmed in this life of muster is unknown."""
+        if agent.status is Status.ALIVE and agent.confirmed_in != self.boot:
+            return Status.UNKNOWN
+        return agent.status
+
+    def turn_state(self, agent: Agent) -> TurnState:
+        """An agent's own state: the strongest of those it has in its channels."""
+        if not agent.present:
+            return TurnState.OFFLINE
+        states = {self.channels[channel].state_of(agent.seat) for channel in agent.channels}
+        for state in (TurnState.ACTIVE, TurnState.WAITING, TurnState.QUEUED):
+            if state in states:
+                return state
+        return TurnState.IDLE

@@ -1,0 +1,53 @@
+"""Transition tables: the data from which machines decide, diagrams are drawn and tests are made."""
+
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+import msgspec
+
+from muster.errors import Impossible
+
+Subject = TypeVar("Subject")
+
+
+class Row(msgspec.Struct, Generic[Subject], frozen=True):
+    """One transition. Of rows with the same source and trigger the first whose guard holds wins."""
+
+    source: str
+    target: str
+    trigger: str
+    action: str
+    """What happens, for people who read the diagram."""
+
+    guard: Callable[[Subject], bool] | None = None
+
+    @property
+    def condition(self) -> str | None:
+        """The guard's name as words."""
+        return self.guard.__name__.strip("_").replace("_", " ") if self.guard else None
+
+
+class Table(Generic[Subject]):
+    """The transitions of one machine, looked up by state and trigger."""
+
+    def __init__(self, *rows: Row[Subject]) -> None:
+        """Index the rows, keeping their order."""
+        self.rows = rows
+        self._by_cause: dict[tuple[str, str], list[Row[Subject]]] = {}
+        for row in rows:
+            self._by_cause.setdefault((row.source, row.trigger), []).append(row)
+
+    def __iter__(self) -> Iterator[Row[Subject]]:
+        return iter(self.rows)
+
+    def allows(self, source: str, trigger: str) -> bool:
+        """Whether there is any row for this trigger in this state."""
+        return (source, trigger) in self._by_cause
+
+    def target(self, source: str, trigger: str, subject: Subject, want: str | None = None) -> str:
+        """Where the trigger leads; with `want`, only there. No such row is a bug in the caller."""
+        for row in self._by_cause.get((source, trigger), ()):
+            fits = want is None or row.target == want
+            if fits and (row.guard is None or row.guard(subject)):
+                return row.target
+        raise Impossible(what=f"no transition for {trigger!r} in state {source!r}")

@@ -1,0 +1,232 @@
+"""The four machines together: what a command leads to, and what events add up to.
+
+    decide(team, command, now) -> events, or a refusal that names the rule
+    evolve(team, event)        -> team
+
+Both are pure. `decide` carries out one command and, through `couplings.py`, everything that follows
+from it in the other machines, until nothing follows any more; all of it is appended together.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from muster import limits
+from muster.errors import Impossible, Refused
+from muster.machines import (
+    channels,
+    delegation,
+    delegation_fold,
+    identity,
+    identity_fold,
+    run_control,
+    run_fold,
+    turn_fold,
+    turns,
+)
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.commands import Command
+from muster.machines.couplings import follow
+from muster.machines.events import Event, Fact, Machine
+from muster.machines.ids import MUSTER
+from muster.machines.state import Team
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """What a command led to, and the state that follows."""
+
+    team: Team
+    events: tuple[Event, ...]
+
+
+def start_muster(team: Team, command: c.StartMuster, now: datetime) -> Iterable[Fact]:
+    return (
+        e.MusterStarted(
+            server_session=command.server_session,
+            muster_version=command.muster_version,
+            human=command.human,
+        ),
+    )
+
+
+def stop_muster(team: Team, command: c.StopMuster, now: datetime) -> Iterable[Fact]:
+    return (e.MusterStopped(reason=command.reason),)
+
+
+# Each value takes a command of the very type that is its key, which Any stands for.
+DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] = {
+    c.StartMuster: start_muster,
+    c.StopMuster: stop_muster,
+    c.SummonAgents: identity.summon_agents,
+    c.EnrollAgent: identity.enroll_agent,
+    c.RegisterAgent: identity.register_agent,
+    c.ReportStatus: identity.report_status,
+    c.RejectMarker: identity.reject_marker,
+    c.ConnectAgent: identity.connect_agent,
+    c.DisconnectAgent: identity.disconnect_agent,
+    c.WakeAgents: identity.wake_agents,
+    c.SleepAgents: identity.sleep_agents,
+    c.DisableAgent: identity.disable_agent,
+    c.EnableAgent: identity.enable_agent,
+    c.Awaken: identity.awaken,
+    c.Doze: identity.doze,
+    c.CheckAgent: identity.check_agent,
+    c.SetDesired: run_control.set_desired,
+    c.StartSession: run_control.start_session,
+    c.StopSession: run_control.stop_session,
+    c.ReportSessionStarted: run_control.report_session_started,
+    c.ReportSessionEnded: run_control.report_session_ended,
+    c.ReportCurrent: run_control.report_current,
+    c.CreateChannel: channels.create_channel,
+    c.ConfigureChannel: channels.configure_channel,
+    c.AddMember: channels.add_member,
+    c.RemoveMember: channels.remove_member,
+    c.Arrive: channels.arrive,
+    c.Depart: channels.depart,
+    c.PostMessage: turns.post_message,
+    c.Speak: turns.speak,
+    c.CompleteTurn: turns.complete_turn,
+    c.WaitTurn: turns.wait_turn,
+    c.ResumeTurn: turns.resume_turn,
+    c.OverrideTurn: turns.override_turn,
+    c.RenewTurn: turns.renew_turn,
+    c.ReportWorkStopped: turns.report_work_stopped,
+    c.CheckChannel: turns.check_channel,
+    c.OfferTurn: turns.offer_turn,
+    c.StartDelegation: delegation.start_delegation,
+    c.EndDelegation: delegation.end_delegation,
+    c.OpenConversation: delegation.open_conversation,
+    c.Delegate: delegation.delegate,
+    c.HandOff: delegation.hand_off,
+    c.RecordProgress: delegation.record_progress,
+    c.FinishTask: delegation.finish_task,
+    c.CloseConversation: delegation.close_conversation,
+}
+
+
+def _only_told(team: Team, event: Event, fact: Fact) -> Team:
+    """A fact that people and reactors read, and that changes no state."""
+    return team
+
+
+TRANSITIONS: dict[Machine, Callable[[Team, Event, e.StateTransition], Team]] = {
+    Machine.IDENTITY: identity_fold.transition,
+    Machine.RUN: run_fold.transition,
+    Machine.TURNS: turn_fold.transition,
+    Machine.DELEGATION: delegation_fold.transition,
+}
+
+
+EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
+    e.MusterStarted: identity_fold.muster_started,
+    e.MusterStopped: _only_told,
+    e.CommandRefused: _only_told,
+    e.WarningLogged: _only_told,
+    e.AgentsSummoned: identity_fold.agents_summoned,
+    e.AgentEnrolled: identity_fold.agent_enrolled,
+    e.AgentRegistered: identity_fold.agent_registered,
+    e.AgentStatus: identity_fold.agent_status,
+    e.AgentConfirmed: identity_fold.agent_confirmed,
+    e.WakeRequested: _only_told,
+    e.SleepRequested: _only_told,
+    e.AgentDisabled: identity_fold.agent_disabled,
+    e.AgentEnabled: identity_fold.agent_enabled,
+    e.MarkerRejected: _only_told,
+    e.Conflict: _only_told,
+    e.DesiredSet: run_fold.desired_set,
+    e.SessionRequested: run_fold.session_requested,
+    e.SessionStart: run_fold.session_start,
+    e.SessionEnd: run_fold.session_end,
+    e.StopRequested: run_fold.stop_requested,
+    e.InterruptRequested: turn_fold.interrupt_requested,
+    e.KillRequested: turn_fold.kill_requested,
+    e.RetryScheduled: run_fold.retry_scheduled,
+    e.ChannelCreated: turn_fold.channel_created,
+    e.ChannelConfigured: turn_fold.channel_configured,
+    e.MemberJoined: turn_fold.member_joined,
+    e.MemberLeft: turn_fold.member_left,
+    e.TurnRenewed: turn_fold.turn_renewed,
+    e.WorkStopped: turn_fold.work_stopped,
+    e.ChannelRested: turn_fold.channel_rested,
+    e.ChannelRoused: turn_fold.channel_roused,
+    e.Announcement: _only_told,
+    e.UserMessage: turn_fold.user_message,
+    e.AgentMessage: turn_fold.agent_message,
+    e.DelegationStarted: delegation_fold.delegation_started,
+    e.DelegationEnded: delegation_fold.delegation_ended,
+    e.ConversationStart: delegation_fold.conversation_start,
+    e.ProgressRecorded: delegation_fold.progress_recorded,
+    e.ConversationEnd: delegation_fold.conversation_end,
+}
+
+
+def evolve(team: Team, event: Event) -> Team:
+    """The state after an event. Events come in order, each once."""
+    if event.seq != team.seq + 1:
+        raise Impossible(what=f"event {event.seq} cannot follow event {team.seq}")
+    fact = event.fact
+    if type(fact) is e.StateTransition:
+        return replace(TRANSITIONS[fact.machine](team, event, fact), seq=event.seq)
+    return replace(EVOLVERS[type(fact)](team, event, fact), seq=event.seq)
+
+
+def fold(team: Team, events: Iterable[Event]) -> Team:
+    """The state after many events."""
+    for event in events:
+        team = evolve(team, event)
+    return team
+
+
+def decide(
+    team: Team, command: Command, now: datetime, *, actor: str, cause: int | None = None
+) -> Decision:
+    """Carry out a command and all that follows from it, or raise the refusal with its rule."""
+    events: list[Event] = []
+    course: list[tuple[Command, str, int | None]] = [(command, actor, cause)]
+    for each, who, because in course:  # grows while it is walked
+        try:
+            facts = tuple(DECIDERS[type(each)](team, each, now))
+        except Refused:
+            if each is command:
+                raise
+            continue  # its own machine does not want it now: see couplings.py
+        for fact in facts:
+            event = _event(team, fact, now, who, because)
+            team = evolve(team, event)
+            events.append(event)
+            course.extend([(then, MUSTER, event.seq) for then in follow(team, event)])
+        if len(course) > limits.COUPLING_STEPS_MAX:
+            raise Impossible(what=f"{type(command).__name__} leads to more than it should")
+    return Decision(team, tuple(events))
+
+
+def _event(team: Team, fact: Fact, now: datetime, actor: str, cause: int | None) -> Event:
+    """A fact in the next place of the log. The first of a life of muster belongs to that life."""
+    life = fact.server_session if type(fact) is e.MusterStarted else team.boot
+    return Event(team.seq + 1, now, life, actor, cause, fact)
+
+
+def refusal(
+    team: Team,
+    command: Command,
+    refused: Refused,
+    now: datetime,
+    *,
+    actor: str,
+    cause: int | None = None,
+) -> Decision:
+    """Put an attempt on record that was refused."""
+    fact = e.CommandRefused(
+        command=type(command).__name__,
+        code=refused.code,
+        reason=str(refused),
+        seat=getattr(command, "seat", None),
+        channel=getattr(command, "channel", None),
+        epoch=getattr(command, "epoch", None),
+    )
+    event = _event(team, fact, now, actor, cause)
+    return Decision(evolve(team, event), (event,))

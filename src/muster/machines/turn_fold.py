@@ -1,0 +1,183 @@
+"""What the facts about channels and turns add up to."""
+
+from datetime import timedelta
+
+from msgspec.structs import replace
+
+from muster.machines import events as e
+from muster.machines.events import Event
+from muster.machines.ids import ChannelId
+from muster.machines.state import Agent, Channel, Drain, Team, Turn, TurnState, Wait
+from muster.machines.turn_rules import timeout_of
+
+_HELD = (TurnState.ACTIVE, TurnState.WAITING)
+
+
+def channel_created(team: Team, event: Event, fact: e.ChannelCreated) -> Team:
+    channel = Channel(id=fact.channel, config=fact.config, vacant_since=event.seq)
+    return _with_channel(team, channel)
+
+
+def channel_configured(team: Team, event: Event, fact: e.ChannelConfigured) -> Team:
+    return _with_channel(team, replace(team.channels[fact.channel], config=fact.config))
+
+
+def member_joined(team: Team, event: Event, fact: e.MemberJoined) -> Team:
+    channel, agent = team.channels[fact.channel], team.agents[fact.seat]
+    timeouts = channel.timeouts
+    if fact.timeout_seconds is not None:
+        timeouts = {**timeouts, fact.seat: fact.timeout_seconds}
+    channel = replace(channel, ring=(*channel.ring, fact.seat), timeouts=timeouts, silent_turns=0)
+    agent = replace(agent, channels=(*agent.channels, fact.channel))
+    return _with(team, agent, channel)
+
+
+def member_left(team: Team, event: Event, fact: e.MemberLeft) -> Team:
+    channel, agent = team.channels[fact.channel], team.agents[fact.seat]
+    place = channel.ring.index(fact.seat)
+    channel = replace(
+        channel,
+        ring=channel.ring[:place] + channel.ring[place + 1 :],
+        cursor=channel.cursor - 1 if place <= channel.cursor else channel.cursor,
+        timeouts={seat: s for seat, s in channel.timeouts.items() if seat != fact.seat},
+        idle=None if channel.idle == fact.seat else channel.idle,
+    )
+    left = tuple(each for each in agent.channels if each != fact.channel)
+    return _with(team, replace(agent, channels=left), channel)
+
+
+def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
+    """A member moved. Moves of an agent as such (no channel) are told by its identity."""
+    if fact.channel is None or fact.seat is None:
+        return team
+    channel, agent = team.channels[fact.channel], team.agents[fact.seat]
+    if fact.target == TurnState.ACTIVE:
+        if fact.source == TurnState.WAITING:
+            return _with_channel(team, _resumed(channel, event, fact))
+        agent = replace(agent, holding=(*agent.holding, fact.channel))
+        return _with(team, agent, _granted(channel, event, fact))
+    if fact.target == TurnState.WAITING:
+        return _with_channel(team, _waiting(channel, event, fact))
+    if fact.source in _HELD:
+        return _with(team, _let_go(agent, fact.channel), _vacant(channel, event, fact))
+    if channel.idle == fact.seat:
+        return _with_channel(team, replace(channel, idle=None, vacant_since=event.seq))
+    return team
+
+
+def _granted(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
+    assert fact.seat is not None
+    assert fact.until is not None
+    assert fact.epoch is not None
+    cap = event.ts + timedelta(seconds=channel.config.max_turn_seconds)
+    turn = Turn(holder=fact.seat, until=min(fact.until, cap), cap=cap)
+    place = channel.ring.index(fact.seat)
+    return replace(channel, turn=turn, epoch=fact.epoch, cursor=place, idle=None)
+
+
+def _resumed(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
+    turn = channel.turn
+    assert turn is not None
+    assert turn.wait is not None
+    assert fact.until is not None
+    stood = event.ts - turn.wait.since
+    silent_at = turn.silent_at + stood if turn.silent_at else None
+    turn = replace(turn, until=fact.until, cap=turn.cap + stood, silent_at=silent_at, wait=None)
+    return replace(channel, turn=turn)
+
+
+def _waiting(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
+    assert channel.turn is not None
+    assert fact.until is not None
+    by_human = fact.trigger == "human_interrupt"
+    wait = Wait(reason=fact.reason or "", since=event.ts, until=fact.until, by_human=by_human)
+    return replace(channel, turn=replace(channel.turn, wait=wait))
+
+
+def _vacant(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
+    assert channel.turn is not None
+    return replace(
+        channel,
+        turn=None,
+        idle=fact.seat if fact.target == TurnState.IDLE else None,
+        silent_turns=0 if channel.turn.posted else channel.silent_turns + 1,
+        vacant_since=event.seq,
+    )
+
+
+def turn_renewed(team: Team, event: Event, fact: e.TurnRenewed) -> Team:
+    channel = team.channels[fact.channel]
+    turn = channel.turn
+    assert turn is not None
+    if turn.wait is not None:
+        turn = replace(turn, wait=replace(turn.wait, until=fact.until))
+    else:
+        turn = replace(turn, until=fact.until, silent_at=None)
+    return _with_channel(team, replace(channel, turn=turn))
+
+
+def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
+    if fact.channel is None:
+        return team
+    channel = team.channels[fact.channel]
+    return _with_channel(team, replace(channel, silent_turns=0, last_message=event.seq))
+
+
+def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
+    """A post is a sign of work: it renews the turn, and silence is counted from it."""
+    if fact.channel is None:
+        return team
+    channel = team.channels[fact.channel]
+    turn = channel.turn
+    assert turn is not None
+    until = min(event.ts + timeout_of(channel, fact.seat), turn.cap)
+    silent_at = None
+    if channel.config.auto_detect_turn_end:
+        silent_at = event.ts + timedelta(seconds=channel.config.auto_detect_silence_seconds)
+    turn = replace(turn, posted=True, until=until, silent_at=silent_at)
+    return _with_channel(team, replace(channel, turn=turn, last_message=event.seq))
+
+
+def channel_rested(team: Team, event: Event, fact: e.ChannelRested) -> Team:
+    channel = replace(team.channels[fact.channel], resting=True, silent_turns=0)
+    return _with_channel(team, channel)
+
+
+def channel_roused(team: Team, event: Event, fact: e.ChannelRoused) -> Team:
+    return _with_channel(team, replace(team.channels[fact.channel], resting=False))
+
+
+def interrupt_requested(team: Team, event: Event, fact: e.InterruptRequested) -> Team:
+    """Its turn is gone, but it is not free before its work has stopped."""
+    agent = team.agents[fact.seat]
+    agent = replace(agent, holding=(*agent.holding, fact.channel))
+    drain = Drain(seat=fact.seat, until=fact.until)
+    return _with(team, agent, replace(team.channels[fact.channel], drain=drain))
+
+
+def kill_requested(team: Team, event: Event, fact: e.KillRequested) -> Team:
+    drain = Drain(seat=fact.seat, until=fact.until, killing=True)
+    return _with_channel(team, replace(team.channels[fact.channel], drain=drain))
+
+
+def work_stopped(team: Team, event: Event, fact: e.WorkStopped) -> Team:
+    channel = replace(team.channels[fact.channel], drain=None)
+    return _with(team, _let_go(team.agents[fact.seat], fact.channel), channel)
+
+
+def _let_go(agent: Agent, channel: ChannelId) -> Agent:
+    if agent.holding == (channel,):
+        return replace(agent, holding=())
+    return replace(agent, holding=tuple(each for each in agent.holding if each != channel))
+
+
+def _with_channel(team: Team, channel: Channel) -> Team:
+    return replace(team, channels=team.channels.set(channel.id, channel))
+
+
+def _with(team: Team, agent: Agent, channel: Channel) -> Team:
+    return replace(
+        team,
+        agents=team.agents.set(agent.seat, agent),
+        channels=team.channels.set(channel.id, channel),
+    )
