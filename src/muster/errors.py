@@ -1,8 +1,8 @@
 """The three ways in which something can go wrong, and their leaves.
 
 `Refused`: not allowed now, and why. `Unavailable`: the world failed, try again. `Broken`: our bug.
-A leaf's docstring is its message, its fields fill the braces in it, and its `code` is stable: the same
-shape reaches HTTP, MCP and the command line.
+A leaf's docstring is its message, its fields fill the braces in it, and its `code` is stable: the
+same shape reaches HTTP, MCP and the command line.
 """
 
 import re
@@ -123,7 +123,11 @@ class RunElsewhere(Refused):
 
 
 class StaleGeneration(Refused):
-    """{name!r} was asked for something else meanwhile: generation {found_generation}, not {given}."""
+    """{name!r} was asked for something else meanwhile: it is at wish {generation}, not {given}."""
+
+
+class Stopping(Refused):
+    """muster is stopping: nothing starts any more. Try again when it has started."""
 
 
 class UnknownSession(Refused):
@@ -204,11 +208,11 @@ class HomeInUse(Refused):
 
 
 class LogTooNew(Refused):
-    """The log at {path} was written by a newer muster ({found}, this one knows {known}). Upgrade."""
+    """The log at {path} is of a newer muster ({found}, this one knows {known}). Upgrade."""
 
 
 class LogCorrupt(Unavailable):
-    """The log at {path} is damaged ({detail}). Nothing was changed; restore the file from a backup."""
+    """The log at {path} is damaged ({detail}). Nothing was changed; restore it from a backup."""
 
     exit_code = 5
 
@@ -224,7 +228,7 @@ class NoTeam(Refused):
 
 
 class StoreFailed(Unavailable):
-    """The log could not be written ({detail}). Nothing was accepted; free the disk and try again."""
+    """The log could not be written ({detail}). Nothing was accepted; free the disk, try again."""
 
 
 class Closed(Unavailable):

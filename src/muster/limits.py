@@ -38,4 +38,4 @@ RETRY_SECONDS_MAX: Final = 300.0
 """Pauses after failures: doubled from the first to the last."""
 
 COUPLING_STEPS_MAX: Final = 100_000
-"""Commands that may follow from one. Boot of a large team needs thousands; a loop needs stopping."""
+"""Commands that may follow from one. Boot of a large team needs thousands; a loop is a bug."""

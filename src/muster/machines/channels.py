@@ -57,9 +57,8 @@ def configure_channel(team: Team, command: c.ConfigureChannel, now: datetime) ->
 def check_config(config: e.TurnConfig) -> None:
     """Refuse rules under which a channel could not work."""
     for name in config.__struct_fields__:
-        value = getattr(config, name)
-        if isinstance(value, float):
-            check_seconds(name, value)
+        if name.endswith("_seconds"):
+            check_seconds(name, getattr(config, name))
     if config.rest_after_idle_rounds < 1:
         raise Invalid(what="rest_after_idle_rounds", why="must be at least 1")
 

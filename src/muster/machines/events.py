@@ -87,7 +87,7 @@ class MusterStarted(Fact, frozen=True, kw_only=True):
 
 
 class MusterStopped(Fact, frozen=True, kw_only=True):
-    """A life of muster ended in order."""
+    """A life of muster ends in order: nothing starts any more, and what runs is ended."""
 
     reason: str
 

@@ -103,14 +103,18 @@ def register_agent(team: Team, command: c.RegisterAgent, now: datetime) -> Itera
 
 
 def _require_authority(team: Team, agent: Agent, session: SessionId | None) -> None:
-    """A session may speak for the agents that it runs. Without one, a person does."""
-    if session is None:
+    """A session may speak for the agents that it runs. Without one, a person does.
+
+    Nobody can say that a process is there which is not.
+    """
+    if session is None and (agent.authority is not Authority.MUSTER or agent.session is not None):
         return
-    own = agent.authority is Authority.MUSTER and agent.session == session
+    own = agent.authority is Authority.MUSTER and session is not None and agent.session == session
     lead = team.lead
     by_lead = agent.authority is Authority.LEAD and lead is not None and lead.session == session
     if not own and not by_lead:
-        raise NotTheAuthority(claimant=session, name=agent.id, authority=agent.authority)
+        claimant = session or "a person"
+        raise NotTheAuthority(claimant=claimant, name=agent.id, authority=agent.authority)
 
 
 def report_status(team: Team, command: c.ReportStatus, now: datetime) -> Iterator[Fact]:

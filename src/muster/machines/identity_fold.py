@@ -24,7 +24,11 @@ _EVIDENCE = {
 
 
 def muster_started(team: Team, event: Event, fact: e.MusterStarted) -> Team:
-    return replace(team, boot=fact.server_session, human=fact.human)
+    return replace(team, boot=fact.server_session, stopping=False, human=fact.human)
+
+
+def muster_stopped(team: Team, event: Event, fact: e.MusterStopped) -> Team:
+    return replace(team, stopping=True)
 
 
 def agents_summoned(team: Team, event: Event, fact: e.AgentsSummoned) -> Team:

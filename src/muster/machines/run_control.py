@@ -8,14 +8,18 @@ number, its generation; the automatic pause after a one-shot counts only if that
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
+from msgspec.structs import replace
+
 from muster import limits
 from muster.errors import (
     AlreadyRunning,
     BackingOff,
     Disabled,
     Paused,
+    Refused,
     RunElsewhere,
     StaleGeneration,
+    Stopping,
     UnknownSession,
     WrongState,
 )
@@ -65,9 +69,7 @@ def set_desired(team: Team, command: c.SetDesired, now: datetime) -> Iterator[Fa
     agent = team.agent(command.seat)
     run = agent.run
     if command.if_generation is not None and command.if_generation != run.generation:
-        raise StaleGeneration(
-            name=agent.id, found_generation=run.generation, given=command.if_generation
-        )
+        raise StaleGeneration(name=agent.id, generation=run.generation, given=command.if_generation)
     # Start pressed again on one that rests after failures means: try now.
     if command.desired is not run.desired or run.retry_at is not None:
         yield _desire(agent, command.desired, "person", command.set_by, command.note)
@@ -96,19 +98,10 @@ def own_session(team: Team, agent: Agent) -> Session | None:
 def start_session(team: Team, command: c.StartSession, now: datetime) -> Sequence[Fact]:
     """The gate. No other code asks for a session."""
     agent = team.agent(command.seat)
+    refused = _closed_gate(team, agent, now)
+    if refused is not None:
+        raise refused
     run = agent.run
-    if agent.authority is not Authority.MUSTER:
-        raise RunElsewhere(name=agent.id, authority=agent.authority)
-    if agent.disabled:
-        raise Disabled(name=agent.id)
-    if run.desired is PAUSE:
-        raise Paused(name=agent.id)
-    if agent.status is Status.EXPIRED:
-        raise WrongState(act="start", name=agent.id, state=agent.status)
-    if agent.session is not None:
-        raise AlreadyRunning(name=agent.id, session=agent.session)
-    if run.retry_at is not None and run.retry_at > now:
-        raise BackingOff(name=agent.id, failures=run.failures, until=run.retry_at.isoformat())
     request = e.SessionRequested(
         seat=agent.seat,
         session=SessionId(f"{team.boot}-{team.seq + 1}"),
@@ -117,6 +110,24 @@ def start_session(team: Team, command: c.StartSession, now: datetime) -> Sequenc
         trigger=command.trigger,
     )
     return (request,)
+
+
+def _closed_gate(team: Team, agent: Agent, now: datetime) -> Refused | None:
+    """Why a session may not start now, if it may not."""
+    run = agent.run
+    if agent.authority is not Authority.MUSTER:
+        return RunElsewhere(name=agent.id, authority=agent.authority)
+    if agent.disabled:
+        return Disabled(name=agent.id)
+    if run.desired is PAUSE:
+        return Paused(name=agent.id)
+    if agent.status is Status.EXPIRED:
+        return WrongState(act="start", name=agent.id, state=agent.status)
+    if agent.session is not None:
+        return AlreadyRunning(name=agent.id, session=agent.session)
+    if run.retry_at is not None and run.retry_at > now:
+        return BackingOff(name=agent.id, failures=run.failures, until=run.retry_at.isoformat())
+    return Stopping() if team.stopping else None
 
 
 def report_session_started(
@@ -161,8 +172,8 @@ def report_session_ended(
         failures = run.failures + 1
         until = now + retry_pause(failures)
         yield e.RetryScheduled(seat=agent.seat, failures=failures, until=until)
-    rests = one_shot or failed or run.desired is PAUSE or agent.disabled
-    if rests and run.current is not PAUSE:
+    follows = _closed_gate(team, replace(agent, session=None), now) is None
+    if (one_shot or failed or not follows) and run.current is not PAUSE:
         yield _move(agent, "session_ended", PAUSE, session=session.id)
 
 

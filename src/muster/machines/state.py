@@ -279,6 +279,9 @@ class Team(Record, frozen=True, kw_only=True):
     boot: SessionId = SessionId("")
     """This life of muster."""
 
+    stopping: bool = False
+    """Whether this life of muster is ending: then nothing starts any more."""
+
     human: str = "human"
     agents: PMap[SeatId, Agent] = pmap()
     names: PMap[str, SeatId] = pmap()

@@ -1,10 +1,8 @@
-"""The four machines together: what a command leads to, and what events add up to.
+"""The four machines together: `decide(team, command, now) -> events`, or a refusal with its rule.
 
-    decide(team, command, now) -> events, or a refusal that names the rule
-    evolve(team, event)        -> team
-
-Both are pure. `decide` carries out one command and, through `couplings.py`, everything that follows
-from it in the other machines, until nothing follows any more; all of it is appended together.
+Pure. It carries out one command and, through `couplings.py`, everything that follows from it in the
+other machines, until nothing follows any more; all of it is appended together. What the events then
+add up to is `fold.py`.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,26 +10,16 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from muster import limits
 from muster.errors import Impossible, Refused
-from muster.machines import (
-    channels,
-    delegation,
-    delegation_fold,
-    identity,
-    identity_fold,
-    run_control,
-    run_fold,
-    turn_fold,
-    turns,
-)
+from muster.machines import channels, delegation, identity, run_control, turns
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.couplings import follow
-from muster.machines.events import Event, Fact, Machine
+from muster.machines.events import Event, Fact
+from muster.machines.fold import evolve
 from muster.machines.ids import MUSTER
 from muster.machines.state import Team
 
@@ -106,79 +94,6 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.FinishTask: delegation.finish_task,
     c.CloseConversation: delegation.close_conversation,
 }
-
-
-def _only_told(team: Team, event: Event, fact: Fact) -> Team:
-    """A fact that people and reactors read, and that changes no state."""
-    return team
-
-
-TRANSITIONS: dict[Machine, Callable[[Team, Event, e.StateTransition], Team]] = {
-    Machine.IDENTITY: identity_fold.transition,
-    Machine.RUN: run_fold.transition,
-    Machine.TURNS: turn_fold.transition,
-    Machine.DELEGATION: delegation_fold.transition,
-}
-
-
-EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
-    e.MusterStarted: identity_fold.muster_started,
-    e.MusterStopped: _only_told,
-    e.CommandRefused: _only_told,
-    e.WarningLogged: _only_told,
-    e.AgentsSummoned: identity_fold.agents_summoned,
-    e.AgentEnrolled: identity_fold.agent_enrolled,
-    e.AgentRegistered: identity_fold.agent_registered,
-    e.AgentStatus: identity_fold.agent_status,
-    e.AgentConfirmed: identity_fold.agent_confirmed,
-    e.WakeRequested: _only_told,
-    e.SleepRequested: _only_told,
-    e.AgentDisabled: identity_fold.agent_disabled,
-    e.AgentEnabled: identity_fold.agent_enabled,
-    e.MarkerRejected: _only_told,
-    e.Conflict: _only_told,
-    e.DesiredSet: run_fold.desired_set,
-    e.SessionRequested: run_fold.session_requested,
-    e.SessionStart: run_fold.session_start,
-    e.SessionEnd: run_fold.session_end,
-    e.StopRequested: run_fold.stop_requested,
-    e.InterruptRequested: turn_fold.interrupt_requested,
-    e.KillRequested: turn_fold.kill_requested,
-    e.RetryScheduled: run_fold.retry_scheduled,
-    e.ChannelCreated: turn_fold.channel_created,
-    e.ChannelConfigured: turn_fold.channel_configured,
-    e.MemberJoined: turn_fold.member_joined,
-    e.MemberLeft: turn_fold.member_left,
-    e.TurnRenewed: turn_fold.turn_renewed,
-    e.WorkStopped: turn_fold.work_stopped,
-    e.ChannelRested: turn_fold.channel_rested,
-    e.ChannelRoused: turn_fold.channel_roused,
-    e.Announcement: _only_told,
-    e.UserMessage: turn_fold.user_message,
-    e.AgentMessage: turn_fold.agent_message,
-    e.DelegationStarted: delegation_fold.delegation_started,
-    e.DelegationEnded: delegation_fold.delegation_ended,
-    e.ConversationStart: delegation_fold.conversation_start,
-    e.ProgressRecorded: delegation_fold.progress_recorded,
-    e.ConversationEnd: delegation_fold.conversation_end,
-}
-
-
-def evolve(team: Team, event: Event) -> Team:
-    """The state after an event. Events come in order, each once."""
-    if event.seq != team.seq + 1:
-        raise Impossible(what=f"event {event.seq} cannot follow event {team.seq}")
-    fact = event.fact
-    if type(fact) is e.StateTransition:
-        return replace(TRANSITIONS[fact.machine](team, event, fact), seq=event.seq)
-    return replace(EVOLVERS[type(fact)](team, event, fact), seq=event.seq)
-
-
-def fold(team: Team, events: Iterable[Event]) -> Team:
-    """The state after many events."""
-    for event in events:
-        team = evolve(team, event)
-    return team
 
 
 def decide(

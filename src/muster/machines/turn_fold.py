@@ -96,11 +96,12 @@ def _waiting(channel: Channel, event: Event, fact: e.StateTransition) -> Channel
 
 def _vacant(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
     assert channel.turn is not None
+    idle = fact.target == TurnState.IDLE
     return replace(
         channel,
         turn=None,
-        idle=fact.seat if fact.target == TurnState.IDLE else None,
-        silent_turns=0 if channel.turn.posted else channel.silent_turns + 1,
+        idle=fact.seat if idle else None,
+        silent_turns=0 if idle or channel.turn.posted else channel.silent_turns + 1,
         vacant_since=event.seq,
     )
 

@@ -1,0 +1,67 @@
+# Everything a person or CI does with this repository. Needs python3 (3.11 or later) with pip and venv.
+# Tools run as `python -m`, because a script's first line cannot name a folder with a space in it.
+
+PYTHON ?= python3
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
+CHECKED := src tests $(wildcard bench)
+
+.DEFAULT_GOAL := help
+.PHONY: help up test lint types check bench bench-peers clean
+
+help:  ## say what can be made
+	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 14
+
+up: $(VENV)/.installed  ## run muster here, in the foreground (ARGS="--port 0" passes options)
+	@exec $(BIN)/python -m muster up $(ARGS)
+
+test: $(VENV)/.installed-test  ## run the tests (ARGS="-k name" passes options)
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/.installed-lint
+	$(BIN)/python -m ruff check $(CHECKED)
+	$(BIN)/python -m ruff format --check $(CHECKED)
+
+types: $(VENV)/.installed-test $(VENV)/.installed-lint $(VENV)/.installed-bench
+	$(BIN)/python -m basedpyright
+
+check: lint types test  ## lint, types and tests: what CI runs
+
+bench: $(VENV)/.installed-bench  ## measure, against raw baselines in the same run
+	$(BIN)/python -m bench $(ARGS)
+
+bench-peers: $(VENV)/.installed-peers  ## measure against other frameworks (installs them aside)
+	$(VENV)/peers/bin/python -m bench --peers $(ARGS)
+
+clean:  ## remove what was made, but never a team's home
+	rm -rf $(VENV) dist .ruff_cache .pytest_cache .hypothesis .coverage
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# ── the environment ───────────────────────────────────────────────────────────────────────────────
+# One stamp for each set of packages; a stamp older than what it was made from is made again. The build
+# backend is installed like everything else, so that it is pinned too and nothing is fetched twice.
+
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "muster needs Python 3.11 or later; choose one with make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt
+	$(BIN)/$(INSTALL) hatchling
+	$(BIN)/$(INSTALL) --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q src
+	@touch $@
+
+# Peers live in an environment of their own: what they bring along must not change what muster runs on.
+$(VENV)/.installed-peers: $(VENV)/.created pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)/peers
+	$(VENV)/peers/bin/$(INSTALL) hatchling
+	$(VENV)/peers/bin/$(INSTALL) --no-build-isolation --editable '.[bench,peers]'
+	@touch $@
+
+$(VENV)/.installed-%: $(VENV)/.installed
+	$(BIN)/$(INSTALL) --no-build-isolation --editable '.[$*]'
+	@touch $@

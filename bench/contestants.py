@@ -1,0 +1,69 @@
+"""Programs that are measured in turns while all of them stay up: the asking side of `serving`."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+ROOT: Final = Path(__file__).parent.parent
+
+
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
+    """What some steps cost."""
+
+    steps: int
+    seconds: float
+    cpu_s: float
+    flushes: int
+
+    @property
+    def per_second(self) -> float:
+        """Steps in a second."""
+        return self.steps / self.seconds
+
+
+class Contestant:
+    """A running program that does as much of a task as it is asked for."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self.greeting = self._hear()
+        """What it says about itself when it is ready."""
+
+    def do(self, task: str, steps: int) -> Cost:
+        """Have so many steps of a task done."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{task} {steps}\n")
+        self._process.stdin.flush()
+        return msgspec.convert(self._hear() | {"steps": steps}, Cost)
+
+    def _hear(self) -> dict[str, object]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"a contestant ended: {self._process.args!r}")
+        return msgspec.json.decode(line, type=dict[str, object])
+
+
+@contextmanager
+def running(
+    module: str, folder: Path, *, environment: Mapping[str, str], python: str = sys.executable
+) -> Generator[Contestant]:
+    """A contestant with a folder of its own, until the end of the block."""
+    folder.mkdir(parents=True)
+    process = subprocess.Popen(
+        [python, "-m", module, str(folder)],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        yield Contestant(process)
+        # leaving the block closes its input, which ends it

@@ -1,0 +1,88 @@
+"""One line of the table: two sides, measured in turns, and how they compare."""
+
+import statistics
+from collections.abc import Sequence
+from enum import StrEnum
+
+import msgspec
+
+
+class Bound(StrEnum):
+    """Which side of the goal is the good one."""
+
+    AT_LEAST = "at least"
+    AT_MOST = "at most"
+
+
+class Goal(msgspec.Struct, frozen=True):
+    """What a line should show."""
+
+    bound: Bound
+    value: float
+    unit: str = "x"
+
+    def met_by(self, figure: float) -> bool:
+        """Whether a figure is good enough."""
+        return figure >= self.value if self.bound is Bound.AT_LEAST else figure <= self.value
+
+    def __str__(self) -> str:
+        return f"{self.bound} {shown(self.value, self.unit)}"
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """What was measured against what, and what came out."""
+
+    what: str
+    against: str
+    goal: Goal
+    figures: Sequence[float]
+    """One for each round."""
+
+    aside: str = ""
+    """Absolute figures for orientation: they belong to one machine and one hour."""
+
+    @property
+    def median(self) -> float:
+        """The figure that counts."""
+        return statistics.median(self.figures)
+
+    @property
+    def verdict(self) -> str:
+        """Whether the goal is met."""
+        return "pass" if self.goal.met_by(self.median) else "miss"
+
+    @property
+    def figure(self) -> str:
+        """The median as people read it."""
+        return shown(self.median, self.goal.unit)
+
+    @property
+    def spread(self) -> str:
+        """Where the middle half of the rounds lies."""
+        low, high = middle_half(self.figures)
+        return f"{shown(low, '')} to {shown(high, '')}"
+
+
+def middle_half(figures: Sequence[float]) -> tuple[float, float]:
+    """The quartiles, or the extremes where there are too few figures for quartiles."""
+    if len(figures) < 4:
+        return min(figures), max(figures)
+    low, _, high = statistics.quantiles(figures, n=4, method="inclusive")
+    return low, high
+
+
+def shown(value: float, unit: str) -> str:
+    """A figure with as many digits as mean something, and its unit."""
+    digits = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    joint = "" if unit in ("", "x") else " "
+    return f"{digits}{joint}{unit}"
+
+
+def ratios(ours: Sequence[float], theirs: Sequence[float]) -> list[float]:
+    """Ours over theirs, round by round."""
+    return [our / their for our, their in zip(ours, theirs, strict=True)]
+
+
+def rate(per_second: Sequence[float]) -> str:
+    """A rate for orientation."""
+    return f"{shown(float(f'{statistics.median(per_second):.2g}'), '')}/s"

@@ -1,0 +1,182 @@
+"""Teams to measure with: built by commands, as in life, and written into a home in large commits."""
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from muster.machines import commands as c
+from muster.machines import snapshots
+from muster.machines.commands import Command
+from muster.machines.events import Authority, Event, TurnConfig
+from muster.machines.ids import (
+    FIRST_ENROLLED_SEAT,
+    MUSTER,
+    ChannelId,
+    SeatId,
+    SessionId,
+    agent_actor,
+    person,
+)
+from muster.machines.state import Channel, Team
+from muster.machines.team import decide
+from muster.services.reactors.sessions import Sessions
+from muster.services.system import SystemClock
+from muster.store.base import Snapshot
+from muster.store.sqlite import SqliteStore
+
+HUMAN: Final = "Grace"
+ACTOR: Final = person(HUMAN)
+
+_WEEK_SECONDS: Final = 7 * 24 * 3600.0
+NEVER_OVER: Final = TurnConfig(
+    default_timeout_seconds=_WEEK_SECONDS,
+    max_turn_seconds=_WEEK_SECONDS,
+    rest_after_idle_rounds=1_000_000_000,
+)
+"""Turns that end only when they are completed, so that every measured step is the same work."""
+
+_COMMIT_EVENTS: Final = 8192
+
+
+def channel_id(number: int) -> ChannelId:
+    """The name of a channel by its number."""
+    return ChannelId(f"channel-{number}")
+
+
+def founding(channels: int, members: int, config: TurnConfig = NEVER_OVER) -> Iterator[Command]:
+    """The commands that make a team in which everybody is connected and in one channel."""
+    yield c.StartMuster(
+        server_session=SessionId("boot-1"), muster_version="bench", human=HUMAN
+    )
+    seat = FIRST_ENROLLED_SEAT
+    for number in range(channels):
+        yield c.CreateChannel(channel=channel_id(number), config=config)
+        for _ in range(members):
+            yield c.EnrollAgent(name=f"Agent {seat}", authority=Authority.SELF)
+            yield c.ConnectAgent(seat=seat)
+            yield c.AddMember(channel=channel_id(number), seat=seat)
+            seat = SeatId(seat + 1)
+
+
+def founded(channels: int, members: int, now: datetime) -> Team:
+    """Such a team, in memory."""
+    team = Team()
+    for command in founding(channels, members):
+        team = decide(team, command, now, actor=ACTOR).team
+    return team
+
+
+class Scribe:
+    """Writes a team's life into a store, many commands to a commit."""
+
+    def __init__(self, store: SqliteStore, now: datetime) -> None:
+        self._store = store
+        self._unwritten: list[Event] = []
+        self.team = Team()
+        self.now = now
+
+    def send(self, command: Command, actor: str = ACTOR) -> None:
+        """Carry out a command; what it led to is written later."""
+        decision = decide(self.team, command, self.now, actor=actor)
+        self.team = decision.team
+        self._unwritten += decision.events
+
+    async def write(self, *, at_least: int = 1) -> None:
+        """Write what has been decided, if it is enough to be worth a commit."""
+        if len(self._unwritten) >= at_least:
+            events, self._unwritten = self._unwritten, []
+            await self._store.transact(lambda _: events)
+
+    async def snapshot(self) -> None:
+        """Keep a snapshot of all that is written, and say that the reactor has seen it."""
+        await self.write()
+        snapshot = Snapshot(self.team.seq, snapshots.encode(self.team))
+        await self._store.save_snapshot(snapshot, snapshots.VERSION)
+        await self._store.save_cursor(Sessions.name, self.team.seq)
+
+
+@asynccontextmanager
+async def writing(home: Path) -> AsyncGenerator[Scribe]:
+    """A new home, and who writes into it."""
+    store = await SqliteStore.open(home)
+    try:
+        scribe = Scribe(store, SystemClock().now())
+        yield scribe
+        await scribe.write()
+    finally:
+        await store.close()
+
+
+async def found_home(home: Path, channels: int, members: int) -> Team:
+    """A home with a team in it that has done nothing yet, and no snapshot."""
+    async with writing(home) as scribe:
+        for command in founding(channels, members):
+            scribe.send(command)
+            await scribe.write(at_least=_COMMIT_EVENTS)
+    return scribe.team
+
+
+# ── a life ────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Life:
+    """What a busy team does all day: it speaks in turns, works, waits, and is spoken to.
+
+    Of a hundred things, sixty are a turn that ends with a post, fifteen a sign of work, ten a turn
+    passed on in silence, seven a word from a human, five a wait, three a lost connection.
+    """
+
+    def __init__(self, scribe: Scribe, seed: int = 1) -> None:
+        self._scribe = scribe
+        self._chance = random.Random(seed)  # the same life in every run
+        self._deeds: tuple[Callable[[Channel, SeatId], None], ...] = (
+            *[self._speak] * 60,
+            *[self._work] * 15,
+            *[self._pass] * 10,
+            *[self._hear] * 7,
+            *[self._wait] * 5,
+            *[self._drop_out] * 3,
+        )
+
+    async def until(self, seq: int) -> None:
+        """Go on until the log is so long, give or take a command."""
+        scribe = self._scribe
+        channels = sorted(scribe.team.channels)
+        while scribe.team.seq < seq:
+            scribe.now += timedelta(seconds=1)
+            channel = scribe.team.channels[self._chance.choice(channels)]
+            assert channel.turn is not None
+            self._chance.choice(self._deeds)(channel, channel.turn.holder)
+            await scribe.write(at_least=_COMMIT_EVENTS)
+        await scribe.write()
+
+    def _speak(self, channel: Channel, seat: SeatId) -> None:
+        text = "all tests pass; next I look at the parser. " * self._chance.randint(1, 10)
+        self._send(c.Speak(channel=channel.id, seat=seat, text=text, complete=True), seat)
+
+    def _work(self, channel: Channel, seat: SeatId) -> None:
+        self._scribe.now += timedelta(seconds=10)
+        self._send(c.RenewTurn(channel=channel.id, seat=seat), seat)
+
+    def _pass(self, channel: Channel, seat: SeatId) -> None:
+        self._send(c.CompleteTurn(channel=channel.id, seat=seat, epoch=channel.epoch), seat)
+
+    def _hear(self, channel: Channel, seat: SeatId) -> None:
+        text = "please look at the failing build first"
+        self._scribe.send(c.PostMessage(channel=channel.id, text=text, speaker_name=HUMAN))
+
+    def _wait(self, channel: Channel, seat: SeatId) -> None:
+        self._send(c.WaitTurn(channel=channel.id, seat=seat, reason="for the build"), seat)
+        self._send(c.ResumeTurn(channel=channel.id, seat=seat), seat)
+
+    def _drop_out(self, channel: Channel, seat: SeatId) -> None:
+        self._scribe.send(c.DisconnectAgent(seat=seat, reason="heartbeat"), MUSTER)
+        self._send(c.ConnectAgent(seat=seat), seat)
+        self._scribe.send(c.AddMember(channel=channel.id, seat=seat))
+
+    def _send(self, command: Command, seat: SeatId) -> None:
+        self._scribe.send(command, agent_actor(self._scribe.team.agents[seat].id))

@@ -1,0 +1,276 @@
+"""Settings: what a user may choose, read once at start, checked, and handed down.
+
+They come from `muster.toml` in the team's home and from `MUSTER_...` variables, which win. Every
+mistake is a `BadSettings` that names where it stands and what to write instead. Options of the
+command line win over both; that is the command line's affair.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import EnumMeta
+from pathlib import Path
+from typing import Any, Final, NamedTuple, cast
+
+import msgspec
+
+from muster.errors import BadSettings, Refused
+from muster.limits import TURN_SECONDS_MAX
+from muster.machines.events import TurnConfig
+from muster.machines.names import check_agent_name
+from muster.machines.state import Team
+from muster.settings_file import BadSource, line_of, parsed, text_of
+
+SETTINGS_FILE: Final = "muster.toml"
+HOME_FOLDER: Final = ".muster"
+HOME_VARIABLE: Final = "MUSTER_HOME"
+
+
+class TeamSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Who works here."""
+
+    human: str = "human"
+
+
+class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Where `muster up` listens."""
+
+    host: str = "127.0.0.1"
+    port: int = 6878
+    open_browser: bool = True
+
+
+class StoreSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How the log is kept."""
+
+    snapshot_every: int = 20_000  # a fraction of a second of replay after a crash
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a user may choose. Each field is a table of `muster.toml`."""
+
+    team: TeamSettings = TeamSettings()
+    server: ServerSettings = ServerSettings()
+    turns: TurnConfig = TurnConfig()
+    store: StoreSettings = StoreSettings()
+
+
+class Rule(NamedTuple):
+    """What a setting is for, and between which values it lies where it is a number."""
+
+    about: str
+    low: float | None = None
+    high: float | None = None
+
+
+def _seconds(about: str) -> Rule:
+    return Rule(about, 0.1, TURN_SECONDS_MAX)
+
+
+RULES: Final[Mapping[str, Rule]] = {
+    "team.human": Rule("The name of the person whom the agents work for."),
+    "server.host": Rule(
+        "The address to listen on; others than this machine reach it only if you say so."
+    ),
+    "server.port": Rule("The port to listen on; 0 picks a free one.", 0, 65535),
+    "server.open_browser": Rule("Whether `muster up` opens the dashboard, once there is one."),
+    "turns.default_timeout_seconds": _seconds(
+        "A turn without a sign of work is taken away after this long."
+    ),
+    "turns.human_interrupt_mode": Rule("What a person's message does to a turn in progress."),
+    "turns.announce_timeouts": Rule("Whether a channel is told that a turn timed out."),
+    "turns.announce_disconnects": Rule("Whether a channel is told that a member is gone."),
+    "turns.auto_detect_turn_end": Rule("Whether silence after a post ends the turn."),
+    "turns.auto_detect_silence_seconds": _seconds("How long that silence is."),
+    "turns.wait_timeout_seconds": _seconds(
+        "How long a holder may wait for something before it forfeits."
+    ),
+    "turns.max_turn_seconds": _seconds("The longest turn, whatever signs of work there are."),
+    "turns.interrupt_hold_seconds": _seconds(
+        "A turn that a person interrupted goes on after this silence."
+    ),
+    "turns.rest_after_idle_rounds": Rule(
+        "A channel rests after this many whole rounds without a post.", 1, 1_000_000
+    ),
+    "store.snapshot_every": Rule(
+        "A snapshot is kept each time this many events were added.", 100, 10_000_000
+    ),
+}
+
+
+class Setting(NamedTuple):
+    """One setting, as it can be written in `muster.toml` or in a variable."""
+
+    key: str
+    kind: Any  # whatever a field may be annotated with; msgspec reads it
+    default: object
+    rule: Rule
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that overrides it."""
+        return "MUSTER_" + self.key.replace(".", "_").upper()
+
+    @property
+    def expected(self) -> str:
+        """What may be written, in words."""
+        if self.kind is bool:
+            return "true or false"
+        if isinstance(self.kind, EnumMeta):
+            return "one of " + ", ".join(f'"{choice}"' for choice in self._choices())
+        if self.rule.low is None:
+            return "a text in quotes"
+        kind = "a whole number" if self.kind is int else "a number"
+        return f"{kind} from {self.rule.low:g} to {self.rule.high:.0f}"
+
+    def _choices(self) -> list[str]:
+        return [str(choice) for choice in self.kind]
+
+
+def _all_settings() -> Iterator[Setting]:
+    for table in msgspec.structs.fields(Settings):
+        for field in msgspec.structs.fields(table.type):
+            key = f"{table.name}.{field.name}"
+            yield Setting(key, field.type, field.default, RULES[key])
+
+
+SETTINGS: Final[Mapping[str, Setting]] = {setting.key: setting for setting in _all_settings()}
+"""Every setting by its dotted key; the starter file and the docs go by it."""
+
+TABLES: Final = tuple(field.name for field in msgspec.structs.fields(Settings))
+
+
+def find_home(chosen: Path | None, environ: Mapping[str, str]) -> Path:
+    """The team's home: the one chosen, else `MUSTER_HOME`, else `.muster` in this folder."""
+    return Path(chosen or environ.get(HOME_VARIABLE) or HOME_FOLDER).absolute()
+
+
+def load_settings(home: Path, environ: Mapping[str, str]) -> Settings:
+    """Read what the user chose for the team in `home`; what nobody chose has its default."""
+    chosen = dict(_from_file(home / SETTINGS_FILE))
+    chosen.update(_from_environment(environ))
+    return _build(chosen)
+
+
+def _build(chosen: Mapping[str, object]) -> Settings:
+    tables: dict[str, dict[str, object]] = {table: {} for table in TABLES}
+    for key, value in chosen.items():
+        table, name = key.split(".")
+        tables[table][name] = value
+    plain = Settings()
+    return msgspec.structs.replace(
+        plain,
+        **{
+            table: msgspec.structs.replace(getattr(plain, table), **values)
+            for table, values in tables.items()
+        },
+    )
+
+
+# ── where settings come from ──────────────────────────────────────────────────────────────────────
+
+
+def _from_file(path: Path) -> Iterator[tuple[str, object]]:
+    text = text_of(path)
+    if text is None:
+        return
+    for key, value in _entries(parsed(path, text)):
+        try:
+            yield key, _checked(key, value, strict=True)
+        except _WrongError as wrong:
+            line = line_of(text, key)
+            raise BadSettings(path=path, line=line, what=wrong.what, remedy=wrong.remedy) from None
+
+
+def _entries(document: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    """Every dotted key in the file with its value; a table where none belongs counts as a value."""
+    for table, content in document.items():
+        if table in TABLES and isinstance(content, dict):
+            for name, value in cast("dict[str, object]", content).items():
+                yield f"{table}.{name}", value
+        else:
+            yield table, content
+
+
+def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, object]]:
+    """Only variables named after a table are ours: programs around muster have theirs."""
+    keys = {setting.variable: setting.key for setting in SETTINGS.values()}
+    prefixes = tuple(f"MUSTER_{table.upper()}_" for table in TABLES)
+    for variable in sorted(name for name in environ if name.startswith(prefixes)):
+        if variable not in keys:
+            what, remedy = "there is no such setting", _suggestion(variable, keys, "unset it")
+            raise BadSource(path=variable, line=0, what=what, remedy=remedy)
+        key = keys[variable]
+        try:
+            yield key, _checked(key, environ[variable], strict=False)
+        except _WrongError as wrong:
+            raise BadSource(path=variable, line=0, what=wrong.what, remedy=wrong.remedy) from None
+
+
+# ── what may be written ───────────────────────────────────────────────────────────────────────────
+
+
+class _WrongError(Exception):
+    """A value that may not stand there; whoever read it knows where."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.remedy = remedy
+
+
+def _checked(key: str, value: object, *, strict: bool) -> object:
+    setting = SETTINGS.get(key)
+    if setting is None:
+        raise _unknown(key)
+    wrong = _WrongError(f"{key} is {_shown(value)}", f"Give {setting.expected}.")
+    try:
+        converted: object = msgspec.convert(value, setting.kind, strict=strict)
+    except msgspec.ValidationError:
+        raise wrong from None
+    if not _in_range(converted, setting.rule):
+        raise wrong
+    if key == "team.human":
+        _check_human(str(converted))
+    return converted
+
+
+def _in_range(value: object, rule: Rule) -> bool:
+    if rule.low is None or rule.high is None or not isinstance(value, int | float):
+        return True
+    return rule.low <= value <= rule.high  # false for a NaN as well
+
+
+def _check_human(name: str) -> None:
+    """A person is spoken to by name, so the rules for names hold, in a team without anybody yet."""
+    try:
+        check_agent_name(Team(human=""), name)
+    except Refused as refused:
+        raise _WrongError(f"team.human is {_shown(name)}", f"{refused}") from None
+
+
+def _unknown(key: str) -> _WrongError:
+    if key in TABLES:
+        return _WrongError(f"{key} is a table", f"Write [{key}], and its settings below.")
+    known = [*SETTINGS, *TABLES]
+    otherwise = "remove it; the tables are " + ", ".join(f"[{table}]" for table in TABLES)
+    return _WrongError(f"there is no setting {key}", _suggestion(key, known, otherwise))
+
+
+def _suggestion(written: str, known: Iterable[str], otherwise: str) -> str:
+    """The nearest thing that exists; a right name in the wrong table is near too."""
+    from difflib import get_close_matches  # only mistakes need it
+
+    known = list(known)
+    name = written.rpartition(".")[2]
+    elsewhere = [key for key in known if key.rpartition(".")[2] == name]
+    near = elsewhere or get_close_matches(written, known, n=1, cutoff=0.7)
+    return f"Did you mean {near[0]}?" if near else f"{otherwise[0].upper()}{otherwise[1:]}."
+
+
+def _shown(value: object) -> str:
+    """A value as a person would have written it, short enough for a message."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "a table"
+    text = f'"{value}"' if isinstance(value, str) else str(value)
+    return text if len(text) <= 40 else f"{text[:39]}…"

@@ -1,0 +1,16 @@
+"""`muster diagram`: a state machine as Mermaid, drawn from the tables that decide."""
+
+import click
+
+from muster.machines.diagrams import mermaid
+from muster.machines.events import Machine
+
+
+@click.command()
+@click.argument("machine", type=click.Choice([str(machine) for machine in Machine]))
+def diagram(machine: str) -> None:
+    """Draw a state machine as Mermaid, from the rules in force.
+
+    Paste it into anything that shows Mermaid: a code host, an editor, a wiki.
+    """
+    click.echo(mermaid(machine))

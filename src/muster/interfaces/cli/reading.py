@@ -1,0 +1,43 @@
+"""What the reading verbs share: the time, who runs in the home, and whom a word means."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from muster.errors import NotFound
+from muster.interfaces import address
+from muster.machines.ids import SeatId, name_key
+from muster.machines.state import Agent, Team
+from muster.store.home import running_pid
+
+
+def now() -> datetime:
+    """The wall clock, for ages and countdowns."""
+    # the Clock port's implementation would load asyncio, and a reading verb must start fast
+    return datetime.now(UTC)  # noqa: TID251
+
+
+def running(home: Path) -> address.Address | None:
+    """The server that runs in the home, if one does. What a crash left behind does not count."""
+    pid = running_pid(home)
+    if pid is None:
+        return None
+    published = address.find(home)
+    if published is not None and published.pid == pid:
+        return published
+    return address.Address(url="", pid=pid)
+
+
+def find_agent(team: Team, word: str) -> Agent | None:
+    """Whom a word means: an agent's name, or else the number of its seat."""
+    seat = team.names.get(name_key(word))
+    if seat is None and word.isdecimal():
+        seat = SeatId(int(word))
+    return None if seat is None else team.agents.get(seat)
+
+
+def need_agent(team: Team, word: str) -> Agent:
+    """Whom a word means, or a refusal."""
+    found = find_agent(team, word)
+    if found is None:
+        raise NotFound(kind="agent", name=word)
+    return found

@@ -1,0 +1,72 @@
+"""`muster up`: a team's server in the foreground, from the first lock to the last commit."""
+
+import asyncio
+import os
+import signal
+import socket
+from pathlib import Path
+
+import click
+import msgspec
+
+from muster.app import open_team
+from muster.config import Settings, load_settings
+from muster.errors import HomeInUse
+from muster.interfaces import address
+from muster.interfaces.cli.options import home_option
+from muster.interfaces.http import app as http
+from muster.interfaces.http.serving import Server, listen, serve_until, url_of
+from muster.store.home import running_pid
+
+
+@click.command()
+@home_option
+@click.option("--host", help="The address to listen on [settings: server.host].")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="The port; 0 picks a free one [server.port]."
+)
+@click.option("--no-browser", is_flag=True, help="Do not open the dashboard [server.open_browser].")
+def up(home: Path, host: str | None, port: int | None, no_browser: bool) -> None:
+    """Run the team's server here until Ctrl-C.
+
+    It prints one line with its address when it is ready. Ctrl-C and SIGTERM end it in order: what
+    was accepted is committed, and the exit code is 0.
+    """
+    settings = _chosen(load_settings(home, os.environ), host, port, no_browser)
+    pid = running_pid(home)
+    if pid is not None:
+        raise HomeInUse(pid=pid, home=home)
+    # the port before the home: whoever cannot listen leaves nothing behind
+    with listen(settings.server.host, settings.server.port) as listener:
+        asyncio.run(_run(home, settings, listener))
+
+
+def _chosen(settings: Settings, host: str | None, port: int | None, no_browser: bool) -> Settings:
+    """The settings, with what the command line says instead."""
+    server = msgspec.structs.replace(
+        settings.server,
+        host=settings.server.host if host is None else host,
+        port=settings.server.port if port is None else port,
+        open_browser=settings.server.open_browser and not no_browser,
+    )
+    return msgspec.structs.replace(settings, server=server)
+
+
+async def _run(home: Path, settings: Settings, listener: socket.socket) -> None:
+    stop = asyncio.Event()
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(ending, stop.set)
+
+    def ready() -> None:
+        url = url_of(listener)
+        address.publish(home, address.Address(url=url, pid=os.getpid()))
+        click.echo(f"muster is up at {url} for {home}. Ctrl-C stops it.")
+
+    async with open_team(
+        home, human=settings.team.human, snapshot_every=settings.store.snapshot_every
+    ) as muster:
+        server = Server(http.build(lambda: muster.team.seq), ready)
+        try:
+            await serve_until(stop, server, listener)
+        finally:
+            address.withdraw(home)

@@ -1,0 +1,86 @@
+"""What events add up to: `evolve(team, event) -> team`. Pure, and all that reading a log needs."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from muster.errors import Impossible
+from muster.machines import delegation_fold, identity_fold, run_fold, turn_fold
+from muster.machines import events as e
+from muster.machines.events import Event, Fact, Machine
+from muster.machines.state import Team
+
+
+def _only_told(team: Team, event: Event, fact: Fact) -> Team:
+    """A fact that people and reactors read, and that changes no state."""
+    return team
+
+
+TRANSITIONS: dict[Machine, Callable[[Team, Event, e.StateTransition], Team]] = {
+    Machine.IDENTITY: identity_fold.transition,
+    Machine.RUN: run_fold.transition,
+    Machine.TURNS: turn_fold.transition,
+    Machine.DELEGATION: delegation_fold.transition,
+}
+
+
+# Each value takes a fact of the very type that is its key, which Any stands for.
+EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
+    e.MusterStarted: identity_fold.muster_started,
+    e.MusterStopped: identity_fold.muster_stopped,
+    e.CommandRefused: _only_told,
+    e.WarningLogged: _only_told,
+    e.AgentsSummoned: identity_fold.agents_summoned,
+    e.AgentEnrolled: identity_fold.agent_enrolled,
+    e.AgentRegistered: identity_fold.agent_registered,
+    e.AgentStatus: identity_fold.agent_status,
+    e.AgentConfirmed: identity_fold.agent_confirmed,
+    e.WakeRequested: _only_told,
+    e.SleepRequested: _only_told,
+    e.AgentDisabled: identity_fold.agent_disabled,
+    e.AgentEnabled: identity_fold.agent_enabled,
+    e.MarkerRejected: _only_told,
+    e.Conflict: _only_told,
+    e.DesiredSet: run_fold.desired_set,
+    e.SessionRequested: run_fold.session_requested,
+    e.SessionStart: run_fold.session_start,
+    e.SessionEnd: run_fold.session_end,
+    e.StopRequested: run_fold.stop_requested,
+    e.InterruptRequested: turn_fold.interrupt_requested,
+    e.KillRequested: turn_fold.kill_requested,
+    e.RetryScheduled: run_fold.retry_scheduled,
+    e.ChannelCreated: turn_fold.channel_created,
+    e.ChannelConfigured: turn_fold.channel_configured,
+    e.MemberJoined: turn_fold.member_joined,
+    e.MemberLeft: turn_fold.member_left,
+    e.TurnRenewed: turn_fold.turn_renewed,
+    e.WorkStopped: turn_fold.work_stopped,
+    e.ChannelRested: turn_fold.channel_rested,
+    e.ChannelRoused: turn_fold.channel_roused,
+    e.Announcement: _only_told,
+    e.UserMessage: turn_fold.user_message,
+    e.AgentMessage: turn_fold.agent_message,
+    e.DelegationStarted: delegation_fold.delegation_started,
+    e.DelegationEnded: delegation_fold.delegation_ended,
+    e.ConversationStart: delegation_fold.conversation_start,
+    e.ProgressRecorded: delegation_fold.progress_recorded,
+    e.ConversationEnd: delegation_fold.conversation_end,
+}
+
+
+def evolve(team: Team, event: Event) -> Team:
+    """The state after an event. Events come in order, each once."""
+    if event.seq != team.seq + 1:
+        raise Impossible(what=f"event {event.seq} cannot follow event {team.seq}")
+    fact = event.fact
+    if type(fact) is e.StateTransition:
+        return replace(TRANSITIONS[fact.machine](team, event, fact), seq=event.seq)
+    return replace(EVOLVERS[type(fact)](team, event, fact), seq=event.seq)
+
+
+def fold(team: Team, events: Iterable[Event]) -> Team:
+    """The state after many events."""
+    for event in events:
+        team = evolve(team, event)
+    return team

@@ -1,0 +1,1 @@
+"""What muster does: the one write path, the feed, the timers and the reactors."""

@@ -1,0 +1,116 @@
+"""Every committed event, encoded once, to every subscriber from any `seq` on.
+
+A subscriber is a cursor, not a queue. What is new lies in one shared list that is kept short;
+whoever has fallen behind it reads pages from the store until it has caught up. So a slow subscriber
+holds up nobody, and costs nothing but its cursor. A commit wakes everybody once.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Final
+
+from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored
+
+RECENT_EVENTS_MAX: Final = 4096
+"""How many recent events are kept in memory: some seconds of a busy team."""
+
+RECENT_BYTES_MAX: Final = 16 * 1024 * 1024
+"""How many bytes of recent events are kept in memory: messages may be a megabyte each."""
+
+PAGE_EVENTS: Final = 512
+"""How many events a subscriber is handed at once: enough to be quick, few enough to be fair."""
+
+
+class Feed:
+    """The log as it grows, for any number of readers."""
+
+    def __init__(self, store: EventStore, *, last_seq: int) -> None:
+        """Begin behind `last_seq`, the newest event in the store."""
+        self._store = store
+        self._last = last_seq
+        self._recent: list[Stored] = []
+        self._recent_bytes = 0
+        self._news = asyncio.Event()
+        self._closed = False
+
+    @property
+    def last_seq(self) -> int:
+        """The newest event that subscribers may see."""
+        return self._last
+
+    @property
+    def kept_events(self) -> int:
+        """How many events are in memory now."""
+        return len(self._recent)
+
+    @property
+    def kept_bytes(self) -> int:
+        """How many bytes of events are in memory now."""
+        return self._recent_bytes
+
+    def publish(self, stored: Sequence[Stored]) -> None:
+        """Hand on what was committed: the next events after the last."""
+        if not stored:
+            return
+        self._recent += stored
+        self._recent_bytes += sum(len(each.data) for each in stored)
+        self._last = stored[-1].seq
+        # Trimming at twice the bound moves every event once at most, however small the commits.
+        if len(self._recent) > 2 * RECENT_EVENTS_MAX or self._recent_bytes > 2 * RECENT_BYTES_MAX:
+            self._trim()
+        self._wake()
+
+    def close(self) -> None:
+        """Let every subscriber have what there is, and end."""
+        self._closed = True
+        self._wake()
+
+    async def follow(
+        self, *, after: int, where: LogFilter = EVERYTHING
+    ) -> AsyncIterator[Sequence[Stored]]:
+        """Every event with `seq > after` that passes, in order and once, as it is committed.
+
+        It comes in pages that are never empty, and ends when the feed closes.
+        """
+        while True:
+            news = self._news  # taken before looking: what comes in between has set it
+            if after >= self._last:
+                if self._closed:
+                    return
+                await news.wait()
+                continue
+            page, after = await self._page(after, where)
+            if page:
+                yield page
+
+    async def _page(self, after: int, where: LogFilter) -> tuple[Sequence[Stored], int]:
+        """Some of what comes after `after`, and how far that has brought the reader."""
+        behind = self._last - after
+        if behind > len(self._recent):
+            return await self._stored_page(after, where)
+        start = len(self._recent) - behind
+        page = self._recent[start : start + PAGE_EVENTS]
+        wanted = page if where is EVERYTHING else [each for each in page if where.wants(each)]
+        return wanted, page[-1].seq
+
+    async def _stored_page(self, after: int, where: LogFilter) -> tuple[Sequence[Stored], int]:
+        """The same from the store. It may be ahead of what is published; that part comes later."""
+        known = self._last
+        page = await self._store.read(after=after, limit=PAGE_EVENTS, where=where)
+        full = len(page) == PAGE_EVENTS
+        page = [each for each in page if each.seq <= self._last]
+        if full and page:
+            return page, page[-1].seq
+        return page, max(known, page[-1].seq if page else known)
+
+    def _trim(self) -> None:
+        drop = max(0, len(self._recent) - RECENT_EVENTS_MAX)
+        self._recent_bytes -= sum(len(each.data) for each in self._recent[:drop])
+        while self._recent_bytes > RECENT_BYTES_MAX:
+            self._recent_bytes -= len(self._recent[drop].data)
+            drop += 1
+        del self._recent[:drop]
+
+    def _wake(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()

@@ -1,0 +1,75 @@
+"""The folded state from what a store holds: the newest snapshot, and what came after it, in pages.
+
+It comes in two forms that share every step: `load` for those who only read and have no event loop,
+and `load_from` for muster itself.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple, Protocol
+
+import msgspec
+
+from muster.errors import Impossible
+from muster.machines import snapshots
+from muster.machines.fold import fold
+from muster.machines.state import Team
+from muster.store.base import EventStore, Snapshot, Stored
+from muster.store.codec import decode
+
+PAGE_EVENTS: Final = 4096
+"""How many events are read and folded at a time: a megabyte or so."""
+
+
+class Reader(Protocol):
+    """What `load` needs of a store that is read without an event loop."""
+
+    def load_snapshot(self, version: int) -> Snapshot | None:
+        """The newest snapshot of that version, if any."""
+        ...
+
+    def read(self, *, after: int, limit: int) -> Sequence[Stored]:
+        """Up to `limit` events with `seq > after`, in order."""
+        ...
+
+
+class Loaded(NamedTuple):
+    """A team, and how much of it came from a snapshot."""
+
+    team: Team
+    snapshot_seq: int
+
+
+def load(reader: Reader) -> Team:
+    """The team as the log has it."""
+    team = begin(reader.load_snapshot(snapshots.VERSION))
+    while page := reader.read(after=team.seq, limit=PAGE_EVENTS):
+        team = advance(team, page)
+    return team
+
+
+async def load_from(store: EventStore) -> Loaded:
+    """The team as the log has it, and where its snapshot stood."""
+    team = begin(await store.load_snapshot(snapshots.VERSION))
+    snapshot_seq = team.seq
+    while page := await store.read(after=team.seq, limit=PAGE_EVENTS):
+        team = advance(team, page)
+    return Loaded(team, snapshot_seq)
+
+
+def begin(snapshot: Snapshot | None) -> Team:
+    """The team of a snapshot. One that cannot be read only costs time: the log has everything."""
+    if snapshot is None:
+        return Team()
+    try:
+        team = snapshots.decode(snapshot.data)
+    except msgspec.MsgspecError:
+        return Team()
+    return team if team.seq == snapshot.seq else Team()
+
+
+def advance(team: Team, page: Sequence[Stored]) -> Team:
+    """Fold a page of the log into the team."""
+    expected = team.seq + len(page)
+    if page[0].seq != team.seq + 1 or page[-1].seq != expected:
+        raise Impossible(what=f"the log has a gap between {team.seq} and {page[-1].seq}")
+    return fold(team, [decode(stored.data) for stored in page])

@@ -1,0 +1,1 @@
+"""What must happen in the world after an event, one duty each."""

@@ -1,0 +1,221 @@
+"""Starts and stops sessions through their runtimes, and reports what became of them.
+
+`orders.py` says what an event calls for; here it is done. Every session has a life of its own, kept
+under its id until its end is on disk, so an order that comes twice is carried out once. A life is a
+task: a program that is slow to start or to stop holds up nobody else.
+
+What a session says while it lives is not dealt with here.
+"""
+
+import asyncio
+import logging
+
+from muster.errors import Closed, Invalid, Refused, Unavailable
+from muster.limits import KILL_SECONDS
+from muster.machines.commands import (
+    Command,
+    ReportSessionEnded,
+    ReportSessionStarted,
+    ReportWorkStopped,
+)
+from muster.machines.events import Event, Outcome, Urgency
+from muster.machines.ids import MUSTER, SessionId
+from muster.machines.state import Team
+from muster.services import ports
+from muster.services.dispatcher import Dispatcher
+from muster.services.pauses import pause_s
+from muster.services.ports import Exit, Launch, Leftover
+from muster.services.reactors.orders import (
+    TYPES,
+    Interrupt,
+    Kill,
+    Order,
+    Reclaim,
+    Spawn,
+    Stop,
+    orders,
+)
+
+log = logging.getLogger(__name__)
+
+
+class Life:
+    """A session as far as this process knows it."""
+
+    def __init__(self) -> None:
+        """Begin before the program is up."""
+        self.session: ports.Session | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.settled = asyncio.Event()
+        """Set when it is known whether the program came up."""
+
+
+class Sessions:
+    """The sessions of this life of muster."""
+
+    name = "sessions"
+    types = TYPES
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        runtimes: ports.Runtimes,
+        clock: ports.Clock,
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        """Run the lives of sessions in `tasks`."""
+        self._dispatcher = dispatcher
+        self._runtimes = runtimes
+        self._clock = clock
+        self._tasks = tasks
+        self._lives: dict[SessionId, Life] = {}
+
+    async def react(self, event: Event, team: Team) -> None:
+        """Set about what the event calls for."""
+        for order in orders(event, team):
+            match order:
+                case Spawn() | Reclaim():
+                    self._begin(order, event.seq)
+                case _:
+                    life = self._lives.get(order.session)
+                    self._tasks.create_task(self._influence(life, order, event.seq))
+
+    async def close(self) -> None:
+        """End every session now, and return when that is reported, or after a bounded wait."""
+        async with asyncio.TaskGroup() as group:
+            for life in self._lives.values():
+                group.create_task(self._end(life))
+
+    # ── a life ────────────────────────────────────────────────────────────────────────────────────
+
+    def _begin(self, order: Spawn | Reclaim, cause: int) -> None:
+        if order.session not in self._lives:
+            life = self._lives[order.session] = Life()
+            life.task = self._tasks.create_task(self._live(life, order, cause))
+
+    async def _live(self, life: Life, order: Spawn | Reclaim, cause: int) -> None:
+        """See a session to its end, and report that."""
+        if isinstance(order, Spawn):
+            end = await self._run(life, order, cause)
+        else:
+            end = await self._reclaim(order)
+        life.settled.set()
+        if end is not None:
+            await self._report_end(order, end, cause)
+        del self._lives[order.session]
+
+    async def _run(self, life: Life, order: Spawn, cause: int) -> Exit | None:
+        """Run a session; without an answer where the team has given it up before it was up."""
+        try:
+            session = life.session = await self._start(order)
+            life.settled.set()
+            up = ReportSessionStarted(
+                session=order.session, pid=session.pid, started=session.started
+            )
+            if await self._report(up, cause):
+                return await session.wait()
+            await session.kill()
+            await session.wait()
+        except Exception as error:  # a program can fail in any way
+            return Exit(outcome=Outcome.CRASHED, reason=str(error) or repr(error))
+
+    async def _start(self, order: Spawn) -> ports.Session:
+        agent = self._dispatcher.team.agents[order.seat]
+        runtime = self._runtimes(agent)
+        if runtime is None:
+            raise Invalid(what=agent.id, why="has no runtime; name one in the settings")
+        return await runtime.start(Launch(session=order.session, agent=agent, mode=order.mode))
+
+    async def _reclaim(self, order: Reclaim) -> Exit:
+        """Clear away what an earlier life of muster has left."""
+        runtime = self._runtimes(self._dispatcher.team.agents[order.seat])
+        if runtime is not None:
+            left = Leftover(session=order.session, pid=order.pid, started=order.started)
+            try:
+                await runtime.reclaim(left)
+            except Exception as error:  # lost it is in any case
+                _say(order, error)
+        return Exit(outcome=Outcome.LOST, reason="muster ended before it did")
+
+    async def _end(self, life: Life) -> None:
+        """Have a life end. One that is not up yet is given up."""
+        if life.task is None:
+            return
+        if life.session is None:
+            life.task.cancel()
+        else:
+            await self._stop_now(life.session)
+        await asyncio.wait({life.task}, timeout=KILL_SECONDS)
+
+    async def _stop_now(self, session: ports.Session) -> None:
+        try:
+            await session.stop(Urgency.NOW)
+        except Exception as error:  # the others are to end too
+            log.error("a session could not be stopped", exc_info=error, extra={"action": "close"})
+
+    # ── orders to a life ──────────────────────────────────────────────────────────────────────────
+
+    async def _influence(self, life: Life | None, order: Order, cause: int) -> None:
+        """Stop, interrupt or kill a session. Where that fails, a deadline in the state goes on."""
+        try:
+            if life is None:
+                await self._never_started(order, cause)
+            else:
+                await life.settled.wait()
+                if life.session is not None:
+                    await self._act(life.session, order, cause)
+        except Exception as error:  # as with programs, in any way
+            _say(order, error)
+
+    async def _act(self, session: ports.Session, order: Order, cause: int) -> None:
+        match order:
+            case Stop(urgency=urgency):
+                await session.stop(urgency)
+            case Kill():
+                await session.kill()
+            case Interrupt(channel=channel, seat=seat):
+                await session.interrupt()
+                await self._report(ReportWorkStopped(channel=channel, seat=seat), cause)
+            case _:
+                raise TypeError(order)
+
+    async def _never_started(self, order: Order, cause: int) -> None:
+        """A session that was to end before anybody had started it has ended."""
+        if not isinstance(order, Interrupt):
+            end = Exit(outcome=Outcome.COMPLETED, reason="stopped before it started")
+            await self._report_end(order, end, cause)
+
+    # ── reports ───────────────────────────────────────────────────────────────────────────────────
+
+    async def _report_end(self, order: Order, end: Exit, cause: int) -> None:
+        ended = ReportSessionEnded(
+            session=order.session, outcome=end.outcome, code=end.code, reason=end.reason
+        )
+        await self._report(ended, cause)
+
+    async def _report(self, command: Command, cause: int) -> bool:
+        """Report, as often as it takes; say whether the team took it in."""
+        failures = 0
+        while True:
+            try:
+                await self._dispatcher.send(command, actor=MUSTER, cause=cause)
+            except (Refused, Closed) as error:
+                log.info("%s", error, extra={"action": "report_refused", "cause": cause})
+                return False
+            except Unavailable as error:
+                failures += 1
+                log.warning("%s", error, extra={"action": "report_failed", "cause": cause})
+                await self._clock.sleep(pause_s(failures))
+            else:
+                return True
+
+
+def _say(order: Order, error: Exception) -> None:
+    """Log that an order could not be carried out."""
+    log.error(
+        "could not carry out %r: %s",
+        order,
+        error,
+        exc_info=error,
+        extra={"action": "order_failed", "session": order.session, "seat": order.seat},
+    )

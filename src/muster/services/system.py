@@ -1,0 +1,35 @@
+"""The real clock and the real chance. Everybody else asks for them by the ports."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+
+class SystemClock:
+    """The machine's clocks."""
+
+    def now(self) -> datetime:
+        """The wall clock, in UTC."""
+        return datetime.now(UTC)  # noqa: TID251 - this is the Clock port's own implementation
+
+    def monotonic(self) -> float:
+        """Seconds on the monotonic clock, the one that the event loop waits by."""
+        return time.monotonic()
+
+    def call_later(self, seconds: float, callback: Callable[[], object]) -> asyncio.TimerHandle:
+        """Call back on the running event loop after that many seconds."""
+        return asyncio.get_running_loop().call_later(seconds, callback)
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after that many seconds."""
+        await asyncio.sleep(seconds)
+
+
+class RandomIds:
+    """Ids that no other machine will draw either."""
+
+    def new(self) -> str:
+        """A new random UUID."""
+        return str(uuid.uuid4())  # noqa: TID251 - this is the Ids port's own implementation

@@ -1,0 +1,92 @@
+"""The text of `muster.toml`: reading it, parsing it, and finding the line that a mistake is on.
+
+What may stand in the file is the affair of `config.py`.
+"""
+
+import re
+from pathlib import Path
+
+from muster.errors import BadSettings
+
+
+class BadSource(BadSettings):
+    """{path}: {what}. {remedy}"""
+
+    # for what has no lines: a variable, or something that is not a file
+
+
+def text_of(path: Path) -> str | None:
+    """The text of the file, or nothing where there is no file: then all is default."""
+    try:
+        data = _bytes_of(path)
+    except OSError as failed:
+        what = f"cannot be read ({failed.strerror or failed})"
+        remedy = "Make it readable for you, or move it away."
+        raise BadSource(path=path, line=0, what=what, remedy=remedy) from failed
+    if data is None:
+        return None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as failed:
+        line = data.count(b"\n", 0, failed.start) + 1
+        what = f"byte {data[failed.start]:#04x} is not UTF-8"
+        remedy = "Save the file as UTF-8."
+        raise BadSettings(path=path, line=line, what=what, remedy=remedy) from failed
+
+
+def _bytes_of(path: Path) -> bytes | None:
+    if not path.exists():
+        return None
+    if not path.is_file():
+        # a folder cannot be read, and reading a pipe would wait for ever
+        raise BadSource(path=path, line=0, what="is not a file", remedy="Move it out of the way.")
+    return path.read_bytes()
+
+
+def parsed(path: Path, text: str) -> dict[str, object]:
+    """The content of the file as TOML."""
+    import tomllib  # costs as much as all else here, and most homes have no file
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as failed:
+        what, line = _syntax_error(str(failed), text)
+        remedy = "Correct the line; a setting is written as name = value."
+        raise BadSettings(path=path, line=line, what=what, remedy=remedy) from failed
+
+
+def _syntax_error(message: str, text: str) -> tuple[str, int]:
+    """Take the place out of the parser's message; without one the mistake is at the end."""
+    found = re.search(r" \(at line (\d+), column \d+\)$", message)
+    if found:
+        return message[: found.start()], int(found[1])
+    return message.removesuffix(" (at end of document)"), text.rstrip("\n").count("\n") + 1
+
+
+_WRITTEN = re.compile(r"\s*(?:\[+(?P<table>[^\]]*)\]|(?P<key>[^=#]+?)\s*=)")
+
+
+def line_of(text: str, key: str) -> int:
+    """The line on which a dotted key, or else the table around it, is written first.
+
+    It reads TOML as people write it, line by line. Where somebody is more inventive (a setting in
+    an inline table), the line of what surrounds it is the answer.
+    """
+    wanted = tuple(key.split("."))
+    table: tuple[str, ...] = ()
+    depth, line = 0, 1
+    for number, written in enumerate(text.split("\n"), start=1):
+        found = _WRITTEN.match(written)
+        if not found:
+            continue
+        if found["table"] is not None:
+            here = table = _parts(found["table"])
+        else:
+            here = table + _parts(found["key"])
+        if len(here) > depth and wanted[: len(here)] == here:
+            depth, line = len(here), number
+    return line
+
+
+def _parts(dotted: str) -> tuple[str, ...]:
+    return tuple(part.strip().strip("\"'") for part in dotted.split("."))

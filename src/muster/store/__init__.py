@@ -1,0 +1,1 @@
+"""Durable memory: one protocol, its implementations, and the wire format."""

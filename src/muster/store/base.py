@@ -1,0 +1,108 @@
+"""What a store promises, whatever it is made of.
+
+A store keeps one team's log: events in one total order, `seq` from 1 on without gaps. Whatever
+`transact` has answered is on disk and stays. Beside the log it keeps two small things that can be
+rebuilt: snapshots of the folded state, and the cursors of reactors.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, Protocol
+
+import msgspec
+
+from muster.machines.events import Event
+from muster.machines.ids import ChannelId, SeatId
+
+SNAPSHOTS_KEPT: Final = 2
+"""The last, and the one before it should the last be damaged."""
+
+Decider = Callable[[Sequence[Event]], Sequence[Event]]
+"""Given what others have appended since the last call, says what is to be appended.
+
+It runs while nobody else can append. It must not block, and may raise: then nothing is appended.
+"""
+
+
+class Stored(NamedTuple):
+    """An event as it lies in the log and goes over the wire: encoded once, never again."""
+
+    seq: int
+    type: str
+    seat: SeatId | None
+    channel: ChannelId | None
+    data: bytes
+
+
+class Snapshot(NamedTuple):
+    """The folded state up to and including `seq`."""
+
+    seq: int
+    data: bytes
+
+
+class LogFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which events a reader wants; an empty filter wants all. Conditions are joined by *and*."""
+
+    types: frozenset[str] = frozenset()
+    seat: SeatId | None = None
+    channel: ChannelId | None = None
+
+    def wants(self, stored: Stored) -> bool:
+        """Whether an event passes."""
+        return (
+            (not self.types or stored.type in self.types)
+            and (self.seat is None or stored.seat == self.seat)
+            and (self.channel is None or stored.channel == self.channel)
+        )
+
+
+EVERYTHING = LogFilter()
+
+
+class EventStore(Protocol):
+    """One team's durable memory."""
+
+    on_commit: Callable[[Sequence[Stored]], None]
+    """Called on the event loop after each commit with what was committed, in order, before the
+    answers go out. Set once, before the first `transact`."""
+
+    on_rollback: Callable[[], None]
+    """Called on the event loop when a commit failed: all that was decided since the last commit did
+    not happen. The calls that decided it raise `StoreFailed`."""
+
+    async def transact(self, decide: Decider) -> Sequence[Event]:
+        """Append what `decide` says, and return it when it is on disk.
+
+        Calls that arrive together are committed together, in the order of arrival.
+        """
+        ...
+
+    async def read(
+        self, *, after: int, limit: int, where: LogFilter = EVERYTHING, backwards: bool = False
+    ) -> Sequence[Stored]:
+        """Up to `limit` events with `seq > after` in order (or, backwards, the newest first)."""
+        ...
+
+    async def last_seq(self) -> int:
+        """The newest committed `seq`; 0 for an empty log."""
+        ...
+
+    async def load_snapshot(self, version: int) -> Snapshot | None:
+        """The newest snapshot of that version, if any."""
+        ...
+
+    async def save_snapshot(self, snapshot: Snapshot, version: int) -> None:
+        """Keep a snapshot; older ones beyond the last two are dropped."""
+        ...
+
+    async def load_cursor(self, reader: str) -> int:
+        """The last `seq` that a reader has handled; 0 where it has none."""
+        ...
+
+    async def save_cursor(self, reader: str, seq: int) -> None:
+        """Remember the last `seq` that a reader has handled."""
+        ...
+
+    async def close(self) -> None:
+        """Finish what was accepted, refuse the rest with `Closed`, and let go of the files."""
+        ...

@@ -1,0 +1,183 @@
+"""The event loop's side of group commit. Owns who waits for which write, and what they are told.
+
+All that arrives in one turn of the event loop is one `Batch`: decided at once, written together. A
+store that embeds this says in `_write` how a batch gets to its disk, and reports back on the loop
+with `_committed` or `_failed`.
+
+What is surprising: when a write fails, the decisions behind it are void as well, because they were
+made on top of it. Batches therefore carry a generation. A failure ends the generation: everything
+of it that has no answer yet fails, and whoever writes must skip what is still under way of it.
+"""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from muster.errors import Closed, Impossible, StoreFailed
+from muster.machines.events import Event
+from muster.store.base import Decider, Snapshot, Stored
+from muster.store.codec import stored
+
+Answer = asyncio.Future[Sequence[Event]]
+
+
+class Batch:
+    """What is written whole or not at all, and who waits for it."""
+
+    __slots__ = ("cursors", "events", "fault", "generation", "snapshots", "waiters")
+
+    def __init__(self, generation: int) -> None:
+        self.generation = generation
+        self.events: list[Stored] = []
+        self.cursors: dict[str, int] = {}
+        self.snapshots: list[tuple[Snapshot, int]] = []
+        self.waiters: list[tuple[Answer, Sequence[Event]]] = []
+        self.fault: Exception | None = None
+        """Why this batch must not be written, though it was decided."""
+
+    def answer(self) -> None:
+        """Tell everybody who still waits that it is on disk."""
+        for future, events in self.waiters:
+            if not future.done():
+                future.set_result(events)
+
+    def refuse(self, error: Exception) -> None:
+        """Tell everybody who still waits that it did not happen."""
+        for future, _ in self.waiters:
+            if not future.done():
+                future.set_exception(_refusal(error))
+
+
+def _refusal(error: Exception) -> StoreFailed:
+    refusal = StoreFailed(detail=str(error))
+    refusal.__cause__ = error
+    return refusal
+
+
+def vet(batches: Sequence[Batch], last_seq: int) -> int:
+    """Refuse what must not be written; return the last `seq` after it."""
+    for batch in batches:
+        if batch.fault is not None:
+            raise batch.fault
+        for event in batch.events:
+            if event.seq != last_seq + 1:
+                raise Impossible(what=f"event {event.seq} cannot follow event {last_seq}")
+            last_seq = event.seq
+    return last_seq
+
+
+class BatchingStore(ABC):
+    """A store of which this process is the only writer."""
+
+    def __init__(self, last_seq: int) -> None:
+        self.on_commit: Callable[[Sequence[Stored]], None] = _ignore_commit
+        self.on_rollback: Callable[[], None] = _ignore_rollback
+        self._last_seq = last_seq
+        self._generation = 0
+        self._gathering: Batch | None = None
+        self._unanswered: deque[Batch] = deque()
+        self._closing: asyncio.Future[None] | None = None
+
+    @abstractmethod
+    def _write(self, batch: Batch) -> None:
+        """Start writing a batch; report back on the loop, in order."""
+
+    @abstractmethod
+    def _finish(self, closed: asyncio.Future[None]) -> None:
+        """Let go of everything when the last batch is through, then resolve `closed`."""
+
+    async def transact(self, decide: Decider) -> Sequence[Event]:
+        """Append what `decide` says, and return it when it is on disk."""
+        self._require_open()
+        events = decide(())
+        batch = self._batch()
+        try:
+            batch.events.extend(map(stored, events))
+        except Exception as error:  # whatever it is: what was decided cannot be written
+            batch.fault = error
+        return await self._wait(batch, events)
+
+    async def save_cursor(self, reader: str, seq: int) -> None:
+        """Remember the last `seq` that a reader has handled."""
+        self._require_open()
+        batch = self._batch()
+        batch.cursors[reader] = seq
+        await self._wait(batch)
+
+    async def save_snapshot(self, snapshot: Snapshot, version: int) -> None:
+        """Keep a snapshot; older ones beyond the last two are dropped."""
+        self._require_open()
+        batch = self._batch()
+        batch.snapshots.append((snapshot, version))
+        await self._wait(batch)
+
+    async def last_seq(self) -> int:
+        """The newest `seq` that `on_commit` was told of; 0 for an empty log."""
+        self._require_open()
+        return self._last_seq
+
+    async def close(self) -> None:
+        """Finish what was accepted, refuse the rest with `Closed`, and let go of the files."""
+        if self._closing is None:
+            self._closing = asyncio.get_running_loop().create_future()
+            self._hand_over()
+            self._finish(self._closing)
+        await asyncio.shield(self._closing)  # closing goes on, whoever stops waiting for it
+
+    def _require_open(self) -> None:
+        if self._closing is not None:
+            raise Closed
+
+    def _batch(self) -> Batch:
+        """The batch that gathers what arrives in this turn of the loop."""
+        if self._gathering is None:
+            self._gathering = Batch(self._generation)
+            asyncio.get_running_loop().call_soon(self._hand_over)
+        return self._gathering
+
+    def _wait(self, batch: Batch, events: Sequence[Event] = ()) -> Answer:
+        future: Answer = asyncio.get_running_loop().create_future()
+        batch.waiters.append((future, events))
+        return future
+
+    def _hand_over(self) -> None:
+        batch, self._gathering = self._gathering, None
+        if batch is not None:
+            self._unanswered.append(batch)
+            self._write(batch)
+
+    def _committed(self, batches: Sequence[Batch]) -> None:
+        """The oldest batches are on disk."""
+        for _ in batches:
+            self._unanswered.popleft()
+        events = [event for batch in batches for event in batch.events]
+        try:
+            if events:
+                self._last_seq = events[-1].seq
+                self.on_commit(events)
+        finally:
+            for batch in batches:
+                batch.answer()
+
+    def _failed(self, error: Exception) -> None:
+        """A write failed: all that has no answer yet did not happen."""
+        lost = list(self._unanswered)
+        if self._gathering is not None:
+            lost.append(self._gathering)
+        self._unanswered.clear()
+        self._gathering = None
+        self._generation += 1
+        try:
+            self.on_rollback()
+        finally:
+            for batch in lost:
+                batch.refuse(error)
+
+
+def _ignore_commit(_: Sequence[Stored]) -> None:
+    """Nobody listens yet."""
+
+
+def _ignore_rollback() -> None:
+    """Nobody listens yet."""

@@ -1,0 +1,134 @@
+"""Events to bytes and back. Owns the wire format: one flat JSON object for each event.
+
+    {"seq":17,"ts":"2026-05-09T07:00:00Z","sessionId":"s1","actor":"muster","cause":16,"v":1,
+     "type":"state_transition","machine":"turns", ...}
+
+The envelope comes first, then the fact as `machines/events.py` spells it. Both are encoded by
+msgspec and spliced; decoding reads the bytes twice, once for each, which is faster than going by a
+dict. What an older muster wrote is lifted by `upcasts.py`; what a newer one wrote is refused.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from operator import attrgetter
+from typing import Final, NamedTuple
+
+import msgspec
+
+from muster.errors import LogCorrupt, LogTooNew
+from muster.machines.events import FACTS, Event, Fact
+from muster.machines.ids import ChannelId, SeatId, SessionId
+from muster.store.base import Stored
+from muster.store.upcasts import lift
+
+HERE: Final = "this home"
+"""Stands for the path in an error where the caller does not say which log the bytes are from."""
+
+
+class Envelope(msgspec.Struct, frozen=True, rename="camel"):
+    """All of an event but its fact. `v` is the version of the fact's shape."""
+
+    seq: int
+    ts: datetime
+    session_id: SessionId
+    actor: str
+    cause: int | None
+    v: int
+
+
+class _Opened(Envelope, frozen=True):
+    """An envelope as it is read: with the name of what is inside."""
+
+    type: str
+
+
+class _Kind(NamedTuple):
+    """What the codec knows of a kind of fact, worked out once."""
+
+    fact: type[Fact]
+    tag: str
+    version: int
+    seat: Callable[[Fact], SeatId | None]
+    channel: Callable[[Fact], ChannelId | None]
+
+
+def _kind(fact: type[Fact]) -> _Kind:
+    return _Kind(
+        fact=fact,
+        tag=str(fact.__struct_config__.tag),
+        version=fact.version,
+        seat=_seat_of(fact),
+        channel=attrgetter("channel") if "channel" in fact.__struct_fields__ else _nothing,
+    )
+
+
+class _Decoders(dict[type[Fact], Callable[[bytes], Fact]]):
+    """Decoders by the kind of fact, made when first needed: a glance at a log needs few of them."""
+
+    def __missing__(self, fact: type[Fact]) -> Callable[[bytes], Fact]:
+        decode = self[fact] = msgspec.json.Decoder(fact).decode
+        return decode
+
+
+def _seat_of(fact: type[Fact]) -> Callable[[Fact], SeatId | None]:
+    if "seat" in fact.__struct_fields__:
+        return attrgetter("seat")
+    if "agent" in fact.__struct_fields__:
+        return attrgetter("agent.grid_position")
+    return _nothing
+
+
+def _nothing(_: Fact) -> None:
+    return None
+
+
+_BY_CLASS: Final = {fact: _kind(fact) for fact in FACTS}
+_BY_TAG: Final = {kind.tag: kind for kind in _BY_CLASS.values()}
+_decoders: Final = _Decoders()
+_to_json: Final = msgspec.json.Encoder().encode
+_open: Final = msgspec.json.Decoder(_Opened).decode
+
+
+def encode(event: Event) -> bytes:
+    """The event as it lies in the log and goes over the wire."""
+    return _splice(event, _BY_CLASS[type(event.fact)].version)
+
+
+def stored(event: Event) -> Stored:
+    """The encoded event with what readers can filter by."""
+    kind = _BY_CLASS[type(event.fact)]
+    fact = event.fact
+    data = _splice(event, kind.version)
+    return Stored(event.seq, kind.tag, kind.seat(fact), kind.channel(fact), data)
+
+
+def _splice(event: Event, version: int) -> bytes:
+    ts = event.ts if event.ts.tzinfo is UTC else event.ts.astimezone(UTC)
+    head = Envelope(event.seq, ts, event.session_id, event.actor, event.cause, version)
+    return b"%b,%b" % (_to_json(head)[:-1], _to_json(event.fact)[1:])
+
+
+def decode(data: bytes, path: str = HERE) -> Event:
+    """The event that was encoded; `path` says in errors where the bytes are from."""
+    try:
+        head = _open(data)
+        kind = _BY_TAG.get(head.type)
+        if kind is None or head.v != kind.version:
+            kind, data = _lifted(head, data, path)
+        fact = _decoders[kind.fact](data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise LogCorrupt(path=path, detail=str(error)) from error
+    return Event(head.seq, head.ts, head.session_id, head.actor, head.cause, fact)
+
+
+def _lifted(head: _Opened, data: bytes, path: str) -> tuple[_Kind, bytes]:
+    """An old event's kind and bytes as they would be written today."""
+    lifted = lift(msgspec.json.decode(data, type=dict[str, object]))
+    tag, version = str(lifted["type"]), lifted["v"]
+    kind = _BY_TAG.get(tag)
+    if kind is not None and version == kind.version:
+        return kind, _to_json(lifted)
+    if kind is None or head.v > kind.version:
+        known = "no such event" if kind is None else f"version {kind.version}"
+        raise LogTooNew(path=path, found=f"{tag!r} version {version}", known=known)
+    raise LogCorrupt(path=path, detail=f"{tag!r} never had a version {version}")

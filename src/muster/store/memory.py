@@ -1,0 +1,84 @@
+"""The reference implementation: a log in a list. The simulator's store, and the tests' measure.
+
+It keeps every promise of `base.py` but the one about the disk. `reopened` stands for a restart:
+what was committed is there, what was not is gone.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from itertools import islice
+
+from muster.store.base import EVERYTHING, SNAPSHOTS_KEPT, LogFilter, Snapshot, Stored
+from muster.store.batching import Batch, BatchingStore, vet
+
+
+class MemoryStore(BatchingStore):
+    """One team's memory for as long as the process lives."""
+
+    def __init__(self) -> None:
+        super().__init__(last_seq=0)
+        self._log: list[Stored] = []
+        self._cursors: dict[str, int] = {}
+        self._snapshots: dict[int, tuple[int, bytes]] = {}  # by seq: version and data
+        self._next_failure: Exception | None = None
+
+    def fail_next_commit(self, error: Exception) -> None:
+        """Make the next commit fail as a full disk would."""
+        self._next_failure = error
+
+    def reopened(self) -> "MemoryStore":
+        """A new store with what this one has committed: the same log after a restart."""
+        again = MemoryStore()
+        again._log = list(self._log)
+        again._cursors = dict(self._cursors)
+        again._snapshots = dict(self._snapshots)
+        again._last_seq = self._last_seq
+        return again
+
+    async def read(
+        self, *, after: int, limit: int, where: LogFilter = EVERYTHING, backwards: bool = False
+    ) -> Sequence[Stored]:
+        """Up to `limit` events with `seq > after` in order (or, backwards, the newest first)."""
+        self._require_open()
+        newer = self._log[after:]  # the event with seq n is at n - 1
+        candidates = reversed(newer) if backwards else newer
+        return list(islice(filter(where.wants, candidates), limit))
+
+    async def load_snapshot(self, version: int) -> Snapshot | None:
+        """The newest snapshot of that version, if any."""
+        self._require_open()
+        for seq, (found, data) in sorted(self._snapshots.items(), reverse=True):
+            if found == version:
+                return Snapshot(seq, data)
+        return None
+
+    async def load_cursor(self, reader: str) -> int:
+        """The last `seq` that a reader has handled; 0 where it has none."""
+        self._require_open()
+        return self._cursors.get(reader, 0)
+
+    def _write(self, batch: Batch) -> None:
+        try:
+            self._raise_planned_failure()
+            vet([batch], self._last_seq)
+        except Exception as error:
+            self._failed(error)
+        else:
+            self._keep(batch)
+            self._committed([batch])
+
+    def _raise_planned_failure(self) -> None:
+        error, self._next_failure = self._next_failure, None
+        if error is not None:
+            raise error
+
+    def _keep(self, batch: Batch) -> None:
+        self._log.extend(batch.events)
+        self._cursors.update(batch.cursors)
+        for snapshot, version in batch.snapshots:
+            self._snapshots[snapshot.seq] = (version, snapshot.data)
+        for seq in sorted(self._snapshots)[:-SNAPSHOTS_KEPT]:
+            del self._snapshots[seq]
+
+    def _finish(self, closed: asyncio.Future[None]) -> None:
+        closed.set_result(None)

@@ -1,0 +1,207 @@
+"""The default store: one SQLite file in the home. Owns the connection that writes.
+
+What `transact` has answered survives a power loss: the log is in WAL mode with `synchronous=FULL`,
+so every commit waits until the disk has it. The home is locked, so nobody else appends and deciders
+are called at once; the events go to one writer thread, and all that is waiting is committed
+together.
+
+Each call into SQLite gives up the interpreter lock and may wait milliseconds to have it back from a
+busy event loop. So a commit is as few calls as can be: one INSERT of many rows is a transaction by
+itself.
+"""
+
+import asyncio
+import os
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import cache, partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import Final, NamedTuple, TypeVar
+
+from muster.errors import NoTeam, StoreFailed
+from muster.store.base import EVERYTHING, SNAPSHOTS_KEPT, LogFilter, Snapshot, Stored
+from muster.store.batching import Batch, BatchingStore, vet
+from muster.store.home import LOG_FILE, HomeLock
+from muster.store.migrate import migrate
+from muster.store.reading import SQL, LogReader, checksum
+from muster.store.writer import Writer
+
+_ROWS_MAX: Final = 128
+"""Rows in one INSERT. Every number of rows is a prepared statement that is kept."""
+
+_STATEMENTS_KEPT: Final = 2 * _ROWS_MAX
+
+_CHECKPOINT_PAGES: Final = 1000
+"""Pages in the WAL before they are moved into the file: SQLite's default, four megabytes."""
+
+_WAL_BYTES: Final = 6 * 1024 * 1024
+"""How far the WAL is grown beforehand: to the checkpoint, and half as far for slow readers."""
+
+Found = TypeVar("Found")
+Statement = tuple[str, Sequence[object]]
+
+
+class _Files(NamedTuple):
+    lock: HomeLock
+    connection: sqlite3.Connection
+    reader: LogReader
+    last_seq: int
+
+
+class SqliteStore(BatchingStore):
+    """One team's log in one file, and this process its only writer."""
+
+    def __init__(self, files: _Files) -> None:
+        super().__init__(last_seq=files.last_seq)
+        self._files = files
+        self._written_seq = files.last_seq  # the writer thread's, ahead of the loop's
+        self._writer = Writer(write=self._commit, committed=self._committed, failed=self._failed)
+        self._readers = ThreadPoolExecutor(max_workers=1, thread_name_prefix="muster-reader")
+
+    @classmethod
+    async def open(cls, home: Path) -> "SqliteStore":
+        """Lock the home and open its log: made if there is none, brought up to date if old."""
+        return cls(await asyncio.to_thread(_open_files, home))
+
+    async def read(
+        self, *, after: int, limit: int, where: LogFilter = EVERYTHING, backwards: bool = False
+    ) -> Sequence[Stored]:
+        """Up to `limit` events with `seq > after` in order (or, backwards, the newest first)."""
+        read = partial(
+            self._files.reader.read, after=after, limit=limit, where=where, backwards=backwards
+        )
+        return await self._in_reader(read)
+
+    async def load_snapshot(self, version: int) -> Snapshot | None:
+        """The newest snapshot of that version, if any."""
+        return await self._in_reader(partial(self._files.reader.load_snapshot, version))
+
+    async def load_cursor(self, reader: str) -> int:
+        """The last `seq` that a reader has handled; 0 where it has none."""
+        return await self._in_reader(partial(self._files.reader.load_cursor, reader))
+
+    async def _in_reader(self, read: Callable[[], Found]) -> Found:
+        self._require_open()
+        return await asyncio.get_running_loop().run_in_executor(self._readers, read)
+
+    def _write(self, batch: Batch) -> None:
+        self._writer.put(batch)
+
+    def _commit(self, batches: Sequence[Batch]) -> None:
+        """In the writer's thread: all of it, or nothing and an error."""
+        last_seq = vet(batches, self._written_seq)
+        _execute(self._files.connection, list(_statements(batches)))
+        self._written_seq = last_seq
+
+    def _finish(self, closed: asyncio.Future[None]) -> None:
+        self._writer.end(partial(self._let_go, asyncio.get_running_loop(), closed))
+
+    def _let_go(self, loop: asyncio.AbstractEventLoop, closed: asyncio.Future[None]) -> None:
+        """In the writer's thread: nobody's cancellation can skip it."""
+        try:
+            self._readers.shutdown()
+            self._files.reader.close()
+            self._files.connection.close()  # the last to close moves the WAL into the file
+            self._files.lock.release()
+        finally:
+            loop.call_soon_threadsafe(closed.set_result, None)
+
+
+# ── what a commit consists of ─────────────────────────────────────────────────────────────────────
+
+
+def _statements(batches: Sequence[Batch]) -> Iterator[Statement]:
+    rows = (_row(event) for batch in batches for event in batch.events)
+    while chunk := list(islice(rows, _ROWS_MAX)):
+        yield _append(len(chunk)), list(chain.from_iterable(chunk))
+    cursors = {reader: seq for batch in batches for reader, seq in batch.cursors.items()}
+    for cursor in cursors.items():
+        yield SQL["save_cursor"], cursor
+    for batch in batches:
+        for (seq, data), version in batch.snapshots:
+            yield SQL["save_snapshot"], (seq, version, zlib.crc32(data), data)
+            yield SQL["drop_old_snapshots"], (SNAPSHOTS_KEPT,)
+
+
+def _row(event: Stored) -> tuple[object, ...]:
+    seq, kind, seat, channel, data = event
+    return seq, kind, seat, channel, checksum(seq, kind, seat, channel, data), data
+
+
+@cache  # at most _ROWS_MAX of them
+def _append(rows: int) -> str:
+    return SQL["append_events"] + ", ".join([SQL["append_row"]] * rows)
+
+
+def _execute(connection: sqlite3.Connection, statements: Sequence[Statement]) -> None:
+    """One transaction. A single statement is one without being told."""
+    if len(statements) == 1:
+        connection.execute(*statements[0])
+    elif statements:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            for statement in statements:
+                connection.execute(*statement)
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.rollback()
+
+
+# ── opening ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _open_files(home: Path) -> _Files:
+    lock = HomeLock.take(home)
+    try:
+        return _open_log(lock, home / LOG_FILE)
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _open_log(lock: HomeLock, path: Path) -> _Files:
+    with suppress(NoTeam):
+        LogReader.open(path).close()  # refuses what is damaged or foreign, and cannot change it
+    try:
+        connection = _connect(path)
+    except (sqlite3.Error, OSError) as error:
+        raise StoreFailed(detail=str(error)) from error
+    reader = LogReader.open(path)
+    return _Files(lock, connection, reader, reader.last_seq())
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    if not path.exists():
+        path.touch(mode=0o600)
+    connection = sqlite3.connect(
+        path, isolation_level=None, check_same_thread=False, cached_statements=_STATEMENTS_KEPT
+    )
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+        migrate(connection, path)
+        _grow_wal(path.with_name(f"{path.name}-wal"))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _grow_wal(wal: Path) -> None:
+    """Give the WAL its size now: a flush of a growing file also writes its size.
+
+    SQLite starts over at the front of a WAL that it has moved into the file, so what lies behind
+    the last commit is always something old, and it is recognised by its checksums. Zeros are no
+    commit.
+    """
+    with wal.open("r+b") as file:
+        missing = _WAL_BYTES - file.seek(0, os.SEEK_END)
+        file.write(bytes(max(missing, 0)))
+        file.flush()
+        os.fsync(file.fileno())

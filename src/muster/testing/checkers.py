@@ -1,0 +1,126 @@
+"""What the log of a team must look like, whatever happened to it: an oracle of its own.
+
+It knows nothing of how the machines decide. It reads events in order and remembers just enough to
+see a promise broken.
+"""
+
+from collections.abc import Iterator
+
+from muster.machines import events as e
+from muster.machines.events import Event, Machine, RunMode
+from muster.machines.ids import ChannelId, SeatId, SessionId
+from muster.machines.state import TurnState
+
+_HELD = (TurnState.ACTIVE, TurnState.WAITING)
+_ONE_SHOTS = (RunMode.RUN_ONCE, RunMode.RUN_CLEANUP)
+
+
+class LogChecker:
+    """Reads a log event by event; `read` says what is wrong with the next one."""
+
+    def __init__(self) -> None:
+        self.seq = 0
+        self.holders: dict[ChannelId, SeatId] = {}
+        self.epochs: dict[ChannelId, int] = {}
+        self.lanes: dict[tuple[SeatId, ChannelId], str] = {}
+        self.statuses: dict[SeatId, str] = {}
+        self.rings: dict[ChannelId, list[SeatId]] = {}
+        self.souls: dict[SeatId, str] = {}
+        self.desired: dict[SeatId, tuple[RunMode, int]] = {}
+        self.one_shots: set[tuple[SeatId, int]] = set()
+        self.sessions: dict[SeatId, SessionId] = {}
+
+    def read(self, event: Event) -> Iterator[str]:
+        """Take in one event; give what it breaks."""
+        if event.seq != self.seq + 1:
+            yield f"event {event.seq} follows event {self.seq}"
+        if event.cause is not None and not 0 < event.cause < event.seq:
+            yield f"event {event.seq} follows from event {event.cause}"
+        self.seq = event.seq
+        match event.fact:
+            case e.StateTransition(machine=Machine.TURNS, channel=str()) as fact:
+                yield from self._turn(fact)
+            case e.StateTransition(machine=Machine.IDENTITY) as fact:
+                yield from self._identity(fact)
+            case e.MemberJoined() | e.MemberLeft() as fact:
+                self._membership(fact)
+            case e.AgentRegistered() as fact:
+                self.souls.setdefault(fact.agent.grid_position, fact.agent.individuation_artifact)
+            case e.DesiredSet() as fact:
+                yield from self._wish(fact)
+            case e.SessionRequested() as fact:
+                yield from self._start(fact)
+            case e.SessionEnd() as fact:
+                yield from self._end(fact)
+            case _:
+                pass
+
+    def _turn(self, fact: e.StateTransition) -> Iterator[str]:
+        assert fact.seat is not None
+        assert fact.channel is not None
+        lane = (fact.seat, fact.channel)
+        known = self.lanes.get(lane, TurnState.IDLE)
+        kept = fact.trigger == "place_kept"  # told again, because its agent was away
+        if known != fact.source and not kept:
+            yield f"{fact.agent_id} moves from {fact.source} in {fact.channel}, but is {known}"
+        self.lanes[lane] = fact.target
+        holder = self.holders.get(fact.channel)
+        if fact.target in _HELD and holder not in (None, fact.seat):
+            yield f"{fact.agent_id} is {fact.target} in {fact.channel}, where seat {holder} is"
+        if fact.target in _HELD:
+            self.holders[fact.channel] = fact.seat
+        elif holder == fact.seat:
+            del self.holders[fact.channel]
+        if fact.target == TurnState.ACTIVE and fact.source == TurnState.QUEUED:
+            yield from self._grant(fact)
+        if fact.target == TurnState.OFFLINE:
+            del self.lanes[lane]
+
+    def _grant(self, fact: e.StateTransition) -> Iterator[str]:
+        assert fact.seat is not None
+        assert fact.channel is not None
+        assert fact.epoch is not None
+        if fact.epoch <= self.epochs.get(fact.channel, 0):
+            yield f"turn {fact.epoch} in {fact.channel} is granted again"
+        self.epochs[fact.channel] = fact.epoch
+        if fact.seat not in self.rings.get(fact.channel, []):
+            yield f"{fact.agent_id} is granted the turn in {fact.channel} without a place there"
+
+    def _identity(self, fact: e.StateTransition) -> Iterator[str]:
+        assert fact.seat is not None
+        known = self.statuses.get(fact.seat, "none")
+        if known != fact.source:
+            yield f"seat {fact.seat} goes from {fact.source} to {fact.target}, but is {known}"
+        self.statuses[fact.seat] = fact.target
+
+    def _membership(self, fact: e.MemberJoined | e.MemberLeft) -> None:
+        ring = self.rings.setdefault(fact.channel, [])
+        if isinstance(fact, e.MemberJoined):
+            ring.append(fact.seat)
+        else:
+            ring.remove(fact.seat)
+            self.lanes.pop((fact.seat, fact.channel), None)
+
+    def _wish(self, fact: e.DesiredSet) -> Iterator[str]:
+        before = self.desired.get(fact.seat, (RunMode.PAUSE, 0))
+        if fact.generation != before[1] + 1 or fact.previous != before[0]:
+            yield f"the wish {fact.generation} for seat {fact.seat} does not follow {before}"
+        self.desired[fact.seat] = (fact.desired, fact.generation)
+
+    def _start(self, fact: e.SessionRequested) -> Iterator[str]:
+        desired, generation = self.desired.get(fact.seat, (RunMode.PAUSE, 0))
+        if desired is RunMode.PAUSE:
+            yield f"seat {fact.seat} is started by {fact.trigger}, but it is paused"
+        if fact.mode is not desired or fact.generation != generation:
+            yield f"seat {fact.seat} is started for a wish that is out of date"
+        if fact.seat in self.sessions:
+            yield f"seat {fact.seat} is started while {self.sessions[fact.seat]} lives"
+        if fact.mode in _ONE_SHOTS:
+            if (fact.seat, generation) in self.one_shots:
+                yield f"seat {fact.seat} runs twice for the one-shot {generation}"
+            self.one_shots.add((fact.seat, generation))
+        self.sessions[fact.seat] = fact.session
+
+    def _end(self, fact: e.SessionEnd) -> Iterator[str]:
+        if self.sessions.pop(fact.seats[0], None) != fact.session:
+            yield f"session {fact.session} ends, but did not live"

@@ -1,0 +1,81 @@
+"""A clock that stands still until a test moves it."""
+
+import asyncio
+import heapq
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Final
+
+EPOCH: Final = datetime(2026, 1, 1, 9, 0, tzinfo=UTC)
+"""Where manual time begins unless told otherwise."""
+
+
+class ManualTimer:
+    """A call that a manual clock will make."""
+
+    def __init__(self, callback: Callable[[], object]) -> None:
+        """Hold the call until it is made or cancelled."""
+        self._callback: Callable[[], object] | None = callback
+
+    def cancel(self) -> None:
+        """Forget the call."""
+        self._callback = None
+
+    def fire(self) -> None:
+        """Make the call, once."""
+        callback, self._callback = self._callback, None
+        if callback is not None:
+            callback()
+
+
+class ManualClock:
+    """Time as a test tells it: `advance` moves it, and makes the calls that come due in order."""
+
+    def __init__(self, start: datetime = EPOCH) -> None:
+        """Begin at a moment, and stay there."""
+        self._now = start
+        self._monotonic = 0.0
+        self._order = count()
+        self._timers: list[tuple[float, int, ManualTimer]] = []
+
+    def now(self) -> datetime:
+        """The wall clock."""
+        return self._now
+
+    def monotonic(self) -> float:
+        """Seconds that `advance` has moved the clock by."""
+        return self._monotonic
+
+    def call_later(self, seconds: float, callback: Callable[[], object]) -> ManualTimer:
+        """Call back when the clock has been advanced by that many seconds."""
+        timer = ManualTimer(callback)
+        due = self._monotonic + max(seconds, 0.0)
+        heapq.heappush(self._timers, (due, next(self._order), timer))
+        return timer
+
+    async def sleep(self, seconds: float) -> None:
+        """Return when the clock has been advanced by that many seconds."""
+        over = asyncio.Event()
+        timer = self.call_later(seconds, over.set)
+        try:
+            await over.wait()
+        finally:
+            timer.cancel()
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass. Calls that come due are made in their order, each at its own moment."""
+        end = self._monotonic + seconds
+        while self._timers and self._timers[0][0] <= end:
+            due, _, timer = heapq.heappop(self._timers)
+            self._move(due)
+            timer.fire()
+        self._move(end)
+
+    def jump(self, seconds: float) -> None:
+        """Set the wall clock on or back, as a closed lid or a person does; no time passes."""
+        self._now += timedelta(seconds=seconds)
+
+    def _move(self, monotonic: float) -> None:
+        self._now += timedelta(seconds=monotonic - self._monotonic)
+        self._monotonic = monotonic

@@ -1,0 +1,440 @@
+"""A team's life, played from a seed: people, agents, processes and a muster that crashes.
+
+    python -m muster.testing.world --seed 1 --steps 100000
+
+Everything that can go wrong between two steps does, sooner or later: muster is killed after it has
+appended and before it has reacted, or after it has reacted and before it has remembered that;
+orders are seen twice; processes die, hang and come back late; agents speak out of turn and with the
+numbers of turns long gone. After every step the state and the log are checked; a violation names
+the seed and the step, and the command that repeats it.
+"""
+
+import argparse
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from muster.errors import Refused
+from muster.machines import commands as c
+from muster.machines import deadlines, snapshots
+from muster.machines import events as e
+from muster.machines.commands import Command
+from muster.machines.events import Authority, Event, Outcome, RunMode, Urgency
+from muster.machines.fold import fold
+from muster.machines.ids import GRID_SEATS, LEAD_SEAT, ChannelId, SeatId, SessionId
+from muster.machines.invariants import violations
+from muster.machines.state import Agent, Channel, Status, Team, TurnState
+from muster.machines.team import decide
+from muster.machines.turns import offer_turn
+from muster.services.reactors.orders import Interrupt, Kill, Order, Reclaim, Spawn, Stop, orders
+from muster.testing.checkers import LogChecker
+
+_START = datetime(2026, 1, 1, tzinfo=UTC)
+_CHANNELS = tuple(ChannelId(name) for name in ("design", "reviews", "standup"))
+_SELVES = 3  # agents that connect by themselves
+_MINE = 4  # agents that muster runs
+_REMEMBERED = 5_000  # events after which the simulated muster takes a snapshot
+
+
+class Violation(AssertionError):
+    """A promise was broken."""
+
+
+class Process(msgspec.Struct):
+    """A process in the simulated machine; it outlives muster."""
+
+    session: SessionId
+    seat: SeatId
+    told: bool = False
+    """Whether muster knows that it is up."""
+
+    ending: Outcome | None = None
+    """How it has ended, where it has."""
+
+
+class World:
+    """One team, its machine, and one muster at a time."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.chance = random.Random(seed)  # nothing secret here
+        self.now = _START
+        self.step = 0
+        # What survives a crash of muster: the log, what reactors remember, and the processes.
+        self.log: list[Event] = []
+        self.snapshot = Team()
+        self.cursor = 0
+        self.processes: dict[SessionId, Process] = {}
+        # What does not.
+        self.team = Team()
+        self.checker = LogChecker()
+        self.counts: Counter[str] = Counter()
+        self._deeds = self._weighted()
+        self.boot()
+        for deed in self._cast():
+            self.send(deed)
+
+    # ── playing ───────────────────────────────────────────────────────────────────────────────────
+
+    def play(self, steps: int) -> None:
+        """Let so many things happen, then let everything come to rest."""
+        for _ in range(steps):
+            self.step += 1
+            self.chance.choice(self._deeds)()
+        self.settle()
+
+    def settle(self) -> None:
+        """Let everybody finish what they are at; then what is must be what is wanted."""
+        for _ in range(1000):
+            self._react_to_all()
+            waiting = [process for process in self.processes.values() if not process.told]
+            ended = [p for p in self.processes.values() if p.told and p.ending is not None]
+            for process in waiting:
+                self._report_up(process)
+            for process in ended:
+                self._report_end(process)
+            if not waiting and not ended and self.cursor == len(self.log):
+                break
+        else:
+            self._fail("the world does not come to rest")
+        for agent in self.team.agents.values():
+            run = agent.run
+            idle = agent.authority is not Authority.MUSTER or agent.disabled
+            if idle or run.retry_at is not None or agent.status is Status.EXPIRED:
+                continue
+            stopping = agent.session is not None and run.desired is RunMode.PAUSE
+            if run.current is not run.desired and not stopping:
+                self._fail(f"{agent.id} is {run.current} when all is quiet, not {run.desired}")
+
+    def send(self, command: Command, actor: str = "muster") -> None:
+        """Have muster carry out a command; a refusal changes nothing."""
+        before = self.team
+        try:
+            decision = decide(self.team, command, self.now, actor=actor)
+        except Refused as refused:
+            self.counts[f"refused: {refused.code}"] += 1
+            if self.team is not before:
+                self._fail(f"{refused.code} changed something")
+            return
+        self.counts[type(command).__name__] += 1
+        self.log.extend(decision.events)
+        self.team = decision.team
+        for event in decision.events:
+            for problem in self.checker.read(event):
+                self._fail(problem)
+        if decision.events:
+            self._check_state()
+        if self.team.seq - self.snapshot.seq > _REMEMBERED:
+            self.snapshot = snapshots.decode(snapshots.encode(self.team))
+
+    def _check_state(self) -> None:
+        for problem in violations(self.team):
+            self._fail(problem)
+        for channel in self.team.channels.values():
+            if offer_turn(self.team, c.OfferTurn(channel=channel.id), self.now):
+                self._fail(f"the turn in {channel.id} is free, and nobody is granted it")
+
+    def _fail(self, problem: str) -> None:
+        again = f"python -m muster.testing.world --seed {self.seed} --steps {self.step}"
+        raise Violation(f"{problem}\n  at step {self.step}; repeat it with: {again}")
+
+    # ── muster ────────────────────────────────────────────────────────────────────────────────────
+
+    def boot(self) -> None:
+        """Start muster on what it finds."""
+        self.team = fold(self.snapshot, self.log[self.snapshot.seq :])
+        session = SessionId(f"boot{len(self.log)}")
+        self.send(c.StartMuster(server_session=session, muster_version="simulated"))
+
+    def crash(self) -> None:
+        """Kill muster. What it had decided is in the log; what it had in mind is gone."""
+        if self.chance.random() < 0.01 and fold(Team(), self.log) != self.team:
+            self._fail("the state is not what the log adds up to")
+        self.boot()
+        self.counts["crash of muster"] += 1
+
+    def react(self) -> None:
+        """Let the reactor handle one event, if there is one; sometimes it forgets that it has."""
+        if self.cursor >= len(self.log):
+            return
+        event = self.log[self.cursor]
+        for order in orders(event, self.team):
+            self._obey(order)
+            if self.chance.random() < 0.02:
+                self.crash()
+                return
+        if self.chance.random() < 0.98:
+            self.cursor += 1  # else it will see the event again
+
+    def _react_to_all(self) -> None:
+        while self.cursor < len(self.log):
+            self.react()
+
+    def tick(self) -> None:
+        """Let time pass, sometimes beyond a deadline, and fire what is due."""
+        self.now += timedelta(seconds=self.chance.choice((0.1, 1, 5, 30, 61, 301)))
+        due = [each for each in deadlines.every(self.team) if each.at <= self.now]
+        for deadline in sorted(due, key=lambda each: (each.at, str(each.key))):
+            self.send(deadline.command)
+
+    # ── the machine ───────────────────────────────────────────────────────────────────────────────
+
+    def _obey(self, order: Order) -> None:
+        process = self.processes.get(order.session)
+        match order:
+            case Spawn():
+                self._spawn(order)
+            case Stop(urgency=Urgency.NOW) | Kill():
+                self._end(order, process, Outcome.CRASHED)
+            case Stop():
+                if process is None or self.chance.random() < 0.5:
+                    self._end(order, process, Outcome.COMPLETED)
+            case Interrupt(channel=channel, seat=seat):
+                if self.chance.random() < 0.7:
+                    self.send(c.ReportWorkStopped(channel=channel, seat=seat))
+            case Reclaim():
+                self.processes.pop(order.session, None)
+                self._tell_end(order.session, Outcome.LOST)
+            case _:
+                self._fail(f"nobody knows the order {order}")
+
+    def _spawn(self, order: Spawn) -> None:
+        if order.session in self.processes:
+            return
+        for process in self.processes.values():
+            if process.seat == order.seat and process.ending is None:
+                self._fail(f"seat {order.seat} has two processes")
+        if self.chance.random() < 0.1:
+            self._tell_end(order.session, Outcome.CRASHED)  # it never came up
+        else:
+            self.processes[order.session] = Process(session=order.session, seat=order.seat)
+
+    def _end(self, order: Order, process: Process | None, outcome: Outcome) -> None:
+        if process is None:
+            self._tell_end(order.session, outcome)
+        elif process.ending is None:
+            process.ending = outcome
+
+    def _report_up(self, process: Process) -> None:
+        process.told = True
+        self.send(c.ReportSessionStarted(session=process.session, pid=len(self.log)))
+
+    def _report_end(self, process: Process) -> None:
+        assert process.ending is not None
+        del self.processes[process.session]
+        self._tell_end(process.session, process.ending)
+
+    def _tell_end(self, session: SessionId, outcome: Outcome) -> None:
+        self.send(c.ReportSessionEnded(session=session, outcome=outcome))
+
+    def hear_of_process(self) -> None:
+        """A process comes up, ends, or is heard to have ended."""
+        if not self.processes:
+            return
+        process = self.chance.choice(list(self.processes.values()))
+        if not process.told:
+            self._report_up(process)
+        elif process.ending is not None:
+            self._report_end(process)
+        elif self.chance.random() < 0.5:
+            endings = (Outcome.COMPLETED, Outcome.COMPLETED, Outcome.FAILED, Outcome.CRASHED)
+            process.ending = self.chance.choice(endings)
+
+    # ── the people and the agents ─────────────────────────────────────────────────────────────────
+
+    def _cast(self) -> Iterator[Command]:
+        yield c.EnrollAgent(
+            name="Lead", authority=Authority.MUSTER, seat=LEAD_SEAT, long_lived=True
+        )
+        for number in range(_SELVES):
+            yield c.EnrollAgent(
+                name=f"self{number}", authority=Authority.SELF, max_turns=1 + number
+            )
+        for number in range(_MINE):
+            yield c.EnrollAgent(
+                name=f"mine{number}", authority=Authority.MUSTER, long_lived=number % 2 == 0
+            )
+        for channel in _CHANNELS:
+            yield c.CreateChannel(channel=channel, config=self._config())
+
+    def _config(self) -> e.TurnConfig:
+        return e.TurnConfig(
+            human_interrupt_mode=self.chance.choice(list(e.InterruptMode)),
+            auto_detect_turn_end=self.chance.random() < 0.5,
+            rest_after_idle_rounds=self.chance.randint(1, 3),
+        )
+
+    def _weighted(self) -> list[Callable[[], None]]:
+        weights: dict[Callable[[], None], int] = {
+            self.react: 30,
+            self.speak: 20,
+            self.hear_of_process: 15,
+            self.come_and_go: 10,
+            self.direct: 8,
+            self.wish: 8,
+            self.tick: 8,
+            self.belong: 6,
+            self.lead: 4,
+            self.delegate: 4,
+            self.crash: 1,
+        }
+        return [deed for deed, weight in weights.items() for _ in range(weight)]
+
+    def _any_agent(self) -> Agent:
+        return self.team.agents[self.chance.choice(sorted(self.team.agents))]
+
+    def _any_channel(self) -> Channel:
+        return self.team.channels[self.chance.choice(_CHANNELS)]
+
+    def speak(self) -> None:
+        """An agent does something with a turn: its own, or not."""
+        channel = self._any_channel()
+        seat = channel.turn.holder if channel.turn else self._any_agent().seat
+        if self.chance.random() < 0.1:
+            seat = self._any_agent().seat
+        epoch = self.chance.choice((None, channel.epoch, channel.epoch, channel.epoch - 1))
+        act = self.chance.randrange(10)
+        if act < 4:
+            self.send(c.CompleteTurn(channel=channel.id, seat=seat, epoch=epoch))
+        elif act < 7:
+            done = self.chance.random() < 0.5
+            self.send(
+                c.Speak(channel=channel.id, seat=seat, text="word", epoch=epoch, complete=done)
+            )
+        elif act == 7:
+            self.send(c.WaitTurn(channel=channel.id, seat=seat, reason="dinner", epoch=epoch))
+        elif act == 8:
+            self.send(c.ResumeTurn(channel=channel.id, seat=seat, epoch=epoch))
+        else:
+            self.send(c.RenewTurn(channel=channel.id, seat=seat, epoch=epoch))
+
+    def come_and_go(self) -> None:
+        """An agent that runs by itself connects, leaves, or is not heard of any more."""
+        seat = self._any_agent().seat
+        if self.chance.random() < 0.7:
+            self.send(c.ConnectAgent(seat=seat))
+        else:
+            reason = self.chance.choice(("heartbeat", "left"))
+            self.send(c.DisconnectAgent(seat=seat, reason=reason))
+
+    def direct(self) -> None:
+        """A person posts, or overrides a turn."""
+        channel = self._any_channel()
+        if self.chance.random() < 0.7:
+            self.send(c.PostMessage(channel=channel.id, text="hello", speaker_name="Ann"))
+        elif channel.ring:
+            seat = self.chance.choice(channel.ring)
+            to = self.chance.choice((TurnState.ACTIVE, TurnState.QUEUED))
+            self.send(c.OverrideTurn(channel=channel.id, seat=seat, to=to))
+
+    def wish(self) -> None:
+        """A person says what they want of an agent."""
+        agent = self._any_agent()
+        act = self.chance.randrange(10)
+        if act < 6:
+            self.send(
+                c.SetDesired(
+                    seat=agent.seat,
+                    desired=self.chance.choice(list(RunMode)),
+                    set_by="Ann",
+                    now=self.chance.random() < 0.3,
+                )
+            )
+        elif act == 6:
+            self.send(c.WakeAgents(seats=self.chance.choice(((), (agent.seat,)))))
+        elif act == 7:
+            self.send(c.SleepAgents(seats=self.chance.choice(((), (agent.seat,)))))
+        elif act == 8:
+            self.send(c.DisableAgent(seat=agent.seat))
+        else:
+            self.send(c.EnableAgent(seat=agent.seat))
+        if agent.disabled and self.chance.random() < 0.5:
+            self.send(c.EnableAgent(seat=agent.seat))
+
+    def belong(self) -> None:
+        """A person gives a place in a channel, takes one away, or changes the rules."""
+        agent, channel = self._any_agent(), self._any_channel()
+        act = self.chance.random()
+        if act < 0.7:
+            self.send(c.AddMember(channel=channel.id, seat=agent.seat))
+        elif act < 0.9:
+            self.send(c.RemoveMember(channel=channel.id, seat=agent.seat))
+        else:
+            self.send(c.ConfigureChannel(channel=channel.id, config=self._config()))
+
+    def lead(self) -> None:
+        """Births, and the lead's reports; some of them by somebody who is not the lead."""
+        lead = self.team.agents[LEAD_SEAT]
+        session = self.chance.choice((lead.session, lead.session, SessionId("stranger"), None))
+        seat = self.chance.choice(GRID_SEATS)
+        act = self.chance.randrange(3)
+        if act == 0:
+            places = tuple(
+                e.Placeholder(grid_position=each, color="#aabbcc", gender="woman")
+                for each in GRID_SEATS
+            )
+            self.send(c.SummonAgents(placeholders=places, authority=Authority.LEAD))
+        elif act == 1:
+            profile = e.Profile(name=f"n{seat}", grid_position=seat, individuation_artifact="soul")
+            self.send(c.RegisterAgent(profile=profile, session=session))
+        else:
+            listed = self.chance.sample(GRID_SEATS, self.chance.randint(0, len(GRID_SEATS)))
+            entries = tuple(e.StatusEntry(grid_position=each) for each in listed)
+            self.send(c.ReportStatus(agents=entries, session=session))
+
+    def delegate(self) -> None:
+        """A conversation goes on: handed over, handed on, finished, closed."""
+        delegation = self.team.delegation
+        if delegation.mode is None:
+            mode = self.chance.choice(list(e.DelegationMode))
+            self.send(c.StartDelegation(mode=mode, path="p", agents=("ada", "bob", "cyd")))
+            return
+        if not delegation.conversations or self.chance.random() < 0.2:
+            self.send(c.OpenConversation(text="do it", speaker_name="Ann"))
+            return
+        conversation = delegation.conversations[
+            self.chance.choice(sorted(delegation.conversations))
+        ]
+        to = self.chance.choice(("ada", "bob", "cyd", "MAIN", "nobody"))
+        epoch = self.chance.choice((conversation.epoch, conversation.epoch, 0))
+        name = conversation.id
+        deeds: list[Command] = [
+            c.Delegate(conversation=name, to=to, trigger="it fits"),
+            c.HandOff(conversation=name, epoch=epoch, to=to, reason="help"),
+            c.FinishTask(conversation=name, epoch=epoch, failed=self.chance.random() < 0.2),
+            c.CloseConversation(conversation=name, summary="done"),
+            c.RecordProgress(conversation=name, what="a file"),
+        ]
+        self.send(self.chance.choice(deeds))
+        if self.chance.random() < 0.02:
+            self.send(c.EndDelegation())
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Play one seed, and say what came of it."""
+    parser = argparse.ArgumentParser(prog="muster.testing.world", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--steps", type=int, default=100_000)
+    options = parser.parse_args(arguments)
+    world = World(options.seed)
+    try:
+        world.play(options.steps)
+    except Violation as violation:
+        print(f"violation: {violation}", file=sys.stderr)
+        return 1
+    done = sum(count for what, count in world.counts.items() if not what.startswith("refused"))
+    refused = world.counts.total() - done
+    crashes = world.counts["crash of muster"]
+    print(
+        f"seed {options.seed}: {options.steps} steps, {done - crashes} commands carried out,"
+        f" {refused} refused, {len(world.log)} events, {crashes} crashes of muster, 0 violations"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,126 @@
+"""Teams, channels and bounded waits for tests of services: built by commands, as in life."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
+
+from muster.machines.commands import (
+    AddMember,
+    ConnectAgent,
+    CreateChannel,
+    EnrollAgent,
+    SetDesired,
+    StartMuster,
+)
+from muster.machines.events import Authority, Event, Fact, RunMode, TurnConfig
+from muster.machines.ids import FIRST_ENROLLED_SEAT, MUSTER, ChannelId, SeatId, SessionId, person
+from muster.machines.state import Team
+from muster.services.dispatcher import Dispatcher
+from muster.services.feed import Feed
+from muster.services.loading import load_from
+from muster.services.ports import Clock
+from muster.store.base import EventStore
+from muster.store.codec import decode
+
+HUMAN = person("Marcus")
+DESIGN = ChannelId("design")
+ADA = FIRST_ENROLLED_SEAT
+BEN = SeatId(FIRST_ENROLLED_SEAT + 1)
+
+WAIT_SECONDS = 5.0
+"""No test waits longer for anything."""
+
+
+# A coroutine's first two parameters are what asyncio itself sends and yields.
+def run(test: Coroutine[Any, Any, None]) -> None:
+    """Run a test on an event loop of its own, for a bounded time."""
+
+    async def bounded() -> None:
+        async with asyncio.timeout(4 * WAIT_SECONDS):
+            await test
+
+    asyncio.run(bounded())
+
+
+async def eventually(condition: Callable[[], object]) -> None:
+    """Wait until something is so, for a bounded time."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not condition():  # noqa: ASYNC110 - it asks about any state, not about an event
+            await asyncio.sleep(0)
+
+
+async def settled() -> None:
+    """Let everything happen that needs neither time nor a disk."""
+    for _ in range(50):
+        await asyncio.sleep(0)
+
+
+async def logged(store: EventStore, *kinds: type[Fact]) -> list[Event]:
+    """The events of these kinds in the log, in order; all where none is named."""
+    events = [decode(each.data) for each in await store.read(after=0, limit=1_000_000)]
+    return [event for event in events if not kinds or isinstance(event.fact, kinds)]
+
+
+async def eventually_logged(store: EventStore, feed: Feed, kind: type[Fact]) -> Event:
+    """The first event of a kind, when it is there."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        async for page in feed.follow(after=0):
+            for event in (decode(each.data) for each in page):
+                if isinstance(event.fact, kind):
+                    return event
+    raise AssertionError(f"the feed closed without a {kind.__name__}")
+
+
+async def a_dispatcher(store: EventStore, clock: Clock, boot: str = "boot-1") -> Dispatcher:
+    """A dispatcher on what a store holds, after muster has started."""
+    dispatcher = Dispatcher(store, clock, (await load_from(store)).team)
+    started = StartMuster(server_session=SessionId(boot), muster_version="0", human="Marcus")
+    await dispatcher.send(started, actor=MUSTER)
+    return dispatcher
+
+
+def a_feed(store: EventStore, dispatcher: Dispatcher) -> Feed:
+    """A feed of all that a dispatcher will commit."""
+    feed = Feed(store, last_seq=dispatcher.team.seq)
+    dispatcher.watch(lambda commit: feed.publish(commit.stored))
+    return feed
+
+
+async def with_agents(dispatcher: Dispatcher, *names: str) -> None:
+    """Enrol agents that connect by themselves, from the first free seat on, and connect them."""
+    for name in names:
+        enrol = EnrollAgent(name=name, authority=Authority.SELF)
+        await dispatcher.send(enrol, actor=HUMAN)
+        await dispatcher.send(ConnectAgent(seat=seat_of(dispatcher.team, name)), actor=MUSTER)
+
+
+async def with_channel(
+    dispatcher: Dispatcher,
+    seats: Iterable[SeatId],
+    *,
+    channel: ChannelId = DESIGN,
+    config: TurnConfig | None = None,
+) -> None:
+    """Open a channel in which these speak in order."""
+    create = CreateChannel(channel=channel, config=config or TurnConfig())
+    await dispatcher.send(create, actor=HUMAN)
+    for seat in seats:
+        await dispatcher.send(AddMember(channel=channel, seat=seat), actor=HUMAN)
+
+
+async def with_program(dispatcher: Dispatcher, name: str) -> SeatId:
+    """Enrol an agent whose long-lived program muster runs; nothing starts it yet."""
+    enrol = EnrollAgent(name=name, authority=Authority.MUSTER, long_lived=True)
+    await dispatcher.send(enrol, actor=HUMAN)
+    return seat_of(dispatcher.team, name)
+
+
+async def want(dispatcher: Dispatcher, seat: SeatId, mode: RunMode, *, now: bool = False) -> None:
+    """Say what a person wants of an agent."""
+    wish = SetDesired(seat=seat, desired=mode, set_by=HUMAN, now=now)
+    await dispatcher.send(wish, actor=HUMAN)
+
+
+def seat_of(team: Team, name: str) -> SeatId:
+    """Where somebody sits."""
+    return next(agent.seat for agent in team.agents.values() if agent.name == name)

@@ -1,0 +1,187 @@
+"""`muster up` as a real process: ready, asked, interrupted, terminated, killed, refused."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Timer
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+
+from muster.errors import PortTaken
+from muster.interfaces import address
+from muster.interfaces.http.serving import listen, url_of
+from muster.version import __version__
+from tests.interfaces.homes import BOUND_SECONDS, MUSTER_SCRIPT, environment, muster
+
+
+class Up(NamedTuple):
+    """A muster that is up."""
+
+    process: subprocess.Popen[str]
+    url: str
+
+    def end(self, how: signal.Signals) -> tuple[int, str]:
+        """Send a signal; what was the exit code, and what was said on standard error."""
+        self.process.send_signal(how)
+        _, complaint = self.process.communicate(timeout=BOUND_SECONDS)
+        return self.process.returncode, complaint
+
+
+@contextmanager
+def up(home: Path, *args: str, **environ: str) -> Generator[Up]:
+    """Start a muster and wait for its line; whatever happens, none is left behind."""
+    with subprocess.Popen(
+        [MUSTER_SCRIPT, "up", "--home", str(home), "--port", "0", *args],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(environ),
+        text=True,
+    ) as process:
+        bound = Timer(BOUND_SECONDS, process.kill)
+        bound.start()
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            found = re.search(r"http://\S+", line)
+            assert found, (line, process.communicate(timeout=BOUND_SECONDS))
+            yield Up(process, found[0])
+        finally:
+            process.kill()
+            bound.cancel()
+
+
+def log_of(home: Path) -> list[Any]:  # whatever JSON holds
+    ran = muster("log", "--json", "--after", "0", "--home", str(home))
+    assert ran.returncode == 0, ran.stderr
+    return [json.loads(line) for line in ran.stdout.splitlines()]
+
+
+def types_of(home: Path) -> list[str]:
+    return [event["type"] for event in log_of(home)]
+
+
+def test_when_the_address_is_printed_health_is_answered(tmp_path: Path) -> None:
+    with up(tmp_path / "home") as running:
+        answer = httpx.get(f"{running.url}/api/health")
+        assert answer.status_code == 200
+        assert answer.json() == {"status": "ok", "version": __version__, "seq": 1}
+        assert httpx.get(f"{running.url}/nowhere").status_code == 404
+        assert httpx.post(f"{running.url}/api/health").status_code == 405
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_in_order(tmp_path: Path, how: signal.Signals) -> None:
+    with up(tmp_path) as running:
+        assert (tmp_path / "server.json").exists()
+        assert running.end(how) == (0, "")
+    assert types_of(tmp_path) == ["muster_started", "muster_stopped"]
+    assert not (tmp_path / "server.json").exists()
+
+
+def test_a_signal_ends_it_though_somebody_is_connected(tmp_path: Path) -> None:
+    with up(tmp_path) as running, httpx.Client() as client:
+        client.get(f"{running.url}/api/health")
+        assert running.end(signal.SIGTERM) == (0, "")
+
+
+def test_one_that_was_killed_starts_again_and_loses_nothing(tmp_path: Path) -> None:
+    with up(tmp_path) as running:
+        assert running.end(signal.SIGKILL)[0] == -signal.SIGKILL
+    assert (tmp_path / "server.json").exists()
+    left = muster("status", "--home", str(tmp_path))
+    assert "no server runs" in left.stdout
+    with up(tmp_path) as running:
+        assert httpx.get(f"{running.url}/api/health").json()["seq"] >= 2
+        assert running.end(signal.SIGTERM) == (0, "")
+    assert types_of(tmp_path)[:2] == ["muster_started", "muster_started"]
+    assert [event["seq"] for event in log_of(tmp_path)] == [1, 2, 3]
+
+
+def test_a_second_muster_in_the_same_home_is_refused(tmp_path: Path) -> None:
+    with up(tmp_path) as running:
+        second = muster("up", "--home", str(tmp_path), "--port", "0")
+        assert second.returncode == 3
+        assert f"Another muster (process {running.process.pid}) runs in {tmp_path}" in second.stderr
+        same_port = muster("up", "--home", str(tmp_path), "--port", running.url.rpartition(":")[2])
+        assert same_port.returncode == 3
+        assert httpx.get(f"{running.url}/api/health").status_code == 200
+        assert running.end(signal.SIGTERM) == (0, "")
+    assert types_of(tmp_path) == ["muster_started", "muster_stopped"]
+
+
+def test_a_port_that_is_taken_is_refused_and_nothing_is_left_behind(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ran = muster("up", "--home", str(tmp_path / "home"), "--port", str(port))
+    assert ran.returncode == 4
+    assert f"Cannot listen on 127.0.0.1:{port}" in ran.stderr
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_host_that_is_not_ours_is_refused(tmp_path: Path) -> None:
+    for host in ("192.0.2.1", "no such host"):
+        ran = muster("up", "--home", str(tmp_path / "home"), "--host", host, "--port", "0")
+        assert ran.returncode == 4
+        assert f"Cannot listen on {host}:0" in ran.stderr
+
+
+def test_settings_and_variables_say_where_to_listen_and_options_win(tmp_path: Path) -> None:
+    (tmp_path / "muster.toml").write_text('[server]\nhost = "192.0.2.1"\n[team]\nhuman = "Ada"\n')
+    assert muster("up", "--home", str(tmp_path), "--port", "0").returncode == 4
+    with up(tmp_path, MUSTER_SERVER_HOST="127.0.0.2") as running:
+        assert running.url.startswith("http://127.0.0.2:")
+    with up(tmp_path, "--host", "127.0.0.3", "--no-browser") as running:
+        assert running.url.startswith("http://127.0.0.3:")
+    assert {event.get("human") for event in log_of(tmp_path)} >= {"Ada"}
+
+
+def test_clients_find_a_running_server_and_only_its_owner_can_look(tmp_path: Path) -> None:
+    with up(tmp_path) as running:
+        found = address.find(tmp_path)
+        assert found == address.Address(url=running.url, pid=running.process.pid)
+        assert (tmp_path / "server.json").stat().st_mode & 0o777 == 0o600
+        status = json.loads(muster("status", "--json", "--home", str(tmp_path)).stdout)
+        assert (status["running"], status["url"]) == (True, running.url)
+        assert status["pid"] == running.process.pid
+        told = muster("status", "--home", str(tmp_path)).stdout
+        assert f"the server runs at {running.url}" in told
+        assert "muster log --follow" in told
+        assert f"runs at {running.url}" in muster("doctor", "--home", str(tmp_path)).stdout
+
+
+def test_an_address_that_cannot_be_read_is_none(tmp_path: Path) -> None:
+    assert address.find(tmp_path) is None
+    (tmp_path / "server.json").write_text("{")
+    assert address.find(tmp_path) is None
+    address.publish(tmp_path, address.Address(url="http://x", pid=1))
+    assert address.find(tmp_path) == address.Address(url="http://x", pid=1)
+    address.withdraw(tmp_path)
+    address.withdraw(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_log_is_refused_and_the_home_is_free_again(tmp_path: Path) -> None:
+    (tmp_path / "team.db").write_bytes(os.urandom(8192))
+    ran = muster("up", "--home", str(tmp_path), "--port", "0")
+    assert ran.returncode == 5
+    assert "damaged" in ran.stderr
+    (tmp_path / "team.db").unlink()
+    with up(tmp_path) as running:
+        assert running.end(signal.SIGTERM) == (0, "")
+
+
+def test_an_ipv6_address_is_written_as_browsers_want_it() -> None:
+    try:
+        listener = listen("::1", 0)
+    except PortTaken:
+        pytest.skip("this machine has no IPv6")
+    with listener:
+        assert re.fullmatch(r"http://\[::1\]:\d+", url_of(listener))

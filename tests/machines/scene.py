@@ -1,0 +1,156 @@
+"""A team on a clock of its own: commands go in, sentences about the state come out."""
+
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+import pytest
+
+from muster.errors import Refused
+from muster.machines import commands as c
+from muster.machines import deadlines
+from muster.machines import events as e
+from muster.machines.commands import Command
+from muster.machines.events import Authority, Event, Fact, Machine, RunMode
+from muster.machines.fold import fold
+from muster.machines.ids import ChannelId, SeatId, SessionId, name_key
+from muster.machines.invariants import violations
+from muster.machines.state import Agent, Channel, Session, Team, TurnState
+from muster.machines.team import decide
+
+START = datetime(2026, 2, 4, 21, 0, tzinfo=UTC)
+REVIEWS = ChannelId("reviews")
+
+
+class Scene:
+    """Carries out commands, checks every invariant after each, and remembers the log."""
+
+    def __init__(self, human: str = "Marcus") -> None:
+        self.team = Team()
+        self.now = START
+        self.log: list[Event] = []
+        self.boots = 0
+        self.human = human
+        self.boot()
+
+    def boot(self) -> list[Event]:
+        self.boots += 1
+        session = SessionId(f"boot{self.boots}")
+        return self.do(c.StartMuster(server_session=session, muster_version="0", human=self.human))
+
+    def do(self, command: Command, actor: str = "person:Marcus") -> list[Event]:
+        """Carry out a command; give the events that it led to."""
+        decision = decide(self.team, command, self.now, actor=actor)
+        assert fold(self.team, decision.events) == decision.team
+        self.team = decision.team
+        self.log.extend(decision.events)
+        assert list(violations(self.team)) == []
+        return list(decision.events)
+
+    def refuse(self, command: Command, code: str) -> Refused:
+        """See a command refused for this reason, with nothing changed."""
+        before = self.team
+        with pytest.raises(Refused) as caught:
+            self.do(command)
+        assert caught.value.code == code, caught.value
+        assert self.team == before
+        return caught.value
+
+    def later(self, seconds: float) -> list[Event]:
+        """Let time pass, and look at whatever is due by then, in order."""
+        end = self.now + timedelta(seconds=seconds)
+        events: list[Event] = []
+        while due := [each for each in deadlines.every(self.team) if each.at <= end]:
+            nearest = min(due, key=lambda each: each.at)
+            self.now = max(self.now, nearest.at)
+            events.extend(self.do(nearest.command, actor="muster"))
+        self.now = end
+        return events
+
+    # ── asking ────────────────────────────────────────────────────────────────────────────────────
+
+    def seat(self, name: str) -> SeatId:
+        return self.team.names[name_key(name)]
+
+    def agent(self, name: str) -> Agent:
+        return self.team.agents[self.seat(name)]
+
+    def session(self, name: str) -> Session:
+        session = self.agent(name).session
+        assert session is not None
+        return self.team.sessions[session]
+
+    def channel(self, name: ChannelId = REVIEWS) -> Channel:
+        return self.team.channels[name]
+
+    def state(self, name: str, channel: ChannelId = REVIEWS) -> TurnState:
+        """The state of a member in a channel, or of an agent as such where it is no member."""
+        agent = self.agent(name)
+        if channel in agent.channels:
+            return self.team.channels[channel].state_of(agent.seat)
+        return self.team.turn_state(agent)
+
+    def own_state(self, name: str) -> TurnState:
+        return self.team.turn_state(self.agent(name))
+
+    def holder(self, channel: ChannelId = REVIEWS) -> str | None:
+        turn = self.team.channels[channel].turn
+        return None if turn is None else self.team.agents[turn.holder].name
+
+    # ── setting a scene ───────────────────────────────────────────────────────────────────────────
+
+    def connected(self, *names: str, max_turns: int = 1) -> None:
+        """Agents that connect by themselves."""
+        for name in names:
+            self.do(c.EnrollAgent(name=name, authority=Authority.SELF, max_turns=max_turns))
+            self.do(c.ConnectAgent(seat=self.seat(name)))
+
+    def running(self, *names: str, mode: RunMode = RunMode.CONTINUOUS) -> None:
+        """Agents that muster runs, with their processes up."""
+        for name in names:
+            self.do(c.EnrollAgent(name=name, authority=Authority.MUSTER, long_lived=True))
+            self.do(c.SetDesired(seat=self.seat(name), desired=mode, set_by="Marcus"))
+            self.up(name)
+
+    def up(self, name: str) -> list[Event]:
+        return self.do(c.ReportSessionStarted(session=self.session(name).id, pid=4711))
+
+    def ends(self, name: str, outcome: e.Outcome = e.Outcome.COMPLETED) -> list[Event]:
+        return self.do(c.ReportSessionEnded(session=self.session(name).id, outcome=outcome))
+
+    def channel_of(
+        self, *names: str, channel: ChannelId = REVIEWS, config: e.TurnConfig | None = None
+    ) -> None:
+        """A channel with these members, in this order."""
+        self.do(c.CreateChannel(channel=channel, config=config or e.TurnConfig()))
+        for name in names:
+            self.do(c.AddMember(channel=channel, seat=self.seat(name)))
+
+    def complete(self, name: str, channel: ChannelId = REVIEWS) -> list[Event]:
+        return self.do(c.CompleteTurn(channel=channel, seat=self.seat(name)))
+
+    def says(self, name: str, text: str = "word", channel: ChannelId = REVIEWS) -> list[Event]:
+        return self.do(c.Speak(channel=channel, seat=self.seat(name), text=text))
+
+    def posts(self, text: str = "hello", channel: ChannelId = REVIEWS) -> list[Event]:
+        return self.do(c.PostMessage(channel=channel, text=text, speaker_name="Marcus"))
+
+    def want(self, name: str, desired: RunMode, *, now: bool = False) -> list[Event]:
+        command = c.SetDesired(seat=self.seat(name), desired=desired, set_by="Marcus", now=now)
+        return self.do(command)
+
+
+F = TypeVar("F", bound=Fact)
+
+
+def facts(events: list[Event], kind: type[F]) -> list[F]:
+    """The facts of one kind among events."""
+    return [event.fact for event in events if isinstance(event.fact, kind)]
+
+
+def moves(events: list[Event], machine: Machine = Machine.TURNS) -> list[tuple[str, str, str, str]]:
+    """The transitions of one machine among events: who, from, to, trigger."""
+    return [
+        (fact.agent_id, fact.source, fact.target, fact.trigger)
+        for fact in facts(events, e.StateTransition)
+        if fact.machine is machine
+    ]

@@ -1,0 +1,645 @@
+"""Turns: the seed's table row by row, its six edge cases, and what DESIGN settles beyond it."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.events import Authority, InterruptMode, Outcome, RunMode, TurnConfig
+from muster.machines.ids import ChannelId, SeatId
+from muster.machines.state import TurnState
+from muster.machines.turn_rules import TABLE
+from tests.machines.scene import REVIEWS, START, Scene, facts, moves
+
+OFFLINE, IDLE, QUEUED, ACTIVE, WAITING = TurnState
+DESIGN = ChannelId("design")
+
+SEED_ROWS = [
+    ("OFFLINE", "IDLE", "agent_starts"),
+    ("IDLE", "QUEUED", "assigned_to_channel"),
+    ("IDLE", "OFFLINE", "agent_stops"),
+    ("QUEUED", "ACTIVE", "turn_granted"),
+    ("QUEUED", "IDLE", "removed_from_channel"),
+    ("QUEUED", "OFFLINE", "agent_disconnects"),
+    ("ACTIVE", "QUEUED", "TURN_COMPLETE"),
+    ("ACTIVE", "QUEUED", "timeout"),
+    ("ACTIVE", "WAITING", "wait_requested"),
+    ("ACTIVE", "OFFLINE", "agent_crashes"),
+    ("WAITING", "ACTIVE", "wait_resolved"),
+    ("WAITING", "QUEUED", "wait_timeout"),
+    ("WAITING", "OFFLINE", "agent_disconnects"),
+]
+"""The thirteen rows of the seed's transition table, with its triggers as identifiers."""
+
+
+def trio(config: TurnConfig | None = None) -> Scene:
+    """pm, dev and qa in one channel; pm holds the turn."""
+    scene = Scene()
+    scene.connected("pm", "dev", "qa")
+    scene.channel_of("pm", "dev", "qa", config=config)
+    return scene
+
+
+def leave(scene: Scene, name: str, reason: str = "left") -> list[e.Event]:
+    return scene.do(c.DisconnectAgent(seat=scene.seat(name), reason=reason))
+
+
+# ── the table ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("row", SEED_ROWS, ids=" ".join)
+def test_the_table_has_every_row_of_the_seed(row: tuple[str, str, str]) -> None:
+    assert row in {(each.source, each.target, each.trigger) for each in TABLE}
+
+
+def _starts(scene: Scene) -> list[e.Event]:
+    scene.do(c.EnrollAgent(name="new", authority=Authority.SELF))
+    return scene.do(c.ConnectAgent(seat=scene.seat("new")))
+
+
+def _assigned(scene: Scene) -> list[e.Event]:
+    scene.connected("new")
+    return scene.do(c.AddMember(channel=REVIEWS, seat=scene.seat("new")))
+
+
+def _stops(scene: Scene) -> list[e.Event]:
+    scene.connected("new")
+    return leave(scene, "new")
+
+
+def _waits(scene: Scene) -> list[e.Event]:
+    return scene.do(c.WaitTurn(channel=REVIEWS, seat=scene.seat("pm"), reason="a build"))
+
+
+def _resumes(scene: Scene) -> list[e.Event]:
+    _waits(scene)
+    return scene.do(c.ResumeTurn(channel=REVIEWS, seat=scene.seat("pm")))
+
+
+def _waits_too_long(scene: Scene) -> list[e.Event]:
+    _waits(scene)
+    return scene.later(300)
+
+
+def _disconnects_while_waiting(scene: Scene) -> list[e.Event]:
+    _waits(scene)
+    return leave(scene, "pm")
+
+
+ROWS_IN_LIFE: list[tuple[str, Callable[[Scene], list[e.Event]]]] = [
+    ("new OFFLINE IDLE agent_starts", _starts),
+    ("new IDLE QUEUED assigned_to_channel", _assigned),
+    ("new IDLE OFFLINE agent_stops", _stops),
+    ("dev QUEUED ACTIVE turn_granted", lambda scene: scene.complete("pm")),
+    (
+        "qa QUEUED IDLE removed_from_channel",
+        lambda scene: scene.do(c.RemoveMember(channel=REVIEWS, seat=scene.seat("qa"))),
+    ),
+    ("qa QUEUED OFFLINE agent_disconnects", lambda scene: leave(scene, "qa")),
+    ("pm ACTIVE QUEUED TURN_COMPLETE", lambda scene: scene.complete("pm")),
+    ("pm ACTIVE QUEUED timeout", lambda scene: scene.later(60)),
+    ("pm ACTIVE WAITING wait_requested", _waits),
+    ("pm ACTIVE OFFLINE agent_crashes", lambda scene: leave(scene, "pm", "heartbeat")),
+    ("pm WAITING ACTIVE wait_resolved", _resumes),
+    ("pm WAITING QUEUED wait_timeout", _waits_too_long),
+    ("pm WAITING OFFLINE agent_disconnects", _disconnects_while_waiting),
+]
+
+
+@pytest.mark.parametrize(("row", "happen"), ROWS_IN_LIFE, ids=[row for row, _ in ROWS_IN_LIFE])
+def test_every_row_of_the_seed_happens(row: str, happen: Callable[[Scene], list[e.Event]]) -> None:
+    assert tuple(row.split()) in moves(happen(trio()))
+
+
+def test_the_rows_that_happen_are_all_rows_of_the_seed() -> None:
+    assert [tuple(row.split()[1:]) for row, _ in ROWS_IN_LIFE] == SEED_ROWS
+
+
+# ── the six edge cases ────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_agent_that_crashes_mid_turn_forfeits_it_and_the_next_is_granted() -> None:
+    scene = trio()
+    events = leave(scene, "pm", "heartbeat")
+    assert moves(events) == [
+        ("pm", ACTIVE, OFFLINE, "agent_crashes"),
+        ("dev", QUEUED, ACTIVE, "turn_granted"),
+    ]
+    assert [fact.text for fact in facts(events, e.Announcement)] == [
+        "⚠️ pm disconnected, skipping turn"
+    ]
+
+
+def test_an_agent_that_comes_back_after_a_crash_is_idle_and_not_queued_again() -> None:
+    scene = trio()
+    leave(scene, "pm", "heartbeat")
+    scene.do(c.ConnectAgent(seat=scene.seat("pm")))
+    assert scene.own_state("pm") is IDLE
+    assert scene.agent("pm").channels == ()
+
+
+def test_a_timeout_is_announced_and_keeps_the_place_in_the_queue() -> None:
+    scene = trio()
+    events = scene.later(60)
+    assert [fact.text for fact in facts(events, e.Announcement)] == ["⏱️ pm turn timed out"]
+    assert scene.holder() == "dev"
+    scene.complete("dev")
+    scene.complete("qa")
+    assert scene.holder() == "pm"
+
+
+def test_a_member_may_have_a_timeout_of_its_own() -> None:
+    scene = Scene()
+    scene.connected("pm", "dev")
+    scene.do(c.CreateChannel(channel=REVIEWS))
+    scene.do(c.AddMember(channel=REVIEWS, seat=scene.seat("pm"), timeout_seconds=5))
+    scene.do(c.AddMember(channel=REVIEWS, seat=scene.seat("dev")))
+    scene.later(5)
+    assert scene.holder() == "dev"
+    scene.later(59)
+    assert scene.holder() == "dev"
+
+
+@pytest.mark.parametrize(
+    ("mode", "handed", "state"),
+    [
+        (InterruptMode.QUEUE, (), ACTIVE),
+        (InterruptMode.INTERRUPT, ("pm",), WAITING),
+        (InterruptMode.INJECT, ("pm",), ACTIVE),
+        (InterruptMode.PARALLEL, ("pm", "dev", "qa"), ACTIVE),
+    ],
+)
+def test_a_human_message_in_mid_turn_goes_where_its_mode_says(
+    mode: InterruptMode, handed: tuple[str, ...], state: TurnState
+) -> None:
+    scene = trio(TurnConfig(human_interrupt_mode=mode))
+    [message] = facts(scene.posts(), e.UserMessage)
+    assert message.deliver_to == tuple(scene.seat(name) for name in handed)
+    assert message.mode is mode
+    assert scene.state("pm") is state
+    assert scene.holder() == "pm"
+
+
+def test_inject_is_the_default_mode() -> None:
+    assert TurnConfig().human_interrupt_mode is InterruptMode.INJECT
+
+
+def test_an_agent_that_forgets_turn_complete_is_warned_of_when_it_times_out() -> None:
+    scene = trio()
+    scene.says("pm")
+    [warning] = facts(scene.later(60), e.WarningLogged)
+    assert warning.text == "Agent completed response without TURN_COMPLETE"
+    assert scene.holder() == "dev"
+
+
+def test_silence_after_a_post_ends_the_turn_where_the_channel_detects_it() -> None:
+    scene = trio(TurnConfig(auto_detect_turn_end=True))
+    scene.later(9)
+    scene.says("pm")
+    assert scene.later(9) == []
+    events = scene.later(1)
+    assert moves(events)[0] == ("pm", ACTIVE, QUEUED, "silence")
+    assert len(facts(events, e.WarningLogged)) == 1
+
+
+def test_silence_without_a_post_is_no_end_of_a_turn() -> None:
+    scene = trio(TurnConfig(auto_detect_turn_end=True))
+    assert scene.later(59) == []
+    assert scene.holder() == "pm"
+
+
+def test_when_all_agents_are_gone_messages_are_history_and_the_first_to_return_is_active() -> None:
+    scene = trio()
+    leave(scene, "pm")
+    leave(scene, "dev")
+    events = leave(scene, "qa")
+    assert facts(events, e.Announcement)[-1].text == "⚠️ No agents available in this channel"
+    scene.posts("anybody?")
+    scene.do(c.ConnectAgent(seat=scene.seat("dev")))
+    events = scene.do(c.AddMember(channel=REVIEWS, seat=scene.seat("dev")))
+    assert moves(events) == [
+        ("dev", IDLE, QUEUED, "assigned_to_channel"),
+        ("dev", QUEUED, ACTIVE, "turn_granted"),
+    ]
+
+
+def test_nothing_is_announced_where_the_channel_does_not_want_it() -> None:
+    scene = trio(TurnConfig(announce_timeouts=False, announce_disconnects=False))
+    events = scene.later(60) + leave(scene, "dev") + leave(scene, "qa") + leave(scene, "pm")
+    assert facts(events, e.Announcement) == []
+
+
+def test_a_new_member_is_added_at_the_end_of_the_ring() -> None:
+    scene = trio()
+    scene.complete("pm")
+    scene.connected("ops")
+    scene.do(c.AddMember(channel=REVIEWS, seat=scene.seat("ops")))
+    order = ["dev", "qa", "ops", "pm", "dev"]
+    for name in order:
+        assert scene.holder() == name
+        scene.complete(name)
+
+
+def test_removing_a_queued_member_leaves_the_turn_where_it_is() -> None:
+    scene = trio()
+    scene.complete("pm")
+    scene.do(c.RemoveMember(channel=REVIEWS, seat=scene.seat("pm")))
+    assert scene.holder() == "dev"
+    scene.complete("dev")
+    assert scene.holder() == "qa"
+
+
+def test_removing_the_holder_passes_the_turn_to_the_next() -> None:
+    scene = trio()
+    scene.complete("pm")
+    scene.do(c.RemoveMember(channel=REVIEWS, seat=scene.seat("dev")))
+    assert scene.holder() == "qa"
+    scene.complete("qa")
+    assert scene.holder() == "pm"
+
+
+# ── what the design settles ───────────────────────────────────────────────────────────────────────
+
+
+def test_a_lone_member_that_completes_is_idle_until_somebody_posts() -> None:
+    scene = Scene()
+    scene.connected("pm")
+    scene.channel_of("pm")
+    assert moves(scene.complete("pm")) == [("pm", ACTIVE, IDLE, "TURN_COMPLETE")]
+    assert moves(scene.posts()) == [
+        ("pm", IDLE, QUEUED, "message_posted"),
+        ("pm", QUEUED, ACTIVE, "turn_granted"),
+    ]
+
+
+def test_a_second_member_makes_a_lone_idle_one_queued() -> None:
+    scene = Scene()
+    scene.connected("pm", "dev")
+    scene.channel_of("pm")
+    scene.complete("pm")
+    scene.do(c.AddMember(channel=REVIEWS, seat=scene.seat("dev")))
+    assert (scene.state("pm"), scene.state("dev")) == (QUEUED, ACTIVE)
+
+
+def test_every_grant_has_a_number_that_grows_and_an_old_one_is_refused() -> None:
+    scene = trio()
+    old = scene.channel().epoch
+    scene.complete("pm")
+    scene.complete("dev")
+    scene.complete("qa")
+    assert scene.channel().epoch == old + 3
+    pm = scene.seat("pm")
+    scene.refuse(c.CompleteTurn(channel=REVIEWS, seat=pm, epoch=old), "stale_epoch")
+    scene.refuse(c.Speak(channel=REVIEWS, seat=pm, text="late", epoch=old), "stale_epoch")
+    scene.do(c.Speak(channel=REVIEWS, seat=pm, text="on time", epoch=old + 3, complete=True))
+    assert scene.holder() == "dev"
+
+
+def test_only_the_holder_may_speak_and_the_refusal_says_who_holds_the_turn() -> None:
+    scene = trio()
+    refused = scene.refuse(
+        c.Speak(channel=REVIEWS, seat=scene.seat("dev"), text="me too"), "not_your_turn"
+    )
+    assert "'dev' is QUEUED, and 'pm' holds the turn" in str(refused)
+    assert refused.recorded
+    scene.refuse(c.CompleteTurn(channel=REVIEWS, seat=scene.seat("dev")), "not_your_turn")
+
+
+def test_a_waiting_agent_holds_the_turn_and_resumes_with_the_time_that_was_left() -> None:
+    scene = trio()
+    scene.later(20)
+    _waits(scene)
+    scene.later(299)
+    assert scene.holder() == "pm"
+    assert scene.state("dev") is QUEUED
+    scene.refuse(c.Speak(channel=REVIEWS, seat=scene.seat("pm"), text="x"), "not_your_turn")
+    scene.do(c.ResumeTurn(channel=REVIEWS, seat=scene.seat("pm")))
+    turn = scene.channel().turn
+    assert turn is not None
+    assert turn.until == scene.now + timedelta(seconds=40)
+    assert turn.cap == START + timedelta(seconds=1800 + 299)
+
+
+def test_a_wait_may_have_a_timeout_of_its_own() -> None:
+    scene = trio()
+    scene.do(c.WaitTurn(channel=REVIEWS, seat=scene.seat("pm"), reason="tea", timeout_seconds=7))
+    scene.later(7)
+    assert scene.holder() == "dev"
+
+
+@pytest.mark.parametrize("to", [ACTIVE, QUEUED])
+def test_a_human_can_override_a_wait(to: TurnState) -> None:
+    scene = trio()
+    _waits(scene)
+    scene.do(c.OverrideTurn(channel=REVIEWS, seat=scene.seat("pm"), to=to))
+    assert scene.state("pm") is to
+    assert scene.holder() == ("pm" if to is ACTIVE else "dev")
+
+
+def test_a_human_can_take_the_turn_away_and_give_a_vacant_one() -> None:
+    scene = trio(TurnConfig(rest_after_idle_rounds=1))
+    scene.do(c.OverrideTurn(channel=REVIEWS, seat=scene.seat("pm"), to=QUEUED))
+    assert scene.holder() == "dev"
+    give = c.OverrideTurn(channel=REVIEWS, seat=scene.seat("pm"), to=ACTIVE)
+    assert "'dev' holds it" in str(scene.refuse(give, "turn_taken"))
+    scene.complete("dev")
+    scene.complete("qa")
+    assert scene.channel().resting
+    scene.do(give)
+    assert scene.holder() == "pm"
+    assert scene.do(give) == []
+    offline = c.OverrideTurn(channel=REVIEWS, seat=scene.seat("pm"), to=OFFLINE)
+    scene.refuse(offline, "invalid")
+
+
+def test_signs_of_work_renew_a_turn_up_to_its_cap_and_small_ones_are_not_logged() -> None:
+    scene = trio(TurnConfig(max_turn_seconds=150))
+    renew = c.RenewTurn(channel=REVIEWS, seat=scene.seat("pm"))
+    scene.later(1)
+    assert scene.do(renew) == []
+    scene.later(49)
+    assert len(facts(scene.do(renew), e.TurnRenewed)) == 1
+    scene.later(50)
+    scene.says("pm")
+    scene.later(49)
+    assert scene.holder() == "pm"
+    events = scene.later(1)
+    assert [fact.reason for fact in facts(events, e.StateTransition)][:1] == ["cap"]
+
+
+def test_a_human_who_interrupts_holds_the_turn_until_released_or_silent() -> None:
+    scene = trio(TurnConfig(human_interrupt_mode=InterruptMode.INTERRUPT))
+    scene.later(10)
+    scene.posts("wait")
+    scene.later(20)
+    scene.posts("one more thing")
+    scene.later(29)
+    assert scene.state("pm") is WAITING
+    assert moves(scene.later(1)) == [("pm", WAITING, ACTIVE, "human_release")]
+    scene.posts("again")
+    scene.do(c.ResumeTurn(channel=REVIEWS, seat=scene.seat("pm")))
+    turn = scene.channel().turn
+    assert turn is not None
+    assert turn.until == scene.now + timedelta(seconds=50)
+
+
+def test_a_human_who_interrupts_one_that_waits_does_not_change_why_it_waits() -> None:
+    scene = trio(TurnConfig(human_interrupt_mode=InterruptMode.INTERRUPT))
+    _waits(scene)
+    [message] = facts(scene.posts(), e.UserMessage)
+    assert message.deliver_to == ()
+    assert scene.later(299) == []
+
+
+def test_a_channel_rests_after_silent_rounds_until_somebody_posts() -> None:
+    scene = trio()
+    for _ in range(3):
+        for name in ("pm", "dev", "qa"):
+            scene.complete(name)
+    assert scene.channel().resting
+    assert scene.holder() is None
+    assert {scene.state(name) for name in ("pm", "dev", "qa")} == {QUEUED}
+    assert scene.later(3600) == []
+    scene.posts()
+    assert scene.holder() == "pm"
+
+
+def test_a_post_in_a_round_keeps_a_channel_awake() -> None:
+    scene = trio()
+    for _ in range(4):
+        scene.says("pm")
+        for name in ("pm", "dev", "qa"):
+            scene.complete(name)
+    assert not scene.channel().resting
+
+
+def test_an_agent_holds_one_turn_at_a_time_and_the_channel_that_passed_it_over_waits() -> None:
+    scene = trio()
+    scene.channel_of("pm", channel=DESIGN)
+    assert scene.holder(DESIGN) is None
+    assert scene.state("pm", DESIGN) is QUEUED
+    scene.complete("pm")
+    assert scene.holder(DESIGN) == "pm"
+    assert scene.own_state("pm") is ACTIVE
+
+
+def test_a_busy_agent_is_passed_over_and_keeps_its_place() -> None:
+    scene = trio()
+    scene.channel_of("qa", "pm", "dev", channel=DESIGN)
+    assert scene.holder(DESIGN) == "qa"
+    scene.do(c.CompleteTurn(channel=DESIGN, seat=scene.seat("qa")))
+    assert scene.holder(DESIGN) == "dev"
+    scene.complete("pm")
+    assert scene.holder() == "qa"
+    scene.do(c.CompleteTurn(channel=DESIGN, seat=scene.seat("dev")))
+    assert scene.holder(DESIGN) == "pm"
+
+
+def test_an_agent_may_hold_several_turns_if_it_says_so() -> None:
+    scene = Scene()
+    scene.connected("pm", max_turns=2)
+    for name in ("a", "b", "c"):
+        scene.channel_of("pm", channel=ChannelId(name))
+    assert scene.agent("pm").holding == ("a", "b")
+
+
+def test_who_has_waited_longest_for_an_agent_is_served_first() -> None:
+    scene = Scene()
+    scene.connected("pm")
+    for name in ("a", "b", "c"):
+        scene.channel_of("pm", channel=ChannelId(name))
+    scene.posts(channel=ChannelId("c"))
+    scene.do(c.CompleteTurn(channel=ChannelId("a"), seat=scene.seat("pm")))
+    assert scene.agent("pm").holding == ("b",)
+    scene.do(c.CompleteTurn(channel=ChannelId("b"), seat=scene.seat("pm")))
+    assert scene.agent("pm").holding == ("c",)
+
+
+def test_a_turn_taken_from_a_session_is_granted_again_only_when_its_work_has_stopped() -> None:
+    scene = Scene()
+    scene.running("Lyra", "Kael")
+    scene.channel_of("Lyra", "Kael")
+    events = scene.later(60)
+    [interrupt] = facts(events, e.InterruptRequested)
+    assert interrupt.session == scene.session("Lyra").id
+    assert scene.holder() is None
+    assert scene.state("Kael") is QUEUED
+    scene.do(c.ReportWorkStopped(channel=REVIEWS, seat=scene.seat("Lyra")))
+    assert scene.holder() == "Kael"
+    assert scene.do(c.ReportWorkStopped(channel=REVIEWS, seat=scene.seat("Lyra"))) == []
+
+
+def test_work_that_does_not_stop_is_killed_and_then_the_next_is_granted() -> None:
+    scene = Scene()
+    scene.running("Lyra", "Kael")
+    scene.channel_of("Lyra", "Kael")
+    scene.later(60)
+    [kill] = facts(scene.later(10), e.KillRequested)
+    assert kill.session == scene.session("Lyra").id
+    assert scene.holder() is None
+    scene.ends("Lyra", Outcome.CRASHED)
+    assert scene.holder() == "Kael"
+
+
+def test_where_even_a_kill_is_not_confirmed_the_channel_goes_on_and_says_so() -> None:
+    scene = Scene()
+    scene.running("Lyra", "Kael")
+    scene.channel_of("Lyra", "Kael")
+    events = scene.later(60 + 10 + 10)
+    assert "could not be seen to stop" in facts(events, e.WarningLogged)[0].text
+    assert scene.holder() == "Kael"
+
+
+def test_a_vacant_turn_cannot_be_given_away_while_work_is_being_stopped() -> None:
+    scene = Scene()
+    scene.running("Lyra", "Kael")
+    scene.channel_of("Lyra", "Kael")
+    scene.later(60)
+    give = c.OverrideTurn(channel=REVIEWS, seat=scene.seat("Kael"), to=ACTIVE)
+    assert "'Lyra' holds it" in str(scene.refuse(give, "turn_taken"))
+
+
+def test_the_end_of_a_session_completes_its_turn_and_keeps_its_place() -> None:
+    scene = Scene()
+    scene.connected("pm")
+    scene.running("Lyra")
+    scene.channel_of("Lyra", "pm")
+    scene.want("Lyra", RunMode.PAUSE)
+    events = scene.ends("Lyra")
+    assert moves(events)[:2] == [
+        ("Lyra", ACTIVE, QUEUED, "TURN_COMPLETE"),
+        ("Lyra", QUEUED, OFFLINE, "agent_stops"),
+    ]
+    assert scene.channel().ring == (scene.seat("Lyra"), scene.seat("pm"))
+    assert scene.holder() == "pm"
+    scene.complete("pm")
+    assert scene.state("pm") is IDLE  # a paused sleeper is passed over
+
+
+def test_a_granted_turn_wakes_a_sleeper_that_may_run() -> None:
+    scene = Scene()
+    scene.connected("pm")
+    scene.running("Lyra", mode=RunMode.RUN_ONCE)
+    scene.channel_of("Lyra", "pm")
+    scene.ends("Lyra")
+    assert scene.holder() == "pm"
+    events = scene.want("Lyra", RunMode.CONTINUOUS)
+    assert facts(events, e.SessionRequested)
+    scene.complete("pm")
+    assert scene.holder() == "Lyra"
+    scene.up("Lyra")
+    assert scene.own_state("Lyra") is ACTIVE
+
+
+def test_a_session_that_never_comes_up_for_its_turn_forfeits_it() -> None:
+    scene = Scene()
+    scene.connected("pm")
+    scene.running("Lyra", mode=RunMode.RUN_ONCE)
+    scene.channel_of("pm", "Lyra")
+    scene.ends("Lyra")
+    scene.want("Lyra", RunMode.CONTINUOUS)
+    scene.complete("pm")
+    assert scene.holder() == "Lyra"
+    scene.ends("Lyra", Outcome.CRASHED)
+    assert scene.holder() == "pm"
+    assert scene.channel().ring == (scene.seat("pm"),)
+
+
+def test_a_session_that_ends_while_its_turn_waits_forfeits_the_turn() -> None:
+    scene = Scene()
+    scene.connected("pm")
+    scene.running("Lyra")
+    scene.channel_of("Lyra", "pm")
+    scene.do(c.WaitTurn(channel=REVIEWS, seat=scene.seat("Lyra"), reason="tea"))
+    scene.want("Lyra", RunMode.PAUSE)
+    assert moves(scene.ends("Lyra"))[0] == ("Lyra", WAITING, QUEUED, "session_ended")
+    assert scene.holder() == "pm"
+
+
+def test_a_disabled_agent_leaves_its_channels_and_its_work_is_stopped() -> None:
+    scene = Scene()
+    scene.connected("pm")
+    scene.running("Lyra")
+    scene.channel_of("Lyra", "pm")
+    scene.do(c.DisableAgent(seat=scene.seat("Lyra")))
+    assert scene.own_state("Lyra") is OFFLINE
+    assert scene.holder() is None
+    scene.ends("Lyra")
+    assert scene.holder() == "pm"
+    scene.refuse(c.AddMember(channel=REVIEWS, seat=scene.seat("Lyra")), "disabled")
+
+
+# ── bad input ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        TurnConfig(default_timeout_seconds=-1),
+        TurnConfig(wait_timeout_seconds=0),
+        TurnConfig(max_turn_seconds=float("inf")),
+        TurnConfig(interrupt_hold_seconds=float("nan")),
+        TurnConfig(rest_after_idle_rounds=0),
+    ],
+)
+def test_rules_under_which_a_channel_cannot_work_are_refused(config: TurnConfig) -> None:
+    scene = trio()
+    scene.refuse(c.CreateChannel(channel=DESIGN, config=config), "invalid")
+    scene.refuse(c.ConfigureChannel(channel=REVIEWS, config=config), "invalid")
+
+
+def test_a_channel_can_be_configured_while_a_turn_runs() -> None:
+    scene = trio()
+    new = TurnConfig(default_timeout_seconds=5)
+    scene.do(c.ConfigureChannel(channel=REVIEWS, config=new))
+    assert scene.do(c.ConfigureChannel(channel=REVIEWS, config=new)) == []
+    scene.later(59)
+    assert scene.holder() == "pm"
+    scene.later(1)
+    assert scene.holder() == "dev"
+    scene.later(5)
+    assert scene.holder() == "qa"
+
+
+def test_nobody_who_is_not_there_can_be_used() -> None:
+    scene = trio()
+    nobody, nowhere = SeatId(99), ChannelId("nowhere")
+    scene.refuse(c.AddMember(channel=nowhere, seat=scene.seat("pm")), "not_found")
+    scene.refuse(c.AddMember(channel=REVIEWS, seat=nobody), "not_found")
+    scene.refuse(c.AddMember(channel=REVIEWS, seat=scene.seat("pm")), "already_a_member")
+    scene.connected("ops")
+    for command in (
+        c.CompleteTurn(channel=REVIEWS, seat=scene.seat("ops")),
+        c.RemoveMember(channel=REVIEWS, seat=scene.seat("ops")),
+        c.ResumeTurn(channel=REVIEWS, seat=scene.seat("ops")),
+    ):
+        scene.refuse(command, "not_a_member")
+    leave(scene, "ops")
+    scene.refuse(c.AddMember(channel=REVIEWS, seat=scene.seat("ops")), "not_present")
+    scene.refuse(c.ResumeTurn(channel=REVIEWS, seat=scene.seat("dev")), "not_your_turn")
+    scene.refuse(c.CreateChannel(channel=REVIEWS), "channel_exists")
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "..", " a", "a" * 65, "a\x1b[31m", "\u202ea"])
+def test_a_channel_name_that_could_leave_its_place_is_refused(name: str) -> None:
+    code = "name_reserved" if name == ".." else "invalid"
+    Scene().refuse(c.CreateChannel(channel=ChannelId(name)), code)
+
+
+@pytest.mark.parametrize("text", ["", "x" * (1024 * 1024 + 1)])
+def test_a_message_that_says_nothing_or_too_much_is_refused(text: str) -> None:
+    scene = trio()
+    scene.refuse(c.PostMessage(channel=REVIEWS, text=text, speaker_name="Marcus"), "invalid")
+    scene.refuse(c.Speak(channel=REVIEWS, seat=scene.seat("pm"), text=text), "invalid")
+
+
+def test_a_channel_has_a_limited_number_of_members() -> None:
+    scene = Scene()
+    scene.do(c.CreateChannel(channel=REVIEWS))
+    for number in range(256):
+        scene.do(c.EnrollAgent(name=f"a{number}", authority=Authority.MUSTER))
+        scene.do(c.AddMember(channel=REVIEWS, seat=scene.seat(f"a{number}")))
+    scene.do(c.EnrollAgent(name="one more", authority=Authority.MUSTER))
+    scene.refuse(c.AddMember(channel=REVIEWS, seat=scene.seat("one more")), "channel_full")

@@ -1,0 +1,194 @@
+"""The one write path: what is decided, what is committed, and what is refused."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from muster.errors import NameTaken, NotYourTurn, StoreFailed
+from muster.machines.commands import CompleteTurn, EnrollAgent, PostMessage
+from muster.machines.events import Authority, CommandRefused, Event, UserMessage
+from muster.machines.ids import agent_actor
+from muster.machines.state import Team
+from muster.services.dispatcher import Commit, Dispatcher
+from muster.services.loading import load_from
+from muster.store.base import Decider
+from muster.store.memory import MemoryStore
+from muster.store.sqlite import SqliteStore
+from muster.testing.clock import ManualClock
+from tests.builders import (
+    ADA,
+    BEN,
+    DESIGN,
+    HUMAN,
+    a_dispatcher,
+    logged,
+    run,
+    with_agents,
+    with_channel,
+)
+
+ENROL = EnrollAgent(name="Ada", authority=Authority.SELF)
+
+
+class Shared(MemoryStore):
+    """A store in which somebody else has appended something."""
+
+    def __init__(self, others: Sequence[Event]) -> None:
+        super().__init__()
+        self._others = others
+
+    async def transact(self, decide: Decider) -> Sequence[Event]:
+        return await super().transact(lambda _: decide(self._others))
+
+
+def say(text: str) -> PostMessage:
+    return PostMessage(channel=DESIGN, text=text, speaker_name="Marcus")
+
+
+def test_a_receipt_names_the_events_that_a_command_led_to() -> None:
+    async def scene() -> None:
+        dispatcher = await a_dispatcher(MemoryStore(), ManualClock())
+        before = dispatcher.team.seq
+        receipt = await dispatcher.send(ENROL, actor=HUMAN)
+        assert [event.seq for event in receipt.events] == list(range(before + 1, receipt.seq + 1))
+        assert receipt.events[0].actor == HUMAN
+        assert dispatcher.team.seq == receipt.seq
+
+    run(scene())
+
+
+def test_a_command_that_is_refused_changes_nothing() -> None:
+    async def scene() -> None:
+        store = MemoryStore()
+        dispatcher = await a_dispatcher(store, ManualClock())
+        await dispatcher.send(ENROL, actor=HUMAN)
+        before = dispatcher.team
+        with pytest.raises(NameTaken):
+            await dispatcher.send(ENROL, actor=HUMAN)
+        assert dispatcher.team is before
+        assert dispatcher.head is before
+        assert await store.last_seq() == before.seq
+
+    run(scene())
+
+
+def test_a_refusal_that_belongs_in_the_log_is_there_before_it_is_raised() -> None:
+    async def scene() -> None:
+        store = MemoryStore()
+        dispatcher = await a_dispatcher(store, ManualClock())
+        await with_agents(dispatcher, "Ada", "Ben")
+        await with_channel(dispatcher, [ADA, BEN])
+        stolen = CompleteTurn(channel=DESIGN, seat=BEN)
+        with pytest.raises(NotYourTurn):
+            await dispatcher.send(stolen, actor=agent_actor("Ben"), cause=3)
+        (record,) = await logged(store, CommandRefused)
+        assert isinstance(record.fact, CommandRefused)
+        assert record.fact.code == "not_your_turn"
+        assert (record.actor, record.cause) == (agent_actor("Ben"), 3)
+        assert dispatcher.team.seq == dispatcher.head.seq == record.seq
+
+    run(scene())
+
+
+def test_commands_that_arrive_together_are_committed_together_and_in_order() -> None:
+    async def scene() -> None:
+        store = MemoryStore()
+        dispatcher = await a_dispatcher(store, ManualClock())
+        await with_channel(dispatcher, [])
+        commits: list[Commit] = []
+        dispatcher.watch(commits.append)
+        texts = [str(number) for number in range(20)]
+        await asyncio.gather(*(dispatcher.send(say(text), actor=HUMAN) for text in texts))
+        (commit,) = commits
+        said = [event.fact.text for event in commit.events if isinstance(event.fact, UserMessage)]
+        assert said == texts
+        assert [each.seq for each in commit.stored] == [event.seq for event in commit.events]
+
+    run(scene())
+
+
+def test_readers_see_nothing_that_is_not_on_disk() -> None:
+    async def scene() -> None:
+        dispatcher = await a_dispatcher(MemoryStore(), ManualClock())
+        before = dispatcher.team
+        async with asyncio.TaskGroup() as group:
+            group.create_task(dispatcher.send(ENROL, actor=HUMAN))
+            await asyncio.sleep(0)
+            assert dispatcher.head.seq > before.seq
+            assert dispatcher.team is before
+        assert dispatcher.team is dispatcher.head
+
+    run(scene())
+
+
+def test_when_a_commit_fails_the_head_goes_back_to_what_is_on_disk() -> None:
+    async def scene() -> None:
+        store = MemoryStore()
+        dispatcher = await a_dispatcher(store, ManualClock())
+        await with_channel(dispatcher, [])
+        before = dispatcher.team
+        store.fail_next_commit(OSError("disk full"))
+        answers = await asyncio.gather(
+            *(dispatcher.send(say(text), actor=HUMAN) for text in "abc"), return_exceptions=True
+        )
+        assert all(isinstance(answer, StoreFailed) for answer in answers)
+        assert dispatcher.head is dispatcher.team is before
+        receipt = await dispatcher.send(say("d"), actor=HUMAN)
+        assert receipt.events[0].seq == before.seq + 1
+
+    run(scene())
+
+
+def test_the_committed_state_is_the_fold_of_the_log() -> None:
+    async def scene() -> None:
+        store = MemoryStore()
+        dispatcher = await a_dispatcher(store, ManualClock())
+        await with_agents(dispatcher, "Ada", "Ben")
+        await with_channel(dispatcher, [ADA, BEN])
+        for _ in range(10):
+            turn = dispatcher.team.channels[DESIGN].turn
+            assert turn is not None
+            done = CompleteTurn(channel=DESIGN, seat=turn.holder)
+            await dispatcher.send(done, actor=HUMAN)
+            if dispatcher.team.channels[DESIGN].resting:
+                await dispatcher.send(say("go on"), actor=HUMAN)
+        assert (await load_from(store.reopened())).team == dispatcher.team
+
+    run(scene())
+
+
+def test_what_another_writer_appended_is_taken_in_before_deciding() -> None:
+    async def scene() -> None:
+        theirs = await a_dispatcher(MemoryStore(), ManualClock())
+        before = theirs.team
+        others = (await theirs.send(ENROL, actor=HUMAN)).events
+        ours = Dispatcher(Shared(others), ManualClock(), before)
+        with pytest.raises(NameTaken):
+            await ours.send(ENROL, actor=HUMAN)
+        assert ours.team == ours.head == theirs.team
+
+    run(scene())
+
+
+def test_an_answer_means_that_it_is_on_disk(tmp_path: Path) -> None:
+    async def scene() -> None:
+        store = await SqliteStore.open(tmp_path)
+        dispatcher = await a_dispatcher(store, ManualClock())
+        receipt = await dispatcher.send(ENROL, actor=HUMAN)
+        await store.close()
+        again = await SqliteStore.open(tmp_path)
+        loaded = await load_from(again)
+        await again.close()
+        assert loaded.team.seq == receipt.seq
+        assert loaded.team == dispatcher.team
+
+    run(scene())
+
+
+def test_an_empty_team_is_the_fold_of_an_empty_log() -> None:
+    async def scene() -> None:
+        assert (await load_from(MemoryStore())).team == Team()
+
+    run(scene())

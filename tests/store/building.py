@@ -1,0 +1,201 @@
+"""Builders for the tests of the store: one event of every kind, and a decider that counts."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from muster.machines.events import (
+    AgentConfirmed,
+    AgentDisabled,
+    AgentEnabled,
+    AgentEnrolled,
+    AgentMessage,
+    AgentRegistered,
+    AgentsSummoned,
+    AgentStatus,
+    Announcement,
+    Authority,
+    ChannelConfigured,
+    ChannelCreated,
+    ChannelRested,
+    ChannelRoused,
+    CommandRefused,
+    Conflict,
+    ConversationEnd,
+    ConversationStart,
+    DelegationEnded,
+    DelegationMode,
+    DelegationStarted,
+    DesiredSet,
+    Event,
+    FaceVariant,
+    Fact,
+    InterruptMode,
+    InterruptRequested,
+    KillRequested,
+    Machine,
+    MarkerRejected,
+    MemberJoined,
+    MemberLeft,
+    MusterStarted,
+    MusterStopped,
+    Outcome,
+    Placeholder,
+    Profile,
+    ProgressRecorded,
+    RetryScheduled,
+    RunMode,
+    SessionEnd,
+    SessionRequested,
+    SessionStart,
+    SleepRequested,
+    StateTransition,
+    StatusEntry,
+    StopRequested,
+    Text,
+    TurnConfig,
+    TurnRenewed,
+    Urgency,
+    UserMessage,
+    WakeRequested,
+    WarningLogged,
+    WorkStopped,
+)
+from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
+
+NOON = datetime(2026, 5, 9, 12, 0, 0, 250000, tzinfo=UTC)
+LATER = NOON + timedelta(seconds=60)
+SEAT = SeatId(3)
+DESIGN = ChannelId("design")
+SESSION = SessionId("ses-1")
+ASK = ConversationId("ask-1")
+LYRA = Profile(
+    name="Lyra",
+    grid_position=SEAT,
+    color="#aabbcc",
+    color_name="dusk",
+    gender="female",
+    face_variant=FaceVariant(eyes="wide"),
+    individuation_artifact="I listen first. – “Lyra” 🎻",
+    created_at=NOON,
+)
+
+EXAMPLES: tuple[Fact, ...] = (
+    StateTransition(
+        machine=Machine.TURNS,
+        agent_id="Lyra",
+        source="QUEUED",
+        target="ACTIVE",
+        trigger="turn_granted",
+        seat=SEAT,
+        channel=DESIGN,
+        conversation=ASK,
+        epoch=17,
+        until=LATER,
+        session=SESSION,
+        reason="first in the ring",
+    ),
+    MusterStarted(server_session=SESSION, muster_version="0.1.0", human="Marcus"),
+    MusterStopped(reason="asked"),
+    CommandRefused(
+        command="complete_turn",
+        code="stale_epoch",
+        reason="Turn 3 is over",
+        seat=SEAT,
+        channel=DESIGN,
+        epoch=3,
+    ),
+    WarningLogged(text="Lyra posted, then fell silent", seat=SEAT, channel=DESIGN),
+    AgentsSummoned(
+        authority=Authority.LEAD,
+        placeholders=(Placeholder(grid_position=SEAT, color="#aabbcc", gender="female"),),
+    ),
+    AgentEnrolled(agent=LYRA, authority=Authority.SELF, long_lived=True, max_turns=2),
+    AgentRegistered(agent=LYRA, session=SESSION),
+    AgentStatus(
+        agents=(StatusEntry(grid_position=SEAT, name="Lyra"),), session=SESSION, confirmed=(SEAT,)
+    ),
+    AgentConfirmed(seat=SEAT, evidence="heartbeat"),
+    WakeRequested(seats=(SEAT,)),
+    SleepRequested(seats=(SEAT,)),
+    AgentDisabled(seat=SEAT, reason="costs too much"),
+    AgentEnabled(seat=SEAT),
+    MarkerRejected(seat=SEAT, marker="[AGENT_STATUS]", reason="inside a fence"),
+    Conflict(seat=SEAT, reported="sleeping", evidence="process 4711 lives"),
+    DesiredSet(
+        seat=SEAT,
+        desired=RunMode.CONTINUOUS,
+        previous=RunMode.PAUSE,
+        generation=2,
+        set_by="person:Marcus",
+        note="go on",
+    ),
+    SessionRequested(
+        seat=SEAT, session=SESSION, mode=RunMode.RUN_ONCE, generation=2, trigger="wake"
+    ),
+    SessionStart(
+        session=SESSION,
+        seats=(SEAT,),
+        mode=RunMode.CONTINUOUS,
+        generation=2,
+        pid=4711,
+        started="81239",
+    ),
+    SessionEnd(
+        session=SESSION, seats=(SEAT,), outcome=Outcome.CRASHED, code=-9, reason="killed by 9"
+    ),
+    StopRequested(seat=SEAT, session=SESSION, urgency=Urgency.NOW),
+    InterruptRequested(seat=SEAT, session=SESSION, channel=DESIGN, until=LATER),
+    KillRequested(seat=SEAT, session=SESSION, channel=DESIGN, until=LATER),
+    RetryScheduled(seat=SEAT, failures=3, until=LATER),
+    ChannelCreated(channel=DESIGN, config=TurnConfig()),
+    ChannelConfigured(
+        channel=DESIGN, config=TurnConfig(human_interrupt_mode=InterruptMode.INTERRUPT)
+    ),
+    MemberJoined(channel=DESIGN, seat=SEAT, timeout_seconds=90.0),
+    MemberLeft(channel=DESIGN, seat=SEAT, reason="crashed"),
+    TurnRenewed(channel=DESIGN, epoch=17, until=LATER),
+    WorkStopped(channel=DESIGN, seat=SEAT),
+    ChannelRested(channel=DESIGN, idle_rounds=3),
+    ChannelRoused(channel=DESIGN),
+    Announcement(channel=DESIGN, text="Lyra timed out"),
+    UserMessage(
+        text='say "hi"\n',
+        speaker_name="Marcus",
+        target_agent=None,
+        channel=DESIGN,
+        mode=InterruptMode.INJECT,
+        deliver_to=(SEAT,),
+    ),
+    AgentMessage(agent_name="Lyra", content=(Text("hi"),), seat=SEAT, channel=DESIGN, epoch=17),
+    DelegationStarted(
+        mode=DelegationMode.INTERACTIVE, path="/srv/team", agents=("writer", "tester")
+    ),
+    DelegationEnded(reason="done"),
+    ConversationStart(conversation=ASK, text="write a poem", speaker_name="Marcus"),
+    ProgressRecorded(conversation=ASK, what="outputs/poem.md"),
+    ConversationEnd(conversation=ASK, summary="a poem", outcome="failed"),
+)
+"""One fact of every kind, with every field set to something that is not its default."""
+
+
+def event(seq: int, fact: Fact | None = None, *, cause: int | None = None) -> Event:
+    """An event in its place."""
+    return Event(seq, NOON, SESSION, "person:Marcus", cause, fact or said(f"number {seq}"))
+
+
+def said(text: str, *, seat: SeatId = SEAT, channel: ChannelId | None = DESIGN) -> AgentMessage:
+    """Somebody said something somewhere."""
+    return AgentMessage(agent_name="Lyra", content=(Text(text),), seat=seat, channel=channel)
+
+
+class Counter:
+    """A decider's memory: it knows the next `seq`, and forgets what was rolled back."""
+
+    def __init__(self, last_seq: int = 0) -> None:
+        self.last_seq = last_seq
+
+    def decide(self, *facts: Fact) -> Sequence[Event]:
+        """Put facts in their place, after all that was decided before."""
+        events = [event(self.last_seq + place, fact) for place, fact in enumerate(facts, start=1)]
+        self.last_seq += len(events)
+        return events

@@ -1,0 +1,82 @@
+"""How the tests open each kind of store, start it again, and take its disk away."""
+
+import asyncio
+import functools
+import resource
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, ParamSpec, Protocol
+
+from muster.store.base import EventStore
+from muster.store.memory import MemoryStore
+from muster.store.sqlite import SqliteStore
+
+BOUND_S = 10.0
+"""No test waits longer than this for anything."""
+
+Given = ParamSpec("Given")
+
+
+def in_loop(test: Callable[Given, Coroutine[Any, Any, None]]) -> Callable[Given, None]:
+    """Run a test in an event loop of its own, for a bounded time."""
+
+    @functools.wraps(test)
+    def bounded(*args: Given.args, **kwargs: Given.kwargs) -> None:
+        asyncio.run(asyncio.wait_for(test(*args, **kwargs), BOUND_S))
+
+    return bounded
+
+
+class Harness(Protocol):
+    """What the conformance suite needs to know of a kind of store."""
+
+    async def open(self) -> EventStore:
+        """The store, with what it has committed so far."""
+        ...
+
+    def broken_disk(self) -> AbstractContextManager[None]:
+        """A context in which commits fail."""
+        ...
+
+
+class MemoryHarness:
+    """The reference implementation."""
+
+    def __init__(self) -> None:
+        self._store = MemoryStore()
+
+    async def open(self) -> EventStore:
+        self._store = self._store.reopened()
+        return self._store
+
+    @contextmanager
+    def broken_disk(self) -> Generator[None]:
+        self._store.fail_next_commit(OSError("the disk is full"))
+        yield
+
+
+class SqliteHarness:
+    """The default store, on a real disk."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+
+    async def open(self) -> EventStore:
+        return await SqliteStore.open(self._home)
+
+    @contextmanager
+    def broken_disk(self) -> Generator[None]:
+        with file_size_limited(1):
+            yield
+
+
+@contextmanager
+def file_size_limited(size: int) -> Generator[None]:
+    """Make the kernel refuse this process every write beyond `size`, as a full disk would."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -1,0 +1,522 @@
+"""What every store promises (`store/base.py`), asked of each of them."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from muster.errors import Closed, Impossible, Invalid, StoreFailed
+from muster.machines.events import Event
+from muster.machines.ids import ChannelId, SeatId
+from muster.store.base import LogFilter, Snapshot, Stored
+from muster.store.codec import decode, stored
+from tests.store.building import DESIGN, SEAT, Counter, event, said
+from tests.store.harness import Harness, MemoryHarness, SqliteHarness, in_loop
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def harness(request: pytest.FixtureRequest, tmp_path: Path) -> Harness:
+    return MemoryHarness() if request.param == "memory" else SqliteHarness(tmp_path / "home")
+
+
+def append(counter: Counter, *texts: str) -> list[Event]:
+    """What a decider would say: one message for each text."""
+    return list(counter.decide(*map(said, texts)))
+
+
+def nothing(_: Sequence[Event]) -> Sequence[Event]:
+    """A decision to append nothing."""
+    return ()
+
+
+# ── appending ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@in_loop
+async def test_a_new_log_is_empty(harness: Harness) -> None:
+    store = await harness.open()
+
+    assert await store.last_seq() == 0
+    assert list(await store.read(after=0, limit=10)) == []
+    await store.close()
+
+
+@in_loop
+async def test_what_was_decided_is_returned_and_read_back_in_order(harness: Harness) -> None:
+    store = await harness.open()
+    decided = [event(1), event(2, cause=1), event(3, cause=2)]
+
+    assert list(await store.transact(lambda _: decided)) == decided
+    assert list(await store.read(after=0, limit=10)) == [stored(each) for each in decided]
+    assert [decode(each.data) for each in await store.read(after=0, limit=10)] == decided
+    assert await store.last_seq() == 3
+    await store.close()
+
+
+@in_loop
+async def test_a_decider_is_told_that_nobody_else_has_appended(harness: Harness) -> None:
+    store = await harness.open()
+    seen: list[Sequence[Event]] = []
+
+    def decide(others: Sequence[Event]) -> Sequence[Event]:
+        seen.append(others)
+        return [event(1)]
+
+    await store.transact(decide)
+
+    assert [list(others) for others in seen] == [[]]
+    await store.close()
+
+
+@in_loop
+async def test_calls_that_arrive_together_keep_the_order_of_arrival(harness: Harness) -> None:
+    store = await harness.open()
+    counter = Counter()
+
+    async def say(text: str) -> Sequence[Event]:
+        return await store.transact(lambda _: append(counter, text, f"{text} again"))
+
+    answers = await asyncio.gather(*(say(f"call {number}") for number in range(300)))
+
+    assert [each.seq for answer in answers for each in answer] == list(range(1, 601))
+    log = await store.read(after=0, limit=1000)
+    assert [decode(each.data) for each in log] == [each for answer in answers for each in answer]
+    await store.close()
+
+
+@in_loop
+async def test_an_answer_never_comes_in_the_turn_of_the_loop_that_asked(harness: Harness) -> None:
+    store = await harness.open()
+    decided: list[bool] = []
+
+    def decide(_: Sequence[Event]) -> Sequence[Event]:
+        decided.append(True)
+        return [event(1)]
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(store.transact(decide))
+        await asyncio.sleep(0)
+        assert decided
+        assert not task.done()
+    await store.close()
+
+
+@in_loop
+async def test_the_commit_is_told_before_the_answers_and_in_order(harness: Harness) -> None:
+    store = await harness.open()
+    counter = Counter()
+    told: list[int] = []
+    answered: list[int] = []
+
+    def on_commit(events: Sequence[Stored]) -> None:
+        told.extend(each.seq for each in events)
+
+    async def say(text: str) -> None:
+        (answer,) = await store.transact(lambda _: append(counter, text))
+        assert answer.seq in told
+        answered.append(answer.seq)
+
+    store.on_commit = on_commit
+    await asyncio.gather(*(say(f"call {number}") for number in range(50)))
+
+    assert told == answered == list(range(1, 51))
+    await store.close()
+
+
+@in_loop
+async def test_what_was_answered_is_there_after_a_restart(harness: Harness) -> None:
+    store = await harness.open()
+    counter = Counter()
+    await store.transact(lambda _: append(counter, "one", "two"))
+    await store.close()
+
+    again = await harness.open()
+
+    assert await again.last_seq() == 2
+    await again.transact(lambda _: append(counter, "three"))
+    assert [each.seq for each in await again.read(after=0, limit=10)] == [1, 2, 3]
+    await again.close()
+
+
+@in_loop
+async def test_a_decider_that_raises_appends_nothing_and_only_its_caller_hears_of_it(
+    harness: Harness,
+) -> None:
+    store = await harness.open()
+    counter = Counter()
+
+    def refuse(_: Sequence[Event]) -> NoReturn:
+        raise Invalid(what="the wish", why="is refused")
+
+    before, refused, after = await asyncio.gather(
+        store.transact(lambda _: append(counter, "before")),
+        store.transact(refuse),
+        store.transact(lambda _: append(counter, "after")),
+        return_exceptions=True,
+    )
+
+    assert isinstance(refused, Invalid)
+    assert not isinstance(before, BaseException)
+    assert not isinstance(after, BaseException)
+    assert [each.seq for each in (*before, *after)] == [1, 2]
+    assert await store.last_seq() == 2
+    await store.close()
+
+
+@in_loop
+async def test_a_decision_to_append_nothing_is_answered_after_what_it_rests_on(
+    harness: Harness,
+) -> None:
+    store = await harness.open()
+    answered: list[str] = []
+    commits: list[int] = []
+    store.on_commit = lambda events: commits.append(len(events))
+
+    async def send(name: str, *events: Event) -> None:
+        assert list(await store.transact(lambda _: events)) == list(events)
+        answered.append(name)
+
+    await send("nothing at all")
+    await asyncio.gather(send("something", event(1)), send("nothing more"))
+
+    assert answered == ["nothing at all", "something", "nothing more"]
+    assert commits == [1]
+    await store.close()
+
+
+@in_loop
+async def test_who_stops_waiting_takes_nothing_back(harness: Harness) -> None:
+    store = await harness.open()
+    counter = Counter()
+
+    async with asyncio.TaskGroup() as group:
+        impatient = group.create_task(store.transact(lambda _: append(counter, "gone")))
+        patient = group.create_task(store.transact(lambda _: append(counter, "here")))
+        await asyncio.sleep(0)
+        impatient.cancel()
+
+    assert impatient.cancelled()
+    assert [each.seq for each in patient.result()] == [2]
+    assert await store.last_seq() == 2
+    await store.close()
+
+
+@in_loop
+async def test_a_listener_that_fails_keeps_nobody_from_their_answer(harness: Harness) -> None:
+    store = await harness.open()
+    complaints: list[object] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: complaints.append(context["exception"]))
+    broken = RuntimeError("the listener is broken")
+
+    def on_commit(_: Sequence[Stored]) -> NoReturn:
+        raise broken
+
+    store.on_commit = on_commit
+    answer = await store.transact(lambda _: [event(1)])
+
+    assert [each.seq for each in answer] == [1]
+    assert complaints == [broken]
+    await store.close()
+
+
+# ── reading ───────────────────────────────────────────────────────────────────────────────────────
+
+OPS = ChannelId("ops")
+WHERES = (
+    LogFilter(types=frozenset({"agent_message"})),
+    LogFilter(types=frozenset({"agent_message", "agent_enabled"})),
+    LogFilter(types=frozenset({"no_such_type"})),
+    LogFilter(seat=SEAT),
+    LogFilter(seat=SeatId(0)),
+    LogFilter(channel=OPS),
+    LogFilter(channel=DESIGN, seat=SeatId(1)),
+    LogFilter(types=frozenset({"agent_message"}), channel=OPS, seat=SeatId(2)),
+)
+
+
+async def filled(harness: Harness) -> list[Stored]:
+    """A log of twenty events from several seats in several channels."""
+    store = await harness.open()
+    channels = (DESIGN, OPS, None)
+    facts = [
+        said(f"{number}", seat=SeatId(number % 4), channel=channels[number % 3])
+        for number in range(20)
+    ]
+    events = await store.transact(lambda _: Counter().decide(*facts))
+    await store.close()
+    return [stored(each) for each in events]
+
+
+@in_loop
+async def test_a_page_begins_after_a_place_and_ends_at_the_limit(harness: Harness) -> None:
+    log = await filled(harness)
+    store = await harness.open()
+
+    assert list(await store.read(after=0, limit=100)) == log
+    assert list(await store.read(after=5, limit=3)) == log[5:8]
+    assert list(await store.read(after=18, limit=3)) == log[18:]
+    assert list(await store.read(after=20, limit=3)) == []
+    assert list(await store.read(after=0, limit=0)) == []
+    await store.close()
+
+
+@in_loop
+async def test_backwards_the_newest_come_first(harness: Harness) -> None:
+    log = await filled(harness)
+    store = await harness.open()
+
+    assert list(await store.read(after=0, limit=3, backwards=True)) == log[:-4:-1]
+    assert list(await store.read(after=18, limit=9, backwards=True)) == log[:17:-1]
+    assert list(await store.read(after=20, limit=9, backwards=True)) == []
+    await store.close()
+
+
+@pytest.mark.parametrize("where", WHERES, ids=range(len(WHERES)))
+@in_loop
+async def test_a_reader_gets_what_its_filter_wants(harness: Harness, where: LogFilter) -> None:
+    log = await filled(harness)
+    wanted = [each for each in log if where.wants(each)]
+    store = await harness.open()
+
+    assert list(await store.read(after=0, limit=100, where=where)) == wanted
+    assert list(await store.read(after=0, limit=2, where=where)) == wanted[:2]
+    backwards = await store.read(after=7, limit=2, where=where, backwards=True)
+    assert list(backwards) == [each for each in wanted if each.seq > 7][:-3:-1]
+    await store.close()
+
+
+# ── cursors and snapshots ─────────────────────────────────────────────────────────────────────────
+
+
+@in_loop
+async def test_a_reader_goes_on_from_its_cursor_after_a_restart(harness: Harness) -> None:
+    store = await harness.open()
+    assert await store.load_cursor("prompts") == 0
+    await asyncio.gather(store.save_cursor("prompts", 3), store.save_cursor("mirrors", 1))
+    await asyncio.gather(store.save_cursor("prompts", 4), store.save_cursor("prompts", 5))
+    await store.close()
+
+    again = await harness.open()
+
+    assert await again.load_cursor("prompts") == 5
+    assert await again.load_cursor("mirrors") == 1
+    assert await again.load_cursor("inboxes") == 0
+    await again.close()
+
+
+@in_loop
+async def test_the_newest_snapshot_of_a_version_is_found_after_a_restart(harness: Harness) -> None:
+    store = await harness.open()
+    assert await store.load_snapshot(1) is None
+    await store.save_snapshot(Snapshot(10, b"ten"), 1)
+    await store.save_snapshot(Snapshot(20, b"twenty"), 1)
+    await store.close()
+
+    again = await harness.open()
+
+    assert await again.load_snapshot(1) == Snapshot(20, b"twenty")
+    assert await again.load_snapshot(2) is None
+    await again.close()
+
+
+@in_loop
+async def test_only_the_last_two_snapshots_are_kept(harness: Harness) -> None:
+    store = await harness.open()
+    await store.save_snapshot(Snapshot(10, b"ten"), 1)
+    await store.save_snapshot(Snapshot(20, b"twenty"), 2)
+    assert await store.load_snapshot(1) == Snapshot(10, b"ten")
+
+    await store.save_snapshot(Snapshot(30, b"thirty"), 2)
+
+    assert await store.load_snapshot(1) is None
+    assert await store.load_snapshot(2) == Snapshot(30, b"thirty")
+    await store.close()
+
+
+@in_loop
+async def test_a_snapshot_at_the_same_place_replaces_the_older_shape(harness: Harness) -> None:
+    store = await harness.open()
+    await store.save_snapshot(Snapshot(10, b"old shape"), 1)
+    await store.save_snapshot(Snapshot(10, b"new shape"), 2)
+
+    assert await store.load_snapshot(1) is None
+    assert await store.load_snapshot(2) == Snapshot(10, b"new shape")
+    await store.close()
+
+
+@in_loop
+async def test_events_cursors_and_snapshots_that_arrive_together_are_written_together(
+    harness: Harness,
+) -> None:
+    store = await harness.open()
+
+    await asyncio.gather(
+        store.transact(lambda _: [event(1)]),
+        store.save_cursor("prompts", 1),
+        store.save_snapshot(Snapshot(1, b"one"), 1),
+    )
+
+    assert await store.last_seq() == 1
+    assert await store.load_cursor("prompts") == 1
+    assert await store.load_snapshot(1) == Snapshot(1, b"one")
+    await store.close()
+
+
+# ── failing ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@in_loop
+async def test_a_failed_commit_fails_all_that_was_decided_and_the_next_works_again(
+    harness: Harness,
+) -> None:
+    store = await harness.open()
+    counter = Counter()
+    rollbacks: list[int] = []
+    committed: list[int] = []
+
+    def on_rollback() -> None:
+        counter.last_seq = len(committed)
+        rollbacks.append(counter.last_seq)
+
+    def on_commit(events: Sequence[Stored]) -> None:
+        committed.extend(each.seq for each in events)
+
+    store.on_rollback = on_rollback
+    store.on_commit = on_commit
+    await store.transact(lambda _: append(counter, "kept"))
+
+    with harness.broken_disk():
+        failures = await asyncio.gather(
+            *(store.transact(lambda _: append(counter, "lost")) for _ in range(5)),
+            store.save_cursor("prompts", 3),
+            store.save_snapshot(Snapshot(3, b"three"), 1),
+            return_exceptions=True,
+        )
+    await store.transact(lambda _: append(counter, "works again"))
+
+    assert [type(failure) for failure in failures] == [StoreFailed] * 7
+    assert rollbacks == [1]
+    assert committed == [1, 2]
+    log = await store.read(after=0, limit=10)
+    assert [decode(each.data).fact for each in log] == [said("kept"), said("works again")]
+    assert await store.load_cursor("prompts") == 0
+    assert await store.load_snapshot(1) is None
+    await store.close()
+
+
+@in_loop
+async def test_an_event_that_cannot_be_written_fails_as_a_commit_does(harness: Harness) -> None:
+    store = await harness.open()
+    rollbacks: list[bool] = []
+    store.on_rollback = lambda: rollbacks.append(True)
+    unspeakable = said("\ud800")
+
+    with pytest.raises(StoreFailed, match="surrogates not allowed"):
+        await store.transact(lambda _: [event(1), event(2, unspeakable)])
+
+    assert rollbacks == [True]
+    assert await store.last_seq() == 0
+    await store.transact(lambda _: [event(1)])
+    await store.close()
+
+
+@pytest.mark.parametrize("seqs", [(2,), (0,), (1, 3), (1, 1), (1, 2, 2)])
+@in_loop
+async def test_a_log_never_has_a_gap_or_a_place_taken_twice(
+    harness: Harness, seqs: tuple[int, ...]
+) -> None:
+    store = await harness.open()
+
+    with pytest.raises(StoreFailed, match="cannot follow event") as failure:
+        await store.transact(lambda _: [event(seq) for seq in seqs])
+
+    assert isinstance(failure.value.__cause__, Impossible)
+    assert list(await store.read(after=0, limit=10)) == []
+    await store.close()
+
+
+@in_loop
+async def test_who_stopped_waiting_for_a_failed_commit_is_not_missed(harness: Harness) -> None:
+    store = await harness.open()
+
+    with harness.broken_disk():
+        impatient = asyncio.ensure_future(store.transact(lambda _: [event(1)]))
+        patient = asyncio.ensure_future(store.transact(nothing))
+        await asyncio.sleep(0)
+        impatient.cancel()
+        with pytest.raises(StoreFailed):
+            await patient
+
+    assert impatient.cancelled()
+    await store.close()
+
+
+# ── closing ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@in_loop
+async def test_closing_finishes_what_was_accepted(harness: Harness) -> None:
+    store = await harness.open()
+    counter = Counter()
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [
+            group.create_task(store.transact(lambda _: append(counter, "in time")))
+            for _ in range(20)
+        ]
+        await asyncio.sleep(0)
+        await store.close()
+
+    assert [each.seq for task in tasks for each in task.result()] == list(range(1, 21))
+    again = await harness.open()
+    assert await again.last_seq() == 20
+    await again.close()
+
+
+@in_loop
+async def test_a_closed_store_refuses_everything_and_calls_no_decider(harness: Harness) -> None:
+    store = await harness.open()
+    await store.close()
+    called: list[bool] = []
+
+    def decide(_: Sequence[Event]) -> Sequence[Event]:
+        called.append(True)
+        return ()
+
+    for call in (
+        store.transact(decide),
+        store.read(after=0, limit=1),
+        store.last_seq(),
+        store.load_snapshot(1),
+        store.save_snapshot(Snapshot(1, b""), 1),
+        store.load_cursor("prompts"),
+        store.save_cursor("prompts", 1),
+    ):
+        with pytest.raises(Closed):
+            await call
+    assert not called
+
+
+@in_loop
+async def test_closing_twice_is_harmless(harness: Harness) -> None:
+    store = await harness.open()
+
+    await asyncio.gather(store.close(), store.close())
+    await store.close()
+
+
+@in_loop
+async def test_closing_goes_on_when_nobody_waits_for_it(harness: Harness) -> None:
+    store = await harness.open()
+
+    async with asyncio.TaskGroup() as group:
+        closing = group.create_task(store.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+    await store.close()
+
+    again = await harness.open()
+    await again.close()

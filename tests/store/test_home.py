@@ -1,0 +1,121 @@
+import fcntl
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from threading import Event as Signal
+from threading import Thread
+
+import pytest
+
+from muster.errors import HomeInUse, StoreFailed
+from muster.store.home import LOCK_FILE, LOG_FILE, HomeLock, running_pid
+from muster.store.sqlite import SqliteStore
+from tests.store.harness import file_size_limited, in_loop
+
+BOUND_S = 10.0
+
+HOLD = """
+import sys
+from pathlib import Path
+from muster.store.home import HomeLock
+lock = HomeLock.take(Path(sys.argv[1]))
+print("locked", flush=True)
+sys.stdin.read()
+"""
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_home_that_nobody_has_made_has_nobody_running_and_stays_unmade(tmp_path: Path) -> None:
+    assert running_pid(tmp_path / "home") is None
+    assert not (tmp_path / "home").exists()
+
+
+def test_the_holder_of_a_home_is_known_by_its_pid_until_it_lets_go(tmp_path: Path) -> None:
+    lock = HomeLock.take(tmp_path / "deep" / "home")
+    assert running_pid(tmp_path / "deep" / "home") == os.getpid()
+
+    lock.release()
+    lock.release()
+
+    assert running_pid(tmp_path / "deep" / "home") is None
+
+
+def test_a_home_can_be_held_once(tmp_path: Path) -> None:
+    lock = HomeLock.take(tmp_path)
+
+    with pytest.raises(HomeInUse, match=f"process {os.getpid()}"):
+        HomeLock.take(tmp_path)
+
+    assert running_pid(tmp_path) == os.getpid()
+    lock.release()
+    HomeLock.take(tmp_path).release()
+
+
+def test_a_holder_that_has_not_said_who_it_is_is_a_holder_all_the_same(tmp_path: Path) -> None:
+    descriptor = os.open(tmp_path / LOCK_FILE, os.O_RDWR | os.O_CREAT)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+    with pytest.raises(HomeInUse, match="process unknown"):
+        HomeLock.take(tmp_path)
+    assert running_pid(tmp_path) is None
+    os.close(descriptor)
+
+
+def test_whoever_asks_who_is_running_keeps_nobody_from_starting(tmp_path: Path) -> None:
+    HomeLock.take(tmp_path).release()
+    enough = Signal()
+
+    def ask() -> None:
+        while not enough.is_set():
+            running_pid(tmp_path)
+
+    asking = Thread(target=ask)
+    asking.start()
+    try:
+        for _ in range(20):
+            HomeLock.take(tmp_path).release()
+    finally:
+        enough.set()
+        asking.join(BOUND_S)
+
+
+def test_the_kernel_releases_the_home_of_a_killed_holder(tmp_path: Path) -> None:
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert holder.stdout is not None
+    with holder:
+        assert holder.stdout.readline() == b"locked\n"
+        assert running_pid(tmp_path) == holder.pid
+        with pytest.raises(HomeInUse, match=f"process {holder.pid}"):
+            HomeLock.take(tmp_path)
+        holder.send_signal(signal.SIGKILL)
+        holder.wait(BOUND_S)
+
+    assert running_pid(tmp_path) is None
+    HomeLock.take(tmp_path).release()
+
+
+def test_a_lock_that_cannot_be_written_is_not_kept(tmp_path: Path) -> None:
+    with file_size_limited(0), pytest.raises(StoreFailed):
+        HomeLock.take(tmp_path)
+
+    HomeLock.take(tmp_path).release()
+
+
+@in_loop
+async def test_only_its_owner_can_look_into_a_home(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    store = await SqliteStore.open(home)
+
+    assert mode(home) == 0o700
+    names = {LOCK_FILE, LOG_FILE, f"{LOG_FILE}-wal", f"{LOG_FILE}-shm"}
+    assert {path.name: mode(path) for path in home.iterdir()} == dict.fromkeys(names, 0o600)
+    await store.close()
+    assert {path.name for path in home.iterdir()} == {LOCK_FILE, LOG_FILE}
