@@ -1,9 +1,8 @@
 """Teams to measure with: built by commands, as in life, and written into a home in large commits."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
-from collections.abc import AsyncGenerator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -23,6 +22,7 @@ from muster.machines.ids import (
 )
 from muster.machines.state import Channel, Team
 from muster.machines.team import decide
+from muster.services.loading import load_from
 from muster.services.reactors.sessions import Sessions
 from muster.services.system import SystemClock
 from muster.store.base import Snapshot
@@ -73,10 +73,10 @@ def founded(channels: int, members: int, now: datetime) -> Team:
 class Scribe:
     """Writes a team's life into a store, many commands to a commit."""
 
-    def __init__(self, store: SqliteStore, now: datetime) -> None:
+    def __init__(self, store: SqliteStore, now: datetime, team: Team) -> None:
         self._store = store
         self._unwritten: list[Event] = []
-        self.team = Team()
+        self.team = team
         self.now = now
 
     def send(self, command: Command, actor: str = ACTOR) -> None:
@@ -92,7 +92,7 @@ class Scribe:
             await self._store.transact(lambda _: events)
 
     async def snapshot(self) -> None:
-        """Keep a snapshot of all that is written, and say that the reactor has seen it."""
+        """Keep a snapshot, and say that the reactor has handled everything."""
         await self.write()
         snapshot = Snapshot(self.team.seq, snapshots.encode(self.team))
         await self._store.save_snapshot(snapshot, snapshots.VERSION)
@@ -101,23 +101,26 @@ class Scribe:
 
 @asynccontextmanager
 async def writing(home: Path) -> AsyncGenerator[Scribe]:
-    """A new home, and who writes into it."""
+    """A home, made if there is none, and who goes on writing in it."""
     store = await SqliteStore.open(home)
     try:
-        scribe = Scribe(store, SystemClock().now())
+        scribe = Scribe(store, SystemClock().now(), (await load_from(store)).team)
         yield scribe
         await scribe.write()
     finally:
         await store.close()
 
 
-async def found_home(home: Path, channels: int, members: int) -> Team:
-    """A home with a team in it that has done nothing yet, and no snapshot."""
+async def found_home(
+    home: Path, *, channels: int, members: int, snapshot: bool = False
+) -> None:
+    """A home with a team in it that has done nothing yet."""
     async with writing(home) as scribe:
         for command in founding(channels, members):
             scribe.send(command)
             await scribe.write(at_least=_COMMIT_EVENTS)
-    return scribe.team
+        if snapshot:
+            await scribe.snapshot()
 
 
 # ── a life ────────────────────────────────────────────────────────────────────────────────────────

@@ -38,7 +38,7 @@ def task(dispatcher: Dispatcher, in_flight: int) -> Task:
 
 async def main(home: Path) -> None:
     """Make a team of 48 in 16 channels, and serve."""
-    await found_home(home, _CHANNELS, members=3)
+    await found_home(home, channels=_CHANNELS, members=3)
     async with open_team(home, human=HUMAN) as muster:
         await serve({f"muster-{each}": task(muster.dispatcher, each) for each in _IN_FLIGHT})
 

@@ -18,8 +18,8 @@ _EVENT: Final = (
 )
 _ROW: Final = b'{"id":"channel-3","ring":[9,10,11],"cursor":0,"epoch":1,"lastMessage":4711}'
 _ROWS: Final = 16
-_WAL_BYTES: Final = 4 * 1024 * 1024
-"""A WAL that has been moved into the file once is as long as it will be, and commits go faster."""
+_WAL_BYTES: Final = 1000 * 4096
+"""At 1000 pages the WAL is moved into the file; from then on it is written over and flushes faster."""
 
 _SCHEMA: Final = """
 PRAGMA journal_mode = WAL;

@@ -129,6 +129,11 @@ def _desired(team: Team, event: Event, fact: e.DesiredSet) -> Iterator[Command]:
         yield from _offers(team, fact.seat)
 
 
+@coupling(e.SessionRequested, "Who is being started can take its turn.")
+def _requested(team: Team, event: Event, fact: e.SessionRequested) -> Sequence[Command]:
+    return _offers(team, fact.seat)
+
+
 @coupling(e.SessionStart, "A session that starts for a sleeper is a waking.")
 def _started(team: Team, event: Event, fact: e.SessionStart) -> Iterator[Command]:
     yield c.Awaken(seat=fact.seats[0])

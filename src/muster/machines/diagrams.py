@@ -8,7 +8,7 @@ from muster.machines import delegation, identity, run_control, turn_rules
 from muster.machines.state import MAIN, QUEUE, Status, TurnState
 from muster.machines.tables import Row
 
-_TABLES: Final[dict[str, tuple[str, list[tuple[str, Iterable[Row[Any]]]]]]] = {
+TABLES: Final[dict[str, tuple[str, list[tuple[str, Iterable[Row[Any]]]]]]] = {
     "identity": (Status.NONE, [("who is it, and is it here", identity.TABLE)]),
     "run": (
         run_control.PAUSE,
@@ -21,14 +21,14 @@ _TABLES: Final[dict[str, tuple[str, list[tuple[str, Iterable[Row[Any]]]]]]] = {
     "delegation": (MAIN, [("who does the work", delegation.TABLE)]),
 }
 
-MACHINES: Final = tuple(_TABLES)
+MACHINES: Final = tuple(TABLES)
 
 
 def mermaid(machine: str) -> str:
     """The diagram of one machine."""
-    if machine not in _TABLES:
+    if machine not in TABLES:
         raise NotFound(kind="machine", name=machine)
-    start, tables = _TABLES[machine]
+    start, tables = TABLES[machine]
     lines = ["stateDiagram-v2"]
     for title, rows in tables:
         lines.append(f"    %% {title}")

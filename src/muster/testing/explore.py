@@ -25,7 +25,7 @@ from muster.machines.state import Agent, Channel, Team, TurnState
 from muster.machines.team import decide
 from muster.machines.turns import offer_turn
 
-_START = datetime(2026, 1, 1, tzinfo=UTC)
+START = datetime(2026, 1, 1, tzinfo=UTC)
 _STATES_MAX = 1_000_000
 
 
@@ -59,7 +59,7 @@ def explore(space: Space) -> Report:
     """Visit everything that can be reached."""
     team = space.start()
     seen = {space.key(team)}
-    frontier: list[tuple[Team, datetime]] = [(team, _START)]
+    frontier: list[tuple[Team, datetime]] = [(team, START)]
     transitions = refusals = 0
     moves: set[tuple[str, str, str]] = set()
     while frontier:
@@ -301,7 +301,7 @@ def _one_agent_key(team: Team, agent: Agent) -> Hashable:
 def _play(commands: Iterable[Command]) -> Team:
     team = Team()
     for command in commands:
-        team = decide(team, command, _START, actor="explorer").team
+        team = decide(team, command, START, actor="explorer").team
     return team
 
 

@@ -90,7 +90,8 @@ class World:
     def settle(self) -> None:
         """Let everybody finish what they are at; then what is must be what is wanted."""
         for _ in range(1000):
-            self._react_to_all()
+            while self.cursor < len(self.log):
+                self.react()
             waiting = [process for process in self.processes.values() if not process.told]
             ended = [p for p in self.processes.values() if p.told and p.ending is not None]
             for process in waiting:
@@ -158,10 +159,13 @@ class World:
         self.counts["crash of muster"] += 1
 
     def react(self) -> None:
-        """Let the reactor handle one event, if there is one; sometimes it forgets that it has."""
-        if self.cursor >= len(self.log):
-            return
-        event = self.log[self.cursor]
+        """Let the reactor handle some of the events that it has not handled yet."""
+        for _ in range(self.chance.randint(1, 20)):
+            if self.cursor < len(self.log):
+                self._react_to(self.log[self.cursor])
+
+    def _react_to(self, event: Event) -> None:
+        """Do what an event calls for. Sometimes muster dies of it, or forgets that it has."""
         for order in orders(event, self.team):
             self._obey(order)
             if self.chance.random() < 0.02:
@@ -169,10 +173,6 @@ class World:
                 return
         if self.chance.random() < 0.98:
             self.cursor += 1  # else it will see the event again
-
-    def _react_to_all(self) -> None:
-        while self.cursor < len(self.log):
-            self.react()
 
     def tick(self) -> None:
         """Let time pass, sometimes beyond a deadline, and fire what is due."""

@@ -1,0 +1,107 @@
+"""`python -m bench`: measure every line of the table, print it, and write docs/performance.md."""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from bench import boot, durable, kernel, memory, report, startup
+from bench.flush import flushings
+from bench.lines import Line
+
+_TITLE: Final = "Against raw baselines"
+_INTRO: Final = """\
+- *In memory* is `decide`: rules checked, events made, state evolved, in a channel of three.
+- *Durable commands* go through `Dispatcher.send` of a whole open team (`muster.app.open_team`: timers,
+  reactor, feed and snapshots run) on the SQLite store: WAL, `synchronous=FULL`, so each is on disk
+  before it is answered. A human posts in a channel: one event, one changed channel. The baseline
+  writes bytes that lie ready, decides nothing and has nobody waiting.
+- *Every flush 1 ms* is a shim for both sides under which fsync and fdatasync take exactly that long,
+  because the flush of a shared disk drifts more than what is measured.
+- *Boot* is `open_team` in a fresh process until muster has said in the log that it started. The log
+  is the life of 48 agents in 12 channels: posts, turns, signs of work, waits, lost connections.
+- *Memory* is what the process has to itself (USS)."""
+
+
+class Effort(NamedTuple):
+    """How long to look."""
+
+    kernel_rounds: int
+    durable_rounds: int
+    startup_rounds: int
+    boot_rounds: int
+    boot_events: int
+    replays: int
+    memory_rounds: int
+
+
+_FULL: Final = Effort(300, 40, 40, 9, 1_000_000, 3, 5)
+_QUICK: Final = Effort(60, 8, 10, 3, 100_000, 2, 2)
+
+
+def main() -> int:
+    """Measure, print, write."""
+    options = _options()
+    lines: list[Line] = []
+    with tempfile.TemporaryDirectory(prefix="muster-bench-", dir=options.dir) as name:
+        folder = Path(name).resolve()
+        about = report.circumstances(folder)
+        for line in _measured(folder, options):
+            print(report.told(line), flush=True)
+            lines.append(line)
+    missed = sum(line.verdict == "miss" for line in lines)
+    print(f"\n{len(lines) - missed} of {len(lines)} goals met. {about}")
+    if options.quick or options.only:
+        print(f"{report.DOCUMENT.name} is written by a full run only")
+    else:
+        report.publish(_TITLE, report.section(_TITLE, _INTRO, lines, about))
+    return 1 if missed and options.strict else 0
+
+
+def _measured(folder: Path, options: argparse.Namespace) -> Iterator[Line]:
+    for name, benchmark in _benchmarks(folder, options).items():
+        if options.only in (None, name):
+            yield from benchmark()
+
+
+def _benchmarks(
+    folder: Path, options: argparse.Namespace
+) -> dict[str, Callable[[], Iterator[Line] | list[Line]]]:
+    effort = _QUICK if options.quick else _FULL
+    return {
+        "kernel": partial(kernel.measure, effort.kernel_rounds),
+        "durable": partial(_durable, folder, effort.durable_rounds, options.flush_ms),
+        "boot": partial(
+            boot.measure,
+            folder / "boot",
+            events=effort.boot_events,
+            rounds=effort.boot_rounds,
+            replays=effort.replays,
+        ),
+        "memory": partial(memory.measure, folder / "memory", effort.memory_rounds),
+        "startup": partial(startup.measure, folder / "startup", effort.startup_rounds),
+    }
+
+
+def _durable(folder: Path, rounds: int, flush_ms: float) -> Iterator[Line]:
+    for number, flushing in enumerate(flushings(folder, flush_ms)):
+        yield from durable.measure(folder / f"durable-{number}", flushing, rounds)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a fast look, in under a minute")
+    parser.add_argument("--only", choices=("kernel", "durable", "boot", "memory", "startup"))
+    parser.add_argument("--strict", action="store_true", help="exit with 1 if a goal is missed")
+    parser.add_argument(
+        "--flush-ms", type=float, default=1.0, help="length of an equal flush; 0 skips it"
+    )
+    parser.add_argument("--dir", type=Path, help="where to put files: the disk that is measured")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+"""Fresh processes: how long one takes from being started to being gone."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from time import perf_counter
+
+from bench.contestants import ROOT
+
+
+def python(*arguments: str) -> list[str]:
+    """The command line of a program in this interpreter."""
+    return [sys.executable, *arguments]
+
+
+def seconds(command: list[str]) -> Callable[[], float]:
+    """A side that runs the command and says how long it took."""
+
+    def run() -> float:
+        begin = perf_counter()
+        subprocess.run(command, cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL, check=True)
+        return perf_counter() - begin
+
+    return run
+
+
+def output(command: list[str]) -> str:
+    """What the command prints."""
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True, check=True
+    )
+    return done.stdout
+
+
+def environment() -> dict[str, str]:
+    """This environment, without anybody's muster in it."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("MUSTER")}

@@ -1,0 +1,159 @@
+"""Delegation: conversations by description, in three modes."""
+
+import pytest
+
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.events import DelegationMode, Machine
+from muster.machines.ids import ConversationId
+from muster.machines.state import MAIN, QUEUE
+from tests.machines.scene import Scene, facts, moves
+
+ORCHESTRATOR, INTERACTIVE, RESPONSE = DelegationMode
+ONE = ConversationId("conv_001")
+
+
+def session(mode: DelegationMode = ORCHESTRATOR) -> Scene:
+    scene = Scene()
+    scene.do(c.StartDelegation(mode=mode, path="here", agents=("ada", "bob", "cyd")))
+    scene.do(c.OpenConversation(text="write a script", speaker_name="Marcus"))
+    return scene
+
+
+def delegate(to: str = "ada", conversation: ConversationId = ONE) -> c.Delegate:
+    return c.Delegate(conversation=conversation, to=to, trigger="write + script")
+
+
+def hand_off(scene: Scene, to: str) -> list[e.Event]:
+    epoch = scene.team.delegation.conversations[ONE].epoch
+    return scene.do(c.HandOff(conversation=ONE, epoch=epoch, to=to, reason="needs help"))
+
+
+def state(scene: Scene) -> str:
+    return scene.team.delegation.conversations[ONE].state
+
+
+def test_in_orchestrator_mode_a_task_goes_to_an_agent_and_back_to_main() -> None:
+    scene = session()
+    events = scene.do(delegate())
+    assert moves(events, Machine.DELEGATION) == [("ada", MAIN, "ada", "delegated")]
+    [fact] = facts(events, e.StateTransition)
+    assert (fact.epoch, fact.reason) == (1, "write + script")
+    events = scene.do(c.FinishTask(conversation=ONE, epoch=1, summary="done"))
+    assert moves(events, Machine.DELEGATION) == [("ada", "ada", MAIN, "task_completed")]
+    scene.do(c.CloseConversation(conversation=ONE, summary="a script was written"))
+    assert ONE not in scene.team.delegation.conversations
+
+
+def test_every_input_is_a_conversation_with_a_number_of_its_own() -> None:
+    scene = session()
+    for _ in range(1001):
+        scene.do(c.OpenConversation(text="next", speaker_name="Marcus"))
+    assert "conv_1002" in scene.team.delegation.conversations
+    scene.do(c.EndDelegation())
+    scene.do(c.StartDelegation(mode=ORCHESTRATOR, path="here", agents=("ada",)))
+    [start] = facts(
+        scene.do(c.OpenConversation(text="on", speaker_name="Marcus")), e.ConversationStart
+    )
+    assert start.conversation == "conv_1003"  # a folder is never used twice
+
+
+def test_an_agent_that_fails_gives_the_conversation_back() -> None:
+    scene = session()
+    scene.do(delegate())
+    events = scene.do(c.FinishTask(conversation=ONE, epoch=1, failed=True))
+    assert moves(events, Machine.DELEGATION) == [("ada", "ada", MAIN, "agent_failed")]
+
+
+def test_only_the_agent_that_was_handed_it_last_may_go_on() -> None:
+    scene = session()
+    scene.do(delegate())
+    scene.do(c.FinishTask(conversation=ONE, epoch=1))
+    scene.refuse(c.FinishTask(conversation=ONE, epoch=1), "stale_epoch")
+    scene.do(delegate("bob"))
+    scene.refuse(c.FinishTask(conversation=ONE, epoch=1), "stale_epoch")
+    scene.refuse(delegate("cyd"), "already_claimed")
+    scene.refuse(c.CloseConversation(conversation=ONE, summary="no"), "already_claimed")
+
+
+def test_only_in_interactive_mode_may_an_agent_hand_over() -> None:
+    scene = session()
+    scene.do(delegate())
+    command = c.HandOff(conversation=ONE, epoch=1, to="bob", reason="help")
+    scene.refuse(command, "wrong_mode")
+
+
+def test_in_interactive_mode_a_chain_of_agents_leads_back_to_main() -> None:
+    scene = session(INTERACTIVE)
+    scene.do(delegate())
+    assert moves(hand_off(scene, "bob"), Machine.DELEGATION) == [
+        ("ada", "ada", "bob", "handed_over")
+    ]
+    hand_off(scene, "cyd")
+    events = hand_off(scene, MAIN)
+    assert moves(events, Machine.DELEGATION) == [("cyd", "cyd", MAIN, "handed_back")]
+
+
+def test_a_chain_that_comes_back_with_nothing_new_is_stopped_and_said_so() -> None:
+    scene = session(INTERACTIVE)
+    scene.do(delegate())
+    hand_off(scene, "bob")
+    events = hand_off(scene, "ada")
+    assert moves(events, Machine.DELEGATION) == [("bob", "bob", MAIN, "handed_over")]
+    assert "nothing new" in facts(events, e.WarningLogged)[0].text
+
+
+def test_a_chain_that_comes_back_with_something_new_goes_on() -> None:
+    scene = session(INTERACTIVE)
+    scene.do(delegate())
+    hand_off(scene, "bob")
+    scene.do(c.RecordProgress(conversation=ONE, what="outputs/a.py"))
+    hand_off(scene, "ada")
+    assert state(scene) == "ada"
+    hand_off(scene, "bob")
+    assert state(scene) == "bob"
+    hand_off(scene, "ada")
+    assert state(scene) == MAIN
+
+
+def test_in_response_mode_a_message_waits_in_a_queue_and_is_claimed_exactly_once() -> None:
+    scene = session(RESPONSE)
+    assert state(scene) == QUEUE
+    scene.do(delegate("bob"))
+    scene.refuse(delegate("ada"), "already_claimed")
+    events = scene.do(c.FinishTask(conversation=ONE, epoch=1, summary="42"))
+    assert moves(events, Machine.DELEGATION) == [("bob", "bob", QUEUE, "task_completed")]
+    [end] = facts(events, e.ConversationEnd)
+    assert (end.summary, end.outcome) == ("42", "answered")
+
+
+def test_in_response_mode_a_failure_goes_back_to_the_queue_as_the_result() -> None:
+    scene = session(RESPONSE)
+    scene.do(delegate("bob"))
+    [end] = facts(scene.do(c.FinishTask(conversation=ONE, epoch=1, failed=True)), e.ConversationEnd)
+    assert end.outcome == "failed"
+
+
+@pytest.mark.parametrize("mode", list(DelegationMode))
+def test_ending_the_session_closes_what_is_open(mode: DelegationMode) -> None:
+    scene = session(mode)
+    scene.do(c.OpenConversation(text="two", speaker_name="Marcus"))
+    scene.do(delegate())
+    events = scene.do(c.EndDelegation())
+    assert [end.outcome for end in facts(events, e.ConversationEnd)] == ["ended", "ended"]
+    assert moves(events, Machine.DELEGATION)[0][3] == "session_closed"
+    scene.refuse(c.EndDelegation(), "no_delegation")
+
+
+def test_what_is_not_there_is_refused() -> None:
+    scene = session()
+    scene.refuse(delegate("nobody"), "not_found")
+    scene.refuse(delegate(conversation=ConversationId("conv_999")), "conversation_closed")
+    scene.refuse(c.OpenConversation(text="", speaker_name="Marcus"), "invalid")
+    start = c.StartDelegation(mode=ORCHESTRATOR, path="p", agents=())
+    scene.refuse(start, "delegation_open")
+    empty = Scene()
+    empty.refuse(c.OpenConversation(text="x", speaker_name="Marcus"), "no_delegation")
+    for name, code in (("MAIN", "invalid"), ("a/b", "invalid"), ("..", "name_reserved")):
+        command = c.StartDelegation(mode=ORCHESTRATOR, path="p", agents=(name,))
+        empty.refuse(command, code)

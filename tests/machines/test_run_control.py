@@ -1,0 +1,333 @@
+"""Run control: the seed's four workflows, and one gate that a paused agent never passes."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.commands import Command
+from muster.machines.events import Authority, Machine, Outcome, RunMode, Urgency
+from muster.machines.ids import SessionId
+from muster.machines.run_control import DESIRED, TABLE, retry_pause
+from muster.machines.state import Phase, Status
+from tests.machines.scene import REVIEWS, Scene, facts, moves
+
+CONTINUOUS, PAUSE, RUN_ONCE, RUN_CLEANUP = RunMode
+
+
+def enrolled(*, long_lived: bool = False) -> Scene:
+    scene = Scene()
+    scene.do(c.EnrollAgent(name="Lyra", authority=Authority.MUSTER, long_lived=long_lived))
+    return scene
+
+
+def running(mode: RunMode = CONTINUOUS) -> Scene:
+    scene = enrolled()
+    scene.want("Lyra", mode)
+    scene.up("Lyra")
+    return scene
+
+
+def states(scene: Scene) -> tuple[RunMode, RunMode]:
+    """What is desired, and what is current."""
+    run = scene.agent("Lyra").run
+    return run.desired, run.current
+
+
+# ── the seed's four workflows ─────────────────────────────────────────────────────────────────────
+
+
+def test_continuous_runs_one_session_after_another_until_something_else_is_wanted() -> None:
+    scene = enrolled()
+    assert states(scene) == (PAUSE, PAUSE)
+    scene.want("Lyra", CONTINUOUS)
+    assert states(scene) == (CONTINUOUS, PAUSE)
+    first = scene.session("Lyra").id
+    scene.up("Lyra")
+    assert states(scene) == (CONTINUOUS, CONTINUOUS)
+    for _ in range(3):
+        scene.ends("Lyra")
+        assert states(scene) == (CONTINUOUS, CONTINUOUS)
+        assert scene.session("Lyra").phase is Phase.STARTING
+        scene.up("Lyra")
+    assert scene.session("Lyra").id != first
+
+
+def test_pause_lets_the_session_finish_and_starts_no_other() -> None:
+    scene = running()
+    [stop] = facts(scene.want("Lyra", PAUSE), e.StopRequested)
+    assert stop.urgency is Urgency.GRACEFUL
+    assert states(scene) == (PAUSE, CONTINUOUS)
+    scene.ends("Lyra")
+    assert states(scene) == (PAUSE, PAUSE)
+    assert scene.agent("Lyra").session is None
+    scene.want("Lyra", CONTINUOUS)
+    assert scene.session("Lyra").phase is Phase.STARTING
+
+
+@pytest.mark.parametrize("mode", [RUN_ONCE, RUN_CLEANUP])
+def test_a_one_shot_runs_exactly_one_session_and_then_pauses_by_itself(mode: RunMode) -> None:
+    scene = running(mode)
+    assert states(scene) == (mode, mode)
+    assert scene.session("Lyra").mode is mode
+    events = scene.ends("Lyra")
+    assert states(scene) == (PAUSE, PAUSE)
+    [wish] = facts(events, e.DesiredSet)
+    assert (wish.set_by, wish.note) == ("muster", f"{mode} completed")
+    assert facts(events, e.SessionRequested) == []
+
+
+def test_the_automatic_pause_gives_way_to_what_was_asked_meanwhile() -> None:
+    scene = running(RUN_ONCE)
+    scene.want("Lyra", CONTINUOUS)
+    scene.ends("Lyra")
+    assert states(scene) == (CONTINUOUS, RUN_ONCE)
+    scene.up("Lyra")
+    assert states(scene) == (CONTINUOUS, CONTINUOUS)
+
+
+# ── stopping ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_second_stop_is_a_stop_now_and_a_third_changes_nothing() -> None:
+    scene = running()
+    scene.want("Lyra", PAUSE)
+    [stop] = facts(scene.want("Lyra", PAUSE), e.StopRequested)
+    assert stop.urgency is Urgency.NOW
+    assert scene.want("Lyra", PAUSE) == []
+
+
+def test_stop_now_stops_at_once_and_its_death_is_no_crash() -> None:
+    scene = running()
+    [stop] = facts(scene.want("Lyra", PAUSE, now=True), e.StopRequested)
+    assert stop.urgency is Urgency.NOW
+    [end] = facts(scene.ends("Lyra", Outcome.CRASHED), e.SessionEnd)
+    assert end.outcome is Outcome.COMPLETED
+    assert scene.agent("Lyra").run.retry_at is None
+
+
+def test_a_stop_while_nothing_runs_only_says_what_is_wanted() -> None:
+    scene = enrolled()
+    assert scene.want("Lyra", PAUSE) == []
+    assert states(scene) == (PAUSE, PAUSE)
+
+
+def test_a_session_stopped_before_it_was_up_stays_stopping_when_it_comes_up() -> None:
+    scene = enrolled()
+    scene.want("Lyra", CONTINUOUS)
+    scene.want("Lyra", PAUSE)
+    scene.up("Lyra")
+    assert scene.session("Lyra").phase is Phase.STOPPING
+    scene.ends("Lyra")
+    assert states(scene) == (PAUSE, PAUSE)
+
+
+# ── generations ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_wish_has_a_number_and_current_says_which_it_answers() -> None:
+    scene = enrolled()
+    scene.want("Lyra", CONTINUOUS)
+    run = scene.agent("Lyra").run
+    assert (run.generation, run.answered) == (1, 0)
+    scene.up("Lyra")
+    assert scene.agent("Lyra").run.answered == 1
+
+
+def test_a_wish_that_is_out_of_date_is_refused() -> None:
+    scene = running()
+    command = c.SetDesired(seat=scene.seat("Lyra"), desired=PAUSE, set_by="file", if_generation=0)
+    scene.refuse(command, "stale_generation")
+
+
+# ── failures ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_failures_are_retried_with_growing_pauses_and_say_so() -> None:
+    scene = running()
+    pauses: list[float] = []
+    for _ in range(4):
+        [retry] = facts(scene.ends("Lyra", Outcome.FAILED), e.RetryScheduled)
+        assert states(scene) == (CONTINUOUS, PAUSE)
+        wait = (retry.until - scene.now).total_seconds()
+        pauses.append(wait)
+        assert facts(scene.later(wait - 0.01), e.SessionRequested) == []
+        assert facts(scene.later(0.01), e.SessionRequested) != []
+        scene.up("Lyra")
+    assert pauses == [1, 2, 4, 8]
+    assert retry_pause(100) == timedelta(seconds=300)
+
+
+def test_a_session_that_goes_well_ends_a_row_of_failures() -> None:
+    scene = running()
+    scene.ends("Lyra", Outcome.FAILED)
+    scene.later(1)
+    scene.up("Lyra")
+    scene.ends("Lyra")
+    assert scene.agent("Lyra").run.failures == 0
+
+
+def test_start_pressed_during_a_pause_tries_at_once() -> None:
+    scene = running()
+    scene.ends("Lyra", Outcome.FAILED)
+    start = c.StartSession(seat=scene.seat("Lyra"), trigger="hurry")
+    scene.refuse(start, "backing_off")
+    assert facts(scene.want("Lyra", CONTINUOUS), e.SessionRequested) != []
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.CRASHED, Outcome.LOST])
+def test_a_one_shot_that_fails_is_not_tried_again(outcome: Outcome) -> None:
+    scene = running(RUN_ONCE)
+    scene.ends("Lyra", outcome)
+    assert states(scene) == (PAUSE, PAUSE)
+    assert str(outcome) in scene.agent("Lyra").run.note
+    assert scene.later(3600) == []
+
+
+def test_a_crash_takes_an_agent_out_of_its_channels_and_an_orderly_end_does_not() -> None:
+    for outcome, ring in ((Outcome.COMPLETED, 1), (Outcome.CRASHED, 0)):
+        scene = running()
+        scene.channel_of("Lyra")
+        scene.ends("Lyra", outcome)
+        assert len(scene.channel().ring) == ring
+
+
+# ── reports ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_report_about_a_session_that_is_over_is_refused_and_on_record() -> None:
+    scene = running()
+    old = scene.session("Lyra").id
+    scene.ends("Lyra")
+    refused = scene.refuse(
+        c.ReportSessionEnded(session=old, outcome=Outcome.COMPLETED), "unknown_session"
+    )
+    assert refused.recorded
+    scene.refuse(c.ReportSessionStarted(session=SessionId("no")), "unknown_session")
+
+
+def test_a_session_that_is_reported_up_twice_starts_once() -> None:
+    scene = running()
+    assert scene.up("Lyra") == []
+
+
+def test_a_loop_of_its_own_reports_what_it_does() -> None:
+    scene = Scene()
+    scene.connected("pm")
+    pm = scene.seat("pm")
+    events = scene.do(c.ReportCurrent(seat=pm, current=RUN_ONCE))
+    assert moves(events, Machine.RUN) == [("pm", PAUSE, RUN_ONCE, "reported")]
+    assert scene.do(c.ReportCurrent(seat=pm, current=RUN_ONCE)) == []
+    scene.do(c.ReportCurrent(seat=pm, current=PAUSE))
+    assert scene.agent("pm").run.current is PAUSE
+
+
+def test_nobody_but_the_process_reports_for_an_agent_that_muster_runs() -> None:
+    scene = running()
+    command = c.ReportCurrent(seat=scene.seat("Lyra"), current=PAUSE)
+    scene.refuse(command, "run_elsewhere")
+
+
+# ── the gate ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _tell(scene: Scene) -> list[Command]:
+    scene.connected("pm")
+    scene.channel_of("Lyra", "pm")
+    return [
+        c.PostMessage(channel=REVIEWS, text="hello", speaker_name="Marcus"),
+        c.CompleteTurn(channel=REVIEWS, seat=scene.seat("pm")),
+    ]
+
+
+PATHS: dict[str, Callable[[Scene], list[Command]]] = {
+    "run control": lambda scene: [c.StartSession(seat=scene.seat("Lyra"), trigger="desired")],
+    "retry": lambda scene: [c.StartSession(seat=scene.seat("Lyra"), trigger="retry")],
+    "a wake that no person asked for": lambda scene: [
+        c.StartSession(seat=scene.seat("Lyra"), trigger="wake")
+    ],
+    "a turn and a message": _tell,
+    "a restart": lambda scene: [
+        c.StartMuster(server_session=SessionId("again"), muster_version="0")
+    ],
+    "a deadline": lambda scene: [c.CheckAgent(seat=scene.seat("Lyra"))],
+    "enabling": lambda scene: [
+        c.DisableAgent(seat=scene.seat("Lyra")),
+        c.EnableAgent(seat=scene.seat("Lyra")),
+    ],
+    "the end of a session": lambda scene: [
+        c.SetDesired(seat=scene.seat("Lyra"), desired=CONTINUOUS, set_by="Marcus"),
+        c.SetDesired(seat=scene.seat("Lyra"), desired=PAUSE, set_by="Marcus"),
+    ],
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_paused_agent_never_starts_whatever_asks_for_it(path: str) -> None:
+    scene = enrolled()
+    for command in PATHS[path](scene):
+        if isinstance(command, c.StartSession):
+            scene.refuse(command, "paused")
+        else:
+            scene.do(command)
+        desired = scene.agent("Lyra").run.desired
+        if desired is PAUSE and scene.agent("Lyra").session is not None:
+            assert scene.session("Lyra").phase is Phase.STOPPING
+    if path == "the end of a session":
+        scene.ends("Lyra")
+    assert scene.agent("Lyra").session is None
+    assert scene.agent("Lyra").status is Status.SLEEPING
+
+
+def test_the_gate_names_the_rule_that_keeps_it_shut() -> None:
+    scene = running()
+    start = c.StartSession(seat=scene.seat("Lyra"), trigger="test")
+    scene.refuse(start, "already_running")
+    scene.do(c.DisableAgent(seat=scene.seat("Lyra")))
+    scene.refuse(start, "disabled")
+    scene.connected("pm")
+    scene.refuse(c.StartSession(seat=scene.seat("pm"), trigger="test"), "run_elsewhere")
+
+
+def test_a_stopping_muster_starts_nothing() -> None:
+    scene = running()
+    scene.do(c.StopMuster(reason="stopped"))
+    scene.ends("Lyra")
+    assert states(scene) == (CONTINUOUS, PAUSE)
+    scene.refuse(c.StartSession(seat=scene.seat("Lyra"), trigger="test"), "stopping")
+    assert facts(scene.boot(), e.SessionRequested) != []
+
+
+def test_what_should_run_and_was_lost_runs_again_after_a_restart() -> None:
+    scene = running()
+    scene.boot()
+    assert facts(scene.log[-1:], e.SessionRequested) == []  # first it must be known to be gone
+    events = scene.ends("Lyra", Outcome.LOST)
+    assert [fact.trigger for fact in facts(events, e.SessionRequested)] == ["next"]
+    assert scene.agent("Lyra").run.retry_at is None
+
+
+def test_an_expired_seat_is_not_started_again_when_its_process_ends() -> None:
+    scene = Scene()
+    place = e.Placeholder(grid_position=scene.team.next_seat, color="#fff", gender="man")
+    summon = c.SummonAgents(placeholders=(place,), authority=Authority.MUSTER, long_lived=True)
+    scene.do(summon)
+    session = scene.team.agents[place.grid_position].session
+    assert session is not None
+    scene.do(c.ReportSessionStarted(session=session))
+    scene.later(300)
+    scene.do(c.ReportSessionEnded(session=session, outcome=Outcome.COMPLETED))
+    agent = scene.team.agents[place.grid_position]
+    assert (agent.status, agent.run.current) == (Status.EXPIRED, PAUSE)
+    start = c.StartSession(seat=agent.seat, trigger="test")
+    scene.refuse(start, "wrong_state")
+
+
+def test_people_may_want_anything_at_any_time_and_only_one_shots_end_by_themselves() -> None:
+    by_people = {(row.source, row.target) for row in DESIRED if row.trigger == "person"}
+    assert len(by_people) == 12
+    alone = {(row.source, row.target) for row in DESIRED if row.trigger == "one_shot_done"}
+    assert alone == {(RUN_ONCE, PAUSE), (RUN_CLEANUP, PAUSE)}
+    assert {row.target for row in TABLE if row.trigger == "session_ended"} == {PAUSE}

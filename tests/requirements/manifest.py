@@ -1,0 +1,654 @@
+"""What the core promises, sentence by sentence, and the tests that show it.
+
+A promise is kept by every test that is named under it; `test_coverage.py` sees to it that the names
+are right. To show one: `pytest tests/machines/test_turns.py -k the_name`.
+"""
+
+from typing import NamedTuple
+
+
+class Promise(NamedTuple):
+    """A sentence that a user may rely on, and by file the tests that show it."""
+
+    says: str
+    shown_by: dict[str, list[str]]
+
+
+TURNS = (
+    Promise(
+        "In one channel there are never two agents ACTIVE at the same time.",
+        {
+            "machines/test_explore.py": ["test_every_reachable_state_keeps_every_invariant"],
+            "machines/test_parts.py": ["test_every_invariant_notices_when_it_is_broken"],
+            "machines/test_whole_team.py": ["TestWholeTeam"],
+            "simulation/test_world.py": ["test_nothing_breaks_in_a_teams_life"],
+        },
+    ),
+    Promise(
+        "Every row of the turn-taking table is there, can happen, and stands in its diagram.",
+        {
+            "machines/test_turns.py": [
+                "test_the_table_has_every_row_of_the_seed",
+                "test_every_row_of_the_seed_happens",
+                "test_the_rows_that_happen_are_all_rows_of_the_seed",
+            ],
+            "machines/test_parts.py": ["test_the_diagram_of_turns_has_every_row_of_the_seed"],
+        },
+    ),
+    Promise(
+        "Who completes or times out keeps the place in the ring; who joins comes last.",
+        {
+            "machines/test_turns.py": [
+                "test_a_timeout_is_announced_and_keeps_the_place_in_the_queue",
+                "test_a_new_member_is_added_at_the_end_of_the_ring",
+                "test_removing_the_holder_passes_the_turn_to_the_next",
+            ],
+        },
+    ),
+    Promise(
+        "An agent that crashes in its turn loses it and its place, and the next one goes on.",
+        {
+            "machines/test_turns.py": [
+                "test_an_agent_that_crashes_mid_turn_forfeits_it_and_the_next_is_granted",
+                "test_an_agent_that_comes_back_after_a_crash_is_idle_and_not_queued_again",
+            ],
+            "machines/test_run_control.py": [
+                "test_a_crash_takes_an_agent_out_of_its_channels_and_an_orderly_end_does_not",
+            ],
+        },
+    ),
+    Promise(
+        "A session that ends as it should completes its turn and keeps its agent's places.",
+        {
+            "machines/test_turns.py": [
+                "test_the_end_of_a_session_completes_its_turn_and_keeps_its_place",
+                "test_a_granted_turn_wakes_a_sleeper_that_may_run",
+            ],
+        },
+    ),
+    Promise(
+        "An agent has no more turns at once than it allows, and is passed over without loss.",
+        {
+            "machines/test_turns.py": [
+                "test_an_agent_holds_one_turn_at_a_time_and_the_channel_that_passed_it_over_waits",
+                "test_an_agent_may_hold_several_turns_if_it_says_so",
+                "test_a_busy_agent_is_passed_over_and_keeps_its_place",
+                "test_who_has_waited_longest_for_an_agent_is_served_first",
+            ],
+        },
+    ),
+    Promise(
+        "What is said for a turn that is over is refused, and on record.",
+        {
+            "machines/test_turns.py": [
+                "test_every_grant_has_a_number_that_grows_and_an_old_one_is_refused",
+            ],
+            "machines/test_parts.py": ["test_an_attempt_that_was_refused_can_be_put_on_record"],
+            "services/test_dispatcher.py": [
+                "test_a_refusal_that_belongs_in_the_log_is_there_before_it_is_raised",
+            ],
+        },
+    ),
+    Promise(
+        "Only the holder of the turn may post or complete; anybody else is told who holds it.",
+        {
+            "machines/test_turns.py": [
+                "test_only_the_holder_may_speak_and_the_refusal_says_who_holds_the_turn",
+            ],
+        },
+    ),
+    Promise(
+        "Whoever waits keeps the turn, resumes with the time that was left, or forfeits it.",
+        {
+            "machines/test_turns.py": [
+                "test_a_waiting_agent_holds_the_turn_and_resumes_with_the_time_that_was_left",
+                "test_a_wait_may_have_a_timeout_of_its_own",
+                "test_a_human_can_override_a_wait",
+                "test_a_session_that_ends_while_its_turn_waits_forfeits_the_turn",
+            ],
+        },
+    ),
+    Promise(
+        "A turn that was taken away goes to the next only when the work on it has stopped.",
+        {
+            "machines/test_turns.py": [
+                "test_a_turn_taken_from_a_session_is_granted_again_only_when_its_work_has_stopped",
+                "test_work_that_does_not_stop_is_killed_and_then_the_next_is_granted",
+                "test_where_even_a_kill_is_not_confirmed_the_channel_goes_on_and_says_so",
+                "test_a_vacant_turn_cannot_be_given_away_while_work_is_being_stopped",
+            ],
+            "services/test_sessions.py": [
+                "test_work_that_lost_its_turn_is_interrupted_and_its_end_reported",
+                "test_work_that_does_not_stop_in_time_is_killed_with_its_session",
+            ],
+        },
+    ),
+    Promise(
+        "Signs of work keep a turn alive, up to a cap.",
+        {
+            "machines/test_turns.py": [
+                "test_signs_of_work_renew_a_turn_up_to_its_cap_and_small_ones_are_not_logged",
+            ],
+            "services/test_timers.py": ["test_a_sign_of_work_moves_the_deadline"],
+        },
+    ),
+    Promise(
+        "A channel in which nobody has anything to say comes to rest until somebody posts.",
+        {
+            "machines/test_turns.py": [
+                "test_a_channel_rests_after_silent_rounds_until_somebody_posts",
+                "test_a_post_in_a_round_keeps_a_channel_awake",
+                "test_a_lone_member_that_completes_is_idle_until_somebody_posts",
+            ],
+        },
+    ),
+    Promise(
+        "A person can always speak, and chooses what that does to a turn in progress.",
+        {
+            "machines/test_turns.py": [
+                "test_a_human_message_in_mid_turn_goes_where_its_mode_says",
+                "test_a_human_who_interrupts_holds_the_turn_until_released_or_silent",
+                "test_a_human_can_take_the_turn_away_and_give_a_vacant_one",
+                "test_inject_is_the_default_mode",
+            ],
+        },
+    ),
+    Promise(
+        "A turn that nobody ended is noticed: by silence where that is wanted, else by a timeout.",
+        {
+            "machines/test_turns.py": [
+                "test_silence_after_a_post_ends_the_turn_where_the_channel_detects_it",
+                "test_silence_without_a_post_is_no_end_of_a_turn",
+                "test_an_agent_that_forgets_turn_complete_is_warned_of_when_it_times_out",
+            ],
+        },
+    ),
+    Promise(
+        "Once a free turn and somebody free for it exist, it is granted.",
+        {
+            "machines/test_explore.py": [
+                "test_every_reachable_state_keeps_every_invariant",
+                "test_the_explorer_notices_a_turn_that_nobody_is_granted",
+            ],
+            "machines/test_turns.py": [
+                "test_a_second_member_makes_a_lone_idle_one_queued",
+                "test_when_all_agents_are_gone_messages_are_history_and_the_first_to_return_is_active",
+            ],
+        },
+    ),
+)
+
+RUN_CONTROL = (
+    Promise(
+        "A paused agent never runs, whatever asks for it.",
+        {
+            "machines/test_run_control.py": [
+                "test_a_paused_agent_never_starts_whatever_asks_for_it",
+                "test_the_gate_names_the_rule_that_keeps_it_shut",
+                "test_pause_lets_the_session_finish_and_starts_no_other",
+            ],
+            "simulation/test_world.py": [
+                "test_nothing_breaks_in_a_teams_life",
+                "test_a_broken_rule_is_found_and_the_command_that_repeats_it_is_printed",
+            ],
+        },
+    ),
+    Promise(
+        "A one-shot is exactly one session; its pause gives way to what was asked meanwhile.",
+        {
+            "machines/test_run_control.py": [
+                "test_a_one_shot_runs_exactly_one_session_and_then_pauses_by_itself",
+                "test_a_one_shot_that_fails_is_not_tried_again",
+                "test_the_automatic_pause_gives_way_to_what_was_asked_meanwhile",
+            ],
+        },
+    ),
+    Promise(
+        "What is desired is changed by people and by the end of a one-shot, and has a number.",
+        {
+            "machines/test_run_control.py": [
+                "test_every_wish_has_a_number_and_current_says_which_it_answers",
+                "test_a_wish_that_is_out_of_date_is_refused",
+                "test_people_may_want_anything_at_any_time_and_only_one_shots_end_by_themselves",
+            ],
+        },
+    ),
+    Promise(
+        "A stop lets the work finish; a second stop does not wait.",
+        {
+            "machines/test_run_control.py": [
+                "test_a_second_stop_is_a_stop_now_and_a_third_changes_nothing",
+                "test_stop_now_stops_at_once_and_its_death_is_no_crash",
+            ],
+            "services/test_sessions.py": ["test_a_stop_is_passed_on_with_its_urgency"],
+        },
+    ),
+    Promise(
+        "What fails is tried again after pauses that grow, and says so; it never spins.",
+        {
+            "machines/test_run_control.py": [
+                "test_failures_are_retried_with_growing_pauses_and_say_so",
+                "test_a_session_that_goes_well_ends_a_row_of_failures",
+            ],
+        },
+    ),
+    Promise(
+        "A disabled agent is OFFLINE, and nothing starts it.",
+        {
+            "machines/test_identity.py": [
+                "test_a_disabled_agent_is_offline_and_cannot_connect_until_it_is_enabled",
+            ],
+            "machines/test_turns.py": [
+                "test_a_disabled_agent_leaves_its_channels_and_its_work_is_stopped",
+            ],
+        },
+    ),
+)
+
+IDENTITY = (
+    Promise(
+        "A seat keeps its first name and its first soul.",
+        {
+            "machines/test_identity.py": [
+                "test_a_seat_keeps_its_first_name",
+                "test_a_registration_in_every_state",
+            ],
+        },
+    ),
+    Promise(
+        "Whoever has no name in time was not born, and the attempt can be repeated.",
+        {
+            "machines/test_identity.py": [
+                "test_who_has_no_name_after_five_minutes_expires_and_is_kept_on_record",
+                "test_a_summon_that_failed_altogether_can_be_repeated",
+            ],
+        },
+    ),
+    Promise(
+        "There are no ghosts: an agent that muster runs is alive only while its process lives.",
+        {
+            "machines/test_explore.py": ["test_every_reachable_state_keeps_every_invariant"],
+            "machines/test_identity.py": ["test_nobody_is_born_into_a_process_that_is_gone"],
+            "simulation/test_world.py": ["test_nothing_breaks_in_a_teams_life"],
+        },
+    ),
+    Promise(
+        "A report against what the authority says changes nothing, and is logged as a conflict.",
+        {
+            "machines/test_identity.py": [
+                "test_a_report_that_contradicts_a_process_changes_nothing_and_is_logged_as_a_conflict",
+                "test_who_is_not_the_lead_cannot_register_or_report",
+            ],
+            "machines/test_run_control.py": [
+                "test_nobody_but_the_process_reports_for_an_agent_that_muster_runs",
+            ],
+        },
+    ),
+    Promise(
+        "The end of a session touches the seats that were in it, and no others.",
+        {
+            "machines/test_identity.py": [
+                "test_a_session_end_touches_only_the_seats_in_that_session",
+                "test_the_end_of_the_leads_session_in_every_state",
+            ],
+        },
+    ),
+    Promise(
+        "A lead's report puts to sleep whom it leaves out, and never moves a hatching seat.",
+        {
+            "machines/test_identity.py": [
+                "test_a_status_report_in_every_state",
+                "test_an_entry_that_is_not_alive_counts_as_not_listed",
+                "test_a_lead_that_lost_its_team_puts_all_to_sleep_with_an_empty_list",
+            ],
+        },
+    ),
+    Promise(
+        "Nobody is shown as alive on a guess, and every shown state says what it rests on.",
+        {
+            "machines/test_identity.py": [
+                "test_after_a_restart_whom_nobody_has_confirmed_is_unknown_until_its_authority_speaks",
+                "test_every_state_says_on_which_evidence_it_rests",
+            ],
+            "interfaces/test_cli_reading.py": [
+                "test_who_was_alive_is_shown_as_such_only_while_a_muster_runs",
+            ],
+        },
+    ),
+    Promise(
+        "Names are unique whatever their case, and none can leave its folder.",
+        {
+            "machines/test_identity.py": [
+                "test_names_are_unique_without_regard_to_case",
+                "test_a_name_that_is_reserved_or_not_plain_is_refused",
+                "test_a_plain_name_in_any_script_is_taken",
+            ],
+            "machines/test_turns.py": [
+                "test_a_channel_name_that_could_leave_its_place_is_refused",
+            ],
+        },
+    ),
+    Promise(
+        "A marker that does not count changes nothing, and why is on record.",
+        {
+            "machines/test_identity.py": [
+                "test_a_rejected_marker_changes_nothing_and_is_on_record"
+            ],
+        },
+    ),
+    Promise(
+        "An agent that comes by itself gets a seat outside the grid, and lives while connected.",
+        {
+            "machines/test_identity.py": [
+                "test_an_agent_that_enrols_takes_the_next_free_seat_from_nine_on_and_sleeps",
+                "test_an_agent_that_connects_is_alive_while_it_is_connected",
+            ],
+        },
+    ),
+)
+
+DELEGATION = (
+    Promise(
+        "In each of the three modes a conversation goes only where that mode lets it.",
+        {
+            "machines/test_delegation.py": [
+                "test_in_orchestrator_mode_a_task_goes_to_an_agent_and_back_to_main",
+                "test_only_in_interactive_mode_may_an_agent_hand_over",
+                "test_in_interactive_mode_a_chain_of_agents_leads_back_to_main",
+                "test_in_response_mode_a_failure_goes_back_to_the_queue_as_the_result",
+            ],
+        },
+    ),
+    Promise(
+        "A queued message is claimed once, however many agents want it.",
+        {
+            "machines/test_delegation.py": [
+                "test_in_response_mode_a_message_waits_in_a_queue_and_is_claimed_exactly_once",
+            ],
+        },
+    ),
+    Promise(
+        "Agents that only hand work round in a circle are stopped.",
+        {
+            "machines/test_delegation.py": [
+                "test_a_chain_that_comes_back_with_nothing_new_is_stopped_and_said_so",
+                "test_a_chain_that_comes_back_with_something_new_goes_on",
+            ],
+        },
+    ),
+    Promise(
+        "Two conversations never get the same number, and old holders cannot go on.",
+        {
+            "machines/test_delegation.py": [
+                "test_every_input_is_a_conversation_with_a_number_of_its_own",
+                "test_only_the_agent_that_was_handed_it_last_may_go_on",
+            ],
+        },
+    ),
+)
+
+LOG = (
+    Promise(
+        "Whoever has an answer can rely on it: it is on disk, through kill -9 too.",
+        {
+            "services/test_dispatcher.py": [
+                "test_an_answer_means_that_it_is_on_disk",
+                "test_readers_see_nothing_that_is_not_on_disk",
+            ],
+            "store/test_conformance.py": ["test_what_was_answered_is_there_after_a_restart"],
+            "store/test_kill.py": ["test_what_was_acknowledged_survives_kill_9_at_any_moment"],
+        },
+    ),
+    Promise(
+        "The log has one order, no number twice and none left out.",
+        {
+            "store/test_conformance.py": ["test_a_log_never_has_a_gap_or_a_place_taken_twice"],
+            "store/test_damage.py": ["test_a_missing_event_is_found"],
+            "services/test_loading.py": ["test_a_log_with_a_gap_is_not_folded"],
+            "machines/test_parts.py": ["test_events_must_follow_each_other"],
+        },
+    ),
+    Promise(
+        "The state is what the log adds up to, with a snapshot or without.",
+        {
+            "services/test_dispatcher.py": ["test_the_committed_state_is_the_fold_of_the_log"],
+            "services/test_loading.py": [
+                "test_a_snapshot_and_its_tail_give_the_same_team_as_the_whole_log",
+                "test_a_snapshot_that_cannot_be_used_costs_only_time",
+            ],
+            "machines/test_whole_team.py": ["TestWholeTeam"],
+        },
+    ),
+    Promise(
+        "A refused command leaves everything as it was, and names the rule.",
+        {
+            "machines/test_pairs.py": [
+                "test_every_command_moves_or_refuses_and_a_refusal_leaves_the_state_equal",
+            ],
+            "services/test_dispatcher.py": ["test_a_command_that_is_refused_changes_nothing"],
+        },
+    ),
+    Promise(
+        "Commands that come together share a commit and keep their order.",
+        {
+            "services/test_dispatcher.py": [
+                "test_commands_that_arrive_together_are_committed_together_and_in_order",
+            ],
+            "store/test_conformance.py": [
+                "test_calls_that_arrive_together_keep_the_order_of_arrival",
+            ],
+            "store/test_writer.py": [
+                "test_what_arrives_while_a_commit_waits_for_the_disk_shares_the_next_one",
+            ],
+        },
+    ),
+    Promise(
+        "A commit that fails did not happen, for anybody.",
+        {
+            "services/test_dispatcher.py": [
+                "test_when_a_commit_fails_the_head_goes_back_to_what_is_on_disk",
+            ],
+            "store/test_conformance.py": [
+                "test_a_failed_commit_fails_all_that_was_decided_and_the_next_works_again",
+            ],
+            "store/test_damage.py": [
+                "test_a_full_disk_refuses_what_it_cannot_keep_and_keeps_what_it_acknowledged",
+            ],
+        },
+    ),
+    Promise(
+        "A damaged log, or one of a newer muster, is refused and left as it is.",
+        {
+            "store/test_damage.py": [
+                "test_a_log_of_a_newer_muster_is_refused",
+                "test_a_flipped_bit_anywhere_is_found_or_harmless",
+                "test_a_truncated_file_is_refused",
+                "test_a_database_of_somebody_else_is_refused",
+            ],
+            "store/test_codec.py": ["test_an_event_of_an_unknown_type_is_from_a_newer_muster"],
+            "store/test_migrate.py": ["test_a_log_that_has_seen_a_later_migration_is_refused"],
+        },
+    ),
+    Promise(
+        "One home has one muster; a killed one does not lock it for ever.",
+        {
+            "store/test_home.py": [
+                "test_a_home_can_be_held_once",
+                "test_the_kernel_releases_the_home_of_a_killed_holder",
+            ],
+            "test_app.py": ["test_a_home_belongs_to_one_muster_at_a_time"],
+            "interfaces/test_up.py": ["test_a_second_muster_in_the_same_home_is_refused"],
+        },
+    ),
+    Promise(
+        "Logs of earlier releases can be read.",
+        {
+            "store/test_golden.py": [
+                "test_a_golden_log_is_read_in_order",
+                "test_the_newest_golden_log_has_every_kind_of_event",
+            ],
+            "store/test_codec.py": ["test_an_old_version_is_lifted_step_by_step"],
+            "store/test_migrate.py": [
+                "test_migrating_step_by_step_and_creating_anew_give_the_same_schema",
+            ],
+        },
+    ),
+    Promise(
+        "Every event says why it happened, and the whole chain can be told.",
+        {
+            "machines/test_parts.py": ["test_every_fact_is_a_sentence"],
+            "machines/test_whole_team.py": ["TestWholeTeam"],
+            "interfaces/test_cli_reading.py": [
+                "test_why_follows_an_event_to_its_cause",
+                "test_why_tells_of_an_agent_how_each_of_its_states_came_about",
+            ],
+        },
+    ),
+)
+
+SERVICES = (
+    Promise(
+        "A deadline that passed while muster was down is dealt with when it starts.",
+        {
+            "services/test_timers.py": [
+                "test_a_turn_that_timed_out_while_muster_was_down_is_timed_out_at_boot",
+            ],
+            "test_app.py": [
+                "test_a_turn_that_timed_out_while_muster_was_down_is_timed_out_at_boot",
+            ],
+        },
+    ),
+    Promise(
+        "A clock that is moved causes neither a missed deadline nor a busy loop.",
+        {
+            "services/test_timers.py": [
+                "test_a_wall_clock_that_jumps_ahead_is_noticed_within_a_slice",
+                "test_a_wall_clock_that_is_set_back_delays_a_deadline_without_a_busy_loop",
+            ],
+        },
+    ),
+    Promise(
+        "Every reader gets each event once and in order; a slow one holds up nobody.",
+        {
+            "services/test_feed.py": [
+                "test_a_subscriber_sees_every_event_from_its_cursor_on_as_it_is_committed",
+                "test_a_slow_subscriber_catches_up_from_the_store_with_no_gap_and_no_repeat",
+                "test_what_is_kept_in_memory_is_bounded_in_number_and_in_bytes",
+            ],
+        },
+    ),
+    Promise(
+        "A reactor goes on where it was, and what it sees twice is done once.",
+        {
+            "services/test_reactors.py": [
+                "test_a_reactor_goes_on_from_its_cursor_after_a_restart",
+                "test_a_reactor_killed_between_react_and_cursor_sees_the_event_again",
+            ],
+            "services/test_sessions.py": [
+                "test_a_session_that_is_asked_for_is_started_once_and_reported",
+            ],
+            "simulation/test_world.py": ["test_nothing_breaks_in_a_teams_life"],
+        },
+    ),
+    Promise(
+        "What an earlier life of muster left running is ended before anything new is started.",
+        {
+            "services/test_sessions.py": [
+                "test_what_an_earlier_life_left_is_reclaimed_and_reported_lost_once",
+                "test_a_session_that_an_earlier_life_never_started_is_not_started_under_its_old_name",
+            ],
+            "test_app.py": ["test_what_a_crash_left_behind_is_reclaimed_and_started_again"],
+            "machines/test_run_control.py": [
+                "test_what_should_run_and_was_lost_runs_again_after_a_restart",
+            ],
+        },
+    ),
+    Promise(
+        "muster ends in order, whatever ends it, and a failing part takes nothing with it.",
+        {
+            "test_app.py": [
+                "test_a_cancellation_cannot_skip_the_end",
+                "test_a_service_that_fails_ends_the_team_in_order_and_is_told",
+                "test_sessions_run_while_muster_runs_and_end_in_order_with_it",
+            ],
+            "services/test_tasks.py": [
+                "test_work_is_seen_through_before_a_cancellation_is_passed_on",
+            ],
+            "machines/test_run_control.py": ["test_a_stopping_muster_starts_nothing"],
+            "interfaces/test_up.py": ["test_a_signal_ends_it_in_order"],
+        },
+    ),
+)
+
+EDGES = (
+    Promise(
+        "A wrong setting is named with its file, its line and what to do.",
+        {
+            "test_config.py": [
+                "test_a_value_that_cannot_be_is_refused_with_its_line",
+                "test_the_remedy_says_what_may_be_written",
+                "test_what_does_not_exist_is_refused_with_the_nearest_that_does",
+            ],
+            "interfaces/test_cli.py": [
+                "test_a_mistake_in_the_settings_names_file_line_and_remedy",
+                "test_init_writes_a_file_that_changes_nothing",
+            ],
+        },
+    ),
+    Promise(
+        "Looking at a team needs no server, and changes nothing.",
+        {
+            "store/test_reading.py": [
+                "test_a_closed_log_is_read_when_no_server_runs",
+                "test_a_log_is_read_while_a_server_writes_it",
+            ],
+            "interfaces/test_cli_reading.py": ["test_reading_changes_nothing"],
+            "tidy/test_layers.py": ["test_a_quick_verb_loads_no_event_loop_and_no_server"],
+        },
+    ),
+    Promise(
+        "Text that agents wrote cannot steer a terminal.",
+        {
+            "interfaces/test_cli_reading.py": [
+                "test_nothing_that_an_agent_wrote_reaches_the_terminal_as_a_command",
+            ],
+            "interfaces/test_render.py": [
+                "test_escape_sequences_are_shown_instead_of_obeyed",
+                "test_no_cell_can_bring_a_control_character_or_a_line_into_a_table",
+            ],
+        },
+    ),
+    Promise(
+        "Errors go to standard error, with exit codes that are documented.",
+        {
+            "interfaces/test_cli.py": [
+                "test_a_wrong_call_is_explained_on_standard_error_with_code_2",
+                "test_every_exit_code_is_documented",
+            ],
+            "tidy/test_docs.py": ["test_every_error_code_is_described"],
+        },
+    ),
+    Promise(
+        "When `muster up` prints its address, it answers there; killed, it loses nothing.",
+        {
+            "interfaces/test_up.py": [
+                "test_when_the_address_is_printed_health_is_answered",
+                "test_one_that_was_killed_starts_again_and_loses_nothing",
+            ],
+        },
+    ),
+    Promise(
+        "The simulation finds a broken rule, and prints the one command that repeats it.",
+        {
+            "simulation/test_world.py": [
+                "test_a_broken_rule_is_found_and_the_command_that_repeats_it_is_printed",
+                "test_the_same_seed_is_the_same_life",
+            ],
+            "testing/test_fakes.py": [
+                "test_calls_come_in_the_order_of_their_moments_each_at_its_own"
+            ],
+        },
+    ),
+)
+
+PROMISES = (*TURNS, *RUN_CONTROL, *IDENTITY, *DELEGATION, *LOG, *SERVICES, *EDGES)

@@ -1,0 +1,55 @@
+"""Promises and tests, both ways: every promise is shown, and every file of tests shows one."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.requirements.manifest import PROMISES, Promise
+
+TESTS = Path(__file__).parents[1]
+ABOUT_THE_REPOSITORY = {"requirements", "tidy"}
+"""Folders whose tests keep the code in order, and promise nothing to users."""
+
+
+@cache
+def named_in(file: str) -> frozenset[str]:
+    """The tests of a file, by its syntax alone."""
+    path = TESTS / file
+    tree = ast.parse(path.read_text(encoding="utf-8")) if path.is_file() else ast.Module([], [])
+    return frozenset(name for node in tree.body for name in _names(node))
+
+
+def _names(node: ast.stmt) -> Iterator[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            if name.startswith("test_"):
+                yield name
+        case ast.Assign(targets=[ast.Name(id=name)]):  # as Hypothesis names a state machine's test
+            if name.startswith("Test"):
+                yield name
+        case _:
+            pass
+
+
+@pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.says)
+def test_a_promise_is_shown_by_tests_that_exist(promise: Promise) -> None:
+    named = [(file, name) for file, names in promise.shown_by.items() for name in names]
+    assert named, "name a test that shows it"
+    missing = [f"tests/{file}::{name}" for file, name in named if name not in named_in(file)]
+    assert not missing, "it was renamed or removed; say which test shows the promise now"
+
+
+def test_every_promise_is_one_sentence_and_made_once() -> None:
+    sentences = [promise.says for promise in PROMISES]
+    assert len(sentences) == len(set(sentences))
+    assert not [each for each in sentences if not each.endswith(".") or ". " in each]
+
+
+def test_every_file_of_tests_shows_a_promise() -> None:
+    files = {str(path.relative_to(TESTS)) for path in TESTS.rglob("test_*.py")}
+    named = {file for promise in PROMISES for file in promise.shown_by}
+    silent = {file for file in files - named if Path(file).parts[0] not in ABOUT_THE_REPOSITORY}
+    assert not silent, "say in manifest.py what they show"

@@ -1,0 +1,94 @@
+"""A team's life from a seed: nothing breaks, and a rule that is broken is found."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import pytest
+from msgspec.structs import replace
+
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines import run_fold, team
+from muster.machines.events import Event, Fact, RunMode
+from muster.machines.fold import EVOLVERS
+from muster.machines.ids import SessionId
+from muster.machines.state import Team
+from muster.testing import world
+from muster.testing.world import Violation, World
+
+
+@pytest.mark.parametrize("seed", range(1, 9))
+def test_nothing_breaks_in_a_teams_life(seed: int) -> None:
+    life = World(seed)
+    life.play(8_000)
+    assert life.counts["crash of muster"] > 10
+    assert life.counts["CompleteTurn"] > 50
+    assert life.counts["ReportSessionEnded"] > 50
+
+
+def test_the_same_seed_is_the_same_life() -> None:
+    lives = [World(3), World(3)]
+    for life in lives:
+        life.play(2_000)
+    assert lives[0].log == lives[1].log
+
+
+def test_the_command_line_says_what_was_played(capsys: pytest.CaptureFixture[str]) -> None:
+    assert world.main(["--seed", "5", "--steps", "2000"]) == 0
+    assert "seed 5: 2000 steps" in capsys.readouterr().out
+
+
+def start_whatever_is_wanted(
+    now_team: Team, command: c.StartSession, now: datetime
+) -> Sequence[Fact]:
+    """A gate that forgets to look at what is desired."""
+    agent = now_team.agent(command.seat)
+    if agent.session is not None:
+        return ()
+    request = e.SessionRequested(
+        seat=agent.seat,
+        session=SessionId(f"{now_team.boot}-{now_team.seq + 1}"),
+        mode=agent.run.desired,
+        generation=agent.run.generation,
+        trigger=command.trigger,
+    )
+    return (request,)
+
+
+def never_offer(now_team: Team, command: c.OfferTurn, now: datetime) -> Sequence[Fact]:
+    """A turn manager that has fallen asleep."""
+    return ()
+
+
+def forget_that_it_pauses(now_team: Team, event: Event, fact: e.DesiredSet) -> Team:
+    """An evolver that takes a pause for a run."""
+    changed = run_fold.desired_set(now_team, event, fact)
+    agent = changed.agents[fact.seat]
+    run = replace(agent.run, desired=RunMode.CONTINUOUS)
+    return replace(changed, agents=changed.agents.set(agent.seat, replace(agent, run=run)))
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "broken"),
+    [
+        (team.DECIDERS, c.StartSession, start_whatever_is_wanted),
+        (team.DECIDERS, c.OfferTurn, never_offer),
+        (EVOLVERS, e.DesiredSet, forget_that_it_pauses),
+    ],
+    ids=["the gate", "the grant", "the fold"],
+)
+def test_a_broken_rule_is_found_and_the_command_that_repeats_it_is_printed(
+    table: dict[type, object],
+    key: type,
+    broken: object,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(table, key, broken)
+    assert world.main(["--seed", "1", "--steps", "20000"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("violation: ")
+    steps = said.rsplit("--steps ", 1)[1].strip()
+    assert f"python -m muster.testing.world --seed 1 --steps {steps}" in said
+    with pytest.raises(Violation, match=f"at step {steps}"):
+        World(1).play(int(steps))

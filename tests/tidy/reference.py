@@ -1,0 +1,302 @@
+"""Writes the reference of events, commands and errors from their docstrings, so that none drifts.
+
+    python -m tests.tidy.reference
+
+rewrites the pages; a test compares them. What a page says about a thing is said in the code: the
+class docstring, the docstring under a field, the comment behind a member of an enum.
+"""
+
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from enum import StrEnum
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType, NoneType, UnionType
+from typing import Any, Literal, NewType, get_args, get_origin
+
+import msgspec
+from msgspec.structs import FieldInfo
+
+from muster import errors
+from muster.errors import Broken, MusterError, Refused, Unavailable
+from muster.machines import commands, events
+from muster.machines.commands import COMMANDS
+from muster.machines.events import FACTS, Fact
+from tests.tidy.source import ROOT
+
+COMMAND = "python -m tests.tidy.reference"
+REFERENCE = ROOT / "docs" / "reference"
+
+Struct = type[msgspec.Struct]
+
+ENVELOPE = {
+    "seq": "Its place in the log: from 1 on, without a gap.",
+    "ts": "When it happened.",
+    "sessionId": "The life of muster in which it happened, from one start to the next stop.",
+    "actor": "Who did it: `person:NAME`, `agent:NAME`, or `muster` itself.",
+    "cause": "The `seq` of the event that it follows from, or null.",
+    "v": "The version of the shape of what follows.",
+    "type": "What kind of fact it is: one of those below.",
+}
+
+EVENTS_INTRO = """\
+An event is a fact in its place in the log. In the log and over the wire it is one flat JSON object:
+the envelope first, then the fields of the fact. A field that has its default is left out. A seat is
+a number; channels, sessions and conversations are texts; times are in UTC, as in
+`2026-05-09T07:00:00Z`. `muster log --json` prints events so, `muster log --type TYPE` only those of
+one type."""
+
+COMMANDS_INTRO = """\
+A command is something that somebody wants. It is carried out with everything that follows from it,
+or refused with one of the [errors](errors.md), and then nothing has changed. Who sent it stands
+beside it, never in it. People and agents send some of these, others come from reports about
+processes, from deadlines, or follow from another command."""
+
+ERRORS_INTRO = """\
+Each error has a code that stays the same, an HTTP status, and an [exit code](exit-codes.md) of the
+command line. Names and numbers stand in place of the words in braces. Where it says so, the attempt
+itself is put on record as `command_refused`: it may be a ghost, or an attack."""
+
+KINDS: dict[type[MusterError], str] = {
+    Refused: "not allowed now; the message names the rule",
+    Unavailable: "the world failed; it may work later",
+    Broken: "a bug in muster; please report it",
+}
+
+
+def pages() -> dict[Path, str]:
+    """Every generated page, as it should be."""
+    return {
+        REFERENCE / "events.md": _page("Events", EVENTS_INTRO, _events()),
+        REFERENCE / "commands.md": _page("Commands", COMMANDS_INTRO, _commands()),
+        REFERENCE / "errors.md": _page("Errors", ERRORS_INTRO, _errors()),
+    }
+
+
+def _page(title: str, intro: str, body: Iterable[str]) -> str:
+    note = f"<!-- Written by `{COMMAND}` from the docstrings: change those, and run it again. -->"
+    return "\n\n".join([f"# {title}", note, intro, *body]) + "\n"
+
+
+# ── the pages ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _events() -> Iterator[str]:
+    yield "## The envelope"
+    yield _table(("field", "meaning"), [(f"`{name}`", text) for name, text in ENVELOPE.items()])
+    for section, facts in _sections(events, FACTS):
+        yield f"## {section}"
+        for fact in facts:
+            yield from _struct(tag_of(fact), fact)
+    yield "## Parts of events"
+    for part in _parts(FACTS):
+        yield from _enum(part) if issubclass(part, StrEnum) else _struct(part.__name__, part)
+
+
+def _commands() -> Iterator[str]:
+    for section, each in _sections(commands, COMMANDS):
+        yield f"## {section}"
+        for command in each:
+            yield from _struct(command.__name__, command)
+
+
+def _errors() -> Iterator[str]:
+    yield _table(("kind", "meaning"), [(_kind(kind), text) for kind, text in KINDS.items()])
+    for section, leaves in _sections(errors, leaves_of(MusterError)):
+        yield f"## {section}"
+        rows = [
+            (f"`{leaf.code}`", _kind(leaf), str(leaf.status), str(leaf.exit_code), _message(leaf))
+            for leaf in leaves
+        ]
+        yield _table(("code", "kind", "HTTP", "exit", "message"), rows)
+
+
+def _message(leaf: type[MusterError]) -> str:
+    recorded = issubclass(leaf, Refused) and leaf.recorded
+    return _doc(leaf).replace("!r}", "}") + (" *On record.*" if recorded else "")
+
+
+def leaves_of(error: type[MusterError]) -> tuple[type[MusterError], ...]:
+    """Every error that the package itself can raise, in the order of the file."""
+    every = [leaf for each in error.__subclasses__() for leaf in (each, *leaves_of(each))]
+    ours = [leaf for leaf in every if leaf.__module__ == errors.__name__ and leaf not in KINDS]
+    return tuple(sorted(ours, key=lambda leaf: _line_of(errors, leaf)))
+
+
+def _kind(error: type[MusterError]) -> str:
+    return next(kind.__name__ for kind in KINDS if issubclass(error, kind))
+
+
+def tag_of(fact: type[Fact]) -> str:
+    """A fact's name on the wire."""
+    return str(fact.__struct_config__.tag)
+
+
+# ── a record and its fields ───────────────────────────────────────────────────────────────────────
+
+
+def _struct(title: str, struct: Struct) -> Iterator[str]:
+    yield f"### `{title}`"
+    yield _doc(struct)
+    fields = msgspec.structs.fields(struct)
+    if fields:
+        rows = [(f"`{each.encode_name}`", _what(struct, each), _default(each)) for each in fields]
+        yield _table(("field", "holds", "default"), rows)
+
+
+def _enum(enum: type[StrEnum]) -> Iterator[str]:
+    yield f"### `{enum.__name__}`"
+    yield _doc(enum)
+    comments = _comments(enum)
+    yield "\n".join(_item(member.value, comments.get(member.name, "")) for member in enum)
+
+
+def _item(value: str, comment: str) -> str:
+    return f"- `{value}`: {comment}" if comment else f"- `{value}`"
+
+
+def _what(struct: Struct, field: FieldInfo) -> str:
+    told = _field_docs(struct).get(field.name, "")
+    return f"{_words(field.type)}. {told}".rstrip(". ") + ("." if told else "")
+
+
+# Whatever a field may be annotated with; `Any` is what Python itself calls it.
+def _words(kind: Any) -> str:  # noqa: ANN401
+    """A type, as a reader of JSON would call it."""
+    plain = {str: "text", int: "whole number", float: "number", bool: "true or false"}
+    if kind in plain:
+        return plain[kind]
+    if kind is datetime:
+        return "time"
+    if isinstance(kind, NewType):
+        return _split(kind.__name__.removesuffix("Id")).lower()
+    if get_origin(kind) is Literal:
+        return _either(f"`{value}`" for value in get_args(kind))
+    if get_origin(kind) is tuple:
+        return f"list of {_words(get_args(kind)[0])}"
+    if isinstance(kind, UnionType) or NoneType in get_args(kind):
+        return _either(_words(each) for each in get_args(kind) if each is not NoneType) + " or null"
+    if kind.__module__ == events.__name__:
+        return f"[{kind.__name__}](events.md#{kind.__name__.lower()})"
+    return _either(f"`{member}`" for member in kind)
+
+
+def _either(words: Iterable[str]) -> str:
+    return " or ".join(words)
+
+
+def _default(field: FieldInfo) -> str:
+    if field.required:
+        return ""
+    value: object = field.default
+    if isinstance(value, msgspec.Struct):
+        return "its defaults"
+    return f"`{msgspec.json.encode(value).decode()}`"
+
+
+def _parts(structs: Iterable[Struct]) -> list[type[Any]]:
+    """The records and enums that fields of these are made of, in the order of their file."""
+    found: set[type[Any]] = set()
+    for struct in structs:
+        for field in msgspec.structs.fields(struct):
+            for part in (each for each in _leaves(field.type) if each not in found):
+                found.add(part)
+                if not issubclass(part, StrEnum):
+                    found.update(_parts([part]))
+    return sorted(found, key=lambda part: _line_of(events, part))
+
+
+# A type, or a type made of types: nothing but `Any` covers both.
+def _leaves(kind: Any) -> Iterator[type[Any]]:  # noqa: ANN401
+    for inner in get_args(kind) if get_origin(kind) is not Literal else ():
+        yield from _leaves(inner)
+    if isinstance(kind, type) and kind.__module__ == events.__name__:
+        yield kind
+
+
+# ── what stands in the source ─────────────────────────────────────────────────────────────────────
+
+_SECTION = re.compile(r"# ── (.+?) ─+")
+
+
+def _sections(module: ModuleType, classes: Iterable[Any]) -> Iterator[tuple[str, list[Any]]]:
+    """Classes under the headings that their file has for them."""
+    grouped: dict[str, list[Any]] = {}
+    for each in classes:
+        grouped.setdefault(_heading(module, _line_of(module, each)), []).append(each)
+    yield from grouped.items()
+
+
+def _heading(module: ModuleType, line: int) -> str:
+    above = (_SECTION.fullmatch(text) for text in reversed(_lines(module)[:line]))
+    found = next((match[1] for match in above if match), "every machine")
+    return found[0].upper() + found[1:]
+
+
+@cache
+def _lines(module: ModuleType) -> list[str]:
+    return inspect.getsource(module).splitlines()
+
+
+@cache
+def _classes(module: ModuleType) -> dict[str, ast.ClassDef]:
+    body = ast.parse(inspect.getsource(module)).body
+    return {node.name: node for node in body if isinstance(node, ast.ClassDef)}
+
+
+def _node(owner: type[object]) -> ast.ClassDef:
+    return _classes(sys.modules[owner.__module__])[owner.__name__]
+
+
+def _line_of(module: ModuleType, owner: type[object]) -> int:
+    return _classes(module)[owner.__name__].lineno
+
+
+def _doc(owner: type[object]) -> str:
+    return inspect.getdoc(owner) or ""
+
+
+def _field_docs(owner: type[object]) -> dict[str, str]:
+    """The docstrings that stand under fields."""
+    body = _node(owner).body
+    return {
+        field.target.id: " ".join(str(after.value.value).split())
+        for field, after in pairwise(body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(after, ast.Expr)
+        and isinstance(after.value, ast.Constant)
+    }
+
+
+def _comments(owner: type[object]) -> dict[str, str]:
+    """The comments behind the members of an enum."""
+    lines = _lines(sys.modules[owner.__module__])
+    return {
+        str(node.targets[0].id): lines[node.lineno - 1].partition("# ")[2]
+        for node in _node(owner).body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+
+
+def _split(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", " ", name)
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    return "\n".join(_row(cells) for cells in (head, ("---",) * len(head), *rows))
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+if __name__ == "__main__":
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+        print(f"wrote {path.relative_to(ROOT)}")

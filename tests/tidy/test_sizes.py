@@ -1,0 +1,78 @@
+"""Sizes: a file is a page or two, a function fits on a screen. What is larger says why."""
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tests.tidy.source import Module, modules
+
+FILE_LINES_MAX = 450
+"""Three times the usual file. Beyond it a file has two subjects."""
+
+FUNCTION_LINES_MAX = 60
+"""A screen."""
+
+FUNCTION_LINES_USUAL = 30
+LONG_FUNCTIONS_MAX = 0.01
+"""How many of all functions may be longer than usual: one in a hundred."""
+
+
+class Allowed(NamedTuple):
+    """A file that may be longer, how long, and why."""
+
+    lines: int
+    reason: str
+
+
+LONG_FILES: dict[str, Allowed] = {
+    "muster.machines.events": Allowed(
+        550, "a catalogue: every kind of fact with its fields, and no logic; read by section"
+    ),
+}
+"""A ratchet: a number here goes down when its file does, and up only with a reason."""
+
+
+class Function(NamedTuple):
+    """A function, where it stands and how long it is."""
+
+    where: str
+    name: str
+    lines: int
+
+
+def functions() -> Iterator[Function]:
+    """Every function of the package, without its decorators."""
+    for module in modules().values():
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                lines = (node.end_lineno or node.lineno) - node.lineno + 1
+                yield Function(module.at(node.lineno), node.name, lines)
+
+
+def lines_of(module: Module) -> int:
+    return len(module.text.splitlines())
+
+
+def test_a_file_is_not_longer_than_it_may_be() -> None:
+    usual = Allowed(FILE_LINES_MAX, "")
+    too_long = [
+        f"{module.at(1)} has {lines_of(module)} lines"
+        for name, module in modules().items()
+        if lines_of(module) > LONG_FILES.get(name, usual).lines
+    ]
+    assert not too_long, "split it by subject"
+
+
+def test_every_long_file_is_still_long() -> None:
+    short = [name for name in LONG_FILES if lines_of(modules()[name]) <= FILE_LINES_MAX]
+    assert not short, "take it out of LONG_FILES"
+
+
+def test_a_function_fits_on_a_screen() -> None:
+    assert not [each for each in functions() if each.lines > FUNCTION_LINES_MAX]
+
+
+def test_a_long_function_is_seldom() -> None:
+    every = list(functions())
+    long = [each for each in every if each.lines > FUNCTION_LINES_USUAL]
+    assert len(long) <= LONG_FUNCTIONS_MAX * len(every), long
