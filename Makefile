@@ -6,6 +6,7 @@ ARGS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
+PEERS := .venv-peers
 INSTALL := python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
 CHECKED := src tests $(wildcard bench)
 
@@ -18,8 +19,16 @@ help:  ## say what can be made
 up: $(VENV)/.installed  ## run muster here, in the foreground (ARGS="--port 0" passes options)
 	@exec $(BIN)/python -m muster up $(ARGS)
 
-test: $(VENV)/.installed-test  ## run the tests (ARGS="-k name" passes options)
+# Watching every branch slows the exhaustive tests down threefold and shows nothing new: they run unwatched.
+COVER := --cov=muster.machines --cov=muster.store --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
+
+test: $(VENV)/.installed-test  ## run the tests (ARGS="-k name" passes options, and watches no branches)
+ifeq ($(ARGS),)
+	$(BIN)/python -m pytest -m exhaustive
+	$(BIN)/python -m pytest -m 'not exhaustive' $(COVER)
+else
 	$(BIN)/python -m pytest $(ARGS)
+endif
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/python -m ruff check $(CHECKED)
@@ -33,8 +42,8 @@ check: lint types test  ## lint, types and tests: what CI runs
 bench: $(VENV)/.installed-bench  ## measure, against raw baselines in the same run
 	$(BIN)/python -m bench $(ARGS)
 
-bench-peers: $(VENV)/.installed-peers  ## measure against other frameworks (installs them aside)
-	$(VENV)/peers/bin/python -m bench --peers $(ARGS)
+bench-peers: $(VENV)/.installed-bench $(PEERS)/.installed  ## measure against other frameworks (installs them aside)
+	$(BIN)/python -m bench.peers $(ARGS)
 
 clean:  ## remove what was made, but never a team's home
 	rm -rf $(VENV) dist .ruff_cache .pytest_cache .hypothesis .coverage
@@ -56,11 +65,17 @@ $(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt
 	@touch $@
 
 # Peers live in an environment of their own: what they bring along must not change what muster runs on.
-$(VENV)/.installed-peers: $(VENV)/.created pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)/peers
-	$(VENV)/peers/bin/$(INSTALL) hatchling
-	$(VENV)/peers/bin/$(INSTALL) --no-build-isolation --editable '.[bench,peers]'
+$(PEERS)/.installed: pyproject.toml constraints.txt | $(VENV)/.created
+	$(PYTHON) -m venv $(PEERS)
+	@echo '*' > $(PEERS)/.gitignore
+	$(PEERS)/bin/$(INSTALL) hatchling
+	$(PEERS)/bin/$(INSTALL) --no-build-isolation --editable '.[peers]'
 	@touch $@
+
+clean: clean-peers
+.PHONY: clean-peers
+clean-peers:
+	rm -rf $(PEERS)
 
 $(VENV)/.installed-%: $(VENV)/.installed
 	$(BIN)/$(INSTALL) --no-build-isolation --editable '.[$*]'

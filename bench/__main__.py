@@ -15,12 +15,12 @@ from bench.lines import Line
 _TITLE: Final = "Against raw baselines"
 _INTRO: Final = """\
 - *In memory* is `decide`: rules checked, events made, state evolved, in a channel of three.
-- *Durable commands* go through `Dispatcher.send` of a whole open team (`muster.app.open_team`: timers,
-  reactor, feed and snapshots run) on the SQLite store: WAL, `synchronous=FULL`, so each is on disk
-  before it is answered. A human posts in a channel: one event, one changed channel. The baseline
-  writes bytes that lie ready, decides nothing and has nobody waiting.
-- *Every flush 1 ms* is a shim for both sides under which fsync and fdatasync take exactly that long,
-  because the flush of a shared disk drifts more than what is measured.
+- *Durable commands* go through `Dispatcher.send` of a whole open team (`muster.app.open_team`:
+  timers, reactor, feed and snapshots run) on the SQLite store: WAL, `synchronous=FULL`, so each is
+  on disk before it is answered. A human posts in a channel: one event, one changed channel. The
+  baseline writes bytes that lie ready, decides nothing and has nobody waiting.
+- *Every flush 1 ms* is a shim for both sides under which fsync and fdatasync take exactly so long:
+  the flush of a shared disk drifts more than what is measured.
 - *Boot* is `open_team` in a fresh process until muster has said in the log that it started. The log
   is the life of 48 agents in 12 channels: posts, turns, signs of work, waits, lost connections.
 - *Memory* is what the process has to itself (USS)."""

@@ -35,7 +35,9 @@ def measure(folder: Path, *, events: int, rounds: int, replays: int) -> list[Lin
     asyncio.run(_write(home, events - _TAIL))
     replay = _replayed(events - _TAIL, _took(home, replays))
     asyncio.run(_write(home, events))
-    crashed = _loaded(f"boot of {events:,} events, {_TAIL:,} of them after the snapshot", home, rounds)
+    crashed = _loaded(
+        f"boot of {events:,} events, {_TAIL:,} of them after the snapshot", home, rounds
+    )
     asyncio.run(_write(home, events))
     stopped = _loaded(f"boot of {events:,} events after a clean stop", home, rounds)
     return [stopped, crashed, replay]

@@ -1,4 +1,4 @@
-"""The flush shim: counts flushes and can give each the same length. Made on the fly, if there is cc."""
+"""The flush shim: counts flushes and can give each the same length. Compiled on the fly."""
 
 import shutil
 import subprocess

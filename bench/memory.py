@@ -19,21 +19,20 @@ _MEMBERS: Final = 10
 def measure(folder: Path, rounds: int) -> list[Line]:
     """The line of memory: booted from a snapshot or by replay, whichever takes more."""
     empty, replayed, loaded = (folder / name for name in ("empty", "replayed", "loaded"))
-    size = {"channels": _CHANNELS, "members": _MEMBERS}
     asyncio.run(found_home(empty, channels=0, members=0))
-    asyncio.run(found_home(replayed, **size))
-    asyncio.run(found_home(loaded, **size, snapshot=True))
+    asyncio.run(found_home(replayed, channels=_CHANNELS, members=_MEMBERS))
+    asyncio.run(found_home(loaded, channels=_CHANNELS, members=_MEMBERS, snapshot=True))
     sides = {home.name: own_megabytes(home) for home in (empty, replayed, loaded)}
     found = in_turns(sides, rounds)
     rows = zip(found["empty"], found["replayed"], found["loaded"], strict=True)
-    medians = {name: f"{statistics.median(each):.0f} MB" for name, each in found.items()}
+    none, replay, load = (f"{statistics.median(found[name]):.0f} MB" for name in sides)
     return [
         Line(
             what=f"{_CHANNELS * _MEMBERS:,} agents in {_CHANNELS:,} channels, booted",
             against="an empty team, booted (memory more)",
             goal=Goal(Bound.AT_MOST, 100, "MB"),
-            figures=[max(by_replay, by_load) - none for none, by_replay, by_load in rows],
-            aside="{loaded} from a snapshot, {replayed} by replay, against {empty}".format(**medians),
+            figures=[max(by_replay, by_load) - empty_ for empty_, by_replay, by_load in rows],
+            aside=f"{load} from a snapshot, {replay} by replay, against {none}",
         )
     ]
 

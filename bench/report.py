@@ -21,8 +21,8 @@ Written by `make bench` and `make bench-peers`; do not edit.
 
 Every figure is a ratio (or a difference) of two sides that were measured in turns in one run, a
 fraction of a second each; the order alternates. What counts is the median over the rounds, and the
-spread is where their middle half lies. Absolute figures are for orientation only: they belong to one
-machine and one hour.
+spread is where their middle half lies. Absolute figures are for orientation only: they belong to
+one machine and one hour.
 """
 _COLUMNS: Final = ("what", "against", "figure", "goal", "", "spread", "for orientation")
 

@@ -1,4 +1,4 @@
-"""Teams to measure with: built by commands, as in life, and written into a home in large commits."""
+"""Teams to measure with: built by commands, as in life, and written in large commits."""
 
 import random
 from collections.abc import AsyncGenerator, Callable, Iterator
@@ -49,9 +49,7 @@ def channel_id(number: int) -> ChannelId:
 
 def founding(channels: int, members: int, config: TurnConfig = NEVER_OVER) -> Iterator[Command]:
     """The commands that make a team in which everybody is connected and in one channel."""
-    yield c.StartMuster(
-        server_session=SessionId("boot-1"), muster_version="bench", human=HUMAN
-    )
+    yield c.StartMuster(server_session=SessionId("boot-1"), muster_version="bench", human=HUMAN)
     seat = FIRST_ENROLLED_SEAT
     for number in range(channels):
         yield c.CreateChannel(channel=channel_id(number), config=config)
@@ -111,9 +109,7 @@ async def writing(home: Path) -> AsyncGenerator[Scribe]:
         await store.close()
 
 
-async def found_home(
-    home: Path, *, channels: int, members: int, snapshot: bool = False
-) -> None:
+async def found_home(home: Path, *, channels: int, members: int, snapshot: bool = False) -> None:
     """A home with a team in it that has done nothing yet."""
     async with writing(home) as scribe:
         for command in founding(channels, members):

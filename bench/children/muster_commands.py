@@ -1,7 +1,7 @@
 """A whole muster on its SQLite store, carrying out durable commands, so many in flight at a time.
 
-A human posts in a channel where somebody holds the turn: one event, one changed channel. Timers, the
-reactor, the feed and snapshots run beside it, as they do in production.
+A human posts in a channel where somebody holds the turn: one event, one changed channel. Timers,
+the reactor, the feed and snapshots run beside it, as they do in production.
 """
 
 import asyncio

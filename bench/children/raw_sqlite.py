@@ -19,7 +19,7 @@ _EVENT: Final = (
 _ROW: Final = b'{"id":"channel-3","ring":[9,10,11],"cursor":0,"epoch":1,"lastMessage":4711}'
 _ROWS: Final = 16
 _WAL_BYTES: Final = 1000 * 4096
-"""At 1000 pages the WAL is moved into the file; from then on it is written over and flushes faster."""
+"""At 1000 pages the WAL is moved into the file; then it is written over, and flushes faster."""
 
 _SCHEMA: Final = """
 PRAGMA journal_mode = WAL;

@@ -12,12 +12,12 @@ from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
-from muster.errors import BadSettings, Refused
+from muster.errors import BadSettings, BadSource, Refused
 from muster.limits import TURN_SECONDS_MAX
 from muster.machines.events import TurnConfig
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
-from muster.settings_file import BadSource, line_of, parsed, text_of
+from muster.settings_file import line_of, parsed, text_of
 
 SETTINGS_FILE: Final = "muster.toml"
 HOME_FOLDER: Final = ".muster"

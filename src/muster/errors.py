@@ -20,8 +20,9 @@ class MusterError(Exception):
     """The exit code of the command line that stands for it."""
 
     def __init_subclass__(cls) -> None:
-        """Derive the stable code from the class name."""
-        cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+        """Derive the stable code from the class name, unless the class says another."""
+        if "code" not in cls.__dict__:
+            cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
     def __init__(self, **found: object) -> None:
         """Remember what was found; it fills the braces of the docstring."""
@@ -239,6 +240,16 @@ class BadSettings(Refused):
     """{path}:{line}: {what}. {remedy}"""
 
     exit_code = 2
+
+
+class BadSource(BadSettings):
+    """{path}: {what}. {remedy}"""  # what has no lines: a variable, or something that is no file
+
+    code = BadSettings.code
+
+
+class SettingsExist(Refused):
+    """{path} exists already, and stays as it is. Edit it, or move it away first."""
 
 
 class NotRunning(Unavailable):

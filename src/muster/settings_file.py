@@ -6,13 +6,7 @@ What may stand in the file is the affair of `config.py`.
 import re
 from pathlib import Path
 
-from muster.errors import BadSettings
-
-
-class BadSource(BadSettings):
-    """{path}: {what}. {remedy}"""
-
-    # for what has no lines: a variable, or something that is not a file
+from muster.errors import BadSettings, BadSource
 
 
 def text_of(path: Path) -> str | None:

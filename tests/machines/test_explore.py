@@ -7,6 +7,8 @@ from muster.machines import turn_rules
 from muster.testing import explore
 from muster.testing.explore import SPACES, START, Space
 
+pytestmark = pytest.mark.exhaustive
+
 
 @pytest.mark.parametrize("space", SPACES, ids=[space.name for space in SPACES])
 def test_every_reachable_state_keeps_every_invariant(

@@ -8,6 +8,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Authority, Machine, Outcome, RunMode
 from muster.machines.ids import GRID_SEATS, LEAD_SEAT, SeatId, SessionId
+from muster.machines.sentences import sentence
 from muster.machines.state import Agent, Status, TurnState
 from tests.machines.scene import Scene, facts, moves
 
@@ -287,6 +288,8 @@ def test_a_rejected_marker_changes_nothing_and_is_on_record() -> None:
     before = scene.team.agents
     [event] = scene.do(c.RejectMarker(marker="[AGENT_STATUS]", reason="in a fence", seat=SEAT))
     assert isinstance(event.fact, e.MarkerRejected)
+    [nobodys] = scene.do(c.RejectMarker(marker="[AGENT_STATUS]", reason="no seat"))
+    assert "of somebody was rejected" in sentence(nobodys, scene.team)
     assert scene.team.agents == before
 
 

@@ -7,18 +7,19 @@ from msgspec.structs import replace
 
 from muster.errors import Impossible, NotFound
 from muster.machines import commands as c
-from muster.machines import deadlines, diagrams
+from muster.machines import deadlines, diagrams, snapshots
 from muster.machines import events as e
 from muster.machines.diagrams import MACHINES, mermaid
 from muster.machines.events import Authority, Event, Machine
 from muster.machines.fold import evolve
-from muster.machines.ids import SeatId, SessionId
+from muster.machines.ids import GRID_SEATS, SeatId, SessionId, agent_actor, person
 from muster.machines.invariants import violations
 from muster.machines.pmap import PMap, pmap
 from muster.machines.sentences import _TRIGGERS, sentence  # pyright: ignore[reportPrivateUsage]
 from muster.machines.state import Agent, Drain, RunControl, Status, Team, TurnState
 from muster.machines.team import refusal
 from muster.machines.turn_rules import TABLE
+from tests.machines import test_identity
 from tests.machines.scene import REVIEWS, START, Scene
 from tests.machines.test_turns import SEED_ROWS, trio
 from tests.store.building import EXAMPLES
@@ -128,6 +129,39 @@ def test_deadlines_are_found_again_by_the_key_of_what_moved_them() -> None:
     assert set(known.values()) == set(deadlines.every(team))
     assert set(known) == {REVIEWS, scene.seat("Lyra")}
     assert deadlines.of(team, SeatId(99)) is None
+
+
+def test_births_move_the_deadlines_of_their_seats() -> None:
+    scene = Scene()
+    summoned, *_ = scene.do(test_identity.summon())
+    assert set(deadlines.touched(summoned)) == set(GRID_SEATS)
+    registered, *_ = scene.do(test_identity.register())
+    assert set(deadlines.touched(registered)) == {GRID_SEATS[0]}
+    assert registered.type == "agent_registered"
+
+
+def test_a_word_between_two_people_moves_no_channel() -> None:
+    scene = trio()
+    said: list[e.Fact] = [
+        e.UserMessage(text="hello", speaker_name="Marcus", target_agent="pm"),
+        e.AgentMessage(agent_name="pm", content=(e.Text(text="hi"),), seat=scene.seat("pm")),
+    ]
+    for fact in said:
+        event = Event(scene.team.seq + 1, START, SessionId("s"), person("Marcus"), None, fact)
+        after = evolve(scene.team, event)
+        assert after == replace(scene.team, seq=event.seq)
+        assert "said" in sentence(event, after)
+
+
+def test_a_large_team_survives_a_snapshot() -> None:
+    scene = Scene()
+    for number in range(300):
+        scene.do(c.EnrollAgent(name=f"a{number}", authority=Authority.SELF))
+    assert snapshots.decode(snapshots.encode(scene.team)) == scene.team
+
+
+def test_actors_are_told_apart() -> None:
+    assert person("Lyra") != agent_actor("Lyra")
 
 
 def test_events_must_follow_each_other() -> None:

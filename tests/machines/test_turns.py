@@ -354,6 +354,44 @@ def test_a_human_can_take_the_turn_away_and_give_a_vacant_one() -> None:
     scene.refuse(offline, "invalid")
 
 
+def test_a_human_can_give_the_turn_to_a_lone_member_that_is_idle() -> None:
+    scene = Scene()
+    scene.connected("pm")
+    scene.channel_of("pm")
+    scene.complete("pm")
+    scene.do(c.OverrideTurn(channel=REVIEWS, seat=scene.seat("pm"), to=ACTIVE))
+    assert scene.holder() == "pm"
+
+
+def test_a_turn_cannot_be_given_to_one_who_is_busy_elsewhere() -> None:
+    scene = trio()
+    scene.channel_of("pm", channel=DESIGN)
+    give = c.OverrideTurn(channel=DESIGN, seat=scene.seat("pm"), to=ACTIVE)
+    scene.refuse(give, "not_present")
+
+
+def test_ending_one_of_several_turns_keeps_the_others() -> None:
+    scene = Scene()
+    scene.connected("pm", max_turns=3)
+    for name in ("a", "b", "c"):
+        scene.channel_of("pm", channel=ChannelId(name))
+    scene.do(c.CompleteTurn(channel=ChannelId("b"), seat=scene.seat("pm")))
+    assert scene.agent("pm").holding == ("a", "c")
+
+
+def test_a_disabled_sleeper_is_passed_over_until_it_is_enabled() -> None:
+    scene = Scene()
+    scene.connected("pm")
+    scene.do(c.EnrollAgent(name="Lyra", authority=Authority.MUSTER))
+    scene.channel_of("pm", "Lyra")
+    scene.do(c.DisableAgent(seat=scene.seat("Lyra")))
+    scene.want("Lyra", RunMode.CONTINUOUS)
+    scene.complete("pm")
+    assert scene.state("pm") is IDLE
+    scene.do(c.EnableAgent(seat=scene.seat("Lyra")))
+    assert scene.holder() == "Lyra"
+
+
 def test_signs_of_work_renew_a_turn_up_to_its_cap_and_small_ones_are_not_logged() -> None:
     scene = trio(TurnConfig(max_turn_seconds=150))
     renew = c.RenewTurn(channel=REVIEWS, seat=scene.seat("pm"))

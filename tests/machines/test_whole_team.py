@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -162,7 +163,7 @@ class WholeTeam(RuleBasedStateMachine):
             assert snapshots.decode(snapshots.encode(self.team)) == self.team
 
 
-TestWholeTeam = WholeTeam.TestCase
+TestWholeTeam = pytest.mark.exhaustive(WholeTeam.TestCase)
 TestWholeTeam.settings = settings(
     max_examples=100,
     stateful_step_count=60,

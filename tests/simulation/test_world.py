@@ -16,6 +16,8 @@ from muster.machines.state import Team
 from muster.testing import world
 from muster.testing.world import Violation, World
 
+pytestmark = pytest.mark.exhaustive
+
 
 @pytest.mark.parametrize("seed", range(1, 9))
 def test_nothing_breaks_in_a_teams_life(seed: int) -> None:

@@ -21,7 +21,7 @@ from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.state import TurnState
 
 
-class Command(msgspec.Struct, frozen=True, kw_only=True):
+class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Something that somebody wants."""
 
 

@@ -15,7 +15,8 @@ from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.events import Authority, Event, Fact, Machine, Outcome, RunMode
 from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId
-from muster.machines.state import Agent, Status, Team, TurnState
+from muster.machines.state import Agent, Status, Team
+from muster.machines.turn_rules import ACTIVE, HELD, QUEUED
 
 F = TypeVar("F", bound=Fact)
 
@@ -159,20 +160,18 @@ def _work_is_over(team: Team, agent: Agent) -> Iterator[Command]:
 
 # ── turns ─────────────────────────────────────────────────────────────────────────────────────────
 
-_HELD = (TurnState.ACTIVE, TurnState.WAITING)
-
 
 @coupling(Machine.TURNS, "Whatever frees a turn or a member leads to the next grant.")
 def _turns(team: Team, event: Event, fact: e.StateTransition) -> Sequence[Command]:
     if fact.channel is None or fact.seat is None:
         return ()
-    if fact.target == TurnState.ACTIVE:
+    if fact.target == ACTIVE:
         if team.agents[fact.seat].present:
             return ()
         return (c.StartSession(seat=fact.seat, trigger="turn"),)
-    if fact.source in _HELD and fact.target not in _HELD:
+    if fact.source in HELD and fact.target not in HELD:
         return (c.OfferTurn(channel=fact.channel), *_offers(team, fact.seat, fact.channel))
-    return (c.OfferTurn(channel=fact.channel),) if fact.target == TurnState.QUEUED else ()
+    return (c.OfferTurn(channel=fact.channel),) if fact.target == QUEUED else ()
 
 
 @coupling(e.MemberLeft, "Who waits behind a lone member that leaves gets the turn.")
@@ -198,6 +197,9 @@ def _roused(team: Team, event: Event, fact: e.ChannelRoused) -> Iterator[Command
 
 def _offers(team: Team, seat: SeatId, but: ChannelId | None = None) -> Sequence[Command]:
     """Channels that were waiting for this agent; who has waited longest comes first."""
-    waiting = [each for each in team.agents[seat].channels if each != but]
+    channels = team.agents[seat].channels
+    if channels == (but,):
+        return ()
+    waiting = [each for each in channels if each != but]
     waiting.sort(key=lambda each: team.channels[each].vacant_since)
     return [c.OfferTurn(channel=each) for each in waiting if team.channels[each].turn is None]

@@ -8,6 +8,7 @@ from muster.machines import delegation, identity, run_control, turn_rules
 from muster.machines.state import MAIN, QUEUE, Status, TurnState
 from muster.machines.tables import Row
 
+# Any: what the guards of a table look at is no affair of a diagram.
 TABLES: Final[dict[str, tuple[str, list[tuple[str, Iterable[Row[Any]]]]]]] = {
     "identity": (Status.NONE, [("who is it, and is it here", identity.TABLE)]),
     "run": (

@@ -27,13 +27,14 @@ class Fact(
     rename="camel",
     tag_field="type",
     tag=_snake,
+    gc=False,
 ):
     """Something that happened."""
 
     version: ClassVar[int] = 1
 
 
-class Event(msgspec.Struct, frozen=True):
+class Event(msgspec.Struct, frozen=True, gc=False):
     """A fact in its place in the log."""
 
     seq: int

@@ -7,6 +7,7 @@ is dealt into buckets, so that a change copies one of them and the list of them.
 unspecified; sort where order matters.
 """
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
@@ -23,13 +24,13 @@ class PMap(Mapping[K, V]):
 
     __slots__ = ()
 
+    @abstractmethod
     def set(self, key: K, value: V) -> "PMap[K, V]":
         """Give the map in which `key` maps to `value`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def without(self, key: K) -> "PMap[K, V]":
         """Give the map that lacks `key`; the same map where it was never there."""
-        raise NotImplementedError
 
 
 class _Small(dict[K, V], PMap[K, V]):  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -15,16 +15,15 @@ VERSION: Final = 1
 
 
 def _encode_map(value: object) -> dict[object, object]:
-    if isinstance(value, PMap):
-        return dict(cast("PMap[object, object]", value))
-    raise NotImplementedError(type(value))
+    """Msgspec knows everything in a state but large maps, which are no dicts."""
+    assert isinstance(value, PMap)
+    return dict(cast("PMap[object, object]", value))
 
 
 def _decode_map(kind: type, value: object) -> PMap[object, object]:
-    if get_origin(kind) is PMap:
-        plain: Any = dict[get_args(kind)]  # pyright: ignore[reportInvalidTypeArguments]  # at run time
-        return pmap(msgspec.convert(value, plain, strict=False, dec_hook=_decode_map))
-    raise NotImplementedError(kind)
+    assert get_origin(kind) is PMap
+    plain: Any = dict[get_args(kind)]  # pyright: ignore[reportInvalidTypeArguments]  # at run time
+    return pmap(msgspec.convert(value, plain, strict=False, dec_hook=_decode_map))
 
 
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=_encode_map)

@@ -51,7 +51,7 @@ class TurnState(StrEnum):
     WAITING = "WAITING"  # paused in mid-turn, still holding it
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A part of the state."""
 
 

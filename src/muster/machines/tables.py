@@ -47,7 +47,7 @@ class Table(Generic[Subject]):
     def target(self, source: str, trigger: str, subject: Subject, want: str | None = None) -> str:
         """Where the trigger leads; with `want`, only there. No such row is a bug in the caller."""
         for row in self._by_cause.get((source, trigger), ()):
-            fits = want is None or row.target == want
-            if fits and (row.guard is None or row.guard(subject)):
+            guard = row.guard
+            if (guard is None or guard(subject)) and (want is None or row.target == want):
                 return row.target
         raise Impossible(what=f"no transition for {trigger!r} in state {source!r}")

@@ -24,7 +24,7 @@ from muster.machines.ids import MUSTER
 from muster.machines.state import Team
 
 
-class Decision(msgspec.Struct, frozen=True):
+class Decision(msgspec.Struct, frozen=True, gc=False):
     """What a command led to, and the state that follows."""
 
     team: Team
@@ -113,7 +113,8 @@ def decide(
             event = _event(team, fact, now, who, because)
             team = evolve(team, event)
             events.append(event)
-            course.extend([(then, MUSTER, event.seq) for then in follow(team, event)])
+            for then in follow(team, event):
+                course.append((then, MUSTER, event.seq))  # noqa: PERF401  # mostly none follow
         if len(course) > limits.COUPLING_STEPS_MAX:
             raise Impossible(what=f"{type(command).__name__} leads to more than it should")
     return Decision(team, tuple(events))

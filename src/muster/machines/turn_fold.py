@@ -1,16 +1,12 @@
 """What the facts about channels and turns add up to."""
 
-from datetime import timedelta
-
 from msgspec.structs import replace
 
 from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.ids import ChannelId
-from muster.machines.state import Agent, Channel, Drain, Team, Turn, TurnState, Wait
-from muster.machines.turn_rules import timeout_of
-
-_HELD = (TurnState.ACTIVE, TurnState.WAITING)
+from muster.machines.state import Agent, Channel, Drain, Team, Turn, Wait
+from muster.machines.turn_rules import ACTIVE, HELD, IDLE, WAITING, seconds, timeout_of
 
 
 def channel_created(team: Team, event: Event, fact: e.ChannelCreated) -> Team:
@@ -51,14 +47,14 @@ def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
     if fact.channel is None or fact.seat is None:
         return team
     channel, agent = team.channels[fact.channel], team.agents[fact.seat]
-    if fact.target == TurnState.ACTIVE:
-        if fact.source == TurnState.WAITING:
+    if fact.target == ACTIVE:
+        if fact.source == WAITING:
             return _with_channel(team, _resumed(channel, event, fact))
         agent = replace(agent, holding=(*agent.holding, fact.channel))
         return _with(team, agent, _granted(channel, event, fact))
-    if fact.target == TurnState.WAITING:
+    if fact.target == WAITING:
         return _with_channel(team, _waiting(channel, event, fact))
-    if fact.source in _HELD:
+    if fact.source in HELD:
         return _with(team, _let_go(agent, fact.channel), _vacant(channel, event, fact))
     if channel.idle == fact.seat:
         return _with_channel(team, replace(channel, idle=None, vacant_since=event.seq))
@@ -69,7 +65,7 @@ def _granted(channel: Channel, event: Event, fact: e.StateTransition) -> Channel
     assert fact.seat is not None
     assert fact.until is not None
     assert fact.epoch is not None
-    cap = event.ts + timedelta(seconds=channel.config.max_turn_seconds)
+    cap = event.ts + seconds(channel.config.max_turn_seconds)
     turn = Turn(holder=fact.seat, until=min(fact.until, cap), cap=cap)
     place = channel.ring.index(fact.seat)
     return replace(channel, turn=turn, epoch=fact.epoch, cursor=place, idle=None)
@@ -96,7 +92,7 @@ def _waiting(channel: Channel, event: Event, fact: e.StateTransition) -> Channel
 
 def _vacant(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
     assert channel.turn is not None
-    idle = fact.target == TurnState.IDLE
+    idle = fact.target == IDLE
     return replace(
         channel,
         turn=None,
@@ -134,7 +130,7 @@ def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
     until = min(event.ts + timeout_of(channel, fact.seat), turn.cap)
     silent_at = None
     if channel.config.auto_detect_turn_end:
-        silent_at = event.ts + timedelta(seconds=channel.config.auto_detect_silence_seconds)
+        silent_at = event.ts + seconds(channel.config.auto_detect_silence_seconds)
     turn = replace(turn, posted=True, until=until, silent_at=silent_at)
     return _with_channel(team, replace(channel, turn=turn, last_message=event.seq))
 

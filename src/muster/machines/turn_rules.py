@@ -6,6 +6,7 @@ the table.
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 import msgspec
 
@@ -19,10 +20,16 @@ from muster.machines.tables import Row, Table
 
 OFFLINE, IDLE, QUEUED, ACTIVE, WAITING = TurnState
 
+HELD = (ACTIVE, WAITING)
+"""The states in which an agent has the turn."""
+
 TURN_COMPLETE = "TURN_COMPLETE"
 
+# Looking up a member of an enum costs as much as a call; these are asked for at every grant.
+_ALIVE, _SLEEPING, _TURNS = Status.ALIVE, Status.SLEEPING, Machine.TURNS
 
-class Standing(msgspec.Struct, frozen=True):
+
+class Standing(msgspec.Struct, frozen=True, gc=False):
     """What a guard looks at: an agent in a channel, now."""
 
     team: Team
@@ -81,10 +88,10 @@ def reachable(agent: Agent) -> bool:
     """Whether a grant would reach somebody: it is here, or may be woken for it."""
     if agent.disabled:
         return False
-    if agent.status is Status.ALIVE:
+    if agent.status is _ALIVE:
         return True
     return (
-        agent.status is Status.SLEEPING
+        agent.status is _SLEEPING
         and agent.authority is Authority.MUSTER
         and agent.run.desired is not RunMode.PAUSE
         and agent.run.retry_at is None
@@ -136,16 +143,22 @@ def not_your_turn(standing: Standing, act: str) -> NotYourTurn:
     )
 
 
+@lru_cache(maxsize=1024)
+def seconds(number: float) -> timedelta:
+    """A duration. Channels have few different ones, and every grant needs two."""
+    return timedelta(seconds=number)
+
+
 def timeout_of(channel: Channel, seat: SeatId) -> timedelta:
     """How long a member may be silent in its turn."""
-    seconds = channel.timeouts.get(seat, channel.config.default_timeout_seconds)
-    return timedelta(seconds=seconds)
+    timeouts, usual = channel.timeouts, channel.config.default_timeout_seconds
+    return seconds(timeouts.get(seat, usual) if timeouts else usual)
 
 
 def grant(standing: Standing, trigger: str) -> Fact:
     channel, now = standing.channel, standing.now
     until = now + timeout_of(channel, standing.agent.seat)
-    return move(standing, QUEUED, trigger, want=ACTIVE, epoch=channel.epoch + 1, until=until)
+    return move(standing, QUEUED, trigger, epoch=channel.epoch + 1, until=until)
 
 
 def resume(standing: Standing, turn: Turn, trigger: str) -> Fact:
@@ -169,7 +182,7 @@ def move(
     """The transition of a member in a channel, as the table has it."""
     agent = standing.agent
     return e.StateTransition(
-        machine=Machine.TURNS,
+        machine=_TURNS,
         agent_id=agent.name or agent.id,
         source=source,
         target=TABLE.target(source, trigger, standing, want),
@@ -211,7 +224,7 @@ def stop_work(standing: Standing) -> Iterator[Fact]:
             seat=agent.seat,
             session=agent.session,  # pyright: ignore[reportArgumentType]  # a key of sessions
             channel=standing.channel.id,
-            until=standing.now + timedelta(seconds=limits.INTERRUPT_SECONDS),
+            until=standing.now + seconds(limits.INTERRUPT_SECONDS),
         )
 
 

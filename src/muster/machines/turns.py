@@ -11,7 +11,7 @@ Surprising:
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from muster import limits
 from muster.errors import Invalid, NotPresent, TurnTaken
@@ -38,6 +38,7 @@ from muster.machines.turn_rules import (
     require_turn,
     resume,
     rouse_idle,
+    seconds,
     stop_work,
     timeout_of,
 )
@@ -76,7 +77,7 @@ def _handed_at_once(channel: Channel, mode: InterruptMode) -> tuple[SeatId, ...]
 
 def _hold(team: Team, channel: Channel, turn: Turn, now: datetime) -> Iterator[Fact]:
     """A human speaks first: the turn stands still, and every word of theirs holds it longer."""
-    until = now + timedelta(seconds=channel.config.interrupt_hold_seconds)
+    until = now + seconds(channel.config.interrupt_hold_seconds)
     if turn.wait is None:
         standing = Standing(team, channel, team.agents[turn.holder], now)
         yield move(standing, ACTIVE, "human_interrupt", until=until, reason="human_interrupt")
@@ -114,9 +115,9 @@ def complete_turn(team: Team, command: c.CompleteTurn, now: datetime) -> Sequenc
 
 def wait_turn(team: Team, command: c.WaitTurn, now: datetime) -> Sequence[Fact]:
     standing = require_turn(team, command.channel, command.seat, command.epoch, "wait", now)
-    seconds = command.timeout_seconds or standing.channel.config.wait_timeout_seconds
-    check_seconds("timeout_seconds", seconds)
-    until = now + timedelta(seconds=seconds)
+    timeout = command.timeout_seconds or standing.channel.config.wait_timeout_seconds
+    check_seconds("timeout_seconds", timeout)
+    until = now + seconds(timeout)
     epoch = standing.channel.epoch
     return (
         move(standing, ACTIVE, "wait_requested", epoch=epoch, until=until, reason=command.reason),
@@ -234,7 +235,7 @@ def _drain_over(team: Team, channel: Channel, now: datetime) -> Iterator[Fact]:
     assert drain is not None
     agent = team.agents[drain.seat]
     if not drain.killing and agent.session is not None:
-        until = now + timedelta(seconds=limits.KILL_SECONDS)
+        until = now + seconds(limits.KILL_SECONDS)
         yield e.KillRequested(
             seat=agent.seat, session=agent.session, channel=channel.id, until=until
         )

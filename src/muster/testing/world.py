@@ -135,6 +135,9 @@ class World:
     def _check_state(self) -> None:
         for problem in violations(self.team):
             self._fail(problem)
+        for seat, soul in self.checker.souls.items():
+            if self.team.agents[seat].soul != soul:
+                self._fail(f"the first soul of seat {seat} did not stay")
         for channel in self.team.channels.values():
             if offer_turn(self.team, c.OfferTurn(channel=channel.id), self.now):
                 self._fail(f"the turn in {channel.id} is free, and nobody is granted it")
@@ -379,7 +382,8 @@ class World:
             )
             self.send(c.SummonAgents(placeholders=places, authority=Authority.LEAD))
         elif act == 1:
-            profile = e.Profile(name=f"n{seat}", grid_position=seat, individuation_artifact="soul")
+            soul = f"what was written at step {self.step}"
+            profile = e.Profile(name=f"n{seat}", grid_position=seat, individuation_artifact=soul)
             self.send(c.RegisterAgent(profile=profile, session=session))
         else:
             listed = self.chance.sample(GRID_SEATS, self.chance.randint(0, len(GRID_SEATS)))

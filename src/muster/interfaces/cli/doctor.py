@@ -24,6 +24,7 @@ from muster.interfaces.cli.reading import running
 from muster.interfaces.cli.render import Cell, Tone, count, table
 from muster.interfaces.cli.terminal import look
 from muster.interfaces.http.serving import listen
+from muster.machines.invariants import violations
 from muster.services.loading import load
 from muster.store.home import LOG_FILE
 from muster.store.reading import LogReader
@@ -158,7 +159,11 @@ def _log(home: Path) -> Finding:
         return Finding(Level.NOTE, "log", "none yet; `muster up` begins it")
     except MusterError as failed:
         return Finding(Level.FIX, "log", str(failed))
-    return Finding(Level.OK, "log", f"readable, {count(team.seq, 'event')}")
+    wrong = list(violations(team))
+    if wrong:
+        found = f"readable, but what it adds up to cannot be: {'; '.join(wrong)}. Report it."
+        return Finding(Level.FIX, "log", found)
+    return Finding(Level.OK, "log", f"readable, {count(team.seq, 'event')}, adds up")
 
 
 def _programs() -> Iterator[Finding]:

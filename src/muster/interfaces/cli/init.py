@@ -6,12 +6,8 @@ from pathlib import Path
 import click
 
 from muster.config import SETTINGS, SETTINGS_FILE, Setting
-from muster.errors import Refused
+from muster.errors import SettingsExist
 from muster.interfaces.cli.options import home_option
-
-
-class SettingsExist(Refused):
-    """{path} exists already, and stays as it is. Edit it, or move it away first."""
 
 
 @click.command()

@@ -1,0 +1,72 @@
+# pyright: basic, reportMissingImports=false
+# langgraph is installed beside muster, never with it: there are no types to check against.
+"""langgraph with its SQLite checkpointer: a graph of one node, saved before each next step."""
+
+import asyncio
+import sqlite3
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+from typing import Final, TypedDict
+
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import END, START, StateGraph
+
+from bench.children.serving import Task, serve
+
+_STEPS_PER_INVOKE: Final = 25
+"""An invocation has a cost of its own; over so many steps it hardly counts."""
+
+
+class Talk(TypedDict):
+    """The state of the graph."""
+
+    left: int
+    text: str
+
+
+def speak(talk: Talk) -> Talk:
+    """The step."""
+    return {"left": talk["left"] - 1, "text": "please look at the failing build first"}
+
+
+def then(talk: Talk) -> str:
+    """Go on while there are steps left."""
+    return "speak" if talk["left"] > 0 else END
+
+
+def compiled(path: Path):  # noqa: ANN201 - its type is langgraph's
+    """The graph with its checkpointer: WAL and synchronous=FULL, as the package sets them."""
+    saver = SqliteSaver(sqlite3.connect(path, check_same_thread=False))
+    saver.setup()
+    graph = StateGraph(Talk)
+    graph.add_node("speak", speak)
+    graph.add_edge(START, "speak")
+    graph.add_conditional_edges("speak", then, ["speak", END])
+    return graph.compile(checkpointer=saver)
+
+
+def main(folder: Path) -> None:
+    """Serve steps, one conversation at a time or sixteen."""
+    graph = compiled(folder / "langgraph.db")
+    numbers = count()
+
+    def invoke(steps: int) -> None:
+        thread = {"configurable": {"thread_id": str(next(numbers))}, "recursion_limit": 1000}
+        graph.invoke({"left": steps, "text": ""}, thread, durability="sync")
+
+    def task(in_flight: int) -> Task:
+        pool = ThreadPoolExecutor(in_flight)
+
+        async def run(steps: int) -> None:
+            shares = [_STEPS_PER_INVOKE] * (steps // _STEPS_PER_INVOKE)
+            await asyncio.to_thread(lambda: list(pool.map(invoke, shares)))
+
+        return run
+
+    asyncio.run(serve({f"langgraph-{each}": task(each) for each in (1, 16)}))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
