@@ -457,6 +457,15 @@ def test_after_a_restart_whom_nobody_has_confirmed_is_unknown_until_its_authorit
     assert scene.team.shown_status(at(scene)) is ALIVE
 
 
+def test_a_process_that_muster_finds_again_confirms_its_agent() -> None:
+    scene = Scene()
+    scene.running("Kael")
+    scene.boot()
+    [confirmed] = facts(scene.do(c.Awaken(seat=scene.seat("Kael"))), e.AgentConfirmed)
+    assert confirmed.evidence == "process"
+    assert scene.team.shown_status(scene.agent("Kael")) is ALIVE
+
+
 def test_every_state_says_on_which_evidence_it_rests() -> None:
     scene = seated(ALIVE)
     scene.running("Kael")

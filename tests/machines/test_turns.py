@@ -358,9 +358,10 @@ def test_a_human_can_give_the_turn_to_a_lone_member_that_is_idle() -> None:
     scene = Scene()
     scene.connected("pm")
     scene.channel_of("pm")
-    scene.complete("pm")
-    scene.do(c.OverrideTurn(channel=REVIEWS, seat=scene.seat("pm"), to=ACTIVE))
-    assert scene.holder() == "pm"
+    for to in (ACTIVE, QUEUED):  # who is queued alone is next at once
+        scene.complete("pm")
+        scene.do(c.OverrideTurn(channel=REVIEWS, seat=scene.seat("pm"), to=to))
+        assert scene.holder() == "pm"
 
 
 def test_a_turn_cannot_be_given_to_one_who_is_busy_elsewhere() -> None:
@@ -377,6 +378,19 @@ def test_ending_one_of_several_turns_keeps_the_others() -> None:
         scene.channel_of("pm", channel=ChannelId(name))
     scene.do(c.CompleteTurn(channel=ChannelId("b"), seat=scene.seat("pm")))
     assert scene.agent("pm").holding == ("a", "c")
+
+
+def test_a_sleeper_that_comes_back_takes_up_the_place_it_kept() -> None:
+    scene = Scene()
+    scene.connected("pm")
+    scene.running("Lyra", mode=RunMode.RUN_ONCE)
+    scene.channel_of("pm", "Lyra")
+    scene.ends("Lyra")
+    scene.want("Lyra", RunMode.CONTINUOUS)
+    assert moves(scene.up("Lyra")) == [
+        ("Lyra", OFFLINE, IDLE, "agent_starts"),
+        ("Lyra", IDLE, QUEUED, "place_kept"),
+    ]
 
 
 def test_a_disabled_sleeper_is_passed_over_until_it_is_enabled() -> None:

@@ -19,9 +19,10 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Fact, InterruptMode
 from muster.machines.ids import SeatId
-from muster.machines.state import Channel, Drain, Team, Turn
+from muster.machines.state import Channel, Team, Turn
 from muster.machines.turn_rules import (
     ACTIVE,
+    HELD,
     IDLE,
     QUEUED,
     TURN_COMPLETE,
@@ -141,9 +142,10 @@ def override_turn(team: Team, command: c.OverrideTurn, now: datetime) -> Iterato
         raise Invalid(what="to", why="must be ACTIVE or QUEUED")
     if state is command.to:
         return
-    if command.to is QUEUED and state in (ACTIVE, WAITING):
+    if command.to is QUEUED:
         yield move(standing, state, "human_override", want=QUEUED, epoch=channel.epoch)
-        yield from stop_work(standing)
+        if state in HELD:
+            yield from stop_work(standing)
     elif state is WAITING and channel.turn is not None:
         yield resume(standing, channel.turn, "human_override")
     else:
@@ -153,12 +155,10 @@ def override_turn(team: Team, command: c.OverrideTurn, now: datetime) -> Iterato
 def _give(standing: Standing) -> Iterator[Fact]:
     """A human gives a vacant turn to the one they want."""
     channel, agent = standing.channel, standing.agent
-    match channel.turn or channel.drain:
-        case Turn(holder=seat) | Drain(seat=seat):
-            holder = standing.team.agents[seat].id
-            raise TurnTaken(channel=channel.id, name=agent.id, holder=holder)
-        case None:
-            pass
+    taken = channel.turn.holder if channel.turn else channel.drain and channel.drain.seat
+    if taken is not None:
+        holder = standing.team.agents[taken].id
+        raise TurnTaken(channel=channel.id, name=agent.id, holder=holder)
     if not reachable(agent) or not agent.free:
         raise NotPresent(name=agent.id)
     if channel.resting:
