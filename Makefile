@@ -67,7 +67,6 @@ $(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt
 # Peers live in an environment of their own: what they bring along must not change what muster runs on.
 $(PEERS)/.installed: pyproject.toml constraints.txt | $(VENV)/.created
 	$(PYTHON) -m venv $(PEERS)
-	@echo '*' > $(PEERS)/.gitignore
 	$(PEERS)/bin/$(INSTALL) hatchling
 	$(PEERS)/bin/$(INSTALL) --no-build-isolation --editable '.[peers]'
 	@touch $@

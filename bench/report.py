@@ -24,7 +24,7 @@ fraction of a second each; the order alternates. What counts is the median over 
 spread is where their middle half lies. Absolute figures are for orientation only: they belong to
 one machine and one hour.
 """
-_COLUMNS: Final = ("what", "against", "figure", "goal", "", "spread", "for orientation")
+_COLUMNS: Final = ("what", "against", "figure", "goal", "verdict", "spread", "for orientation")
 
 
 def told(line: Line) -> str:

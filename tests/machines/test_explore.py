@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from muster.machines import turn_rules
+from muster.machines.maps import put
 from muster.testing import explore
 from muster.testing.explore import SPACES, START, Space
 
@@ -34,8 +35,8 @@ def test_the_explorer_notices_a_turn_that_nobody_is_granted() -> None:
     explore.check(team, START)
     stuck = replace(
         team,
-        agents=team.agents.set(agent.seat, replace(agent, channels=(channel.id,))),
-        channels=team.channels.set(channel.id, replace(channel, ring=(agent.seat,))),
+        agents=put(team.agents, agent.seat, replace(agent, channels=(channel.id,))),
+        channels=put(team.channels, channel.id, replace(channel, ring=(agent.seat,))),
     )
     with pytest.raises(AssertionError, match="nobody is granted it"):
         explore.check(stuck, START)

@@ -1,5 +1,7 @@
 """The small parts that machines are made of."""
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +16,7 @@ from muster.machines.events import Authority, Event, Machine
 from muster.machines.fold import evolve
 from muster.machines.ids import GRID_SEATS, SeatId, SessionId, agent_actor, person
 from muster.machines.invariants import violations
-from muster.machines.pmap import PMap, pmap
+from muster.machines.maps import drop, put
 from muster.machines.sentences import _TRIGGERS, sentence  # pyright: ignore[reportPrivateUsage]
 from muster.machines.state import Agent, Drain, RunControl, Status, Team, TurnState
 from muster.machines.team import refusal
@@ -29,35 +31,35 @@ from tests.store.building import EXAMPLES
 def test_a_persistent_map_is_a_dict_that_leaves_its_past_alone(
     changes: list[tuple[int, int | None]],
 ) -> None:
-    mapped: PMap[int, int] = pmap()
+    mapped: Mapping[int, int] = {}
     plain: dict[int, int] = {}
     for key, value in changes:
         before, kept = mapped, dict(plain)
         if value is None:
-            mapped = mapped.without(key)
+            mapped = drop(mapped, key)
             plain.pop(key, None)
         else:
-            mapped = mapped.set(key, value)
+            mapped = put(mapped, key, value)
             plain[key] = value
         assert mapped.get(key) == plain.get(key)
         if key % 50 == 0:
             assert dict(before) == kept
     assert dict(mapped) == plain
     assert len(mapped) == len(plain)
-    assert mapped == pmap(plain)
+    assert mapped == plain
     assert all(key in mapped for key in plain)
 
 
 def test_a_large_persistent_map_grows_and_shrinks() -> None:
-    mapped: PMap[int, int] = pmap()
+    mapped: Mapping[int, int] = {}
     for key in range(10_000):
-        mapped = mapped.set(key, key)
+        mapped = put(mapped, key, key)
     assert sorted(mapped) == list(range(10_000))
     assert repr(mapped) == repr(dict(mapped))
     for key in range(9_990):
-        mapped = mapped.without(key)
-    assert mapped == pmap({key: key for key in range(9_990, 10_000)})
-    assert mapped.without(3) is mapped
+        mapped = drop(mapped, key)
+    assert mapped == {key: key for key in range(9_990, 10_000)}
+    assert drop(mapped, 3) is mapped
 
 
 def test_a_table_has_no_way_but_its_rows() -> None:
@@ -199,10 +201,10 @@ def broken_teams() -> dict[str, Team]:
     session = scene.session("Lyra")
 
     def agent(changed: Agent) -> Team:
-        return replace(team, agents=team.agents.set(changed.seat, changed))
+        return replace(team, agents=put(team.agents, changed.seat, changed))
 
     def reviews(**fields: object) -> Team:
-        return replace(team, channels=team.channels.set(REVIEWS, replace(channel, **fields)))
+        return replace(team, channels=put(team.channels, REVIEWS, replace(channel, **fields)))
 
     return {
         "more than 1": agent(replace(pm, holding=(REVIEWS, REVIEWS))),

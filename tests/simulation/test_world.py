@@ -12,6 +12,7 @@ from muster.machines import run_fold, team
 from muster.machines.events import Event, Fact, RunMode
 from muster.machines.fold import EVOLVERS
 from muster.machines.ids import SessionId
+from muster.machines.maps import put
 from muster.machines.state import Team
 from muster.testing import world
 from muster.testing.world import Violation, World
@@ -67,7 +68,7 @@ def forget_that_it_pauses(now_team: Team, event: Event, fact: e.DesiredSet) -> T
     changed = run_fold.desired_set(now_team, event, fact)
     agent = changed.agents[fact.seat]
     run = replace(agent.run, desired=RunMode.CONTINUOUS)
-    return replace(changed, agents=changed.agents.set(agent.seat, replace(agent, run=run)))
+    return replace(changed, agents=put(changed.agents, agent.seat, replace(agent, run=run)))
 
 
 @pytest.mark.parametrize(

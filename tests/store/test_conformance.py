@@ -10,15 +10,23 @@ import pytest
 from muster.errors import Closed, Impossible, Invalid, StoreFailed
 from muster.machines.events import Event
 from muster.machines.ids import ChannelId, SeatId
+from muster.store import sqlite
 from muster.store.base import LogFilter, Snapshot, Stored
 from muster.store.codec import decode, stored
 from tests.store.building import DESIGN, SEAT, Counter, event, said
 from tests.store.harness import Harness, MemoryHarness, SqliteHarness, in_loop
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def harness(request: pytest.FixtureRequest, tmp_path: Path) -> Harness:
-    return MemoryHarness() if request.param == "memory" else SqliteHarness(tmp_path / "home")
+@pytest.fixture(params=["memory", "sqlite on a slow disk", "sqlite on a quick disk"])
+def harness(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Harness:
+    """A store of each kind; SQLite both with its writer's thread and on the loop itself."""
+    if request.param == "memory":
+        return MemoryHarness()
+    quick = request.param.endswith("quick disk")
+    monkeypatch.setattr(sqlite, "HOP_SECONDS", float("inf") if quick else 0.0)
+    return SqliteHarness(tmp_path / "home")
 
 
 def append(counter: Counter, *texts: str) -> list[Event]:

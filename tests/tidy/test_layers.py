@@ -150,6 +150,7 @@ def test_no_module_needs_itself() -> None:
 
 PURE = frozenset(
     {
+        "abc",
         "collections",
         "datetime",
         "enum",
@@ -190,7 +191,10 @@ KEEPERS = {
     ),
     "random": CHANCE,
     "secrets": CHANCE,
-    "time": CHANCE,
+    "time": Keeper(
+        (*CHANCE.who, "muster.store.sqlite"),
+        f"{CHANCE.reason}; a store measures how quick its disk is, which decides nothing else",
+    ),
     "uuid": CHANCE,
 }
 

@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from muster.machines import events as e
 from muster.machines.events import Event
+from muster.machines.maps import drop, put
 from muster.machines.state import Conversation, Delegation, Team, Visit
 
 
@@ -44,11 +45,11 @@ def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
 
 def conversation_end(team: Team, event: Event, fact: e.ConversationEnd) -> Team:
     delegation = team.delegation
-    left = delegation.conversations.without(fact.conversation)
+    left = drop(delegation.conversations, fact.conversation)
     return replace(team, delegation=replace(delegation, conversations=left))
 
 
 def _with(team: Team, conversation: Conversation) -> Team:
     delegation = team.delegation
-    conversations = delegation.conversations.set(conversation.id, conversation)
+    conversations = put(delegation.conversations, conversation.id, conversation)
     return replace(team, delegation=replace(delegation, conversations=conversations))

@@ -8,8 +8,9 @@ from muster.machines import delegation, identity, run_control, turn_rules
 from muster.machines.state import MAIN, QUEUE, Status, TurnState
 from muster.machines.tables import Row
 
-# Any: what the guards of a table look at is no affair of a diagram.
-TABLES: Final[dict[str, tuple[str, list[tuple[str, Iterable[Row[Any]]]]]]] = {
+AnyRow = Row[Any]  # what its guard looks at is no affair of a diagram
+
+TABLES: Final[dict[str, tuple[str, list[tuple[str, Iterable[AnyRow]]]]]] = {
     "identity": (Status.NONE, [("who is it, and is it here", identity.TABLE)]),
     "run": (
         run_control.PAUSE,
@@ -41,6 +42,6 @@ def mermaid(machine: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _arrow(prefix: str, row: Row[Any]) -> str:
+def _arrow(prefix: str, row: AnyRow) -> str:
     condition = f" [{row.condition}]" if row.condition else ""
     return f"{prefix}{row.source} --> {prefix}{row.target}: {row.trigger}{condition}"

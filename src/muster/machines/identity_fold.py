@@ -5,6 +5,7 @@ from msgspec.structs import replace
 from muster.machines import events as e
 from muster.machines.events import Authority, Event
 from muster.machines.ids import SeatId, SessionId, name_key
+from muster.machines.maps import put
 from muster.machines.state import Agent, Evidence, RunControl, Status, Team
 
 _EVIDENCE = {
@@ -36,7 +37,8 @@ def agents_summoned(team: Team, event: Event, fact: e.AgentsSummoned) -> Team:
     for placeholder in fact.placeholders:
         seat = placeholder.grid_position
         before = agents.get(seat)
-        agents = agents.set(
+        agents = put(
+            agents,
             seat,
             Agent(
                 seat=seat,
@@ -64,7 +66,7 @@ def agent_enrolled(team: Team, event: Event, fact: e.AgentEnrolled) -> Team:
         max_turns=fact.max_turns,
         run=RunControl(long_lived=fact.long_lived),
     )
-    names = team.names.set(name_key(name), seat)
+    names = put(team.names, name_key(name), seat)
     team = replace(team, names=names, next_seat=max(team.next_seat, SeatId(seat + 1)))
     return _with(team, agent)
 
@@ -84,7 +86,7 @@ def agent_registered(team: Team, event: Event, fact: e.AgentRegistered) -> Team:
         created_at=agent.created_at or profile.created_at or event.ts,
         hatch_until=None,
     )
-    names = team.names.set(name_key(profile.name), seat)
+    names = put(team.names, name_key(profile.name), seat)
     team = replace(team, names=names, next_seat=max(team.next_seat, SeatId(seat + 1)))
     return _seated(_with(team, agent), seat, fact.session)
 
@@ -141,9 +143,9 @@ def _seated(team: Team, seat: SeatId, session_id: SessionId | None) -> Team:
         return team
     if seat not in session.seats:
         session = replace(session, seats=(*session.seats, seat))
-    team = replace(team, sessions=team.sessions.set(session.id, session))
+    team = replace(team, sessions=put(team.sessions, session.id, session))
     return _with(team, replace(agent, session=session.id))
 
 
 def _with(team: Team, agent: Agent) -> Team:
-    return replace(team, agents=team.agents.set(agent.seat, agent))
+    return replace(team, agents=put(team.agents, agent.seat, agent))

@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from muster.machines import events as e
 from muster.machines.events import Event, Outcome, RunMode
+from muster.machines.maps import drop, put
 from muster.machines.state import Agent, Phase, RunControl, Session, Team
 
 
@@ -33,7 +34,7 @@ def session_requested(team: Team, event: Event, fact: e.SessionRequested) -> Tea
         boot=event.session_id,
     )
     agent = replace(agent, session=fact.session, run=replace(agent.run, retry_at=None))
-    team = replace(team, sessions=team.sessions.set(session.id, session))
+    team = replace(team, sessions=put(team.sessions, session.id, session))
     return _with(team, agent)
 
 
@@ -46,7 +47,7 @@ def session_start(team: Team, event: Event, fact: e.SessionStart) -> Team:
         pid=fact.pid,
         started=fact.started,
     )
-    team = replace(team, sessions=team.sessions.set(session.id, session))
+    team = replace(team, sessions=put(team.sessions, session.id, session))
     agent = team.agents[session.seats[0]]
     return _with_run(team, agent, replace(agent.run, answered=fact.generation))
 
@@ -57,13 +58,13 @@ def session_end(team: Team, event: Event, fact: e.SessionEnd) -> Team:
     if fact.outcome is Outcome.COMPLETED:
         agent = team.agents[fact.seats[0]]
         team = _with_run(team, agent, replace(agent.run, failures=0))
-    return replace(team, sessions=team.sessions.without(fact.session))
+    return replace(team, sessions=drop(team.sessions, fact.session))
 
 
 def stop_requested(team: Team, event: Event, fact: e.StopRequested) -> Team:
     session = team.sessions[fact.session]
     session = replace(session, phase=Phase.STOPPING, urgency=fact.urgency)
-    return replace(team, sessions=team.sessions.set(session.id, session))
+    return replace(team, sessions=put(team.sessions, session.id, session))
 
 
 def retry_scheduled(team: Team, event: Event, fact: e.RetryScheduled) -> Team:
@@ -86,4 +87,4 @@ def _with_run(team: Team, agent: Agent, run: RunControl) -> Team:
 
 
 def _with(team: Team, agent: Agent) -> Team:
-    return replace(team, agents=team.agents.set(agent.seat, agent))
+    return replace(team, agents=put(team.agents, agent.seat, agent))

@@ -3,11 +3,12 @@
 A snapshot is only a saving: one of another version is ignored, and the whole log is folded.
 """
 
-from typing import Any, Final, cast, get_args, get_origin
+from collections.abc import Mapping
+from typing import Final, cast
 
 import msgspec
 
-from muster.machines.pmap import PMap, pmap
+from muster.machines.maps import Buckets
 from muster.machines.state import Team
 
 VERSION: Final = 1
@@ -15,19 +16,13 @@ VERSION: Final = 1
 
 
 def _encode_map(value: object) -> dict[object, object]:
-    """Msgspec knows everything in a state but large maps, which are no dicts."""
-    assert isinstance(value, PMap)
-    return dict(cast("PMap[object, object]", value))
-
-
-def _decode_map(kind: type, value: object) -> PMap[object, object]:
-    assert get_origin(kind) is PMap
-    plain: Any = dict[get_args(kind)]  # pyright: ignore[reportInvalidTypeArguments]  # at run time
-    return pmap(msgspec.convert(value, plain, strict=False, dec_hook=_decode_map))
+    """The one thing in a state that msgspec does not know: a large map."""
+    assert isinstance(value, Buckets)
+    return dict(cast("Mapping[object, object]", value))
 
 
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=_encode_map)
-_DECODER = msgspec.msgpack.Decoder(Team, dec_hook=_decode_map)
+_DECODER = msgspec.msgpack.Decoder(Team)
 
 
 def encode(team: Team) -> bytes:

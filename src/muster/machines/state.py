@@ -4,6 +4,7 @@ An agent is a seat with a soul. What the machines know of it stands in one recor
 that looks at several machines (may this one run? is it free to speak?) reads one place.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 
@@ -27,7 +28,6 @@ from muster.machines.ids import (
     SessionId,
     document_id,
 )
-from muster.machines.pmap import PMap, pmap
 
 
 class Status(StrEnum):
@@ -264,7 +264,7 @@ class Delegation(Record, frozen=True, kw_only=True):
     opened: int = 0
     """Conversations ever opened; the next one's number comes from here."""
 
-    conversations: PMap[ConversationId, Conversation] = pmap()
+    conversations: Mapping[ConversationId, Conversation] = {}
 
     @property
     def home_state(self) -> str:
@@ -283,13 +283,13 @@ class Team(Record, frozen=True, kw_only=True):
     """Whether this life of muster is ending: then nothing starts any more."""
 
     human: str = "human"
-    agents: PMap[SeatId, Agent] = pmap()
-    names: PMap[str, SeatId] = pmap()
+    agents: Mapping[SeatId, Agent] = {}
+    names: Mapping[str, SeatId] = {}
     """`ids.name_key` of every name to its seat."""
 
     next_seat: SeatId = FIRST_ENROLLED_SEAT
-    channels: PMap[ChannelId, Channel] = pmap()
-    sessions: PMap[SessionId, Session] = pmap()
+    channels: Mapping[ChannelId, Channel] = {}
+    sessions: Mapping[SessionId, Session] = {}
     delegation: Delegation = Delegation()
 
     @property

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.ids import ChannelId
+from muster.machines.maps import put
 from muster.machines.state import Agent, Channel, Drain, Team, Turn, Wait
 from muster.machines.turn_rules import ACTIVE, HELD, IDLE, WAITING, seconds, timeout_of
 
@@ -169,12 +170,12 @@ def _let_go(agent: Agent, channel: ChannelId) -> Agent:
 
 
 def _with_channel(team: Team, channel: Channel) -> Team:
-    return replace(team, channels=team.channels.set(channel.id, channel))
+    return replace(team, channels=put(team.channels, channel.id, channel))
 
 
 def _with(team: Team, agent: Agent, channel: Channel) -> Team:
     return replace(
         team,
-        agents=team.agents.set(agent.seat, agent),
-        channels=team.channels.set(channel.id, channel),
+        agents=put(team.agents, agent.seat, agent),
+        channels=put(team.channels, channel.id, channel),
     )

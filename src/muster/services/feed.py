@@ -2,7 +2,7 @@
 
 A subscriber is a cursor, not a queue. What is new lies in one shared list that is kept short;
 whoever has fallen behind it reads pages from the store until it has caught up. So a slow subscriber
-holds up nobody, and costs nothing but its cursor. A commit wakes everybody once.
+holds up nobody, and costs nothing but its cursor. A commit wakes whom it concerns, once.
 """
 
 import asyncio
@@ -30,7 +30,9 @@ class Feed:
         self._last = last_seq
         self._recent: list[Stored] = []
         self._recent_bytes = 0
-        self._news = asyncio.Event()
+        self._waiting: dict[LogFilter, asyncio.Event] = {}
+        """What wakes those who have seen everything that they want."""
+
         self._closed = False
 
     @property
@@ -58,12 +60,14 @@ class Feed:
         # Trimming at twice the bound moves every event once at most, however small the commits.
         if len(self._recent) > 2 * RECENT_EVENTS_MAX or self._recent_bytes > 2 * RECENT_BYTES_MAX:
             self._trim()
-        self._wake()
+        for where in [each for each in self._waiting if _concerns(stored, each)]:
+            self._waiting.pop(where).set()
 
     def close(self) -> None:
         """Let every subscriber have what there is, and end."""
         self._closed = True
-        self._wake()
+        for news in self._waiting.values():
+            news.set()
 
     async def follow(
         self, *, after: int, where: LogFilter = EVERYTHING
@@ -73,15 +77,14 @@ class Feed:
         It comes in pages that are never empty, and ends when the feed closes.
         """
         while True:
-            news = self._news  # taken before looking: what comes in between has set it
-            if after >= self._last:
-                if self._closed:
-                    return
-                await news.wait()
-                continue
-            page, after = await self._page(after, where)
-            if page:
-                yield page
+            if after < self._last:
+                page, after = await self._page(after, where)
+                if page:
+                    yield page
+            elif self._closed:
+                return
+            else:
+                await self._waiting.setdefault(where, asyncio.Event()).wait()
 
     async def _page(self, after: int, where: LogFilter) -> tuple[Sequence[Stored], int]:
         """Some of what comes after `after`, and how far that has brought the reader."""
@@ -111,6 +114,6 @@ class Feed:
             drop += 1
         del self._recent[:drop]
 
-    def _wake(self) -> None:
-        self._news.set()
-        self._news = asyncio.Event()
+
+def _concerns(stored: Sequence[Stored], where: LogFilter) -> bool:
+    return where is EVERYTHING or any(map(where.wants, stored))

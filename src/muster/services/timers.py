@@ -20,7 +20,6 @@ from typing import Final
 from muster.errors import Refused, Unavailable
 from muster.machines import deadlines
 from muster.machines.deadlines import Deadline, Key
-from muster.machines.events import Event
 from muster.machines.ids import MUSTER
 from muster.services.dispatcher import Commit, Dispatcher
 from muster.services.pauses import pause_s
@@ -53,7 +52,7 @@ class Timers:
         self._heap: list[tuple[datetime, int, Key]] = []
         self._order = count()  # breaks ties, since a seat and a channel do not compare
         self._sent_in_vain: dict[Key, int] = {}
-        self._news: list[Event] = []
+        self._asleep_until: datetime | None = None
         self._wake = asyncio.Event()
         dispatcher.watch(self._note)
         for deadline in deadlines.every(dispatcher.team):
@@ -68,7 +67,6 @@ class Timers:
         """Send what is due, wait for the next, for ever."""
         while True:
             self._wake.clear()
-            self._catch_up()
             due = self._take_due()
             if due:
                 await self._send_all(due)
@@ -76,16 +74,11 @@ class Timers:
                 await self._rest()
 
     def _note(self, commit: Commit) -> None:
-        """Remember what was committed; the loop works out what it means, away from the writer."""
-        self._news += commit.events
-        self._wake.set()
-
-    def _catch_up(self) -> None:
-        """Look anew at every deadline that recent events may have moved."""
-        news, self._news = self._news, []
-        team = self._dispatcher.team
-        for key in {key for event in news for key in deadlines.touched(event)}:
-            self._set(key, deadlines.of(team, key))
+        """Look anew at every deadline that was moved. Only a nearer one disturbs the sleeper."""
+        for key in {key for event in commit.events for key in deadlines.touched(event)}:
+            self._set(key, deadlines.of(commit.team, key))
+        if self._heap and (self._asleep_until is None or self._heap[0][0] < self._asleep_until):
+            self._wake.set()
 
     def _set(self, key: Key, deadline: Deadline | None) -> None:
         """Let this be the deadline of a key from now on, or none."""
@@ -127,7 +120,6 @@ class Timers:
         async with asyncio.TaskGroup() as group:
             for deadline in due:
                 group.create_task(self._send(deadline))
-        self._catch_up()
         for deadline in due:
             self._settle(deadline)
 
@@ -159,10 +151,11 @@ class Timers:
 
     async def _rest(self) -> None:
         """Wait for the nearest deadline, for news, or for the end of a slice."""
-        if not self._heap:
+        self._asleep_until = self._heap[0][0] if self._heap else None
+        if self._asleep_until is None:
             await self._wake.wait()
             return
-        wait = (self._heap[0][0] - self._clock.now()).total_seconds()
+        wait = (self._asleep_until - self._clock.now()).total_seconds()
         timer = self._clock.call_later(min(max(wait, 0.0), LOOK_AGAIN_SECONDS), self._wake.set)
         try:
             await self._wake.wait()

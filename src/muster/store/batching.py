@@ -147,6 +147,10 @@ class BatchingStore(ABC):
             self._unanswered.append(batch)
             self._write(batch)
 
+    def _is_next(self, batch: Batch) -> bool:
+        """Whether nothing is being written before this batch."""
+        return self._unanswered[0] is batch
+
     def _committed(self, batches: Sequence[Batch]) -> None:
         """The oldest batches are on disk."""
         for _ in batches:

@@ -7,7 +7,8 @@ together.
 
 Each call into SQLite gives up the interpreter lock and may wait milliseconds to have it back from a
 busy event loop. So a commit is as few calls as can be: one INSERT of many rows is a transaction by
-itself.
+itself. And to wake the thread and be woken by it takes longer than a quick disk takes to flush: as
+long as flushes are that quick, a commit that finds the thread idle is made on the loop.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from contextlib import suppress
 from functools import cache, partial
 from itertools import chain, islice
 from pathlib import Path
+from time import perf_counter
 from typing import Final, NamedTuple, TypeVar
 
 from muster.errors import NoTeam, StoreFailed
@@ -41,6 +43,9 @@ _CHECKPOINT_PAGES: Final = 1000
 _WAL_BYTES: Final = 6 * 1024 * 1024
 """How far the WAL is grown beforehand: to the checkpoint, and half as far for slow readers."""
 
+HOP_SECONDS: Final = 0.0005
+"""How long a commit may take to be made on the loop: no longer than the thread would delay it."""
+
 Found = TypeVar("Found")
 Statement = tuple[str, Sequence[object]]
 
@@ -58,7 +63,8 @@ class SqliteStore(BatchingStore):
     def __init__(self, files: _Files) -> None:
         super().__init__(last_seq=files.last_seq)
         self._files = files
-        self._written_seq = files.last_seq  # the writer thread's, ahead of the loop's
+        self._written_seq = files.last_seq  # whoever commits, ahead of the loop's
+        self._commit_seconds = 1.0  # smoothed; the first go to the thread, and show how quick it is
         self._writer = Writer(write=self._commit, committed=self._committed, failed=self._failed)
         self._readers = ThreadPoolExecutor(max_workers=1, thread_name_prefix="muster-reader")
 
@@ -89,13 +95,24 @@ class SqliteStore(BatchingStore):
         return await asyncio.get_running_loop().run_in_executor(self._readers, read)
 
     def _write(self, batch: Batch) -> None:
-        self._writer.put(batch)
+        idle = self._is_next(batch)
+        if not idle or self._commit_seconds > HOP_SECONDS:
+            self._writer.put(batch)
+            return
+        try:
+            self._commit([batch])
+        except Exception as error:
+            self._failed(error)
+        else:
+            self._committed([batch])
 
     def _commit(self, batches: Sequence[Batch]) -> None:
-        """In the writer's thread: all of it, or nothing and an error."""
+        """In the writer's thread, or on the loop while that is idle: all of it, or an error."""
+        began = perf_counter()
         last_seq = vet(batches, self._written_seq)
         _execute(self._files.connection, list(_statements(batches)))
         self._written_seq = last_seq
+        self._commit_seconds += (perf_counter() - began - self._commit_seconds) / 4
 
     def _finish(self, closed: asyncio.Future[None]) -> None:
         self._writer.end(partial(self._let_go, asyncio.get_running_loop(), closed))

@@ -6,8 +6,7 @@ twice. One that fails tries the same event again, later each time, and says so; 
 """
 
 import logging
-from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Protocol
 
 from muster.errors import Unavailable
 from muster.machines.events import Event
@@ -16,11 +15,8 @@ from muster.services.dispatcher import Dispatcher
 from muster.services.feed import Feed
 from muster.services.pauses import pause_s
 from muster.services.ports import Clock
-from muster.store.base import EventStore, Stored
+from muster.store.base import EventStore, LogFilter
 from muster.store.codec import decode
-
-CURSOR_EVENTS: Final = 1024
-"""How many events that do not concern a reactor may go by before its cursor is saved again."""
 
 log = logging.getLogger(__name__)
 
@@ -61,10 +57,13 @@ class Runner:
     async def run(self) -> None:
         """Go on from the cursor, until the feed closes."""
         self._handled = self._saved = await self._store.load_cursor(self._reactor.name)
-        async for page in self._feed.follow(after=self._handled):
-            reacted = await self._handle(page)
-            if reacted or self._handled - self._saved >= CURSOR_EVENTS:
-                await self.save()
+        concerning = LogFilter(types=self._reactor.types)
+        async for page in self._feed.follow(after=self._handled, where=concerning):
+            for stored in page:
+                await self._react(decode(stored.data))
+                self._handled = stored.seq
+            await self.save()
+        self._handled = self._feed.last_seq  # nothing in between concerned it
         await self.save()
 
     async def save(self) -> None:
@@ -79,15 +78,6 @@ class Runner:
             log.warning("%s", error, extra=extra)
         else:
             self._saved = handled
-
-    async def _handle(self, page: Sequence[Stored]) -> bool:
-        """React to what concerns the reactor, however often it takes; say whether anything did."""
-        concerning = [stored for stored in page if stored.type in self._reactor.types]
-        for stored in concerning:
-            await self._react(decode(stored.data))
-            self._handled = stored.seq
-        self._handled = page[-1].seq
-        return bool(concerning)
 
     async def _react(self, event: Event) -> None:
         failures = 0
