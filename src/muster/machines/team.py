@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from muster import limits
 from muster.errors import Impossible, Refused
@@ -100,6 +101,8 @@ def decide(
     team: Team, command: Command, now: datetime, *, actor: str, cause: int | None = None
 ) -> Decision:
     """Carry out a command and all that follows from it, or raise the refusal with its rule."""
+    if type(command) is c.StartMuster:  # what begins a life belongs to that life
+        team = replace(team, boot=command.server_session)
     events: list[Event] = []
     course: list[tuple[Command, str, int | None]] = [(command, actor, cause)]
     for each, who, because in course:  # grows while it is walked
@@ -110,7 +113,7 @@ def decide(
                 raise
             continue  # its own machine does not want it now: see couplings.py
         for fact in facts:
-            event = _event(team, fact, now, who, because)
+            event = Event(team.seq + 1, now, team.boot, who, because, fact)
             team = evolve(team, event)
             events.append(event)
             for then in follow(team, event):
@@ -118,12 +121,6 @@ def decide(
         if len(course) > limits.COUPLING_STEPS_MAX:
             raise Impossible(what=f"{type(command).__name__} leads to more than it should")
     return Decision(team, tuple(events))
-
-
-def _event(team: Team, fact: Fact, now: datetime, actor: str, cause: int | None) -> Event:
-    """A fact in the next place of the log. The first of a life of muster belongs to that life."""
-    life = fact.server_session if type(fact) is e.MusterStarted else team.boot
-    return Event(team.seq + 1, now, life, actor, cause, fact)
 
 
 def refusal(
@@ -144,5 +141,5 @@ def refusal(
         channel=getattr(command, "channel", None),
         epoch=getattr(command, "epoch", None),
     )
-    event = _event(team, fact, now, actor, cause)
+    event = Event(team.seq + 1, now, team.boot, actor, cause, fact)
     return Decision(evolve(team, event), (event,))

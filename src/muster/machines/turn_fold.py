@@ -67,7 +67,7 @@ def _granted(channel: Channel, event: Event, fact: e.StateTransition) -> Channel
     assert fact.until is not None
     assert fact.epoch is not None
     cap = event.ts + seconds(channel.config.max_turn_seconds)
-    turn = Turn(holder=fact.seat, until=min(fact.until, cap), cap=cap)
+    turn = Turn(holder=fact.seat, until=fact.until, cap=cap)
     place = channel.ring.index(fact.seat)
     return replace(channel, turn=turn, epoch=fact.epoch, cursor=place, idle=None)
 
