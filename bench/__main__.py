@@ -22,7 +22,8 @@ _INTRO: Final = """\
 - *Every flush 1 ms* is a shim for both sides under which fsync and fdatasync take exactly so long:
   the flush of a shared disk drifts more than what is measured.
 - *Boot* is `open_team` in a fresh process until muster has said in the log that it started, by the
-  process's own clock from the end of its imports. The log is the life of 48 agents in 12 channels: posts, turns, signs of work, waits, lost connections.
+  process's own clock from the end of its imports. The log is the life of 48 agents in 12 channels:
+  posts, turns, signs of work, waits, lost connections.
 - *Memory* is what the process has to itself (USS)."""
 
 

@@ -28,7 +28,7 @@ class Took(NamedTuple):
     """Seconds of one fresh process."""
 
     beyond_imports: float
-    """By its own clock. The difference of two whole processes is noisier than a quick boot is long."""
+    """By its own clock: two whole processes differ by more noise than a quick boot takes."""
 
     in_all: float
 

@@ -176,6 +176,33 @@ class NotPresent(Refused):
     """{name!r} is OFFLINE. It can be assigned when it has started."""
 
 
+class NoLead(Refused):
+    """The team has no lead to take this. Name an agent, or enrol one in seat 4."""
+
+
+class Repeated(Refused):
+    """This was said before under the same key, as event {seq}. It is not said again."""
+
+
+# ── who may do what ───────────────────────────────────────────────────────────────────────────────
+
+
+class Unauthenticated(Refused):
+    """Who are you? Send a token: `Authorization: Bearer ...`. `muster token issue` gives one."""
+
+    status = 401
+
+
+class Forbidden(Refused):
+    """{who} may not {act}. {remedy}"""
+
+    status = 403
+
+
+class TokenExists(Refused):
+    """There is a token {token_id!r} already."""
+
+
 # ── delegation ────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -11,6 +11,12 @@ SOUL_BYTES_MAX: Final = 256 * 1024
 MESSAGE_BYTES_MAX: Final = 1024 * 1024
 """One message. Larger things are files, and files are named, not pasted."""
 
+MESSAGE_KEYS_MAX: Final = 256
+"""How many recent messages of a channel are known by their keys: more than anybody retries."""
+
+KEY_CHARS_MAX: Final = 128
+"""A sender's key for a message: a UUID and some."""
+
 CHANNEL_MEMBERS_MAX: Final = 256
 """A round with more members would take hours, and a ring is copied when it changes."""
 

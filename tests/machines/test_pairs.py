@@ -136,11 +136,15 @@ def tries(team: Team) -> Iterator[Command]:
             yield c.OfferTurn(channel=channel)
     for mode in DelegationMode:
         yield c.StartDelegation(mode=mode, path="here", agents=("ada",))
+    yield c.RevokeToken(token_id="t")
     yield c.EndDelegation()
     yield c.OpenConversation(text="more", speaker_name="Marcus")
 
 
 def _about(seat: SeatId) -> Iterator[Command]:
+    yield c.SendMessage(text="hello", speaker_name="Marcus", seat=seat)
+    yield c.DeliverMessages(seat=seat, upto=5)
+    yield c.IssueToken(token_id="t", role=e.Role.AGENT, digest="d", seat=seat)
     yield c.ConnectAgent(seat=seat)
     yield c.DisconnectAgent(seat=seat, reason="left")
     yield c.DisableAgent(seat=seat)

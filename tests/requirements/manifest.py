@@ -36,6 +36,15 @@ TURNS = (
         },
     ),
     Promise(
+        "A message that is sent again is not said again, and is handed over in order, once.",
+        {
+            "machines/test_messages.py": [
+                "test_a_message_that_is_sent_twice_under_one_key_is_said_once",
+                "test_delivery_goes_forward_only_and_never_beyond_what_was_said",
+            ],
+        },
+    ),
+    Promise(
         "Who completes or times out keeps the place in the ring; who joins comes last.",
         {
             "machines/test_turns.py": [
@@ -635,6 +644,18 @@ EDGES = (
                 "test_when_the_address_is_printed_health_is_answered",
                 "test_one_that_was_killed_starts_again_and_loses_nothing",
             ],
+        },
+    ),
+    Promise(
+        "A figure in the docs is a ratio of two sides that were measured in turns in one run.",
+        {
+            "bench/test_lines.py": [
+                "test_ratios_are_taken_within_a_round",
+                "test_sides_are_measured_in_turns_in_an_order_that_alternates",
+                "test_one_lucky_round_does_not_make_a_pass",
+            ],
+            "bench/test_report.py": ["test_the_circumstances_name_no_machine_and_no_path"],
+            "bench/test_children.py": ["test_a_played_life_breaks_no_rule"],
         },
     ),
     Promise(

@@ -26,7 +26,7 @@ class Allowed(NamedTuple):
 
 LONG_FILES: dict[str, Allowed] = {
     "muster.machines.events": Allowed(
-        550, "a catalogue: every kind of fact with its fields, and no logic; read by section"
+        650, "a catalogue: every kind of fact with its fields, and no logic; read by section"
     ),
 }
 """A ratchet: a number here goes down when its file does, and up only with a reason."""

@@ -13,6 +13,7 @@ from muster.machines.events import (
     Outcome,
     Placeholder,
     Profile,
+    Role,
     RunMode,
     StatusEntry,
     TurnConfig,
@@ -234,6 +235,24 @@ class PostMessage(Command, frozen=True, kw_only=True):
     channel: ChannelId
     text: str
     speaker_name: str
+    key: str | None = None
+
+
+class SendMessage(Command, frozen=True, kw_only=True):
+    """A human says something to one agent: the lead, where none is named."""
+
+    text: str
+    speaker_name: str
+    seat: SeatId | None = None
+    key: str | None = None
+
+
+class DeliverMessages(Command, frozen=True, kw_only=True):
+    """An agent has been handed its messages up to here: of a channel, or those to it alone."""
+
+    seat: SeatId
+    upto: int
+    channel: ChannelId | None = None
 
 
 class Speak(Command, frozen=True, kw_only=True):
@@ -244,6 +263,7 @@ class Speak(Command, frozen=True, kw_only=True):
     text: str
     epoch: int | None = None
     complete: bool = False
+    key: str | None = None
 
 
 class CompleteTurn(Command, frozen=True, kw_only=True):
@@ -320,6 +340,25 @@ class Depart(Command, frozen=True, kw_only=True):
     seat: SeatId
     orderly: bool
     reason: str
+
+
+# ── who may do what ───────────────────────────────────────────────────────────────────────────────
+
+
+class IssueToken(Command, frozen=True, kw_only=True):
+    """Let whoever has this secret act in a role."""
+
+    token_id: str
+    role: Role
+    digest: str
+    seat: SeatId | None = None
+    note: str = ""
+
+
+class RevokeToken(Command, frozen=True, kw_only=True):
+    """Let a token count for nothing any more."""
+
+    token_id: str
 
 
 # ── delegation ────────────────────────────────────────────────────────────────────────────────────

@@ -450,9 +450,14 @@ class UserMessage(Fact, frozen=True, kw_only=True):
     text: str
     speaker_name: str
     target_agent: str | None
+    seat: SeatId | None = None
+    """The seat of whom it is for, where it is for one agent."""
+
     channel: ChannelId | None = None
     mode: InterruptMode | None = None
     deliver_to: tuple[SeatId, ...] = ()
+    key: str | None = None
+    """What the sender calls it, so that it is said once however often it is sent."""
 
 
 class AgentMessage(Fact, frozen=True, kw_only=True):
@@ -463,6 +468,42 @@ class AgentMessage(Fact, frozen=True, kw_only=True):
     seat: SeatId
     channel: ChannelId | None = None
     epoch: int | None = None
+    key: str | None = None
+
+
+class MessagesDelivered(Fact, frozen=True, kw_only=True):
+    """An agent was handed all messages up to a place in the log: of a channel, or its own."""
+
+    seat: SeatId
+    upto: int
+    channel: ChannelId | None = None
+
+
+# ── who may do what ───────────────────────────────────────────────────────────────────────────────
+
+
+class Role(StrEnum):
+    """What a token lets its bearer do."""
+
+    OPERATOR = "operator"  # everything
+    AGENT = "agent"  # act as one agent
+    VIEWER = "viewer"  # read
+
+
+class TokenIssued(Fact, frozen=True, kw_only=True):
+    """Somebody was given a token. Only its digest is kept."""
+
+    token_id: str
+    role: Role
+    digest: str
+    seat: SeatId | None = None
+    note: str = ""
+
+
+class TokenRevoked(Fact, frozen=True, kw_only=True):
+    """A token counts for nothing any more."""
+
+    token_id: str
 
 
 # ── delegation ────────────────────────────────────────────────────────────────────────────────────

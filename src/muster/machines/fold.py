@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from muster.errors import Impossible
-from muster.machines import delegation_fold, identity_fold, run_fold, turn_fold
+from muster.machines import delegation_fold, identity_fold, run_fold, tokens, turn_fold
 from muster.machines import events as e
 from muster.machines.events import Event, Fact, Machine
 from muster.machines.state import Team
@@ -61,6 +61,9 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.Announcement: _only_told,
     e.UserMessage: turn_fold.user_message,
     e.AgentMessage: turn_fold.agent_message,
+    e.MessagesDelivered: turn_fold.messages_delivered,
+    e.TokenIssued: tokens.token_issued,
+    e.TokenRevoked: tokens.token_revoked,
     e.DelegationStarted: delegation_fold.delegation_started,
     e.DelegationEnded: delegation_fold.delegation_ended,
     e.ConversationStart: delegation_fold.conversation_start,

@@ -164,6 +164,11 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.Announcement: lambda f, t: f"told {f.channel}: {f.text}",
     e.UserMessage: _said,
     e.AgentMessage: _agent_said,
+    e.MessagesDelivered: lambda f, t: (
+        f"{_who(t, f.seat)} was handed its messages{f' in {f.channel}' if f.channel else ''}"
+    ),
+    e.TokenIssued: lambda f, t: f"a token {f.token_id} was issued ({f.role})",
+    e.TokenRevoked: lambda f, t: f"the token {f.token_id} was revoked",
     e.DelegationStarted: lambda f, t: (
         f"a state machine session opened in {f.mode} mode with {len(f.agents)} agents"
     ),

@@ -15,6 +15,7 @@ from muster.machines.events import (
     Authority,
     DelegationMode,
     FaceVariant,
+    Role,
     RunMode,
     TurnConfig,
     Urgency,
@@ -117,6 +118,15 @@ class Agent(Record, frozen=True, kw_only=True):
 
     holding: tuple[ChannelId, ...] = ()
     """Where it holds the turn, or where its work is being stopped after it lost the turn."""
+
+    last_message: int = 0
+    """The newest message to it alone."""
+
+    delivered: int = 0
+    """Up to where it has been handed those."""
+
+    keys: Mapping[str, int] = {}
+    """What recent messages to it were called by their senders, and where they stand."""
 
     @property
     def id(self) -> str:
@@ -221,12 +231,31 @@ class Channel(Record, frozen=True, kw_only=True):
     """The seq from which nobody has held the turn; who has waited longest is served first."""
 
     last_message: int = 0
+    """The newest message in it."""
+
+    delivered: Mapping[SeatId, int] = {}
+    """Up to where each member has been handed its messages."""
+
+    read: Mapping[SeatId, int] = {}
+    """Up to where each member has acted on what it was handed."""
+
+    keys: Mapping[str, int] = {}
+    """What recent messages were called by their senders, and where they stand."""
 
     def state_of(self, seat: SeatId) -> TurnState:
         """The state of a member in this channel."""
         if self.turn is not None and self.turn.holder == seat:
             return TurnState.WAITING if self.turn.wait else TurnState.ACTIVE
         return TurnState.IDLE if self.idle == seat else TurnState.QUEUED
+
+
+class Token(Record, frozen=True, kw_only=True):
+    """Who may do what with a secret that only its digest is known of."""
+
+    id: str
+    role: Role
+    seat: SeatId | None = None
+    note: str = ""
 
 
 MAIN = "MAIN"
@@ -291,6 +320,8 @@ class Team(Record, frozen=True, kw_only=True):
     channels: Mapping[ChannelId, Channel] = {}
     sessions: Mapping[SessionId, Session] = {}
     delegation: Delegation = Delegation()
+    tokens: Mapping[str, Token] = {}
+    """By the digest of the secret."""
 
     @property
     def lead(self) -> Agent | None:

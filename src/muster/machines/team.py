@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from muster import limits
 from muster.errors import Impossible, Refused
-from muster.machines import channels, delegation, identity, run_control, turns
+from muster.machines import channels, delegation, identity, run_control, tokens, turns
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
@@ -78,6 +78,10 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.Depart: channels.depart,
     c.PostMessage: turns.post_message,
     c.Speak: turns.speak,
+    c.SendMessage: turns.send_message,
+    c.DeliverMessages: turns.deliver_messages,
+    c.IssueToken: tokens.issue_token,
+    c.RevokeToken: tokens.revoke_token,
     c.CompleteTurn: turns.complete_turn,
     c.WaitTurn: turns.wait_turn,
     c.ResumeTurn: turns.resume_turn,

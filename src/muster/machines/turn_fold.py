@@ -1,11 +1,14 @@
 """What the facts about channels and turns add up to."""
 
+from collections.abc import Mapping
+
 from msgspec.structs import replace
 
+from muster import limits
 from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.ids import ChannelId
-from muster.machines.maps import put
+from muster.machines.maps import drop, put
 from muster.machines.state import Agent, Channel, Drain, Team, Turn, Wait
 from muster.machines.turn_rules import ACTIVE, HELD, IDLE, WAITING, seconds, timeout_of
 
@@ -37,6 +40,8 @@ def member_left(team: Team, event: Event, fact: e.MemberLeft) -> Team:
         ring=channel.ring[:place] + channel.ring[place + 1 :],
         cursor=channel.cursor - 1 if place <= channel.cursor else channel.cursor,
         timeouts={seat: s for seat, s in channel.timeouts.items() if seat != fact.seat},
+        delivered=drop(channel.delivered, fact.seat),
+        read=drop(channel.read, fact.seat),
         idle=None if channel.idle == fact.seat else channel.idle,
     )
     left = tuple(each for each in agent.channels if each != fact.channel)
@@ -92,13 +97,18 @@ def _waiting(channel: Channel, event: Event, fact: e.StateTransition) -> Channel
 
 
 def _vacant(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
-    assert channel.turn is not None
-    idle = fact.target == IDLE
+    """Whoever ends its turn has acted on what it was handed."""
+    turn, idle = channel.turn, fact.target == IDLE
+    assert turn is not None
+    holder = turn.holder
+    delivered = channel.delivered.get(holder, 0)
+    if delivered > channel.read.get(holder, 0):
+        channel = replace(channel, read=put(channel.read, holder, delivered))
     return replace(
         channel,
         turn=None,
         idle=fact.seat if idle else None,
-        silent_turns=0 if idle or channel.turn.posted else channel.silent_turns + 1,
+        silent_turns=0 if idle or turn.posted else channel.silent_turns + 1,
         vacant_since=event.seq,
     )
 
@@ -115,10 +125,33 @@ def turn_renewed(team: Team, event: Event, fact: e.TurnRenewed) -> Team:
 
 
 def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
+    if fact.channel is not None:
+        channel = team.channels[fact.channel]
+        keys = _known(channel.keys, fact.key, event.seq)
+        changed = replace(channel, silent_turns=0, last_message=event.seq, keys=keys)
+        return _with_channel(team, changed)
+    if fact.seat is not None:
+        agent = team.agents[fact.seat]
+        agent = replace(agent, last_message=event.seq, keys=_known(agent.keys, fact.key, event.seq))
+        return replace(team, agents=put(team.agents, agent.seat, agent))
+    return team
+
+
+def _known(keys: Mapping[str, int], key: str | None, seq: int) -> Mapping[str, int]:
+    """Remember a key, and forget the oldest beyond the bound."""
+    if key is None:
+        return keys
+    recent = list(keys.items())[-(limits.MESSAGE_KEYS_MAX - 1) :]
+    return {**dict(recent), key: seq}
+
+
+def messages_delivered(team: Team, event: Event, fact: e.MessagesDelivered) -> Team:
     if fact.channel is None:
-        return team
+        agent = replace(team.agents[fact.seat], delivered=fact.upto)
+        return replace(team, agents=put(team.agents, agent.seat, agent))
     channel = team.channels[fact.channel]
-    return _with_channel(team, replace(channel, silent_turns=0, last_message=event.seq))
+    delivered = put(channel.delivered, fact.seat, fact.upto)
+    return _with_channel(team, replace(channel, delivered=delivered))
 
 
 def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
@@ -133,7 +166,9 @@ def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
     if channel.config.auto_detect_turn_end:
         silent_at = event.ts + seconds(channel.config.auto_detect_silence_seconds)
     turn = replace(turn, posted=True, until=until, silent_at=silent_at)
-    return _with_channel(team, replace(channel, turn=turn, last_message=event.seq))
+    keys = _known(channel.keys, fact.key, event.seq)
+    changed = replace(channel, turn=turn, last_message=event.seq, keys=keys)
+    return _with_channel(team, changed)
 
 
 def channel_rested(team: Team, event: Event, fact: e.ChannelRested) -> Team:

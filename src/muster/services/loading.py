@@ -11,10 +11,8 @@ import msgspec
 
 from muster.errors import Impossible
 from muster.machines import snapshots
-from muster.machines.fold import fold
 from muster.machines.state import Team
 from muster.store.base import EventStore, Snapshot, Stored
-from muster.store.codec import decode
 
 PAGE_EVENTS: Final = 4096
 """How many events are read and folded at a time: a megabyte or so."""
@@ -69,6 +67,10 @@ def begin(snapshot: Snapshot | None) -> Team:
 
 def advance(team: Team, page: Sequence[Stored]) -> Team:
     """Fold a page of the log into the team."""
+    # Imported late: after a clean stop the snapshot is all, and `muster status` is quicker for it.
+    from muster.machines.fold import fold
+    from muster.store.codec import decode
+
     expected = team.seq + len(page)
     if page[0].seq != team.seq + 1 or page[-1].seq != expected:
         raise Impossible(what=f"the log has a gap between {team.seq} and {page[-1].seq}")

@@ -328,7 +328,8 @@ class World:
         """A person posts, or overrides a turn."""
         channel = self._any_channel()
         if self.chance.random() < 0.7:
-            self.send(c.PostMessage(channel=channel.id, text="hello", speaker_name="Ann"))
+            key = self.chance.choice((None, f"k{self.chance.randint(0, 400)}"))
+            self.send(c.PostMessage(channel=channel.id, text="hello", speaker_name="Ann", key=key))
         elif channel.ring:
             seat = self.chance.choice(channel.ring)
             to = self.chance.choice((TurnState.ACTIVE, TurnState.QUEUED))

@@ -1,0 +1,52 @@
+"""Who may do what: tokens, of which only digests are known here.
+
+What a role may do is checked where requests come in; here is only who has which.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from muster.errors import Invalid, NotFound, TokenExists
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.events import Event, Fact, Role
+from muster.machines.maps import drop, put
+from muster.machines.names import check_plain
+from muster.machines.state import Team, Token
+
+
+def issue_token(team: Team, command: c.IssueToken, now: datetime) -> Sequence[Fact]:
+    check_plain("the token id", command.token_id)
+    taken = any(token.id == command.token_id for token in team.tokens.values())
+    if taken or command.digest in team.tokens:
+        raise TokenExists(token_id=command.token_id)
+    if (command.role is Role.AGENT) != (command.seat is not None):
+        raise Invalid(what="a token", why="of an agent names its seat, and no other does")
+    if command.seat is not None:
+        team.agent(command.seat)
+    issued = e.TokenIssued(
+        token_id=command.token_id,
+        role=command.role,
+        digest=command.digest,
+        seat=command.seat,
+        note=command.note,
+    )
+    return (issued,)
+
+
+def revoke_token(team: Team, command: c.RevokeToken, now: datetime) -> Sequence[Fact]:
+    if all(token.id != command.token_id for token in team.tokens.values()):
+        raise NotFound(kind="token", name=command.token_id)
+    return (e.TokenRevoked(token_id=command.token_id),)
+
+
+def token_issued(team: Team, event: Event, fact: e.TokenIssued) -> Team:
+    token = Token(id=fact.token_id, role=fact.role, seat=fact.seat, note=fact.note)
+    return replace(team, tokens=put(team.tokens, fact.digest, token))
+
+
+def token_revoked(team: Team, event: Event, fact: e.TokenRevoked) -> Team:
+    [digest] = [each for each, token in team.tokens.items() if token.id == fact.token_id]
+    return replace(team, tokens=drop(team.tokens, digest))
