@@ -91,6 +91,13 @@ def test_who_ends_its_turn_has_read_what_it_was_handed() -> None:
     assert (scene.channel().read, scene.channel().delivered) == ({}, {})
 
 
+def test_a_message_may_be_long_as_long_as_its_bytes_are_few_enough() -> None:
+    scene = trio()
+    scene.posts("x" * (1024 * 1024))
+    long = c.PostMessage(channel=REVIEWS, text="ä" * (1024 * 600), speaker_name="Marcus")
+    scene.refuse(long, "invalid")
+
+
 # ── tokens ────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -5,15 +5,16 @@ survives a restart with the rest of the state. Each record has at most one neare
 scheduler keeps those and sends the command that comes with it, and `decide` looks again.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
-from muster.machines.events import Event
+from muster.machines.events import Event, Fact
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import Agent, Channel, Status, Team
 
@@ -50,19 +51,34 @@ def of(team: Team, key: Key) -> Deadline | None:
 
 def touched(event: Event) -> Iterable[Key]:
     """Whose deadline an event may have moved."""
-    fact = event.fact
-    if isinstance(fact, e.AgentsSummoned):
-        return [placeholder.grid_position for placeholder in fact.placeholders]
-    if isinstance(fact, e.AgentRegistered):
-        return (fact.agent.grid_position,)
-    keys: list[Key] = []
-    channel: ChannelId | None = getattr(fact, "channel", None)
-    seat: SeatId | None = getattr(fact, "seat", None)
-    if channel is not None:
-        keys.append(channel)
-    elif seat is not None:
-        keys.append(seat)
-    return keys
+    keys = _MOVERS.get(type(event.fact))
+    return keys(event.fact) if keys is not None else ()
+
+
+def _of_move(fact: e.StateTransition) -> Iterable[Key]:
+    if fact.channel is not None:
+        return (fact.channel,)
+    return () if fact.seat is None else (fact.seat,)
+
+
+# Each value takes a fact of the very type that is its key, which Any stands for.
+_MOVERS: dict[type[Fact], Callable[[Any], Iterable[Key]]] = {
+    e.StateTransition: _of_move,
+    e.AgentsSummoned: lambda fact: [place.grid_position for place in fact.placeholders],
+    e.AgentRegistered: lambda fact: (fact.agent.grid_position,),
+    e.AgentDisabled: lambda fact: (fact.seat,),
+    e.AgentEnabled: lambda fact: (fact.seat,),
+    e.DesiredSet: lambda fact: (fact.seat,),
+    e.RetryScheduled: lambda fact: (fact.seat,),
+    e.SessionRequested: lambda fact: (fact.seat,),
+    e.SessionEnd: lambda fact: fact.seats,
+    e.AgentMessage: lambda fact: () if fact.channel is None else (fact.channel,),
+    e.TurnRenewed: lambda fact: (fact.channel,),
+    e.InterruptRequested: lambda fact: (fact.channel,),
+    e.KillRequested: lambda fact: (fact.channel,),
+    e.WorkStopped: lambda fact: (fact.channel,),
+}
+"""The facts that move deadlines, and whose."""
 
 
 def _of_channel(channel: Channel) -> Deadline | None:

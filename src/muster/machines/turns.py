@@ -109,6 +109,8 @@ def check_text(text: str) -> None:
     """Refuse a message that says nothing or far too much."""
     if not text:
         raise Invalid(what="the message", why="is empty")
+    if len(text) * 4 <= limits.MESSAGE_BYTES_MAX:
+        return  # however it is encoded
     if len(text.encode(errors="surrogatepass")) > limits.MESSAGE_BYTES_MAX:
         raise Invalid(what="the message", why=f"is over {limits.MESSAGE_BYTES_MAX} bytes")
 

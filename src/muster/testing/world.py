@@ -21,22 +21,19 @@ import msgspec
 from muster.errors import Refused
 from muster.machines import commands as c
 from muster.machines import deadlines, snapshots
-from muster.machines import events as e
 from muster.machines.commands import Command
-from muster.machines.events import Authority, Event, Outcome, RunMode, Urgency
+from muster.machines.events import Authority, Event, Outcome, Urgency
 from muster.machines.fold import fold
-from muster.machines.ids import GRID_SEATS, LEAD_SEAT, ChannelId, SeatId, SessionId
+from muster.machines.ids import SeatId, SessionId
 from muster.machines.invariants import violations
-from muster.machines.state import Agent, Channel, Status, Team, TurnState
+from muster.machines.state import Status, Team
 from muster.machines.team import decide
 from muster.machines.turns import offer_turn
 from muster.services.reactors.orders import Interrupt, Kill, Order, Reclaim, Spawn, Stop, orders
 from muster.testing.checkers import LogChecker
+from muster.testing.crowd import Crowd
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
-_CHANNELS = tuple(ChannelId(name) for name in ("design", "reviews", "standup"))
-_SELVES = 3  # agents that connect by themselves
-_MINE = 4  # agents that muster runs
 _REMEMBERED = 5_000  # events after which the simulated muster takes a snapshot
 
 
@@ -72,11 +69,12 @@ class World:
         # What does not.
         self.team = Team()
         self.checker = LogChecker()
+        self.timers: dict[deadlines.Key, deadlines.Deadline | None] = {}
         self.counts: Counter[str] = Counter()
         self._deeds = self._weighted()
         self.boot()
-        for deed in self._cast():
-            self.send(deed)
+        for command in Crowd(self.chance).cast():
+            self.send(command)
 
     # ── playing ───────────────────────────────────────────────────────────────────────────────────
 
@@ -107,8 +105,9 @@ class World:
             idle = agent.authority is not Authority.MUSTER or agent.disabled
             if idle or run.retry_at is not None or agent.status is Status.EXPIRED:
                 continue
-            stopping = agent.session is not None and run.desired is RunMode.PAUSE
-            if run.current is not run.desired and not stopping:
+            session = self.team.sessions.get(agent.session) if agent.session else None
+            older = session is not None and session.generation != run.generation
+            if run.current is not run.desired and not older:  # a session may finish first
                 self._fail(f"{agent.id} is {run.current} when all is quiet, not {run.desired}")
 
     def send(self, command: Command, actor: str = "muster") -> None:
@@ -127,6 +126,8 @@ class World:
         for event in decision.events:
             for problem in self.checker.read(event):
                 self._fail(problem)
+            for key in deadlines.touched(event):
+                self.timers[key] = deadlines.of(self.team, key)
         if decision.events:
             self._check_state()
         if self.team.seq - self.snapshot.seq > _REMEMBERED:
@@ -135,6 +136,9 @@ class World:
     def _check_state(self) -> None:
         for problem in violations(self.team):
             self._fail(problem)
+        kept = {deadline for deadline in self.timers.values() if deadline is not None}
+        if kept != set(deadlines.every(self.team)):
+            self._fail("a deadline moved that no event told of")
         for seat, soul in self.checker.souls.items():
             if self.team.agents[seat].soul != soul:
                 self._fail(f"the first soul of seat {seat} did not stay")
@@ -247,176 +251,33 @@ class World:
             endings = (Outcome.COMPLETED, Outcome.COMPLETED, Outcome.FAILED, Outcome.CRASHED)
             process.ending = self.chance.choice(endings)
 
-    # ── the people and the agents ─────────────────────────────────────────────────────────────────
-
-    def _cast(self) -> Iterator[Command]:
-        yield c.EnrollAgent(
-            name="Lead", authority=Authority.MUSTER, seat=LEAD_SEAT, long_lived=True
-        )
-        for number in range(_SELVES):
-            yield c.EnrollAgent(
-                name=f"self{number}", authority=Authority.SELF, max_turns=1 + number
-            )
-        for number in range(_MINE):
-            yield c.EnrollAgent(
-                name=f"mine{number}", authority=Authority.MUSTER, long_lived=number % 2 == 0
-            )
-        for channel in _CHANNELS:
-            yield c.CreateChannel(channel=channel, config=self._config())
-
-    def _config(self) -> e.TurnConfig:
-        return e.TurnConfig(
-            human_interrupt_mode=self.chance.choice(list(e.InterruptMode)),
-            auto_detect_turn_end=self.chance.random() < 0.5,
-            rest_after_idle_rounds=self.chance.randint(1, 3),
-        )
+    # ── what can happen ───────────────────────────────────────────────────────────────────────────
 
     def _weighted(self) -> list[Callable[[], None]]:
+        crowd = Crowd(self.chance)
         weights: dict[Callable[[], None], int] = {
             self.react: 30,
-            self.speak: 20,
+            self._by(crowd.speak): 20,
             self.hear_of_process: 15,
-            self.come_and_go: 10,
-            self.direct: 8,
-            self.wish: 8,
+            self._by(crowd.come_and_go): 10,
+            self._by(crowd.direct): 8,
+            self._by(crowd.wish): 8,
             self.tick: 8,
-            self.belong: 6,
-            self.lead: 4,
-            self.delegate: 4,
+            self._by(crowd.belong): 6,
+            self._by(crowd.lead): 4,
+            self._by(crowd.delegate): 4,
             self.crash: 1,
         }
         return [deed for deed, weight in weights.items() for _ in range(weight)]
 
-    def _any_agent(self) -> Agent:
-        return self.team.agents[self.chance.choice(sorted(self.team.agents))]
+    def _by(self, deed: Callable[[Team], Iterator[Command]]) -> Callable[[], None]:
+        """Have muster carry out what somebody thinks of."""
 
-    def _any_channel(self) -> Channel:
-        return self.team.channels[self.chance.choice(_CHANNELS)]
+        def happen() -> None:
+            for command in deed(self.team):
+                self.send(command)
 
-    def speak(self) -> None:
-        """An agent does something with a turn: its own, or not."""
-        channel = self._any_channel()
-        seat = channel.turn.holder if channel.turn else self._any_agent().seat
-        if self.chance.random() < 0.1:
-            seat = self._any_agent().seat
-        epoch = self.chance.choice((None, channel.epoch, channel.epoch, channel.epoch - 1))
-        act = self.chance.randrange(10)
-        if act < 4:
-            self.send(c.CompleteTurn(channel=channel.id, seat=seat, epoch=epoch))
-        elif act < 7:
-            done = self.chance.random() < 0.5
-            self.send(
-                c.Speak(channel=channel.id, seat=seat, text="word", epoch=epoch, complete=done)
-            )
-        elif act == 7:
-            self.send(c.WaitTurn(channel=channel.id, seat=seat, reason="dinner", epoch=epoch))
-        elif act == 8:
-            self.send(c.ResumeTurn(channel=channel.id, seat=seat, epoch=epoch))
-        else:
-            self.send(c.RenewTurn(channel=channel.id, seat=seat, epoch=epoch))
-
-    def come_and_go(self) -> None:
-        """An agent that runs by itself connects, leaves, or is not heard of any more."""
-        seat = self._any_agent().seat
-        if self.chance.random() < 0.7:
-            self.send(c.ConnectAgent(seat=seat))
-        else:
-            reason = self.chance.choice(("heartbeat", "left"))
-            self.send(c.DisconnectAgent(seat=seat, reason=reason))
-
-    def direct(self) -> None:
-        """A person posts, or overrides a turn."""
-        channel = self._any_channel()
-        if self.chance.random() < 0.7:
-            key = self.chance.choice((None, f"k{self.chance.randint(0, 400)}"))
-            self.send(c.PostMessage(channel=channel.id, text="hello", speaker_name="Ann", key=key))
-        elif channel.ring:
-            seat = self.chance.choice(channel.ring)
-            to = self.chance.choice((TurnState.ACTIVE, TurnState.QUEUED))
-            self.send(c.OverrideTurn(channel=channel.id, seat=seat, to=to))
-
-    def wish(self) -> None:
-        """A person says what they want of an agent."""
-        agent = self._any_agent()
-        act = self.chance.randrange(10)
-        if act < 6:
-            self.send(
-                c.SetDesired(
-                    seat=agent.seat,
-                    desired=self.chance.choice(list(RunMode)),
-                    set_by="Ann",
-                    now=self.chance.random() < 0.3,
-                )
-            )
-        elif act == 6:
-            self.send(c.WakeAgents(seats=self.chance.choice(((), (agent.seat,)))))
-        elif act == 7:
-            self.send(c.SleepAgents(seats=self.chance.choice(((), (agent.seat,)))))
-        elif act == 8:
-            self.send(c.DisableAgent(seat=agent.seat))
-        else:
-            self.send(c.EnableAgent(seat=agent.seat))
-        if agent.disabled and self.chance.random() < 0.5:
-            self.send(c.EnableAgent(seat=agent.seat))
-
-    def belong(self) -> None:
-        """A person gives a place in a channel, takes one away, or changes the rules."""
-        agent, channel = self._any_agent(), self._any_channel()
-        act = self.chance.random()
-        if act < 0.7:
-            self.send(c.AddMember(channel=channel.id, seat=agent.seat))
-        elif act < 0.9:
-            self.send(c.RemoveMember(channel=channel.id, seat=agent.seat))
-        else:
-            self.send(c.ConfigureChannel(channel=channel.id, config=self._config()))
-
-    def lead(self) -> None:
-        """Births, and the lead's reports; some of them by somebody who is not the lead."""
-        lead = self.team.agents[LEAD_SEAT]
-        session = self.chance.choice((lead.session, lead.session, SessionId("stranger"), None))
-        seat = self.chance.choice(GRID_SEATS)
-        act = self.chance.randrange(3)
-        if act == 0:
-            places = tuple(
-                e.Placeholder(grid_position=each, color="#aabbcc", gender="woman")
-                for each in GRID_SEATS
-            )
-            self.send(c.SummonAgents(placeholders=places, authority=Authority.LEAD))
-        elif act == 1:
-            soul = f"what was written at step {self.step}"
-            profile = e.Profile(name=f"n{seat}", grid_position=seat, individuation_artifact=soul)
-            self.send(c.RegisterAgent(profile=profile, session=session))
-        else:
-            listed = self.chance.sample(GRID_SEATS, self.chance.randint(0, len(GRID_SEATS)))
-            entries = tuple(e.StatusEntry(grid_position=each) for each in listed)
-            self.send(c.ReportStatus(agents=entries, session=session))
-
-    def delegate(self) -> None:
-        """A conversation goes on: handed over, handed on, finished, closed."""
-        delegation = self.team.delegation
-        if delegation.mode is None:
-            mode = self.chance.choice(list(e.DelegationMode))
-            self.send(c.StartDelegation(mode=mode, path="p", agents=("ada", "bob", "cyd")))
-            return
-        if not delegation.conversations or self.chance.random() < 0.2:
-            self.send(c.OpenConversation(text="do it", speaker_name="Ann"))
-            return
-        conversation = delegation.conversations[
-            self.chance.choice(sorted(delegation.conversations))
-        ]
-        to = self.chance.choice(("ada", "bob", "cyd", "MAIN", "nobody"))
-        epoch = self.chance.choice((conversation.epoch, conversation.epoch, 0))
-        name = conversation.id
-        deeds: list[Command] = [
-            c.Delegate(conversation=name, to=to, trigger="it fits"),
-            c.HandOff(conversation=name, epoch=epoch, to=to, reason="help"),
-            c.FinishTask(conversation=name, epoch=epoch, failed=self.chance.random() < 0.2),
-            c.CloseConversation(conversation=name, summary="done"),
-            c.RecordProgress(conversation=name, what="a file"),
-        ]
-        self.send(self.chance.choice(deeds))
-        if self.chance.random() < 0.02:
-            self.send(c.EndDelegation())
+        return happen
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,0 +1,172 @@
+"""The people and the agents of a simulated team: what they might do next, in and out of turn."""
+
+import random
+from collections.abc import Iterator
+
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.commands import Command
+from muster.machines.events import Authority, RunMode
+from muster.machines.ids import GRID_SEATS, LEAD_SEAT, ChannelId, SessionId
+from muster.machines.state import Agent, Channel, Team, TurnState
+
+CHANNELS = tuple(ChannelId(name) for name in ("design", "reviews", "standup"))
+_SELVES = 3  # agents that connect by themselves
+_MINE = 4  # agents that muster runs
+
+
+class Crowd:
+    """Everybody who sends commands. Each deed looks at the team, and may be refused."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+
+    def cast(self) -> Iterator[Command]:
+        """Set the scene: a lead, some who connect, some whom muster runs, and channels."""
+        yield c.EnrollAgent(
+            name="Lead", authority=Authority.MUSTER, seat=LEAD_SEAT, long_lived=True
+        )
+        for number in range(_SELVES):
+            yield c.EnrollAgent(
+                name=f"self{number}", authority=Authority.SELF, max_turns=1 + number
+            )
+        for number in range(_MINE):
+            yield c.EnrollAgent(
+                name=f"mine{number}", authority=Authority.MUSTER, long_lived=number % 2 == 0
+            )
+        for channel in CHANNELS:
+            yield c.CreateChannel(channel=channel, config=self._config())
+
+    def _config(self) -> e.TurnConfig:
+        return e.TurnConfig(
+            human_interrupt_mode=self._chance.choice(list(e.InterruptMode)),
+            auto_detect_turn_end=self._chance.random() < 0.5,
+            rest_after_idle_rounds=self._chance.randint(1, 3),
+        )
+
+    def _any_agent(self, team: Team) -> Agent:
+        return team.agents[self._chance.choice(sorted(team.agents))]
+
+    def _any_channel(self, team: Team) -> Channel:
+        return team.channels[self._chance.choice(CHANNELS)]
+
+    def speak(self, team: Team) -> Iterator[Command]:
+        """An agent does something with a turn: its own, or not."""
+        channel = self._any_channel(team)
+        seat = channel.turn.holder if channel.turn else self._any_agent(team).seat
+        if self._chance.random() < 0.1:
+            seat = self._any_agent(team).seat
+        epoch = self._chance.choice((None, channel.epoch, channel.epoch, channel.epoch - 1))
+        act = self._chance.randrange(10)
+        if act < 4:
+            yield c.CompleteTurn(channel=channel.id, seat=seat, epoch=epoch)
+        elif act < 7:
+            done = self._chance.random() < 0.5
+            yield c.Speak(channel=channel.id, seat=seat, text="word", epoch=epoch, complete=done)
+        elif act == 7:
+            yield c.WaitTurn(channel=channel.id, seat=seat, reason="dinner", epoch=epoch)
+        elif act == 8:
+            yield c.ResumeTurn(channel=channel.id, seat=seat, epoch=epoch)
+        else:
+            yield c.RenewTurn(channel=channel.id, seat=seat, epoch=epoch)
+
+    def come_and_go(self, team: Team) -> Iterator[Command]:
+        """An agent that runs by itself connects, leaves, or is not heard of any more."""
+        seat = self._any_agent(team).seat
+        if self._chance.random() < 0.7:
+            yield c.ConnectAgent(seat=seat)
+        else:
+            reason = self._chance.choice(("heartbeat", "left"))
+            yield c.DisconnectAgent(seat=seat, reason=reason)
+
+    def direct(self, team: Team) -> Iterator[Command]:
+        """A person posts, or overrides a turn."""
+        channel = self._any_channel(team)
+        if self._chance.random() < 0.7:
+            key = self._chance.choice((None, f"k{self._chance.randint(0, 400)}"))
+            yield c.PostMessage(channel=channel.id, text="hello", speaker_name="Ann", key=key)
+        elif channel.ring:
+            seat = self._chance.choice(channel.ring)
+            to = self._chance.choice((TurnState.ACTIVE, TurnState.QUEUED))
+            yield c.OverrideTurn(channel=channel.id, seat=seat, to=to)
+
+    def wish(self, team: Team) -> Iterator[Command]:
+        """A person says what they want of an agent."""
+        agent = self._any_agent(team)
+        act = self._chance.randrange(10)
+        if act < 6:
+            yield c.SetDesired(
+                seat=agent.seat,
+                desired=self._chance.choice(list(RunMode)),
+                set_by="Ann",
+                now=self._chance.random() < 0.3,
+            )
+        elif act == 6:
+            yield c.WakeAgents(seats=self._chance.choice(((), (agent.seat,))))
+        elif act == 7:
+            yield c.SleepAgents(seats=self._chance.choice(((), (agent.seat,))))
+        elif act == 8:
+            yield c.DisableAgent(seat=agent.seat)
+        else:
+            yield c.EnableAgent(seat=agent.seat)
+        if agent.disabled and self._chance.random() < 0.5:
+            yield c.EnableAgent(seat=agent.seat)
+
+    def belong(self, team: Team) -> Iterator[Command]:
+        """A person gives a place in a channel, takes one away, or changes the rules."""
+        agent, channel = self._any_agent(team), self._any_channel(team)
+        act = self._chance.random()
+        if act < 0.7:
+            yield c.AddMember(channel=channel.id, seat=agent.seat)
+        elif act < 0.9:
+            yield c.RemoveMember(channel=channel.id, seat=agent.seat)
+        else:
+            yield c.ConfigureChannel(channel=channel.id, config=self._config())
+
+    def lead(self, team: Team) -> Iterator[Command]:
+        """Births, and the lead's reports; some of them by somebody who is not the lead."""
+        lead = team.agents[LEAD_SEAT]
+        session = self._chance.choice((lead.session, lead.session, SessionId("stranger"), None))
+        seat = self._chance.choice(GRID_SEATS)
+        act = self._chance.randrange(3)
+        if act == 0:
+            places = tuple(
+                e.Placeholder(grid_position=each, color="#aabbcc", gender="woman")
+                for each in GRID_SEATS
+            )
+            yield c.SummonAgents(placeholders=places, authority=Authority.LEAD)
+        elif act == 1:
+            soul = f"what was written after {team.seq} events"
+            profile = e.Profile(name=f"n{seat}", grid_position=seat, individuation_artifact=soul)
+            yield c.RegisterAgent(profile=profile, session=session)
+        else:
+            listed = self._chance.sample(GRID_SEATS, self._chance.randint(0, len(GRID_SEATS)))
+            entries = tuple(e.StatusEntry(grid_position=each) for each in listed)
+            yield c.ReportStatus(agents=entries, session=session)
+
+    def delegate(self, team: Team) -> Iterator[Command]:
+        """A conversation goes on: handed over, handed on, finished, closed."""
+        delegation = team.delegation
+        if delegation.mode is None:
+            mode = self._chance.choice(list(e.DelegationMode))
+            yield c.StartDelegation(mode=mode, path="p", agents=("ada", "bob", "cyd"))
+            return
+        if not delegation.conversations or self._chance.random() < 0.2:
+            yield c.OpenConversation(text="do it", speaker_name="Ann")
+            return
+        conversation = delegation.conversations[
+            self._chance.choice(sorted(delegation.conversations))
+        ]
+        to = self._chance.choice(("ada", "bob", "cyd", "MAIN", "nobody"))
+        epoch = self._chance.choice((conversation.epoch, conversation.epoch, 0))
+        name = conversation.id
+        deeds: list[Command] = [
+            c.Delegate(conversation=name, to=to, trigger="it fits"),
+            c.HandOff(conversation=name, epoch=epoch, to=to, reason="help"),
+            c.FinishTask(conversation=name, epoch=epoch, failed=self._chance.random() < 0.2),
+            c.CloseConversation(conversation=name, summary="done"),
+            c.RecordProgress(conversation=name, what="a file"),
+        ]
+        yield self._chance.choice(deeds)
+        if self._chance.random() < 0.02:
+            yield c.EndDelegation()
