@@ -10,7 +10,7 @@ from bench.lines import Bound, Goal, Line
 from bench.processes import output, python
 from bench.rounds import in_turns
 from bench.teams import Life, founding, writing
-from muster.machines.events import TurnConfig
+from muster.machines.vocabulary import TurnConfig
 from muster.services.snapshots import SNAPSHOT_EVENTS
 from muster.store.sqlite import SqliteStore
 

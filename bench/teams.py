@@ -10,7 +10,7 @@ from typing import Final
 from muster.machines import commands as c
 from muster.machines import snapshots
 from muster.machines.commands import Command
-from muster.machines.events import Authority, Event, TurnConfig
+from muster.machines.events import Event
 from muster.machines.ids import (
     FIRST_ENROLLED_SEAT,
     MUSTER,
@@ -22,6 +22,7 @@ from muster.machines.ids import (
 )
 from muster.machines.state import Channel, Team
 from muster.machines.team import decide
+from muster.machines.vocabulary import Authority, TurnConfig
 from muster.services.loading import load_from
 from muster.services.reactors.sessions import Sessions
 from muster.services.system import SystemClock

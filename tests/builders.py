@@ -12,9 +12,10 @@ from muster.machines.commands import (
     SetDesired,
     StartMuster,
 )
-from muster.machines.events import Authority, Event, Fact, RunMode, TurnConfig
+from muster.machines.events import Event, Fact
 from muster.machines.ids import FIRST_ENROLLED_SEAT, MUSTER, ChannelId, SeatId, SessionId, person
 from muster.machines.state import Team
+from muster.machines.vocabulary import Authority, RunMode, TurnConfig
 from muster.services.dispatcher import Dispatcher
 from muster.services.feed import Feed
 from muster.services.loading import load_from

@@ -12,18 +12,20 @@ from muster.errors import HomeInUse, Impossible, NotFound
 from muster.machines import snapshots
 from muster.machines.commands import ConnectAgent, EnrollAgent
 from muster.machines.events import (
-    Authority,
     MusterStarted,
     MusterStopped,
-    Outcome,
-    RunMode,
     SessionEnd,
     SessionRequested,
     SessionStart,
     StateTransition,
-    Urgency,
 )
 from muster.machines.ids import SeatId
+from muster.machines.vocabulary import (
+    Authority,
+    Outcome,
+    RunMode,
+    Urgency,
+)
 from muster.services.ports import Runtimes
 from muster.services.timers import Timers
 from muster.store.memory import MemoryStore

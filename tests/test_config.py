@@ -10,7 +10,7 @@ import pytest
 
 from muster.config import RULES, SETTINGS, Settings, load_settings
 from muster.errors import BadSettings
-from muster.machines.events import InterruptMode, TurnConfig
+from muster.machines.vocabulary import InterruptMode, TurnConfig
 from muster.settings_file import line_of
 
 

@@ -4,9 +4,9 @@ import pytest
 
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines.events import DelegationMode, Machine
 from muster.machines.ids import ConversationId
 from muster.machines.state import MAIN, QUEUE
+from muster.machines.vocabulary import DelegationMode, Machine
 from tests.machines.scene import Scene, facts, moves
 
 ORCHESTRATOR, INTERACTIVE, RESPONSE = DelegationMode

@@ -4,8 +4,8 @@ import pytest
 
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines.events import Authority, Role, TurnConfig
 from muster.machines.ids import LEAD_SEAT, SeatId
+from muster.machines.vocabulary import Authority, Role, TurnConfig
 from tests.machines.scene import REVIEWS, facts
 from tests.machines.test_turns import trio
 

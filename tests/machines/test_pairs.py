@@ -10,13 +10,19 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import COMMANDS, Command
 from muster.machines.couplings import COUPLINGS
-from muster.machines.events import FACTS, Authority, DelegationMode, Outcome, RunMode
+from muster.machines.events import FACTS
 from muster.machines.fold import EVOLVERS
 from muster.machines.ids import GRID_SEATS, LEAD_SEAT, ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.invariants import violations
 from muster.machines.snapshots import decode, encode
 from muster.machines.state import Status, Team, TurnState
 from muster.machines.team import DECIDERS, decide
+from muster.machines.vocabulary import (
+    Authority,
+    DelegationMode,
+    Outcome,
+    RunMode,
+)
 from tests.machines import test_identity, test_turns
 from tests.machines.scene import REVIEWS, Scene
 

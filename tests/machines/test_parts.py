@@ -12,7 +12,7 @@ from muster.machines import commands as c
 from muster.machines import deadlines, diagrams, snapshots
 from muster.machines import events as e
 from muster.machines.diagrams import MACHINES, mermaid
-from muster.machines.events import Authority, Event, Machine
+from muster.machines.events import Event
 from muster.machines.fold import evolve
 from muster.machines.ids import GRID_SEATS, SeatId, SessionId, agent_actor, person
 from muster.machines.invariants import violations
@@ -21,6 +21,7 @@ from muster.machines.sentences import _TRIGGERS, sentence  # pyright: ignore[rep
 from muster.machines.state import Agent, Drain, RunControl, Status, Team, TurnState
 from muster.machines.team import refusal
 from muster.machines.turn_rules import TABLE
+from muster.machines.vocabulary import Authority, Machine
 from tests.machines import test_identity
 from tests.machines.scene import REVIEWS, START, Scene
 from tests.machines.test_turns import SEED_ROWS, trio

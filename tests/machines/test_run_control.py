@@ -8,10 +8,16 @@ import pytest
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
-from muster.machines.events import Authority, Machine, Outcome, RunMode, Urgency
 from muster.machines.ids import SessionId
 from muster.machines.run_control import DESIRED, TABLE, retry_pause
 from muster.machines.state import Phase, Status
+from muster.machines.vocabulary import (
+    Authority,
+    Machine,
+    Outcome,
+    RunMode,
+    Urgency,
+)
 from tests.machines.scene import REVIEWS, Scene, facts, moves
 
 CONTINUOUS, PAUSE, RUN_ONCE, RUN_CLEANUP = RunMode

@@ -7,10 +7,16 @@ import pytest
 
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines.events import Authority, InterruptMode, Outcome, RunMode, TurnConfig
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import TurnState
 from muster.machines.turn_rules import TABLE
+from muster.machines.vocabulary import (
+    Authority,
+    InterruptMode,
+    Outcome,
+    RunMode,
+    TurnConfig,
+)
 from tests.machines.scene import REVIEWS, START, Scene, facts, moves
 
 OFFLINE, IDLE, QUEUED, ACTIVE, WAITING = TurnState

@@ -12,12 +12,18 @@ from muster.machines import commands as c
 from muster.machines import deadlines, snapshots
 from muster.machines import events as e
 from muster.machines.commands import Command
-from muster.machines.events import Authority, Event, InterruptMode, Outcome, RunMode
+from muster.machines.events import Event
 from muster.machines.fold import fold
 from muster.machines.ids import GRID_SEATS, LEAD_SEAT, ChannelId, SeatId, SessionId
 from muster.machines.invariants import violations
 from muster.machines.state import Team, TurnState
 from muster.machines.team import decide
+from muster.machines.vocabulary import (
+    Authority,
+    InterruptMode,
+    Outcome,
+    RunMode,
+)
 from muster.testing.checkers import LogChecker
 from tests.machines.scene import START
 from tests.machines.test_identity import places, register, status

@@ -8,9 +8,10 @@ import pytest
 
 from muster.errors import NameTaken, NotYourTurn, StoreFailed
 from muster.machines.commands import CompleteTurn, EnrollAgent, PostMessage
-from muster.machines.events import Authority, CommandRefused, Event, UserMessage
+from muster.machines.events import CommandRefused, Event, UserMessage
 from muster.machines.ids import agent_actor
 from muster.machines.state import Team
+from muster.machines.vocabulary import Authority
 from muster.services.dispatcher import Commit, Dispatcher
 from muster.services.loading import load_from
 from muster.store.base import Decider

@@ -10,16 +10,14 @@ from muster.limits import INTERRUPT_SECONDS
 from muster.machines.commands import CheckChannel, OverrideTurn, ReportSessionEnded
 from muster.machines.events import (
     MusterStarted,
-    Outcome,
-    RunMode,
     SessionEnd,
     SessionRequested,
     SessionStart,
     StopRequested,
-    Urgency,
     WorkStopped,
 )
 from muster.machines.state import TurnState
+from muster.machines.vocabulary import Outcome, RunMode, Urgency
 from muster.services.dispatcher import Dispatcher
 from muster.services.ports import Exit, Launch, Leftover, Runtimes
 from muster.services.reactors import sessions as reactor

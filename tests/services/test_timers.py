@@ -13,9 +13,10 @@ from muster.errors import Impossible
 from muster.machines import deadlines
 from muster.machines.commands import Command, CompleteTurn, ConfigureChannel, PostMessage, RenewTurn
 from muster.machines.deadlines import Deadline, Key
-from muster.machines.events import StateTransition, TurnConfig
+from muster.machines.events import StateTransition
 from muster.machines.ids import MUSTER, ChannelId, SeatId
 from muster.machines.state import Team
+from muster.machines.vocabulary import TurnConfig
 from muster.services import timers as timing
 from muster.services.dispatcher import Dispatcher
 from muster.services.tasks import background

@@ -5,7 +5,12 @@ import msgspec
 import pytest
 
 from muster.errors import LogCorrupt, LogTooNew
-from muster.machines.events import FACTS, AgentEnabled, Event, Fact
+from muster.machines.events import (
+    FACTS,
+    AgentEnabled,
+    Event,
+    Fact,
+)
 from muster.machines.ids import SeatId
 from muster.store.codec import Envelope, decode, encode, stored
 from muster.store.upcasts import UPCASTS, Shape, upcast

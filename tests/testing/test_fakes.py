@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from muster.machines.events import RunMode, Urgency
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.state import Agent
+from muster.machines.vocabulary import RunMode, Urgency
 from muster.services.ports import Launch, Leftover
 from muster.services.system import RandomIds, SystemClock
 from muster.testing.clock import EPOCH, ManualClock

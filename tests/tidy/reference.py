@@ -24,7 +24,7 @@ from msgspec.structs import FieldInfo
 
 from muster import errors
 from muster.errors import Broken, MusterError, Refused, Unavailable
-from muster.machines import commands, events
+from muster.machines import commands, events, vocabulary
 from muster.machines.commands import COMMANDS
 from muster.machines.events import FACTS, Fact
 from tests.tidy.source import ROOT
@@ -181,7 +181,7 @@ def _words(kind: Any) -> str:  # noqa: ANN401
         return f"list of {_words(get_args(kind)[0])}"
     if isinstance(kind, UnionType) or NoneType in get_args(kind):
         return _either(_words(each) for each in get_args(kind) if each is not NoneType) + " or null"
-    if kind.__module__ == events.__name__:
+    if kind.__module__ == vocabulary.__name__:
         return f"[{kind.__name__}](events.md#{kind.__name__.lower()})"
     return _either(f"`{member}`" for member in kind)
 
@@ -208,14 +208,14 @@ def _parts(structs: Iterable[Struct]) -> list[type[Any]]:
                 found.add(part)
                 if not issubclass(part, StrEnum):
                     found.update(_parts([part]))
-    return sorted(found, key=lambda part: _line_of(events, part))
+    return sorted(found, key=lambda part: _line_of(vocabulary, part))
 
 
 # A type, or a type made of types: nothing but `Any` covers both.
 def _leaves(kind: Any) -> Iterator[type[Any]]:  # noqa: ANN401
     for inner in get_args(kind) if get_origin(kind) is not Literal else ():
         yield from _leaves(inner)
-    if isinstance(kind, type) and kind.__module__ == events.__name__:
+    if isinstance(kind, type) and kind.__module__ == vocabulary.__name__:
         yield kind
 
 

@@ -10,8 +10,9 @@ import pytest
 from muster import errors
 from muster.errors import MusterError
 from muster.machines.commands import COMMANDS
-from muster.machines.events import FACTS, RunMode
+from muster.machines.events import FACTS
 from muster.machines.state import MAIN, QUEUE, Status, TurnState
+from muster.machines.vocabulary import RunMode
 from muster.store.codec import Envelope
 from tests.tidy.reference import COMMAND, ENVELOPE, REFERENCE, leaves_of, pages, tag_of
 from tests.tidy.source import ROOT, files, modules, within

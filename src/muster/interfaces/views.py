@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from muster.machines.events import Authority, RunMode
 from muster.machines.ids import ChannelId, SeatId, SessionId
 from muster.machines.state import Agent, Channel, Status, Team, TurnState
+from muster.machines.vocabulary import Authority, RunMode
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -84,7 +84,7 @@ def view_team(team: Team, now: datetime, *, running: bool) -> TeamView:
         seq=team.seq,
         human=team.human,
         agents=tuple(
-            _agent(team, team.agents[seat], now)
+            view_agent(team, team.agents[seat], now)
             for seat in sorted(team.agents)
             if team.agents[seat].status is not Status.NONE
         ),
@@ -94,7 +94,8 @@ def view_team(team: Team, now: datetime, *, running: bool) -> TeamView:
     )
 
 
-def _agent(team: Team, agent: Agent, now: datetime) -> AgentView:
+def view_agent(team: Team, agent: Agent, now: datetime) -> AgentView:
+    """One of the team."""
     return AgentView(
         seat=agent.seat,
         name=agent.name,

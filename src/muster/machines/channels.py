@@ -18,7 +18,7 @@ from muster.errors import (
 )
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines.events import Authority, Fact
+from muster.machines.events import Fact
 from muster.machines.names import check_plain
 from muster.machines.state import Status, Team
 from muster.machines.turn_rules import (
@@ -36,6 +36,7 @@ from muster.machines.turn_rules import (
     rouse_idle,
     stop_work,
 )
+from muster.machines.vocabulary import Authority
 
 
 def create_channel(team: Team, command: c.CreateChannel, now: datetime) -> Sequence[Fact]:

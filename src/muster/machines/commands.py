@@ -7,7 +7,9 @@ is refused or does nothing.
 
 import msgspec
 
-from muster.machines.events import (
+from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
+from muster.machines.state import TurnState
+from muster.machines.vocabulary import (
     Authority,
     DelegationMode,
     Outcome,
@@ -18,8 +20,6 @@ from muster.machines.events import (
     StatusEntry,
     TurnConfig,
 )
-from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
-from muster.machines.state import TurnState
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):

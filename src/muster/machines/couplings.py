@@ -13,10 +13,16 @@ import msgspec
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
-from muster.machines.events import Authority, Event, Fact, Machine, Outcome, RunMode
+from muster.machines.events import Event, Fact
 from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId
 from muster.machines.state import Agent, Status, Team
 from muster.machines.turn_rules import ACTIVE, HELD, QUEUED
+from muster.machines.vocabulary import (
+    Authority,
+    Machine,
+    Outcome,
+    RunMode,
+)
 
 F = TypeVar("F", bound=Fact)
 

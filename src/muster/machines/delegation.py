@@ -23,12 +23,13 @@ from muster.errors import (
 )
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines.events import DelegationMode, Fact, Machine
+from muster.machines.events import Fact
 from muster.machines.ids import ConversationId
 from muster.machines.names import check_plain
 from muster.machines.state import MAIN, QUEUE, Conversation, Delegation, Team
 from muster.machines.tables import Row, Table
 from muster.machines.turns import check_text
+from muster.machines.vocabulary import DelegationMode, Machine
 
 AGENT = "AGENT"
 """Stands in the table for the state of any agent."""

@@ -7,12 +7,26 @@ it, and which event it follows from. A fact never changes its meaning; a new sha
 
 import re
 from datetime import datetime
-from enum import StrEnum
 from typing import ClassVar, Literal
 
 import msgspec
 
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
+from muster.machines.vocabulary import (
+    Authority,
+    DelegationMode,
+    InterruptMode,
+    Machine,
+    Outcome,
+    Placeholder,
+    Profile,
+    Role,
+    RunMode,
+    StatusEntry,
+    Text,
+    TurnConfig,
+    Urgency,
+)
 
 
 def _snake(name: str) -> str:
@@ -48,15 +62,6 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     def type(self) -> str:
         """The fact's name on the wire."""
         return str(self.fact.__struct_config__.tag)
-
-
-class Machine(StrEnum):
-    """The machines whose changes are logged as `state_transition`."""
-
-    IDENTITY = "identity"
-    RUN = "run"
-    TURNS = "turns"
-    DELEGATION = "delegation"
 
 
 class StateTransition(Fact, frozen=True, kw_only=True):
@@ -113,50 +118,6 @@ class WarningLogged(Fact, frozen=True, kw_only=True):
 
 
 # ── identity ──────────────────────────────────────────────────────────────────────────────────────
-
-
-class Authority(StrEnum):
-    """Whose word is the truth about an agent's being here."""
-
-    LEAD = "lead"  # the lead runs it inside its own session
-    MUSTER = "muster"  # muster runs its process
-    SELF = "self"  # it connects by itself
-
-
-class FaceVariant(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How a face is drawn."""
-
-    eyes: str = "standard"
-    mouth: str = "gentle"
-
-
-class Placeholder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A seat in which somebody is to be born: looks, but no name and no colour name."""
-
-    grid_position: SeatId
-    color: str
-    gender: str
-
-
-class Profile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Who somebody is: what a registration brings, in the seeds' spelling."""
-
-    name: str
-    grid_position: SeatId
-    color: str = ""
-    color_name: str = ""
-    gender: str = ""
-    face_variant: FaceVariant = FaceVariant()
-    individuation_artifact: str = ""
-    created_at: datetime | None = None
-
-
-class StatusEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """One line of a lead's report."""
-
-    grid_position: SeatId
-    name: str = ""
-    status: str = "alive"
 
 
 class AgentsSummoned(Fact, frozen=True, kw_only=True):
@@ -242,31 +203,6 @@ class Conflict(Fact, frozen=True, kw_only=True):
 # ── run control ───────────────────────────────────────────────────────────────────────────────────
 
 
-class RunMode(StrEnum):
-    """What a person can want of an agent, and what an agent can be doing."""
-
-    CONTINUOUS = "continuous"  # one session after another
-    PAUSE = "pause"  # none
-    RUN_ONCE = "run_once"  # exactly one, then pause
-    RUN_CLEANUP = "run_cleanup"  # exactly one that tidies up, then pause
-
-
-class Outcome(StrEnum):
-    """How a session ended."""
-
-    COMPLETED = "completed"  # by itself and well, or because it was asked to
-    FAILED = "failed"  # by itself with an error code
-    CRASHED = "crashed"  # by a signal that nobody asked for, or it never came up
-    LOST = "lost"  # found gone when muster started
-
-
-class Urgency(StrEnum):
-    """How a session is to be stopped."""
-
-    GRACEFUL = "graceful"  # let it finish
-    NOW = "now"  # interrupt, then terminate, then kill
-
-
 class DesiredSet(Fact, frozen=True, kw_only=True):
     """What is wanted of an agent changed: by a person, or by the end of a one-shot."""
 
@@ -347,30 +283,6 @@ class RetryScheduled(Fact, frozen=True, kw_only=True):
 # ── turns ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-class InterruptMode(StrEnum):
-    """What a human message does to a turn in progress."""
-
-    QUEUE = "queue"
-    INTERRUPT = "interrupt"
-    INJECT = "inject"
-    PARALLEL = "parallel"
-
-
-class TurnConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The rules of a channel. The first six fields and their defaults are the seed's."""
-
-    default_timeout_seconds: float = 60.0
-    human_interrupt_mode: InterruptMode = InterruptMode.INJECT
-    announce_timeouts: bool = True
-    announce_disconnects: bool = True
-    auto_detect_turn_end: bool = False
-    auto_detect_silence_seconds: float = 10.0
-    wait_timeout_seconds: float = 300.0
-    max_turn_seconds: float = 1800.0
-    interrupt_hold_seconds: float = 30.0
-    rest_after_idle_rounds: int = 3
-
-
 class ChannelCreated(Fact, frozen=True, kw_only=True):
     """There is a new channel."""
 
@@ -436,12 +348,6 @@ class Announcement(Fact, frozen=True, kw_only=True):
     text: str
 
 
-class Text(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
-    """A block of text in an agent's message."""
-
-    text: str
-
-
 class UserMessage(Fact, frozen=True, kw_only=True):
     """A human said something, in a channel or to an agent (to the lead where `target_agent` is
     null). `deliver_to` are those who are handed it at once; the others find it unread.
@@ -482,14 +388,6 @@ class MessagesDelivered(Fact, frozen=True, kw_only=True):
 # ── who may do what ───────────────────────────────────────────────────────────────────────────────
 
 
-class Role(StrEnum):
-    """What a token lets its bearer do."""
-
-    OPERATOR = "operator"  # everything
-    AGENT = "agent"  # act as one agent
-    VIEWER = "viewer"  # read
-
-
 class TokenIssued(Fact, frozen=True, kw_only=True):
     """Somebody was given a token. Only its digest is kept."""
 
@@ -507,14 +405,6 @@ class TokenRevoked(Fact, frozen=True, kw_only=True):
 
 
 # ── delegation ────────────────────────────────────────────────────────────────────────────────────
-
-
-class DelegationMode(StrEnum):
-    """Where a turn that goes by description may go next."""
-
-    ORCHESTRATOR = "orchestrator"  # always back to MAIN
-    INTERACTIVE = "interactive"  # to another agent, or back to MAIN
-    RESPONSE = "response"  # no MAIN: from a queue and back to it
 
 
 class DelegationStarted(Fact, frozen=True, kw_only=True):

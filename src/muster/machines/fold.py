@@ -8,8 +8,9 @@ from msgspec.structs import replace
 from muster.errors import Impossible
 from muster.machines import delegation_fold, identity_fold, run_fold, tokens, turn_fold
 from muster.machines import events as e
-from muster.machines.events import Event, Fact, Machine
+from muster.machines.events import Event, Fact
 from muster.machines.state import Team
+from muster.machines.vocabulary import Machine
 
 
 def _only_told(team: Team, event: Event, fact: Fact) -> Team:

@@ -20,11 +20,12 @@ from muster.errors import (
 )
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines.events import Authority, Fact, Machine
+from muster.machines.events import Fact
 from muster.machines.ids import LEAD_SEAT, SeatId, SessionId, document_id
 from muster.machines.names import check_agent_name
 from muster.machines.state import Agent, Status, Team
 from muster.machines.tables import Row, Table
+from muster.machines.vocabulary import Authority, Machine
 
 NONE, HATCHING, ALIVE, SLEEPING, EXPIRED, _ = Status
 

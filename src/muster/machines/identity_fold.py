@@ -3,10 +3,11 @@
 from msgspec.structs import replace
 
 from muster.machines import events as e
-from muster.machines.events import Authority, Event
+from muster.machines.events import Event
 from muster.machines.ids import SeatId, SessionId, name_key
 from muster.machines.maps import put
 from muster.machines.state import Agent, Evidence, RunControl, Status, Team
+from muster.machines.vocabulary import Authority
 
 _EVIDENCE = {
     "woken": "process",

@@ -6,9 +6,9 @@ seat one soul.
 
 from collections.abc import Iterator
 
-from muster.machines.events import Authority, RunMode
 from muster.machines.ids import ChannelId
 from muster.machines.state import Agent, Channel, Status, Team
+from muster.machines.vocabulary import Authority, RunMode
 
 
 def violations(team: Team) -> Iterator[str]:

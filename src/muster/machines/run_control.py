@@ -25,10 +25,17 @@ from muster.errors import (
 )
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines.events import Authority, Fact, Machine, Outcome, RunMode, Urgency
+from muster.machines.events import Fact
 from muster.machines.ids import MUSTER, SessionId
 from muster.machines.state import Agent, Phase, Session, Status, Team
 from muster.machines.tables import Row, Table
+from muster.machines.vocabulary import (
+    Authority,
+    Machine,
+    Outcome,
+    RunMode,
+    Urgency,
+)
 
 CONTINUOUS, PAUSE, RUN_ONCE, RUN_CLEANUP = RunMode
 

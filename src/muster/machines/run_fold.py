@@ -3,9 +3,10 @@
 from msgspec.structs import replace
 
 from muster.machines import events as e
-from muster.machines.events import Event, Outcome, RunMode
+from muster.machines.events import Event
 from muster.machines.maps import drop, put
 from muster.machines.state import Agent, Phase, RunControl, Session, Team
+from muster.machines.vocabulary import Outcome, RunMode
 
 
 def desired_set(team: Team, event: Event, fact: e.DesiredSet) -> Team:

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 from muster.machines import events as e
-from muster.machines.events import Event, Fact, Machine
+from muster.machines.events import Event, Fact
 from muster.machines.ids import MUSTER, SeatId, document_id
 from muster.machines.state import Team
+from muster.machines.vocabulary import Machine
 
 _TEXT_CHARS = 80  # of a message; the whole of it is in the log
 

@@ -11,15 +11,6 @@ from enum import StrEnum
 import msgspec
 
 from muster.errors import NotFound
-from muster.machines.events import (
-    Authority,
-    DelegationMode,
-    FaceVariant,
-    Role,
-    RunMode,
-    TurnConfig,
-    Urgency,
-)
 from muster.machines.ids import (
     FIRST_ENROLLED_SEAT,
     LEAD_SEAT,
@@ -28,6 +19,15 @@ from muster.machines.ids import (
     SeatId,
     SessionId,
     document_id,
+)
+from muster.machines.vocabulary import (
+    Authority,
+    DelegationMode,
+    FaceVariant,
+    Role,
+    RunMode,
+    TurnConfig,
+    Urgency,
 )
 
 

@@ -11,10 +11,11 @@ from msgspec.structs import replace
 from muster.errors import Invalid, NotFound, TokenExists
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines.events import Event, Fact, Role
+from muster.machines.events import Event, Fact
 from muster.machines.maps import drop, put
 from muster.machines.names import check_plain
 from muster.machines.state import Team, Token
+from muster.machines.vocabulary import Role
 
 
 def issue_token(team: Team, command: c.IssueToken, now: datetime) -> Sequence[Fact]:

@@ -13,10 +13,11 @@ import msgspec
 from muster import limits
 from muster.errors import Invalid, NotAMember, NotYourTurn, StaleEpoch
 from muster.machines import events as e
-from muster.machines.events import Authority, Fact, Machine, RunMode
+from muster.machines.events import Fact
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import Agent, Channel, Status, Team, Turn, TurnState
 from muster.machines.tables import Row, Table
+from muster.machines.vocabulary import Authority, Machine, RunMode
 
 OFFLINE, IDLE, QUEUED, ACTIVE, WAITING = TurnState
 

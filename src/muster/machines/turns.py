@@ -17,7 +17,7 @@ from muster import limits
 from muster.errors import Invalid, NoLead, NotPresent, Repeated, TurnTaken
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines.events import Fact, InterruptMode
+from muster.machines.events import Fact
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.state import Channel, Team, Turn
 from muster.machines.turn_rules import (
@@ -43,6 +43,7 @@ from muster.machines.turn_rules import (
     stop_work,
     timeout_of,
 )
+from muster.machines.vocabulary import InterruptMode
 
 
 def post_message(team: Team, command: c.PostMessage, now: datetime) -> Iterator[Fact]:

@@ -11,9 +11,9 @@ from typing import Protocol
 
 import msgspec
 
-from muster.machines.events import Outcome, RunMode, Urgency
 from muster.machines.ids import SessionId
 from muster.machines.state import Agent
+from muster.machines.vocabulary import Outcome, RunMode, Urgency
 
 
 class Timer(Protocol):

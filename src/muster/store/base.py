@@ -6,17 +6,19 @@ rebuilt: snapshots of the folded state, and the cursors of reactors.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
-from muster.machines.events import Event
 from muster.machines.ids import ChannelId, SeatId
+
+if TYPE_CHECKING:  # whoever only reads a snapshot need not know every kind of fact
+    from muster.machines.events import Event
 
 SNAPSHOTS_KEPT: Final = 2
 """The last, and the one before it should the last be damaged."""
 
-Decider = Callable[[Sequence[Event]], Sequence[Event]]
+Decider: TypeAlias = "Callable[[Sequence[Event]], Sequence[Event]]"
 """Given what others have appended since the last call, says what is to be appended.
 
 It runs while nobody else can append. It must not block, and may raise: then nothing is appended.
@@ -70,7 +72,7 @@ class EventStore(Protocol):
     """Called on the event loop when a commit failed: all that was decided since the last commit did
     not happen. The calls that decided it raise `StoreFailed`."""
 
-    async def transact(self, decide: Decider) -> Sequence[Event]:
+    async def transact(self, decide: Decider) -> "Sequence[Event]":
         """Append what `decide` says, and return it when it is on disk.
 
         Calls that arrive together are committed together, in the order of arrival.

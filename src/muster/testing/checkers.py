@@ -7,9 +7,10 @@ see a promise broken.
 from collections.abc import Iterator
 
 from muster.machines import events as e
-from muster.machines.events import Event, Machine, RunMode
+from muster.machines.events import Event
 from muster.machines.ids import ChannelId, SeatId, SessionId
 from muster.machines.state import TurnState
+from muster.machines.vocabulary import Machine, RunMode
 
 _HELD = (TurnState.ACTIVE, TurnState.WAITING)
 _ONE_SHOTS = (RunMode.RUN_ONCE, RunMode.RUN_CLEANUP)

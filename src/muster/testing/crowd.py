@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
-from muster.machines.events import Authority, RunMode
 from muster.machines.ids import GRID_SEATS, LEAD_SEAT, ChannelId, SessionId
 from muster.machines.state import Agent, Channel, Team, TurnState
+from muster.machines.vocabulary import Authority, RunMode
 
 CHANNELS = tuple(ChannelId(name) for name in ("design", "reviews", "standup"))
 _SELVES = 3  # agents that connect by themselves

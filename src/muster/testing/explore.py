@@ -18,12 +18,18 @@ from muster.machines import commands as c
 from muster.machines import deadlines
 from muster.machines import events as e
 from muster.machines.commands import Command
-from muster.machines.events import Authority, Event, InterruptMode, Outcome, RunMode
+from muster.machines.events import Event
 from muster.machines.ids import GRID_SEATS, LEAD_SEAT, ChannelId, SeatId, SessionId
 from muster.machines.invariants import violations
 from muster.machines.state import Agent, Channel, Team, TurnState
 from muster.machines.team import decide
 from muster.machines.turns import offer_turn
+from muster.machines.vocabulary import (
+    Authority,
+    InterruptMode,
+    Outcome,
+    RunMode,
+)
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 _STATES_MAX = 1_000_000

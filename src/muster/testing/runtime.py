@@ -8,9 +8,9 @@ from typing import Self, TypeVar
 import msgspec
 
 from muster.errors import Unavailable
-from muster.machines.events import Outcome, Urgency
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.state import Agent
+from muster.machines.vocabulary import Outcome, Urgency
 from muster.services.ports import Exit, Launch, Leftover
 
 

@@ -3,7 +3,7 @@
 import click
 
 from muster.machines.diagrams import mermaid
-from muster.machines.events import Machine
+from muster.machines.vocabulary import Machine
 
 
 @click.command()

@@ -13,9 +13,10 @@ from muster.interfaces.cli.reading import find_agent, need_agent
 from muster.interfaces.cli.render import Look, Tone, json_line, paint
 from muster.interfaces.cli.telling import tell
 from muster.interfaces.cli.terminal import look
-from muster.machines.events import Event, Machine, StateTransition
+from muster.machines.events import Event, StateTransition
 from muster.machines.ids import ChannelId, name_key
 from muster.machines.state import Agent, Channel, Team
+from muster.machines.vocabulary import Machine
 from muster.services.loading import load
 from muster.store.base import LogFilter
 from muster.store.codec import decode, encode

@@ -13,13 +13,12 @@ from muster.machines.events import (
     InterruptRequested,
     KillRequested,
     MusterStarted,
-    RunMode,
     SessionRequested,
     StopRequested,
-    Urgency,
 )
 from muster.machines.ids import ChannelId, SeatId, SessionId
 from muster.machines.state import Phase, Session, Team
+from muster.machines.vocabulary import RunMode, Urgency
 
 TYPES = frozenset(
     str(fact.__struct_config__.tag)

@@ -18,9 +18,10 @@ from muster.machines.commands import (
     ReportSessionStarted,
     ReportWorkStopped,
 )
-from muster.machines.events import Event, Outcome, Urgency
+from muster.machines.events import Event
 from muster.machines.ids import MUSTER, SessionId
 from muster.machines.state import Team
+from muster.machines.vocabulary import Outcome, Urgency
 from muster.services import ports
 from muster.services.dispatcher import Dispatcher
 from muster.services.pauses import pause_s
