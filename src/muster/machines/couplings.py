@@ -13,7 +13,7 @@ import msgspec
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
-from muster.machines.events import Event, Fact
+from muster.machines.events import Event, Fact, StateTransition
 from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId
 from muster.machines.state import Agent, Status, Team
 from muster.machines.turn_rules import ACTIVE, HELD, QUEUED
@@ -55,7 +55,7 @@ def coupling(
 def follow(team: Team, event: Event) -> Iterable[Command]:
     """The commands that follow from an event, given the state after it."""
     fact = event.fact
-    rule = COUPLINGS.get(fact.machine if type(fact) is e.StateTransition else type(fact))
+    rule = COUPLINGS.get(fact.machine if type(fact) is StateTransition else type(fact))
     return rule.then(team, event, fact) if rule is not None else ()
 
 
@@ -63,7 +63,7 @@ def follow(team: Team, event: Event) -> Iterable[Command]:
 
 
 @coupling(Machine.IDENTITY, "Only an alive agent is present; whoever falls asleep is OFFLINE.")
-def _presence(team: Team, event: Event, fact: e.StateTransition) -> Iterator[Command]:
+def _presence(team: Team, event: Event, fact: StateTransition) -> Iterator[Command]:
     assert fact.seat is not None
     if fact.target == Status.ALIVE and team.agents[fact.seat].present:
         yield c.Arrive(seat=fact.seat)
@@ -168,7 +168,7 @@ def _work_is_over(team: Team, agent: Agent) -> Iterator[Command]:
 
 
 @coupling(Machine.TURNS, "Whatever frees a turn or a member leads to the next grant.")
-def _turns(team: Team, event: Event, fact: e.StateTransition) -> Sequence[Command]:
+def _turns(team: Team, event: Event, fact: StateTransition) -> Sequence[Command]:
     if fact.channel is None or fact.seat is None:
         return ()
     if fact.target == ACTIVE:

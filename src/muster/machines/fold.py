@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from muster.errors import Impossible
 from muster.machines import delegation_fold, identity_fold, run_fold, tokens, turn_fold
 from muster.machines import events as e
-from muster.machines.events import Event, Fact
+from muster.machines.events import Event, Fact, StateTransition
 from muster.machines.state import Team
 from muster.machines.vocabulary import Machine
 
@@ -18,7 +18,7 @@ def _only_told(team: Team, event: Event, fact: Fact) -> Team:
     return team
 
 
-TRANSITIONS: dict[Machine, Callable[[Team, Event, e.StateTransition], Team]] = {
+TRANSITIONS: dict[Machine, Callable[[Team, Event, StateTransition], Team]] = {
     Machine.IDENTITY: identity_fold.transition,
     Machine.RUN: run_fold.transition,
     Machine.TURNS: turn_fold.transition,
@@ -78,9 +78,11 @@ def evolve(team: Team, event: Event) -> Team:
     if event.seq != team.seq + 1:
         raise Impossible(what=f"event {event.seq} cannot follow event {team.seq}")
     fact = event.fact
-    if type(fact) is e.StateTransition:
-        return replace(TRANSITIONS[fact.machine](team, event, fact), seq=event.seq)
-    return replace(EVOLVERS[type(fact)](team, event, fact), seq=event.seq)
+    if type(fact) is StateTransition:
+        after = TRANSITIONS[fact.machine](team, event, fact)
+    else:
+        after = EVOLVERS[type(fact)](team, event, fact)
+    return after if after.seq == event.seq else replace(after, seq=event.seq)
 
 
 def fold(team: Team, events: Iterable[Event]) -> Team:

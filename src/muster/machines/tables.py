@@ -36,6 +36,11 @@ class Table(Generic[Subject]):
         self._by_cause: dict[tuple[str, str], list[Row[Subject]]] = {}
         for row in rows:
             self._by_cause.setdefault((row.source, row.trigger), []).append(row)
+        self._certain = {
+            cause: ways[0].target
+            for cause, ways in self._by_cause.items()
+            if len(ways) == 1 and ways[0].guard is None
+        }
 
     def __iter__(self) -> Iterator[Row[Subject]]:
         return iter(self.rows)
@@ -46,6 +51,9 @@ class Table(Generic[Subject]):
 
     def target(self, source: str, trigger: str, subject: Subject, want: str | None = None) -> str:
         """Where the trigger leads; with `want`, only there. No such row is a bug in the caller."""
+        certain = self._certain.get((source, trigger))
+        if certain is not None and (want is None or want == certain):
+            return certain
         for row in self._by_cause.get((source, trigger), ()):
             guard = row.guard
             if (guard is None or guard(subject)) and (want is None or row.target == want):

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from muster import limits
 from muster.errors import Impossible, Refused
+from muster.limits import COUPLING_STEPS_MAX
 from muster.machines import channels, delegation, identity, run_control, tokens, turns
 from muster.machines import commands as c
 from muster.machines import events as e
@@ -122,7 +122,7 @@ def decide(
             events.append(event)
             for then in follow(team, event):
                 course.append((then, MUSTER, event.seq))  # noqa: PERF401  # mostly none follow
-        if len(course) > limits.COUPLING_STEPS_MAX:
+        if len(course) > COUPLING_STEPS_MAX:
             raise Impossible(what=f"{type(command).__name__} leads to more than it should")
     return Decision(team, tuple(events))
 

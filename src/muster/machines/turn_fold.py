@@ -29,7 +29,7 @@ def member_joined(team: Team, event: Event, fact: e.MemberJoined) -> Team:
         timeouts = {**timeouts, fact.seat: fact.timeout_seconds}
     channel = replace(channel, ring=(*channel.ring, fact.seat), timeouts=timeouts, silent_turns=0)
     agent = replace(agent, channels=(*agent.channels, fact.channel))
-    return _with(team, agent, channel)
+    return _with(team, event, agent, channel)
 
 
 def member_left(team: Team, event: Event, fact: e.MemberLeft) -> Team:
@@ -45,7 +45,7 @@ def member_left(team: Team, event: Event, fact: e.MemberLeft) -> Team:
         idle=None if channel.idle == fact.seat else channel.idle,
     )
     left = tuple(each for each in agent.channels if each != fact.channel)
-    return _with(team, replace(agent, channels=left), channel)
+    return _with(team, event, replace(agent, channels=left), channel)
 
 
 def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
@@ -57,11 +57,11 @@ def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
         if fact.source == WAITING:
             return _with_channel(team, _resumed(channel, event, fact))
         agent = replace(agent, holding=(*agent.holding, fact.channel))
-        return _with(team, agent, _granted(channel, event, fact))
+        return _with(team, event, agent, _granted(channel, event, fact))
     if fact.target == WAITING:
         return _with_channel(team, _waiting(channel, event, fact))
     if fact.source in HELD:
-        return _with(team, _let_go(agent, fact.channel), _vacant(channel, event, fact))
+        return _with(team, event, _let_go(agent, fact.channel), _vacant(channel, event, fact))
     if channel.idle == fact.seat:
         return _with_channel(team, replace(channel, idle=None, vacant_since=event.seq))
     return team
@@ -100,13 +100,13 @@ def _vacant(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
     """Whoever ends its turn has acted on what it was handed."""
     turn, idle = channel.turn, fact.target == IDLE
     assert turn is not None
-    holder = turn.holder
-    delivered = channel.delivered.get(holder, 0)
-    if delivered > channel.read.get(holder, 0):
-        channel = replace(channel, read=put(channel.read, holder, delivered))
+    read = channel.read
+    if turn.holder in channel.delivered:
+        read = put(read, turn.holder, channel.delivered[turn.holder])
     return replace(
         channel,
         turn=None,
+        read=read,
         idle=fact.seat if idle else None,
         silent_turns=0 if idle or turn.posted else channel.silent_turns + 1,
         vacant_since=event.seq,
@@ -185,7 +185,7 @@ def interrupt_requested(team: Team, event: Event, fact: e.InterruptRequested) ->
     agent = team.agents[fact.seat]
     agent = replace(agent, holding=(*agent.holding, fact.channel))
     drain = Drain(seat=fact.seat, until=fact.until)
-    return _with(team, agent, replace(team.channels[fact.channel], drain=drain))
+    return _with(team, event, agent, replace(team.channels[fact.channel], drain=drain))
 
 
 def kill_requested(team: Team, event: Event, fact: e.KillRequested) -> Team:
@@ -195,7 +195,7 @@ def kill_requested(team: Team, event: Event, fact: e.KillRequested) -> Team:
 
 def work_stopped(team: Team, event: Event, fact: e.WorkStopped) -> Team:
     channel = replace(team.channels[fact.channel], drain=None)
-    return _with(team, _let_go(team.agents[fact.seat], fact.channel), channel)
+    return _with(team, event, _let_go(team.agents[fact.seat], fact.channel), channel)
 
 
 def _let_go(agent: Agent, channel: ChannelId) -> Agent:
@@ -208,9 +208,10 @@ def _with_channel(team: Team, channel: Channel) -> Team:
     return replace(team, channels=put(team.channels, channel.id, channel))
 
 
-def _with(team: Team, agent: Agent, channel: Channel) -> Team:
+def _with(team: Team, event: Event, agent: Agent, channel: Channel) -> Team:
     return replace(
         team,
+        seq=event.seq,
         agents=put(team.agents, agent.seat, agent),
         channels=put(team.channels, channel.id, channel),
     )

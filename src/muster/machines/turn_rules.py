@@ -122,7 +122,8 @@ def require_turn(
         standing = member(team, channel_id, seat, now)
         check_epoch(standing.channel, epoch)
         raise not_your_turn(standing, act)
-    check_epoch(channel, epoch)
+    if epoch is not None:
+        check_epoch(channel, epoch)
     return Standing(team, channel, team.agents[seat], now)
 
 

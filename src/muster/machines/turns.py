@@ -301,9 +301,9 @@ def offer_turn(team: Team, command: c.OfferTurn, now: datetime) -> Sequence[Fact
     if channel.idle is not None:
         idle = Standing(team, channel, team.agents[channel.idle], now)
         return () if alone(idle) else (move(idle, IDLE, "member_joined"),)
-    rested = _is_tired(team, channel, now)
-    if rested:
-        return (e.ChannelRested(channel=channel.id, idle_rounds=rested),)
+    if channel.silent_turns >= channel.config.rest_after_idle_rounds and _is_tired(team, channel):
+        rounds = channel.config.rest_after_idle_rounds
+        return (e.ChannelRested(channel=channel.id, idle_rounds=rounds),)
     agents, ring, size = team.agents, channel.ring, len(channel.ring)
     for step in range(1, size + 1):
         agent = agents[ring[(channel.cursor + step) % size]]
@@ -312,10 +312,7 @@ def offer_turn(team: Team, command: c.OfferTurn, now: datetime) -> Sequence[Fact
     return ()
 
 
-def _is_tired(team: Team, channel: Channel, now: datetime) -> int:
-    """How many whole rounds passed in silence, if they are enough for a rest."""
-    rounds = channel.config.rest_after_idle_rounds
-    if channel.silent_turns < rounds:
-        return 0
-    awake = [seat for seat in channel.ring if reachable(team.agents[seat])]
-    return rounds if awake and channel.silent_turns >= rounds * len(awake) else 0
+def _is_tired(team: Team, channel: Channel) -> bool:
+    """Whether so many whole rounds passed in silence that the channel rests."""
+    awake = sum(reachable(team.agents[seat]) for seat in channel.ring)
+    return 0 < awake * channel.config.rest_after_idle_rounds <= channel.silent_turns
