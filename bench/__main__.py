@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from bench import boot, durable, kernel, memory, report, startup
-from bench.flush import flushings
+from bench import boot, durable, http, idle, kernel, memory, report, sse, startup
+from bench.flush import Flushing, flushings
 from bench.lines import Line
 
 _TITLE: Final = "Against raw baselines"
@@ -24,7 +24,12 @@ _INTRO: Final = """\
 - *Boot* is `open_team` in a fresh process until muster has said in the log that it started, by the
   process's own clock from the end of its imports. The log is the life of 48 agents in 12 channels:
   posts, turns, signs of work, waits, lost connections.
-- *Memory* is what the process has to itself (USS)."""
+- *Memory* is what the process has to itself (USS).
+- *Over HTTP* the server is a whole muster in a process of its own, as `muster up` runs it. A `POST`
+  is a human's message in a channel, with a token; the empty route checks the token too.
+- *SSE subscribers* are read by one process with plain sockets. The delay is that from the command
+  to the subscriber, so it has the commit in it. That nothing was lost, came twice or out of order
+  is checked for each of them, in each round."""
 
 
 class Effort(NamedTuple):
@@ -37,10 +42,14 @@ class Effort(NamedTuple):
     boot_events: int
     replays: int
     memory_rounds: int
+    http_rounds: int
+    sse_rounds: int
+    sse_lives: int
+    idle_rounds: int
 
 
-_FULL: Final = Effort(300, 40, 40, 9, 1_000_000, 3, 5)
-_QUICK: Final = Effort(60, 8, 10, 3, 100_000, 2, 2)
+_FULL: Final = Effort(300, 40, 40, 9, 1_000_000, 3, 5, 30, 9, 3, 10)
+_QUICK: Final = Effort(60, 8, 10, 3, 100_000, 2, 2, 6, 3, 1, 2)
 
 
 def main() -> int:
@@ -72,9 +81,17 @@ def _benchmarks(
     folder: Path, options: argparse.Namespace
 ) -> dict[str, Callable[[], Iterator[Line] | list[Line]]]:
     effort = _QUICK if options.quick else _FULL
+
+    def flushed(
+        measure: Callable[[Path, Flushing, int], list[Line]], name: str, rounds: int
+    ) -> Iterator[Line]:
+        (folder / name).mkdir()
+        for number, flushing in enumerate(flushings(folder / name, options.flush_ms)):
+            yield from measure(folder / name / str(number), flushing, rounds)
+
     return {
         "kernel": partial(kernel.measure, effort.kernel_rounds),
-        "durable": partial(_durable, folder, effort.durable_rounds, options.flush_ms),
+        "durable": partial(flushed, durable.measure, "durable", effort.durable_rounds),
         "boot": partial(
             boot.measure,
             folder / "boot",
@@ -84,18 +101,17 @@ def _benchmarks(
         ),
         "memory": partial(memory.measure, folder / "memory", effort.memory_rounds),
         "startup": partial(startup.measure, folder / "startup", effort.startup_rounds),
+        "http": partial(flushed, http.measure, "http", effort.http_rounds),
+        "sse": partial(sse.measure, folder / "sse", effort.sse_rounds, lives=effort.sse_lives),
+        "idle": partial(idle.measure, folder / "idle", effort.idle_rounds),
     }
-
-
-def _durable(folder: Path, rounds: int, flush_ms: float) -> Iterator[Line]:
-    for number, flushing in enumerate(flushings(folder, flush_ms)):
-        yield from durable.measure(folder / f"durable-{number}", flushing, rounds)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a fast look, in under a minute")
-    parser.add_argument("--only", choices=("kernel", "durable", "boot", "memory", "startup"))
+    groups = ("kernel", "durable", "boot", "memory", "startup", "http", "sse", "idle")
+    parser.add_argument("--only", choices=groups)
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a goal is missed")
     parser.add_argument(
         "--flush-ms", type=float, default=1.0, help="length of an equal flush; 0 skips it"

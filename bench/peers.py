@@ -1,7 +1,7 @@
-"""`python -m bench.peers`: a durable step of other frameworks, against ours in the same run.
+"""`python -m bench.peers`: steps and turns of other frameworks, against ours in the same run.
 
 They live in an environment of their own (`make bench-peers` makes it) and run in processes of their
-own. Each may be at its best: one step at a time or sixteen threads, whichever is faster for it.
+own. Each may be at its best: one at a time or many side by side, whichever is faster for it.
 """
 
 import argparse
@@ -19,8 +19,9 @@ from bench import report
 from bench.contestants import ROOT, Cost, running
 from bench.durable import described, rates
 from bench.flush import Flushing, flushings
-from bench.lines import Bound, Goal, Line, ratios
+from bench.lines import Bound, Goal, Line, rate, ratios
 from bench.rounds import in_turns
+from bench.turns import Posted, Told, playing
 
 _TITLE: Final = "Against other frameworks"
 _INTRO: Final = """\
@@ -29,7 +30,14 @@ Durable commands of muster with 16 in flight, as above, against a durable step o
 - langgraph: one node that loops, `durability="sync"`, 25 steps to an invocation.
 - dbos: a workflow of one step.
 
-Each was tried one at a time and with 16 threads; the faster of the two counts."""
+Turns over HTTP, in 10 channels of three agents with a connection each, against turns in memory. A
+turn posts and completes in one request and is on disk before it is answered. *Posted*: who is next
+speaks when the one before has its answer. *Told*: everybody waits in the long-poll first, and is
+handed what the others said; that is two requests and two commits to a turn.
+
+- AutoGen: RoundRobinGroupChat of three agents that answer at once, 50 turns to a run.
+
+Each was tried one at a time and with 16 threads (AutoGen: 10 chats); the faster counts."""
 
 _PYTHON: Final = ROOT / ".venv-peers" / "bin" / "python"
 _OURS: Final = "muster-16"
@@ -45,11 +53,13 @@ class Peer(NamedTuple):
     step: str
     steps: int
     goal: Goal
+    at_once: int = 16
+    """How many it does at once, when it does not do one at a time."""
 
     @property
     def tasks(self) -> tuple[str, str]:
-        """One at a time, and sixteen."""
-        return f"{self.name}-1", f"{self.name}-16"
+        """One at a time, and many."""
+        return f"{self.name}-1", f"{self.name}-{self.at_once}"
 
 
 PEERS: Final = (
@@ -70,6 +80,17 @@ PEERS: Final = (
         Goal(Bound.AT_LEAST, 100),
     ),
 )
+AUTOGEN: Final = Peer(
+    "autogen",
+    ("autogen-agentchat",),
+    "bench.peer_scripts.autogen_turns",
+    "a turn of AutoGen's RoundRobinGroupChat in memory (rate)",
+    500,
+    Goal(Bound.AT_LEAST, 1),
+    at_once=10,
+)
+_TURNS: Final = {"posted": Posted, "told": Told}
+_OUR_TURNS: Final = 600
 
 
 def main() -> int:
@@ -83,9 +104,11 @@ def main() -> int:
         folder = Path(name).resolve()
         about = f"{_versions()}. {report.circumstances(folder)}"
         for number, flushing in enumerate(flushings(folder, options.flush_ms)):
-            for line in _measure(folder / str(number), flushing, 3 if options.quick else 12):
-                print(report.told(line), flush=True)
-                lines.append(line)
+            rounds = 3 if options.quick else 12
+            for measure in (_measure, _measure_turns):
+                for line in measure(folder / f"{number}-{measure.__name__}", flushing, rounds):
+                    print(report.told(line), flush=True)
+                    lines.append(line)
     print(f"\n{about}")
     if not options.quick:
         report.publish(_TITLE, report.section(_TITLE, _INTRO, lines, about))
@@ -100,35 +123,63 @@ def _measure(folder: Path, flushing: Flushing, rounds: int) -> Iterator[Line]:
         )
         sides[_OURS] = partial(stack.enter_context(ours).do, _OURS, _OUR_STEPS)
         for peer in PEERS:
-            theirs = running(
-                peer.module,
-                folder / peer.name,
-                environment=flushing.environment,
-                python=str(_PYTHON),
-            )
-            contestant = stack.enter_context(theirs)
-            sides |= {task: partial(contestant.do, task, peer.steps) for task in peer.tasks}
+            sides |= _sides(stack, peer, folder, flushing)
         costs = in_turns(sides, rounds)
     for peer in PEERS:
         yield _line(peer, costs, flushing)
 
 
-def _line(peer: Peer, costs: dict[str, list[Cost]], flushing: Flushing) -> Line:
+def _sides(
+    stack: ExitStack, peer: Peer, folder: Path, flushing: Flushing
+) -> dict[str, Callable[[], Cost]]:
+    """A peer's two ways, as long as the stack lasts."""
+    theirs = running(
+        peer.module, folder / peer.name, environment=flushing.environment, python=str(_PYTHON)
+    )
+    contestant = stack.enter_context(theirs)
+    return {task: partial(contestant.do, task, peer.steps) for task in peer.tasks}
+
+
+def _measure_turns(folder: Path, flushing: Flushing, rounds: int) -> Iterator[Line]:
+    """The lines of turns over HTTP."""
+    with ExitStack() as stack:
+        sides = _sides(stack, AUTOGEN, folder, flushing)
+        for name, way in _TURNS.items():
+            play = stack.enter_context(playing(folder / name, flushing, way))
+            sides[name] = partial(play, _OUR_TURNS)
+        costs = in_turns(sides, rounds)
+    best, how = _best(AUTOGEN, costs)
+    for name in _TURNS:
+        yield Line(
+            what=f"turns over HTTP in 10 channels side by side, {name}; {flushing.name}",
+            against=AUTOGEN.step,
+            goal=AUTOGEN.goal,
+            figures=ratios(rates(costs[name]), rates(costs[best])),
+            aside=f"{rate(rates(costs[name]))} against {rate(rates(costs[best]))}, {how}",
+        )
+
+
+def _best(peer: Peer, costs: dict[str, list[Cost]]) -> tuple[str, str]:
+    """Which of its two ways is faster for a peer, and how to call it."""
     best = max(peer.tasks, key=lambda task: statistics.median(rates(costs[task])))
-    threads = "16 threads" if best.endswith("-16") else "one at a time"
+    return best, "one at a time" if best == peer.tasks[0] else f"{peer.at_once} at once"
+
+
+def _line(peer: Peer, costs: dict[str, list[Cost]], flushing: Flushing) -> Line:
+    best, how = _best(peer, costs)
     ours, theirs = costs[_OURS], costs[best]
     return Line(
         what=f"durable commands, 16 in flight, full fsync; {flushing.name}",
         against=peer.step,
         goal=peer.goal,
         figures=ratios(rates(ours), rates(theirs)),
-        aside=f"{described(ours)} against {described(theirs)}, {threads}",
+        aside=f"{described(ours)} against {described(theirs)}, {how}",
     )
 
 
 def _versions() -> str:
     """Which versions of the peers were measured."""
-    packages = [package for peer in PEERS for package in peer.packages]
+    packages = [package for peer in (*PEERS, AUTOGEN) for package in peer.packages]
     script = (
         "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
     )

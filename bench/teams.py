@@ -36,7 +36,7 @@ _WEEK_SECONDS: Final = 7 * 24 * 3600.0
 NEVER_OVER: Final = TurnConfig(
     default_timeout_seconds=_WEEK_SECONDS,
     max_turn_seconds=_WEEK_SECONDS,
-    rest_after_idle_rounds=1_000_000_000,
+    rest_after_idle_rounds=1_000_000,
 )
 """Turns that end only when they are completed, so that every measured step is the same work."""
 

@@ -123,7 +123,7 @@ def test_the_remedy_says_what_may_be_written(tmp_path: Path) -> None:
         ("server.hots = 'x'", 1, "Did you mean server.host?"),
         ("server = 3", 1, "Write [server], and its settings below."),
         ("[[server]]\nport = 3", 1, "Write [server], and its settings below."),
-        ("[agents.Lyra]\nx = 1", 1, "the tables are [team], [server], [turns], [store]"),
+        ("[agents.Lyra]\nx = 1", 1, "the tables are [team], [server], [presence], [turns]"),
         ("[turns]\n'wait timeout' = 1", 2, "Did you mean turns.wait_timeout_seconds?"),
         ("server = { prot = 1 }", 1, "Did you mean server.port?"),
     ],

@@ -16,9 +16,9 @@ from collections.abc import Awaitable, Callable, Mapping
 Task = Callable[[int], Awaitable[None]]
 
 
-async def serve(tasks: Mapping[str, Task]) -> None:
-    """Answer until nobody asks any more."""
-    _say({"tasks": list(tasks)})
+async def serve(tasks: Mapping[str, Task], **about: object) -> None:
+    """Say what there is to know, and answer until nobody asks any more."""
+    _say({"tasks": list(tasks), **about})
     while question := await asyncio.to_thread(sys.stdin.readline):
         name, count = question.split()
         _say(await _cost(tasks[name], int(count)))

@@ -1,5 +1,19 @@
 """muster: the control plane for a team of AI agents."""
 
+from typing import TYPE_CHECKING
+
 from muster.version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from muster.client import AsyncClient, Client
+
+__all__ = ["AsyncClient", "Client", "__version__"]
+
+
+def __getattr__(name: str) -> object:
+    """Load the clients when somebody asks for them: the command line's quick verbs do not."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from muster import client
+
+    return getattr(client, name)

@@ -3,7 +3,7 @@
     lock the home, open the log      store
     load the team                    loading
     say that muster started          dispatcher
-    run                              timers, reactors, snapshots
+    run                              timers, presence, reactors, snapshots
     say that muster stops, end the sessions, keep a snapshot, close
 
 Nobody's cancellation can skip the last line. A service that fails ends the team in the same order,
@@ -14,15 +14,20 @@ import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Final
 
+from muster.config import HEARTBEAT_TIMEOUT_SECONDS
 from muster.errors import MusterError
 from muster.machines.commands import StartMuster, StopMuster
 from muster.machines.ids import MUSTER, SessionId
-from muster.machines.state import Agent, Team
+from muster.machines.state import Agent
+from muster.machines.vocabulary import TurnConfig
 from muster.services.dispatcher import Dispatcher
 from muster.services.feed import Feed
 from muster.services.loading import load_from
+from muster.services.muster import Muster
 from muster.services.ports import Clock, Ids, Runtimes
+from muster.services.presence import Presence
 from muster.services.reactors.base import Runner
 from muster.services.reactors.sessions import Sessions
 from muster.services.snapshots import SNAPSHOT_EVENTS, Snapshots
@@ -35,20 +40,10 @@ from muster.version import __version__
 
 log = logging.getLogger(__name__)
 
+__all__ = ["Muster", "open_team", "run_team"]
 
-class Muster:
-    """A team that is open."""
-
-    def __init__(self, store: EventStore, dispatcher: Dispatcher, feed: Feed) -> None:
-        """Hold what interfaces need: the write path, the feed, and the log to read in."""
-        self.store = store
-        self.dispatcher = dispatcher
-        self.feed = feed
-
-    @property
-    def team(self) -> Team:
-        """The team as far as it is on disk."""
-        return self.dispatcher.team
+USUAL_TURNS: Final = TurnConfig()
+"""The rules of a new channel where nobody has chosen others."""
 
 
 def no_runtimes(agent: Agent) -> None:
@@ -64,6 +59,8 @@ async def open_team(
     ids: Ids | None = None,
     runtimes: Runtimes = no_runtimes,
     snapshot_every: int = SNAPSHOT_EVENTS,
+    heartbeat_timeout_s: float = HEARTBEAT_TIMEOUT_SECONDS,
+    turns: TurnConfig = USUAL_TURNS,
 ) -> AsyncGenerator[Muster]:
     """Open the team in this home, and close it at the end."""
     store = await SqliteStore.open(home)
@@ -75,6 +72,8 @@ async def open_team(
             ids=ids or RandomIds(),
             runtimes=runtimes,
             snapshot_every=snapshot_every,
+            heartbeat_timeout_s=heartbeat_timeout_s,
+            turns=turns,
         ) as muster:
             yield muster
     finally:
@@ -90,6 +89,8 @@ async def run_team(
     ids: Ids,
     runtimes: Runtimes = no_runtimes,
     snapshot_every: int = SNAPSHOT_EVENTS,
+    heartbeat_timeout_s: float = HEARTBEAT_TIMEOUT_SECONDS,
+    turns: TurnConfig = USUAL_TURNS,
 ) -> AsyncGenerator[Muster]:
     """Run the team in an open store; the store stays open."""
     loaded = await load_from(store)
@@ -97,6 +98,7 @@ async def run_team(
     feed = Feed(store, last_seq=loaded.team.seq)
     dispatcher.watch(lambda commit: feed.publish(commit.stored))
     snapshots = Snapshots(dispatcher, store, taken_seq=loaded.snapshot_seq, every=snapshot_every)
+    presence = Presence(dispatcher, clock, timeout_s=heartbeat_timeout_s)
     await _say_started(dispatcher, ids, human)
     async with background() as lives:
         sessions = Sessions(dispatcher, runtimes, clock, lives)
@@ -104,9 +106,18 @@ async def run_team(
         try:
             async with background() as services:
                 services.create_task(Timers(dispatcher, clock).run())
+                services.create_task(presence.run())
                 services.create_task(snapshots.run())
                 services.create_task(reactor.run())
-                yield Muster(store, dispatcher, feed)
+                yield Muster(
+                    store=store,
+                    dispatcher=dispatcher,
+                    feed=feed,
+                    presence=presence,
+                    clock=clock,
+                    ids=ids,
+                    turns=turns,
+                )
         finally:
             await see_through(_stop(dispatcher, feed, sessions, reactor, snapshots))
 

@@ -14,14 +14,17 @@ import msgspec
 
 from muster.errors import BadSettings, BadSource, Refused
 from muster.limits import TURN_SECONDS_MAX
-from muster.machines.events import TurnConfig
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
+from muster.machines.vocabulary import TurnConfig
 from muster.settings_file import line_of, parsed, text_of
 
 SETTINGS_FILE: Final = "muster.toml"
 HOME_FOLDER: Final = ".muster"
 HOME_VARIABLE: Final = "MUSTER_HOME"
+
+HEARTBEAT_TIMEOUT_SECONDS: Final = 15.0
+"""Three heartbeats of five seconds that did not come."""
 
 
 class TeamSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +41,12 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     open_browser: bool = True
 
 
+class PresenceSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """When an agent that connects by itself counts as gone."""
+
+    heartbeat_timeout_seconds: float = HEARTBEAT_TIMEOUT_SECONDS
+
+
 class StoreSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How the log is kept."""
 
@@ -49,6 +58,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     team: TeamSettings = TeamSettings()
     server: ServerSettings = ServerSettings()
+    presence: PresenceSettings = PresenceSettings()
     turns: TurnConfig = TurnConfig()
     store: StoreSettings = StoreSettings()
 
@@ -72,6 +82,9 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "server.port": Rule("The port to listen on; 0 picks a free one.", 0, 65535),
     "server.open_browser": Rule("Whether `muster up` opens the dashboard, once there is one."),
+    "presence.heartbeat_timeout_seconds": _seconds(
+        "An agent that connects by itself and is not heard of for this long is OFFLINE."
+    ),
     "turns.default_timeout_seconds": _seconds(
         "A turn without a sign of work is taken away after this long."
     ),

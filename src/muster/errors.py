@@ -203,6 +203,35 @@ class TokenExists(Refused):
     """There is a token {token_id!r} already."""
 
 
+class TooFast(Refused):
+    """More than {rate:g} requests a second. Wait {seconds:.1f} s, and ask less often."""
+
+    status = 429
+
+
+# ── requests ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class Malformed(Invalid):
+    """{what} {why}."""  # what could not even be read
+
+    code = Invalid.code
+    status = 400
+
+
+class TooLarge(Refused):
+    """A request may have {limit} bytes. Larger things are files: name them, do not paste them."""
+
+    status = 413
+    exit_code = 2
+
+
+class WrongMethod(Refused):
+    """{path!r} does not take {method}; it takes {allowed}."""
+
+    status = 405
+
+
 # ── delegation ────────────────────────────────────────────────────────────────────────────────────
 
 

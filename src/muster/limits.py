@@ -17,8 +17,37 @@ MESSAGE_KEYS_MAX: Final = 256
 KEY_CHARS_MAX: Final = 128
 """A sender's key for a message: a UUID and some."""
 
+NOTE_CHARS_MAX: Final = 500
+"""A note or a reason beside something: a sentence or two, as it is shown in a table."""
+
+REQUEST_BYTES_MAX: Final = 2 * MESSAGE_BYTES_MAX
+"""One HTTP request: the largest message, with room for what JSON makes of it."""
+
+DISCARDED_BYTES_MAX: Final = 64 * 1024 * 1024
+"""How much of a request that is too large is read and thrown away, so that its sender sees the
+answer and not a broken connection."""
+
+REQUESTS_PER_SECOND: Final = 1000.0
+"""What an agent or a viewer may ask a second: far more than anybody needs who waits for answers,
+and few enough that one in a loop leaves room for the others."""
+
+OPERATOR_REQUESTS_PER_SECOND: Final = 20_000.0
+"""What the operator may ask a second: more than one server answers. It is their server."""
+
+STRANGER_REQUESTS_PER_SECOND: Final = 100.0
+"""How many requests a second, of all strangers together, are told that they need a token."""
+
+BURST_SECONDS: Final = 2.0
+"""For how long a rate may be saved up."""
+
 CHANNEL_MEMBERS_MAX: Final = 256
 """A round with more members would take hours, and a ring is copied when it changes."""
+
+IDLE_ROUNDS_MAX: Final = 1_000_000
+"""Silent rounds before a channel rests: as good as never."""
+
+TURN_SECONDS_MIN: Final = 0.1
+"""The shortest timeout that may be configured: nobody answers faster, and the log would fill."""
 
 TURN_SECONDS_MAX: Final = 7 * 24 * 3600.0
 """The longest timeout that may be configured: a week."""

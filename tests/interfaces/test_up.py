@@ -72,7 +72,7 @@ def test_when_the_address_is_printed_health_is_answered(tmp_path: Path) -> None:
     with up(tmp_path / "home") as running:
         answer = httpx.get(f"{running.url}/api/health")
         assert answer.status_code == 200
-        assert answer.json() == {"status": "ok", "version": __version__, "seq": 1}
+        assert answer.json() == {"status": "ok", "version": __version__, "seq": 2}
         assert httpx.get(f"{running.url}/nowhere").status_code == 404
         assert httpx.post(f"{running.url}/api/health").status_code == 405
 
@@ -82,7 +82,7 @@ def test_a_signal_ends_it_in_order(tmp_path: Path, how: signal.Signals) -> None:
     with up(tmp_path) as running:
         assert (tmp_path / "server.json").exists()
         assert running.end(how) == (0, "")
-    assert types_of(tmp_path) == ["muster_started", "muster_stopped"]
+    assert types_of(tmp_path) == ["muster_started", "token_issued", "muster_stopped"]
     assert not (tmp_path / "server.json").exists()
 
 
@@ -92,6 +92,17 @@ def test_a_signal_ends_it_though_somebody_is_connected(tmp_path: Path) -> None:
         assert running.end(signal.SIGTERM) == (0, "")
 
 
+def test_a_signal_ends_it_though_somebody_waits_for_something_to_happen(tmp_path: Path) -> None:
+    with up(tmp_path) as running, httpx.Client(timeout=BOUND_SECONDS) as client:
+        token = (tmp_path / "operator.token").read_text().strip()
+        headers = {"authorization": f"Bearer {token}"}
+        with client.stream("GET", f"{running.url}/api/events", headers=headers) as events:
+            assert events.status_code == 200
+            assert running.end(signal.SIGTERM) == (0, "")
+            assert "retry:" in events.read().decode()
+    assert types_of(tmp_path)[-1] == "muster_stopped"
+
+
 def test_one_that_was_killed_starts_again_and_loses_nothing(tmp_path: Path) -> None:
     with up(tmp_path) as running:
         assert running.end(signal.SIGKILL)[0] == -signal.SIGKILL
@@ -99,10 +110,10 @@ def test_one_that_was_killed_starts_again_and_loses_nothing(tmp_path: Path) -> N
     left = muster("status", "--home", str(tmp_path))
     assert "no server runs" in left.stdout
     with up(tmp_path) as running:
-        assert httpx.get(f"{running.url}/api/health").json()["seq"] >= 2
+        assert httpx.get(f"{running.url}/api/health").json()["seq"] >= 3
         assert running.end(signal.SIGTERM) == (0, "")
-    assert types_of(tmp_path)[:2] == ["muster_started", "muster_started"]
-    assert [event["seq"] for event in log_of(tmp_path)] == [1, 2, 3]
+    assert types_of(tmp_path)[:3] == ["muster_started", "token_issued", "muster_started"]
+    assert [event["seq"] for event in log_of(tmp_path)] == [1, 2, 3, 4]
 
 
 def test_a_second_muster_in_the_same_home_is_refused(tmp_path: Path) -> None:
@@ -114,7 +125,7 @@ def test_a_second_muster_in_the_same_home_is_refused(tmp_path: Path) -> None:
         assert same_port.returncode == 3
         assert httpx.get(f"{running.url}/api/health").status_code == 200
         assert running.end(signal.SIGTERM) == (0, "")
-    assert types_of(tmp_path) == ["muster_started", "muster_stopped"]
+    assert types_of(tmp_path) == ["muster_started", "token_issued", "muster_stopped"]
 
 
 def test_a_port_that_is_taken_is_refused_and_nothing_is_left_behind(tmp_path: Path) -> None:
@@ -141,6 +152,16 @@ def test_settings_and_variables_say_where_to_listen_and_options_win(tmp_path: Pa
     with up(tmp_path, "--host", "127.0.0.3", "--no-browser") as running:
         assert running.url.startswith("http://127.0.0.3:")
     assert {event.get("human") for event in log_of(tmp_path)} >= {"Ada"}
+
+
+def test_what_the_settings_say_about_turns_holds_for_a_new_channel(tmp_path: Path) -> None:
+    with up(tmp_path, MUSTER_TURNS_DEFAULT_TIMEOUT_SECONDS="7") as running:
+        token = (tmp_path / "operator.token").read_text().strip()
+        headers = {"authorization": f"Bearer {token}"}
+        wish = {"channel": "design", "config": {"waitTimeoutSeconds": 9}}
+        opened = httpx.post(f"{running.url}/api/channels", json=wish, headers=headers).json()
+        assert opened["config"]["defaultTimeoutSeconds"] == 7
+        assert opened["config"]["waitTimeoutSeconds"] == 9
 
 
 def test_clients_find_a_running_server_and_only_its_owner_can_look(tmp_path: Path) -> None:

@@ -303,6 +303,13 @@ def test_every_grant_has_a_number_that_grows_and_an_old_one_is_refused() -> None
     assert scene.holder() == "dev"
 
 
+def test_the_late_word_of_a_dead_agent_is_refused_by_its_epoch_and_on_record() -> None:
+    scene = trio()
+    leave(scene, "pm", "heartbeat")
+    late = c.Speak(channel=REVIEWS, seat=scene.seat("pm"), text="I was only asleep", epoch=1)
+    assert scene.refuse(late, "stale_epoch").recorded
+
+
 def test_only_the_holder_may_speak_and_the_refusal_says_who_holds_the_turn() -> None:
     scene = trio()
     refused = scene.refuse(
@@ -333,6 +340,8 @@ def test_a_wait_may_have_a_timeout_of_its_own() -> None:
     scene.do(c.WaitTurn(channel=REVIEWS, seat=scene.seat("pm"), reason="tea", timeout_seconds=7))
     scene.later(7)
     assert scene.holder() == "dev"
+    never = c.WaitTurn(channel=REVIEWS, seat=scene.seat("dev"), reason="tea", timeout_seconds=0)
+    scene.refuse(never, "invalid")
 
 
 @pytest.mark.parametrize("to", [ACTIVE, QUEUED])
@@ -639,7 +648,9 @@ def test_a_disabled_agent_leaves_its_channels_and_its_work_is_stopped() -> None:
         TurnConfig(wait_timeout_seconds=0),
         TurnConfig(max_turn_seconds=float("inf")),
         TurnConfig(interrupt_hold_seconds=float("nan")),
+        TurnConfig(auto_detect_silence_seconds=1e-300),
         TurnConfig(rest_after_idle_rounds=0),
+        TurnConfig(rest_after_idle_rounds=10**30),
     ],
 )
 def test_rules_under_which_a_channel_cannot_work_are_refused(config: TurnConfig) -> None:

@@ -647,6 +647,15 @@ EDGES = (
         },
     ),
     Promise(
+        "What was acknowledged is said once and handed to each member once, whoever gets killed.",
+        {
+            "simulation/test_soak.py": [
+                "test_nothing_is_lost_or_done_twice_while_agents_and_muster_are_killed",
+                "test_a_message_that_was_handed_over_as_new_twice_is_found",
+            ],
+        },
+    ),
+    Promise(
         "A figure in the docs is a ratio of two sides that were measured in turns in one run.",
         {
             "bench/test_lines.py": [
@@ -672,4 +681,214 @@ EDGES = (
     ),
 )
 
-PROMISES = (*TURNS, *RUN_CONTROL, *IDENTITY, *DELEGATION, *LOG, *SERVICES, *EDGES)
+TALKING = (
+    Promise(
+        "Every row of the turn-taking table and its six edge cases happen over HTTP.",
+        {
+            "interfaces/test_seed_over_http.py": [
+                "test_every_row_of_the_seed_happens_over_http",
+                "test_the_rows_that_happen_over_http_are_all_rows_of_the_seed",
+                "test_an_agent_that_falls_silent_mid_turn_is_offline_and_the_next_goes_on",
+                "test_a_turn_that_times_out_is_announced_and_its_holder_keeps_its_place",
+                "test_in_queue_mode_a_human_is_heard_after_the_turn",
+                "test_in_interrupt_mode_the_turn_stands_still_until_the_human_lets_go",
+                "test_in_inject_mode_the_active_agent_hears_a_human_at_once",
+                "test_in_parallel_mode_everybody_hears_a_human_at_once",
+                "test_an_agent_that_forgets_to_signal_loses_its_turn_with_a_warning",
+                "test_when_all_are_gone_messages_wait_for_the_first_who_comes_back",
+                "test_who_is_added_comes_last_and_who_is_removed_leaves_the_others_in_order",
+            ],
+        },
+    ),
+    Promise(
+        "An agent that asks what to do is told its turn, and is handed every message once.",
+        {
+            "services/test_inbox.py": [
+                "test_whoever_has_the_turn_is_told_so_with_its_number_and_all_that_was_said",
+                "test_two_who_ask_for_the_same_agent_share_its_messages_and_none_is_handed_over_twice",
+                "test_whose_answer_was_lost_is_told_again_and_what_was_handed_over_before_is_marked",
+            ],
+            "interfaces/test_http_next.py": [
+                "test_an_agent_that_waits_is_told_its_turn_when_it_comes",
+                "test_messages_are_handed_over_once_however_many_ask",
+                "test_an_asker_that_is_gone_is_handed_nothing",
+                "test_a_server_that_ends_lets_nobody_wait",
+            ],
+        },
+    ),
+    Promise(
+        "Only the holder acts on a turn, with its own token and the number of that turn.",
+        {
+            "interfaces/test_http_turns.py": [
+                "test_who_does_not_hold_the_turn_is_refused_with_its_state",
+                "test_nobody_acts_for_another",
+                "test_what_is_said_with_an_old_number_is_refused_and_logged",
+            ],
+            "interfaces/test_http_channels.py": [
+                "test_an_agent_joins_and_leaves_as_itself_and_as_nobody_else",
+            ],
+        },
+    ),
+    Promise(
+        "A message is said once however often it is sent, and can be followed to each member.",
+        {
+            "services/test_board.py": [
+                "test_a_message_is_accepted_then_delivered_then_read_by_each_but_its_speaker",
+            ],
+            "interfaces/test_http_messages.py": [
+                "test_what_is_sent_again_under_its_key_is_said_once",
+                "test_a_message_is_followed_to_each_member",
+            ],
+            "interfaces/test_http_turns.py": [
+                "test_a_last_word_that_is_sent_twice_is_said_once_and_ends_nobody_elses_turn",
+            ],
+        },
+    ),
+)
+
+WHO_MAY = (
+    Promise(
+        "Whoever shows no token that counts can do nothing, and each token only what is its own.",
+        {
+            "interfaces/test_http_auth.py": [
+                "test_health_is_open_to_all_and_nothing_else_is",
+                "test_a_wrong_token_is_refused",
+                "test_an_agent_may_act_only_as_itself",
+                "test_a_viewer_may_only_read",
+                "test_the_operators_token_is_in_a_private_file_and_in_a_link_that_signs_in",
+            ],
+            "interfaces/test_http_tokens.py": [
+                "test_a_token_is_told_once_and_counts_until_it_is_revoked",
+                "test_the_log_has_no_secret_in_it",
+                "test_the_command_line_issues_lists_and_revokes",
+            ],
+        },
+    ),
+    Promise(
+        "A page of another site can do nothing in a team, whatever browser it is opened in.",
+        {
+            "interfaces/test_http_auth.py": [
+                "test_a_browser_signs_in_by_a_cookie_that_pages_cannot_read",
+                "test_a_page_of_somebody_else_cannot_use_the_cookie",
+                "test_a_page_of_somebody_else_cannot_use_a_token_either",
+                "test_a_name_that_somebody_made_point_here_is_refused",
+            ],
+        },
+    ),
+    Promise(
+        "Bad input is answered with a problem document and changes nothing.",
+        {
+            "interfaces/test_http_auth.py": [
+                "test_what_is_not_as_it_should_be_is_refused",
+                "test_a_body_that_is_too_large_is_refused_though_all_of_it_was_sent",
+                "test_a_path_or_a_method_that_is_not_there_is_told_as_a_problem",
+            ],
+            "interfaces/test_http_openapi.py": [
+                "test_a_fuzzer_finds_no_answer_that_is_not_described",
+            ],
+        },
+    ),
+    Promise(
+        "The server describes its API, for programs and for people, from what it answers by.",
+        {
+            "interfaces/test_http_openapi.py": [
+                "test_the_document_has_every_route_with_who_may_call_it",
+                "test_the_page_has_every_route_and_every_error_and_no_scripts",
+            ],
+        },
+    ),
+    Promise(
+        "An agent that connects by itself and is not heard of is OFFLINE, and its turn goes on.",
+        {
+            "interfaces/test_http_agents.py": [
+                "test_one_that_is_silent_is_offline_its_turn_goes_on_and_its_late_words_are_refused",
+                "test_a_heartbeat_keeps_an_agent_and_with_working_its_turn",
+                "test_one_that_waits_for_something_to_do_needs_no_heartbeat",
+                "test_one_that_dies_while_it_waits_is_soon_offline",
+            ],
+            "services/test_presence.py": [
+                "test_an_agent_that_is_silent_for_too_long_is_gone_and_its_turn_goes_on",
+                "test_a_restart_of_muster_gives_everybody_the_whole_time_and_a_call_confirms_them",
+            ],
+        },
+    ),
+)
+
+CLIENTS = (
+    Promise(
+        "A follower has every event once and in order, from any place on.",
+        {
+            "interfaces/test_http_events.py": [
+                "test_a_stream_from_the_beginning_has_everything_once_and_in_order",
+                "test_a_reader_that_connects_again_goes_on_where_it_was",
+                "test_a_cursor_that_is_not_in_the_log_is_said_to_be_unknown",
+                "test_a_browser_that_connects_again_goes_on_by_its_last_event_id",
+            ],
+            "test_client.py": [
+                "test_a_follower_goes_on_where_it_was_when_the_server_is_back",
+            ],
+        },
+    ),
+    Promise(
+        "A follower that does not read holds up nobody, and every stream ends with the server.",
+        {
+            "interfaces/test_http_events.py": [
+                "test_a_reader_that_does_not_read_holds_up_nobody_and_loses_nothing",
+                "test_a_stream_ends_when_its_reader_is_gone",
+                "test_a_server_that_ends_ends_its_streams_in_order",
+            ],
+        },
+    ),
+    Promise(
+        "The log can be read as the turn-taking seed spells it.",
+        {
+            "interfaces/test_http_events.py": ["test_the_seed_s_log_has_exactly_the_seed_s_fields"],
+        },
+    ),
+    Promise(
+        "An agent is ten lines, outlives its server, and says nothing twice.",
+        {
+            "test_client.py": [
+                "test_the_programs_of_the_guide_are_agents_that_talk",
+                "test_agents_take_turns_and_each_hears_everything_once",
+                "test_a_server_that_was_killed_is_waited_for_and_the_turn_goes_on",
+                "test_work_on_a_turn_renews_it_by_itself",
+            ],
+        },
+    ),
+    Promise(
+        "The operator's token is shown to the server of its home, and to no other.",
+        {
+            "test_client.py": [
+                "test_an_address_that_a_crash_left_behind_is_not_believed",
+                "test_the_operator_s_token_is_shown_to_the_server_of_its_home_only",
+            ],
+        },
+    ),
+    Promise(
+        "A person at a terminal opens channels, decides about turns, speaks and watches.",
+        {
+            "interfaces/test_cli_acting.py": [
+                "test_a_channel_is_opened_with_rules_and_members",
+                "test_a_turn_is_completed_passed_paused_and_resumed",
+                "test_a_person_decides_whose_turn_it_is",
+                "test_a_person_speaks_to_a_channel_to_an_agent_and_to_the_lead",
+                "test_in_a_terminal_the_ring_the_turn_and_the_messages_are_shown",
+                "test_where_no_server_runs_it_is_said_how_to_start_one",
+            ],
+        },
+    ),
+)
+
+PROMISES = (
+    *CLIENTS,
+    *TALKING,
+    *TURNS,
+    *RUN_CONTROL,
+    *IDENTITY,
+    *DELEGATION,
+    *LOG,
+    *SERVICES,
+    *EDGES,
+    *WHO_MAY,
+)

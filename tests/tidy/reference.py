@@ -1,4 +1,4 @@
-"""Writes the reference of events, commands and errors from their docstrings, so that none drifts.
+"""Writes the reference of events, commands, errors and routes from the code, so that none drifts.
 
     python -m tests.tidy.reference
 
@@ -24,6 +24,8 @@ from msgspec.structs import FieldInfo
 
 from muster import errors
 from muster.errors import Broken, MusterError, Refused, Unavailable
+from muster.interfaces.http.app import routes
+from muster.interfaces.http.routing import EVERYBODY, Route
 from muster.machines import commands, events, vocabulary
 from muster.machines.commands import COMMANDS
 from muster.machines.events import FACTS, Fact
@@ -62,6 +64,34 @@ Each error has a code that stays the same, an HTTP status, and an [exit code](ex
 command line. Names and numbers stand in place of the words in braces. Where it says so, the attempt
 itself is put on record as `command_refused`: it may be a ghost, or an attack."""
 
+HTTP_INTRO = """\
+`muster up` answers at the address that it prints, and that stands in `server.json` in the home.
+What goes in and comes out is JSON, spelled as the seeds spell it. A running server describes itself
+with every field: `/api/docs` to read (it works offline), `/api/openapi.json` for programs.
+
+**Tokens.** Every request carries one, as `Authorization: Bearer ...`. The operator's is in
+`operator.token` in the home, which only its owner can read, and may do everything; an agent's acts
+as that agent alone; a viewer's reads. `muster token` and `/api/tokens` issue, list and revoke them.
+A secret is told once: the log has only its digest. In a browser the link that `muster up` prints
+signs in: the token becomes a cookie that pages cannot read and other sites cannot use.
+
+**Errors.** Whatever is refused is answered with a problem document (`application/problem+json`):
+`status`, the `code` that stays the same ([all of them](errors.md)), `detail` for people, the `rule`
+that refused, and what it `found`. A body that is not JSON is a 400, one that is not as it should be
+a 422, one over two megabytes a 413; a token that asks over a thousand times a second gets a 429.
+
+**Saying it once.** A post with an `Idempotency-Key` can be sent again after a broken connection: it
+is not said again, and the answer has the first one's `seq` and `repeated: true`.
+
+**Being here.** An agent that registers gets a seat from 9 on. It is here from `connect` on while it
+is heard of: every call as itself counts for as long as it lasts, so who waits in `next` or listens
+to `events` needs no heartbeat beside it. Who is silent for `presence.heartbeat_timeout_seconds` is
+OFFLINE and loses its turn and its places; its heartbeat is then refused with `wrong_state`, and it
+connects again. A heartbeat with `working` also renews the turns that it holds.
+
+**Strangers.** The server answers to loopback names and to `server.host`, and to no other `Host`. A
+request that changes something and comes from another site's page is refused by its `Origin`."""
+
 KINDS: dict[type[MusterError], str] = {
     Refused: "not allowed now; the message names the rule",
     Unavailable: "the world failed; it may work later",
@@ -75,6 +105,7 @@ def pages() -> dict[Path, str]:
         REFERENCE / "events.md": _page("Events", EVENTS_INTRO, _events()),
         REFERENCE / "commands.md": _page("Commands", COMMANDS_INTRO, _commands()),
         REFERENCE / "errors.md": _page("Errors", ERRORS_INTRO, _errors()),
+        REFERENCE / "http.md": _page("The HTTP API", HTTP_INTRO, _http()),
     }
 
 
@@ -114,6 +145,19 @@ def _errors() -> Iterator[str]:
             for leaf in leaves
         ]
         yield _table(("code", "kind", "HTTP", "exit", "message"), rows)
+
+
+def _http() -> Iterator[str]:
+    yield "## Routes"
+    every = sorted(routes(), key=lambda route: (route.path, route.method))
+    rows = [(f"`{each.method} {each.path}`", _callers(each), each.summary) for each in every]
+    yield _table(("route", "for", "what it does"), rows)
+
+
+def _callers(route: Route) -> str:
+    if route.open:
+        return "all"
+    return "every token" if route.may == EVERYBODY else ", ".join(sorted(route.may))
 
 
 def _message(leaf: type[MusterError]) -> str:

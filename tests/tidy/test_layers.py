@@ -56,7 +56,10 @@ LAYERS: dict[str, Layer] = {
         (*CORE, "muster.config", "muster.services", "muster.store"), "puts everything together"
     ),
     "muster.__main__": Layer(("muster.interfaces.cli.main",), "the command line is the program"),
-    "muster": Layer((*GROUND, "muster.app"), "the public names, and nothing of its own"),
+    "muster.client": Layer(("muster.interfaces.client",), "a short name for what is there"),
+    "muster": Layer(
+        (*GROUND, "muster.app", "muster.client"), "the public names, and nothing of its own"
+    ),
 }
 
 
@@ -70,9 +73,14 @@ class Door(NamedTuple):
 
 DOORS = (
     Door(
-        ("muster.services.loading", "muster.services.reactors.base"),
+        (
+            "muster.services.board",
+            "muster.services.inbox",
+            "muster.services.loading",
+            "muster.services.reactors.base",
+        ),
         ("muster.store.codec",),
-        "stores and the feed carry encoded events, and these two need what is inside; "
+        "stores and the feed carry encoded events, and these need what is inside; "
         "the codec is the wire format of every store, and not a store",
     ),
     Door(
@@ -85,6 +93,16 @@ DOORS = (
         ),
         ("muster.store.base", "muster.store.codec", "muster.store.home", "muster.store.reading"),
         "reading verbs work when no server runs: they read the file, and cannot write to it",
+    ),
+    Door(
+        ("muster.interfaces.http.events",),
+        ("muster.store.base", "muster.store.codec"),
+        "the log over HTTP is the log as the store has it, filtered and spelled",
+    ),
+    Door(
+        ("muster.interfaces.client.asking",),
+        ("muster.store.home",),
+        "an address is believed only while a process holds the home",
     ),
     Door(
         ("muster.interfaces.cli.serve",),

@@ -10,7 +10,7 @@ import msgspec
 
 from muster.machines.ids import ChannelId, SeatId, SessionId
 from muster.machines.state import Agent, Channel, Status, Team, TurnState
-from muster.machines.vocabulary import Authority, RunMode
+from muster.machines.vocabulary import Authority, Role, RunMode
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -71,6 +71,27 @@ class TeamView(View, frozen=True, kw_only=True):
     channels: tuple[ChannelView, ...]
     sessions: int
     conversations: int
+
+
+class TokenView(View, frozen=True, kw_only=True):
+    """A token, without its secret."""
+
+    id: str
+    role: Role
+    agent: str | None
+    note: str
+
+
+class NewToken(TokenView, frozen=True, kw_only=True):
+    """A token with its secret, which is shown this once."""
+
+    secret: str
+
+
+class TokenList(View, frozen=True, kw_only=True):
+    """Every token that counts."""
+
+    tokens: tuple[TokenView, ...]
 
 
 def view_team(team: Team, now: datetime, *, running: bool) -> TeamView:

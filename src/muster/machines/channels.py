@@ -60,8 +60,9 @@ def check_config(config: e.TurnConfig) -> None:
     for name in config.__struct_fields__:
         if name.endswith("_seconds"):
             check_seconds(name, getattr(config, name))
-    if config.rest_after_idle_rounds < 1:
-        raise Invalid(what="rest_after_idle_rounds", why="must be at least 1")
+    if not 1 <= config.rest_after_idle_rounds <= limits.IDLE_ROUNDS_MAX:
+        why = f"must be 1 to {limits.IDLE_ROUNDS_MAX}"
+        raise Invalid(what="rest_after_idle_rounds", why=why)
 
 
 def add_member(team: Team, command: c.AddMember, now: datetime) -> Iterator[Fact]:

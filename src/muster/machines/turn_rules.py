@@ -101,8 +101,9 @@ def reachable(agent: Agent) -> bool:
 
 def check_seconds(what: str, value: float) -> None:
     """Refuse a duration that is not positive or longer than anybody waits."""
-    if not 0 < value <= limits.TURN_SECONDS_MAX:
-        raise Invalid(what=what, why=f"must be above 0 and at most {limits.TURN_SECONDS_MAX:.0f}")
+    if not limits.TURN_SECONDS_MIN <= value <= limits.TURN_SECONDS_MAX:
+        bounds = f"{limits.TURN_SECONDS_MIN} to {limits.TURN_SECONDS_MAX:.0f}"
+        raise Invalid(what=what, why=f"must be {bounds} seconds")
 
 
 def member(team: Team, channel_id: ChannelId, seat: SeatId, now: datetime) -> Standing:
@@ -119,9 +120,8 @@ def require_turn(
     channel = team.channels.get(channel_id)
     turn = channel.turn if channel is not None else None
     if channel is None or turn is None or turn.holder != seat or turn.wait is not None:
-        standing = member(team, channel_id, seat, now)
-        check_epoch(standing.channel, epoch)
-        raise not_your_turn(standing, act)
+        check_epoch(team.channel(channel_id), epoch)  # first: the late word of a ghost is on record
+        raise not_your_turn(member(team, channel_id, seat, now), act)
     if epoch is not None:
         check_epoch(channel, epoch)
     return Standing(team, channel, team.agents[seat], now)

@@ -165,7 +165,9 @@ def complete_turn(team: Team, command: c.CompleteTurn, now: datetime) -> Sequenc
 
 def wait_turn(team: Team, command: c.WaitTurn, now: datetime) -> Sequence[Fact]:
     standing = require_turn(team, command.channel, command.seat, command.epoch, "wait", now)
-    timeout = command.timeout_seconds or standing.channel.config.wait_timeout_seconds
+    timeout = command.timeout_seconds
+    if timeout is None:
+        timeout = standing.channel.config.wait_timeout_seconds
     check_seconds("timeout_seconds", timeout)
     until = now + seconds(timeout)
     epoch = standing.channel.epoch

@@ -12,10 +12,16 @@ import msgspec
 from muster.app import open_team
 from muster.config import Settings, load_settings
 from muster.errors import HomeInUse
-from muster.interfaces import address
+from muster.interfaces import address, operator
 from muster.interfaces.cli.options import home_option
 from muster.interfaces.http import app as http
+from muster.interfaces.http.auth import token_of
 from muster.interfaces.http.serving import Server, listen, serve_until, url_of
+from muster.interfaces.http.tokens import new_token
+from muster.machines.commands import RevokeToken
+from muster.machines.ids import MUSTER
+from muster.machines.vocabulary import Role
+from muster.services.muster import Muster
 from muster.store.home import running_pid
 
 
@@ -29,8 +35,8 @@ from muster.store.home import running_pid
 def up(home: Path, host: str | None, port: int | None, no_browser: bool) -> None:
     """Run the team's server here until Ctrl-C.
 
-    It prints one line with its address when it is ready. Ctrl-C and SIGTERM end it in order: what
-    was accepted is committed, and the exit code is 0.
+    It prints its address when it is ready, and a link to sign in with. Ctrl-C and SIGTERM end it in
+    order: what was accepted is committed, and the exit code is 0.
     """
     settings = _chosen(load_settings(home, os.environ), host, port, no_browser)
     pid = running_pid(home)
@@ -57,16 +63,39 @@ async def _run(home: Path, settings: Settings, listener: socket.socket) -> None:
     for ending in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(ending, stop.set)
 
-    def ready() -> None:
-        url = url_of(listener)
-        address.publish(home, address.Address(url=url, pid=os.getpid()))
-        click.echo(f"muster is up at {url} for {home}. Ctrl-C stops it.")
-
     async with open_team(
-        home, human=settings.team.human, snapshot_every=settings.store.snapshot_every
+        home,
+        human=settings.team.human,
+        snapshot_every=settings.store.snapshot_every,
+        heartbeat_timeout_s=settings.presence.heartbeat_timeout_seconds,
+        turns=settings.turns,
     ) as muster:
-        server = Server(http.build(lambda: muster.team.seq), ready)
+        secret = await _operator_secret(home, muster)
+
+        def ready() -> None:
+            url = url_of(listener)
+            address.publish(home, address.Address(url=url, pid=os.getpid()))
+            click.echo(f"muster is up at {url} for {home}. Ctrl-C stops it.")
+            click.echo(f"Sign in: {url}/?token={secret}")
+
+        api = http.build(muster, host=settings.server.host)
+        server = Server(api, ready, on_end=lambda: http.end_waiting(muster))
         try:
             await serve_until(stop, server, listener)
         finally:
             address.withdraw(home)
+
+
+async def _operator_secret(home: Path, muster: Muster) -> str:
+    """The secret in the operator's file, or a new one where none counts; then no older one does."""
+    found = operator.find(home)
+    token = token_of(muster.team, found)
+    if found is not None and token is not None and token.role is Role.OPERATOR:
+        return found
+    command, secret = new_token(muster.ids, Role.OPERATOR, note=operator.NOTE)
+    operator.keep(home, secret)
+    outdated = [token.id for token in muster.team.tokens.values() if token.note == operator.NOTE]
+    await muster.dispatcher.send(command, actor=MUSTER)
+    for token_id in outdated:
+        await muster.dispatcher.send(RevokeToken(token_id=token_id), actor=MUSTER)
+    return secret

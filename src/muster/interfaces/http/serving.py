@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Final
 
 import uvicorn
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from muster.errors import PortTaken
 
@@ -49,19 +49,23 @@ def url_of(listener: socket.socket) -> str:
 
 
 class Server(uvicorn.Server):
-    """uvicorn that leaves signals alone and says when it answers."""
+    """uvicorn that leaves signals alone, and says when it answers and when it no longer will."""
 
-    def __init__(self, app: Starlette, on_ready: Callable[[], None]) -> None:
+    def __init__(
+        self, app: ASGIApp, on_ready: Callable[[], None], on_end: Callable[[], None] = lambda: None
+    ) -> None:
         config = uvicorn.Config(
             app,
             lifespan="off",
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,  # nobody stands between: a header cannot say who asks
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
         super().__init__(config)
         self._on_ready = on_ready
+        self._on_end = on_end
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
@@ -72,6 +76,11 @@ class Server(uvicorn.Server):
         """Begin to answer, and say so."""
         await super().startup(sockets)
         self._on_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let go of those who wait for something to happen, and finish the other requests."""
+        self._on_end()
+        await super().shutdown(sockets)
 
 
 async def serve_until(stop: asyncio.Event, server: Server, listener: socket.socket) -> None:

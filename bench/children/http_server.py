@@ -1,0 +1,108 @@
+"""A whole muster that serves HTTP, as `muster up` does, with one empty route more to compare with.
+
+It says where it listens and the tokens of everybody. Asked for `burst` or `paced` events, it has a
+human post so many messages: all at once, or one every tenth of a second. The text of a message
+is the moment at which it was posted, on the clock that all processes share.
+"""
+
+import asyncio
+import gc
+import os
+import resource
+import sys
+from pathlib import Path
+from time import monotonic
+from typing import Final
+
+from bench.children.serving import Task, serve
+from bench.teams import ACTOR, HUMAN, channel_id, found_home
+from muster.__main__ import GC_THRESHOLD
+from muster.app import open_team
+from muster.interfaces.http import app as http
+from muster.interfaces.http.auth import Gate
+from muster.interfaces.http.routing import ACTORS, Call, Route, Table
+from muster.interfaces.http.serving import Server, listen, serve_until, url_of
+from muster.interfaces.http.tokens import new_token
+from muster.machines.commands import PostMessage
+from muster.machines.ids import MUSTER
+from muster.machines.vocabulary import Role
+from muster.services.muster import Muster
+
+CHANNELS: Final = 16
+MEMBERS: Final = 3
+PACE_SECONDS: Final = 0.1
+_WEEK_SECONDS: Final = 7 * 24 * 3600.0
+
+
+async def nothing(call: Call) -> None:
+    """What an empty route does."""
+
+
+EMPTY: Final = Route(
+    method="POST", path="/bench/empty", handler=nothing, may=ACTORS, summary="Nothing."
+)
+
+
+async def main(home: Path) -> None:
+    """Make a team of 48 in 16 channels, and serve until nobody asks any more."""
+    await found_home(home, channels=CHANNELS, members=MEMBERS)
+    # agents that never show up stay all the same: nobody is to lose a place while we measure
+    async with open_team(home, human=HUMAN, heartbeat_timeout_s=_WEEK_SECONDS) as muster:
+        tokens = await _tokens(muster)
+        stop = asyncio.Event()
+        with listen("127.0.0.1", 0) as listener:
+            table = Table((*http.routes(), EMPTY))
+            gate = Gate(host="127.0.0.1", monotonic=muster.clock.monotonic)
+            api = http.Api(muster, table, gate)
+            server = Server(api, lambda: None, on_end=lambda: http.end_waiting(muster))
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(serve_until(stop, server, listener))
+                events = {"burst": _burst(muster), "paced": _paced(muster)}
+                await serve(events, url=url_of(listener), pid=os.getpid(), tokens=tokens)
+                stop.set()
+
+
+async def _tokens(muster: Muster) -> dict[str, str]:
+    """A token for the operator, and one for everybody by name."""
+    command, secret = new_token(muster.ids, Role.OPERATOR)
+    await muster.dispatcher.send(command, actor=MUSTER)
+    tokens = {"": secret}
+    for agent in muster.team.agents.values():
+        command, secret = new_token(muster.ids, Role.AGENT, seat=agent.seat)
+        await muster.dispatcher.send(command, actor=MUSTER)
+        tokens[agent.id] = secret
+    return tokens
+
+
+def _burst(muster: Muster) -> Task:
+    async def run(count: int) -> None:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(count):
+                group.create_task(_post(muster))
+
+    return run
+
+
+def _paced(muster: Muster) -> Task:
+    async def run(count: int) -> None:
+        loop = asyncio.get_running_loop()
+        due = loop.time()
+        for _ in range(count):
+            due += PACE_SECONDS
+            await asyncio.sleep(due - loop.time())
+            await _post(muster)
+
+    return run
+
+
+async def _post(muster: Muster) -> None:
+    text = f"{monotonic():.6f}"
+    command = PostMessage(channel=channel_id(0), text=text, speaker_name=HUMAN)
+    await muster.dispatcher.send(command, actor=ACTOR)
+
+
+if __name__ == "__main__":
+    gc.set_threshold(GC_THRESHOLD)
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    asyncio.run(main(Path(sys.argv[1]) / "home"))

@@ -1,0 +1,68 @@
+# pyright: basic, reportMissingImports=false
+# AutoGen is installed beside muster, never with it: there are no types to check against.
+"""AutoGen's RoundRobinGroupChat in memory: trivial agents that say one sentence a turn."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from autogen_agentchat.agents import BaseChatAgent
+from autogen_agentchat.base import Response
+from autogen_agentchat.messages import BaseChatMessage, TextMessage
+from autogen_agentchat.teams import RoundRobinGroupChat
+from autogen_core import CancellationToken
+
+from bench.children.serving import Task, serve
+
+_AGENTS: Final = 3
+_TURNS_PER_RUN: Final = 50
+"""A run has a cost of its own; over so many turns it hardly counts."""
+
+_TEXT: Final = "please look at the failing build first"
+
+
+class Speaker(BaseChatAgent):
+    """Says always the same, at once."""
+
+    @property
+    def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
+        """What it says."""
+        return (TextMessage,)
+
+    async def on_messages(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> Response:
+        """Have its turn."""
+        return Response(chat_message=TextMessage(content=_TEXT, source=self.name))
+
+    async def on_reset(self, cancellation_token: CancellationToken) -> None:
+        """Forget nothing: there is nothing to forget."""
+
+
+async def talk(turns: int) -> None:
+    """One group chat of so many turns."""
+    speakers = [Speaker(f"agent_{number}", "speaks") for number in range(_AGENTS)]
+    chat = RoundRobinGroupChat(list(speakers), max_turns=turns)
+    result = await chat.run(task="begin")
+    assert len(result.messages) == turns + 1
+
+
+def task(side_by_side: int) -> Task:
+    """Turns in so many group chats side by side."""
+
+    async def run(steps: int) -> None:
+        shares = iter([_TURNS_PER_RUN] * (steps // _TURNS_PER_RUN))
+
+        async def go_on() -> None:
+            for share in shares:
+                await talk(share)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(side_by_side):
+                group.create_task(go_on())
+
+    return run
+
+
+if __name__ == "__main__":
+    asyncio.run(serve({f"autogen-{each}": task(each) for each in (1, 10)}))

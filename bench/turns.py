@@ -1,0 +1,145 @@
+"""Turns over HTTP: agents in ten channels side by side, each with a connection of its own.
+
+*Posted*: who is next in the ring posts and completes in one request as soon as the one before has
+its answer. *Told*: everybody waits in the long-poll, as agents do, is handed what the others said,
+and then does the same; that is two requests and two commits to a turn.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import Final
+from urllib.parse import quote
+
+from bench.children.http_server import MEMBERS
+from bench.contestants import Cost
+from bench.flush import Flushing
+from bench.http import TEXT, Connection, Site, serving
+from bench.teams import channel_id
+from muster.machines.ids import FIRST_ENROLLED_SEAT
+
+CHANNELS: Final = 10
+_WAIT_SECONDS: Final = 30
+
+
+class Agent:
+    """Somebody in one of the channels."""
+
+    def __init__(self, site: Site, number: int, connection: Connection) -> None:
+        name = f"Agent {FIRST_ENROLLED_SEAT + number}"
+        channel = channel_id(number // MEMBERS)
+        told = f"/api/agents/{quote(name)}/next?wait={_WAIT_SECONDS}"
+        ended = f"/api/channels/{channel}/turn/complete"
+        self._what_next = site.request("GET", told, by=name)
+        self._complete = site.request("POST", ended, {"message": TEXT}, by=name)
+        self._connection = connection
+
+    async def await_turn(self) -> None:
+        """Ask until it is its turn."""
+        while json.loads((await self._connection.ask(self._what_next)).body)["do"] != "turn":
+            pass
+
+    async def speak(self) -> None:
+        """Post and complete."""
+        answer = await self._connection.ask(self._complete)
+        assert answer.status == 200, answer
+
+    def close(self) -> None:
+        """Hang up."""
+        self._connection.close()
+
+
+async def _everybody(site: Site) -> list[list[Agent]]:
+    """Everybody by channel, in the order of the ring."""
+    numbers = range(CHANNELS * MEMBERS)
+    agents = [Agent(site, number, await site.connect()) for number in numbers]
+    return [agents[first : first + MEMBERS] for first in numbers[::MEMBERS]]
+
+
+class Posted:
+    """They know whose turn it is."""
+
+    def __init__(self, rings: list[list[Agent]]) -> None:
+        self._rings = rings
+
+    async def play(self, turns: int) -> None:
+        """Whole rounds in every channel, as many as make so many turns."""
+        async with asyncio.TaskGroup() as group:
+            for ring in self._rings:
+                group.create_task(self._go_round(ring, turns // (CHANNELS * MEMBERS)))
+
+    async def _go_round(self, ring: list[Agent], rounds: int) -> None:
+        for agent in ring * rounds:
+            await agent.speak()
+
+    async def end(self) -> None:
+        """Nobody waits for anything."""
+
+
+class Told:
+    """They ask, all the time; and they end a turn when there is one to be played."""
+
+    def __init__(self, rings: list[list[Agent]]) -> None:
+        self._wanted = asyncio.Semaphore(0)
+        self._left = 0
+        self._played = asyncio.Event()
+        self._lives = [asyncio.ensure_future(self._live(agent)) for ring in rings for agent in ring]
+
+    async def play(self, turns: int) -> None:
+        """So many turns, in whatever channels they are quickest."""
+        self._left = turns
+        self._played.clear()
+        for _ in range(turns):
+            self._wanted.release()
+        played = asyncio.ensure_future(self._played.wait())
+        done, _ = await asyncio.wait({played, *self._lives}, return_when="FIRST_COMPLETED")
+        for each in done:
+            each.result()  # a life ends only by what it raises
+
+    async def _live(self, agent: Agent) -> None:
+        while True:
+            await agent.await_turn()
+            await self._wanted.acquire()
+            await agent.speak()
+            self._left -= 1
+            if self._left == 0:
+                self._played.set()
+
+    async def end(self) -> None:
+        """Let nobody wait any more."""
+        for life in self._lives:
+            life.cancel()
+        await asyncio.gather(*self._lives, return_exceptions=True)
+
+
+@contextmanager
+def playing(
+    folder: Path, flushing: Flushing, way: type[Posted] | type[Told]
+) -> Generator[Callable[[int], Cost]]:
+    """A side that plays so many turns in a muster of its own, until the end of the block."""
+    with serving(folder, flushing) as site, asyncio.Runner() as runner:
+        rings = runner.run(_everybody(site))
+        crowd = runner.run(_begin(way, rings))
+        try:
+            yield lambda turns: runner.run(_cost(crowd, turns))
+        finally:
+            runner.run(crowd.end())
+            runner.run(_hang_up(agent for ring in rings for agent in ring))
+
+
+async def _begin(way: type[Posted] | type[Told], rings: list[list[Agent]]) -> Posted | Told:
+    return way(rings)
+
+
+async def _hang_up(agents: Iterator[Agent]) -> None:
+    for agent in agents:
+        agent.close()
+
+
+async def _cost(crowd: Posted | Told, turns: int) -> Cost:
+    begin = perf_counter()
+    await crowd.play(turns)
+    return Cost(steps=turns, seconds=perf_counter() - begin, cpu_s=0, flushes=0)

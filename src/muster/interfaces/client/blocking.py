@@ -1,0 +1,260 @@
+"""`Client`: a team's server for a program that waits for each answer."""
+
+import math
+import os
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Event, Lock, Thread
+from typing import Self
+
+from muster.errors import AlreadyAMember, Closed, MusterError, Refused, Unavailable
+from muster.interfaces.client import asks
+from muster.interfaces.client.asking import Ask, T, locate
+from muster.interfaces.client.asks import Presence, Registered, Said
+from muster.interfaces.client.frames import FrameReader, ServerEvent
+from muster.interfaces.client.patience import (
+    PATIENCE_SECONDS,
+    POLL_SECONDS,
+    SILENT_SECONDS,
+    Patience,
+)
+from muster.interfaces.client.turn import Told, next_ask
+from muster.interfaces.client.waiting_http import Connections
+from muster.interfaces.views import AgentView
+from muster.machines.state import TurnState
+from muster.services.board import ChannelState, MessagePage, MessageView
+from muster.services.inbox import Do, Next
+
+
+class Client:
+    """A team's server, for a program that waits for each answer. Threads may share one."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        home: Path | None = None,
+        patience_s: float = PATIENCE_SECONDS,
+    ) -> None:
+        """Mean the server at `url`, or the one that runs in the home."""
+        self._given = (url, token, home)
+        self._patience_s = patience_s
+        self._answered = False
+        self._connections: Connections | None = None
+        self._looking = Lock()
+        self._present: set[str] = set()
+
+    def __enter__(self) -> Self:
+        """Nothing is asked yet."""
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Leave as the agents that took turns, and let go of the connections."""
+        self.close()
+
+    def close(self) -> None:
+        """Leave as the agents that took turns, and let go of the connections."""
+        while self._present:
+            with suppress(MusterError):
+                self.ask(asks.disconnect(self._present.pop()), patience_s=0.0)
+        self._forget()
+
+    def ask(self, ask: Ask[T], *, patience_s: float | None = None) -> T:
+        """Ask anything that `muster.interfaces.client.asks` has."""
+        patience = Patience(self._patience_s if patience_s is None else patience_s)
+        while True:
+            try:
+                answer = self._reach().ask(ask)
+            except Unavailable as error:
+                self._forget()
+                if not self._answered:
+                    raise
+                Event().wait(patience.pause_s(error))
+            else:
+                self._answered = True
+                return answer
+
+    def _reach(self) -> Connections:
+        with self._looking:
+            if self._connections is None:
+                self._connections = Connections(locate(*self._given, os.environ))
+            return self._connections
+
+    def _forget(self) -> None:
+        """Look for the server anew next time: one that was started again may be elsewhere."""
+        with self._looking:
+            connections, self._connections = self._connections, None
+        if connections is not None:
+            connections.close()
+
+    def register(self, name: str, *, max_turns: int | None = None) -> Registered:
+        """Give an agent a seat and a token; that is the operator's to do."""
+        return self.ask(asks.register(name, max_turns=max_turns))
+
+    def agent(self, name: str) -> AgentView:
+        """How an agent is."""
+        return self.ask(asks.agent(name))
+
+    def connect(self, name: str) -> Presence:
+        """Say that an agent is here."""
+        return self.ask(asks.connect(name))
+
+    def heartbeat(self, name: str, *, working: bool = False) -> Presence:
+        """Say that an agent is still here."""
+        return self.ask(asks.heartbeat(name, working=working))
+
+    def disconnect(self, name: str, reason: str | None = None) -> Presence:
+        """Say that an agent leaves."""
+        return self.ask(asks.disconnect(name, reason))
+
+    def create_channel(self, name: str, config: Mapping[str, object] | None = None) -> ChannelState:
+        """Open a channel. Members join it one by one, in the order of their turns."""
+        return self.ask(asks.create_channel(name, config))
+
+    def channel(self, name: str) -> ChannelState:
+        """A channel: its ring, holder, epoch, deadline and members."""
+        return self.ask(asks.channel(name))
+
+    def add_member(self, channel: str, agent: str) -> ChannelState:
+        """Give an agent a place at the end of a channel's ring."""
+        return self.ask(asks.add_member(channel, agent))
+
+    def post(self, channel: str, message: str) -> Said:
+        """Say something in a channel."""
+        return self.ask(asks.post(channel, message))
+
+    def messages(self, channel: str, *, after: int = 0) -> MessagePage:
+        """Messages of a channel, with their delivery to each member."""
+        return self.ask(asks.messages(channel, after=after))
+
+    def send(self, message: str, *, to: str | None = None, channel: str | None = None) -> Said:
+        """Say something to an agent, to a channel, or to the lead."""
+        return self.ask(asks.send(message, to=to, channel=channel))
+
+    def next(
+        self, name: str, *, wait_s: float = POLL_SECONDS, known: Mapping[str, int] | None = None
+    ) -> Next:
+        """What an agent is to do now."""
+        return self.ask(next_ask(name, wait_s, known or {}))
+
+    def turns(self, name: str, *, join: Sequence[str] = ()) -> Iterator["Turn"]:
+        """Every turn of an agent, when it comes, until the agent is told to stop.
+
+        It takes a place in the channels to `join`, and takes it anew where it was lost. While the
+        body works on a turn, heartbeats renew it. A turn that the body leaves open ends when the
+        body asks for the next one.
+        """
+        rhythm_s = self.connect(name).heartbeat_seconds
+        self._present.add(name)
+        self._join(name, join)
+        heard: list[MessageView] = []
+        while True:
+            told = self.ask(next_ask(name, POLL_SECONDS, {}), patience_s=math.inf)
+            if told.do is Do.STOP:
+                return
+            if told.state is TurnState.IDLE:
+                self._join(name, join)
+            if told.do is Do.MESSAGE:
+                heard += told.messages
+            if told.do is Do.TURN:
+                turn = Turn(self, told, heard)
+                heard = []
+                with self._beating(name, rhythm_s):
+                    yield turn
+                with suppress(Refused):
+                    turn.finish()
+
+    def _join(self, name: str, channels: Sequence[str]) -> None:
+        for channel in channels:
+            with suppress(AlreadyAMember):
+                self.add_member(channel, name)
+
+    @contextmanager
+    def _beating(self, name: str, rhythm_s: float) -> Generator[None]:
+        """Give signs of work as long as the body runs."""
+        over = Event()
+
+        def beat() -> None:
+            while not over.wait(rhythm_s):
+                with suppress(MusterError):
+                    self.ask(asks.heartbeat(name, working=True), patience_s=0.0)
+
+        Thread(target=beat, name=f"heartbeat of {name}", daemon=True).start()
+        try:
+            yield
+        finally:
+            over.set()
+
+    def events(
+        self,
+        *,
+        after: int | None = None,
+        types: Sequence[str] = (),
+        agent: str | None = None,
+        channel: str | None = None,
+    ) -> Iterator[ServerEvent]:
+        """Every event after a place in the log (-1: all; none: only new ones), as it happens."""
+        frames, patience = FrameReader(after), Patience(self._patience_s)
+        while True:
+            ask = asks.events(after=frames.cursor, types=types, agent=agent, channel=channel)
+            try:
+                for data in self._reach().stream(ask, SILENT_SECONDS):
+                    self._answered, patience = True, Patience(self._patience_s)
+                    yield from frames.push(data)
+                raise Closed  # a stream ends only when muster does
+            except Unavailable as error:
+                self._forget()
+                if not self._answered:
+                    raise
+                Event().wait(patience.pause_s(error))
+            frames = FrameReader(frames.cursor)
+
+
+class Turn(Told):
+    """The right to speak in a channel, for a program that waits."""
+
+    def __init__(self, client: Client, told: Next, heard: Sequence[MessageView] = ()) -> None:
+        """Take the turn that was told of."""
+        super().__init__(told, heard)
+        self._client = client
+
+    def post(self, message: str) -> Said:
+        """Say something and keep the turn."""
+        ask = asks.post(self.channel, message, agent=self.agent, epoch=self.epoch)
+        return self._client.ask(ask)
+
+    def complete(self, message: str | None = None) -> Said:
+        """End the turn, with last words or without."""
+        ask = asks.complete(self.channel, message, agent=self.agent, epoch=self.epoch)
+        return self._end(ask)
+
+    def pass_on(self, reason: str | None = None) -> Said:
+        """End the turn without a word."""
+        return self._end(asks.pass_turn(self.channel, reason, agent=self.agent, epoch=self.epoch))
+
+    def wait(self, reason: str, timeout_seconds: float | None = None) -> Said:
+        """Pause the turn and keep it."""
+        return self._client.ask(
+            asks.wait_turn(
+                self.channel,
+                reason,
+                agent=self.agent,
+                epoch=self.epoch,
+                timeout_seconds=timeout_seconds,
+            )
+        )
+
+    def resume(self) -> Said:
+        """Go on after `wait`."""
+        return self._client.ask(asks.resume_turn(self.channel, agent=self.agent, epoch=self.epoch))
+
+    def finish(self) -> None:
+        """End the turn, unless that was done."""
+        if not self.over:
+            self.complete()
+
+    def _end(self, ask: Ask[Said]) -> Said:
+        self.over = True
+        return self._client.ask(ask)

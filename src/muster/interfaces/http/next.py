@@ -1,0 +1,76 @@
+"""What an agent is to do now: a long-poll for agents that read no event stream.
+
+    GET /api/agents/pm/next                  a fresh start: its turn is told, again if need be
+    GET /api/agents/pm/next?known=design:7   it works on turn 7 in 'design': only what is new
+
+What there is to do, and the delivery of messages, is `services/inbox.py`'s.
+"""
+
+from typing import Annotated
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from muster.errors import Invalid
+from muster.interfaces.http.routing import ACTORS, Call, Route
+from muster.machines.ids import ChannelId
+from muster.services.errands import Known, Next
+from muster.services.inbox import Inbox
+from muster.services.muster import Muster
+
+
+class Asking(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How long to wait for something to do, and what is known already."""
+
+    wait: Annotated[float, msgspec.Meta(ge=0, le=60)] = 30.0
+    known: str = ""
+    """Turns that the agent is working on: `channel:epoch`, joined by commas."""
+
+
+_inboxes: WeakKeyDictionary[Muster, Inbox] = WeakKeyDictionary()
+"""One for each open team: who asks for a seat must be known wherever the question comes from."""
+
+
+def _inbox(muster: Muster) -> Inbox:
+    found = _inboxes.get(muster)
+    if found is None:
+        found = _inboxes[muster] = Inbox(muster.feed, muster.dispatcher)
+    return found
+
+
+def end_waiting(muster: Muster) -> None:
+    """Answer all who wait, because the server ends."""
+    _inbox(muster).close()
+
+
+def parse_known(text: str) -> Known:
+    """The turns that stand in `design:7,reviews:3`."""
+    known: dict[ChannelId, int] = {}
+    for part in filter(None, text.split(",")):
+        channel, colon, epoch = part.rpartition(":")
+        if not colon or not (epoch.isascii() and epoch.isdecimal()) or len(epoch) > 18:
+            raise Invalid(what=f"known {part!r}", why="must be channel:epoch")
+        known[ChannelId(channel)] = int(epoch)
+    return known
+
+
+async def what_next(call: Call) -> Next:
+    """What the agent is to do now, or nothing after a while."""
+    asking: Asking = call.query
+    agent = call.acting_as(call.path["name"])
+    known = parse_known(asking.known)
+    return await _inbox(call.muster).next(agent.seat, call.send, known=known, wait_s=asking.wait)
+
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        method="GET",
+        path="/api/agents/{name}/next",
+        handler=what_next,
+        may=ACTORS,
+        summary="What an agent is to do now: its turn, messages, stop, or nothing yet.",
+        query=Asking,
+        answer=Next,
+        waits=True,
+    ),
+)

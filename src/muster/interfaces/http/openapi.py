@@ -1,0 +1,157 @@
+"""The API, described from its routes: for programs as OpenAPI, for people as one page.
+
+Both are made from what the server really answers by, so neither can be out of date. The page has
+its style in it and no scripts: it works offline, and nothing in it can act.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+from starlette.responses import HTMLResponse, Response
+
+from muster.interfaces.http.handbook import handbook
+from muster.interfaces.http.problems import MEDIA_TYPE, Problem
+from muster.interfaces.http.routing import EVERYBODY, Call, Handler, Route
+from muster.interfaces.http.signin import PAGE_HEADERS
+from muster.version import __version__
+
+Schema = dict[str, Any]  # JSON Schema and OpenAPI: whatever JSON holds
+Refs = dict[type, str]
+
+JSON: Final = "application/json"
+REF: Final = "#/components/schemas/"
+_NAMES: Final = re.compile(r"\{(\w+)\}")
+
+
+def pages(routes: Sequence[Route]) -> tuple[Route, ...]:
+    """The routes that tell about the others, and about themselves."""
+
+    async def openapi(call: Call) -> Response:
+        return Response(document(), media_type=JSON)
+
+    async def docs(call: Call) -> Response:
+        return HTMLResponse(page(), headers=PAGE_HEADERS)
+
+    own = (
+        _page("/api/openapi.json", openapi, "This API as an OpenAPI document."),
+        _page("/api/docs", docs, "This API as a page to read."),
+    )
+
+    @cache
+    def document() -> bytes:
+        return msgspec.json.encode(describe((*routes, *own)))
+
+    @cache
+    def page() -> str:
+        return handbook((*routes, *own), *_schemas((*routes, *own)))
+
+    return own
+
+
+def _page(path: str, handler: Handler, summary: str) -> Route:
+    return Route(method="GET", path=path, handler=handler, may=EVERYBODY, summary=summary)
+
+
+def describe(routes: Sequence[Route]) -> Schema:
+    """The OpenAPI document of these routes."""
+    refs, components = _schemas(routes)
+    paths: Schema = {}
+    for route in routes:
+        operations = paths.setdefault(route.path, {})
+        operations[route.method.lower()] = _operation(route, refs, components)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "muster",
+            "version": __version__,
+            "description": "A team of AI agents: who is here, who may speak, what happened.",
+        },
+        "security": [{"bearer": []}, {"cookie": []}],
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer"},
+                "cookie": {"type": "apiKey", "in": "cookie", "name": "muster"},
+            },
+        },
+    }
+
+
+def _schemas(routes: Iterable[Route]) -> tuple[Refs, Schema]:
+    """What each kind is called, and what is called so: names of two modules may be the same."""
+    kinds = {kind: None for route in routes for kind in (route.query, route.body, route.answer)}
+    wanted = [kind for kind in (*kinds, Problem) if kind is not None]
+    schemas, components = msgspec.json.schema_components(wanted, ref_template=REF + "{name}")
+    names = (schema["$ref"].removeprefix(REF) for schema in schemas)
+    return dict(zip(wanted, names, strict=True)), components
+
+
+def _operation(route: Route, refs: Refs, components: Schema) -> Schema:
+    problem = _content(Problem, refs, MEDIA_TYPE)
+    described: Schema = {
+        "operationId": _operation_id(route),
+        "summary": route.summary,
+        "tags": [_tag(route)],
+        "parameters": [*_path_parameters(route), *_query_parameters(route, refs, components)],
+        "responses": {str(route.status): _answer(route, refs), "default": problem},
+    }
+    if route.method == "POST":
+        described["parameters"].append(_KEY)
+    if route.body is not None:
+        described["requestBody"] = {"required": True, **_content(route.body, refs, JSON)}
+    if route.open:
+        described["security"] = []
+    else:
+        described["x-roles"] = sorted(route.may)
+    return described
+
+
+_KEY: Final = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "A message that is posted again with the same key is not said twice.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 128},
+}
+
+
+def _operation_id(route: Route) -> str:
+    words = re.findall(r"\w+", route.path.removeprefix("/api"))
+    return "_".join([route.method.lower(), *(word for word in words)])
+
+
+def _tag(route: Route) -> str:
+    return next(iter(re.findall(r"\w+", route.path.removeprefix("/api"))), "pages")
+
+
+def _path_parameters(route: Route) -> list[Schema]:
+    return [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+        for name in _NAMES.findall(route.path)
+    ]
+
+
+def _query_parameters(route: Route, refs: Refs, components: Schema) -> list[Schema]:
+    if route.query is None:
+        return []
+    schema = components[refs[route.query]]
+    return [
+        {"name": name, "in": "query", "required": name in schema["required"], "schema": each}
+        for name, each in schema["properties"].items()
+    ]
+
+
+def _answer(route: Route, refs: Refs) -> Schema:
+    if route.answer is None:
+        return {"description": "The answer, which is not JSON."}
+    return _content(route.answer, refs, JSON)
+
+
+def _content(kind: type, refs: Refs, media_type: str) -> Schema:
+    described = (kind.__doc__ or "").strip()
+    content = {media_type: {"schema": {"$ref": REF + refs[kind]}}}
+    return {"description": described, "content": content}

@@ -1,0 +1,293 @@
+"""The board: channels and messages as they are shown to those who take part. Pure, and read only.
+
+A view names agents where the state has seats, and is spelled as the seeds spell things. Whether a
+message has reached a member is not stored with the message: it follows from how far the member has
+been handed the channel (`delivered`), and how far it had been when its last turn ended (`read`).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from muster.machines import events as e
+from muster.machines.events import Event
+from muster.machines.ids import ChannelId, SeatId
+from muster.machines.state import Agent, Channel, Team, TurnState, Wait
+from muster.machines.vocabulary import InterruptMode, TurnConfig
+from muster.store.base import EventStore, LogFilter, Stored
+from muster.store.codec import decode
+
+UNREAD_MAX: Final = 1000
+"""How far unread messages are counted. Nobody needs to know how many more there are."""
+
+MESSAGE_TYPES: Final = frozenset({"user_message", "agent_message"})
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Something that is shown."""
+
+
+class Delivery(StrEnum):
+    """How far a message has come on its way to a member."""
+
+    ACCEPTED = "accepted"  # it stands in the log
+    DELIVERED = "delivered"  # the member has been handed it
+    READ = "read"  # and has ended a turn since
+
+
+class MessageView(View, frozen=True, kw_only=True):
+    """Something that was said, in a channel or to one agent."""
+
+    seq: int
+    ts: datetime
+    speaker: str
+    text: str
+    by_human: bool
+    channel: ChannelId | None = None
+    seat: SeatId | None = None
+    """Whose it is: the agent's that said it, or the one's that a human spoke to alone."""
+
+    epoch: int | None = None
+    mode: InterruptMode | None = None
+    deliver_to: tuple[SeatId, ...] = ()
+    """Whom a human's message was for at once."""
+
+
+class PostedMessage(MessageView, frozen=True, kw_only=True):
+    """A message of a channel, and how far it has come with each member but its speaker."""
+
+    delivery: dict[str, Delivery]
+
+
+class HandedMessage(MessageView, frozen=True, kw_only=True):
+    """A message that somebody is handed."""
+
+    again: bool = False
+    """Whether it was handed over before, without a turn of that agent having ended since."""
+
+
+class MessagePage(View, frozen=True, kw_only=True):
+    """Messages of a channel, oldest first."""
+
+    channel: ChannelId
+    messages: tuple[PostedMessage, ...]
+    next_after: int | None
+    """Where the next page begins; null where there is none yet."""
+
+
+class WaitView(View, frozen=True, kw_only=True):
+    """Why and how long a turn stands still."""
+
+    reason: str
+    since: datetime
+    until: datetime
+    by_human: bool
+
+
+class MemberView(View, frozen=True, kw_only=True):
+    """Somebody who has a place in a channel."""
+
+    agent: str
+    seat: SeatId
+    state: TurnState
+    present: bool
+    """Whether it is connected. Who sleeps in order keeps its place without being here."""
+
+    timeout_seconds: float
+    unread: int
+    delivered: int
+    read: int
+
+
+class Rules(TurnConfig, frozen=True, kw_only=True, omit_defaults=False):
+    """The rules of a channel, those that nobody changed included."""
+
+
+class ChannelState(View, frozen=True, kw_only=True):
+    """All that goes on in a channel."""
+
+    channel: ChannelId
+    config: Rules
+    ring: tuple[str, ...]
+    """The order of turns."""
+
+    next: str | None
+    """Whose place in the ring comes after the one who speaks or spoke last."""
+
+    members: tuple[MemberView, ...]
+    holder: str | None
+    epoch: int
+    timeout_at: datetime | None
+    """When the holder loses the turn, unless something happens."""
+
+    ends_at: datetime | None
+    """When it does whatever happens."""
+
+    waiting: WaitView | None
+    stopping: str | None
+    """Whose work is being stopped; nobody is granted the turn before."""
+
+    resting: bool
+    last_message: int
+
+
+class ChannelList(View, frozen=True, kw_only=True):
+    """Every channel, by name."""
+
+    channels: tuple[ChannelState, ...]
+
+
+# ── channels ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def channel_state(
+    team: Team, channel: Channel, unread: Mapping[SeatId, int] | None = None
+) -> ChannelState:
+    """A channel with its members in the order of the ring."""
+    turn, counts = channel.turn, unread or {}
+    names = tuple(team.agent(seat).id for seat in channel.ring)
+    return ChannelState(
+        channel=channel.id,
+        config=Rules(**_fields(channel.config)),
+        ring=names,
+        next=names[(channel.cursor + 1) % len(names)] if names else None,
+        members=tuple(
+            _member(channel, team.agent(seat), counts.get(seat, 0)) for seat in channel.ring
+        ),
+        holder=team.agent(turn.holder).id if turn else None,
+        epoch=channel.epoch,
+        timeout_at=timeout_at(channel),
+        ends_at=turn.cap if turn else None,
+        waiting=_wait(turn.wait) if turn and turn.wait else None,
+        stopping=team.agent(channel.drain.seat).id if channel.drain else None,
+        resting=channel.resting,
+        last_message=channel.last_message,
+    )
+
+
+def timeout_at(channel: Channel) -> datetime | None:
+    """When a channel moves on by itself, if nothing happens before."""
+    turn = channel.turn
+    if turn is None:
+        return channel.drain.until if channel.drain else None
+    if turn.wait:
+        return turn.wait.until
+    return min(each for each in (turn.until, turn.cap, turn.silent_at) if each)
+
+
+def _member(channel: Channel, agent: Agent, unread: int) -> MemberView:
+    seat = agent.seat
+    return MemberView(
+        agent=agent.id,
+        seat=seat,
+        state=channel.state_of(seat),
+        present=agent.present,
+        timeout_seconds=channel.timeouts.get(seat, channel.config.default_timeout_seconds),
+        unread=unread,
+        delivered=channel.delivered.get(seat, 0),
+        read=channel.read.get(seat, 0),
+    )
+
+
+def _wait(wait: Wait) -> WaitView:
+    return WaitView(reason=wait.reason, since=wait.since, until=wait.until, by_human=wait.by_human)
+
+
+def unread_of(channel: Channel, stored: Iterable[Stored]) -> dict[SeatId, int]:
+    """How many of these messages each member has not been handed; one's own are not counted."""
+    counts = dict.fromkeys(channel.ring, 0)
+    for message in stored:
+        for seat in channel.ring:
+            if message.seq > channel.delivered.get(seat, 0) and message.seat != seat:
+                counts[seat] += 1
+    return counts
+
+
+# ── messages ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def message_view(event: Event) -> MessageView:
+    """What was said, whoever said it."""
+    fact = event.fact
+    if isinstance(fact, e.AgentMessage):
+        return MessageView(
+            seq=event.seq,
+            ts=event.ts,
+            speaker=fact.agent_name,
+            text="\n".join(block.text for block in fact.content),
+            by_human=False,
+            channel=fact.channel,
+            seat=fact.seat,
+            epoch=fact.epoch,
+        )
+    assert isinstance(fact, e.UserMessage)
+    return MessageView(
+        seq=event.seq,
+        ts=event.ts,
+        speaker=fact.speaker_name,
+        text=fact.text,
+        by_human=True,
+        channel=fact.channel,
+        seat=fact.seat,
+        mode=fact.mode,
+        deliver_to=fact.deliver_to,
+    )
+
+
+def posted_message(team: Team, channel: Channel, message: MessageView) -> PostedMessage:
+    """A message with its delivery to everybody who is in the channel now."""
+    delivery = {
+        team.agent(seat).id: _delivery(channel, seat, message.seq)
+        for seat in channel.ring
+        if message.by_human or message.seat != seat
+    }
+    return PostedMessage(**_fields(message), delivery=delivery)
+
+
+def handed_message(message: MessageView, *, again: bool) -> HandedMessage:
+    """A message as somebody is handed it."""
+    return HandedMessage(**_fields(message), again=again)
+
+
+# Any stands for the values of whatever fields a struct has.
+def _fields(struct: msgspec.Struct) -> dict[str, Any]:
+    return {name: getattr(struct, name) for name in struct.__struct_fields__}
+
+
+def _delivery(channel: Channel, seat: SeatId, seq: int) -> Delivery:
+    if seq <= channel.read.get(seat, 0):
+        return Delivery.READ
+    return Delivery.DELIVERED if seq <= channel.delivered.get(seat, 0) else Delivery.ACCEPTED
+
+
+# ── reading ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def said_in(channel: ChannelId) -> LogFilter:
+    """The messages of a channel."""
+    return LogFilter(types=MESSAGE_TYPES, channel=channel)
+
+
+async def read_state(store: EventStore, team: Team, channel: Channel) -> ChannelState:
+    """A channel with how much each member has not been handed yet."""
+    after = min((channel.delivered.get(seat, 0) for seat in channel.ring), default=0)
+    unread: Sequence[Stored] = ()
+    if channel.ring and after < channel.last_message:
+        unread = await store.read(after=after, limit=UNREAD_MAX, where=said_in(channel.id))
+    return channel_state(team, channel, unread_of(channel, unread))
+
+
+async def read_page(
+    store: EventStore, team: Team, channel: Channel, *, after: int, limit: int
+) -> MessagePage:
+    """Up to `limit` messages of a channel after a place in the log."""
+    stored = await store.read(after=after, limit=limit, where=said_in(channel.id))
+    messages = [message_view(decode(each.data)) for each in stored]
+    return MessagePage(
+        channel=channel.id,
+        messages=tuple(posted_message(team, channel, message) for message in messages),
+        next_after=messages[-1].seq if len(messages) == limit else None,
+    )

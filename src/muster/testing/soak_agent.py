@@ -1,0 +1,201 @@
+"""Those who take part in a soak, each a process of its own: agents, and a human who speaks to them.
+
+    python soak_agent.py '{"name": "agent-7", "channels": ["channel-3"], ...}'
+
+It knows the HTTP API and the standard library, and nothing of muster: any program could be this
+one. It may be killed at any moment, and so may muster; so it asks until it is answered, and writes
+down what it is about to say, what was acknowledged and what it was handed, before it goes on. What
+a killed process wrote to a file stays there.
+"""
+
+import json
+import os
+import random
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException
+from itertools import count
+from pathlib import Path
+from threading import Event
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+ANSWER_SECONDS: Final = 20.0
+PAUSE_SECONDS: Final = 0.1
+WAIT_SECONDS: Final = 5.0
+AGAIN: Final = frozenset({401, 404, 429, 500, 503})
+"""Answers that are worth another try: muster is not there yet, or somebody else has its port."""
+
+Json = Any  # whatever JSON holds
+
+
+def pause(seconds: float) -> None:
+    """Do nothing for a while."""
+    Event().wait(seconds)
+
+
+class Journal:
+    """What one of them saw and did, a line each; later lives go on in the same file."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        os.write(self._file, b"\n")  # the last life may have been killed in the middle of a line
+
+    def write(self, **entry: Json) -> None:
+        """Write an entry. It is there when this returns, whatever happens to the process."""
+        os.write(self._file, json.dumps(entry).encode() + b"\n")
+
+
+def entries(path: Path) -> Iterator[dict[str, Json]]:
+    """What stands in a journal."""
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        with suppress(ValueError):
+            yield json.loads(line)
+
+
+class Api:
+    """One connection to the muster of a home, wherever it listens now."""
+
+    def __init__(self, home: Path, token: str) -> None:
+        self._home = home
+        self._token = token
+        self._connection: HTTPConnection | None = None
+        self._parent = os.getppid()
+
+    def ask(
+        self, method: str, path: str, body: Json = None, *, key: str = "", after_loss: str = ""
+    ) -> tuple[int, Json]:
+        """Send a request until it is answered: muster may be down. An answer that got lost may have
+        had something in it, so there may be another question to ask instead."""
+        while True:
+            try:
+                status, answer = self._send(method, path, body, key)
+                if status not in AGAIN:
+                    return status, answer
+            except (OSError, HTTPException, ValueError):
+                self.close()
+                path = after_loss or path
+            if os.getppid() != self._parent:
+                sys.exit("the soak is gone")
+            pause(PAUSE_SECONDS)
+
+    def close(self) -> None:
+        """Hang up; the next request connects again."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _send(self, method: str, path: str, body: Json, key: str) -> tuple[int, Json]:
+        headers = {"authorization": f"Bearer {self._token}"}
+        if key:
+            headers["idempotency-key"] = key
+        connection = self._connection = self._connection or self._connect()
+        content = None if body is None else json.dumps(body)
+        connection.request(method, path, content, headers)
+        response = connection.getresponse()
+        return response.status, json.loads(response.read() or b"null")
+
+    def _connect(self) -> HTTPConnection:
+        url: str = json.loads((self._home / "server.json").read_bytes())["url"]
+        where = urlsplit(url)
+        return HTTPConnection(str(where.hostname), where.port, timeout=ANSWER_SECONDS)
+
+
+class Speaker:
+    """What agents and humans have in common: they say things, once each, and know what came of it.
+
+    What they say is the key under which they say it.
+    """
+
+    def __init__(self, part: Json) -> None:
+        self.api = Api(Path(part["home"]), part["token"])
+        self.journal = Journal(Path(part["journal"]))
+        self.chance = random.Random(part["seed"])
+        self.name = str(part["name"])
+        self.channels: list[str] = part["channels"]
+        self.quiet = Path(part["quiet"])
+        """When there is such a file, nobody says anything any more."""
+
+        self._keys = (f"{self.name}/{part['life']}/{number}" for number in count(1))
+        self.journal.write(life=part["life"])
+
+    def say(self, path: str, **more: Json) -> None:
+        """Say something; now and then, say it again although it was acknowledged."""
+        key = next(self._keys)
+        self.journal.write(trying=key)
+        self._say(path, key, more)
+        if self.chance.random() < 0.05:
+            self._say(path, key, more)
+
+    def _say(self, path: str, key: str, more: Json) -> None:
+        status, answer = self.api.ask("POST", path, {"message": key, **more}, key=key)
+        if status < 300:
+            self.journal.write(said=key, seq=answer["seq"], repeated=answer["repeated"])
+        else:
+            self.journal.write(refused=key, code=answer["code"])
+
+
+class Agent(Speaker):
+    """Takes its turns: speaks, passes, works for a while, and reads what the others said."""
+
+    def live(self) -> None:
+        """Ask what to do, and do it, until somebody kills us."""
+        self.api.ask("POST", f"/api/agents/{self.name}/connect", {})
+        self.join()
+        while True:
+            told = self.next("", WAIT_SECONDS)
+            if told["do"] == "turn":
+                self.take_turn(told["channel"], told["epoch"])
+            elif told["do"] == "nothing":
+                self.join()  # who was silent for too long has lost its place
+
+    def join(self) -> None:
+        """Take a place in every channel of ours, where we have none."""
+        for channel in self.channels:
+            self.api.ask("POST", f"/api/channels/{channel}/members", {"agent": self.name})
+
+    def next(self, known: str, wait_s: float) -> Json:
+        """What to do now; what we were handed with it is written down."""
+        path = f"/api/agents/{self.name}/next?wait={wait_s}"
+        status, told = self.api.ask("GET", f"{path}&known={known}", after_loss=path)
+        if status != 200:
+            return {"do": "nothing"}
+        marked = [(each["seq"], each["again"]) for each in told["messages"]]
+        if marked:
+            new = [seq for seq, again in marked if not again]
+            old = [seq for seq, again in marked if again]
+            self.journal.write(channel=told["channel"], new=new, again=old)
+        return told
+
+    def take_turn(self, channel: str, epoch: int) -> None:
+        """One turn, to its end or until it is taken from us."""
+        turn = f"/api/channels/{channel}/turn"
+        self.journal.write(turn=epoch, channel=channel)
+        while self.next(f"{channel}:{epoch}", 0)["do"] in ("message", "turn"):
+            pass  # what did not fit into one answer, what a human says meanwhile, what got lost
+        pause(self.chance.random() * 0.05)
+        deed = 0.0 if self.quiet.exists() else self.chance.random()
+        if deed < 0.1:
+            self.api.ask("POST", f"{turn}/pass", {"epoch": epoch})
+            return
+        if deed < 0.2:
+            self.api.ask("POST", f"/api/agents/{self.name}/heartbeat", {"working": True})
+        if deed < 0.3:
+            self.say(f"/api/channels/{channel}/messages", epoch=epoch)
+        self.say(f"{turn}/complete", epoch=epoch)
+
+
+class Human(Speaker):
+    """Speaks in any channel, at any time."""
+
+    def live(self) -> None:
+        """Speak until it is to be quiet."""
+        while not self.quiet.exists():
+            self.say(f"/api/channels/{self.chance.choice(self.channels)}/messages")
+            pause(self.chance.random() * 0.2)
+
+
+if __name__ == "__main__":
+    told = json.loads(sys.argv[1])
+    (Human if told["human"] else Agent)(told).live()

@@ -1,0 +1,370 @@
+"""The inbox: an agent that asks is told what to do, and is handed every message once."""
+
+import asyncio
+from typing import NamedTuple
+
+import pytest
+
+from muster.machines import commands as c
+from muster.machines.commands import Command
+from muster.machines.events import MessagesDelivered
+from muster.machines.ids import ChannelId, SeatId, agent_actor
+from muster.machines.state import Status, TurnState
+from muster.machines.vocabulary import InterruptMode, TurnConfig
+from muster.services import inbox as inboxes
+from muster.services.dispatcher import Dispatcher, Receipt
+from muster.services.errands import Do, Known, Next
+from muster.services.inbox import Inbox
+from muster.store.memory import MemoryStore
+from muster.testing.clock import ManualClock
+from tests.builders import (
+    ADA,
+    BEN,
+    DESIGN,
+    HUMAN,
+    a_dispatcher,
+    a_feed,
+    logged,
+    run,
+    settled,
+    with_agents,
+    with_channel,
+)
+
+OPS = ChannelId("ops")
+LONG_SECONDS = 60.0
+"""Longer than any test takes: whoever waits so long is answered by something else."""
+
+
+class Team(NamedTuple):
+    """Ada and Ben in one channel, Ada's turn, and the inbox that they ask."""
+
+    store: MemoryStore
+    dispatcher: Dispatcher
+    inbox: Inbox
+
+    async def send(self, command: Command) -> Receipt:
+        return await self.dispatcher.send(command, actor=agent_actor("Ada"))
+
+    async def ask(self, seat: SeatId, known: Known | None = None, *, wait_s: float = 0.0) -> Next:
+        return await self.inbox.next(seat, self.send, known=known or {}, wait_s=wait_s)
+
+    async def says(self, text: str, channel: ChannelId = DESIGN) -> None:
+        post = c.PostMessage(channel=channel, text=text, speaker_name="Marcus")
+        await self.dispatcher.send(post, actor=HUMAN)
+
+    async def tells(self, seat: SeatId, text: str) -> None:
+        told = c.SendMessage(text=text, speaker_name="Marcus", seat=seat)
+        await self.dispatcher.send(told, actor=HUMAN)
+
+    async def speaks(self, seat: SeatId, text: str, *, complete: bool = True) -> None:
+        await self.send(c.Speak(channel=DESIGN, seat=seat, text=text, complete=complete))
+
+
+async def a_team(mode: InterruptMode = InterruptMode.INJECT) -> Team:
+    store = MemoryStore()
+    dispatcher = await a_dispatcher(store, ManualClock())
+    feed = a_feed(store, dispatcher)
+    await with_agents(dispatcher, "Ada", "Ben")
+    await with_channel(dispatcher, [ADA, BEN], config=TurnConfig(human_interrupt_mode=mode))
+    return Team(store, dispatcher, Inbox(feed, dispatcher))
+
+
+def texts(told: Next) -> list[str]:
+    return [message.text for message in told.messages]
+
+
+def test_whoever_has_the_turn_is_told_so_with_its_number_and_all_that_was_said() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        told = await team.ask(ADA)
+        assert (told.do, told.channel, told.epoch, told.messages) == (Do.TURN, DESIGN, 1, ())
+        assert told.timeout_at is not None
+        await team.speaks(ADA, "hello")
+        told = await team.ask(BEN)
+        assert (told.do, told.epoch, texts(told)) == (Do.TURN, 2, ["hello"])
+
+    run(scene())
+
+
+def test_who_knows_of_its_turn_is_told_only_what_is_new() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        assert (await team.ask(ADA, {DESIGN: 1})).do is Do.NOTHING
+        await team.says("by the way")
+        told = await team.ask(ADA, {DESIGN: 1})
+        assert (told.do, texts(told)) == (Do.MESSAGE, ["by the way"])
+        await team.speaks(ADA, "well", complete=False)  # one's own words are no news
+        assert (await team.ask(ADA, {DESIGN: 1})).do is Do.NOTHING
+
+    run(scene())
+
+
+def test_whose_answer_was_lost_is_told_again_and_what_was_handed_over_before_is_marked() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        await team.says("one")
+        await team.ask(ADA)
+        await team.says("two")
+        told = await team.ask(ADA)
+        assert [(each.text, each.again) for each in told.messages] == [
+            ("one", True),
+            ("two", False),
+        ]
+        await team.speaks(ADA, "done")
+        await team.speaks(BEN, "me too")
+        assert texts(await team.ask(ADA)) == ["me too"]
+
+    run(scene())
+
+
+def test_who_works_on_a_turn_that_is_over_is_told_so() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        await team.send(c.CompleteTurn(channel=DESIGN, seat=ADA))
+        told = await team.ask(ADA, {DESIGN: 1})
+        assert (told.do, told.channel, told.epoch) == (Do.OVER, DESIGN, 1)
+        assert told.state is TurnState.QUEUED
+        told = await team.ask(ADA, {OPS: 4})
+        assert (told.do, told.channel, told.epoch) == (Do.OVER, OPS, 4)
+        await team.send(c.WaitTurn(channel=DESIGN, seat=BEN, reason="a build"))
+        told = await team.ask(BEN, {DESIGN: 2})
+        assert (told.do, told.state) == (Do.OVER, TurnState.WAITING)
+
+    run(scene())
+
+
+def test_what_was_said_while_a_turn_stood_still_comes_when_it_goes_on() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        await team.send(c.WaitTurn(channel=DESIGN, seat=ADA, reason="an answer"))
+        await team.says("the answer")
+        assert (await team.ask(ADA)).do is Do.NOTHING
+        await team.send(c.ResumeTurn(channel=DESIGN, seat=ADA))
+        told = await team.ask(ADA)
+        assert (told.do, told.epoch, texts(told)) == (Do.TURN, 1, ["the answer"])
+
+    run(scene())
+
+
+def test_a_queued_message_stays_back_until_the_turn_is_over() -> None:
+    async def scene() -> None:
+        team = await a_team(InterruptMode.QUEUE)
+        await team.says("later")
+        assert (await team.ask(ADA, {DESIGN: 1})).do is Do.NOTHING
+        assert texts(await team.ask(ADA)) == []
+        await team.speaks(ADA, "done")
+        assert texts(await team.ask(BEN)) == ["later", "done"]
+        await team.speaks(BEN, "me too")
+        assert texts(await team.ask(ADA)) == ["later", "me too"]
+
+    run(scene())
+
+
+def test_what_was_queued_goes_along_when_something_behind_it_may_not_wait() -> None:
+    async def scene() -> None:
+        team = await a_team(InterruptMode.QUEUE)
+        await team.says("later")
+        changed = c.ConfigureChannel(channel=DESIGN, config=TurnConfig())
+        await team.dispatcher.send(changed, actor=HUMAN)
+        await team.says("now")
+        assert texts(await team.ask(ADA, {DESIGN: 1})) == ["later", "now"]
+
+    run(scene())
+
+
+def test_what_was_queued_in_a_resting_channel_comes_with_the_turn() -> None:
+    async def scene() -> None:
+        team = await a_team(InterruptMode.QUEUE)
+        for _ in range(3):
+            await team.send(c.CompleteTurn(channel=DESIGN, seat=ADA))
+            await team.send(c.CompleteTurn(channel=DESIGN, seat=BEN))
+        assert team.dispatcher.team.channel(DESIGN).resting
+        await team.says("wake up")
+        assert texts(await team.ask(ADA)) == ["wake up"]
+
+    run(scene())
+
+
+def test_in_parallel_mode_those_who_wait_are_handed_all_up_to_what_a_human_said() -> None:
+    async def scene() -> None:
+        team = await a_team(InterruptMode.PARALLEL)
+        await team.speaks(ADA, "first", complete=False)
+        assert (await team.ask(BEN)).do is Do.NOTHING
+        await team.says("everybody")
+        told = await team.ask(BEN)
+        assert (told.do, told.state) == (Do.MESSAGE, TurnState.QUEUED)
+        assert texts(told) == ["first", "everybody"]
+        assert (told.epoch, told.timeout_at) == (None, None)
+        assert (await team.ask(BEN)).do is Do.NOTHING
+
+    run(scene())
+
+
+def test_what_a_human_says_to_one_agent_is_handed_to_it_once_and_to_nobody_else() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        await team.tells(BEN, "for you")
+        told = await team.ask(BEN)
+        assert (told.do, told.channel, texts(told)) == (Do.MESSAGE, None, ["for you"])
+        assert (await team.ask(BEN)).do is Do.NOTHING
+        assert texts(await team.ask(ADA)) == []
+
+    run(scene())
+
+
+def test_who_is_disabled_is_told_to_stop() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        await team.dispatcher.send(c.DisableAgent(seat=ADA), actor=HUMAN)
+        told = await team.ask(ADA)
+        assert (told.do, told.reason, told.state) == (Do.STOP, "disabled", TurnState.OFFLINE)
+
+    run(scene())
+
+
+def test_whoever_asks_is_here() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        await team.send(c.DisconnectAgent(seat=ADA, reason="left"))
+        assert (await team.ask(ADA)).state is TurnState.IDLE
+        assert team.dispatcher.team.agent(ADA).status is Status.ALIVE
+
+    run(scene())
+
+
+@pytest.mark.parametrize("what", ["turn", "message", "direct", "stop"])
+def test_whoever_waits_is_answered_when_there_is_something(what: str) -> None:
+    async def scene() -> None:
+        team = await a_team(InterruptMode.PARALLEL)
+        async with asyncio.TaskGroup() as tasks:
+            asking = tasks.create_task(team.ask(BEN, wait_s=LONG_SECONDS))
+            await settled()
+            assert not asking.done()
+            if what == "turn":
+                await team.speaks(ADA, "yours")
+            elif what == "message":
+                await team.says("everybody")
+            elif what == "direct":
+                await team.tells(BEN, "for you")
+            else:
+                await team.dispatcher.send(c.DisableAgent(seat=BEN), actor=HUMAN)
+        wanted = {"turn": Do.TURN, "stop": Do.STOP}
+        assert asking.result().do is wanted.get(what, Do.MESSAGE)
+
+    run(scene())
+
+
+def test_what_concerns_others_answers_nobody() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        async with asyncio.TaskGroup() as tasks:
+            asking = tasks.create_task(team.ask(BEN, wait_s=LONG_SECONDS))
+            await settled()
+            await team.says("for Ada")
+            await team.tells(ADA, "for Ada")
+            await settled()
+            assert not asking.done()
+            team.inbox.close()
+        assert asking.result().do is Do.NOTHING
+
+    run(scene())
+
+
+def test_when_muster_ends_whoever_waits_is_answered_and_nobody_waits_any_more() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        async with asyncio.TaskGroup() as tasks:
+            asking = tasks.create_task(team.ask(BEN, wait_s=LONG_SECONDS))
+            await settled()
+            team.inbox.close()
+        assert asking.result().do is Do.NOTHING
+        assert (await team.ask(BEN, wait_s=LONG_SECONDS)).do is Do.NOTHING
+
+    run(scene())
+
+
+def test_two_who_ask_for_the_same_agent_share_its_messages_and_none_is_handed_over_twice() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        known = {DESIGN: 1}
+        async with asyncio.TaskGroup() as tasks:
+            askers = [
+                tasks.create_task(team.ask(ADA, known, wait_s=LONG_SECONDS)) for _ in range(2)
+            ]
+            await settled()
+            await team.says("one")
+            await settled()
+            await team.says("two")
+        handed = [message for asker in askers for message in asker.result().messages]
+        assert sorted(each.text for each in handed) == ["one", "two"]
+        delivered = await logged(team.store, MessagesDelivered)
+        assert len({event.fact for event in delivered}) == len(delivered)
+
+    run(scene())
+
+
+def test_who_talks_much_itself_still_hears_others_and_its_words_are_looked_through_once() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        for number in range(inboxes.PAGE_MESSAGES + 1):
+            await team.speaks(ADA, str(number), complete=False)
+        await team.says("listen")
+        assert texts(await team.ask(ADA, {DESIGN: 1})) == ["listen"]
+        for number in range(inboxes.OWN_MAX):
+            await team.speaks(ADA, str(number), complete=False)
+        assert (await team.ask(ADA, {DESIGN: 1})).do is Do.NOTHING
+        channel = team.dispatcher.team.channel(DESIGN)
+        assert channel.delivered[ADA] == channel.last_message
+
+    run(scene())
+
+
+def test_a_turn_that_a_human_interrupts_is_over_for_now_and_told_again_when_it_goes_on() -> None:
+    async def scene() -> None:
+        team = await a_team(InterruptMode.INTERRUPT)
+        await team.says("a moment")
+        assert (await team.ask(ADA, {DESIGN: 1})).do is Do.OVER
+        told = await team.ask(ADA)
+        assert (told.do, told.state, texts(told)) == (Do.MESSAGE, TurnState.WAITING, ["a moment"])
+        assert (await team.ask(ADA)).do is Do.NOTHING
+        await team.send(c.ResumeTurn(channel=DESIGN, seat=ADA))
+        told = await team.ask(ADA)
+        assert (told.do, told.epoch) == (Do.TURN, 1)
+
+    run(scene())
+
+
+def test_who_is_removed_while_it_is_handed_something_is_handed_nothing() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        await team.says("hello")
+
+        async def send(command: Command) -> Receipt:
+            if isinstance(command, c.DeliverMessages):
+                removed = c.RemoveMember(channel=DESIGN, seat=ADA)
+                await team.dispatcher.send(removed, actor=HUMAN)
+            return await team.send(command)
+
+        told = await team.inbox.next(ADA, send, known={}, wait_s=0)
+        assert (told.do, told.state, told.messages) == (Do.NOTHING, TurnState.IDLE, ())
+
+    run(scene())
+
+
+def test_more_than_fits_into_an_answer_comes_with_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scene() -> None:
+        team = await a_team()
+        for text in ("one", "two", "three", "four"):
+            await team.says(text)
+        monkeypatch.setattr(inboxes, "PAGE_MESSAGES", 3)
+        assert texts(await team.ask(ADA)) == ["one", "two", "three"]
+        monkeypatch.setattr(inboxes, "PAGE_BYTES", 1)
+        assert texts(await team.ask(ADA, {DESIGN: 1})) == ["four"]
+        await team.says("five")
+        await team.says("six")
+        assert texts(await team.ask(ADA, {DESIGN: 1})) == ["five"]
+
+    run(scene())
