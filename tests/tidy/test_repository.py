@@ -20,8 +20,8 @@ LOCK_FILES = {
 # None of these finds itself: each has something in it that is not what it looks for.
 FOREIGN = {
     "a package registry": (
-        r"(?:pypi\.org|pythonhosted\.org|npmjs\.org|jfrog\.io)|--(?:extra-)?index-url|"
-        r"(?:UV|PIP)_(?:DEFAULT_|EXTRA_)?INDEX"
+        r"https?://[^\s/]+/(?:simple|pypi|npm|artifactory)\b|--(?:extra-)?index[-]url|"
+        r"--find[-]links|(?:UV|PIP)_(?:DEFAULT_|EXTRA_)?INDEX"
     ),
     "a folder of one machine": r"(?<![\w.])/(?:work|root|home/\w+|Users/\w+)/",
     "a private key": r"-----BEGIN [A-Z ]*PRIVATE KEY",

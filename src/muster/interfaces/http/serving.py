@@ -45,6 +45,11 @@ def _taken(host: str, port: int, failed: OSError) -> PortTaken:
 def url_of(listener: socket.socket) -> str:
     """The address to type into a browser."""
     host, port = listener.getsockname()[:2]
+    return url_for(host, port)
+
+
+def url_for(host: str, port: int) -> str:
+    """An address as browsers want it: a number with colons in it stands in brackets."""
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
