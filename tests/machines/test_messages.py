@@ -88,7 +88,23 @@ def test_who_ends_its_turn_has_read_what_it_was_handed() -> None:
     scene.complete("pm")
     assert scene.channel().read == {pm: upto}
     scene.do(c.RemoveMember(channel=REVIEWS, seat=pm))
-    assert (scene.channel().read, scene.channel().delivered) == ({}, {})
+    scene.do(c.AddMember(channel=REVIEWS, seat=pm))
+    assert scene.channel().delivered == {pm: upto}  # who comes back is not told it all again
+
+
+def test_who_times_out_has_not_read_what_it_was_handed_unless_it_spoke() -> None:
+    scene = trio()
+    pm, dev = scene.seat("pm"), scene.seat("dev")
+    scene.posts("one")
+    upto = scene.channel().last_message
+    scene.do(c.DeliverMessages(seat=pm, channel=REVIEWS, upto=upto))
+    scene.later(60)
+    assert scene.holder() == "dev"
+    assert scene.channel().read == {}
+    scene.do(c.DeliverMessages(seat=dev, channel=REVIEWS, upto=upto))
+    scene.says("dev")
+    scene.later(60)
+    assert scene.channel().read == {dev: upto}
 
 
 def test_a_message_may_be_long_as_long_as_its_bytes_are_few_enough() -> None:

@@ -665,6 +665,7 @@ EDGES = (
             ],
             "bench/test_report.py": ["test_the_circumstances_name_no_machine_and_no_path"],
             "bench/test_children.py": ["test_a_played_life_breaks_no_rule"],
+            "bench/test_over_http.py": ["test_a_turn_that_is_measured_is_a_turn_in_the_log"],
         },
     ),
     Promise(

@@ -234,7 +234,7 @@ class Channel(Record, frozen=True, kw_only=True):
     """The newest message in it."""
 
     delivered: Mapping[SeatId, int] = {}
-    """Up to where each member has been handed its messages."""
+    """Up to where each member has been handed its messages; who leaves may come back."""
 
     read: Mapping[SeatId, int] = {}
     """Up to where each member has acted on what it was handed."""

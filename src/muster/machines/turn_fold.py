@@ -8,9 +8,17 @@ from muster import limits
 from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.ids import ChannelId
-from muster.machines.maps import drop, put
+from muster.machines.maps import put
 from muster.machines.state import Agent, Channel, Drain, Team, Turn, Wait
-from muster.machines.turn_rules import ACTIVE, HELD, IDLE, WAITING, seconds, timeout_of
+from muster.machines.turn_rules import (
+    ACTIVE,
+    HELD,
+    IDLE,
+    TURN_COMPLETE,
+    WAITING,
+    seconds,
+    timeout_of,
+)
 
 
 def channel_created(team: Team, event: Event, fact: e.ChannelCreated) -> Team:
@@ -40,8 +48,6 @@ def member_left(team: Team, event: Event, fact: e.MemberLeft) -> Team:
         ring=channel.ring[:place] + channel.ring[place + 1 :],
         cursor=channel.cursor - 1 if place <= channel.cursor else channel.cursor,
         timeouts={seat: s for seat, s in channel.timeouts.items() if seat != fact.seat},
-        delivered=drop(channel.delivered, fact.seat),
-        read=drop(channel.read, fact.seat),
         idle=None if channel.idle == fact.seat else channel.idle,
     )
     left = tuple(each for each in agent.channels if each != fact.channel)
@@ -97,11 +103,12 @@ def _waiting(channel: Channel, event: Event, fact: e.StateTransition) -> Channel
 
 
 def _vacant(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
-    """Whoever ends its turn has acted on what it was handed."""
+    """Whoever spoke or ended its turn has acted on what it was handed; who timed out may not."""
     turn, idle = channel.turn, fact.target == IDLE
     assert turn is not None
     read = channel.read
-    if turn.holder in channel.delivered:
+    acted = turn.posted or fact.trigger == TURN_COMPLETE
+    if acted and turn.holder in channel.delivered:
         read = put(read, turn.holder, channel.delivered[turn.holder])
     return replace(
         channel,

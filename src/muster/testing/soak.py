@@ -83,13 +83,13 @@ class Soak:
         try:
             self._set_up()
             self._play()
-            restless = self._come_to_rest()
+            wrong = [*self._come_to_rest(), *self._gone()]
             self._muster.terminate()
             code = self._muster.wait(START_SECONDS)
         finally:
             self._clear_up()
         verdict = check(self.home, {name: self._journal(name) for name in self._everybody})
-        verdict.wrong += restless
+        verdict.wrong += wrong
         if code != 0:
             verdict.wrong.append(f"muster ended with {code}")
         return verdict
@@ -226,6 +226,12 @@ class Soak:
             pause(0.5)
         return ("not everybody came back, read everything and came to rest",)
 
+    def _gone(self) -> Iterable[str]:
+        """Who ended without having been killed; only the human has nothing more to do."""
+        for name in self._names:
+            if self._running[name].poll() is not None:
+                yield f"{name} ended by itself"
+
     def _is_at_rest(self, channel: Json) -> bool:
         members = [name for name in self._names if channel["channel"] in self._channels_of(name)]
         read = all(member["unread"] == 0 for member in channel["members"])
@@ -275,7 +281,9 @@ def main(arguments: list[str] | None = None) -> int:
         given.agents, given.channels, given.seconds, given.seed, given.agent_life, given.muster_life
     )
     with tempfile.TemporaryDirectory(prefix="muster-soak-") as name:
-        soak = Soak(plan, given.keep or Path(name))
+        folder = given.keep or Path(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        soak = Soak(plan, folder)
         verdict = soak.run()
     print(told(plan, soak.killed, verdict))
     for wrong in verdict.wrong[:20]:

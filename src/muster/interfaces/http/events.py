@@ -173,7 +173,7 @@ def streams_of(feed: Feed) -> Streams:
 class EventStream:
     """One reader's stream, as an ASGI application. A thousand of them must not weigh much."""
 
-    __slots__ = ("_after", "_life", "_opening", "_streams", "_where")
+    __slots__ = ("_after", "_ended", "_life", "_opening", "_streams", "_where")
 
     def __init__(self, streams: Streams, opening: bytes, after: int, where: LogFilter) -> None:
         self._streams = streams
@@ -181,6 +181,7 @@ class EventStream:
         self._after = after
         self._where = where
         self._life = asyncio.timeout(None)
+        self._ended = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send until the reader is gone, the stream is ended, or the feed closes."""
@@ -200,8 +201,10 @@ class EventStream:
             pass  # it does not read: the server will close the connection
 
     def end(self) -> None:
-        """End the stream now, wherever it is."""
-        self._life.reschedule(asyncio.get_running_loop().time())
+        """End the stream now, wherever it is. A reader may go while muster ends: once will do."""
+        if not self._ended:
+            self._ended = True
+            self._life.reschedule(asyncio.get_running_loop().time())
 
     async def _attend(self, receive: Receive, send: Send) -> None:
         """Say that the stream is alive while nothing happens, and see when the reader goes."""
