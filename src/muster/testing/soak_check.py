@@ -173,7 +173,7 @@ class Deliveries:
     def __init__(self, log: Sequence[Event]) -> None:
         self.by_place: dict[Place, list[Delivery]] = defaultdict(list)
         self.left: dict[Place, int] = {}
-        """Where in the log somebody lost its place the last time. Who comes back reads anew."""
+        """Where somebody lost its place the last time. It may not have had a turn since."""
 
         self.messages: dict[ChannelId, list[int]] = defaultdict(list)
         self._speakers: dict[int, SeatId | None] = {}
@@ -194,7 +194,6 @@ class Deliveries:
                 self._marks[place] = upto
             case e.MemberLeft(channel=channel, seat=seat):
                 self.left[seat, channel] = event.seq
-                self._marks.pop((seat, channel), None)
             case _:
                 pass
 
