@@ -131,6 +131,10 @@ class Stopping(Refused):
     """muster is stopping: nothing starts any more. Try again when it has started."""
 
 
+class CannotStart(Unavailable):
+    """Cannot start {program!r} in {cwd}: {why}. {remedy}"""
+
+
 class UnknownSession(Refused):
     """There is no live session {session!r}: what it reports is out of date."""
 
@@ -174,6 +178,12 @@ class TurnTaken(Refused):
 
 class NotPresent(Refused):
     """{name!r} is OFFLINE. It can be assigned when it has started."""
+
+
+class NobodyToSummon(Refused):
+    """Nobody can be summoned: there is no lead, and no program for those who are born. Give
+    muster.toml an agent with seat = 4, or a table [agents."*"] with a command.
+    """
 
 
 class NoLead(Refused):
@@ -262,6 +272,10 @@ class AlreadyClaimed(Refused):
 
 class HomeInUse(Refused):
     """Another muster (process {pid}) runs in {home}. Stop it, or give this one another --home."""
+
+
+class StateFileInUse(Refused):
+    """Another runner (process {pid}) obeys {path}. Stop that one first."""
 
 
 class LogTooNew(Refused):

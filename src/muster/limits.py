@@ -17,6 +17,9 @@ MESSAGE_KEYS_MAX: Final = 256
 KEY_CHARS_MAX: Final = 128
 """A sender's key for a message: a UUID and some."""
 
+TRANSCRIPT_BYTES_MAX: Final = 256 * 1024
+"""What an agent remembers of its last life when it wakes; the newest of it."""
+
 NOTE_CHARS_MAX: Final = 500
 """A note or a reason beside something: a sentence or two, as it is shown in a table."""
 
@@ -67,6 +70,13 @@ INTERRUPT_SECONDS: Final = 10.0
 
 KILL_SECONDS: Final = 10.0
 """How long a kill may take to be confirmed before the channel goes on without it."""
+
+PACE_SECONDS: Final = 1.0
+"""Sessions of one agent under `continuous` start at most this often: a program that ends at once is
+not run in a busy loop."""
+
+OUTPUT_BYTES_MAX: Final = 16 * 1024
+"""How much output one event carries."""
 
 RETRY_SECONDS_FIRST: Final = 1.0
 RETRY_SECONDS_MAX: Final = 300.0

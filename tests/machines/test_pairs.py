@@ -19,8 +19,11 @@ from muster.machines.state import Status, Team, TurnState
 from muster.machines.team import DECIDERS, decide
 from muster.machines.vocabulary import (
     Authority,
+    Budget,
     DelegationMode,
+    FileChange,
     Outcome,
+    Remark,
     RunMode,
 )
 from tests.machines import test_identity, test_turns
@@ -115,7 +118,9 @@ def tries(team: Team) -> Iterator[Command]:
     channels = [*sorted(team.channels), ChannelId("nowhere")]
     seats = [*sorted(team.agents)[:4], SeatId(99)]
     yield c.StartMuster(server_session=SessionId("next"), muster_version="0")
+    yield c.StartMuster(server_session=SessionId("next"), muster_version="0", paused=tuple(seats))
     yield c.StopMuster(reason="test")
+    yield c.LogWarning(text="careful")
     yield test_identity.summon()
     yield c.EnrollAgent(name="newcomer", authority=Authority.MUSTER)
     yield c.RejectMarker(marker="[AGENT_STATUS]", reason="fence")
@@ -126,6 +131,8 @@ def tries(team: Team) -> Iterator[Command]:
         yield test_identity.register(session=session)
         yield test_identity.status(GRID_SEATS[0], session=session)
         yield c.ReportSessionStarted(session=session)
+        yield c.ReportOutput(session=session, stream="stdout", text="hello")
+        yield c.ReportResult(session=session)
         for outcome in Outcome:
             yield c.ReportSessionEnded(session=session, outcome=outcome)
     for seat in seats:
@@ -143,6 +150,7 @@ def tries(team: Team) -> Iterator[Command]:
     for mode in DelegationMode:
         yield c.StartDelegation(mode=mode, path="here", agents=("ada",))
     yield c.RevokeToken(token_id="t")
+    yield c.LogConversation(entry="{}")
     yield c.EndDelegation()
     yield c.OpenConversation(text="more", speaker_name="Marcus")
 
@@ -150,12 +158,18 @@ def tries(team: Team) -> Iterator[Command]:
 def _about(seat: SeatId) -> Iterator[Command]:
     yield c.SendMessage(text="hello", speaker_name="Marcus", seat=seat)
     yield c.DeliverMessages(seat=seat, upto=5)
+    yield c.TellHuman(seat=seat, text="hello")
+    yield c.MarkRead(seat=seat, upto=5)
     yield c.IssueToken(token_id="t", role=e.Role.AGENT, digest="d", seat=seat)
     yield c.ConnectAgent(seat=seat)
     yield c.DisconnectAgent(seat=seat, reason="left")
     yield c.DisableAgent(seat=seat)
     yield c.EnableAgent(seat=seat)
     yield c.CheckAgent(seat=seat)
+    yield c.CheckSession(seat=seat)
+    for authority in Authority:
+        budget = Budget(sessions_per_hour=1, session_seconds=0.001, failures=1)
+        yield c.ConfigureAgent(seat=seat, authority=authority, budget=budget)
     yield c.StartSession(seat=seat, trigger="test")
     for mode in RunMode:
         yield c.SetDesired(seat=seat, desired=mode, set_by="Marcus")
@@ -179,9 +193,27 @@ def _of(conversation: ConversationId) -> Iterator[Command]:
     for to in ("ada", "bob", "MAIN", "nobody"):
         yield c.Delegate(conversation=conversation, to=to, trigger="fits")
         yield c.HandOff(conversation=conversation, epoch=1, to=to, reason="help")
+    for to in ("ada", "MAIN", "nobody"):
+        yield c.RecordRoute(
+            conversation=conversation,
+            to=to,
+            confidence=0.9,
+            rule="score",
+            reason="fits",
+            router="lexical",
+        )
+    yield c.DenyPermission(conversation=conversation, rule="main.write", reason="no")
+    for text in ("hm", ""):
+        yield c.RecordDialogue(
+            conversation=conversation, speaker="ada", kind=Remark.THINKING, text=text
+        )
+    yield c.RecordFile(
+        conversation=conversation, path="a.md", change=FileChange.CREATED, size=1, sha256="ab"
+    )
     yield c.RecordProgress(conversation=conversation, what="a file")
     yield c.FinishTask(conversation=conversation, epoch=1)
     yield c.CloseConversation(conversation=conversation, summary="done")
+    yield c.CloseConversation(conversation=conversation, summary="nothing", failed=True)
 
 
 COUPLED = {c.Arrive, c.Depart, c.Awaken, c.Doze, c.StopSession}

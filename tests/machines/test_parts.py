@@ -152,7 +152,7 @@ def test_a_word_between_two_people_moves_no_channel() -> None:
     for fact in said:
         event = Event(scene.team.seq + 1, START, SessionId("s"), person("Marcus"), None, fact)
         after = evolve(scene.team, event)
-        assert after == replace(scene.team, seq=event.seq)
+        assert after.channels == scene.team.channels
         assert "said" in sentence(event, after)
 
 

@@ -54,6 +54,7 @@ def test_continuous_runs_one_session_after_another_until_something_else_is_wante
     scene.up("Lyra")
     assert states(scene) == (CONTINUOUS, CONTINUOUS)
     for _ in range(3):
+        scene.later(5)
         scene.ends("Lyra")
         assert states(scene) == (CONTINUOUS, CONTINUOUS)
         assert scene.session("Lyra").phase is Phase.STARTING
@@ -224,7 +225,7 @@ def test_a_loop_of_its_own_reports_what_it_does() -> None:
     scene.connected("pm")
     pm = scene.seat("pm")
     events = scene.do(c.ReportCurrent(seat=pm, current=RUN_ONCE))
-    assert moves(events, Machine.RUN) == [("pm", PAUSE, RUN_ONCE, "reported")]
+    assert moves(events, Machine.RUN) == [("pm", CONTINUOUS, RUN_ONCE, "reported")]
     assert scene.do(c.ReportCurrent(seat=pm, current=RUN_ONCE)) == []
     scene.do(c.ReportCurrent(seat=pm, current=PAUSE))
     assert scene.agent("pm").run.current is PAUSE
@@ -257,6 +258,20 @@ PATHS: dict[str, Callable[[Scene], list[Command]]] = {
     "a turn and a message": _tell,
     "a restart": lambda scene: [
         c.StartMuster(server_session=SessionId("again"), muster_version="0")
+    ],
+    "its state file": lambda scene: [
+        c.StartMuster(
+            server_session=SessionId("again"), muster_version="0", paused=(scene.seat("Lyra"),)
+        )
+    ],
+    "a message to it alone": lambda scene: [
+        c.SendMessage(text="hello", speaker_name="Marcus", seat=scene.seat("Lyra"))
+    ],
+    "its settings": lambda scene: [
+        c.ConfigureAgent(seat=scene.seat("Lyra"), authority=Authority.MUSTER, long_lived=True)
+    ],
+    "stop pressed again": lambda scene: [
+        c.SetDesired(seat=scene.seat("Lyra"), desired=PAUSE, set_by="Marcus", now=True)
     ],
     "a deadline": lambda scene: [c.CheckAgent(seat=scene.seat("Lyra"))],
     "enabling": lambda scene: [

@@ -6,6 +6,7 @@ import pytest
 
 from muster.errors import LogCorrupt, LogTooNew
 from muster.machines.events import (
+    AgentStatus,
     FACTS,
     AgentEnabled,
     Event,
@@ -72,7 +73,8 @@ def test_what_a_reader_can_filter_by_stands_beside_the_bytes(kind: type[Fact]) -
 
     assert found.data == encode(event(7, fact))
     assert found.type == event(7, fact).type
-    assert found.seat == (SEAT if hasattr(fact, "seat") or hasattr(fact, "agent") else None)
+    of_one = hasattr(fact, "seat") or hasattr(fact, "agent") or hasattr(fact, "session")
+    assert found.seat == (SEAT if of_one and not isinstance(fact, AgentStatus) else None)
     assert found.channel == (DESIGN if hasattr(fact, "channel") else None)
 
 

@@ -11,12 +11,17 @@ from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import (
     Authority,
+    Budget,
     DelegationMode,
+    FileChange,
     Outcome,
     Placeholder,
     Profile,
+    Ranked,
+    Remark,
     Role,
     RunMode,
+    StatePermissions,
     StatusEntry,
     TurnConfig,
 )
@@ -35,12 +40,21 @@ class StartMuster(Command, frozen=True, kw_only=True):
     server_session: SessionId
     muster_version: str
     human: str = "human"
+    paused: tuple[SeatId, ...] = ()
+    """Whose state files say pause by now; they are paused before anything starts."""
 
 
 class StopMuster(Command, frozen=True, kw_only=True):
     """This life of muster ends in order."""
 
     reason: str
+
+
+class LogWarning(Command, frozen=True, kw_only=True):
+    """Put on record what a person should know."""
+
+    text: str
+    seat: SeatId | None = None
 
 
 # ── identity ──────────────────────────────────────────────────────────────────────────────────────
@@ -52,6 +66,8 @@ class SummonAgents(Command, frozen=True, kw_only=True):
     placeholders: tuple[Placeholder, ...]
     authority: Authority
     long_lived: bool = False
+    message: str = ""
+    """What the lead is told, where it is to bring them into the world."""
 
 
 class EnrollAgent(Command, frozen=True, kw_only=True):
@@ -63,6 +79,16 @@ class EnrollAgent(Command, frozen=True, kw_only=True):
     color: str = ""
     long_lived: bool = False
     max_turns: int = 1
+
+
+class ConfigureAgent(Command, frozen=True, kw_only=True):
+    """Say how an agent is run, as the settings have it."""
+
+    seat: SeatId
+    authority: Authority
+    long_lived: bool = False
+    max_turns: int = 1
+    budget: Budget = Budget()
 
 
 class RegisterAgent(Command, frozen=True, kw_only=True):
@@ -104,6 +130,8 @@ class WakeAgents(Command, frozen=True, kw_only=True):
     """A person wakes sleepers: these, or all where none are named."""
 
     seats: tuple[SeatId, ...] = ()
+    message: str = ""
+    """What the lead is told of those whom it runs: their souls and transcripts."""
 
 
 class SleepAgents(Command, frozen=True, kw_only=True):
@@ -190,6 +218,29 @@ class ReportSessionEnded(Command, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class ReportOutput(Command, frozen=True, kw_only=True):
+    """A session printed something."""
+
+    session: SessionId
+    stream: str
+    text: str
+    omitted: int = 0
+
+
+class ReportResult(Command, frozen=True, kw_only=True):
+    """A program that lives on has done what it was told last."""
+
+    session: SessionId
+    ok: bool = True
+    text: str = ""
+
+
+class CheckSession(Command, frozen=True, kw_only=True):
+    """The session of this agent may have taken all the time that it has: look."""
+
+    seat: SeatId
+
+
 class ReportCurrent(Command, frozen=True, kw_only=True):
     """An agent that runs its own loop says what it is doing."""
 
@@ -255,6 +306,13 @@ class DeliverMessages(Command, frozen=True, kw_only=True):
     channel: ChannelId | None = None
 
 
+class MarkRead(Command, frozen=True, kw_only=True):
+    """An agent has acted on the messages to it alone, up to here."""
+
+    seat: SeatId
+    upto: int
+
+
 class Speak(Command, frozen=True, kw_only=True):
     """An agent says something in a channel, and with `complete` ends its turn with it."""
 
@@ -264,6 +322,13 @@ class Speak(Command, frozen=True, kw_only=True):
     epoch: int | None = None
     complete: bool = False
     key: str | None = None
+
+
+class TellHuman(Command, frozen=True, kw_only=True):
+    """An agent says something to the human, outside of any channel."""
+
+    seat: SeatId
+    text: str
 
 
 class CompleteTurn(Command, frozen=True, kw_only=True):
@@ -370,6 +435,10 @@ class StartDelegation(Command, frozen=True, kw_only=True):
     mode: DelegationMode
     path: str
     agents: tuple[str, ...]
+    folders: tuple[str, ...] = ()
+    agent_list: str = ""
+    directory: str = ""
+    permissions: tuple[StatePermissions, ...] = ()
 
 
 class EndDelegation(Command, frozen=True, kw_only=True):
@@ -383,6 +452,55 @@ class OpenConversation(Command, frozen=True, kw_only=True):
 
     text: str
     speaker_name: str
+
+
+class RecordRoute(Command, frozen=True, kw_only=True):
+    """Put on record where a conversation belongs, and why."""
+
+    conversation: ConversationId
+    to: str
+    confidence: float
+    rule: str
+    reason: str
+    router: str
+    margin: float = 0.0
+    candidates: tuple[Ranked, ...] = ()
+
+
+class DenyPermission(Command, frozen=True, kw_only=True):
+    """Put on record that a conversation needs what its state may not do."""
+
+    conversation: ConversationId
+    rule: str
+    reason: str
+    suggestion: str = ""
+
+
+class RecordDialogue(Command, frozen=True, kw_only=True):
+    """Put on record what was thought, said or done in a conversation."""
+
+    conversation: ConversationId
+    speaker: str
+    kind: Remark
+    text: str
+
+
+class RecordFile(Command, frozen=True, kw_only=True):
+    """Put on record that a file came or changed; that is progress."""
+
+    conversation: ConversationId
+    path: str
+    change: FileChange
+    size: int
+    sha256: str
+    outside: bool = False
+    named: bool = False
+
+
+class LogConversation(Command, frozen=True, kw_only=True):
+    """Write a line of somebody else into the index of conversations."""
+
+    entry: str
 
 
 class Delegate(Command, frozen=True, kw_only=True):
@@ -423,6 +541,8 @@ class CloseConversation(Command, frozen=True, kw_only=True):
 
     conversation: ConversationId
     summary: str
+    failed: bool = False
+    """Whether nothing came of it."""
 
 
 COMMANDS: tuple[type[Command], ...] = tuple(Command.__subclasses__())

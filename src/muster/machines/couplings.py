@@ -15,6 +15,7 @@ from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.events import Event, Fact, StateTransition
 from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId
+from muster.machines.run_control import between_sessions
 from muster.machines.state import Agent, Status, Team
 from muster.machines.turn_rules import ACTIVE, HELD, QUEUED
 from muster.machines.vocabulary import (
@@ -65,7 +66,12 @@ def follow(team: Team, event: Event) -> Iterable[Command]:
 @coupling(Machine.IDENTITY, "Only an alive agent is present; whoever falls asleep is OFFLINE.")
 def _presence(team: Team, event: Event, fact: StateTransition) -> Iterator[Command]:
     assert fact.seat is not None
-    if fact.target == Status.ALIVE and team.agents[fact.seat].present:
+    agent = team.agents[fact.seat]
+    if agent.authority in (Authority.SELF, Authority.LEAD):
+        here = fact.target == Status.ALIVE
+        current = RunMode.CONTINUOUS if here else RunMode.PAUSE
+        yield c.ReportCurrent(seat=agent.seat, current=current)
+    if fact.target == Status.ALIVE and agent.present:
         yield c.Arrive(seat=fact.seat)
     elif fact.source == Status.ALIVE and fact.trigger != "session_end":
         # The end of a session departs by itself, because it knows whether it was in order.
@@ -115,7 +121,7 @@ def _let_run(agent: Agent, actor: str, note: str) -> Iterator[Command]:
 @coupling(e.SleepRequested, "Sleep is a pause; the process ends in order.")
 def _put_to_sleep(team: Team, event: Event, fact: e.SleepRequested) -> Iterator[Command]:
     for seat in fact.seats:
-        if team.agents[seat].authority is Authority.MUSTER:
+        if team.agents[seat].authority is not Authority.SELF:
             yield c.SetDesired(
                 seat=seat, desired=RunMode.PAUSE, set_by=event.actor, note="put to sleep"
             )
@@ -129,11 +135,24 @@ def _restarted(team: Team, event: Event, fact: e.MusterStarted) -> Iterator[Comm
             yield c.StartSession(seat=seat, trigger="restart")
 
 
+@coupling(e.MusterStopped, "Who is between two sessions when muster ends, is paused.")
+def _stopped_between(team: Team, event: Event, fact: e.MusterStopped) -> Iterator[Command]:
+    for agent in team.agents.values():
+        if between_sessions(agent):
+            yield c.StopSession(seat=agent.seat)
+
+
 @coupling(e.DesiredSet, "What should run is started; a sleeper that may run can take its turn.")
 def _desired(team: Team, event: Event, fact: e.DesiredSet) -> Iterator[Command]:
     if fact.desired is not RunMode.PAUSE:
         yield c.StartSession(seat=fact.seat, trigger="desired")
         yield from _offers(team, fact.seat)
+
+
+@coupling(e.AgentOutput, "Output is a sign of work: it renews the turns that its agent holds.")
+def _printed(team: Team, event: Event, fact: e.AgentOutput) -> Iterator[Command]:
+    for channel in team.agents[fact.seat].holding:
+        yield c.RenewTurn(channel=channel, seat=fact.seat)
 
 
 @coupling(e.SessionRequested, "Who is being started can take its turn.")

@@ -16,6 +16,7 @@ from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.events import Event, Fact
 from muster.machines.ids import ChannelId, SeatId
+from muster.machines.run_control import own_session, session_deadline
 from muster.machines.state import Agent, Channel, Status, Team
 
 Key = SeatId | ChannelId
@@ -33,7 +34,7 @@ class Deadline(msgspec.Struct, frozen=True):
 def every(team: Team) -> Iterator[Deadline]:
     """All deadlines of a team, in no order."""
     for agent in team.agents.values():
-        if (deadline := _of_agent(agent)) is not None:
+        if (deadline := _of_agent(team, agent)) is not None:
             yield deadline
     for channel in team.channels.values():
         if (deadline := _of_channel(channel)) is not None:
@@ -44,7 +45,7 @@ def of(team: Team, key: Key) -> Deadline | None:
     """The nearest deadline of one agent or channel."""
     if isinstance(key, int):
         agent = team.agents.get(key)
-        return _of_agent(agent) if agent else None
+        return _of_agent(team, agent) if agent else None
     channel = team.channels.get(key)
     return _of_channel(channel) if channel else None
 
@@ -70,7 +71,10 @@ _MOVERS: dict[type[Fact], Callable[[Any], Iterable[Key]]] = {
     e.AgentEnabled: lambda fact: (fact.seat,),
     e.DesiredSet: lambda fact: (fact.seat,),
     e.RetryScheduled: lambda fact: (fact.seat,),
+    e.AgentConfigured: lambda fact: (fact.seat,),
     e.SessionRequested: lambda fact: (fact.seat,),
+    e.SessionStart: lambda fact: fact.seats,
+    e.StopRequested: lambda fact: (fact.seat,),
     e.SessionEnd: lambda fact: fact.seats,
     e.AgentMessage: lambda fact: () if fact.channel is None else (fact.channel,),
     e.TurnRenewed: lambda fact: (fact.channel,),
@@ -98,9 +102,13 @@ def _due(channel: Channel) -> datetime | None:
     return ends if turn.silent_at is None else min(ends, turn.silent_at)
 
 
-def _of_agent(agent: Agent) -> Deadline | None:
+def _of_agent(team: Team, agent: Agent) -> Deadline | None:
     if agent.status is Status.HATCHING and agent.hatch_until is not None:
         return Deadline(agent.hatch_until, agent.seat, c.CheckAgent(seat=agent.seat))
+    session = own_session(team, agent)
+    if session is not None:
+        due = session_deadline(session, agent.run.budget)
+        return due and Deadline(due, agent.seat, c.CheckSession(seat=agent.seat))
     retry_at = agent.run.retry_at
     if retry_at is None or agent.session is not None or agent.disabled:
         return None

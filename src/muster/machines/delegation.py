@@ -8,6 +8,7 @@ comes back to a state it has been in, with nothing new to show for it, goes back
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
@@ -25,10 +26,10 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.ids import ConversationId
+from muster.machines.messages import check_text
 from muster.machines.names import check_plain
 from muster.machines.state import MAIN, QUEUE, Conversation, Delegation, Team
 from muster.machines.tables import Row, Table
-from muster.machines.turns import check_text
 from muster.machines.vocabulary import DelegationMode, Machine
 
 AGENT = "AGENT"
@@ -83,8 +84,7 @@ def start_delegation(team: Team, command: c.StartDelegation, now: datetime) -> S
         check_plain("the agent", name)
         if name in (MAIN, QUEUE):
             raise Invalid(what=f"the agent {name!r}", why="has the name of a state")
-    started = e.DelegationStarted(mode=command.mode, path=command.path, agents=command.agents)
-    return (started,)
+    return (e.DelegationStarted(**_fields(command)),)
 
 
 def end_delegation(team: Team, command: c.EndDelegation, now: datetime) -> Iterator[Fact]:
@@ -111,6 +111,39 @@ def open_conversation(team: Team, command: c.OpenConversation, now: datetime) ->
 def conversation_id(number: int) -> ConversationId:
     """The seed's name for a conversation; three digits, and more when they are needed."""
     return ConversationId(f"conv_{number:03d}")
+
+
+def record_route(team: Team, command: c.RecordRoute, now: datetime) -> Sequence[Fact]:
+    delegation, _ = _conversation(team, command.conversation)
+    if command.to != MAIN:
+        _require_agent(delegation, command.to)
+    return (e.Routed(**_fields(command)),)
+
+
+def deny_permission(team: Team, command: c.DenyPermission, now: datetime) -> Sequence[Fact]:
+    _, conversation = _conversation(team, command.conversation)
+    return (e.PermissionDenied(state=conversation.state, **_fields(command)),)
+
+
+def record_dialogue(team: Team, command: c.RecordDialogue, now: datetime) -> Sequence[Fact]:
+    _conversation(team, command.conversation)
+    check_text(command.text)
+    return (e.DialogueRecorded(**_fields(command)),)
+
+
+def record_file(team: Team, command: c.RecordFile, now: datetime) -> Sequence[Fact]:
+    _, conversation = _conversation(team, command.conversation)
+    return (e.FileRecorded(state=conversation.state, **_fields(command)),)
+
+
+def log_conversation(team: Team, command: c.LogConversation, now: datetime) -> Sequence[Fact]:
+    check_text(command.entry)
+    return (e.ConversationLogged(entry=command.entry),)
+
+
+# Any stands for the values of whatever fields a command has; the fact has the same.
+def _fields(command: c.Command) -> dict[str, Any]:
+    return {name: getattr(command, name) for name in command.__struct_fields__}
 
 
 def delegate(team: Team, command: c.Delegate, now: datetime) -> Sequence[Fact]:
@@ -157,7 +190,10 @@ def close_conversation(team: Team, command: c.CloseConversation, now: datetime) 
     delegation, conversation = _conversation(team, command.conversation)
     if conversation.state != delegation.home_state:
         raise AlreadyClaimed(conversation=conversation.id, state=conversation.state)
-    return (e.ConversationEnd(conversation=conversation.id, summary=command.summary),)
+    outcome = "failed" if command.failed else "answered"
+    return (
+        e.ConversationEnd(conversation=conversation.id, summary=command.summary, outcome=outcome),
+    )
 
 
 # ── guards and moves ──────────────────────────────────────────────────────────────────────────────

@@ -9,7 +9,13 @@ from muster.machines.state import Conversation, Delegation, Team, Visit
 
 
 def delegation_started(team: Team, event: Event, fact: e.DelegationStarted) -> Team:
-    delegation = replace(team.delegation, mode=fact.mode, path=fact.path, agents=fact.agents)
+    delegation = replace(
+        team.delegation,
+        mode=fact.mode,
+        path=fact.path,
+        agents=fact.agents,
+        folders=fact.folders,
+    )
     return replace(team, delegation=delegation)
 
 
@@ -29,7 +35,13 @@ def conversation_start(team: Team, event: Event, fact: e.ConversationStart) -> T
     return _with(replace(team, delegation=delegation), conversation)
 
 
-def progress_recorded(team: Team, event: Event, fact: e.ProgressRecorded) -> Team:
+def routed(team: Team, event: Event, fact: e.Routed) -> Team:
+    conversation = team.delegation.conversations[fact.conversation]
+    return _with(team, replace(conversation, routed=fact.to))
+
+
+def progress_recorded(team: Team, event: Event, fact: e.ProgressRecorded | e.FileRecorded) -> Team:
+    """A file is progress too."""
     conversation = team.delegation.conversations[fact.conversation]
     return _with(team, replace(conversation, progress=conversation.progress + 1))
 

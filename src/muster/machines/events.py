@@ -14,14 +14,19 @@ import msgspec
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.vocabulary import (
     Authority,
+    Budget,
     DelegationMode,
+    FileChange,
     InterruptMode,
     Machine,
     Outcome,
     Placeholder,
     Profile,
+    Ranked,
+    Remark,
     Role,
     RunMode,
+    StatePermissions,
     StatusEntry,
     Text,
     TurnConfig,
@@ -135,6 +140,16 @@ class AgentEnrolled(Fact, frozen=True, kw_only=True):
     authority: Authority
     long_lived: bool = False
     max_turns: int = 1
+
+
+class AgentConfigured(Fact, frozen=True, kw_only=True):
+    """The settings say something else of an agent than before."""
+
+    seat: SeatId
+    authority: Authority
+    long_lived: bool = False
+    max_turns: int = 1
+    budget: Budget = Budget()
 
 
 class AgentRegistered(Fact, frozen=True, kw_only=True):
@@ -272,8 +287,29 @@ class KillRequested(Fact, frozen=True, kw_only=True):
     until: datetime
 
 
+class AgentOutput(Fact, frozen=True, kw_only=True):
+    """A session printed something. `omitted` bytes before it are only in the output file."""
+
+    seat: SeatId
+    session: SessionId
+    stream: str
+    text: str
+    omitted: int = 0
+
+
+class SessionResult(Fact, frozen=True, kw_only=True):
+    """A program that lives on has done what it was told last."""
+
+    seat: SeatId
+    session: SessionId
+    ok: bool = True
+    text: str = ""
+
+
 class RetryScheduled(Fact, frozen=True, kw_only=True):
-    """A failed session will be tried again, later each time."""
+    """The next session starts only then: after failures, later each time; and never more often than
+    once a second, however quickly sessions end well.
+    """
 
     seat: SeatId
     failures: int
@@ -377,6 +413,13 @@ class AgentMessage(Fact, frozen=True, kw_only=True):
     key: str | None = None
 
 
+class MessagesRead(Fact, frozen=True, kw_only=True):
+    """An agent has acted on the messages to it alone, up to a place in the log."""
+
+    seat: SeatId
+    upto: int
+
+
 class MessagesDelivered(Fact, frozen=True, kw_only=True):
     """An agent was handed all messages up to a place in the log: of a channel, or its own."""
 
@@ -413,6 +456,14 @@ class DelegationStarted(Fact, frozen=True, kw_only=True):
     mode: DelegationMode
     path: str
     agents: tuple[str, ...]
+    folders: tuple[str, ...] = ()
+    """Where the agents' files are."""
+
+    agent_list: str = ""
+    directory: str = ""
+    """What the session's `agent-list.txt` and `AGENT_DIRECTORY.md` say."""
+
+    permissions: tuple[StatePermissions, ...] = ()
 
 
 class DelegationEnded(Fact, frozen=True, kw_only=True):
@@ -427,6 +478,60 @@ class ConversationStart(Fact, frozen=True, kw_only=True):
     conversation: ConversationId
     text: str
     speaker_name: str
+
+
+class Routed(Fact, frozen=True, kw_only=True):
+    """Where a conversation belongs, and why: to an agent, or to MAIN."""
+
+    conversation: ConversationId
+    to: str
+    confidence: float
+    rule: str
+    reason: str
+    router: str
+    margin: float = 0.0
+    candidates: tuple[Ranked, ...] = ()
+
+
+class PermissionDenied(Fact, frozen=True, kw_only=True):
+    """A conversation needs what its state may not do; `suggestion` is an agent to create."""
+
+    conversation: ConversationId
+    state: str
+    rule: str
+    reason: str
+    suggestion: str = ""
+
+
+class DialogueRecorded(Fact, frozen=True, kw_only=True):
+    """Something was thought, said or done in a conversation."""
+
+    conversation: ConversationId
+    speaker: str
+    kind: Remark
+    text: str
+
+
+class FileRecorded(Fact, frozen=True, kw_only=True):
+    """A file came or changed while a state had the conversation."""
+
+    conversation: ConversationId
+    state: str
+    path: str
+    """Seen from the conversation's outputs; in full where it is `outside` of them."""
+
+    change: FileChange
+    size: int
+    sha256: str
+    outside: bool = False
+    named: bool = False
+    """Whether the human named the path, so that it may be outside."""
+
+
+class ConversationLogged(Fact, frozen=True, kw_only=True):
+    """Somebody else wrote a line into the index of conversations."""
+
+    entry: str
 
 
 class ProgressRecorded(Fact, frozen=True, kw_only=True):

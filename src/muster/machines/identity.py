@@ -22,10 +22,12 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.ids import LEAD_SEAT, SeatId, SessionId, document_id
+from muster.machines.messages import word_to_lead
 from muster.machines.names import check_agent_name
+from muster.machines.run_control import desire
 from muster.machines.state import Agent, Status, Team
 from muster.machines.tables import Row, Table
-from muster.machines.vocabulary import Authority, Machine
+from muster.machines.vocabulary import Authority, Machine, RunMode
 
 NONE, HATCHING, ALIVE, SLEEPING, EXPIRED, _ = Status
 
@@ -66,6 +68,13 @@ def summon_agents(team: Team, command: c.SummonAgents, now: datetime) -> Iterato
     until = now + timedelta(seconds=limits.HATCHING_SECONDS)
     for seat in seats:
         yield move(team.agents.get(seat) or Agent(seat=seat), "summoned", until=until)
+    yield from _to_lead(team, command.message)
+
+
+def _to_lead(team: Team, text: str) -> Iterator[Fact]:
+    """What the lead is told, where anything is."""
+    if text:
+        yield word_to_lead(team, text)
 
 
 def enroll_agent(team: Team, command: c.EnrollAgent, now: datetime) -> Iterator[Fact]:
@@ -84,6 +93,26 @@ def enroll_agent(team: Team, command: c.EnrollAgent, now: datetime) -> Iterator[
         max_turns=command.max_turns,
     )
     yield move(Agent(seat=seat, name=command.name), "enrolled")
+
+
+def configure_agent(team: Team, command: c.ConfigureAgent, now: datetime) -> Iterator[Fact]:
+    agent = team.agent(command.seat)
+    asked = (command.authority, command.long_lived, command.max_turns, command.budget)
+    if asked == (agent.authority, agent.run.long_lived, agent.max_turns, agent.run.budget):
+        return
+    here = agent.status is ALIVE or agent.session is not None
+    if command.authority is not agent.authority and here:
+        raise WrongState(act="hand over", name=agent.id, state=agent.status)
+    fewest = max(1, len(agent.holding))
+    if not fewest <= command.max_turns <= limits.MAX_TURNS_MAX:
+        raise Invalid(what="max_turns", why=f"must be {fewest} to {limits.MAX_TURNS_MAX}")
+    yield e.AgentConfigured(
+        seat=agent.seat,
+        authority=command.authority,
+        long_lived=command.long_lived,
+        max_turns=command.max_turns,
+        budget=command.budget,
+    )
 
 
 def register_agent(team: Team, command: c.RegisterAgent, now: datetime) -> Iterator[Fact]:
@@ -174,13 +203,19 @@ def disconnect_agent(team: Team, command: c.DisconnectAgent, now: datetime) -> I
 
 def _by_itself(team: Team, seat: SeatId) -> Agent:
     agent = team.agent(seat)
-    if agent.authority is not Authority.SELF:
+    if agent.authority not in (Authority.SELF, Authority.FILE):
         raise NotTheAuthority(claimant=agent.id, name=agent.id, authority=agent.authority)
     return agent
 
 
-def wake_agents(team: Team, command: c.WakeAgents, now: datetime) -> Sequence[Fact]:
-    return (e.WakeRequested(seats=_chosen(team, command.seats, "wake", SLEEPING)),)
+def wake_agents(team: Team, command: c.WakeAgents, now: datetime) -> Iterator[Fact]:
+    chosen = _chosen(team, command.seats, "wake", SLEEPING)
+    yield e.WakeRequested(seats=chosen)
+    for seat in chosen:  # the lead is told of them together
+        agent = team.agents[seat]
+        if agent.authority is Authority.LEAD and agent.run.desired is RunMode.PAUSE:
+            yield desire(agent, RunMode.CONTINUOUS, "person", team.human, "woken")
+    yield from _to_lead(team, command.message)
 
 
 def sleep_agents(team: Team, command: c.SleepAgents, now: datetime) -> Sequence[Fact]:

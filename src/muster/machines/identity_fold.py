@@ -6,7 +6,7 @@ from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.ids import SeatId, SessionId, name_key
 from muster.machines.maps import put
-from muster.machines.state import Agent, Evidence, RunControl, Status, Team
+from muster.machines.state import Agent, Evidence, Status, Team, initial_run
 from muster.machines.vocabulary import Authority
 
 _EVIDENCE = {
@@ -48,7 +48,9 @@ def agents_summoned(team: Team, event: Event, fact: e.AgentsSummoned) -> Team:
                 color=placeholder.color,
                 gender=placeholder.gender,
                 created_at=event.ts,
-                run=before.run if before else RunControl(long_lived=fact.long_lived),
+                run=before.run
+                if before
+                else initial_run(fact.authority, long_lived=fact.long_lived),
                 session=before.session if before else None,
             ),
         )
@@ -65,7 +67,7 @@ def agent_enrolled(team: Team, event: Event, fact: e.AgentEnrolled) -> Team:
         color=fact.agent.color,
         created_at=fact.agent.created_at,
         max_turns=fact.max_turns,
-        run=RunControl(long_lived=fact.long_lived),
+        run=initial_run(fact.authority, long_lived=fact.long_lived),
     )
     names = put(team.names, name_key(name), seat)
     team = replace(team, names=names, next_seat=max(team.next_seat, SeatId(seat + 1)))
@@ -75,7 +77,9 @@ def agent_enrolled(team: Team, event: Event, fact: e.AgentEnrolled) -> Team:
 def agent_registered(team: Team, event: Event, fact: e.AgentRegistered) -> Team:
     """The first name, soul and birth of a seat stay; looks may be told anew."""
     profile, seat = fact.agent, fact.agent.grid_position
-    agent = team.agents.get(seat) or Agent(seat=seat, authority=Authority.LEAD)
+    agent = team.agents.get(seat) or Agent(
+        seat=seat, authority=Authority.LEAD, run=initial_run(Authority.LEAD)
+    )
     agent = replace(
         agent,
         name=profile.name,
@@ -117,6 +121,7 @@ def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
     agent = replace(team.agents[fact.seat], status=Status(fact.target), hatch_until=fact.until)
     evidence = _EVIDENCE[fact.trigger]
     if agent.status is Status.ALIVE:
+        agent = replace(agent, alive_from=event.seq)
         return _with(team, _confirmed(team, agent, event, evidence, fact.session))
     seen = Evidence(kind=evidence, at=event.ts, seq=event.seq)
     # A lead's team sleeps when it says so; the sessions of others end by themselves.

@@ -47,7 +47,7 @@ def _of_run(team: Team, agent: Agent) -> Iterator[str]:
         return
     if agent.status is Status.ALIVE:
         yield f"{who} is alive without a process"
-    if run.current is not RunMode.PAUSE:
+    if run.current is not RunMode.PAUSE and (run.retry_at is None or run.failures):
         yield f"{who} is said to be {run.current} without a session"
 
 

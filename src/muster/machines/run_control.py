@@ -26,11 +26,13 @@ from muster.errors import (
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Fact
-from muster.machines.ids import MUSTER, SessionId
+from muster.machines.ids import MUSTER, SeatId, SessionId
+from muster.machines.messages import word_to_lead
 from muster.machines.state import Agent, Phase, Session, Status, Team
 from muster.machines.tables import Row, Table
 from muster.machines.vocabulary import (
     Authority,
+    Budget,
     Machine,
     Outcome,
     RunMode,
@@ -58,6 +60,7 @@ def _rows(
 DESIRED: Table[None] = Table(
     *_rows(list(RunMode), list(RunMode), "person", "new generation, acted on at once"),
     *_rows(ONE_SHOTS, (PAUSE,), "one_shot_done", "unless something else was asked meanwhile"),
+    *_rows(RUNNING, (PAUSE,), "budget", "a limit is reached; the note says which"),
 )
 """What is wanted. People may want anything at any time."""
 
@@ -79,10 +82,21 @@ def set_desired(team: Team, command: c.SetDesired, now: datetime) -> Iterator[Fa
         raise StaleGeneration(name=agent.id, generation=run.generation, given=command.if_generation)
     # Start pressed again on one that rests after failures means: try now.
     if command.desired is not run.desired or run.retry_at is not None:
-        yield _desire(agent, command.desired, "person", command.set_by, command.note)
+        yield desire(agent, command.desired, "person", command.set_by, command.note)
+        wanted = replace(agent, run=replace(run, desired=command.desired, retry_at=None))
+        if between_sessions(agent) and _closed_gate(team, wanted, now) is not None:
+            yield _move(agent, "session_ended", PAUSE)
+        if agent.authority is Authority.LEAD:
+            yield word_to_lead(team, _start_or_stop(agent, command))
     if command.desired is PAUSE:
         again = run.desired is PAUSE
         yield from _stop(team, agent, Urgency.NOW if command.now or again else Urgency.GRACEFUL)
+
+
+def _start_or_stop(agent: Agent, command: c.SetDesired) -> str:
+    """The lead starts and stops those whom it runs; it is told what a person wants."""
+    word = "STOP" if command.desired is PAUSE else "START"
+    return f"[{word} AGENT: {agent.id}]" + (f" {command.note}" if command.note else "")
 
 
 def _stop(team: Team, agent: Agent, urgency: Urgency) -> Iterator[Fact]:
@@ -92,8 +106,17 @@ def _stop(team: Team, agent: Agent, urgency: Urgency) -> Iterator[Fact]:
         yield e.StopRequested(seat=agent.seat, session=session.id, urgency=urgency)
 
 
+def between_sessions(agent: Agent) -> bool:
+    """Whether one that muster runs is about to start its next session, and has none now."""
+    ours = agent.authority is Authority.MUSTER and agent.session is None
+    return ours and agent.run.current is not PAUSE
+
+
 def stop_session(team: Team, command: c.StopSession, now: datetime) -> Iterator[Fact]:
-    yield from _stop(team, team.agents[command.seat], Urgency.NOW)
+    agent = team.agents[command.seat]
+    if between_sessions(agent):
+        yield _move(agent, "session_ended", PAUSE)
+    yield from _stop(team, agent, Urgency.NOW)
 
 
 def own_session(team: Team, agent: Agent) -> Session | None:
@@ -102,21 +125,25 @@ def own_session(team: Team, agent: Agent) -> Session | None:
     return session if session is not None and session.seats[0] == agent.seat else None
 
 
-def start_session(team: Team, command: c.StartSession, now: datetime) -> Sequence[Fact]:
+def start_session(team: Team, command: c.StartSession, now: datetime) -> Iterator[Fact]:
     """The gate. No other code asks for a session."""
     agent = team.agent(command.seat)
     refused = _closed_gate(team, agent, now)
     if refused is not None:
         raise refused
     run = agent.run
-    request = e.SessionRequested(
+    if spent := _spent(agent, now):
+        yield desire(agent, PAUSE, "budget", MUSTER, spent)
+        if between_sessions(agent):
+            yield _move(agent, "session_ended", PAUSE)
+        return
+    yield e.SessionRequested(
         seat=agent.seat,
         session=SessionId(f"{team.boot}-{team.seq + 1}"),
         mode=run.desired,
         generation=run.generation,
         trigger=command.trigger,
     )
-    return (request,)
 
 
 def _closed_gate(team: Team, agent: Agent, now: datetime) -> Refused | None:
@@ -135,6 +162,14 @@ def _closed_gate(team: Team, agent: Agent, now: datetime) -> Refused | None:
     if run.retry_at is not None and run.retry_at > now:
         return BackingOff(name=agent.id, failures=run.failures, until=run.retry_at.isoformat())
     return Stopping() if team.stopping else None
+
+
+def _spent(agent: Agent, now: datetime) -> str:
+    """Which limit forbids one more session now, if any."""
+    allowed, starts = agent.run.budget.sessions_per_hour, agent.run.starts
+    if allowed is None or len(starts) < allowed or starts[0] <= now - timedelta(hours=1):
+        return ""
+    return f"{allowed} sessions in an hour, as many as its budget allows"
 
 
 def report_session_started(
@@ -174,14 +209,31 @@ def report_session_ended(
     one_shot = session.mode in ONE_SHOTS and run.generation == session.generation
     if one_shot:
         note = f"{session.mode} {outcome}" + (f": {command.reason}" if command.reason else "")
-        yield _desire(agent, PAUSE, "one_shot_done", MUSTER, note)
+        yield desire(agent, PAUSE, "one_shot_done", MUSTER, note)
     elif failed and run.desired is not PAUSE:
-        failures = run.failures + 1
-        until = now + retry_pause(failures)
-        yield e.RetryScheduled(seat=agent.seat, failures=failures, until=until)
-    follows = _closed_gate(team, replace(agent, session=None), now) is None
+        yield _after_failure(agent, command.reason, now)
+    elif outcome is Outcome.COMPLETED and run.generation == session.generation:
+        yield from _paced(team, session, now)
+    idle = replace(agent, session=None)
+    follows = _closed_gate(team, idle, now) is None and not _spent(idle, now)
     if (one_shot or failed or not follows) and run.current is not PAUSE:
         yield _move(agent, "session_ended", PAUSE, session=session.id)
+
+
+def _after_failure(agent: Agent, reason: str, now: datetime) -> Fact:
+    """Rest, and try again; or give up where the budget says so."""
+    failures, allowed = agent.run.failures + 1, agent.run.budget.failures
+    if allowed is not None and failures >= allowed:
+        note = f"{failures} failures in a row, as many as its budget allows"
+        return desire(agent, PAUSE, "budget", MUSTER, f"{note}: {reason}" if reason else note)
+    return e.RetryScheduled(seat=agent.seat, failures=failures, until=now + retry_pause(failures))
+
+
+def _paced(team: Team, session: Session, now: datetime) -> Iterator[Fact]:
+    """One session after another, but never a busy loop of a program that ends at once."""
+    until = session.since + timedelta(seconds=limits.PACE_SECONDS)
+    if until > now and not team.stopping:
+        yield e.RetryScheduled(seat=session.seats[0], failures=0, until=until)
 
 
 def _judged(session: Session, outcome: Outcome) -> Outcome:
@@ -194,6 +246,54 @@ def retry_pause(failures: int) -> timedelta:
     """How long to rest after that many failures in a row: doubled each time, up to a bound."""
     doubled = limits.RETRY_SECONDS_FIRST * 2.0 ** min(failures - 1, 30)
     return timedelta(seconds=min(doubled, limits.RETRY_SECONDS_MAX))
+
+
+def session_deadline(session: Session, budget: Budget) -> datetime | None:
+    """When a session has taken all the time that it has; one that is ending now has no deadline."""
+    if budget.session_seconds is None or session.urgency is Urgency.NOW:
+        return None
+    return session.since + timedelta(seconds=budget.session_seconds)
+
+
+def check_session(team: Team, command: c.CheckSession, now: datetime) -> Iterator[Fact]:
+    agent = team.agent(command.seat)
+    session = own_session(team, agent)
+    due = session_deadline(session, agent.run.budget) if session is not None else None
+    if due is None or due > now:
+        return
+    if agent.run.desired is not PAUSE:
+        note = f"a session of {agent.run.budget.session_seconds:g} s, as long as its budget allows"
+        yield desire(agent, PAUSE, "budget", MUSTER, note)
+    yield from _stop(team, agent, Urgency.NOW)
+
+
+def report_output(team: Team, command: c.ReportOutput, now: datetime) -> Sequence[Fact]:
+    session = _live(team, command.session)
+    output = e.AgentOutput(
+        seat=session.seats[0],
+        session=session.id,
+        stream=command.stream,
+        text=command.text,
+        omitted=command.omitted,
+    )
+    return (output,)
+
+
+def report_result(team: Team, command: c.ReportResult, now: datetime) -> Iterator[Fact]:
+    """A one-shot of a program that lives on is over when nothing is left to do."""
+    session = _live(team, command.session)
+    agent = team.agents[session.seats[0]]
+    yield e.SessionResult(seat=agent.seat, session=session.id, ok=command.ok, text=command.text)
+    busy = agent.holding or agent.delivered < agent.last_message
+    if session.mode in ONE_SHOTS and agent.run.long_lived and not busy:
+        yield from _stop(team, agent, Urgency.GRACEFUL)
+
+
+def paused_by_file(team: Team, seat: SeatId) -> Iterator[Fact]:
+    """What a state file said while muster was away."""
+    agent = team.agent(seat)
+    if agent.run.desired is not PAUSE:
+        yield desire(agent, PAUSE, "person", "file", "its state file says pause")
 
 
 def report_current(team: Team, command: c.ReportCurrent, now: datetime) -> Sequence[Fact]:
@@ -212,7 +312,8 @@ def _live(team: Team, session_id: SessionId) -> Session:
     return session
 
 
-def _desire(agent: Agent, desired: RunMode, trigger: str, set_by: str, note: str) -> Fact:
+def desire(agent: Agent, desired: RunMode, trigger: str, set_by: str, note: str) -> Fact:
+    """A new wish, with its number."""
     previous = agent.run.desired
     if desired is not previous:
         desired = RunMode(DESIRED.target(previous, trigger, None, desired))

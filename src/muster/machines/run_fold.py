@@ -1,11 +1,21 @@
 """What the facts about running add up to."""
 
+from datetime import datetime
+
 from msgspec.structs import replace
 
 from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.maps import drop, put
-from muster.machines.state import Agent, Phase, RunControl, Session, Team
+from muster.machines.state import (
+    Agent,
+    Evidence,
+    Phase,
+    RunControl,
+    Session,
+    Team,
+    initial_run,
+)
 from muster.machines.vocabulary import Outcome, RunMode
 
 
@@ -16,11 +26,14 @@ def desired_set(team: Team, event: Event, fact: e.DesiredSet) -> Team:
         agent.run,
         desired=fact.desired,
         generation=fact.generation,
+        set_at=event.ts,
         set_by=fact.set_by,
         note=fact.note,
         failures=0,
         retry_at=None,
     )
+    if fact.desired is run.current is RunMode.PAUSE:  # nothing is left to do about it
+        run = replace(run, answered=fact.generation)
     return _with_run(team, agent, run)
 
 
@@ -33,10 +46,18 @@ def session_requested(team: Team, event: Event, fact: e.SessionRequested) -> Tea
         mode=fact.mode,
         generation=fact.generation,
         boot=event.session_id,
+        since=event.ts,
     )
-    agent = replace(agent, session=fact.session, run=replace(agent.run, retry_at=None))
+    run = replace(agent.run, retry_at=None, starts=_starts(agent.run, event))
+    agent = replace(agent, session=fact.session, run=run)
     team = replace(team, sessions=put(team.sessions, session.id, session))
     return _with(team, agent)
+
+
+def _starts(run: RunControl, event: Event) -> tuple[datetime, ...]:
+    """The sessions to remember, so that one more than the budget allows is known to be too many."""
+    allowed = run.budget.sessions_per_hour
+    return () if allowed is None else (*run.starts, event.ts)[-allowed:]
 
 
 def session_start(team: Team, event: Event, fact: e.SessionStart) -> Team:
@@ -45,6 +66,7 @@ def session_start(team: Team, event: Event, fact: e.SessionStart) -> Team:
     session = replace(
         session,
         phase=Phase.RUNNING if running else session.phase,
+        since=event.ts,
         pid=fact.pid,
         started=fact.started,
     )
@@ -68,6 +90,24 @@ def stop_requested(team: Team, event: Event, fact: e.StopRequested) -> Team:
     return replace(team, sessions=put(team.sessions, session.id, session))
 
 
+def agent_output(team: Team, event: Event, fact: e.AgentOutput) -> Team:
+    """Whoever prints something is here."""
+    seen = Evidence(kind="output", at=event.ts, seq=event.seq)
+    agent = replace(team.agents[fact.seat], evidence=seen, last_alive_at=event.ts)
+    return _with(team, agent)
+
+
+def agent_configured(team: Team, event: Event, fact: e.AgentConfigured) -> Team:
+    """Whoever is run by somebody else from now on begins as one who is new there."""
+    agent = team.agents[fact.seat]
+    run = replace(agent.run, long_lived=fact.long_lived, budget=fact.budget)
+    if fact.authority is not agent.authority:
+        begun = initial_run(fact.authority)
+        run = replace(run, desired=begun.desired, current=begun.current, retry_at=None)
+    agent = replace(agent, authority=fact.authority, max_turns=fact.max_turns, run=run)
+    return _with(team, agent)
+
+
 def retry_scheduled(team: Team, event: Event, fact: e.RetryScheduled) -> Team:
     agent = team.agents[fact.seat]
     return _with_run(team, agent, replace(agent.run, failures=fact.failures, retry_at=fact.until))
@@ -77,7 +117,7 @@ def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
     assert fact.seat is not None
     agent = team.agents[fact.seat]
     current = RunMode(fact.target)
-    run = replace(agent.run, current=current)
+    run = replace(agent.run, current=current, current_at=event.ts)
     if current is RunMode.PAUSE or fact.trigger == "reported":
         run = replace(run, answered=run.generation)
     return _with_run(team, agent, run)

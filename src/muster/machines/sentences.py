@@ -56,6 +56,7 @@ _TRIGGERS = {
     "session_started": "a session started",
     "session_ended": "its session ended",
     "reported": "it said so",
+    "budget": "a limit of its budget was reached",
     # turns
     "agent_starts": "it is here",
     "agent_stops": "it left in order",
@@ -121,6 +122,13 @@ def _agent_said(fact: e.AgentMessage, team: Team) -> str:
     return f"{fact.agent_name} said{where}: {_clip(text)}"
 
 
+def _retried(fact: e.RetryScheduled, team: Team) -> str:
+    who, at = _who(team, fact.seat), f"{fact.until:%H:%M:%S}"
+    if not fact.failures:
+        return f"{who} ended at once; its next session starts at {at}"
+    return f"{who} failed {fact.failures} times in a row and is tried again at {at}"
+
+
 # Each value takes a fact of the very type that is its key, which Any stands for.
 _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.StateTransition: _transition,
@@ -142,6 +150,14 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.MarkerRejected: lambda f, t: f"a {f.marker} of {_who(t, f.seat)} was rejected: {f.reason}",
     e.Conflict: lambda f, t: f"{_who(t, f.seat)} was reported {f.reported}, but {f.evidence}",
     e.DesiredSet: _desired,
+    e.AgentConfigured: lambda f, t: (
+        f"{_who(t, f.seat)} is run by {f.authority}, as the settings say"
+    ),
+    e.AgentOutput: lambda f, t: f"{_who(t, f.seat)} printed: {_clip(f.text)}",
+    e.SessionResult: lambda f, t: (
+        f"{_who(t, f.seat)} {'finished' if f.ok else 'failed at'} what it was told"
+        f"{f': {_clip(f.text)}' if f.text else ''}"
+    ),
     e.SessionRequested: lambda f, t: (
         f"session {f.session} of {_who(t, f.seat)} was asked for ({f.mode}, by {f.trigger})"
     ),
@@ -150,10 +166,7 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.StopRequested: lambda f, t: f"{_who(t, f.seat)} was asked to stop ({f.urgency})",
     e.InterruptRequested: lambda f, t: f"the work of {_who(t, f.seat)} is to stop",
     e.KillRequested: lambda f, t: f"the session of {_who(t, f.seat)} did not stop and is killed",
-    e.RetryScheduled: lambda f, t: (
-        f"{_who(t, f.seat)} failed {f.failures} times in a row and is tried again at"
-        f" {f.until:%H:%M:%S}"
-    ),
+    e.RetryScheduled: _retried,
     e.ChannelCreated: lambda f, t: f"channel {f.channel} was opened",
     e.ChannelConfigured: lambda f, t: f"the rules of channel {f.channel} changed",
     e.MemberJoined: lambda f, t: f"{_who(t, f.seat)} joined {f.channel}",
@@ -165,6 +178,7 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.Announcement: lambda f, t: f"told {f.channel}: {f.text}",
     e.UserMessage: _said,
     e.AgentMessage: _agent_said,
+    e.MessagesRead: lambda f, t: f"{_who(t, f.seat)} has acted on its messages",
     e.MessagesDelivered: lambda f, t: (
         f"{_who(t, f.seat)} was handed its messages{f' in {f.channel}' if f.channel else ''}"
     ),
@@ -175,6 +189,15 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     ),
     e.DelegationEnded: lambda f, t: f"the state machine session was closed: {f.reason}",
     e.ConversationStart: lambda f, t: f"{f.speaker_name} opened {f.conversation}: {_clip(f.text)}",
+    e.Routed: lambda f, t: f"{f.conversation} is for {f.to}: {_clip(f.reason)}",
+    e.PermissionDenied: lambda f, t: (
+        f"{f.conversation} needs what {f.state} may not do ({f.rule}): {_clip(f.reason)}"
+    ),
+    e.DialogueRecorded: lambda f, t: f"{f.speaker} in {f.conversation} ({f.kind}): {_clip(f.text)}",
+    e.FileRecorded: lambda f, t: (
+        f"{f.state} {f.change} {_clip(f.path)} in {f.conversation} ({f.size} bytes)"
+    ),
+    e.ConversationLogged: lambda f, t: f"somebody else logged {_clip(f.entry)}",
     e.ProgressRecorded: lambda f, t: f"new in {f.conversation}: {_clip(f.what)}",
     e.ConversationEnd: lambda f, t: f"{f.conversation} was {f.outcome}: {_clip(f.summary)}",
 }

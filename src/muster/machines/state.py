@@ -22,6 +22,7 @@ from muster.machines.ids import (
 )
 from muster.machines.vocabulary import (
     Authority,
+    Budget,
     DelegationMode,
     FaceVariant,
     Role,
@@ -73,9 +74,11 @@ class RunControl(Record, frozen=True, kw_only=True):
     generation: int = 0
     """Grows with every change of `desired`."""
 
+    set_at: datetime | None = None
     set_by: str = ""
     note: str = ""
     current: RunMode = RunMode.PAUSE
+    current_at: datetime | None = None
     answered: int = 0
     """The generation that `current` answers."""
 
@@ -83,8 +86,28 @@ class RunControl(Record, frozen=True, kw_only=True):
     """Sessions in a row that failed."""
 
     retry_at: datetime | None = None
+    """When the next session may start."""
+
     long_lived: bool = False
     """Whether its program waits for work inside its session instead of ending by itself."""
+
+    budget: Budget = Budget()
+    starts: tuple[datetime, ...] = ()
+    """The last sessions, as many as the budget allows in an hour."""
+
+    @property
+    def differs_since(self) -> datetime | None:
+        """Since when it has not done what is wanted."""
+        if self.desired is self.current:
+            return None
+        return max((at for at in (self.set_at, self.current_at) if at), default=None)
+
+
+def initial_run(authority: Authority, *, long_lived: bool = False) -> RunControl:
+    """What is wanted of somebody new: who is started elsewhere runs until a person says stop."""
+    started_elsewhere = authority in (Authority.SELF, Authority.LEAD)
+    desired = RunMode.CONTINUOUS if started_elsewhere else RunMode.PAUSE
+    return RunControl(desired=desired, long_lived=long_lived)
 
 
 class Agent(Record, frozen=True, kw_only=True):
@@ -119,11 +142,20 @@ class Agent(Record, frozen=True, kw_only=True):
     holding: tuple[ChannelId, ...] = ()
     """Where it holds the turn, or where its work is being stopped after it lost the turn."""
 
+    alive_from: int = 0
+    """Where in the log it came to life last."""
+
+    transcript_from: int = 0
+    """Where the last of its lives began in which it spoke or was spoken to alone."""
+
     last_message: int = 0
     """The newest message to it alone."""
 
     delivered: int = 0
     """Up to where it has been handed those."""
+
+    read: int = 0
+    """Up to where it has acted on them."""
 
     keys: Mapping[str, int] = {}
     """What recent messages to it were called by their senders, and where they stand."""
@@ -164,6 +196,9 @@ class Session(Record, frozen=True, kw_only=True):
     generation: int
     boot: SessionId
     """The life of muster in which it was asked for."""
+
+    since: datetime
+    """When its process came up, or was asked for."""
 
     urgency: Urgency | None = None
     pid: int | None = None
@@ -280,6 +315,9 @@ class Conversation(Record, frozen=True, kw_only=True):
     """MAIN or QUEUE, or the name of the agent that works on it."""
 
     epoch: int = 0
+    routed: str = ""
+    """Whom it is for, as far as that is decided: an agent, or MAIN."""
+
     progress: int = 0
     visits: tuple[Visit, ...] = ()
 
@@ -290,6 +328,7 @@ class Delegation(Record, frozen=True, kw_only=True):
     mode: DelegationMode | None = None
     path: str = ""
     agents: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
     opened: int = 0
     """Conversations ever opened; the next one's number comes from here."""
 

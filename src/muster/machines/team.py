@@ -14,7 +14,15 @@ from msgspec.structs import replace
 
 from muster.errors import Impossible, Refused
 from muster.limits import COUPLING_STEPS_MAX
-from muster.machines import channels, delegation, identity, run_control, tokens, turns
+from muster.machines import (
+    channels,
+    delegation,
+    identity,
+    messages,
+    run_control,
+    tokens,
+    turns,
+)
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
@@ -33,12 +41,12 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
 
 
 def start_muster(team: Team, command: c.StartMuster, now: datetime) -> Iterable[Fact]:
-    return (
-        e.MusterStarted(
-            server_session=command.server_session,
-            muster_version=command.muster_version,
-            human=command.human,
-        ),
+    for seat in command.paused:
+        yield from run_control.paused_by_file(team, seat)
+    yield e.MusterStarted(
+        server_session=command.server_session,
+        muster_version=command.muster_version,
+        human=command.human,
     )
 
 
@@ -46,12 +54,18 @@ def stop_muster(team: Team, command: c.StopMuster, now: datetime) -> Iterable[Fa
     return (e.MusterStopped(reason=command.reason),)
 
 
+def log_warning(team: Team, command: c.LogWarning, now: datetime) -> Iterable[Fact]:
+    return (e.WarningLogged(text=command.text, seat=command.seat),)
+
+
 # Each value takes a command of the very type that is its key, which Any stands for.
 DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] = {
     c.StartMuster: start_muster,
     c.StopMuster: stop_muster,
+    c.LogWarning: log_warning,
     c.SummonAgents: identity.summon_agents,
     c.EnrollAgent: identity.enroll_agent,
+    c.ConfigureAgent: identity.configure_agent,
     c.RegisterAgent: identity.register_agent,
     c.ReportStatus: identity.report_status,
     c.RejectMarker: identity.reject_marker,
@@ -69,6 +83,9 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.StopSession: run_control.stop_session,
     c.ReportSessionStarted: run_control.report_session_started,
     c.ReportSessionEnded: run_control.report_session_ended,
+    c.ReportOutput: run_control.report_output,
+    c.ReportResult: run_control.report_result,
+    c.CheckSession: run_control.check_session,
     c.ReportCurrent: run_control.report_current,
     c.CreateChannel: channels.create_channel,
     c.ConfigureChannel: channels.configure_channel,
@@ -78,8 +95,10 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.Depart: channels.depart,
     c.PostMessage: turns.post_message,
     c.Speak: turns.speak,
-    c.SendMessage: turns.send_message,
-    c.DeliverMessages: turns.deliver_messages,
+    c.TellHuman: messages.tell_human,
+    c.SendMessage: messages.send_message,
+    c.MarkRead: messages.mark_read,
+    c.DeliverMessages: messages.deliver_messages,
     c.IssueToken: tokens.issue_token,
     c.RevokeToken: tokens.revoke_token,
     c.CompleteTurn: turns.complete_turn,
@@ -93,6 +112,11 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.StartDelegation: delegation.start_delegation,
     c.EndDelegation: delegation.end_delegation,
     c.OpenConversation: delegation.open_conversation,
+    c.RecordRoute: delegation.record_route,
+    c.DenyPermission: delegation.deny_permission,
+    c.RecordDialogue: delegation.record_dialogue,
+    c.RecordFile: delegation.record_file,
+    c.LogConversation: delegation.log_conversation,
     c.Delegate: delegation.delegate,
     c.HandOff: delegation.hand_off,
     c.RecordProgress: delegation.record_progress,

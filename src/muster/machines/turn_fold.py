@@ -139,7 +139,12 @@ def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
         return _with_channel(team, changed)
     if fact.seat is not None:
         agent = team.agents[fact.seat]
-        agent = replace(agent, last_message=event.seq, keys=_known(agent.keys, fact.key, event.seq))
+        agent = replace(
+            agent,
+            last_message=event.seq,
+            transcript_from=agent.alive_from,
+            keys=_known(agent.keys, fact.key, event.seq),
+        )
         return replace(team, agents=put(team.agents, agent.seat, agent))
     return team
 
@@ -150,6 +155,11 @@ def _known(keys: Mapping[str, int], key: str | None, seq: int) -> Mapping[str, i
         return keys
     recent = list(keys.items())[-(limits.MESSAGE_KEYS_MAX - 1) :]
     return {**dict(recent), key: seq}
+
+
+def messages_read(team: Team, event: Event, fact: e.MessagesRead) -> Team:
+    agent = replace(team.agents[fact.seat], read=fact.upto)
+    return replace(team, agents=put(team.agents, agent.seat, agent))
 
 
 def messages_delivered(team: Team, event: Event, fact: e.MessagesDelivered) -> Team:
@@ -163,6 +173,12 @@ def messages_delivered(team: Team, event: Event, fact: e.MessagesDelivered) -> T
 
 def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
     """A post is a sign of work: it renews the turn, and silence is counted from it."""
+    agent = team.agents[fact.seat]
+    answers = fact.channel is None and agent.read != agent.delivered
+    if answers or agent.transcript_from != agent.alive_from:
+        read = agent.delivered if answers else agent.read
+        agent = replace(agent, transcript_from=agent.alive_from, read=read)
+        team = replace(team, agents=put(team.agents, agent.seat, agent))
     if fact.channel is None:
         return team
     channel = team.channels[fact.channel]

@@ -89,14 +89,12 @@ def reachable(agent: Agent) -> bool:
     """Whether a grant would reach somebody: it is here, or may be woken for it."""
     if agent.disabled:
         return False
+    run, ours = agent.run, agent.authority is Authority.MUSTER
+    if run.desired is RunMode.PAUSE:
+        return False
     if agent.status is _ALIVE:
-        return True
-    return (
-        agent.status is _SLEEPING
-        and agent.authority is Authority.MUSTER
-        and agent.run.desired is not RunMode.PAUSE
-        and agent.run.retry_at is None
-    )
+        return run.long_lived or not ours  # others hear of a turn only when they start
+    return agent.status is _SLEEPING and ours and run.retry_at is None
 
 
 def check_seconds(what: str, value: float) -> None:

@@ -10,15 +10,16 @@ Surprising:
 - A member that sleeps in order keeps its place, and is granted the turn if it may be woken for it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from muster import limits
-from muster.errors import Invalid, NoLead, NotPresent, Repeated, TurnTaken
+from muster.errors import Invalid, NotPresent, TurnTaken
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Fact
-from muster.machines.ids import LEAD_SEAT, SeatId
+from muster.machines.ids import SeatId
+from muster.machines.messages import check_key, check_text
 from muster.machines.state import Channel, Team, Turn
 from muster.machines.turn_rules import (
     ACTIVE,
@@ -104,57 +105,6 @@ def speak(team: Team, command: c.Speak, now: datetime) -> Iterator[Fact]:
     )
     if command.complete:
         yield move(standing, ACTIVE, TURN_COMPLETE, epoch=standing.channel.epoch)
-
-
-def check_text(text: str) -> None:
-    """Refuse a message that says nothing or far too much."""
-    if not text:
-        raise Invalid(what="the message", why="is empty")
-    if len(text) * 4 <= limits.MESSAGE_BYTES_MAX:
-        return  # however it is encoded
-    if len(text.encode(errors="surrogatepass")) > limits.MESSAGE_BYTES_MAX:
-        raise Invalid(what="the message", why=f"is over {limits.MESSAGE_BYTES_MAX} bytes")
-
-
-def check_key(known: Mapping[str, int], key: str | None) -> None:
-    """Refuse what was said before under the same key."""
-    if key is None:
-        return
-    if not 1 <= len(key) <= limits.KEY_CHARS_MAX:
-        raise Invalid(what="the key", why=f"must have 1 to {limits.KEY_CHARS_MAX} characters")
-    if key in known:
-        raise Repeated(seq=known[key])
-
-
-def send_message(team: Team, command: c.SendMessage, now: datetime) -> Sequence[Fact]:
-    check_text(command.text)
-    if command.seat is None and team.lead is None:
-        raise NoLead()
-    agent = team.agent(LEAD_SEAT if command.seat is None else command.seat)
-    check_key(agent.keys, command.key)
-    message = e.UserMessage(
-        text=command.text,
-        speaker_name=command.speaker_name,
-        target_agent=None if command.seat is None else agent.id,
-        seat=agent.seat,
-        deliver_to=(agent.seat,),
-        key=command.key,
-    )
-    return (message,)
-
-
-def deliver_messages(team: Team, command: c.DeliverMessages, now: datetime) -> Sequence[Fact]:
-    """Delivery only goes forward, and never beyond what was said."""
-    agent = team.agent(command.seat)
-    if command.channel is None:
-        before, newest = agent.delivered, agent.last_message
-    else:
-        channel = member(team, command.channel, command.seat, now).channel
-        before, newest = channel.delivered.get(command.seat, 0), channel.last_message
-    upto = min(command.upto, newest)
-    if upto <= before:
-        return ()
-    return (e.MessagesDelivered(seat=agent.seat, upto=upto, channel=command.channel),)
 
 
 def complete_turn(team: Team, command: c.CompleteTurn, now: datetime) -> Sequence[Fact]:

@@ -23,6 +23,7 @@ class Authority(StrEnum):
     LEAD = "lead"  # the lead runs it inside its own session
     MUSTER = "muster"  # muster runs its process
     SELF = "self"  # it connects by itself
+    FILE = "file"  # a loop of its own says so in its state file
 
 
 class FaceVariant(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -68,6 +69,15 @@ class RunMode(StrEnum):
     PAUSE = "pause"  # none
     RUN_ONCE = "run_once"  # exactly one, then pause
     RUN_CLEANUP = "run_cleanup"  # exactly one that tidies up, then pause
+
+
+class Budget(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What an agent may use up before it is paused. What is not said is not limited."""
+
+    sessions_per_hour: int | None = None
+    session_seconds: float | None = None
+    failures: int | None = None
+    """Failures in a row."""
 
 
 class Outcome(StrEnum):
@@ -122,6 +132,45 @@ class Role(StrEnum):
     OPERATOR = "operator"  # everything
     AGENT = "agent"  # act as one agent
     VIEWER = "viewer"  # read
+
+
+class Ranked(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """An agent that was considered for a request, its score, and the words that made it."""
+
+    agent: str
+    score: float
+    words: tuple[str, ...] = ()
+
+
+class StatePermissions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a state may do, spelled as the seed spells it. The state `*` is every agent."""
+
+    state: str
+    can_use: tuple[str, ...] = ()
+    cannot_use: tuple[str, ...] = ()
+    can_write: tuple[str, ...] = ()
+    cannot_write: tuple[str, ...] = ()
+    can_execute: tuple[str, ...] = ()
+    cannot_execute: tuple[str, ...] = ()
+
+
+class Remark(StrEnum):
+    """What kind of thing stands in a dialogue."""
+
+    THINKING = "thinking"  # why somebody does what it does
+    TASK = "task"  # what an agent is told to do, in full
+    OUTPUT = "output"  # what an agent's program printed
+    REPORT = "report"  # what an agent says has come of it
+    ANSWER = "answer"  # what the human is told
+    NOTE = "note"  # what muster has seen
+
+
+class FileChange(StrEnum):
+    """What became of a file while an agent worked."""
+
+    CREATED = "created"
+    CHANGED = "changed"
+    DELETED = "deleted"
 
 
 class DelegationMode(StrEnum):

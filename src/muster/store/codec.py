@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from muster.errors import LogCorrupt, LogTooNew
-from muster.machines.events import FACTS, Event, Fact
+from muster.machines.events import FACTS, Event, Fact, SessionEnd, SessionStart
 from muster.machines.ids import ChannelId, SeatId, SessionId
 from muster.store.base import Stored
 from muster.store.upcasts import lift
@@ -75,7 +75,14 @@ def _seat_of(fact: type[Fact]) -> Callable[[Fact], SeatId | None]:
         return attrgetter("seat")
     if "agent" in fact.__struct_fields__:
         return attrgetter("agent.grid_position")
+    if {"seats", "session"} <= set(fact.__struct_fields__):
+        return _owner  # of a session; a lead's has others in it too
     return _nothing
+
+
+def _owner(session: Fact) -> SeatId | None:
+    assert isinstance(session, SessionStart | SessionEnd)
+    return session.seats[0]
 
 
 def _nothing(_: Fact) -> None:

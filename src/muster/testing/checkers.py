@@ -7,10 +7,10 @@ see a promise broken.
 from collections.abc import Iterator
 
 from muster.machines import events as e
-from muster.machines.events import Event
+from muster.machines.events import Event, Fact
 from muster.machines.ids import ChannelId, SeatId, SessionId
-from muster.machines.state import TurnState
-from muster.machines.vocabulary import Machine, RunMode
+from muster.machines.state import TurnState, initial_run
+from muster.machines.vocabulary import Authority, Machine, RunMode
 
 _HELD = (TurnState.ACTIVE, TurnState.WAITING)
 _ONE_SHOTS = (RunMode.RUN_ONCE, RunMode.RUN_CLEANUP)
@@ -38,6 +38,7 @@ class LogChecker:
         if event.cause is not None and not 0 < event.cause < event.seq:
             yield f"event {event.seq} follows from event {event.cause}"
         self.seq = event.seq
+        self._newcomer(event.fact)
         match event.fact:
             case e.StateTransition(machine=Machine.TURNS, channel=str()) as fact:
                 yield from self._turn(fact)
@@ -101,6 +102,21 @@ class LogChecker:
         else:
             ring.remove(fact.seat)
             self.lanes.pop((fact.seat, fact.channel), None)
+
+    def _newcomer(self, fact: Fact) -> None:
+        """What is wanted of somebody new, or of somebody whom another runs from now on."""
+        match fact:
+            case e.AgentEnrolled(agent=profile, authority=authority):
+                self.desired[profile.grid_position] = (initial_run(authority).desired, 0)
+            case e.AgentsSummoned(placeholders=placeholders, authority=authority):
+                for place in placeholders:
+                    begun = (initial_run(authority).desired, 0)
+                    self.desired.setdefault(place.grid_position, begun)
+            case e.AgentRegistered(agent=profile):
+                begun = (initial_run(Authority.LEAD).desired, 0)
+                self.desired.setdefault(profile.grid_position, begun)
+            case _:
+                pass
 
     def _wish(self, fact: e.DesiredSet) -> Iterator[str]:
         before = self.desired.get(fact.seat, (RunMode.PAUSE, 0))

@@ -1,0 +1,95 @@
+"""Messages: what is said to one agent alone, what it answers, and how far words have come.
+
+What is said in a channel is a matter of turns (`turns.py`); the rules for words are the same.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from muster import limits
+from muster.errors import Invalid, NoLead, Repeated
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.events import Fact
+from muster.machines.ids import LEAD_SEAT
+from muster.machines.state import Team
+from muster.machines.turn_rules import member
+
+
+def send_message(team: Team, command: c.SendMessage, now: datetime) -> Sequence[Fact]:
+    check_text(command.text)
+    if command.seat is None and team.lead is None:
+        raise NoLead()
+    agent = team.agent(LEAD_SEAT if command.seat is None else command.seat)
+    check_key(agent.keys, command.key)
+    message = e.UserMessage(
+        text=command.text,
+        speaker_name=command.speaker_name,
+        target_agent=None if command.seat is None else agent.id,
+        seat=agent.seat,
+        deliver_to=(agent.seat,),
+        key=command.key,
+    )
+    return (message,)
+
+
+def word_to_lead(team: Team, text: str) -> Fact:
+    """What muster tells the lead in the human's name."""
+    if team.lead is None:
+        raise NoLead()
+    check_text(text)
+    return e.UserMessage(
+        text=text,
+        speaker_name=team.human,
+        target_agent=None,
+        seat=LEAD_SEAT,
+        deliver_to=(LEAD_SEAT,),
+    )
+
+
+def tell_human(team: Team, command: c.TellHuman, now: datetime) -> Sequence[Fact]:
+    agent = team.agent(command.seat)
+    check_text(command.text)
+    content = (e.Text(text=command.text),)
+    return (e.AgentMessage(agent_name=agent.id, content=content, seat=agent.seat),)
+
+
+def deliver_messages(team: Team, command: c.DeliverMessages, now: datetime) -> Sequence[Fact]:
+    """Delivery only goes forward, and never beyond what was said."""
+    agent = team.agent(command.seat)
+    if command.channel is None:
+        before, newest = agent.delivered, agent.last_message
+    else:
+        channel = member(team, command.channel, command.seat, now).channel
+        before, newest = channel.delivered.get(command.seat, 0), channel.last_message
+    upto = min(command.upto, newest)
+    if upto <= before:
+        return ()
+    return (e.MessagesDelivered(seat=agent.seat, upto=upto, channel=command.channel),)
+
+
+def mark_read(team: Team, command: c.MarkRead, now: datetime) -> Sequence[Fact]:
+    """Nobody has acted on what it was not handed."""
+    agent = team.agent(command.seat)
+    upto = min(command.upto, agent.delivered)
+    return () if upto <= agent.read else (e.MessagesRead(seat=agent.seat, upto=upto),)
+
+
+def check_text(text: str) -> None:
+    """Refuse a message that says nothing or far too much."""
+    if not text:
+        raise Invalid(what="the message", why="is empty")
+    if len(text) * 4 <= limits.MESSAGE_BYTES_MAX:
+        return  # however it is encoded
+    if len(text.encode(errors="surrogatepass")) > limits.MESSAGE_BYTES_MAX:
+        raise Invalid(what="the message", why=f"is over {limits.MESSAGE_BYTES_MAX} bytes")
+
+
+def check_key(known: Mapping[str, int], key: str | None) -> None:
+    """Refuse what was said before under the same key."""
+    if key is None:
+        return
+    if not 1 <= len(key) <= limits.KEY_CHARS_MAX:
+        raise Invalid(what="the key", why=f"must have 1 to {limits.KEY_CHARS_MAX} characters")
+    if key in known:
+        raise Repeated(seq=known[key])
