@@ -3,7 +3,7 @@
     lock the home, open the log      store
     load the team                    loading
     say that muster started          dispatcher
-    run                              timers, presence, reactors, snapshots
+    run                              timers, presence, reactors, snapshots, state files
     say that muster stops, end the sessions, keep a snapshot, close
 
 Nobody's cancellation can skip the last line. A service that fails ends the team in the same order,
@@ -11,26 +11,35 @@ and what it raised comes out of `open_team`.
 """
 
 import logging
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from muster.config import HEARTBEAT_TIMEOUT_SECONDS
+from muster.agent_settings import ANYBODY
+from muster.config import HEARTBEAT_TIMEOUT_SECONDS, Settings
 from muster.errors import MusterError
 from muster.machines.commands import StartMuster, StopMuster
-from muster.machines.ids import MUSTER, SessionId
+from muster.machines.ids import MUSTER, SeatId, SessionId
 from muster.machines.state import Agent
-from muster.machines.vocabulary import TurnConfig
+from muster.machines.vocabulary import Authority, Budget, TurnConfig
+from muster.runtimes import catalog
 from muster.services.dispatcher import Dispatcher
 from muster.services.feed import Feed
+from muster.services.inbox import Inbox
+from muster.services.letters import Letters
 from muster.services.loading import load_from
-from muster.services.muster import Muster
+from muster.services.muster import Births, Muster
+from muster.services.passes import Passes
 from muster.services.ports import Clock, Ids, Runtimes
 from muster.services.presence import Presence
+from muster.services.prompting import Prompter
 from muster.services.reactors.base import Runner
 from muster.services.reactors.sessions import Sessions
+from muster.services.roster import Plan, enlist, state_files
 from muster.services.snapshots import SNAPSHOT_EVENTS, Snapshots
+from muster.services.state_files import StateFiles, wishes
+from muster.services.surroundings import Surroundings
 from muster.services.system import RandomIds, SystemClock
 from muster.services.tasks import background, see_through
 from muster.services.timers import Timers
@@ -40,14 +49,61 @@ from muster.version import __version__
 
 log = logging.getLogger(__name__)
 
-__all__ = ["Muster", "open_team", "run_team"]
+__all__ = ["Muster", "open_configured", "open_team", "run_team"]
 
 USUAL_TURNS: Final = TurnConfig()
 """The rules of a new channel where nobody has chosen others."""
 
+NO_BIRTHS: Final = Births()
+
 
 def no_runtimes(agent: Agent) -> None:
     """Muster runs nobody: agents connect by themselves, or their lead runs them."""
+
+
+def open_configured(
+    home: Path, settings: Settings, *, url: str = ""
+) -> AbstractAsyncContextManager[Muster]:
+    """Open the team in this home as its settings say, reached at `url`."""
+    return open_team(
+        home,
+        human=settings.team.human,
+        runtimes=catalog.runtimes(settings, home),
+        snapshot_every=settings.store.snapshot_every,
+        heartbeat_timeout_s=settings.presence.heartbeat_timeout_seconds,
+        turns=settings.turns,
+        plans=plans_of(settings, home),
+        births=births_of(settings),
+        url=url,
+    )
+
+
+def plans_of(settings: Settings, home: Path) -> Sequence[Plan]:
+    """What the team has to know of the agents in the settings."""
+    return [
+        Plan(
+            name=name,
+            authority=Authority.FILE if agent.runtime == "file" else Authority.MUSTER,
+            state_file=agent.state_file_beside(home, name),
+            seat=None if agent.seat is None else SeatId(agent.seat),
+            color=agent.color,
+            long_lived=agent.long_lived,
+            max_turns=agent.max_turns,
+            budget=Budget(
+                sessions_per_hour=agent.budget.sessions_per_hour,
+                session_seconds=agent.budget.session_seconds,
+                failures=agent.budget.failures,
+            ),
+        )
+        for name, agent in settings.agents.items()
+        if name != ANYBODY
+    ]
+
+
+def births_of(settings: Settings) -> Births:
+    """Whether muster itself can bring agents to life, and how they live then."""
+    anybody = settings.agents.get(ANYBODY)
+    return Births(possible=anybody is not None, live_on=anybody is not None and anybody.long_lived)
 
 
 @asynccontextmanager
@@ -61,8 +117,14 @@ async def open_team(
     snapshot_every: int = SNAPSHOT_EVENTS,
     heartbeat_timeout_s: float = HEARTBEAT_TIMEOUT_SECONDS,
     turns: TurnConfig = USUAL_TURNS,
+    plans: Sequence[Plan] = (),
+    births: Births = NO_BIRTHS,
+    url: str = "",
 ) -> AsyncGenerator[Muster]:
-    """Open the team in this home, and close it at the end."""
+    """Open the team in this home, and close it at the end.
+
+    `plans` are the agents that the settings name, and `url` is where their sessions find us.
+    """
     store = await SqliteStore.open(home)
     try:
         async with run_team(
@@ -74,6 +136,10 @@ async def open_team(
             snapshot_every=snapshot_every,
             heartbeat_timeout_s=heartbeat_timeout_s,
             turns=turns,
+            plans=plans,
+            births=births,
+            home=home,
+            url=url,
         ) as muster:
             yield muster
     finally:
@@ -91,6 +157,10 @@ async def run_team(
     snapshot_every: int = SNAPSHOT_EVENTS,
     heartbeat_timeout_s: float = HEARTBEAT_TIMEOUT_SECONDS,
     turns: TurnConfig = USUAL_TURNS,
+    plans: Sequence[Plan] = (),
+    births: Births = NO_BIRTHS,
+    home: Path | None = None,
+    url: str = "",
 ) -> AsyncGenerator[Muster]:
     """Run the team in an open store; the store stays open."""
     loaded = await load_from(store)
@@ -99,9 +169,20 @@ async def run_team(
     dispatcher.watch(lambda commit: feed.publish(commit.stored))
     snapshots = Snapshots(dispatcher, store, taken_seq=loaded.snapshot_seq, every=snapshot_every)
     presence = Presence(dispatcher, clock, timeout_s=heartbeat_timeout_s)
-    await _say_started(dispatcher, ids, human)
+    inbox, passes = Inbox(feed, dispatcher), Passes(ids.new())
+    paused = await wishes(state_files(loaded.team, plans), loaded.team, clock)
+    await _say_started(dispatcher, ids, human, paused)
+    await enlist(dispatcher, plans)
+    files = StateFiles(dispatcher, clock, state_files(dispatcher.team, plans))
     async with background() as lives:
-        sessions = Sessions(dispatcher, runtimes, clock, lives)
+        sessions = Sessions(
+            dispatcher,
+            runtimes,
+            clock,
+            lives,
+            prompter=Prompter(dispatcher, store, inbox, Letters(home)),
+            surroundings=Surroundings(passes, home=home, url=url),
+        )
         reactor = Runner(sessions, store, feed, dispatcher, clock)
         try:
             async with background() as services:
@@ -109,33 +190,49 @@ async def run_team(
                 services.create_task(presence.run())
                 services.create_task(snapshots.run())
                 services.create_task(reactor.run())
+                services.create_task(files.run())
                 yield Muster(
                     store=store,
                     dispatcher=dispatcher,
                     feed=feed,
                     presence=presence,
+                    inbox=inbox,
+                    passes=passes,
                     clock=clock,
                     ids=ids,
                     turns=turns,
+                    births=births,
                 )
         finally:
-            await see_through(_stop(dispatcher, feed, sessions, reactor, snapshots))
+            await see_through(_stop(dispatcher, feed, sessions, files, reactor, snapshots))
 
 
-async def _say_started(dispatcher: Dispatcher, ids: Ids, human: str) -> None:
+async def _say_started(
+    dispatcher: Dispatcher, ids: Ids, human: str, paused: tuple[SeatId, ...]
+) -> None:
+    """Begin a life; who was paused in its file meanwhile is so from its first moment on."""
     started = StartMuster(
-        server_session=SessionId(ids.new()), muster_version=__version__, human=human
+        server_session=SessionId(ids.new()),
+        muster_version=__version__,
+        human=human,
+        paused=paused,
     )
     await dispatcher.send(started, actor=MUSTER)
 
 
 async def _stop(
-    dispatcher: Dispatcher, feed: Feed, sessions: Sessions, reactor: Runner, snapshots: Snapshots
+    dispatcher: Dispatcher,
+    feed: Feed,
+    sessions: Sessions,
+    files: StateFiles,
+    reactor: Runner,
+    snapshots: Snapshots,
 ) -> None:
     """End what this life of muster began. What fails here is found at the next start."""
     try:
         await dispatcher.send(StopMuster(reason="stopped"), actor=MUSTER)
         await sessions.close()
+        await files.close()
         await reactor.save()
         await snapshots.take()
     except MusterError as error:

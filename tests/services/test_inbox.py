@@ -10,7 +10,7 @@ from muster.machines.commands import Command
 from muster.machines.events import MessagesDelivered
 from muster.machines.ids import ChannelId, SeatId, agent_actor
 from muster.machines.state import Status, TurnState
-from muster.machines.vocabulary import InterruptMode, TurnConfig
+from muster.machines.vocabulary import InterruptMode, RunMode, TurnConfig
 from muster.services import inbox as inboxes
 from muster.services.dispatcher import Dispatcher, Receipt
 from muster.services.errands import Do, Known, Next
@@ -27,6 +27,7 @@ from tests.builders import (
     logged,
     run,
     settled,
+    want,
     with_agents,
     with_channel,
 )
@@ -223,6 +224,32 @@ def test_who_is_disabled_is_told_to_stop() -> None:
     run(scene())
 
 
+def test_who_is_paused_is_told_to_stop_when_it_holds_no_turn() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        wish = c.SetDesired(seat=ADA, desired=RunMode.PAUSE, set_by="Ann", note="enough")
+        await team.dispatcher.send(wish, actor=HUMAN)
+        assert (await team.ask(ADA)).do is Do.TURN
+        await team.speaks(ADA, "my last words")
+        told = await team.ask(ADA)
+        assert (told.do, told.reason) == (Do.STOP, "enough")
+
+    run(scene())
+
+
+def test_who_is_paused_and_away_stays_away() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        await team.send(c.DisconnectAgent(seat=ADA, reason="left"))
+        wish = c.SetDesired(seat=ADA, desired=RunMode.PAUSE, set_by="Ann")
+        await team.dispatcher.send(wish, actor=HUMAN)
+        told = await team.ask(ADA)
+        assert (told.do, told.reason, told.state) == (Do.STOP, "paused", TurnState.OFFLINE)
+        assert team.dispatcher.team.agent(ADA).status is Status.SLEEPING
+
+    run(scene())
+
+
 def test_whoever_asks_is_here() -> None:
     async def scene() -> None:
         team = await a_team()
@@ -233,7 +260,7 @@ def test_whoever_asks_is_here() -> None:
     run(scene())
 
 
-@pytest.mark.parametrize("what", ["turn", "message", "direct", "stop"])
+@pytest.mark.parametrize("what", ["turn", "message", "direct", "stop", "pause"])
 def test_whoever_waits_is_answered_when_there_is_something(what: str) -> None:
     async def scene() -> None:
         team = await a_team(InterruptMode.PARALLEL)
@@ -247,9 +274,11 @@ def test_whoever_waits_is_answered_when_there_is_something(what: str) -> None:
                 await team.says("everybody")
             elif what == "direct":
                 await team.tells(BEN, "for you")
+            elif what == "pause":
+                await want(team.dispatcher, BEN, RunMode.PAUSE)
             else:
                 await team.dispatcher.send(c.DisableAgent(seat=BEN), actor=HUMAN)
-        wanted = {"turn": Do.TURN, "stop": Do.STOP}
+        wanted = {"turn": Do.TURN, "stop": Do.STOP, "pause": Do.STOP}
         assert asking.result().do is wanted.get(what, Do.MESSAGE)
 
     run(scene())

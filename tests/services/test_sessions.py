@@ -19,10 +19,15 @@ from muster.machines.events import (
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import Outcome, RunMode, Urgency
 from muster.services.dispatcher import Dispatcher
-from muster.services.ports import Exit, Launch, Leftover, Runtimes
+from muster.services.inbox import Inbox
+from muster.services.letters import Letters
+from muster.services.passes import Passes
+from muster.services.ports import Ear, Exit, Launch, Leftover, Runtimes
+from muster.services.prompting import Prompter
 from muster.services.reactors import sessions as reactor
 from muster.services.reactors.orders import Reclaim, Spawn, Stop, orders
 from muster.services.reactors.sessions import Sessions
+from muster.services.surroundings import Surroundings
 from muster.services.tasks import background
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock
@@ -41,6 +46,7 @@ from tests.builders import (
     DESIGN,
     HUMAN,
     a_dispatcher,
+    a_feed,
     logged,
     run,
     settled,
@@ -65,7 +71,15 @@ class Stage:
         self.store = store
         self.clock = clock
         self.dispatcher = dispatcher
-        self.sessions = Sessions(dispatcher, runtimes, clock, tasks)
+        feed = a_feed(store, dispatcher)
+        self.sessions = Sessions(
+            dispatcher,
+            runtimes,
+            clock,
+            tasks,
+            prompter=Prompter(dispatcher, store, Inbox(feed, dispatcher), Letters()),
+            surroundings=Surroundings(Passes("key")),
+        )
         self._shown = 0
 
     async def show(self) -> None:
@@ -303,9 +317,9 @@ def test_a_session_that_the_team_gave_up_before_it_was_up_is_killed() -> None:
             up = asyncio.Event()
             start = runtime.start
 
-            async def slow(launch: Launch) -> ScriptedSession:
+            async def slow(launch: Launch, ear: Ear) -> ScriptedSession:
                 await up.wait()
-                return ScriptedSession(runtime, launch, 1)
+                return ScriptedSession(runtime, launch, ear, 1)
 
             runtime.start = slow
             await stage.want(RunMode.CONTINUOUS)

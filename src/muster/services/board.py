@@ -271,6 +271,11 @@ def said_in(channel: ChannelId) -> LogFilter:
     return LogFilter(types=MESSAGE_TYPES, channel=channel)
 
 
+def thread_of(seat: SeatId) -> LogFilter:
+    """What an agent said, and what was said to it alone."""
+    return LogFilter(types=MESSAGE_TYPES, seat=seat)
+
+
 async def read_state(store: EventStore, team: Team, channel: Channel) -> ChannelState:
     """A channel with how much each member has not been handed yet."""
     after = min((channel.delivered.get(seat, 0) for seat in channel.ring), default=0)

@@ -72,6 +72,10 @@ class Dispatcher:
         """Have a watcher told of every commit from now on."""
         self._watchers.append(watcher)
 
+    def unwatch(self, watcher: Watcher) -> None:
+        """Tell this one no more."""
+        self._watchers.remove(watcher)
+
     async def send(self, command: Command, *, actor: str, cause: int | None = None) -> Receipt:
         """Carry out a command and all that follows from it; return when it is on disk.
 

@@ -1,7 +1,7 @@
 """Errands: what there is for an agent to do, and in which order. Pure.
 
-A turn that is over comes first, so that nobody works in vain; then a turn, then what people say in
-passing. Fetching and handing over messages is `inbox.py`'s.
+To stop comes first, and then a turn that is over, so that nobody works in vain; then a turn, then
+what people say in passing. Fetching and handing over messages is `inbox.py`'s.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import Agent, Channel, Team, TurnState
-from muster.machines.vocabulary import InterruptMode
+from muster.machines.vocabulary import Authority, InterruptMode, RunMode
 from muster.services.board import HandedMessage, MessageView, View, timeout_at
 
 Known = Mapping[ChannelId, int]
@@ -26,7 +26,7 @@ class Do(StrEnum):
     TURN = "turn"  # it is its turn
     MESSAGE = "message"  # somebody spoke to it
     OVER = "over"  # a turn that it is working on is no longer its own, or stands still
-    STOP = "stop"  # it is disabled
+    STOP = "stop"  # it is disabled, or a person wants it to stop
     NOTHING = "nothing"  # ask again
 
 
@@ -43,6 +43,20 @@ class Next(View, frozen=True, kw_only=True):
     timeout_at: datetime | None = None
     messages: tuple[HandedMessage, ...] = ()
     reason: str | None = None
+
+
+def paused(agent: Agent) -> bool:
+    """Whether a person wants one to stop who is not started by muster, and so has to be told."""
+    return agent.authority is Authority.SELF and agent.run.desired is RunMode.PAUSE
+
+
+def to_stop(team: Team, agent: Agent) -> Next | None:
+    """That it is to stop, if it is. Whoever is in the middle of a turn may finish it first."""
+    if agent.disabled:
+        return answer(team, agent.seat, Do.STOP, reason="disabled")
+    if paused(agent) and not agent.holding:
+        return answer(team, agent.seat, Do.STOP, reason=agent.run.note or "paused")
+    return None
 
 
 def lost_turn(team: Team, agent: Agent, known: Known) -> Next | None:

@@ -25,7 +25,18 @@ from muster.machines.state import Agent, Channel, Status, Team, TurnState
 from muster.machines.vocabulary import Authority, InterruptMode
 from muster.services.board import MessageView, handed_message, message_view, said_in
 from muster.services.dispatcher import Commit, Dispatcher, Receipt
-from muster.services.errands import EMPTY, Do, Known, Next, Page, answer, lost_turn, to_look_at
+from muster.services.errands import (
+    EMPTY,
+    Do,
+    Known,
+    Next,
+    Page,
+    answer,
+    lost_turn,
+    paused,
+    to_look_at,
+    to_stop,
+)
 from muster.services.feed import Feed
 from muster.store.base import LogFilter, Stored
 from muster.store.codec import decode
@@ -59,6 +70,11 @@ class Inbox:
     def _team(self) -> Team:
         return self._dispatcher.team
 
+    @property
+    def closed(self) -> bool:
+        """Whether nobody waits any more."""
+        return self._closed
+
     def close(self) -> None:
         """Answer everybody who waits, so that the server can end. Nobody waits any more."""
         self._closed = True
@@ -80,10 +96,10 @@ class Inbox:
                 return answer(self._team, seat, Do.NOTHING)
 
     async def _greet(self, seat: SeatId, send: Send) -> None:
-        """Whoever asks is here."""
+        """Whoever asks is here, unless it will only be told to stop."""
         agent = self._team.agent(seat)
         away = agent.status is Status.SLEEPING and agent.authority is Authority.SELF
-        if away and not agent.disabled:
+        if away and not agent.disabled and not paused(agent):
             await send(ConnectAgent(seat=seat))
 
     # ── waiting ───────────────────────────────────────────────────────────────────────────────────
@@ -110,11 +126,9 @@ class Inbox:
     async def _look(self, seat: SeatId, send: Send, known: Known) -> Next | None:
         team = self._team
         agent = team.agent(seat)
-        if agent.disabled:
-            return answer(team, seat, Do.STOP, reason="disabled")
-        over = lost_turn(team, agent, known)
-        if over is not None:
-            return over
+        told = to_stop(team, agent) or lost_turn(team, agent, known)
+        if told is not None:
+            return told
         for channel in to_look_at(team, agent):
             found = await self._in_channel(team, channel, agent, send, known)
             if found is not None:

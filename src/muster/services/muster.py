@@ -1,12 +1,23 @@
 """A team that is open, as those who talk to it know it. `app.py` opens and closes it."""
 
+import msgspec
+
 from muster.machines.state import Team
 from muster.machines.vocabulary import TurnConfig
 from muster.services.dispatcher import Dispatcher
 from muster.services.feed import Feed
+from muster.services.inbox import Inbox
+from muster.services.passes import Passes
 from muster.services.ports import Clock, Ids
 from muster.services.presence import Presence
 from muster.store.base import EventStore
+
+
+class Births(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether muster itself can bring agents to life, and how those live whom it does."""
+
+    possible: bool = False
+    live_on: bool = False
 
 
 class Muster:
@@ -19,19 +30,26 @@ class Muster:
         dispatcher: Dispatcher,
         feed: Feed,
         presence: Presence,
+        inbox: Inbox,
+        passes: Passes,
         clock: Clock,
         ids: Ids,
         turns: TurnConfig,
+        births: Births,
     ) -> None:
         """Hold what interfaces need: the write path, the feed, the log to read in, and time."""
         self.store = store
         self.dispatcher = dispatcher
         self.feed = feed
         self.presence = presence
+        self.inbox = inbox
+        self.passes = passes
         self.clock = clock
         self.ids = ids
         self.turns = turns
         """The rules of a new channel, as far as it does not bring its own."""
+
+        self.births = births
 
     @property
     def team(self) -> Team:

@@ -5,8 +5,9 @@ same on a manual clock with scripted programs as it does in production. Stores h
 in `store/base.py`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Protocol
 
 import msgspec
@@ -62,6 +63,92 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     session: SessionId
     agent: Agent
     mode: RunMode
+    prompt: str = ""
+    environment: Mapping[str, str] = {}
+    """What tells the program who it is and where muster answers, its token among it."""
+
+    folder: Path | None = None
+    """The agent's own folder, for its prompt and its output; the runtime makes it."""
+
+
+# ── what a session says ───────────────────────────────────────────────────────────────────────────
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that a session said, as its runtime understood it."""
+
+
+class Output(Said, frozen=True, kw_only=True):
+    """Whole lines that mean nothing but themselves."""
+
+    stream: str
+    text: str
+    omitted: int = 0
+    """Bytes that were left out before this text; a file has them."""
+
+
+class Says(Said, frozen=True, kw_only=True):
+    """It says something, in a channel where it names one or has the turn."""
+
+    text: str
+    channel: str | None = None
+
+
+class TurnDone(Said, frozen=True, kw_only=True):
+    """It is done with its turn."""
+
+    channel: str | None = None
+    text: str | None = None
+
+
+class TurnWaits(Said, frozen=True, kw_only=True):
+    """It waits for something, and keeps its turn."""
+
+    reason: str
+    channel: str | None = None
+    seconds: float | None = None
+
+
+class TurnResumes(Said, frozen=True, kw_only=True):
+    """What it waited for is there."""
+
+    channel: str | None = None
+
+
+class Working(Said, frozen=True, kw_only=True):
+    """A sign of work."""
+
+
+class Result(Said, frozen=True, kw_only=True):
+    """A piece of work is done; a program that lives on can take the next."""
+
+    ok: bool = True
+    text: str = ""
+
+
+class Marker(Said, frozen=True, kw_only=True):
+    """An identity marker on a line of its own; what follows it is not looked at yet."""
+
+    name: str
+    body: str
+
+
+class BadLine(Said, frozen=True, kw_only=True):
+    """A line that is meant for muster and cannot be understood."""
+
+    line: str
+    reason: str
+
+
+class Ear(Protocol):
+    """Where a runtime brings what a session says."""
+
+    async def hear(self, said: Said) -> None:
+        """Take it in. Whoever brings more waits for that: so nothing piles up."""
+        ...
+
+
+# ── sessions ──────────────────────────────────────────────────────────────────────────────────────
 
 
 class Leftover(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,16 +200,31 @@ class Session(Protocol):
         """End it without asking."""
         ...
 
+    async def tell(self, text: str) -> bool:
+        """Hand a program that lives on one more thing to do; say whether it takes any more."""
+        ...
+
 
 class Runtime(Protocol):
     """Starts sessions of one kind of program."""
 
-    async def start(self, launch: Launch) -> Session:
-        """Start a session and return when it is up. Raises whatever keeps it from coming up."""
+    @property
+    def speaks(self) -> bool:
+        """Whether what a program prints is what its agent says."""
         ...
 
-    async def reclaim(self, leftover: Leftover) -> None:
-        """Make sure that nothing is left of a session of an earlier life of muster."""
+    async def start(self, launch: Launch, ear: Ear) -> Session:
+        """Start a session and return when it is up. Raises whatever keeps it from coming up.
+
+        All that it says has been heard when its `wait` returns.
+        """
+        ...
+
+    async def reclaim(self, leftover: Leftover) -> str:
+        """Make sure that nothing is left of a session of an earlier life of muster.
+
+        The answer says what was found, for the log.
+        """
         ...
 
 

@@ -11,7 +11,7 @@ from muster.errors import Unavailable
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import Outcome, Urgency
-from muster.services.ports import Exit, Launch, Leftover
+from muster.services.ports import Ear, Exit, Launch, Leftover, Said
 
 
 class DidNotStart(Unavailable):
@@ -68,9 +68,14 @@ S = TypeVar("S", bound=Step)
 class ScriptedSession:
     """A session that does what the script says."""
 
-    def __init__(self, script: "ScriptedRuntime", launch: Launch, pid: int | None) -> None:
+    def __init__(
+        self, script: "ScriptedRuntime", launch: Launch, ear: Ear, pid: int | None
+    ) -> None:
         """Live until the script or the test ends it."""
         self._script = script
+        self._ear = ear
+        self.told: list[str] = []
+        self.takes_more = True
         self._over = asyncio.Event()
         self._exit = FINE
         self.launch = launch
@@ -98,6 +103,16 @@ class ScriptedSession:
         step = self._script.take(Interrupts, seat=self.launch.agent.seat)
         if not step.heeded:
             await self._over.wait()
+
+    async def say(self, said: Said) -> None:
+        """Say something, and return when it has been heard."""
+        await self._ear.hear(said)
+
+    async def tell(self, text: str) -> bool:
+        """Be told something; a test sees it in `told`."""
+        if self.takes_more:
+            self.told.append(text)
+        return self.takes_more
 
     async def kill(self) -> None:
         """Be ended."""
@@ -140,17 +155,20 @@ class ScriptedRuntime:
         """Expect these calls too, after the others."""
         self._steps.extend(steps)
 
-    async def start(self, launch: Launch) -> ScriptedSession:
+    speaks = False
+
+    async def start(self, launch: Launch, ear: Ear) -> ScriptedSession:
         """Start a session as the script says."""
         step = self.take(Starts, seat=launch.agent.seat)
         if step.fails:
             raise DidNotStart(detail=step.fails)
-        session = self.sessions[step.seat] = ScriptedSession(self, launch, step.pid)
+        session = self.sessions[step.seat] = ScriptedSession(self, launch, ear, step.pid)
         return session
 
-    async def reclaim(self, leftover: Leftover) -> None:
+    async def reclaim(self, leftover: Leftover) -> str:
         """Clear away as the script says."""
         self.take(Reclaims, session=leftover.session, pid=leftover.pid)
+        return "nothing was left"
 
     def take(self, kind: type[S], **found: object) -> S:
         """The next step, which must be of this kind and have these fields."""

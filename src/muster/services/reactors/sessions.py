@@ -4,7 +4,7 @@
 under its id until its end is on disk, so an order that comes twice is carried out once. A life is a
 task: a program that is slow to start or to stop holds up nobody else.
 
-What a session says while it lives is not dealt with here.
+What a session is told is `prompting.py`'s, and what it says `intake.py`'s.
 """
 
 import asyncio
@@ -20,12 +20,14 @@ from muster.machines.commands import (
 )
 from muster.machines.events import Event
 from muster.machines.ids import MUSTER, SessionId
-from muster.machines.state import Team
+from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Outcome, Urgency
 from muster.services import ports
 from muster.services.dispatcher import Dispatcher
+from muster.services.intake import Intake, Told
 from muster.services.pauses import pause_s
 from muster.services.ports import Exit, Launch, Leftover
+from muster.services.prompting import Prompter
 from muster.services.reactors.orders import (
     TYPES,
     Interrupt,
@@ -36,6 +38,7 @@ from muster.services.reactors.orders import (
     Stop,
     orders,
 )
+from muster.services.surroundings import Surroundings
 
 log = logging.getLogger(__name__)
 
@@ -63,12 +66,17 @@ class Sessions:
         runtimes: ports.Runtimes,
         clock: ports.Clock,
         tasks: asyncio.TaskGroup,
+        *,
+        prompter: Prompter,
+        surroundings: Surroundings,
     ) -> None:
         """Run the lives of sessions in `tasks`."""
         self._dispatcher = dispatcher
         self._runtimes = runtimes
         self._clock = clock
         self._tasks = tasks
+        self._prompter = prompter
+        self._surroundings = surroundings
         self._lives: dict[SessionId, Life] = {}
 
     async def react(self, event: Event, team: Team) -> None:
@@ -107,36 +115,84 @@ class Sessions:
 
     async def _run(self, life: Life, order: Spawn, cause: int) -> Exit | None:
         """Run a session; without an answer where the team has given it up before it was up."""
+        told = Told()
         try:
-            session = life.session = await self._start(order)
+            runtime = self._runtime(order)
+            intake = self._intake(order, runtime, told)
+            opening = await self._prompter.opening(self._agent(order), order.mode, told)
+            launch = self._launch(order, opening.text)
+            session = life.session = await runtime.start(launch, intake)
             life.settled.set()
             up = ReportSessionStarted(
                 session=order.session, pid=session.pid, started=session.started
             )
             if await self._report(up, cause):
-                return await session.wait()
+                await self._prompter.hand_over(opening.deliveries)
+                return await self._see_through(order, session, intake, told)
             await session.kill()
             await session.wait()
         except Exception as error:  # a program can fail in any way
             return Exit(outcome=Outcome.CRASHED, reason=str(error) or repr(error))
 
-    async def _start(self, order: Spawn) -> ports.Session:
-        agent = self._dispatcher.team.agents[order.seat]
+    async def _see_through(
+        self, order: Spawn, session: ports.Session, intake: Intake, told: Told
+    ) -> Exit:
+        """Wait for the end of a session, and tell one that lives on what comes meanwhile."""
+        telling = None
+        if self._agent(order).run.long_lived:
+            tells = self._prompter.keep_telling(order.seat, session, told)
+            telling = self._tasks.create_task(tells)
+        try:
+            end = await session.wait()
+        finally:
+            if telling is not None:
+                telling.cancel()
+        await intake.finish()
+        return end
+
+    def _agent(self, order: Order) -> Agent:
+        return self._dispatcher.team.agents[order.seat]
+
+    def _runtime(self, order: Order) -> ports.Runtime:
+        agent = self._agent(order)
         runtime = self._runtimes(agent)
         if runtime is None:
             raise Invalid(what=agent.id, why="has no runtime; name one in the settings")
-        return await runtime.start(Launch(session=order.session, agent=agent, mode=order.mode))
+        return runtime
+
+    def _intake(self, order: Order, runtime: ports.Runtime, told: Told) -> Intake:
+        return Intake(
+            self._dispatcher,
+            self._clock,
+            session=order.session,
+            seat=order.seat,
+            speaks=runtime.speaks,
+            told=told,
+        )
+
+    def _launch(self, order: Spawn, prompt: str) -> Launch:
+        agent, around = self._agent(order), self._surroundings
+        return Launch(
+            session=order.session,
+            agent=agent,
+            mode=order.mode,
+            prompt=prompt,
+            environment=around.environment(agent, order.session, order.mode),
+            folder=around.folder(agent),
+        )
 
     async def _reclaim(self, order: Reclaim) -> Exit:
         """Clear away what an earlier life of muster has left."""
-        runtime = self._runtimes(self._dispatcher.team.agents[order.seat])
+        runtime = self._runtimes(self._agent(order))
+        found = "it has no runtime any more"
         if runtime is not None:
             left = Leftover(session=order.session, pid=order.pid, started=order.started)
             try:
-                await runtime.reclaim(left)
+                found = await runtime.reclaim(left)
             except Exception as error:  # lost it is in any case
                 _say(order, error)
-        return Exit(outcome=Outcome.LOST, reason="muster ended before it did")
+                found = f"what is left of it could not be ended: {error}"
+        return Exit(outcome=Outcome.LOST, reason=f"muster ended before it did; {found}")
 
     async def _end(self, life: Life) -> None:
         """Have a life end. One that is not up yet is given up."""

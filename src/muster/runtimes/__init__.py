@@ -1,0 +1,1 @@
+"""Runtimes: how sessions of one kind of program are run."""

@@ -1,0 +1,296 @@
+"""Processes as the kernel knows them: whose they are, since when, and how they are ended.
+
+A program runs in a session of its own, so that one signal reaches all that it has started. Whoever
+leaves that session still carries `MUSTER_SESSION` in its environment, or has a parent who does, and
+is found by it. A process is its number and its start time together: a number is given out again.
+"""
+
+import asyncio
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+SESSION_VARIABLE: Final = "MUSTER_SESSION"
+
+KILL_ROUNDS: Final = 10
+"""How often those are looked for who were started while others were killed."""
+
+KILL_SECONDS: Final = 1.0
+"""How long one such round waits: who is killed is gone in a millisecond, if the disk lets it."""
+
+_PROC: Final = Path("/proc")
+_READ_BYTES: Final = 64 * 1024
+
+
+class Process(NamedTuple):
+    """A process that is alive."""
+
+    pid: int
+    parent: int
+    group: int
+    session: int
+    ticks: int
+    """When it was started, after the machine was."""
+
+    @property
+    def started(self) -> str:
+        """The same, and which start of the machine that was: for those who compare it later."""
+        return f"{self.ticks}@{_boot()}"
+
+
+# ── what there is ─────────────────────────────────────────────────────────────────────────────────
+
+
+def start_time(pid: int) -> str | None:
+    """When a process was started, by the kernel; nothing where there is no such process."""
+    if not _has_proc():
+        return _start_time_by_ps(pid)
+    stat = _stat(pid)
+    return None if stat is None else _process(pid, stat).started
+
+
+def alive(pid: int) -> Process | None:
+    """The process of that number, unless it is dead and only waits to be asked how it died."""
+    stat = _stat(pid)
+    if stat is None or stat[0] in (b"Z", b"X"):
+        return None
+    return _process(pid, stat)
+
+
+def _lives(process: Process) -> bool:
+    """Whether it is still there: its parent and its group may be others by now, its start not."""
+    now = alive(process.pid)
+    return now is not None and now.ticks == process.ticks
+
+
+def members(session: str, group: int | None, spared: Collection[int] = ()) -> list[Process]:
+    """All who belong to a session of muster: by group, by what they carry, by who started them.
+
+    `group` is the process group and the kernel's session of its program, where that is certain.
+    Neither this process nor those that it descends from are among them, nor who is to be spared.
+    """
+    everybody = {process.pid: process for process in _everybody()}
+    since = _since(group)
+    kept = {*spared, *_line_of_descent(os.getpid(), everybody)}
+    mark = f"{SESSION_VARIABLE}={session}".encode()
+    found = {
+        pid
+        for pid, process in everybody.items()
+        if process.ticks >= since
+        and (group in (process.group, process.session) or _carries(pid, mark))
+    }
+    _add_descendants(found, everybody.values())
+    return [everybody[pid] for pid in sorted(found - kept)]
+
+
+def _everybody() -> Iterator[Process]:
+    if _has_proc():
+        for name in os.listdir(_PROC):  # noqa: PTH208 - a Path for each is a third of the time
+            if name.isdecimal() and (process := alive(int(name))) is not None:
+                yield process
+
+
+def _since(group: int | None) -> int:
+    """When the first of them was started: whoever is older is not looked at any further."""
+    stat = None if group is None else _stat(group)
+    return 0 if group is None or stat is None else _process(group, stat).ticks
+
+
+def _line_of_descent(pid: int, everybody: dict[int, Process]) -> Iterator[int]:
+    while pid in everybody:
+        yield pid
+        pid = everybody[pid].parent
+
+
+def _add_descendants(found: set[int], everybody: Collection[Process]) -> None:
+    grown = True
+    while grown:
+        more = {each.pid for each in everybody if each.parent in found} - found
+        found |= more
+        grown = bool(more)
+
+
+def _carries(pid: int, mark: bytes) -> bool:
+    environ = _read(f"/proc/{pid}/environ")
+    return environ is not None and mark in environ and mark in environ.split(b"\0")
+
+
+def _stat(pid: int) -> list[bytes] | None:
+    """What `/proc/PID/stat` has after the name, which may have anything in it; state first."""
+    stat = _read(f"/proc/{pid}/stat")
+    return None if not stat else stat[stat.rindex(b")") + 2 :].split(None, 20)
+
+
+def _process(pid: int, stat: list[bytes]) -> Process:
+    return Process(pid, int(stat[1]), int(stat[2]), int(stat[3]), int(stat[19]))
+
+
+@cache
+def _boot() -> str:
+    return (_read("/proc/sys/kernel/random/boot_id") or b"").decode().strip()
+
+
+@cache
+def _has_proc() -> bool:
+    return (_PROC / "self" / "stat").exists()
+
+
+def _start_time_by_ps(pid: int) -> str | None:
+    asked = subprocess.run(
+        ["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return asked.stdout.strip() or None
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        content = chunk = os.read(file, _READ_BYTES)
+        while len(chunk) == _READ_BYTES:
+            chunk = os.read(file, _READ_BYTES)
+            content += chunk
+    except OSError:  # it died meanwhile
+        return None
+    else:
+        return content
+    finally:
+        os.close(file)
+
+
+# ── signals ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def signal_group(group: int, number: signal.Signals) -> None:
+    """Signal a whole process group; harmless where nobody is in it, and never one's own."""
+    if group != os.getpgrp():
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, number)
+
+
+def signal_processes(processes: Iterable[Process], number: signal.Signals) -> None:
+    """Signal each of them that is still the process it was."""
+    for process in processes:
+        with suppress(OSError):
+            _signal(process, number)
+
+
+def _signal(process: Process, number: signal.Signals) -> None:
+    try:
+        handle = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return
+    except (AttributeError, OSError):  # a system, or a kernel, without such handles
+        if start_time(process.pid) == process.started:
+            os.kill(process.pid, number)
+        return
+    try:
+        if start_time(process.pid) == process.started:
+            signal.pidfd_send_signal(handle, number)
+    finally:
+        os.close(handle)
+
+
+# ── ends ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def ended(pid: int) -> asyncio.Future[None]:
+    """Done when a process has ended, whether or not anybody has asked how. Nothing polls for it."""
+    loop = asyncio.get_running_loop()
+    over: asyncio.Future[None] = loop.create_future()
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        over.set_result(None)
+    except (AttributeError, OSError):  # a system, or a kernel, without such handles
+        _watch_by_thread(pid, over)
+    else:
+        loop.add_reader(handle, _resolve, over)
+        over.add_done_callback(lambda _: _let_go(loop, handle))
+    return over
+
+
+def _resolve(over: asyncio.Future[None]) -> None:
+    if not over.done():
+        over.set_result(None)
+
+
+def _let_go(loop: asyncio.AbstractEventLoop, handle: int) -> None:
+    loop.remove_reader(handle)
+    os.close(handle)
+
+
+def _watch_by_thread(pid: int, over: asyncio.Future[None]) -> None:
+    def watch() -> None:
+        with suppress(ChildProcessError):
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        with suppress(RuntimeError):  # the loop is over too
+            over.get_loop().call_soon_threadsafe(_resolve, over)
+
+    threading.Thread(target=watch, name=f"waits for {pid}", daemon=True).start()
+
+
+async def all_ended(processes: Iterable[Process], seconds: float) -> None:
+    """Return when all of them have ended, or after that many seconds."""
+    ends = [ended(process.pid) for process in processes if _lives(process)]
+    if ends:
+        await asyncio.wait(ends, timeout=seconds)
+        for end in ends:
+            end.cancel()
+
+
+async def end(
+    session: str, group: int | None, *, seconds: float, spared: Collection[int] = ()
+) -> list[Process]:
+    """End all who belong to a session: ask, wait that long, and kill. Return whom it was about.
+
+    The group must be certain: that of a process which is not reaped yet, or was just seen alive.
+    """
+    if group is not None and not _has_proc():
+        await _end_unseen(group, seconds)
+    found = await asyncio.to_thread(members, session, group, spared)
+    if found:
+        signal_processes(found, signal.SIGTERM)
+        await all_ended(found, seconds)
+        await kill(session, group if _holds(found, group) else None, spared)
+    return found
+
+
+async def kill(session: str, group: int | None, spared: Collection[int] = ()) -> None:
+    """Kill all who belong to a session, and those whom they start meanwhile."""
+    if group is not None:
+        signal_group(group, signal.SIGKILL)
+    for _ in range(KILL_ROUNDS):
+        found = await asyncio.to_thread(kill_once, session, group, spared)
+        if not found:
+            return
+        await all_ended(found, KILL_SECONDS)
+
+
+def kill_once(session: str, group: int | None, spared: Collection[int] = ()) -> list[Process]:
+    """Kill all who belong to a session now, and return whom."""
+    if group is not None:
+        signal_group(group, signal.SIGKILL)
+    found = members(session, group, spared)
+    signal_processes(found, signal.SIGKILL)
+    return found
+
+
+def _holds(found: Iterable[Process], group: int | None) -> bool:
+    """Whether a group is still theirs: its number is free for others when nobody is left in it."""
+    return any(group in (each.group, each.session) and _lives(each) for each in found)
+
+
+async def _end_unseen(group: int, seconds: float) -> None:
+    """End a group where there is no way to see who is in it."""
+    signal_group(group, signal.SIGTERM)
+    await asyncio.sleep(seconds)
+    signal_group(group, signal.SIGKILL)

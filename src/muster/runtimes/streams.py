@@ -1,0 +1,145 @@
+"""What comes out of one pipe of a session, told as it is meant: bytes in, `Said` out. Pure.
+
+Text is told under a budget that both pipes of a session share, so that a flood of it costs the log
+no more than a brook. What is over budget is looked through only for lines that are meant for
+muster; the rest is left out and counted, and the next text says how much that was. A file has all.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from muster.limits import OUTPUT_BYTES_MAX
+from muster.runtimes.framing import Framer, Run
+from muster.runtimes.lines import Interpreter
+from muster.services.ports import Output, Said
+
+STDOUT: Final = "stdout"
+STDERR: Final = "stderr"
+
+BURST_BYTES: Final = 256 * 1024
+"""How much may be told at once: more than anybody reads, less than a log minds."""
+
+BYTES_PER_SECOND: Final = 64 * 1024
+"""How much may be told for long: a page of text every twentieth of a second."""
+
+TAIL_BYTES: Final = 4096
+"""How much of the end of a flood is told: what a program says last is why it ended."""
+
+
+class Budget:
+    """How much text a session may still tell. It may be overdrawn by one chunk."""
+
+    def __init__(self, now: float) -> None:
+        """Begin with a whole burst."""
+        self._left = float(BURST_BYTES)
+        self._at = now
+
+    def admit(self, size: int, now: float) -> bool:
+        """Whether that much may be told now; then it counts as told."""
+        self._left = min(BURST_BYTES, self._left + (now - self._at) * BYTES_PER_SECOND)
+        self._at = now
+        if self._left <= 0:
+            return False
+        self._left -= size
+        return True
+
+
+class Stream:
+    """One pipe of a session."""
+
+    def __init__(self, name: str, budget: Budget) -> None:
+        """Tell what comes under that name."""
+        self.name = name
+        self.last_line = ""
+        """The last line with anything in it."""
+
+        self._budget = budget
+        self._framer = Framer()
+        self._interpreter = Interpreter() if name == STDOUT else None
+        self._text = b""
+        self._omitted = 0
+        self._tail = b""
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there is text that has not been told, so that more can come with it."""
+        return bool(self._text)
+
+    def take(self, chunk: bytes, now: float) -> list[Said]:
+        """Take what came; tell what it means, except for text that may wait for more."""
+        wordy = self._budget.admit(len(chunk), now)
+        return [said for run in self._framer.push(chunk) for said in self._read(run, wordy)]
+
+    def flush(self) -> list[Said]:
+        """Tell the text that has waited."""
+        text, self._text = self._text, b""
+        return [self._output(text)] if text else []
+
+    def end(self) -> list[Said]:
+        """No more will come: tell all that is left, and the end of what was left out."""
+        wordy = not self._omitted
+        told = [said for run in self._framer.flush() for said in self._read(run, wordy)]
+        if self._omitted:
+            told += self._tell(self._take_tail())
+        return told + self.flush()
+
+    def _read(self, run: Run, wordy: bool) -> Iterator[Said]:
+        """Tell words; tell what is between them, or leave it out."""
+        at = 0
+        deal = self._tell if wordy else self._omit
+        for word in self._interpreter.words(run, hasty=not wordy) if self._interpreter else ():
+            yield from deal(run.raw[at : word.start])
+            yield from self.flush()
+            yield word.said
+            at = word.end
+        yield from deal(run.raw[at:])
+
+    # ── within the budget ─────────────────────────────────────────────────────────────────────────
+
+    def _tell(self, raw: bytes) -> Iterator[Said]:
+        """Add to the text, and tell as much of it as fills an event."""
+        if not raw:
+            return
+        self._text += raw.decode("utf-8", "replace").replace("\r\n", "\n").encode()
+        self.last_line = _last_line(raw) or self.last_line
+        while len(self._text) > OUTPUT_BYTES_MAX:
+            at = _cut(self._text)
+            text, self._text = self._text[:at], self._text[at:]
+            yield self._output(text)
+
+    def _output(self, text: bytes) -> Output:
+        omitted, self._omitted, self._tail = self._omitted, 0, b""
+        shown = text.removesuffix(b"\n").decode("utf-8")
+        return Output(stream=self.name, text=shown, omitted=omitted)
+
+    # ── beyond it ─────────────────────────────────────────────────────────────────────────────────
+
+    def _omit(self, raw: bytes) -> Iterator[Said]:
+        yield from self.flush()
+        self._omitted += len(raw)
+        self._tail = (self._tail + raw[-TAIL_BYTES:])[-TAIL_BYTES:]
+
+    def _take_tail(self) -> bytes:
+        """The last lines of what was left out, from the first that is whole."""
+        tail = self._tail
+        if self._omitted > len(tail):
+            tail = tail.partition(b"\n")[2] or tail
+        self._omitted -= len(tail)
+        return tail
+
+
+def _last_line(raw: bytes) -> str:
+    """The last line with anything in it."""
+    raw = raw.rstrip()
+    return raw[raw.rfind(b"\n") + 1 :].decode("utf-8", "replace").strip()
+
+
+def _cut(text: bytes) -> int:
+    """Where to cut text that is too long for one event: after a line, else after a character."""
+    at = text.rfind(b"\n", 0, OUTPUT_BYTES_MAX) + 1
+    if at:
+        return at
+    at = OUTPUT_BYTES_MAX
+    while text[at] & 0xC0 == 0x80:
+        at -= 1
+    return at

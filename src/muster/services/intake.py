@@ -1,0 +1,218 @@
+"""What a session says, as commands: the only way from a program's output into the team.
+
+An intake belongs to one session and speaks for its seat alone; whatever a program claims, it cannot
+be somebody else. What its machine refuses is put on record with the reason, and nothing happens.
+
+Where a runtime says that its programs speak by printing (`Runtime.speaks`), what is printed while
+the agent has a turn is what it says in it, and is posted when the turn or the session ends.
+"""
+
+import logging
+from collections.abc import Iterator
+
+import msgspec
+
+from muster.errors import Closed, Refused, Unavailable
+from muster.limits import MESSAGE_BYTES_MAX
+from muster.machines import commands as c
+from muster.machines.commands import Command
+from muster.machines.ids import ChannelId, SeatId, SessionId, agent_actor
+from muster.machines.state import Agent, TurnState
+from muster.machines.vocabulary import Profile, StatusEntry
+from muster.services import ports
+from muster.services.dispatcher import Dispatcher
+from muster.services.pauses import pause_s
+
+log = logging.getLogger(__name__)
+
+
+class Told(msgspec.Struct):
+    """What a session has been told so far: its intake and whoever tells it share this."""
+
+    turns: dict[ChannelId, int] = msgspec.field(default_factory=dict[ChannelId, int])
+    """The turns that it knows of, with their epochs."""
+
+    by_human: bool = False
+    """Whether a human has spoken to it alone, and it has not answered yet."""
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What stands behind `[AGENT_STATUS]`."""
+
+    agents: tuple[StatusEntry, ...]
+
+
+class Intake:
+    """Takes in what one session says."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        clock: ports.Clock,
+        *,
+        session: SessionId,
+        seat: SeatId,
+        speaks: bool,
+        told: Told,
+    ) -> None:
+        """Speak for this seat, as long as this session lives."""
+        self._dispatcher = dispatcher
+        self._clock = clock
+        self._session = session
+        self._seat = seat
+        self._speaks = speaks
+        self._told = told
+        self._printed: list[str] = []
+        self._printed_chars = 0
+
+    @property
+    def _agent(self) -> Agent:
+        return self._dispatcher.team.agents[self._seat]
+
+    async def hear(self, said: ports.Said) -> None:
+        """Take in one thing that the session says."""
+        match said:
+            case ports.Output():
+                await self._print(said)
+            case ports.Says(text=text, channel=channel):
+                await self._say(text, self._turn(channel))
+            case ports.TurnDone(channel=channel, text=text):
+                await self._done(self._turn(channel), text)
+            case ports.TurnWaits() | ports.TurnResumes():
+                await self._wait(said)
+            case ports.Working():
+                for channel in self._active():
+                    await self._send(c.RenewTurn(channel=channel, seat=self._seat))
+            case ports.Result(ok=ok, text=text):
+                await self._done(self._turn(None), text or None)
+                await self._send(c.ReportResult(session=self._session, ok=ok, text=text))
+            case ports.Marker(name=name, body=body):
+                await self._mark(name, body)
+            case ports.BadLine(line=line, reason=reason):
+                await self._reject(line, reason)
+            case _:
+                raise TypeError(said)
+
+    async def finish(self) -> None:
+        """The session is over: what it printed last is what it said last."""
+        await self._done(self._turn(None), None, complete=False)
+
+    # ── speaking ──────────────────────────────────────────────────────────────────────────────────
+
+    async def _print(self, output: ports.Output) -> None:
+        await self._send(
+            c.ReportOutput(
+                session=self._session,
+                stream=output.stream,
+                text=output.text,
+                omitted=output.omitted,
+            )
+        )
+        wanted = self._speaks and output.stream == "stdout"
+        if wanted and (self._told.by_human or self._turn(None) is not None):
+            self._printed_chars += len(output.text)
+            if self._printed_chars * 4 <= MESSAGE_BYTES_MAX:
+                self._printed.append(output.text)
+
+    def _take_printed(self) -> str:
+        text, self._printed, self._printed_chars = "\n".join(self._printed), [], 0
+        return text.strip()
+
+    async def _say(self, text: str, channel: ChannelId | None) -> None:
+        """In a channel where it has the turn; else to the human."""
+        if channel is None:
+            self._told.by_human = False
+            await self._send(c.TellHuman(seat=self._seat, text=text))
+        else:
+            epoch = self._told.turns.get(channel)
+            await self._send(c.Speak(channel=channel, seat=self._seat, text=text, epoch=epoch))
+
+    async def _done(
+        self, channel: ChannelId | None, text: str | None, *, complete: bool = True
+    ) -> None:
+        """End a turn with what was said in it. The end of a session ends it anyway."""
+        last = text or self._take_printed()
+        if channel is None:
+            if last and (text is not None or self._told.by_human):
+                await self._say(last, None)
+            return
+        seat, epoch = self._seat, self._told.turns.pop(channel, None)
+        if last:
+            speak = c.Speak(channel=channel, seat=seat, text=last, epoch=epoch, complete=complete)
+            await self._send(speak)
+        elif complete:
+            await self._send(c.CompleteTurn(channel=channel, seat=seat, epoch=epoch))
+
+    async def _wait(self, said: ports.TurnWaits | ports.TurnResumes) -> None:
+        channel = self._turn(said.channel, TurnState.ACTIVE, TurnState.WAITING)
+        if channel is None:
+            await self._reject(type(said).__name__, "it has no turn that could wait")
+        elif isinstance(said, ports.TurnResumes):
+            await self._send(c.ResumeTurn(channel=channel, seat=self._seat))
+        else:
+            wait = c.WaitTurn(
+                channel=channel, seat=self._seat, reason=said.reason, timeout_seconds=said.seconds
+            )
+            await self._send(wait)
+
+    def _active(self, *states: TurnState) -> Iterator[ChannelId]:
+        """Where it has the turn, or is in one of these states."""
+        team = self._dispatcher.team
+        for channel in self._agent.holding:
+            if team.channels[channel].state_of(self._seat) in (states or (TurnState.ACTIVE,)):
+                yield channel
+
+    def _turn(self, named: str | None, *states: TurnState) -> ChannelId | None:
+        """The channel that it means: the one it names, or the only one where it has the turn."""
+        if named is not None:
+            return ChannelId(named)
+        return next(self._active(*states), None)
+
+    # ── markers ───────────────────────────────────────────────────────────────────────────────────
+
+    async def _mark(self, name: str, body: str) -> None:
+        try:
+            command = self._meant(name, body)
+        except (msgspec.DecodeError, ValueError) as malformed:
+            await self._reject(f"[{name}]", f"is malformed: {malformed}")
+        else:
+            await self._send(command, marker=f"[{name}]")
+
+    def _meant(self, name: str, body: str) -> Command:
+        if name == "AGENT_REGISTERED":
+            profile = msgspec.json.decode(body.encode(), type=Profile)
+            return c.RegisterAgent(profile=profile, session=self._session)
+        report = msgspec.json.decode(body.encode(), type=Report)
+        return c.ReportStatus(agents=report.agents, session=self._session)
+
+    async def _reject(self, marker: str, reason: str) -> None:
+        await self._send(c.RejectMarker(seat=self._seat, marker=marker, reason=reason))
+
+    # ── sending ───────────────────────────────────────────────────────────────────────────────────
+
+    async def _send(self, command: Command, *, marker: str | None = None) -> None:
+        """Have it carried out, as often as the store needs; a refusal is put on record."""
+        failures = 0
+        while True:
+            try:
+                await self._dispatcher.send(command, actor=agent_actor(self._agent.id))
+            except Refused as refused:
+                if not refused.recorded or marker is not None:
+                    name = marker or type(command).__name__
+                    await self._put_on_record(name, str(refused))
+                return
+            except Closed:
+                return
+            except Unavailable as error:
+                failures += 1
+                log.warning("%s", error, extra={"action": "intake_failed", "seat": self._seat})
+                await self._clock.sleep(pause_s(failures))
+            else:
+                return
+
+    async def _put_on_record(self, marker: str, reason: str) -> None:
+        rejected = c.RejectMarker(seat=self._seat, marker=marker, reason=reason)
+        try:
+            await self._dispatcher.send(rejected, actor=agent_actor(self._agent.id))
+        except (Refused, Unavailable) as error:
+            log.warning("%s", error, extra={"action": "intake_failed", "seat": self._seat})

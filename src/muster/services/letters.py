@@ -1,0 +1,50 @@
+"""Letters: what muster says to agents, as texts that a user can read and change.
+
+They ship with muster. A file of the same name in the folder `letters` of the home is used instead,
+and read anew each time, so a change counts from the next session on.
+"""
+
+import logging
+from pathlib import Path
+from typing import Final
+
+FOLDER: Final = "letters"
+OWN: Final = Path(__file__).parent.parent / FOLDER
+
+BIRTH: Final = "birth"
+WAKE: Final = "wake"
+LEAD: Final = "lead"
+
+log = logging.getLogger(__name__)
+
+
+class Letters:
+    """The texts of one team."""
+
+    def __init__(self, home: Path | None = None) -> None:
+        """Look into this home first."""
+        self._home = home
+
+    def write(self, letter: str, /, **words: object) -> str:
+        """A letter with its blanks filled in. One that cannot be filled in gives way to ours."""
+        own = (OWN / f"{letter}.md").read_text(encoding="utf-8")
+        theirs = self._theirs(letter)
+        if theirs is not None:
+            try:
+                return theirs.format(**words).strip()
+            except (KeyError, IndexError, ValueError) as error:
+                extra = {"action": "letter_refused", "letter": letter}
+                log.warning("the letter %r cannot be filled in: %r", letter, error, extra=extra)
+        return own.format(**words).strip()
+
+    def _theirs(self, name: str) -> str | None:
+        if self._home is None:
+            return None
+        try:
+            return (self._home / FOLDER / f"{name}.md").read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            extra = {"action": "letter_refused", "letter": name}
+            log.warning("the letter %r cannot be read: %s", name, error, extra=extra)
+            return None

@@ -1,0 +1,178 @@
+"""What a session is told: at its start, and, where its program lives on, whenever there is more.
+
+What there is to do comes from the inbox, as for an agent that asks by itself, so nothing is told in
+two ways. A message counts as handed over when the program has it: the delivery is put on record
+after the program is up, or has taken it, and not before.
+"""
+
+import logging
+from collections.abc import Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from muster.errors import MusterError
+from muster.machines.commands import Command
+from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId
+from muster.machines.state import Agent, Status, Team, TurnState
+from muster.machines.vocabulary import RunMode
+from muster.services.board import HandedMessage
+from muster.services.dispatcher import Dispatcher, Receipt
+from muster.services.errands import Do, Known, Next
+from muster.services.inbox import Inbox
+from muster.services.intake import Told
+from muster.services.letters import BIRTH, LEAD, WAKE, Letters
+from muster.services.ports import Session
+from muster.services.wake import as_xml, wake_payload
+from muster.store.base import EventStore
+
+WAIT_SECONDS = 3600.0
+"""How long one question to the inbox lasts before it is asked again."""
+
+CLEANUP = (
+    "This is a cleanup session: tidy up. Refactor, remove dead code, improve the tests. "
+    "Begin nothing new."
+)
+
+log = logging.getLogger(__name__)
+
+
+class Opening(msgspec.Struct, frozen=True):
+    """The first thing that a session is told, and what is handed over with it."""
+
+    text: str
+    deliveries: Sequence[Command]
+
+
+class Prompter:
+    """Tells sessions what there is for them to do."""
+
+    def __init__(
+        self, dispatcher: Dispatcher, store: EventStore, inbox: Inbox, letters: Letters
+    ) -> None:
+        """Read in the store, ask the inbox, and put on record what was handed over."""
+        self._letters = letters
+        self._dispatcher = dispatcher
+        self._store = store
+        self._inbox = inbox
+
+    async def opening(self, agent: Agent, mode: RunMode, told: Told) -> Opening:
+        """What a session of this agent is told at its start."""
+        parts = [who_it_is(self._dispatcher.team, agent), *await self.memory(agent)]
+        if mode is RunMode.RUN_CLEANUP:
+            parts.append(CLEANUP)
+        deliveries: list[Command] = []
+        parts.extend(map(errand, await self._at_once(agent.seat, told, deliveries)))
+        return Opening("\n\n".join(parts) + "\n", deliveries)
+
+    async def memory(self, agent: Agent) -> Sequence[str]:
+        """What an agent is given of itself: nothing yet at its birth, soul and transcript later."""
+        team = self._dispatcher.team
+        words = {"name": agent.id, "human": team.human, "seat": agent.seat, "color": agent.color}
+        parts: list[str] = []
+        if agent.seat == LEAD_SEAT:
+            parts.append(self._letters.write(LEAD, **words))
+        if agent.status is Status.HATCHING:
+            parts.append(self._letters.write(BIRTH, **words))
+        else:
+            payload = await wake_payload(self._store, team, agent)
+            if payload.has_soul or payload.has_transcript:
+                parts.append(self._letters.write(WAKE, payload=as_xml(payload), **words))
+        return parts
+
+    async def hand_over(self, deliveries: Sequence[Command]) -> None:
+        """Put on record that a session has what it was told."""
+        for delivery in deliveries:
+            try:
+                await self._dispatcher.send(delivery, actor=MUSTER)
+            except MusterError as error:  # then it is told once more
+                log.info("%s", error, extra={"action": "delivery_refused"})
+
+    async def keep_telling(self, seat: SeatId, session: Session, told: Told) -> None:
+        """Tell a program that lives on whatever comes, until it takes nothing any more."""
+        while True:
+            deliveries: list[Command] = []
+            found = await self._ask(seat, told, deliveries, wait_s=WAIT_SECONDS)
+            if self._inbox.closed:
+                return
+            if found is None:
+                continue
+            if not await session.tell(errand(found)):
+                return
+            await self.hand_over(deliveries)
+
+    async def _at_once(self, seat: SeatId, told: Told, deliveries: list[Command]) -> Sequence[Next]:
+        """Every turn that it has, and the first messages beside: more when it has those."""
+        found: list[Next] = []
+        while (each := await self._ask(seat, told, deliveries, wait_s=0)) is not None:
+            found.append(each)
+            if each.do is Do.MESSAGE:
+                break
+        return found
+
+    async def _ask(
+        self, seat: SeatId, told: Told, deliveries: list[Command], *, wait_s: float
+    ) -> Next | None:
+        """The next thing to tell, if there is one, noted as told."""
+
+        async def later(command: Command) -> Receipt:
+            deliveries.append(command)
+            return Receipt(seq=0, events=())
+
+        known = self._still_running(seat, told)
+        found = await self._inbox.next(seat, later, known=known, wait_s=wait_s)
+        if found.do is Do.TURN and told.turns.get(found.channel or ChannelId("")) == found.epoch:
+            found = resumed(found)  # it stood still meanwhile
+        if found.do not in (Do.TURN, Do.MESSAGE):
+            return None
+        if found.channel is not None and found.epoch is not None:
+            told.turns[found.channel] = found.epoch
+        told.by_human = told.by_human or found.channel is None
+        return found
+
+    def _still_running(self, seat: SeatId, told: Told) -> Known:
+        """The turns that it was told of and has; one that is over it need not be told of again."""
+        running: dict[ChannelId, int] = {}
+        for name, epoch in list(told.turns.items()):
+            channel = self._dispatcher.team.channels.get(name)
+            state = channel.state_of(seat) if channel and channel.epoch == epoch else None
+            if state is TurnState.ACTIVE:
+                running[name] = epoch
+            elif state is not TurnState.WAITING:
+                del told.turns[name]
+        return running
+
+
+def resumed(found: Next) -> Next:
+    """A turn that goes on: nothing to tell, but what was said meanwhile."""
+    new = tuple(each for each in found.messages if not each.again)
+    return replace(found, do=Do.MESSAGE if new else Do.NOTHING, messages=new)
+
+
+def who_it_is(team: Team, agent: Agent) -> str:
+    """The first lines of every prompt."""
+    return (
+        f"You are {agent.id}, in seat {agent.seat} of a team that works for {team.human}. "
+        "muster runs this session and reads what you print."
+    )
+
+
+def errand(found: Next) -> str:
+    """What there is to do, in words."""
+    lines: list[str] = []
+    if found.do is Do.TURN:
+        lines.append(
+            f"It is your turn in the channel {found.channel} (turn {found.epoch}). Say what you "
+            "have to say, and end with a line TURN_COMPLETE."
+        )
+    elif found.channel is not None:
+        lines.append(f"New in the channel {found.channel}:")
+    else:
+        lines.append("You have new messages:")
+    lines.extend(_line(each) for each in found.messages)
+    return "\n".join(lines)
+
+
+def _line(message: HandedMessage) -> str:
+    again = " (told before)" if message.again else ""
+    return f"[{message.speaker}]{again}: {message.text}"

@@ -1,0 +1,254 @@
+"""muster is the agent of a state file: it obeys what others wish there, and says what is done.
+
+A wish is what the file says is desired, by whom, why and when. One that is not known yet is sent to
+the log before anything is written, and what is written keeps a wish that is not known yet: so a
+newer wish is never clobbered. What is current is muster's own field.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from muster.files import exchange as files
+from muster.files.state_document import (
+    CURRENT,
+    DESIRED,
+    NOTE,
+    SET_BY,
+    TIMESTAMP,
+    Malformed,
+    StateDocument,
+    Wish,
+    new_document,
+    parse,
+    timestamp,
+)
+from muster.machines.commands import SetDesired
+from muster.machines.ids import MUSTER, person
+from muster.machines.run_control import ONE_SHOTS
+from muster.machines.state import RunControl
+from muster.machines.vocabulary import Outcome, RunMode
+from muster.services.state_file_link import Link, Seen, is_newer, short_name, short_note
+
+FILE: Final = "file"
+"""Who set what a file says without saying who."""
+
+KEPT_MAX: Final = 20
+"""How many malformed contents are kept beside a file; then the last is replaced."""
+
+READING: Final = "reading"
+WRITING: Final = "writing"
+UNKNOWN: Final = "unknown"
+
+_DONE: Final = tuple(f"{mode} {Outcome.COMPLETED}" for mode in ONE_SHOTS)
+"""The notes of one-shots that went well: those leave the human's own words in the file."""
+
+
+class Obeying:
+    """One agent that muster runs, and its state file."""
+
+    def __init__(self, link: Link, *, only_truth: bool = False) -> None:
+        """With `only_truth` a file that is removed while muster runs says pause, as in the seed;
+        else the log still knows what is wanted."""
+        self._link = link
+        self._only_truth = only_truth
+        self._known: Wish | None = None
+        self._kept: tuple[bytes, str] | None = None
+        """The malformed content that was kept last, and under which name."""
+
+        self._paused_in: int | None = None
+        """The generation by which muster paused it because the file could not be read."""
+
+    async def step(self) -> float | None:
+        """Take in what is wished, then say what is done."""
+        await self._take_in_late()
+        seen = await self._link.settled(patient=self._may_pass)
+        if seen.document is not None:
+            self._link.fine(READING)
+            await self._take_in(seen, seen.document)
+            return await self._mirror(seen.document)
+        if seen.missing:
+            return await self._make_anew()
+        if seen.content is not None:
+            return await self._repair(seen, seen.content)
+        await self._distrust(seen.trouble)
+        return 1.0
+
+    async def close(self) -> None:
+        """Say what is done at the end. A wish that came too late stays for the next start."""
+        seen = await self._link.settled(patient=lambda seen: seen.content is not None)
+        if seen.document is not None:
+            await self._mirror(seen.document)
+        self._link.let_go()
+
+    def _may_pass(self, seen: Seen) -> bool:
+        """A file that was never there need not be waited for, nor one that nobody may read."""
+        return self._known is not None if seen.missing else seen.content is not None
+
+    # ── what is wished ────────────────────────────────────────────────────────────────────────────
+
+    async def _take_in(self, seen: Seen, document: StateDocument) -> None:
+        """Send a wish that is new to the log."""
+        wish = document.wish
+        if wish == self._known:
+            return
+        if document.unknown is None:
+            self._link.fine(UNKNOWN)
+        else:
+            text = f"{self._link.path}: {document.unknown}, which is no state and counts as pause"
+            await self._link.warn(UNKNOWN, text)
+        run = self._link.run
+        if self._known is not None or self._counts(seen, run):
+            await self._want(document.desired, wish, run)
+        self._known = wish
+        self._paused_in = None
+
+    def _counts(self, seen: Seen, run: RunControl) -> bool:
+        """Whether the first wish that is seen, or seen again, is newer than the log's."""
+        return run.generation == self._paused_in or is_newer(seen, run)
+
+    async def _want(self, desired: RunMode, wish: Wish, run: RunControl) -> None:
+        # Start once more, for one that rests after failures, means: try now.
+        again = desired is not RunMode.PAUSE and run.retry_at is not None
+        if desired is run.desired and not again:
+            return
+        set_by = short_name(wish.set_by or FILE)
+        command = SetDesired(
+            seat=self._link.seat, desired=desired, set_by=set_by, note=short_note(wish.note)
+        )
+        await self._link.send(command, actor=person(set_by))
+
+    async def _take_in_late(self) -> None:
+        """Put into the file what a writer in place wrote while it was taken away."""
+        late, known = self._link.overheard(), self._known
+        if late is None or late.wish == known:
+            return
+
+        def change(base: bytes) -> bytes:
+            found = parse(base)
+            if isinstance(found, Malformed) or found.wish != known:
+                return base
+            return late.changed(**{CURRENT: str(found.current)}).encode()
+
+        try:
+            await self._link.exchange(change)
+        except OSError as error:
+            await self._link.warn(WRITING, f"{self._link.path} cannot be written: {error.strerror}")
+
+    # ── what is done ──────────────────────────────────────────────────────────────────────────────
+
+    async def _mirror(self, document: StateDocument) -> float | None:
+        """Write what differs from the log, and look again where a new wish came in between."""
+        run, known = self._link.run, self._known
+        if document.desired is run.desired and document.fields.get(CURRENT) == run.current:
+            return None
+        now = timestamp(run.set_at or self._link.now())
+
+        def change(base: bytes) -> bytes:
+            found = parse(base)
+            return base if isinstance(found, Malformed) else fulfil(found, run, known, now).encode()
+
+        try:
+            written = (await self._link.exchange(change)).content
+        except FileNotFoundError:
+            return 0.0
+        except OSError as error:
+            await self._link.warn(WRITING, f"{self._link.path} cannot be written: {error.strerror}")
+            return 1.0
+        self._link.fine(WRITING)
+        found = parse(written)
+        if isinstance(found, Malformed):
+            return 0.0
+        if found.desired is run.desired and _is_ours(found.wish, run, known, now):
+            self._known = found.wish
+            return None
+        return 0.0
+
+    # ── without a document ────────────────────────────────────────────────────────────────────────
+
+    async def _make_anew(self) -> float | None:
+        """Make the file as the log has it, or paused."""
+        if self._only_truth and self._known is not None:
+            await self._pause(f"{self._link.path.name} was removed")
+        run = self._link.run
+        document = new_document(
+            desired=run.desired,
+            current=run.current,
+            at=run.set_at or self._link.now(),
+            set_by=run.set_by or MUSTER,
+            note=run.note,
+        )
+        try:
+            await self._link.create(document)
+        except OSError as error:
+            await self._link.warn(WRITING, f"{self._link.path} cannot be made: {error.strerror}")
+            return 1.0
+        self._known = document.wish
+        return 0.0
+
+    async def _repair(self, seen: Seen, malformed: bytes) -> float | None:
+        """Pause, keep what is malformed for a person to look at, and write a valid file."""
+        why = f"{seen.trouble}; it counts as pause"
+        await self._pause(why)
+        run = self._link.run
+        document = new_document(
+            desired=run.desired,
+            current=run.current,
+            at=self._link.now(),
+            set_by=MUSTER,
+            note=short_note(why),
+        )
+        valid = document.encode()
+        try:
+            if self._kept is None or self._kept[0] != malformed:
+                self._kept = malformed, _keep(self._link.path, malformed).name
+            await self._link.warn(READING, f"{why}, and is kept as {self._kept[1]}")
+            await self._link.exchange(lambda base: valid if base == malformed else base)
+        except OSError as error:
+            await self._link.warn(READING, f"{why}, and cannot be mended: {error.strerror}")
+            return 1.0
+        self._known = document.wish
+        return 0.0
+
+    async def _distrust(self, trouble: str) -> None:
+        """Pause while nobody can tell what is wished."""
+        await self._link.warn(READING, f"{trouble}; it counts as pause")
+        if await self._pause(trouble):
+            self._paused_in = self._link.run.generation
+        self._known = None
+
+    async def _pause(self, why: str) -> bool:
+        """Pause the agent, unless it is paused; say whether that was needed."""
+        if self._link.run.desired is RunMode.PAUSE:
+            return False
+        note = short_note(why)
+        command = SetDesired(seat=self._link.seat, desired=RunMode.PAUSE, set_by=MUSTER, note=note)
+        return await self._link.send(command)
+
+
+def fulfil(document: StateDocument, run: RunControl, known: Wish | None, now: str) -> StateDocument:
+    """The document with what is done; and with what is wanted, unless its own wish is new."""
+    done = document.changed(**{CURRENT: str(run.current)})
+    if document.wish != known or document.desired is run.desired:
+        return done
+    wanted = done.changed(**{DESIRED: str(run.desired), TIMESTAMP: now})
+    if run.set_by == MUSTER and run.note in _DONE:
+        return wanted
+    return wanted.changed(**{SET_BY: run.set_by, NOTE: run.note})
+
+
+def _is_ours(wish: Wish, run: RunControl, known: Wish | None, now: str) -> bool:
+    """Whether a wish is one that was known, or the one that we have just written."""
+    return wish == known or (wish.desired, wish.timestamp) == (run.desired, now)
+
+
+def _keep(path: Path, malformed: bytes) -> Path:
+    """Keep a malformed content beside the file that had it."""
+    target = files.target_of(path)
+    for number in range(1, KEPT_MAX):
+        kept = target.with_name(f"{target.name}.malformed-{number}")
+        if not kept.exists():
+            break
+    else:
+        kept = target.with_name(f"{target.name}.malformed-{KEPT_MAX}")
+    files.write(kept, malformed)
+    return kept

@@ -1,0 +1,108 @@
+"""What a sleeper is told when it wakes: its soul, and what was said in its last life.
+
+A transcript is what an agent said and what was said to it alone, in the last of its lives in which
+there was anything. It is bounded: the oldest goes first, and a note says so. What nobody has handed
+it yet is not memory; it comes as new messages.
+
+A payload as text is XML, so that it stays clear where a soul ends, whatever is written in it.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+from xml.sax.saxutils import escape, quoteattr
+
+from muster.limits import TRANSCRIPT_BYTES_MAX
+from muster.machines.ids import SeatId
+from muster.machines.state import Agent, Team
+from muster.services.board import MESSAGE_TYPES, MessageView, View, message_view
+from muster.store.base import EventStore, LogFilter, Stored
+from muster.store.codec import decode
+
+PAGE: Final = 200
+
+
+class WakePayload(View, frozen=True, kw_only=True):
+    """All that an agent is given to be itself again."""
+
+    name: str
+    color: str
+    color_name: str
+    grid_position: SeatId
+    has_soul: bool
+    has_transcript: bool
+    soul: str
+    transcript: str
+    omitted: int = 0
+    """How many of the oldest messages were left out."""
+
+
+async def wake_payload(store: EventStore, team: Team, agent: Agent) -> WakePayload:
+    """What an agent would be told if it woke now."""
+    messages, omitted = await last_life(store, agent)
+    transcript = as_lines(messages, team.human)
+    if omitted:
+        transcript = f"[{omitted} earlier messages left out]\n{transcript}"
+    return WakePayload(
+        name=agent.id,
+        color=agent.color,
+        color_name=agent.color_name,
+        grid_position=agent.seat,
+        has_soul=bool(agent.soul),
+        has_transcript=bool(messages),
+        soul=agent.soul,
+        transcript=transcript,
+        omitted=omitted,
+    )
+
+
+async def last_life(store: EventStore, agent: Agent) -> tuple[Sequence[MessageView], int]:
+    """The newest messages of its last life that fit, in order, and how many do not."""
+    own = LogFilter(types=MESSAGE_TYPES, seat=agent.seat)
+    found: list[MessageView] = []
+    size = 0
+    omitted = 0
+    for each in reversed(await _all(store, agent.transcript_from, own)):
+        message = message_view(decode(each.data))
+        if message.by_human and message.seq > agent.delivered:
+            continue
+        size += len(message.text.encode(errors="surrogatepass"))
+        if omitted or size > TRANSCRIPT_BYTES_MAX:
+            omitted += 1
+        else:
+            found.append(message)
+    found.reverse()
+    return found, omitted
+
+
+async def _all(store: EventStore, after: int, where: LogFilter) -> Sequence[Stored]:
+    found = list(await store.read(after=after, limit=PAGE, where=where))
+    while found and (page := await store.read(after=found[-1].seq, limit=PAGE, where=where)):
+        found.extend(page)
+    return found
+
+
+def as_lines(messages: Sequence[MessageView], human: str) -> str:
+    """One line a message, as the seed writes them."""
+    return "\n".join(
+        f"[{human if each.by_human else each.speaker}]: {each.text}" for each in messages
+    )
+
+
+def as_xml(payload: WakePayload) -> str:
+    """One agent's payload as text that no soul can break out of."""
+    attributes = " ".join(
+        f"{name}={quoteattr(value)}"
+        for name, value in (
+            ("name", payload.name),
+            ("color", payload.color),
+            ("colorName", payload.color_name),
+            ("position", str(payload.grid_position)),
+            ("hasSoul", str(payload.has_soul).lower()),
+            ("hasTranscript", str(payload.has_transcript).lower()),
+        )
+    )
+    soul, transcript = escape(payload.soul), escape(payload.transcript)
+    return (
+        f"<agent {attributes}>\n<soul>\n{soul}\n</soul>\n"
+        f"<transcript>\n{transcript}\n</transcript>\n</agent>"
+    )

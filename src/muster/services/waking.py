@@ -1,0 +1,129 @@
+"""SUMMON, WAKE and sleep, as a person asks for them.
+
+Of agents that a lead runs, the lead is told in one message, with all that it needs: looks for those
+who are to be born, souls and transcripts for those who are to wake. Agents that muster runs need no
+message: their sessions start, and are told by `prompting.py`. Whoever is unknown is asked about
+first: the lead has a moment to report, and only those whom it does not confirm are woken.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+from xml.sax.saxutils import quoteattr
+
+from muster.errors import NobodyToSummon
+from muster.machines.commands import SendMessage, SleepAgents, SummonAgents, WakeAgents
+from muster.machines.events import AgentStatus
+from muster.machines.ids import GRID_SEATS, SeatId
+from muster.machines.state import Agent, Status, Team
+from muster.machines.vocabulary import Authority, Placeholder
+from muster.services.dispatcher import Commit, Receipt
+from muster.services.muster import Muster
+from muster.services.wake import as_xml, wake_payload
+
+SUMMON: Final = "[SUMMON AGENTS]"
+WAKE: Final = "[WAKE AGENTS]"
+WHO_IS_THERE: Final = (
+    "[AGENT_STATUS?] Who of your team is there? Answer with one [AGENT_STATUS] line."
+)
+
+ANSWER_SECONDS: Final = 5.0
+"""How long the lead has to say who is there before those are woken whom nobody confirms."""
+
+PALETTE: Final = (
+    Placeholder(grid_position=SeatId(0), color="#c9b1e8", gender="woman"),
+    Placeholder(grid_position=SeatId(1), color="#f2a65a", gender="man"),
+    Placeholder(grid_position=SeatId(2), color="#7cc6a4", gender="nonbinary"),
+    Placeholder(grid_position=SeatId(3), color="#e58f9e", gender="woman"),
+    Placeholder(grid_position=SeatId(5), color="#6fa8dc", gender="man"),
+    Placeholder(grid_position=SeatId(6), color="#d9c36a", gender="woman"),
+    Placeholder(grid_position=SeatId(7), color="#8fbf5f", gender="man"),
+    Placeholder(grid_position=SeatId(8), color="#b58c6a", gender="nonbinary"),
+)
+"""The eight around the lead: how they look, and nothing about who they are."""
+
+assert tuple(place.grid_position for place in PALETTE) == GRID_SEATS
+
+
+async def summon(muster: Muster, actor: str) -> Receipt:
+    """Prepare a place for everybody, and have them born: by the lead, or each by itself."""
+    led = muster.team.lead is not None
+    if not led and not muster.births.possible:
+        raise NobodyToSummon()
+    command = SummonAgents(
+        placeholders=PALETTE,
+        authority=Authority.LEAD if led else Authority.MUSTER,
+        long_lived=muster.births.live_on and not led,
+        message=_birth_list() if led else "",
+    )
+    return await muster.dispatcher.send(command, actor=actor)
+
+
+def _birth_list() -> str:
+    seats = "\n".join(
+        f"<seat position={quoteattr(str(place.grid_position))} color={quoteattr(place.color)} "
+        f"gender={quoteattr(place.gender)}/>"
+        for place in PALETTE
+    )
+    return f"{SUMMON}\n<seats>\n{seats}\n</seats>"
+
+
+async def wake(muster: Muster, actor: str, seats: Sequence[SeatId] = ()) -> Receipt:
+    """Wake these, or all who sleep; who turns out to be there is left alone."""
+    asked = await _ask_lead(muster, actor, seats)
+    chosen = tuple(seat for seat in seats if not asked or not _is_here(muster.team, seat))
+    if seats and not chosen:
+        return Receipt(seq=muster.team.seq, events=())
+    led = [agent for agent in _sleepers(muster.team, chosen) if agent.authority is Authority.LEAD]
+    payloads = [as_xml(await wake_payload(muster.store, muster.team, agent)) for agent in led]
+    message = "\n".join((WAKE, *payloads)) if payloads else ""
+    return await muster.dispatcher.send(WakeAgents(seats=chosen, message=message), actor=actor)
+
+
+async def sleep(muster: Muster, actor: str, seats: Sequence[SeatId] = ()) -> Receipt:
+    """Put these to sleep, or all who are awake."""
+    return await muster.dispatcher.send(SleepAgents(seats=tuple(seats)), actor=actor)
+
+
+def _is_here(team: Team, seat: SeatId) -> bool:
+    agent = team.agents.get(seat)
+    return agent is not None and team.shown_status(agent) is Status.ALIVE
+
+
+def _sleepers(team: Team, seats: Sequence[SeatId]) -> list[Agent]:
+    """Those who are to wake: the named ones, or all that are not known to be here."""
+    agents = (team.agents[seat] for seat in sorted(team.agents))
+    return [
+        agent
+        for agent in agents
+        if (not seats or agent.seat in seats)
+        and team.shown_status(agent) in (Status.SLEEPING, Status.UNKNOWN)
+    ]
+
+
+async def _ask_lead(muster: Muster, actor: str, seats: Sequence[SeatId]) -> bool:
+    """Have the lead say who is there, where that is not known; say whether it was asked."""
+    unknown = [
+        agent
+        for agent in _sleepers(muster.team, seats)
+        if agent.authority is Authority.LEAD and agent.status is Status.ALIVE
+    ]
+    lead = muster.team.lead
+    if not unknown or lead is None or not lead.present:
+        return False
+    reported = asyncio.Event()
+
+    def note(commit: Commit) -> None:
+        if any(isinstance(event.fact, AgentStatus) for event in commit.events):
+            reported.set()
+
+    muster.dispatcher.watch(note)
+    ask = SendMessage(text=WHO_IS_THERE, speaker_name=muster.team.human)
+    await muster.dispatcher.send(ask, actor=actor)
+    timer = muster.clock.call_later(ANSWER_SECONDS, reported.set)
+    try:
+        await reported.wait()
+    finally:
+        timer.cancel()
+        muster.dispatcher.unwatch(note)
+    return True

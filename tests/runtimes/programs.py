@@ -1,0 +1,174 @@
+"""Programs that tests run, and an ear that remembers what they say."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+from msgspec import structs
+
+from muster.agent_settings import AgentSettings
+from muster.machines.ids import SeatId, SessionId
+from muster.machines.state import Agent
+from muster.machines.vocabulary import RunMode
+from muster.runtimes import processes
+from muster.runtimes.command import CommandRuntime
+from muster.runtimes.session import CommandSession
+from muster.services.ports import Launch, Output, Said
+
+BOUND_SECONDS = 20.0
+ADA = Agent(seat=SeatId(9), name="Ada")
+
+READY = "ready"
+PLAIN = AgentSettings()
+
+
+_NUMBERS = count(1)
+
+
+def new_session() -> SessionId:
+    """A session that no other test has, not even one of another run beside this."""
+    return SessionId(f"test-{os.getpid()}-{next(_NUMBERS)}")
+
+
+class Listener:
+    """An ear that remembers."""
+
+    def __init__(self) -> None:
+        self.said: list[Said] = []
+        self._more = asyncio.Event()
+
+    async def hear(self, said: Said) -> None:
+        self.said.append(said)
+        self._more.set()
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Return when what was said fulfils the condition."""
+        async with asyncio.timeout(BOUND_SECONDS):
+            while not condition():
+                self._more.clear()
+                await self._more.wait()
+
+    async def ready(self, times: int = 1) -> None:
+        """Return when the program, or so many, have said that they are ready."""
+        await self.until(lambda: self.lines().count(READY) >= times)
+
+    def outputs(self, stream: str = "stdout") -> list[Output]:
+        return [each for each in self.said if isinstance(each, Output) and each.stream == stream]
+
+    def text(self, stream: str = "stdout") -> str:
+        return "\n".join(output.text for output in self.outputs(stream))
+
+    def lines(self, stream: str = "stdout") -> list[str]:
+        return self.text(stream).split("\n")
+
+    def words(self) -> list[Said]:
+        """All but output."""
+        return [each for each in self.said if not isinstance(each, Output)]
+
+    def numbers(self, name: str) -> list[int]:
+        """The numbers of processes that lines such as `name 4711` tell."""
+        told = [line.split() for line in self.lines()]
+        return [int(words[1]) for words in told if len(words) == 2 and words[0] == name]
+
+
+class DeafListener(Listener):
+    """An ear that takes nothing in until it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = asyncio.Event()
+        self.listens = asyncio.Event()
+
+    async def hear(self, said: Said) -> None:
+        self.asked.set()
+        await self.listens.wait()
+        await super().hear(said)
+
+
+class Stage:
+    """A folder with a program in it, and whoever listens to it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.base = folder
+        self.folder = folder / "home" / "agents" / "Ada"
+        self.ear = Listener()
+
+    def python(self, text: str) -> tuple[str, ...]:
+        """A Python program's command; without site, because that takes longer than the test."""
+        path = self.base / "program.py"
+        path.write_text(f"import os, signal, sys, json, time\n{text}", encoding="utf-8")
+        return (sys.executable, "-S", "-E", str(path))
+
+    def runtime(self, command: Sequence[str], settings: AgentSettings = PLAIN) -> CommandRuntime:
+        return CommandRuntime(structs.replace(settings, command=tuple(command)), self.base)
+
+    def launch(
+        self,
+        *,
+        session: SessionId | None = None,
+        prompt: str = "",
+        mode: RunMode = RunMode.RUN_ONCE,
+    ) -> Launch:
+        return Launch(
+            session=session or new_session(),
+            agent=ADA,
+            mode=mode,
+            prompt=prompt,
+            folder=self.folder,
+        )
+
+    async def start(
+        self,
+        command: Sequence[str],
+        settings: AgentSettings = PLAIN,
+        *,
+        prompt: str = "",
+        mode: RunMode = RunMode.RUN_ONCE,
+    ) -> CommandSession:
+        runtime = self.runtime(command, settings)
+        return await runtime.start(self.launch(prompt=prompt, mode=mode), self.ear)
+
+
+@contextmanager
+def a_process(*command: str, session: str | None = None) -> Generator[subprocess.Popen[bytes]]:
+    """A process that carries a session, or none; it is gone afterwards."""
+    environment = {"PATH": os.environ["PATH"]}
+    if session is not None:
+        environment[processes.SESSION_VARIABLE] = session
+    with subprocess.Popen(
+        command or ("sleep", "1000"),
+        env=environment,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def open_files() -> set[str]:
+    """The files that this process has open."""
+    return {path.name for path in Path("/proc/self/fd").iterdir()}
+
+
+def alive(pid: int | None) -> bool:
+    """Whether a process runs."""
+    return pid is not None and processes.alive(pid) is not None
+
+
+def sh(script: str) -> tuple[str, ...]:
+    """A shell script's command."""
+    return ("sh", "-c", script)
+
+
+async def gone(pid: int | None) -> None:
+    """Return when a process has ended, which may be anybody's."""
+    assert pid is not None
+    async with asyncio.timeout(BOUND_SECONDS):
+        await processes.ended(pid)

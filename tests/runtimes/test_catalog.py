@@ -1,0 +1,64 @@
+"""The catalog: an agent is run as its settings say, and not at all where there are none."""
+
+from pathlib import Path
+
+from muster.agent_settings import AgentSettings
+from muster.config import Settings
+from muster.machines.ids import SeatId
+from muster.machines.state import Agent
+from muster.machines.vocabulary import RunMode
+from muster.runtimes.catalog import runtimes
+from muster.services.ports import Launch
+from tests.builders import run
+from tests.runtimes.programs import Listener, new_session
+
+SETTINGS = Settings(
+    agents={
+        "Ada": AgentSettings(command=("pwd",), cwd="work"),
+        "Bo": AgentSettings(command=("pwd",), speaks="lines"),
+        "Cy": AgentSettings(runtime="file"),
+    }
+)
+
+
+def an_agent(name: str | None) -> Agent:
+    return Agent(seat=SeatId(9), name=name)
+
+
+def test_an_agent_has_one_runtime_whatever_the_case_of_its_name(tmp_path: Path) -> None:
+    find = runtimes(SETTINGS, tmp_path)
+    assert find(an_agent("Ada")) is not None
+    assert find(an_agent("ada")) is find(an_agent("Ada"))
+    assert find(an_agent("Bo")) is not find(an_agent("Ada"))
+
+
+def test_an_agent_that_muster_does_not_run_has_none(tmp_path: Path) -> None:
+    find = runtimes(SETTINGS, tmp_path)
+    assert [find(an_agent(name)) for name in ("Cy", "Dee", None)] == [None, None, None]
+
+
+def test_what_a_program_prints_is_what_it_says_unless_its_settings_say_otherwise(
+    tmp_path: Path,
+) -> None:
+    find = runtimes(SETTINGS, tmp_path)
+    ada, bo = find(an_agent("Ada")), find(an_agent("Bo"))
+    assert ada is not None
+    assert bo is not None
+    assert (ada.speaks, bo.speaks) == (True, False)
+
+
+def test_a_program_works_in_the_folder_that_holds_the_home_or_as_seen_from_there(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "work").mkdir()
+
+    async def scene() -> None:
+        ear = Listener()
+        for name in ("Ada", "Bo"):
+            runtime = runtimes(SETTINGS, tmp_path / ".muster")(an_agent(name))
+            assert runtime is not None
+            launch = Launch(session=new_session(), agent=an_agent(name), mode=RunMode.RUN_ONCE)
+            await (await runtime.start(launch, ear)).wait()
+        assert ear.lines() == [str(tmp_path / "work"), str(tmp_path)]
+
+    run(scene())

@@ -1,0 +1,167 @@
+"""Lines: what is meant for muster is understood, what only talks about it is text."""
+
+import pytest
+
+from muster.runtimes.framing import LINE_BYTES_MAX, Framer, Run
+from muster.runtimes.lines import SHOWN_CHARS, Interpreter, Interrupted, Nothing
+from muster.services import ports
+from muster.services.ports import BadLine, Marker, Result, Said, Says, TurnDone, TurnWaits
+
+STATUS = '[AGENT_STATUS] {"agents":[]}'
+MARKER = Marker(name="AGENT_STATUS", body='{"agents":[]}')
+
+
+def said(*lines: str, hasty: bool = False) -> list[Said]:
+    interpreter = Interpreter()
+    run = Run("".join(f"{line}\n" for line in lines).encode())
+    return [word.said for word in interpreter.words(run, hasty=hasty)]
+
+
+@pytest.mark.parametrize(
+    ("line", "meaning"),
+    [
+        ('{"type":"say","text":"hello"}', Says(text="hello")),
+        (
+            '{"type": "say", "text": "hello", "channel": "design"}',
+            Says(text="hello", channel="design"),
+        ),
+        ('{"type":"turn_complete"}', TurnDone()),
+        ('{"type":"turn_complete","channel":"c","text":"t"}', TurnDone(channel="c", text="t")),
+        ('{"type":"turn_wait","reason":"ci","seconds":5}', TurnWaits(reason="ci", seconds=5)),
+        ('{"type":"turn_resume","channel":"c"}', ports.TurnResumes(channel="c")),
+        ('{"type":"working"}', ports.Working()),
+        ('{"type":"result"}', Result()),
+        ('{"type":"result","ok":false,"text":"no"}', Result(ok=False, text="no")),
+        ('{"type":"interrupted"}', Interrupted()),
+        ('{"type":"working","more":1}', ports.Working()),
+        ("TURN_COMPLETE", TurnDone()),
+        ("TURN_COMPLETE  \r", TurnDone()),
+        (STATUS, MARKER),
+        ('[AGENT_REGISTERED]{"name":', Marker(name="AGENT_REGISTERED", body='{"name":')),
+    ],
+)
+@pytest.mark.parametrize("hasty", [False, True])
+def test_a_line_that_is_meant_for_muster_is_understood(
+    line: str, meaning: Said, hasty: bool
+) -> None:
+    assert said("before", line, "after", hasty=hasty) == [meaning]
+
+
+def test_the_type_of_an_object_may_stand_anywhere_in_it() -> None:
+    assert said('{"text":"hello","type":"say"}') == [Says(text="hello")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "text",
+        '{"type":"something"}',
+        '{"type":7}',
+        '{"text":"hello"}',
+        '{"type":"say"',
+        '["type","say"]',
+        ' {"type":"working"}',
+        'x {"type":"working"}',
+        " TURN_COMPLETE",
+        "> TURN_COMPLETE",
+        "TURN_COMPLETE.",
+        "say TURN_COMPLETE",
+        "TURN_COMPLETED",
+        f" {STATUS}",
+        f"    {STATUS}",
+        f"> {STATUS}",
+        f"- {STATUS}",
+        f"`{STATUS}`",
+        f"It printed {STATUS}",
+        "[AGENT_STATUS] is a marker",
+        "[AGENT_STATUS]",
+        '[AGENT_OTHER] {"a":1}',
+    ],
+)
+@pytest.mark.parametrize("hasty", [False, True])
+def test_what_only_looks_like_it_is_text(line: str, hasty: bool) -> None:
+    assert said("before", line, "after", hasty=hasty) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"type":"say"}', "text"),
+        ('{"type":"say","text":7}', "str"),
+        ('{"type":"turn_wait","reason":"x","seconds":"soon"}', "seconds"),
+        ('{"type":"result","ok":"yes"}', "ok"),
+    ],
+)
+def test_an_object_with_wrong_fields_is_said_to_be_wrong(line: str, reason: str) -> None:
+    [bad] = said(line)
+    assert isinstance(bad, BadLine)
+    assert bad.line == line
+    assert reason in bad.reason
+
+
+# ── fences ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [
+        ("```", "```"),
+        ("```json", "```"),
+        ("~~~", "~~~"),
+        ("~~~ `x`", "~~~"),
+        ("   ```", "  ```"),
+        ("```", "`````"),
+        ("````", "````  "),
+    ],
+)
+@pytest.mark.parametrize("hasty", [False, True])
+def test_a_marker_inside_a_code_fence_is_text_and_after_it_counts(
+    opening: str, closing: str, hasty: bool
+) -> None:
+    assert said(opening, STATUS, closing, hasty=hasty) == []
+    assert said(opening, STATUS, closing, STATUS, hasty=hasty) == [MARKER]
+
+
+@pytest.mark.parametrize(
+    ("opening", "still_inside"),
+    [("```", "~~~"), ("````", "```"), ("```", "``` json"), ("~~~", "```"), ("```", "    ```")],
+)
+def test_a_fence_is_closed_only_by_its_like(opening: str, still_inside: str) -> None:
+    assert said(opening, still_inside, STATUS) == []
+
+
+@pytest.mark.parametrize("line", ["``", "```a`b", "    ```", "x ```", "> ```"])
+def test_what_is_no_fence_opens_none(line: str) -> None:
+    assert said(line, STATUS) == [MARKER]
+
+
+def test_a_fence_lasts_over_runs() -> None:
+    interpreter = Interpreter()
+    for raw in (b"```\n", STATUS.encode() + b"\n", b"text\n"):
+        assert interpreter.words(Run(raw)) == []
+    interpreter.words(Run(b"```\n"))
+    assert len(interpreter.words(Run(STATUS.encode() + b"\n"))) == 1
+
+
+# ── lines that are too long ───────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("size", [1000, 4096, 70_000, 300_000])
+def test_an_object_that_is_too_long_is_said_to_be_wrong_once_however_it_comes(size: int) -> None:
+    raw = b'{"type":"say","text":"' + b"x" * LINE_BYTES_MAX + b'"}\nTURN_COMPLETE\n'
+    framer, interpreter = Framer(), Interpreter()
+    chunks = [raw[at : at + size] for at in range(0, len(raw), size)]
+    runs = [run for chunk in chunks for run in framer.push(chunk)]
+    words = [word.said for run in runs for word in interpreter.words(run)]
+    bad, *rest = [word for word in words if not isinstance(word, Nothing)]
+    assert isinstance(bad, BadLine)
+    assert "64 KiB" in bad.reason
+    assert len(bad.line) == SHOWN_CHARS
+    assert rest == [TurnDone()]
+
+
+def test_the_end_of_a_long_line_is_never_a_word() -> None:
+    framer, interpreter = Framer(), Interpreter()
+    runs = [*framer.push(b"x" * (LINE_BYTES_MAX + 1)), *framer.push(b"TURN_COMPLETE\n")]
+    assert [interpreter.words(run) for run in runs] == [[], []]

@@ -1,0 +1,89 @@
+"""The output file: all of it, in files of a bounded size, and never in the session's way."""
+
+import asyncio
+import logging
+from pathlib import Path
+
+import pytest
+
+from muster.runtimes.output_file import INLINE_BYTES_MAX, OUTPUT_FILE, OutputFile
+from tests.builders import run
+from tests.runtimes.programs import open_files
+
+
+def test_output_is_appended_to_one_file_that_only_its_owner_reads(tmp_path: Path) -> None:
+    async def scene() -> None:
+        folder = tmp_path / "agents" / "Ada"
+        await OutputFile(folder, kept=2).append(b"one\n")
+        await OutputFile(folder, kept=2).append(b"two\n")
+        path = folder / OUTPUT_FILE
+        assert path.read_bytes() == b"one\ntwo\n"
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert folder.stat().st_mode & 0o777 == 0o700
+
+    run(scene())
+
+
+def test_a_large_file_is_put_aside_and_the_oldest_is_let_go(tmp_path: Path) -> None:
+    async def scene() -> None:
+        file = OutputFile(tmp_path, kept=2, bytes_max=10)
+        for text in (b"aaaaaa", b"bbbbbb", b"cccccc", b"dd", b"eeeeee"):
+            await file.append(text)
+
+    run(scene())
+    found = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert found == {
+        "output.log": b"eeeeee",
+        "output.log.1": b"ccccccdd",
+        "output.log.2": b"bbbbbb",
+    }
+
+
+def test_large_chunks_are_written_whole_and_in_order(tmp_path: Path) -> None:
+    chunks = [bytes([number]) * (INLINE_BYTES_MAX + 1) for number in range(5)]
+
+    async def scene() -> None:
+        file = OutputFile(tmp_path, kept=1)
+        for chunk in chunks:
+            await file.append(chunk)
+
+    run(scene())
+    assert (tmp_path / OUTPUT_FILE).read_bytes() == b"".join(chunks)
+
+
+def test_a_disk_that_takes_nothing_is_said_once_and_stops_nobody(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scene() -> None:
+        (tmp_path / OUTPUT_FILE).symlink_to("/dev/full")  # a disk without any room
+        file = OutputFile(tmp_path, kept=1)
+        for _ in range(3):
+            await file.append(b"text")
+            await file.append(b"text" * INLINE_BYTES_MAX)
+
+    with caplog.at_level(logging.WARNING):
+        run(scene())
+    assert [record.message for record in caplog.records] == [
+        f"cannot write {tmp_path / OUTPUT_FILE}: No space left on device. "
+        "The session goes on, its output is not kept there"
+    ]
+
+
+def test_a_file_in_the_place_of_the_folder_stops_nobody(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "Ada").write_text("no folder")
+    asyncio.run(OutputFile(tmp_path / "Ada", kept=1).append(b"text"))
+    assert len(caplog.records) == 1
+
+
+def test_no_file_is_held_open(tmp_path: Path) -> None:
+    async def scene() -> None:
+        file = OutputFile(tmp_path, kept=1, bytes_max=10)
+        await file.append(b"a")  # what the loop itself opens is open now
+        before = open_files()
+        for _ in range(20):
+            await file.append(b"aaaa")
+        assert open_files() == before
+
+    run(scene())

@@ -1,0 +1,238 @@
+"""Stopping: a program is asked harder until it ends; one that lives on is told and interrupted."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from muster.agent_settings import AgentSettings
+from muster.machines.vocabulary import Outcome, Urgency
+from muster.services.ports import Exit, Result
+from tests.builders import run
+from tests.runtimes.programs import (
+    READY,
+    Stage,
+    alive,
+    sh,
+)
+
+WELL = Exit(outcome=Outcome.COMPLETED, code=0)
+LONG_LIVED = AgentSettings(long_lived=True)
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    return Stage(tmp_path)
+
+
+# ── stopping ──────────────────────────────────────────────────────────────────────────────────────
+
+PAUSES = f"print('{READY}', flush=True)\nwhile True: signal.pause()\n"
+SAYS_GOODBYE = f"""
+def leave(*_):
+    print("goodbye", flush=True)
+    sys.exit(4)
+signal.signal(signal.SIGINT, leave)
+{PAUSES}"""
+IGNORES_INT = f"signal.signal(signal.SIGINT, signal.SIG_IGN)\n{PAUSES}"
+IGNORES_BOTH = f"signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{IGNORES_INT}"
+QUICK = AgentSettings(interrupt_seconds=0.1, terminate_seconds=0.1)
+
+
+@pytest.mark.parametrize(
+    ("program", "code", "reason"),
+    [
+        (PAUSES, -2, "stopped"),
+        (SAYS_GOODBYE, 4, "stopped"),
+        (IGNORES_INT, -15, "stopped"),
+        (IGNORES_BOTH, -9, "killed"),
+    ],
+)
+def test_stop_now_asks_harder_until_it_ends(
+    stage: Stage, program: str, code: int, reason: str
+) -> None:
+    async def scene() -> None:
+        session = await stage.start(stage.python(program), QUICK)
+        await stage.ear.ready()
+        await asyncio.gather(*(session.stop(Urgency.NOW) for _ in range(3)))
+        assert not alive(session.pid)
+        assert await session.wait() == Exit(outcome=Outcome.COMPLETED, code=code, reason=reason)
+        assert ("goodbye" in stage.ear.lines()) == (code == 4)
+
+    run(scene())
+
+
+def test_nothing_can_be_asked_of_a_session_that_has_ended_and_that_is_harmless(
+    stage: Stage,
+) -> None:
+    async def scene() -> None:
+        for settings in (AgentSettings(), LONG_LIVED):
+            session = await stage.start(("true",), settings)
+            assert await session.wait() == WELL
+            for urgency in Urgency:
+                await session.stop(urgency)
+            await session.interrupt()
+            await session.kill()
+            assert not await session.tell("too late")
+            assert await session.wait() == WELL
+
+    run(scene())
+
+
+def test_nobody_can_skip_a_stop_by_being_cancelled(stage: Stage) -> None:
+    async def scene() -> None:
+        session = await stage.start(stage.python(IGNORES_INT), QUICK)
+        await stage.ear.ready()
+        stopping = asyncio.ensure_future(session.stop(Urgency.NOW))
+        await asyncio.sleep(0)
+        stopping.cancel()
+        assert (await session.wait()).code == -signal.SIGTERM
+
+    run(scene())
+
+
+def test_a_graceful_stop_lets_a_program_finish(stage: Stage) -> None:
+    os.mkfifo(stage.base / "gate")
+
+    async def scene() -> None:
+        session = await stage.start(sh(f"echo {READY}; cat gate; echo done"))
+        await stage.ear.ready()
+        await session.stop(Urgency.GRACEFUL)
+        assert not await session.tell("more")
+        assert alive(session.pid)
+        await asyncio.to_thread((stage.base / "gate").write_text, "open\n")
+        assert await session.wait() == WELL
+        assert stage.ear.lines() == [READY, "open", "done"]
+
+    run(scene())
+
+
+def test_an_interrupt_of_a_program_that_ends_by_itself_ends_it(stage: Stage) -> None:
+    async def scene() -> None:
+        session = await stage.start(("sleep", "1000"))
+        await session.interrupt()
+        assert await session.wait() == Exit(
+            outcome=Outcome.COMPLETED, code=-2, reason="interrupted"
+        )
+
+    run(scene())
+
+
+def test_a_kill_does_not_ask(stage: Stage) -> None:
+    async def scene() -> None:
+        session = await stage.start(stage.python(SAYS_GOODBYE))
+        await stage.ear.ready()
+        await session.kill()
+        assert not alive(session.pid)
+        assert await session.wait() == Exit(outcome=Outcome.COMPLETED, code=-9, reason="killed")
+
+    run(scene())
+
+
+def test_a_crash_during_a_stop_is_still_a_crash(stage: Stage) -> None:
+    program = SAYS_GOODBYE.replace("sys.exit(4)", "os.kill(os.getpid(), signal.SIGSEGV)")
+
+    async def scene() -> None:
+        session = await stage.start(stage.python(program))
+        await stage.ear.ready()
+        await session.stop(Urgency.NOW)
+        assert (await session.wait()).outcome is Outcome.CRASHED
+
+    run(scene())
+
+
+# ── programs that live on ─────────────────────────────────────────────────────────────────────────
+
+WORKER = f"""
+def stop(*_):
+    print(json.dumps({{"type": "interrupted"}}), flush=True)
+signal.signal(signal.SIGINT, stop)
+print("{READY}", flush=True)
+for line in sys.stdin:
+    text = json.loads(line)["text"]
+    print("working on", text, flush=True)
+    if text == "slow":
+        signal.pause()
+    else:
+        print(json.dumps({{"type": "result", "text": text}}), flush=True)
+print("finished", flush=True)
+"""
+
+
+def test_a_program_that_lives_on_is_told_one_thing_after_the_other(stage: Stage) -> None:
+    async def scene() -> None:
+        session = await stage.start(stage.python(WORKER), LONG_LIVED, prompt="first\nof\tall")
+        await stage.ear.until(stage.ear.words)
+        assert await session.tell("second")
+        assert await session.tell("third")
+        await session.stop(Urgency.GRACEFUL)
+        assert not await session.tell("too late")
+        assert await session.wait() == WELL
+        assert stage.ear.words() == [
+            Result(text="first\nof\tall"),
+            Result(text="second"),
+            Result(text="third"),
+        ]
+        assert stage.ear.lines()[-1] == "finished"
+
+    run(scene())
+
+
+def test_an_interrupt_stops_the_work_of_one_that_lives_on_and_not_itself(stage: Stage) -> None:
+    async def scene() -> None:
+        session = await stage.start(stage.python(WORKER), LONG_LIVED, prompt="slow")
+        await stage.ear.until(lambda: "working on slow" in stage.ear.lines())
+        await session.interrupt()
+        assert alive(session.pid)
+        assert stage.ear.words() == []
+        assert await session.tell("next")
+        await stage.ear.until(stage.ear.words)
+        assert session.pid is not None
+        os.kill(session.pid, signal.SIGTERM)
+        assert (await session.wait()).outcome is Outcome.CRASHED
+
+    run(scene())
+
+
+def test_whoever_gives_up_on_an_interrupt_has_not_asked_for_what_comes_later(stage: Stage) -> None:
+    async def scene() -> None:
+        program = WORKER.replace('json.dumps({"type": "interrupted"})', "'heard'")
+        session = await stage.start(stage.python(program), LONG_LIVED, prompt="slow")
+        await stage.ear.until(lambda: "working on slow" in stage.ear.lines())
+        interrupting = asyncio.ensure_future(session.interrupt())
+        await stage.ear.until(lambda: "heard" in stage.ear.lines())
+        interrupting.cancel()
+        await asyncio.wait([interrupting])
+        assert session.pid is not None
+        os.kill(session.pid, signal.SIGTERM)
+        assert (await session.wait()).outcome is Outcome.CRASHED
+
+    run(scene())
+
+
+def test_one_that_lives_on_and_ends_at_an_interrupt_was_interrupted(stage: Stage) -> None:
+    async def scene() -> None:
+        session = await stage.start(sh(f"echo {READY}; read x"), LONG_LIVED)
+        await stage.ear.ready()
+        await session.interrupt()
+        assert await session.wait() == Exit(
+            outcome=Outcome.COMPLETED, code=-2, reason="interrupted"
+        )
+        await session.interrupt()
+
+    run(scene())
+
+
+def test_a_program_that_takes_nothing_is_not_told_without_end(stage: Stage) -> None:
+    async def scene() -> None:
+        session = await stage.start(("sleep", "1000"), LONG_LIVED)
+        told = [await session.tell("x" * 1_000_000) for _ in range(20)]
+        assert told[0]
+        assert not told[-1]
+        await session.stop(Urgency.GRACEFUL)
+        await session.stop(Urgency.NOW)
+        await session.wait()
+
+    run(scene())

@@ -1,0 +1,403 @@
+"""What sessions are told and what they say: prompts, turns, words to the human, markers."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from muster.app import run_team
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.ids import LEAD_SEAT, SeatId
+from muster.machines.state import Status, TurnState
+from muster.machines.vocabulary import Authority, Placeholder, RunMode, TurnConfig
+from muster.services import ports
+from muster.services.muster import Muster
+from muster.services.passes import Passes
+from muster.store.memory import MemoryStore
+from muster.testing.clock import ManualClock
+from muster.testing.ids import CountingIds
+from muster.testing.runtime import ScriptedRuntime, ScriptedSession, Starts, Stops
+from tests.builders import (
+    ADA,
+    BEN,
+    DESIGN,
+    HUMAN,
+    logged,
+    run,
+    seat_of,
+    settled,
+    want,
+    with_agents,
+    with_channel,
+)
+
+
+class Stage:
+    """An open team whose programs are scripted."""
+
+    def __init__(self, muster: Muster, runtime: ScriptedRuntime) -> None:
+        self.muster = muster
+        self.runtime = runtime
+
+    async def send(self, command: c.Command) -> None:
+        await self.muster.dispatcher.send(command, actor=HUMAN)
+        await settled()
+
+    async def enrol(self, name: str = "Ada", *, lives_on: bool, seat: SeatId | None = None) -> None:
+        authority = Authority.MUSTER
+        enrol = c.EnrollAgent(name=name, authority=authority, long_lived=lives_on, seat=seat)
+        await self.send(enrol)
+
+    async def start(
+        self, seat: SeatId = ADA, mode: RunMode = RunMode.CONTINUOUS
+    ) -> ScriptedSession:
+        self.runtime.expect(Starts(seat=seat))
+        await want(self.muster.dispatcher, seat, mode)
+        await settled()
+        return self.runtime.sessions[seat]
+
+    async def say(self, session: ScriptedSession, *said: ports.Said) -> None:
+        for each in said:
+            await session.say(each)
+        await settled()
+
+    async def facts(self, kind: type[e.Fact]) -> list[e.Fact]:
+        return [event.fact for event in await logged(self.muster.store, kind)]
+
+    async def said(self) -> list[tuple[str, str | None, str]]:
+        """Who said what where, of the agents."""
+        found = await self.facts(e.AgentMessage)
+        return [
+            (fact.agent_name, fact.channel, fact.content[0].text)
+            for fact in found
+            if isinstance(fact, e.AgentMessage)
+        ]
+
+    async def rejected(self) -> list[tuple[str, str]]:
+        found = await self.facts(e.MarkerRejected)
+        return [(f.marker, f.reason) for f in found if isinstance(f, e.MarkerRejected)]
+
+    def state(self, seat: SeatId) -> TurnState:
+        return self.muster.team.channels[DESIGN].state_of(seat)
+
+
+@asynccontextmanager
+async def staged(*, speaks: bool = True) -> AsyncGenerator[Stage]:
+    runtime = ScriptedRuntime()
+    runtime.speaks = speaks
+    store = MemoryStore()
+    with runtime:
+        async with run_team(
+            store, human="Marcus", clock=ManualClock(), ids=CountingIds(), runtimes=runtime
+        ) as muster:
+            await settled()
+            stage = Stage(muster, runtime)
+            yield stage
+            for seat, agent in muster.team.agents.items():
+                if agent.session is not None and agent.session in muster.team.sessions:
+                    runtime.expect(Stops(seat=seat, urgency=e.Urgency.NOW))
+
+
+# ── what a session is told ────────────────────────────────────────────────────────────────────────
+
+
+def test_a_session_is_told_who_it_is_and_what_waits_for_it() -> None:
+    async def story() -> None:
+        async with staged() as stage:
+            await stage.enrol(lives_on=False)
+            await stage.send(c.SendMessage(text="look at <this>", speaker_name="Marcus", seat=ADA))
+            session = await stage.start()
+            prompt = session.launch.prompt
+            assert prompt.startswith("You are Ada, in seat 9")
+            assert "[Marcus]: look at <this>" in prompt
+            assert stage.muster.team.agents[ADA].delivered > 0
+            assert session.launch.environment["MUSTER_AGENT"] == "Ada"
+            assert "MUSTER_TOKEN" not in session.launch.environment  # no server, no address
+
+    run(story())
+
+
+def test_what_could_not_be_told_because_the_program_did_not_start_is_told_again() -> None:
+    async def story() -> None:
+        async with staged() as stage:
+            await stage.enrol(lives_on=False)
+            await stage.send(c.SendMessage(text="hello", speaker_name="Marcus", seat=ADA))
+            stage.runtime.expect(Starts(seat=ADA, fails="no such file"))
+            await want(stage.muster.dispatcher, ADA, RunMode.RUN_ONCE)
+            await settled()
+            assert stage.muster.team.agents[ADA].delivered == 0
+            session = await stage.start(mode=RunMode.RUN_ONCE)
+            assert "[Marcus]: hello" in session.launch.prompt
+
+    run(story())
+
+
+def test_a_sleeper_wakes_with_its_soul_and_the_last_life_in_which_something_was_said() -> None:
+    async def story() -> None:
+        async with staged() as stage:
+            place = Placeholder(grid_position=SeatId(0), color="#1", gender="man")
+            stage.runtime.expect(Starts(seat=SeatId(0)))
+            await stage.send(c.SummonAgents(placeholders=(place,), authority=Authority.MUSTER))
+            session = stage.runtime.sessions[SeatId(0)]
+            soul = '{"name":"Lyra","gridPosition":0,"individuationArtifact":"I am </soul> & here"}'
+            await stage.say(session, ports.Marker(name="AGENT_REGISTERED", body=soul))
+            assert stage.muster.team.agents[SeatId(0)].status is Status.ALIVE
+            await stage.say(session, ports.Says(text="first <words>"))
+            session.exit()
+            await settled()
+            for _ in range(2):  # a life without a word in between is not remembered as one
+                session = await stage.start(SeatId(0), RunMode.RUN_ONCE)
+                assert "I am &lt;/soul&gt; &amp; here\n</soul>" in session.launch.prompt
+                assert "[Lyra]: first &lt;words&gt;\n</transcript>" in session.launch.prompt
+                session.exit()
+                await settled()
+
+    run(story())
+
+
+def test_a_cleanup_session_is_told_to_tidy_up() -> None:
+    async def story() -> None:
+        async with staged() as stage:
+            await stage.enrol(lives_on=False)
+            session = await stage.start(mode=RunMode.RUN_CLEANUP)
+            assert "cleanup session" in session.launch.prompt
+
+    run(story())
+
+
+def test_a_program_that_ends_by_itself_hears_of_its_turn_when_it_starts() -> None:
+    async def story() -> None:
+        async with staged() as stage:
+            await stage.enrol(lives_on=False)
+            await with_channel(stage.muster.dispatcher, [ADA])
+            await stage.send(c.PostMessage(channel=DESIGN, text="ideas?", speaker_name="Marcus"))
+            session = await stage.start(mode=RunMode.RUN_ONCE)
+            assert "It is your turn in the channel design (turn 1)" in session.launch.prompt
+            assert "[Marcus]: ideas?" in session.launch.prompt
+            await stage.say(session, ports.Output(stream="stdout", text="a boat"))
+            await stage.say(session, ports.Output(stream="stderr", text="(noise)"))
+            session.exit()
+            await settled()
+            assert await stage.said() == [("Ada", "design", "a boat")]
+            assert stage.state(ADA) is TurnState.IDLE
+
+    run(story())
+
+
+def test_a_program_that_lives_on_is_told_its_turns_and_messages_as_they_come() -> None:
+    async def story() -> None:
+        async with staged() as stage:
+            await stage.enrol(lives_on=True)
+            session = await stage.start()
+            await with_channel(stage.muster.dispatcher, [ADA])
+            await settled()
+            assert [text.splitlines()[0] for text in session.told] == [
+                "It is your turn in the channel design (turn 1). Say what you have to say, "
+                "and end with a line TURN_COMPLETE."
+            ]
+            await stage.send(c.SendMessage(text="psst", speaker_name="Marcus", seat=ADA))
+            assert session.told[1:] == ["You have new messages:\n[Marcus]: psst"]
+            await stage.say(session, ports.Output(stream="stdout", text="done"), ports.TurnDone())
+            assert await stage.said() == [("Ada", "design", "done")]
+            await stage.send(c.PostMessage(channel=DESIGN, text="again", speaker_name="Marcus"))
+            assert session.told[2].startswith("It is your turn in the channel design (turn 2)")
+
+    run(story())
+
+
+def test_what_a_program_no_longer_takes_is_not_counted_as_delivered() -> None:
+    async def story() -> None:
+        async with staged() as stage:
+            await stage.enrol(lives_on=True)
+            session = await stage.start()
+            session.takes_more = False
+            await stage.send(c.SendMessage(text="psst", speaker_name="Marcus", seat=ADA))
+            assert stage.muster.team.agents[ADA].delivered == 0
+
+    run(story())
+
+
+# ── what a session says ───────────────────────────────────────────────────────────────────────────
+
+
+def test_output_is_on_record_and_is_no_post_without_a_turn() -> None:
+    async def story() -> None:
+        async with staged() as stage:
+            await stage.enrol(lives_on=True)
+            session = await stage.start()
+            await stage.say(session, ports.Output(stream="stdout", text="hm", omitted=7))
+            (output,) = await stage.facts(e.AgentOutput)
+            assert isinstance(output, e.AgentOutput)
+            assert (output.text, output.omitted, output.session) == (
+                "hm",
+                7,
+                session.launch.session,
+            )
+            session.exit()
+            await settled()
+            assert await stage.said() == []
+
+    run(story())
+
+
+def test_what_is_printed_after_a_human_spoke_to_it_is_the_answer() -> None:
+    async def story() -> None:
+        async with staged() as stage:
+            await stage.enrol(lives_on=False)
+            await stage.send(c.SendMessage(text="well?", speaker_name="Marcus", seat=ADA))
+            session = await stage.start(mode=RunMode.RUN_ONCE)
+            await stage.say(session, ports.Output(stream="stdout", text="fine"))
+            session.exit()
+            await settled()
+            assert await stage.said() == [("Ada", None, "fine")]
+
+    run(story())
+
+
+def test_a_program_that_speaks_by_lines_says_nothing_by_printing() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol(lives_on=True)
+            session = await stage.start()
+            await with_channel(stage.muster.dispatcher, [ADA])
+            await stage.say(
+                session,
+                ports.Output(stream="stdout", text="thinking"),
+                ports.Says(text="a word"),
+                ports.Working(),
+                ports.TurnDone(text="and the last"),
+            )
+            said = [("Ada", "design", "a word"), ("Ada", "design", "and the last")]
+            assert await stage.said() == said
+
+    run(story())
+
+
+def test_a_turn_can_wait_and_resume_by_lines() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol(lives_on=True)
+            session = await stage.start()
+            await stage.say(session, ports.TurnWaits(reason="nothing"))
+            await with_channel(stage.muster.dispatcher, [ADA])
+            await stage.say(session, ports.TurnWaits(reason="tests", seconds=10))
+            assert stage.state(ADA) is TurnState.WAITING
+            await stage.say(session, ports.TurnResumes())
+            assert stage.state(ADA) is TurnState.ACTIVE
+            assert await stage.rejected() == [("TurnWaits", "it has no turn that could wait")]
+
+    run(story())
+
+
+def test_a_result_ends_the_turn_and_a_one_shot() -> None:
+    async def story() -> None:
+        async with staged() as stage:
+            await stage.enrol(lives_on=True)
+            session = await stage.start(mode=RunMode.RUN_ONCE)
+            stage.runtime.expect(Stops(seat=ADA, urgency=e.Urgency.GRACEFUL))
+            await stage.say(session, ports.Result(text="all done"))
+            assert await stage.said() == [("Ada", None, "all done")]
+            assert stage.muster.team.agents[ADA].run.desired is RunMode.PAUSE
+
+    run(story())
+
+
+def test_a_late_word_of_a_turn_that_is_over_does_not_touch_the_next() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol(lives_on=True)
+            session = await stage.start()
+            await with_channel(stage.muster.dispatcher, [ADA], config=TurnConfig())
+            await stage.send(c.CompleteTurn(channel=DESIGN, seat=ADA))
+            await stage.say(session, ports.Says(text="late", channel="design"))
+            assert await stage.said() == []
+            (refused,) = await stage.facts(e.CommandRefused)
+            assert isinstance(refused, e.CommandRefused)
+
+    run(story())
+
+
+def test_a_session_speaks_for_its_own_seat_whatever_it_says() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol(lives_on=True)
+            session = await stage.start()
+            await with_agents(stage.muster.dispatcher, "Ben")
+            await with_channel(stage.muster.dispatcher, [BEN])
+            await stage.say(session, ports.Says(text="I am Ben", channel="design"))
+            assert await stage.said() == []
+            assert (await stage.rejected())[0][0] == "Speak"
+
+    run(story())
+
+
+# ── markers ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("marker", "reason"),
+    [
+        (ports.Marker(name="AGENT_STATUS", body='{"agents": 3}'), "is malformed"),
+        (ports.Marker(name="AGENT_REGISTERED", body="not json"), "is malformed"),
+        (ports.Marker(name="AGENT_STATUS", body='{"agents": []}'), "the lead"),
+        (ports.BadLine(line='{"type":"say"}', reason="no text"), "no text"),
+        (
+            ports.Marker(name="AGENT_REGISTERED", body='{"name":"Eve","gridPosition":3}'),
+            "cannot speak for",
+        ),
+    ],
+)
+def test_a_marker_that_counts_for_nothing_is_on_record_with_the_reason(
+    marker: ports.Said, reason: str
+) -> None:
+    async def story() -> None:
+        async with staged() as stage:
+            await stage.enrol(lives_on=True)
+            session = await stage.start()
+            before = stage.muster.team.agents
+            await stage.say(session, marker)
+            ((_, why),) = await stage.rejected()
+            assert reason in why
+            assert stage.muster.team.agents.keys() == before.keys()
+
+    run(story())
+
+
+def test_the_lead_reports_who_is_in_its_team() -> None:
+    async def story() -> None:
+        async with staged() as stage:
+            await stage.enrol("Julian", lives_on=True, seat=LEAD_SEAT)
+            lead = await stage.start(LEAD_SEAT)
+            born = '{"name":"Lyra","gridPosition":0,"individuationArtifact":"I"}'
+            await stage.say(lead, ports.Marker(name="AGENT_REGISTERED", body=born))
+            lyra = seat_of(stage.muster.team, "Lyra")
+            assert stage.muster.team.agents[lyra].status is Status.ALIVE
+            await stage.say(lead, ports.Marker(name="AGENT_STATUS", body='{"agents":[]}'))
+            assert stage.muster.team.agents[lyra].status is Status.SLEEPING
+
+    run(story())
+
+
+# ── passes ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_pass_is_good_for_its_session_and_dies_with_it() -> None:
+    async def story() -> None:
+        async with staged() as stage:
+            await stage.enrol(lives_on=True)
+            session = await stage.start()
+            passes, name = Passes("secret"), session.launch.session
+            secret = passes.issue(name)
+            token = passes.token_of(stage.muster.team, secret)
+            assert token is not None
+            assert token.seat == ADA
+            assert Passes("other").token_of(stage.muster.team, secret) is None
+            assert passes.token_of(stage.muster.team, secret[:-1]) is None
+            assert passes.token_of(stage.muster.team, "something else") is None
+            stage.runtime.expect(Stops(seat=ADA, urgency=e.Urgency.NOW))
+            await want(stage.muster.dispatcher, ADA, RunMode.PAUSE, now=True)
+            await settled()
+            assert passes.token_of(stage.muster.team, secret) is None
+
+    run(story())
