@@ -1,0 +1,1 @@
+"""The files that muster shares with other programs: written whole, watched, and never clobbered."""
