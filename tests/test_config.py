@@ -123,7 +123,8 @@ def test_the_remedy_says_what_may_be_written(tmp_path: Path) -> None:
         ("server.hots = 'x'", 1, "Did you mean server.host?"),
         ("server = 3", 1, "Write [server], and its settings below."),
         ("[[server]]\nport = 3", 1, "Write [server], and its settings below."),
-        ("[agents.Lyra]\nx = 1", 1, "the tables are [team], [server], [presence], [turns]"),
+        ("[things.Lyra]\nx = 1", 1, "the tables are [team], [server], [presence], [turns]"),
+        ("[agent.Lyra]\nx = 1", 1, "Did you mean agents?"),
         ("[turns]\n'wait timeout' = 1", 2, "Did you mean turns.wait_timeout_seconds?"),
         ("server = { prot = 1 }", 1, "Did you mean server.port?"),
     ],
@@ -211,10 +212,10 @@ def test_every_default_is_within_its_own_bounds(tmp_path: Path) -> None:
 
 def test_the_line_of_a_key_is_found_in_every_way_of_writing_it() -> None:
     text = '# port = 0\n[ "server" ]\n  port = 1 # [turns]\n\n[turns] # port = 2\nx.y = 3\n'
-    assert line_of(text, "server.port") == 3
-    assert line_of(text, "turns.x.y") == 6
-    assert line_of(text, "turns.missing") == 5
-    assert line_of(text, "nowhere") == 1
+    assert line_of(text, ("server", "port")) == 3
+    assert line_of(text, ("turns", "x", "y")) == 6
+    assert line_of(text, ("turns", "missing")) == 5
+    assert line_of(text, ("nowhere",)) == 1
 
 
 def test_no_parser_is_loaded_where_there_is_no_file(tmp_path: Path) -> None:

@@ -5,18 +5,19 @@ mistake is a `BadSettings` that names where it stands and what to write instead.
 command line win over both; that is the command line's affair.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from enum import EnumMeta
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
+from muster.agent_settings import AGENTS, AgentSettings, read_agents
 from muster.errors import BadSettings, BadSource, Refused
 from muster.limits import TURN_SECONDS_MAX
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
 from muster.machines.vocabulary import TurnConfig
+from muster.setting_rules import Rule, WrongError, converted, in_words, shown, suggestion
 from muster.settings_file import line_of, parsed, text_of
 
 SETTINGS_FILE: Final = "muster.toml"
@@ -61,14 +62,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     presence: PresenceSettings = PresenceSettings()
     turns: TurnConfig = TurnConfig()
     store: StoreSettings = StoreSettings()
-
-
-class Rule(NamedTuple):
-    """What a setting is for, and between which values it lies where it is a number."""
-
-    about: str
-    low: float | None = None
-    high: float | None = None
+    agents: Mapping[str, AgentSettings] = {}
+    """By their names; how each is run. What may stand there is told in `agent_settings.py`."""
 
 
 def _seconds(about: str) -> Rule:
@@ -125,30 +120,24 @@ class Setting(NamedTuple):
     @property
     def expected(self) -> str:
         """What may be written, in words."""
-        if self.kind is bool:
-            return "true or false"
-        if isinstance(self.kind, EnumMeta):
-            return "one of " + ", ".join(f'"{choice}"' for choice in self._choices())
-        if self.rule.low is None:
-            return "a text in quotes"
-        kind = "a whole number" if self.kind is int else "a number"
-        return f"{kind} from {self.rule.low:g} to {self.rule.high:.0f}"
-
-    def _choices(self) -> list[str]:
-        return [str(choice) for choice in self.kind]
+        return in_words(self.kind, self.rule)
 
 
 def _all_settings() -> Iterator[Setting]:
     for table in msgspec.structs.fields(Settings):
-        for field in msgspec.structs.fields(table.type):
-            key = f"{table.name}.{field.name}"
-            yield Setting(key, field.type, field.default, RULES[key])
+        if table.name != AGENTS:
+            for field in msgspec.structs.fields(table.type):
+                key = f"{table.name}.{field.name}"
+                yield Setting(key, field.type, field.default, RULES[key])
 
 
 SETTINGS: Final[Mapping[str, Setting]] = {setting.key: setting for setting in _all_settings()}
 """Every setting by its dotted key; the starter file and the docs go by it."""
 
-TABLES: Final = tuple(field.name for field in msgspec.structs.fields(Settings))
+TABLES: Final = tuple(
+    field.name for field in msgspec.structs.fields(Settings) if field.name != AGENTS
+)
+"""The tables of fixed settings; a variable can override what stands in one of these."""
 
 
 def find_home(chosen: Path | None, environ: Mapping[str, str]) -> Path:
@@ -158,9 +147,15 @@ def find_home(chosen: Path | None, environ: Mapping[str, str]) -> Path:
 
 def load_settings(home: Path, environ: Mapping[str, str]) -> Settings:
     """Read what the user chose for the team in `home`; what nobody chose has its default."""
-    chosen = dict(_from_file(home / SETTINGS_FILE))
+    path = home / SETTINGS_FILE
+    text = text_of(path)
+    document = {} if text is None else parsed(path, text)
+    written = document.pop(AGENTS, {})
+    chosen = dict(_from_file(path, text or "", document))
     chosen.update(_from_environment(environ))
-    return _build(chosen)
+    settings = _build(chosen)
+    agents = read_agents(path, text or "", written, human=settings.team.human)
+    return msgspec.structs.replace(settings, agents=agents)
 
 
 def _build(chosen: Mapping[str, object]) -> Settings:
@@ -181,15 +176,14 @@ def _build(chosen: Mapping[str, object]) -> Settings:
 # ── where settings come from ──────────────────────────────────────────────────────────────────────
 
 
-def _from_file(path: Path) -> Iterator[tuple[str, object]]:
-    text = text_of(path)
-    if text is None:
-        return
-    for key, value in _entries(parsed(path, text)):
+def _from_file(
+    path: Path, text: str, document: Mapping[str, object]
+) -> Iterator[tuple[str, object]]:
+    for key, value in _entries(document):
         try:
             yield key, _checked(key, value, strict=True)
-        except _WrongError as wrong:
-            line = line_of(text, key)
+        except WrongError as wrong:
+            line = line_of(text, tuple(key.split(".")))
             raise BadSettings(path=path, line=line, what=wrong.what, remedy=wrong.remedy) from None
 
 
@@ -209,47 +203,26 @@ def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, object]
     prefixes = tuple(f"MUSTER_{table.upper()}_" for table in TABLES)
     for variable in sorted(name for name in environ if name.startswith(prefixes)):
         if variable not in keys:
-            what, remedy = "there is no such setting", _suggestion(variable, keys, "unset it")
+            what, remedy = "there is no such setting", suggestion(variable, keys, "unset it")
             raise BadSource(path=variable, line=0, what=what, remedy=remedy)
         key = keys[variable]
         try:
             yield key, _checked(key, environ[variable], strict=False)
-        except _WrongError as wrong:
+        except WrongError as wrong:
             raise BadSource(path=variable, line=0, what=wrong.what, remedy=wrong.remedy) from None
 
 
 # ── what may be written ───────────────────────────────────────────────────────────────────────────
 
 
-class _WrongError(Exception):
-    """A value that may not stand there; whoever read it knows where."""
-
-    def __init__(self, what: str, remedy: str) -> None:
-        super().__init__(what)
-        self.what = what
-        self.remedy = remedy
-
-
 def _checked(key: str, value: object, *, strict: bool) -> object:
     setting = SETTINGS.get(key)
     if setting is None:
         raise _unknown(key)
-    wrong = _WrongError(f"{key} is {_shown(value)}", f"Give {setting.expected}.")
-    try:
-        converted: object = msgspec.convert(value, setting.kind, strict=strict)
-    except msgspec.ValidationError:
-        raise wrong from None
-    if not _in_range(converted, setting.rule):
-        raise wrong
+    result: object = converted(key, value, setting.kind, setting.rule, strict=strict)
     if key == "team.human":
-        _check_human(str(converted))
-    return converted
-
-
-def _in_range(value: object, rule: Rule) -> bool:
-    if rule.low is None or rule.high is None or not isinstance(value, int | float):
-        return True
-    return rule.low <= value <= rule.high  # false for a NaN as well
+        _check_human(str(result))
+    return result
 
 
 def _check_human(name: str) -> None:
@@ -257,33 +230,13 @@ def _check_human(name: str) -> None:
     try:
         check_agent_name(Team(human=""), name)
     except Refused as refused:
-        raise _WrongError(f"team.human is {_shown(name)}", f"{refused}") from None
+        raise WrongError(f"team.human is {shown(name)}", f"{refused}") from None
 
 
-def _unknown(key: str) -> _WrongError:
+def _unknown(key: str) -> WrongError:
     if key in TABLES:
-        return _WrongError(f"{key} is a table", f"Write [{key}], and its settings below.")
-    known = [*SETTINGS, *TABLES]
-    otherwise = "remove it; the tables are " + ", ".join(f"[{table}]" for table in TABLES)
-    return _WrongError(f"there is no setting {key}", _suggestion(key, known, otherwise))
-
-
-def _suggestion(written: str, known: Iterable[str], otherwise: str) -> str:
-    """The nearest thing that exists; a right name in the wrong table is near too."""
-    from difflib import get_close_matches  # only mistakes need it
-
-    known = list(known)
-    name = written.rpartition(".")[2]
-    elsewhere = [key for key in known if key.rpartition(".")[2] == name]
-    near = elsewhere or get_close_matches(written, known, n=1, cutoff=0.7)
-    return f"Did you mean {near[0]}?" if near else f"{otherwise[0].upper()}{otherwise[1:]}."
-
-
-def _shown(value: object) -> str:
-    """A value as a person would have written it, short enough for a message."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, dict):
-        return "a table"
-    text = f'"{value}"' if isinstance(value, str) else str(value)
-    return text if len(text) <= 40 else f"{text[:39]}…"
+        return WrongError(f"{key} is a table", f"Write [{key}], and its settings below.")
+    known = [*SETTINGS, *TABLES, AGENTS]
+    tables = ", ".join(f"[{table}]" for table in (*TABLES, f"{AGENTS}.NAME"))
+    otherwise = f"remove it; the tables are {tables}"
+    return WrongError(f"there is no setting {key}", suggestion(key, known, otherwise))

@@ -60,13 +60,12 @@ def _syntax_error(message: str, text: str) -> tuple[str, int]:
 _WRITTEN = re.compile(r"\s*(?:\[+(?P<table>[^\]]*)\]|(?P<key>[^=#]+?)\s*=)")
 
 
-def line_of(text: str, key: str) -> int:
-    """The line on which a dotted key, or else the table around it, is written first.
+def line_of(text: str, wanted: tuple[str, ...]) -> int:
+    """The line on which a key in its tables, or else the table around it, is written first.
 
     It reads TOML as people write it, line by line. Where somebody is more inventive (a setting in
     an inline table), the line of what surrounds it is the answer.
     """
-    wanted = tuple(key.split("."))
     table: tuple[str, ...] = ()
     depth, line = 0, 1
     for number, written in enumerate(text.split("\n"), start=1):
@@ -82,5 +81,10 @@ def line_of(text: str, key: str) -> int:
     return line
 
 
+_PART = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^."']+))\s*(?:\.|$)""")
+
+
 def _parts(dotted: str) -> tuple[str, ...]:
-    return tuple(part.strip().strip("\"'") for part in dotted.split("."))
+    """The names between the dots; a name in quotes may have dots of its own."""
+    found = (part[1] or part[2] or (part[3] or "").strip() for part in _PART.finditer(dotted))
+    return tuple(found)
