@@ -881,7 +881,226 @@ CLIENTS = (
     ),
 )
 
+SUPERVISION = (
+    Promise(
+        "A mistake in an agent's settings is named with its line and what to write.",
+        {
+            "test_agent_settings.py": [
+                "test_a_mistake_is_told_with_its_line_and_what_to_write",
+                "test_a_command_that_cannot_be_run_says_how_to_write_it",
+                "test_tables_that_cannot_stand_together_are_refused",
+            ],
+            "interfaces/test_cli.py": ["test_doctor_looks_for_the_programs_and_folders_of_agents"],
+        },
+    ),
+    Promise(
+        "People start and stop agents over HTTP and the command line, and see what is done.",
+        {
+            "interfaces/test_http_runs.py": [
+                "test_a_wish_is_answered_with_what_is_wanted_and_what_is_done",
+                "test_the_badge_and_its_controls_are_those_of_the_seed",
+                "test_a_wish_counts_only_if_nobody_wanted_something_meanwhile",
+                "test_wishes_are_the_operators_and_everybody_may_look",
+                "test_a_program_is_started_shown_and_stopped",
+            ],
+            "interfaces/test_cli_run_control.py": [
+                "test_a_program_is_run_once_and_tidies_up_once",
+                "test_a_program_that_does_not_end_is_stopped_by_asking_twice",
+                "test_who_waits_for_a_program_that_is_not_there_is_told_why",
+                "test_the_example_of_the_guide_runs",
+            ],
+        },
+    ),
+    Promise(
+        "Who connects by itself and is paused finishes its turn, is told to stop, and gets none.",
+        {
+            "interfaces/test_http_next.py": [
+                "test_who_is_paused_while_it_waits_is_told_to_stop_and_why",
+                "test_who_is_paused_in_its_turn_may_finish_it",
+                "test_who_is_paused_gets_no_turn_and_no_message_until_it_is_wanted_again",
+                "test_who_is_paused_and_away_is_told_to_stop_and_stays_away",
+            ],
+            "test_client.py": ["test_an_agent_that_is_paused_finishes_its_turn_and_stops"],
+            "machines/test_supervision.py": [
+                "test_one_that_is_stopped_finishes_its_turn_and_gets_no_other"
+            ],
+        },
+    ),
+    Promise(
+        "What an agent prints can be read and followed, and is harmless to look at.",
+        {
+            "interfaces/test_http_runs.py": [
+                "test_output_is_read_page_by_page_without_gap_or_repeat"
+            ],
+            "interfaces/test_cli_run_control.py": [
+                "test_output_is_shown_without_a_server_with_errors_marked",
+                "test_what_was_left_out_is_said_with_where_it_is",
+                "test_hostile_output_is_shown_harmless",
+                "test_output_is_followed_until_ctrl_c",
+            ],
+        },
+    ),
+    Promise(
+        "A program that ends at once is never run in a busy loop.",
+        {
+            "machines/test_supervision.py": [
+                "test_a_program_that_ends_at_once_is_started_once_a_second"
+            ],
+            "interfaces/test_run.py": [
+                "test_a_program_that_ends_at_once_is_not_run_in_a_busy_loop"
+            ],
+        },
+    ),
+    Promise(
+        "An agent that reaches a limit of its budget is paused, with the reason as note.",
+        {
+            "machines/test_supervision.py": [
+                "test_more_sessions_in_an_hour_than_the_budget_allows_pause_the_agent",
+                "test_a_session_longer_than_the_budget_allows_is_ended_and_the_agent_paused",
+                "test_as_many_failures_in_a_row_as_the_budget_allows_pause_the_agent",
+            ],
+        },
+    ),
+    Promise(
+        "The four workflows of the run control seed work with real processes under a file.",
+        {
+            "interfaces/test_run.py": [
+                "test_continuous_runs_one_session_after_another_until_something_else_is_wished",
+                "test_pause_lets_the_session_finish_and_then_waits_for_another_wish",
+                "test_a_one_shot_is_exactly_one_session_and_then_pause_is_written_twice",
+            ],
+        },
+    ),
+    Promise(
+        "No wish of a person who renames a state file into place is ever lost.",
+        {
+            "interfaces/test_run.py": ["test_no_wish_of_a_person_who_renames_is_ever_lost"],
+            "files/test_exchange.py": [
+                "test_what_others_rename_in_between_is_changed_instead_and_not_lost",
+                "test_a_crash_at_any_step_loses_nothing_that_others_wrote",
+            ],
+            "services/test_state_files.py": [
+                "test_a_wish_that_comes_while_muster_writes_is_neither_lost_nor_overlooked"
+            ],
+        },
+    ),
+    Promise(
+        "A foreign loop works under muster unchanged, and muster under a foreign Mission Control.",
+        {
+            "services/test_state_files.py": [
+                "test_a_foreign_loop_works_under_muster_unchanged",
+                "test_a_wish_in_the_file_is_obeyed_and_what_is_done_is_said_there",
+                "test_a_wish_that_a_loop_overwrote_with_what_it_had_read_before_is_written_again",
+            ],
+            "files/test_state_document.py": [
+                "test_the_seeds_own_file_is_understood_and_written_as_it_was"
+            ],
+            "files/test_watching.py": ["test_every_kind_of_change_wakes"],
+        },
+    ),
+    Promise(
+        "A state file that is missing, malformed, unknown or unreadable counts as pause.",
+        {
+            "services/test_state_files.py": [
+                "test_a_missing_file_is_made_with_pause_and_pause",
+                "test_a_malformed_file_counts_as_pause_is_kept_and_made_anew",
+                "test_an_unknown_state_counts_as_pause_and_is_left_as_it_is_written",
+                "test_what_cannot_be_read_counts_as_pause_until_it_can",
+            ],
+        },
+    ),
+    Promise(
+        "Kills of runner and program leave no orphan, no double run, and a state that is right.",
+        {
+            "interfaces/test_run.py": [
+                "test_kills_leave_nobody_behind_start_nothing_twice_and_the_file_is_right",
+                "test_what_a_killed_runner_left_is_ended_by_the_next",
+            ],
+            "runtimes/test_reclaim.py": [
+                "test_after_a_kill_of_muster_all_that_it_left_is_found_and_ended",
+                "test_what_was_started_and_never_written_down_is_found_too",
+                "test_another_process_with_the_same_number_is_never_touched",
+            ],
+            "runtimes/test_leaving.py": ["test_whoever_a_program_leaves_behind_ends_with_it"],
+            "runtimes/test_processes.py": [
+                "test_the_members_of_a_session_carry_its_name_and_nobody_elses"
+            ],
+        },
+    ),
+    Promise(
+        "Stop lets a program finish; stop now asks harder until it ends, its whole group with it.",
+        {
+            "runtimes/test_stopping.py": [
+                "test_stop_now_asks_harder_until_it_ends",
+                "test_a_graceful_stop_lets_a_program_finish",
+            ],
+        },
+    ),
+    Promise(
+        "A program gets its prompt, folder and variables as its settings say, and its exit counts.",
+        {
+            "runtimes/test_command.py": [
+                "test_a_program_reads_its_prompt_on_stdin_to_its_end",
+                "test_a_program_runs_where_and_with_what_its_settings_say",
+                "test_what_cannot_be_started_says_why_and_leaves_nothing_behind",
+                "test_a_program_that_fails_says_why_with_its_last_words",
+            ],
+            "runtimes/test_catalog.py": [
+                "test_an_agent_has_one_runtime_whatever_the_case_of_its_name"
+            ],
+        },
+    ),
+    Promise(
+        "What a program prints is heard line by line as it comes, a flood only in part.",
+        {
+            "runtimes/test_command.py": ["test_a_flood_is_told_in_part_and_kept_whole"],
+            "runtimes/test_framing.py": ["test_any_way_to_cut_the_bytes_gives_the_same_lines"],
+            "runtimes/test_streams.py": ["test_words_in_a_flood_are_not_lost"],
+            "runtimes/test_pouring.py": ["test_what_is_still_read_at_the_end_is_bounded"],
+            "runtimes/test_output_file.py": [
+                "test_a_large_file_is_put_aside_and_the_oldest_is_let_go"
+            ],
+        },
+    ),
+    Promise(
+        "Markers count on a line of their own outside of fences, and are refused with a reason.",
+        {
+            "runtimes/test_lines.py": [
+                "test_a_marker_inside_a_code_fence_is_text_and_after_it_counts",
+                "test_what_only_looks_like_it_is_text",
+            ],
+            "services/test_intake.py": [
+                "test_a_marker_that_counts_for_nothing_is_on_record_with_the_reason",
+                "test_a_session_speaks_for_its_own_seat_whatever_it_says",
+            ],
+        },
+    ),
+    Promise(
+        "A program is told its turns and messages, and what it says in its turn is posted.",
+        {
+            "services/test_intake.py": [
+                "test_a_program_that_ends_by_itself_hears_of_its_turn_when_it_starts",
+                "test_a_program_that_lives_on_is_told_its_turns_and_messages_as_they_come",
+                "test_what_could_not_be_told_because_the_program_did_not_start_is_told_again",
+            ],
+        },
+    ),
+    Promise(
+        "A runner without a server does not grow with what it has done.",
+        {"store/test_memory.py": ["test_a_forgetful_store_does_not_grow_for_ever"]},
+    ),
+    Promise(
+        "Eight are born, and each wakes with its own soul and exactly its last life's messages.",
+        {
+            "interfaces/test_whole_life.py": [
+                "test_eight_are_born_and_each_wakes_as_itself_after_all_that_can_happen"
+            ],
+        },
+    ),
+)
+
 PROMISES = (
+    *SUPERVISION,
     *CLIENTS,
     *TALKING,
     *TURNS,
