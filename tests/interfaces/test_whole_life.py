@@ -78,6 +78,15 @@ class Team:
         assert answer.is_success, answer.text
         return answer.json()
 
+    def put(self, path: str, body: Json) -> Json:
+        answer = self._http.put(path, json=body)
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    def log(self, kind: str) -> list[Json]:
+        """The events of a kind."""
+        return self._http.get(f"/api/log?types={kind}").json()["events"]
+
     def agents(self) -> dict[int, Json]:
         return {each["seat"]: each for each in self._http.get("/api/agents").json()["agents"]}
 

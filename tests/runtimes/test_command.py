@@ -2,6 +2,7 @@
 
 import asyncio
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from muster.agent_settings import AgentSettings
 from muster.errors import CannotStart
 from muster.machines.vocabulary import Outcome, RunMode, Urgency
-from muster.runtimes import processes
+from muster.runtimes import command, processes
 from muster.services.ports import BadLine, Exit, Launch, Output, Says, TurnDone
 from tests.builders import run
 from tests.runtimes.programs import (
@@ -155,6 +156,27 @@ def test_what_cannot_be_started_says_why_and_leaves_nothing_behind(
         assert all(word in str(refused.value) for word in words), str(refused.value)
         assert open_files() == before
         assert stage.ear.said == []
+
+    run(scene())
+
+
+def test_a_program_whose_session_cannot_begin_does_not_stay(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pids: list[int] = []
+
+    def fail(program: subprocess.Popen[bytes], *_: object, **__: object) -> None:
+        pids.append(program.pid)
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(command, "CommandSession", fail)
+
+    async def scene() -> None:
+        before = open_files()
+        with pytest.raises(CannotStart, match="too many open files"):
+            await stage.start(("sleep", "1000"), LONG_LIVED)
+        assert open_files() == before
+        assert processes.start_time(pids[0]) is None
 
     run(scene())
 

@@ -82,6 +82,16 @@ def test_the_members_of_a_session_carry_its_name_and_nobody_elses() -> None:
         assert processes.members(MARK, None, spared=[ours.pid]) == []
 
 
+def test_a_name_is_found_in_a_large_environment() -> None:
+    large = [f"VARIABLE_{number}={'x' * 1000}" for number in range(150)]
+    with a_process(
+        "env", *large, f"{SESSION_VARIABLE}={MARK}2", "sh", "-c", "echo; exec sleep 1000"
+    ) as one:
+        assert one.stdout is not None
+        one.stdout.readline()
+        assert one.pid in [each.pid for each in processes.members(f"{MARK}2", None)]
+
+
 def test_a_member_by_group_needs_no_name() -> None:
     with a_process() as process:
         assert [each.pid for each in processes.members(MARK, process.pid)] == [process.pid]

@@ -115,7 +115,7 @@ def test_another_process_with_the_same_number_is_never_touched(
 
 
 def test_a_program_that_obeys_is_not_killed_and_a_child_that_does_not_is() -> None:
-    child = "trap '' TERM; echo $$; while :; do sleep 1000; done"
+    child = "trap '' TERM; echo $$; exec sleep 1000"
     script = f"trap 'exit 7' TERM; sh -c \"{child.replace('$', chr(92) + '$')}\" & wait"
 
     async def scene() -> None:

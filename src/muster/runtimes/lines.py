@@ -1,9 +1,9 @@
 """What a line of a program's stdout means to muster, if anything.
 
 Three kinds of line are meant for muster: a JSON object whose `type` is known, `TURN_COMPLETE`
-alone, and an identity marker with its JSON, outside code fences. Each begins where its line begins:
-what is indented, quoted or in the middle of a line is text that somebody talks about. So is all of
-stderr.
+alone, and an identity marker with what follows it, outside code fences. Each begins where its line
+begins: what is indented, quoted or in the middle of a line is text that somebody talks about. So is
+all of stderr.
 """
 
 import re
@@ -57,8 +57,9 @@ TYPES: Final[Mapping[str, type[Said]]] = {
 
 _KIND: Final = msgspec.json.Decoder(_Kind)
 _DECODERS: Final = {name: msgspec.json.Decoder(said) for name, said in TYPES.items()}
-_KNOWN: Final = re.compile(rf'\{{"type"\s*:\s*"({"|".join(TYPES)})"')
-_MARKER: Final = re.compile(r"\[(AGENT_REGISTERED|AGENT_STATUS)\]\s*(\{.*)")
+_MARKERS: Final = r"\[(AGENT_REGISTERED|AGENT_STATUS)\]"
+_KNOWN: Final = re.compile(rf'\{{"type"\s*:\s*"({"|".join(TYPES)})"|{_MARKERS}')
+_MARKER: Final = re.compile(rf"{_MARKERS}\s*(.*)")
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 

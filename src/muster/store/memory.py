@@ -15,8 +15,13 @@ from muster.store.batching import Batch, BatchingStore, vet
 class MemoryStore(BatchingStore):
     """One team's memory for as long as the process lives."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, forgetful: bool = False) -> None:
+        """One that is forgetful drops what its snapshots cover and its readers have handled."""
         super().__init__(last_seq=0)
+        self._forgetful = forgetful
+        self._forgotten = 0
+        """How many of the oldest events are gone."""
+
         self._log: list[Stored] = []
         self._cursors: dict[str, int] = {}
         self._snapshots: dict[int, tuple[int, bytes]] = {}  # by seq: version and data
@@ -28,7 +33,8 @@ class MemoryStore(BatchingStore):
 
     def reopened(self) -> "MemoryStore":
         """A new store with what this one has committed: the same log after a restart."""
-        again = MemoryStore()
+        again = MemoryStore(forgetful=self._forgetful)
+        again._forgotten = self._forgotten
         again._log = list(self._log)
         again._cursors = dict(self._cursors)
         again._snapshots = dict(self._snapshots)
@@ -40,7 +46,7 @@ class MemoryStore(BatchingStore):
     ) -> Sequence[Stored]:
         """Up to `limit` events with `seq > after` in order (or, backwards, the newest first)."""
         self._require_open()
-        newer = self._log[after:]  # the event with seq n is at n - 1
+        newer = self._log[max(after - self._forgotten, 0) :]  # seq n is at n - 1 - forgotten
         candidates = reversed(newer) if backwards else newer
         return list(islice(filter(where.wants, candidates), limit))
 
@@ -79,6 +85,14 @@ class MemoryStore(BatchingStore):
             self._snapshots[snapshot.seq] = (version, snapshot.data)
         for seq in sorted(self._snapshots)[:-SNAPSHOTS_KEPT]:
             del self._snapshots[seq]
+        if self._forgetful and batch.snapshots:
+            self._forget(min((*self._snapshots, *self._cursors.values())))
+
+    def _forget(self, upto: int) -> None:
+        """Drop the events up to there."""
+        if upto > self._forgotten:
+            del self._log[: upto - self._forgotten]
+            self._forgotten = upto
 
     def _finish(self, closed: asyncio.Future[None]) -> None:
         closed.set_result(None)

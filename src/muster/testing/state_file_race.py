@@ -112,13 +112,15 @@ class Race:
         self._killed_at = 0.0
         self.score = Score()
 
-    def run(self, seconds: float) -> Score:
-        """Race for that long, and see that all is well at the end."""
+    def run(self, seconds: float, rewritten: int = 0) -> Score:
+        """Race for that long, and until muster has written so often, if it does that in time; see
+        that all is well at the end."""
         over = time.monotonic() + seconds
+        late = over + 3 * SETTLE_SECONDS
         self._start()
         try:
             self._until(lambda fields: fields.get("desired_state") == "pause", "no file was made")
-            while time.monotonic() < over:
+            while time.monotonic() < (over if self.score.rewritten >= rewritten else late):
                 self._wish(self._chance.choice(list(RunMode)))
                 _rest(self._chance.uniform(0, GAP_SECONDS))
                 if self._kills and time.monotonic() > self._killed_at:
@@ -206,9 +208,11 @@ def _rest(seconds: float) -> None:
     time.sleep(seconds)  # noqa: TID251 - a person at random moments, in a process of its own
 
 
-def race(folder: Path, *, seconds: float, seed: int, kills: bool = True) -> Score:
+def race(
+    folder: Path, *, seconds: float, seed: int, kills: bool = True, rewritten: int = 0
+) -> Score:
     """Race for a file in a folder. Raises `Lost` if a wish was."""
-    return Race(folder / "agent_state.json", seed, kills=kills).run(seconds)
+    return Race(folder / "agent_state.json", seed, kills=kills).run(seconds, rewritten)
 
 
 def main(args: Sequence[str]) -> None:

@@ -75,9 +75,9 @@ def run(
 ) -> None:
     """Run one program as its state file says; no server is needed.
 
-    It goes on until Ctrl-C. Whoever writes desired_state into the file decides: continuous, run_once, run_cleanup (COMMAND
-    gets --cleanup-session appended) or pause. current_state says what is done. The first Ctrl-C
-    lets the session finish; the second, or SIGTERM, ends it now.
+    It goes on until Ctrl-C. Whoever writes desired_state into the file decides: continuous,
+    run_once, run_cleanup (COMMAND gets --cleanup-session appended) or pause. current_state says
+    what is done. The first Ctrl-C lets the session finish; the second, or SIGTERM, ends it now.
     """
     path = state_file.absolute()
     if not path.parent.is_dir():

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import signal
 import socket
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from muster.app import open_team
+from muster.app import open_configured
 from muster.config import Settings, load_settings
 from muster.errors import HomeInUse
 from muster.interfaces import address, operator
@@ -42,9 +43,16 @@ def up(home: Path, host: str | None, port: int | None, no_browser: bool) -> None
     pid = running_pid(home)
     if pid is not None:
         raise HomeInUse(pid=pid, home=home)
+    _allow_many_files()
     # the port before the home: whoever cannot listen leaves nothing behind
     with listen(settings.server.host, settings.server.port) as listener:
         asyncio.run(_run(home, settings, listener))
+
+
+def _allow_many_files() -> None:
+    """Every session has pipes and every reader a connection: use all that the system allows."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _chosen(settings: Settings, host: str | None, port: int | None, no_browser: bool) -> Settings:
@@ -63,13 +71,7 @@ async def _run(home: Path, settings: Settings, listener: socket.socket) -> None:
     for ending in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(ending, stop.set)
 
-    async with open_team(
-        home,
-        human=settings.team.human,
-        snapshot_every=settings.store.snapshot_every,
-        heartbeat_timeout_s=settings.presence.heartbeat_timeout_seconds,
-        turns=settings.turns,
-    ) as muster:
+    async with open_configured(home, settings, url=url_of(listener)) as muster:
         secret = await _operator_secret(home, muster)
 
         def ready() -> None:

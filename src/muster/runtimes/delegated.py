@@ -1,0 +1,33 @@
+"""Which program runs an agent on a task: its own table in `muster.toml`, or the one for all."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from muster.agent_settings import AgentSettings
+from muster.config import Settings
+from muster.machines.ids import name_key
+from muster.runtimes.command import CommandRuntime
+
+
+def programs(settings: Settings, home: Path) -> Callable[[str, Path], CommandRuntime | None]:
+    """Find the program of an agent by its name; none where the settings have none."""
+    own = {
+        name_key(name): agent
+        for name, agent in settings.agents.items()
+        if agent.runtime == "command"
+    }
+    everybody = settings.delegation
+    usual = None
+    if everybody.command:
+        usual = AgentSettings(command=everybody.command, prompt=everybody.prompt)
+
+    def find(agent: str, folder: Path) -> CommandRuntime | None:
+        found = own.get(name_key(agent), usual)
+        if found is None:
+            return None
+        base = found.cwd_beside(home) if found.cwd else folder
+        return CommandRuntime(replace(found, cwd=str(base)), home)
+
+    return find

@@ -1,0 +1,67 @@
+"""What an agent is told when a conversation is handed to it: who it is, the task, and where to work."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from muster.machines.ids import ConversationId
+from muster.machines.vocabulary import DelegationMode
+from muster.routing.agent_files import AgentFile
+
+
+class Assignment(msgspec.Struct, frozen=True, kw_only=True):
+    """A conversation on its way to an agent."""
+
+    conversation: ConversationId
+    text: str
+    agent: AgentFile
+    epoch: int
+    outputs: Path
+    dialogue: Path
+    mode: DelegationMode
+    others: Sequence[str] = ()
+    """To whom the agent may hand over."""
+
+    before: str = ""
+    """What others have reported in this conversation."""
+
+
+def prompt(task: Assignment) -> str:
+    """All that the agent is told."""
+    parts = [
+        f"You are the agent {task.agent.name}, and {task.conversation} is handed to you.",
+        task.agent.body.strip(),
+        f"# The task\n\n{task.text}",
+        f"# What was done before you\n\n{task.before}" if task.before else "",
+        "# Where your work goes\n\n" + "\n".join(f"- {rule}" for rule in _rules(task)),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _rules(task: Assignment) -> list[str]:
+    rules = [
+        f"Every file that you make goes into {task.outputs}/, where you are now; so do temporary"
+        " ones.",
+        "Write nowhere else, whatever you usually do, unless the task itself names another place.",
+        f"Tell what you think and do: print it, or add it to the end of {task.dialogue}.",
+        "Give whole paths when you name a file, and end with what has come of the task.",
+    ]
+    if task.mode is DelegationMode.INTERACTIVE:
+        names = ", ".join(task.others)
+        rules.append(
+            "Where another should go on, print a line of its own: [HANDOFF name] reason."
+            f" There are {names or 'no others'}; MAIN takes it back."
+        )
+    return rules
+
+
+def environment(task: Assignment) -> dict[str, str]:
+    """The variables that its program gets."""
+    return {
+        "MUSTER_AGENT": task.agent.name,
+        "MUSTER_CONVERSATION": task.conversation,
+        "MUSTER_WORKSPACE": f"{task.outputs}/",
+        "MUSTER_DIALOGUE": str(task.dialogue),
+        "MUSTER_MODE": task.mode.value,
+    }

@@ -1,0 +1,122 @@
+"""What muster itself says where it is MAIN: short, honest, and never more than it knows.
+
+It has no model. It can greet, say what it can do and what happened last, and say that nobody is
+there for a request; where that request needs what MAIN may not do, it says which agent to create.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from muster.machines.events import Routed
+from muster.permissions.judge import judge
+from muster.permissions.patterns import listed
+from muster.permissions.policy import Policy
+
+_FILE: Final = re.compile(r"(?<![\w./-])[\w./-]*\w\.[A-Za-z]\w{0,7}(?![\w.])")
+_RUNS: Final = re.compile(
+    r"\b(run|execute|compile|build|install|deploy|test|benchmark|start|launch|migrate)\b",
+    re.IGNORECASE,
+)
+_CODES: Final = re.compile(
+    r"\b(?:write|create|implement|add|fix|refactor|port|generate|code|program|debug|develop)\b"
+    r".*\b(?:code|script|program|function|class|app|api|test|tests|module|library|service|bug|"
+    r"website|page|query|python|javascript|typescript|rust|go|java|bash|sql|css|html)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_THANKS: Final = re.compile(
+    r"\b(thanks?|thank you|thx|cheers|merci|danke|gracias)\b", re.IGNORECASE
+)
+_LAST: Final = re.compile(
+    r"\b(just|last|before|earlier|previous\w*|did you|have you)\b", re.IGNORECASE
+)
+_SMALL: Final = frozenset(
+    listed(
+        """a an and are as at be can could do for from have how i in into is it its make me my now
+        of on or our please should some that the then this to up us use want we will with would you
+        your write create implement add fix run execute build new"""
+    )
+)
+_SLUG_WORDS: Final = 3
+
+
+class Denial(msgspec.Struct, frozen=True):
+    """What a request needs and MAIN may not do, and an agent that could be created for it."""
+
+    rule: str
+    reason: str
+    suggestion: str
+
+
+def reply(routed: Routed, text: str, agents: Sequence[str], last: str) -> str:
+    """What MAIN says to a request that is its own. `last` is what came of the last conversation."""
+    match routed.rule:
+        case "smalltalk" | "empty":
+            return "You're welcome!" if _THANKS.search(text) else _greeting(agents)
+        case "agents":
+            return _agents(agents)
+        case "session" | "order" if last and _LAST.search(text):
+            return f"The last conversation: {last}"
+        case "no-match":
+            return f"No agent matched, so nothing was done. {_agents(agents)}"
+        case _:
+            what = f"The last conversation: {last} " if last and _LAST.search(text) else ""
+            return (
+                f"{what}This belongs to MAIN ({routed.reason}), and no model is MAIN here: "
+                f"muster routes and delegates, and has no answer of its own to it. "
+                f"`--to AGENT` gives it to an agent all the same."
+            )
+
+
+def _greeting(agents: Sequence[str]) -> str:
+    return f"Hello. I route each request to the agent whose description matches. {_agents(agents)}"
+
+
+def _agents(agents: Sequence[str]) -> str:
+    if not agents:
+        return "There are no agents yet; `--agents DIR` at the start of a session loads them."
+    names = ", ".join(sorted(agents)[:8])
+    more = f" and {len(agents) - 8} more" if len(agents) > 8 else ""
+    return f"{len(agents)} agents are there: {names}{more}."
+
+
+def no_program(agent: str) -> str:
+    """What is said where nobody has told muster how to run agents."""
+    return (
+        f"This is for {agent}, but nothing says which program runs it. Write a table "
+        f"[agents.{agent}] or [delegation] with command = [...] into muster.toml."
+    )
+
+
+def denial(text: str, policy: Policy) -> Denial | None:
+    """What a request that matches nobody needs and MAIN may not do, if there is anything."""
+    for name in _FILE.findall(text):
+        verdict = judge("MAIN", "Write", {"file_path": name, "content": ""}, policy=policy)
+        if not verdict.allowed:
+            return Denial(
+                verdict.rule, f"This requires writing {name}: {verdict.reason}", slug(text)
+            )
+    if _CODES.search(text):
+        reason = "This requires writing code, which MAIN cannot perform."
+        return Denial("main.write", reason, slug(text))
+    if found := _RUNS.search(text):
+        reason = f"This requires to {found[1].lower()} something, which MAIN cannot perform."
+        return Denial("main.execute", reason, slug(text))
+    return None
+
+
+def suggested(denial: Denial) -> str:
+    """The suggestion in words."""
+    return (
+        f"{denial.reason} No agent matched. One could be created: "
+        f".claude/agents/{denial.suggestion}.md, with a description that says when to use it."
+    )
+
+
+def slug(text: str) -> str:
+    """A name for an agent that would do this."""
+    words = re.findall(r"[a-z][a-z0-9]+", text.lower())
+    telling = list(dict.fromkeys(word for word in words if word not in _SMALL))[:_SLUG_WORDS]
+    return "-".join([*telling, "agent"])[:64]

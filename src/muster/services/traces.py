@@ -1,0 +1,167 @@
+"""Conversations as they are shown: what was said, where it went and why, and what came of it."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from muster.files.dialogue import reason_of
+from muster.machines import events as e
+from muster.machines.events import Event, Fact
+from muster.machines.ids import ConversationId
+from muster.machines.state import MAIN, QUEUE
+from muster.machines.vocabulary import FileChange, Machine, Ranked, Remark
+from muster.routing.router import state_name
+from muster.services.board import View
+
+
+class RouteView(View, frozen=True, kw_only=True):
+    """Where a request belongs, and why."""
+
+    agent: str
+    confidence: float
+    margin: float
+    rule: str
+    reason: str
+    router: str
+    candidates: tuple[Ranked, ...] = ()
+
+
+class StepView(View, frozen=True, kw_only=True):
+    """One change of the state."""
+
+    at: datetime
+    source: str = msgspec.field(name="from")
+    target: str = msgspec.field(name="to")
+    trigger: str
+    reason: str
+
+
+class FileView(View, frozen=True, kw_only=True):
+    """A file that came, changed or went."""
+
+    path: str
+    change: FileChange
+    size: int
+    sha256: str
+    by: str
+    outside: bool = False
+    named: bool = False
+
+
+class ConversationView(View, frozen=True, kw_only=True):
+    """One input, and all that it set off."""
+
+    conversation: ConversationId
+    text: str
+    speaker: str
+    state: str
+    started_at: datetime
+    ended_at: datetime | None = None
+    outcome: str | None = None
+    """`answered`, `failed` or `ended`; null while it goes on."""
+
+    summary: str = ""
+    answer: str = ""
+    route: RouteView | None = None
+    trace: tuple[StepView, ...] = ()
+    files: tuple[FileView, ...] = ()
+    denied: str = ""
+    """Why its state may not do what it asks for, if that is so."""
+
+
+def views_of(events: Iterable[Event]) -> dict[ConversationId, ConversationView]:
+    """Every conversation that these events tell of, in the order in which they began."""
+    views: dict[ConversationId, ConversationView] = {}
+    for event in events:
+        conversation = getattr(event.fact, "conversation", None)
+        if conversation is None:
+            continue
+        after = _after(views.get(conversation), event)
+        if after is not None:
+            views[conversation] = after
+    return views
+
+
+def _after(view: ConversationView | None, event: Event) -> ConversationView | None:
+    fact = event.fact
+    if isinstance(fact, e.ConversationStart):
+        return ConversationView(
+            conversation=fact.conversation,
+            text=fact.text,
+            speaker=fact.speaker_name,
+            state=MAIN,
+            started_at=event.ts,
+        )
+    return None if view is None else _changed(view, event.ts, fact)
+
+
+def _changed(view: ConversationView, at: datetime, fact: Fact) -> ConversationView:
+    replace = msgspec.structs.replace
+    match fact:
+        case e.Routed():
+            return replace(view, route=_route(fact))
+        case e.StateTransition(machine=Machine.DELEGATION):
+            return replace(view, state=fact.target, trace=(*view.trace, _step(fact, at)))
+        case e.FileRecorded():
+            return replace(view, files=(*view.files, _file(fact)))
+        case e.DialogueRecorded(kind=Remark.ANSWER | Remark.REPORT):
+            return replace(view, answer=fact.text)
+        case e.PermissionDenied():
+            return replace(view, denied=fact.reason)
+        case e.ConversationEnd():
+            return replace(view, ended_at=at, outcome=fact.outcome, summary=fact.summary)
+        case _:
+            return view
+
+
+def _route(fact: e.Routed) -> RouteView:
+    return RouteView(
+        agent=fact.to,
+        confidence=fact.confidence,
+        margin=fact.margin,
+        rule=fact.rule,
+        reason=fact.reason,
+        router=fact.router,
+        candidates=fact.candidates,
+    )
+
+
+def _step(fact: e.StateTransition, at: datetime) -> StepView:
+    return StepView(
+        at=at,
+        source=fact.source,
+        target=fact.target,
+        trigger=fact.trigger,
+        reason=reason_of(fact),
+    )
+
+
+def _file(fact: e.FileRecorded) -> FileView:
+    return FileView(
+        path=fact.path,
+        change=fact.change,
+        size=fact.size,
+        sha256=fact.sha256,
+        by=fact.state,
+        outside=fact.outside,
+        named=fact.named,
+    )
+
+
+# ── as the seed shows it ──────────────────────────────────────────────────────────────────────────
+
+_SHOWN: Final = {"task_completed": "Task completed"}
+
+
+def head_of(view: ConversationView) -> str:
+    """`[State: MAIN] [Conv: 002]`: where a conversation begins."""
+    home = QUEUE if view.state == QUEUE else MAIN
+    return f"[State: {home}] [Conv: {view.conversation.removeprefix('conv_')}]"
+
+
+def step_line(fact: e.StateTransition) -> str:
+    """`[MAIN → AGENT]  # why`."""
+    why = _SHOWN.get(fact.trigger) or reason_of(fact)
+    return f"[{state_name(fact.source)} → {state_name(fact.target)}]  # {why}"
