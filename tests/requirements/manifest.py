@@ -1090,6 +1090,14 @@ SUPERVISION = (
         {"store/test_memory.py": ["test_a_forgetful_store_does_not_grow_for_ever"]},
     ),
     Promise(
+        "A lead's markers are its word about its team, and what is malformed is rejected on record.",
+        {
+            "interfaces/test_lead.py": [
+                "test_a_lead_brings_agents_to_life_and_its_word_is_the_truth"
+            ],
+        },
+    ),
+    Promise(
         "Eight are born, and each wakes with its own soul and exactly its last life's messages.",
         {
             "interfaces/test_whole_life.py": [
@@ -1099,7 +1107,42 @@ SUPERVISION = (
     ),
 )
 
+ROUTING = (
+    Promise(
+        "Agent files are read as they were meant, and what is skipped or hidden is told.",
+        {
+            "routing/test_agent_files.py": [
+                "test_an_odd_file_is_read_as_it_was_meant",
+                "test_the_first_folder_counts_and_both_files_are_named",
+                "test_a_warning_names_the_file_and_the_line",
+            ],
+        },
+    ),
+    Promise(
+        "A request goes to the agent whose description covers it, or stays in MAIN, with reasons.",
+        {
+            "routing/test_router.py": [
+                "test_the_development_set_is_routed_as_well_as_promised",
+                "test_who_asks_about_an_agent_stays_in_main",
+                "test_what_an_agent_is_not_for_attracts_nobody",
+                "test_a_decision_tells_the_words_the_score_and_the_margin",
+            ],
+        },
+    ),
+    Promise(
+        "Routing and the list of agents can be had from the command line, by people and programs.",
+        {
+            "interfaces/test_cli_route.py": [
+                "test_a_batch_is_answered_line_by_line_and_outlives_bad_lines",
+                "test_a_router_of_one_s_own_decides_by_its_scores",
+                "test_the_list_and_the_directory_of_agents_are_written",
+            ],
+        },
+    ),
+)
+
 PROMISES = (
+    *ROUTING,
     *SUPERVISION,
     *CLIENTS,
     *TALKING,

@@ -47,7 +47,8 @@ class VerbGroup(click.Group):
         verb = VERBS.get(cmd_name)
         if verb is None:
             return None
-        command: click.Command = getattr(import_module(f"{__package__}.{verb.module}"), cmd_name)
+        module = import_module(f"{__package__}.{verb.module}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         command.short_help = verb.about
         return command
 

@@ -1,0 +1,187 @@
+"""Agents as people define them: Markdown files with a head, in folders that overrule each other.
+
+Reading never fails for what a file says. What cannot be used is told in a warning with its file and
+line, and an agent that can be used is never left out silently.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from muster.errors import NotFound
+from muster.routing.frontmatter import Head, Value, read_head, text_of, tools_of
+
+MAIN: Final = "MAIN"
+"""The state that is no agent; a file cannot take its name."""
+
+FILE_BYTES_MAX: Final = 1024 * 1024
+"""An agent file is a prompt; the largest seen is a hundredth of this."""
+
+PROJECT_FOLDER: Final = Path(".claude", "agents")
+
+_TOOLS: Final = ("tools", "allowed-tools", "allowed_tools", "allowedTools")
+_PLACEHOLDER: Final = re.compile(r"(?:todo|tbd|fixme|\.\.\.|n/a|null|none)[.!]?$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something in an agent file that a person may want to put right."""
+
+    path: Path
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFile:
+    """An agent as its file defines it."""
+
+    name: str
+    description: str
+    path: Path = Path()
+    tools: tuple[str, ...] | None = None
+    """What it may use; nothing stands for everything."""
+
+    disallowed_tools: tuple[str, ...] = ()
+    model: str | None = None
+    body: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict[str, str])
+    """All other keys, as text."""
+
+    @property
+    def routable(self) -> bool:
+        """Whether a request can be matched to it; otherwise it is entered by name only."""
+        return bool(self.description) and self.name != MAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The agents of some folders, each name once, and what was odd about their files."""
+
+    agents: tuple[AgentFile, ...]
+    warnings: tuple[Warned, ...] = ()
+
+
+def find_agents(given: Sequence[Path] = (), *, project: Path | None, user: Path | None) -> Found:
+    """Every agent of the given folders, the project's and the user's: the earlier one counts.
+
+    `project` and `user` are the folders that hold `.claude/agents`; they need not have it.
+    """
+    for folder in given:
+        if not folder.exists():
+            raise NotFound(kind="folder of agents", name=str(folder))
+    usual = [base / PROJECT_FOLDER for base in (project, user) if base is not None]
+    return read_folders([*given, *(folder for folder in usual if folder.is_dir())])
+
+
+def read_folders(folders: Iterable[Path]) -> Found:
+    """Every agent under the folders, in their order; of one name the first counts."""
+    agents: dict[str, AgentFile] = {}
+    warnings: list[Warned] = []
+    seen: set[Path] = set()
+    for path in (path for folder in folders for path in _files(folder)):
+        if (real := path.resolve()) in seen:
+            continue
+        seen.add(real)
+        agent, odd = read_agent(path)
+        warnings += odd
+        if agent is None:
+            continue
+        first = agents.setdefault(agent.name, agent)
+        if first is not agent:
+            text = f"{agent.name!r} is defined in {first.path} too, and that one counts"
+            warnings.append(Warned(path, 1, text))
+    return Found(tuple(agents.values()), tuple(warnings))
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    if folder.is_file():
+        yield folder
+        return
+    seen: set[str] = set()  # links are followed, but round in circles only once
+    for base, folders, names in os.walk(folder, followlinks=True):
+        real = os.path.realpath(base)
+        folders[:] = [] if real in seen else sorted(folders)
+        names = [] if real in seen else names
+        seen.add(real)
+        yield from (Path(base, name) for name in sorted(names) if name.lower().endswith(".md"))
+
+
+def read_agent(path: Path) -> tuple[AgentFile | None, list[Warned]]:
+    """The agent that a file defines, if it does, and what is odd about the file."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(FILE_BYTES_MAX + 1)
+    except OSError as failed:
+        return None, [Warned(path, 1, f"cannot be read: {failed.strerror}")]
+    warnings: list[Warned] = []
+    if len(data) > FILE_BYTES_MAX:
+        data = data[:FILE_BYTES_MAX]
+        warnings.append(Warned(path, 1, f"is cut after {FILE_BYTES_MAX} bytes"))
+    text, odd = decoded(data)
+    if odd:
+        warnings.append(Warned(path, 1, odd))
+    head = read_head(text)
+    if head is None:
+        why = "has no head (a block between lines of `---`): it is no agent"
+        return None, [*warnings, Warned(path, 1, "is empty" if not text.strip() else why)]
+    agent = _agent(path, head)
+    return agent, [*warnings, *(Warned(path, line, text) for line, text in _oddities(agent, head))]
+
+
+def decoded(data: bytes) -> tuple[str, str]:
+    """The text of a file in whichever encoding, with plain line ends; and what was odd about it."""
+    odd = ""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        text = data.decode("utf-16", "replace")
+    else:
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = data.decode("cp1252", "replace")
+            odd = "is not UTF-8; it was read as Windows text (cp1252). Save it as UTF-8."
+    return text.replace("\r\n", "\n").replace("\r", "\n"), odd
+
+
+def _agent(path: Path, head: Head) -> AgentFile:
+    values = head.values
+    description = text_of(values.get("description"))
+    model = re.split(r"\s#", text_of(values.get("model")))[0].strip()
+    used = {"name", "description", "model", "disallowedTools", "disallowed-tools", *_TOOLS}
+    denied = tools_of(values.get("disallowedTools") or values.get("disallowed-tools"))
+    return AgentFile(
+        name=" ".join(text_of(values.get("name")).split()) or path.stem,
+        description="" if _PLACEHOLDER.match(description) else description,
+        path=path,
+        tools=tools_of(_tools(head)),
+        disallowed_tools=denied or (),
+        model=model or None,
+        body=head.body,
+        fields={key: text_of(value) for key, value in values.items() if key not in used},
+    )
+
+
+def _tools(head: Head) -> Value | None:
+    return next((head.values[key] for key in _TOOLS if key in head.values), None)
+
+
+def _oddities(agent: AgentFile, head: Head) -> Iterator[tuple[int, str]]:
+    """What a person would want to know about a head that was read."""
+    if not text_of(head.values.get("name")):
+        yield head.line, f"has no name; it is called {agent.name!r} after its file"
+    if agent.name == MAIN:
+        yield head.line, f"is called {MAIN}, which is no agent's name: no request is routed to it"
+    if not agent.description:
+        at = head.values.get("description")
+        text = "has no description: it can be entered by name only"
+        yield (at.line if at else head.line), text
+    if not head.closed:
+        yield head.line, "has no line of `---` after its head; it was taken to end by itself"
+    for key, line in head.repeated:
+        yield line, f"has {key!r} again; the first one counts"

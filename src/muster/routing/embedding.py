@@ -1,0 +1,83 @@
+"""An optional scorer: the lexical one, and how near a description is in meaning by word vectors.
+
+`muster-agents[embed]` brings static vectors; nothing is downloaded and no model is run. Where the
+words decide already, vectors change little; they help requests that share none with an agent.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from importlib import import_module
+from typing import Any, Final
+
+from muster.errors import Invalid
+from muster.routing.agent_files import AgentFile
+from muster.routing.describing import take_apart
+from muster.routing.lexical import DESCRIPTION, Evidence, LexicalIndex, Scored
+from muster.routing.request import Request
+
+Vector = Sequence[float]
+Vectors = Callable[[Sequence[str]], Sequence[Vector]]
+
+NEAR_MIN: Final = 0.25
+"""Below this likeness two texts have nothing to do with each other."""
+
+NEAR_WEIGHT: Final = 8.0
+"""What perfect likeness counts: as much as two rare words in a description."""
+
+
+class EmbeddingIndex:
+    """Agents by words and by vectors."""
+
+    def __init__(
+        self, agents: Sequence[AgentFile], vectors: Vectors, *, bodies: bool = True
+    ) -> None:
+        """Index the words, and the vector of what each agent says it is for."""
+        self._lexical = LexicalIndex(agents, bodies=bodies)
+        self._vectors = vectors
+        self._routable = [number for number, agent in enumerate(agents) if agent.routable]
+        told = [
+            f"{agents[at].name} {take_apart(agents[at].description).purpose}"
+            for at in self._routable
+        ]
+        self._told = [_unit(vector) for vector in vectors(told)] if told else []
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words that agents use."""
+        return self._lexical.words
+
+    def score(self, request: Request) -> list[Scored]:
+        """Every agent that shares words with a request or is near to it, best first."""
+        scored = {each.agent: each for each in self._lexical.score(request)}
+        asked = _unit(self._vectors([request.text])[0])
+        for agent, told in zip(self._routable, self._told, strict=True):
+            near = sum(ours * theirs for ours, theirs in zip(asked, told, strict=True))
+            if near > NEAR_MIN:
+                credit = NEAR_WEIGHT * (near - NEAR_MIN) / (1 - NEAR_MIN)
+                had = scored.get(agent, Scored(agent, 0.0, ()))
+                more = Evidence("meaning", "~", credit, DESCRIPTION)
+                found = (*had.evidence, more)
+                scored[agent] = replace(had, score=had.score + credit, evidence=found)
+        return sorted(scored.values(), key=lambda each: (-each.score, each.agent))
+
+
+def _unit(vector: Vector) -> list[float]:
+    length = math.sqrt(sum(each * each for each in vector)) or 1.0
+    return [each / length for each in vector]
+
+
+def static_vectors() -> Vectors:
+    """The vectors of `muster-agents[embed]`, from its own folder: nothing is fetched."""
+    try:
+        package: Any = import_module("wordllama")  # it has no types
+    except ImportError as missing:
+        remedy = "needs `pip install 'muster-agents[embed]'`; the lexical router needs nothing"
+        raise Invalid(what="The router 'embed'", why=remedy) from missing
+    folder = str(package.__path__[0])
+    model: Any = package.WordLlama.load(cache_dir=folder, disable_download=True)  # nor has this
+
+    def vectors(texts: Sequence[str]) -> Sequence[Vector]:
+        return [[float(each) for each in row] for row in model.embed(list(texts))]
+
+    return vectors

@@ -1,0 +1,197 @@
+"""The lexical scorer: what of a request an agent shares, in its name, its description, its body.
+
+BM25 with fields, on fixed weights of words (`words.py`) and with concepts as further terms. An
+index is built once for a folder; scoring visits only agents that share something with the request.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from muster.routing.agent_files import AgentFile
+from muster.routing.describing import take_apart
+from muster.routing.request import Request
+from muster.routing.vocabulary import concepts, phrases_in
+from muster.routing.words import Token, counted, tokens, weight
+
+NAME: Final = "name"
+DESCRIPTION: Final = "description"
+BODY: Final = "body"
+
+SATURATION: Final = 1.2
+"""BM25's k1: how soon more of a word says no more."""
+
+MUCH_MAX: Final = SATURATION + 1
+"""What an agent can have of a term at most."""
+
+NAME_FACTOR: Final = 3.5
+REQUESTS_FACTOR: Final = 0.8
+SCENES_FACTOR: Final = 0.4
+"""What a word counts in a name, in what users say in examples, and in what examples are about;
+against one in the purpose."""
+
+BODY_FACTOR: Final = 0.1
+BODY_TIMES_MAX: Final = 4
+BODY_MAX: Final = BODY_FACTOR * BODY_TIMES_MAX
+"""What a word in a body counts each time, and at most: bodies mention much."""
+
+BODY_CHARS_MAX: Final = 4000
+"""How much of a body is read: what an agent is about, it says at the beginning."""
+
+BODY_CONCEPT_FACTOR: Final = 0.03
+BODY_CONCEPT_MAX: Final = 0.25
+
+LENGTH_PART: Final = 0.5
+LENGTH_USUAL: Final = 40
+LENGTH_MIN: Final = 10
+"""BM25's b, and lengths in telling words: a word counts less in a text that has many."""
+
+CONCEPT_PART: Final = 0.5
+"""What a word counts for its concept, where it does not stand in a name."""
+
+UNASKED: Final = 0.3
+"""What an agent loses whose name is about something else that nobody asked for."""
+
+NAME_WORD_MAX: Final = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A piece of a request that an agent shares: as typed, as matched, what it counts, and where
+    it stands."""
+
+    typed: str
+    term: str
+    credit: float
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """An agent by its number, its score, and what that is made of."""
+
+    agent: int
+    score: float
+    evidence: tuple[Evidence, ...]
+
+
+class LexicalIndex:
+    """The terms of some agents, and how much each has of them."""
+
+    def __init__(self, agents: Sequence[AgentFile], *, bodies: bool = True) -> None:
+        """Read what every agent says about itself; without bodies if they shall not count."""
+        self._postings: defaultdict[str, list[tuple[int, float, str]]] = defaultdict(list)
+        self._names = [_name_parts(agent.name) for agent in agents]
+        for number, agent in enumerate(agents):
+            if agent.routable:
+                self._enter(number, agent, bodies)
+        self.words = frozenset(self._postings)
+
+    def _enter(self, number: int, agent: AgentFile, bodies: bool) -> None:
+        """Put down what an agent has of every term, and where most of it stands."""
+        name = _counted(tokens(_spaced(agent.name)), NAME_FACTOR, in_name=True)
+        told = _description(agent.description)
+        body = _body(agent.body) if bodies else {}
+        for term in name.keys() | told.keys():
+            amount = name.get(term, 0.0) + told.get(term, 0.0) + body.pop(term, 0.0)
+            where = NAME if term in name else DESCRIPTION
+            self._postings[term].append((number, _saturated(amount), where))
+        for term, amount in body.items():
+            self._postings[term].append((number, _saturated(amount), BODY))
+
+    def score(self, request: Request) -> list[Scored]:
+        """Every agent that shares something with a request, best first."""
+        shared: dict[int, list[Evidence]] = {}
+        for unit in request.units:
+            best: dict[int, tuple[float, str, str]] = {}
+            for term, factor in unit.terms:
+                worth = unit.weight * factor
+                for agent, much, where in self._postings.get(term, ()):
+                    if agent not in best or worth * much > best[agent][0]:
+                        best[agent] = (worth * much, term, where)
+            for agent, (credit, term, where) in best.items():
+                shared.setdefault(agent, []).append(Evidence(unit.typed, term, credit, where))
+        asked = {term for unit in request.units for term, _ in unit.terms}
+        scored = [
+            Scored(agent, self._fit(agent, asked) * sum(e.credit for e in found), tuple(found))
+            for agent, found in shared.items()
+        ]
+        return sorted(scored, key=lambda each: (-each.score, each.agent))
+
+    def _fit(self, agent: int, asked: set[str]) -> float:
+        """How well a name is covered by a request: who is called a tester is for tests."""
+        parts = self._names[agent]
+        total = sum(heavy for heavy, _ in parts)
+        unasked = sum(heavy for heavy, terms in parts if asked.isdisjoint(terms))
+        return 1 - UNASKED * unasked / (total + 2.0)
+
+
+def _saturated(amount: float) -> float:
+    return amount * MUCH_MAX / (amount + SATURATION)
+
+
+def _spaced(name: str) -> str:
+    return name.replace("-", " ")
+
+
+def _name_parts(name: str) -> list[tuple[float, frozenset[str]]]:
+    """The telling words of a name, each with every term that stands for it."""
+    places: dict[int, tuple[float, set[str]]] = {}
+    for word in tokens(_spaced(name)):
+        heavy, terms = places.get(word.at, (0.0, set[str]()))
+        terms |= {word.stem, *concepts().of_agents.get(word.stem, ())}
+        places[word.at] = (max(heavy, min(weight(word.stem), NAME_WORD_MAX)), terms)
+    return [(heavy, frozenset(terms)) for heavy, terms in places.values() if heavy > 1]
+
+
+def _description(text: str) -> dict[str, float]:
+    told = take_apart(text)
+    parts = ((told.purpose, 1.0), (told.requests, REQUESTS_FACTOR), (told.scenes, SCENES_FACTOR))
+    found: dict[str, float] = {}
+    for part, factor in parts:
+        words = tokens(part)
+        telling = sum(weight(word.stem) > 1 for word in words)
+        length = max(telling, LENGTH_MIN) / LENGTH_USUAL
+        factor /= 1 - LENGTH_PART + LENGTH_PART * length
+        _add(found, _counted(words, factor, in_name=False))
+    return found
+
+
+def _counted(words: Sequence[Token], factor: float, *, in_name: bool) -> dict[str, float]:
+    """How much of every term there is in some words."""
+    found: dict[str, float] = {}
+    part = factor if in_name else factor * CONCEPT_PART
+    about = concepts().of_agents
+    for word in words:
+        if weight(word.stem):
+            found[word.stem] = found.get(word.stem, 0.0) + factor
+        for name in about.get(word.stem, ()):
+            found[name] = found.get(name, 0.0) + part
+    for _, phrase in phrases_in(words, concepts().agent_phrases):
+        _add(found, dict.fromkeys(phrase.concepts, part))
+    return found
+
+
+def _body(text: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    about = concepts().of_agents
+    for word, times in counted(text[:BODY_CHARS_MAX]).items():
+        found[word] = BODY_FACTOR * times if times < BODY_TIMES_MAX else BODY_MAX
+        for name in about.get(word, ()):
+            more = found.get(name, 0.0) + BODY_CONCEPT_FACTOR * times
+            found[name] = min(BODY_CONCEPT_MAX, more)
+    return found
+
+
+def _add(found: dict[str, float], more: Mapping[str, float]) -> None:
+    for term, amount in more.items():
+        found[term] = found.get(term, 0.0) + amount
+
+
+def typed_words(evidence: Iterable[Evidence], most: int) -> list[Evidence]:
+    """The pieces that counted most, each word of the user once."""
+    best: dict[str, Evidence] = {}
+    for each in sorted(evidence, key=lambda each: -each.credit):
+        best.setdefault(each.typed.lower(), each)
+    return list(best.values())[:most]

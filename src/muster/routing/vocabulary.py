@@ -1,0 +1,188 @@
+"""What words are about: the tables of concepts, of other languages and of pasted errors.
+
+A concept is a term like a word is, written `#name`: agents have it by what they say about
+themselves, requests by what they ask for. So a request for "pods" finds an agent for Kubernetes.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from muster.routing.words import Token, data_lines, stem, tokens
+
+WIDER: Final = 0.5
+"""How much of a concept its wider one is: who asks about Django asks half about Python."""
+
+PREFIX_CHARS_MIN: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words that belong together, and the concepts they tell of."""
+
+    stems: tuple[str, ...]
+    concepts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Concepts:
+    """By word: what it tells of an agent, and what of a request. Phrases by their first word."""
+
+    of_agents: Mapping[str, tuple[str, ...]]
+    of_requests: Mapping[str, tuple[str, ...]]
+    agent_phrases: Mapping[str, Sequence[Phrase]]
+    request_phrases: Mapping[str, Sequence[Phrase]]
+    wider: Mapping[str, tuple[str, ...]]
+
+
+@cache
+def concepts() -> Concepts:
+    """The table of concepts."""
+    agents: dict[tuple[str, ...], list[str]] = {}
+    requests: dict[tuple[str, ...], list[str]] = {}
+    wider: dict[str, tuple[str, ...]] = {}
+    for line in data_lines("concepts.txt"):
+        name, _, told = line.partition(":")
+        own, _, asked = told.partition("|")
+        wider[f"#{name}"] = tuple(f"#{each}" for each in re.findall(r"\[(\w+)\]", own))
+        for spelling in re.sub(r"\[\w+\]", " ", own).split():
+            agents.setdefault(_stems(spelling), []).append(f"#{name}")
+            requests.setdefault(_stems(spelling), []).append(f"#{name}")
+        for spelling in asked.split():
+            requests.setdefault(_stems(spelling), []).append(f"#{name}")
+    return Concepts(_single(agents), _single(requests), _phrases(agents), _phrases(requests), wider)
+
+
+def _stems(spelling: str) -> tuple[str, ...]:
+    if spelling.startswith("."):
+        return (spelling,)
+    if spelling.isalpha():
+        return (stem(spelling),)
+    places: dict[int, str] = {}
+    for token in tokens(spelling.replace("_", " ")):
+        places.setdefault(token.at, token.stem)
+    return tuple(places.values())
+
+
+def _single(table: Mapping[tuple[str, ...], list[str]]) -> dict[str, tuple[str, ...]]:
+    """Words by themselves; two that belong together may also be written as one."""
+    found: dict[str, list[str]] = {}
+    for key, names in table.items():
+        if len(key) < 3:
+            found.setdefault("".join(key), []).extend(names)
+    return {word: tuple(dict.fromkeys(names)) for word, names in found.items()}
+
+
+def _phrases(table: Mapping[tuple[str, ...], list[str]]) -> dict[str, list[Phrase]]:
+    found: dict[str, list[Phrase]] = {}
+    for key, names in table.items():
+        if len(key) > 1:
+            found.setdefault(key[0], []).append(Phrase(key, tuple(dict.fromkeys(names))))
+    return found
+
+
+def phrases_in(
+    found: Sequence[Token], table: Mapping[str, Sequence[Phrase]]
+) -> Iterator[tuple[int, Phrase]]:
+    """Every phrase of a table in a text, and the token where it begins."""
+    places: dict[int, set[str]] = {}
+    for token in found:
+        places.setdefault(token.at, set()).add(token.stem)
+    for at, token in enumerate(found):
+        for phrase in table.get(token.stem, ()):
+            if all(
+                part in places.get(token.at + step, ()) for step, part in enumerate(phrase.stems)
+            ):
+                yield at, phrase
+
+
+# ── other languages ───────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Dictionary:
+    """Words of other languages: whole ones, beginnings, and signs of scripts without spaces."""
+
+    whole: Mapping[str, str]
+    beginnings: Mapping[str, str]
+    signs: Sequence[tuple[str, str]]
+    several: Sequence[tuple[str, str]]
+
+
+@cache
+def dictionary() -> Dictionary:
+    """The table of other languages."""
+    whole: dict[str, str] = {}
+    beginnings: dict[str, str] = {}
+    signs: list[tuple[str, str]] = []
+    several: list[tuple[str, str]] = []
+    for line in data_lines("languages.txt"):
+        english, _, words = line.partition(":")
+        english = english.replace("_", " ")
+        for word in words.split():
+            bare = word.rstrip("*")
+            if _is_wide(bare):
+                signs.append((bare, english))
+            elif "_" in bare:
+                several.append((bare.replace("_", " "), english))
+            elif word.endswith("*"):
+                beginnings.setdefault(bare, english)
+            else:
+                whole.setdefault(bare, english)
+    return Dictionary(whole, beginnings, signs, several)
+
+
+def _is_wide(word: str) -> bool:
+    return any("\u3040" <= sign <= "\ud7af" for sign in word)
+
+
+def translated(word: str) -> str | None:
+    """What a word of another language is in English, by its longest beginning in the table."""
+    table = dictionary()
+    if word in table.whole:
+        return table.whole[word]
+    for end in range(len(word), PREFIX_CHARS_MIN - 1, -1):
+        if word[:end] in table.beginnings:
+            return table.beginnings[word[:end]]
+    return None
+
+
+def translated_signs(text: str) -> Iterator[tuple[str, str]]:
+    """What is found of scripts without spaces, and of expressions of several words."""
+    table = dictionary()
+    if not text.isascii():
+        yield from ((sign, english) for sign, english in table.signs if sign in text)
+    yield from ((words, english) for words, english in table.several if words in text)
+
+
+# ── pasted errors ─────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What an error looks like, and what it is about."""
+
+    pattern: re.Pattern[str]
+    concepts: tuple[str, ...]
+
+
+@cache
+def signatures() -> tuple[Signature, ...]:
+    """The table of pasted errors."""
+    rows = (line.rpartition(" => ") for line in data_lines("signatures.txt"))
+    return tuple(
+        Signature(re.compile(pattern, re.MULTILINE), _named(names.split()))
+        for pattern, _, names in rows
+    )
+
+
+def _named(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(f"#{name}" for name in names)
+
+
+def known(word: str) -> bool:
+    """Whether a stem is in the table of concepts."""
+    table = concepts()
+    return word in table.of_requests or stem(word) in table.of_requests

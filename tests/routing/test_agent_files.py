@@ -1,0 +1,142 @@
+"""Agent files as they are found in the wild: read, or skipped with a reason."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muster.errors import NotFound
+from muster.routing.agent_files import AgentFile, find_agents, read_agent, read_folders
+from tests.routing.teams import DATA
+
+ODD = DATA / "frontmatter"
+# what a JSON file holds is known only to its reader
+EXPECTED: dict[str, dict[str, Any]] = json.loads((ODD / "expected.json").read_text("utf-8"))
+
+
+def read(folder: Path, text: str | bytes, name: str = "smith.md") -> AgentFile:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    agent, _ = read_agent(path)
+    assert agent is not None
+    return agent
+
+
+def told(folder: Path, text: str, name: str = "smith.md") -> list[str]:
+    """What is said about a file, without where it lies."""
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return [f"{each.line}: {each.text}" for each in read_agent(path)[1]]
+
+
+def odd_file(name: str, folder: Path) -> Path:
+    """One of the odd files. That which is no UTF-8 is kept as such, since editors would save it."""
+    kept = ODD / f"{Path(name).stem}.utf-8.txt"
+    if not kept.exists():
+        return ODD / name
+    path = folder / name
+    path.write_bytes(kept.read_text(encoding="utf-8").encode("cp1252"))
+    return path
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_an_odd_file_is_read_as_it_was_meant(name: str, tmp_path: Path) -> None:
+    wanted = {key: value for key, value in EXPECTED[name].items() if key != "note"}
+    agent, warnings = read_agent(odd_file(name, tmp_path))
+    if agent is None:
+        assert wanted == {"loads": False}
+        assert warnings, "what is skipped is told"
+        return
+    assert {
+        "loads": True,
+        "name": agent.name,
+        "description": " ".join(agent.description.split()),
+        "tools": None if agent.tools is None else list(agent.tools),
+        "model": agent.model,
+        "routable": agent.routable,
+    } == wanted
+
+
+def test_every_agent_of_the_team_is_read() -> None:
+    found = read_folders([DATA / "agents"])
+    assert len(found.agents) == len(list((DATA / "agents").glob("*.md")))
+    assert all(agent.routable and agent.body for agent in found.agents)
+    assert [str(each.path.name) for each in found.warnings] == ["docs-writer.md"]
+
+
+def test_a_warning_names_the_file_and_the_line(tmp_path: Path) -> None:
+    head = "---\nname: smith\ndescription: Forges.\nmodel: opus\nname: jones\n---\n"
+    assert told(tmp_path, head) == ["5: has 'name' again; the first one counts"]
+    path = tmp_path / "smith.md"
+    assert str(read_agent(path)[1][0]).startswith(f"{path}:5: ")
+
+
+def test_a_head_without_its_end_and_without_a_name_is_read_and_told(tmp_path: Path) -> None:
+    assert told(tmp_path, "---\ndescription: Forges.\n\nYou forge.\n") == [
+        "1: has no name; it is called 'smith' after its file",
+        "1: has no line of `---` after its head; it was taken to end by itself",
+    ]
+
+
+def test_a_rule_in_the_text_does_not_end_a_head_that_nobody_ended(tmp_path: Path) -> None:
+    agent = read(tmp_path, "---\nname: smith\ndescription: Forges.\n\n# Smith\n\nHot.\n\n---\nEnd.")
+    assert agent.description == "Forges."
+    assert agent.body.startswith("# Smith")
+
+
+def test_a_key_that_nobody_knows_ends_a_short_value_and_stays_in_a_description(
+    tmp_path: Path,
+) -> None:
+    text = "---\nname: smith\nmodel: opus\nshoe_size: 44\ndescription: Forges.\nuser: hot\n---\n"
+    agent = read(tmp_path, text)
+    assert (agent.name, agent.model) == ("smith", "opus")
+    assert agent.description.split() == ["Forges.", "user:", "hot"]
+    assert agent.fields["shoe_size"] == "44"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "cp1252"])
+def test_any_usual_encoding_is_read(encoding: str, tmp_path: Path) -> None:
+    agent = read(tmp_path, "---\r\nname: smith\r\ndescription: Café.\r\n---\r\n".encode(encoding))
+    assert agent.description == "Café."
+
+
+def test_the_name_main_is_nobody_s(tmp_path: Path) -> None:
+    assert not read(tmp_path, "---\nname: MAIN\ndescription: All.\n---\n").routable
+
+
+def test_the_first_folder_counts_and_both_files_are_named(tmp_path: Path) -> None:
+    project, user, given = tmp_path / "project", tmp_path / "user", tmp_path / "given"
+    folders = (given, project / ".claude" / "agents", user / ".claude" / "agents")
+    for number, folder in enumerate(folders):
+        folder.mkdir(parents=True)
+        read(folder, f"---\nname: smith\ndescription: Number {number}.\n---\n")
+        read(folder, f"---\nname: own-{number}\ndescription: Own.\n---\n", f"own-{number}.md")
+    found = find_agents([given], project=project, user=user)
+    assert [agent.name for agent in found.agents] == ["own-0", "smith", "own-1", "own-2"]
+    assert next(a for a in found.agents if a.name == "smith").description == "Number 0."
+    assert len(found.warnings) == 2
+    assert all(str(given / "smith.md") in each.text for each in found.warnings)
+    assert {each.path for each in found.warnings} == {each / "smith.md" for each in folders[1:]}
+
+
+def test_folders_that_are_usual_may_be_missing_and_given_ones_may_not(tmp_path: Path) -> None:
+    assert find_agents(project=tmp_path, user=None).agents == ()
+    with pytest.raises(NotFound):
+        find_agents([tmp_path / "none"], project=None, user=None)
+
+
+def test_folders_below_are_read_and_a_circle_of_links_is_walked_once(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    read(tmp_path / "a" / "b", "---\nname: smith\ndescription: Forges.\n---\n")
+    (tmp_path / "a" / "b" / "up").symlink_to(tmp_path)
+    found = read_folders([tmp_path])
+    assert [agent.name for agent in found.agents] == ["smith"]
+    assert not found.warnings
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "smith.md").symlink_to(tmp_path / "nowhere")
+    found = read_folders([tmp_path])
+    assert not found.agents
+    assert "cannot be read" in str(found.warnings[0])

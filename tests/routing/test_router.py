@@ -1,0 +1,235 @@
+"""Where requests go: the right agent or MAIN, with reasons, and how often it is right."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from bench.routing import tally
+from muster.routing.agent_files import MAIN, AgentFile
+from muster.routing.describing import take_apart
+from muster.routing.embedding import EmbeddingIndex
+from muster.routing.request import take_request
+from muster.routing.router import Router, explained, route
+from tests.routing.teams import asked, router, team
+
+SMITH = AgentFile("smith", "Forges iron blades. Do NOT use for copper: that belongs to the tinker.")
+TINKER = AgentFile("tinker", "Mends pots and pans of any metal.")
+GHOST = AgentFile("ghost-writer", "")
+
+
+def ask(query: str) -> str:
+    return router().route(query).agent
+
+
+# ── how often it is right ─────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("bodies", [False, True])
+def test_the_development_set_is_routed_as_well_as_promised(bodies: bool) -> None:
+    made = router(bodies=bodies)
+    counted = tally([(each, made.route(each.query)) for each in asked()])
+    assert counted.right >= 0.84
+    assert counted.wrong_agent <= 0.1
+    assert counted.left_main <= 0.025
+    assert counted.right_when_sure >= 0.93
+
+
+def test_fewer_agents_change_little_about_how_sure_it_is() -> None:
+    query = "my pods crashloop after the helm upgrade"
+    few = [agent for agent in team() if agent.name in ("kubernetes-operator", "docs-writer")]
+    whole, part = router().route(query), Router(few).route(query)
+    assert whole.agent == part.agent == "kubernetes-operator"
+    assert abs(whole.confidence - part.confidence) < 0.1
+
+
+# ── named ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "@agent-sql-tuner have a look",
+        "@sql-tuner please",
+        "use the sql-tuner agent on this",
+        "Ask SQL tuner to look at the report",
+        "hand this over to the sql-tuner",
+        "sql-tuner: look at this",
+    ],
+)
+def test_who_asks_for_an_agent_by_name_gets_it(query: str) -> None:
+    decision = router().route(query)
+    assert (decision.agent, decision.rule) == ("sql-tuner", "named")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "what does the sql-tuner agent do?",
+        "Why did you pick sql-tuner?",
+        "don't use the sql-tuner agent",
+        "is sql-tuner any good?",
+    ],
+)
+def test_who_asks_about_an_agent_stays_in_main(query: str) -> None:
+    assert ask(query) == MAIN
+
+
+def test_an_agent_without_a_description_is_entered_by_name_only() -> None:
+    made = Router([SMITH, GHOST])
+    assert made.route("use ghost-writer for this").agent == "ghost-writer"
+    assert made.route("ghost write my biography").agent == MAIN
+
+
+# ── MAIN ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("query", "rule"),
+    [
+        ("thanks a lot!", "smalltalk"),
+        ("Thanks, the build is green", "smalltalk"),
+        ("ありがとう", "smalltalk"),
+        ("wait a moment", "order"),
+        ("what did you change?", "session"),
+        ("which agents are there?", "agents"),
+        ("cat pyproject.toml", "reading"),
+        ("Please don't touch the tests", "not-now"),
+        ("let's talk about the design first", "planning"),
+        ("I love Rust", "opinion"),
+        ("When was Python released?", "general"),
+        ("...", "empty"),
+        ("", "empty"),
+    ],
+)
+def test_what_no_agent_is_for_stays_in_main_by_a_rule(query: str, rule: str) -> None:
+    decision = router().route(query)
+    assert (decision.agent, decision.rule) == (MAIN, rule)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Thanks! Now write unit tests for the parser",
+        "Can you use Redis to cache the SQL query?",
+        "Fix the session handling in the Django app",
+        "Make sure that the GitHub Actions workflow is working again",
+        "Don't let the React form submit twice",
+        "open src/app.py and refactor the long functions",
+        "This bug drives me crazy: the test fails at random",
+        "Do you know how to fix this stack trace?",
+    ],
+)
+def test_a_request_for_work_is_no_talk(query: str) -> None:
+    assert router().route(query).rule in ("score", "no-match")
+
+
+def test_what_matches_nobody_stays_in_main_and_says_who_was_closest() -> None:
+    decision = router().route("Knit a warm sweater with a zipper and two pages of notes")
+    assert (decision.agent, decision.rule) == (MAIN, "no-match")
+    assert explained(decision).startswith("[MAIN]  No agent matched  (closest: ")
+
+
+def test_without_agents_everything_stays_in_main() -> None:
+    assert route("Write a Python script", []).agent == MAIN
+
+
+# ── what counts ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_an_agent_is_not_for_attracts_nobody() -> None:
+    assert route("Repair my copper", [SMITH, TINKER]).agent != "smith"
+    assert "copper" not in take_apart(SMITH.description).purpose
+    assert "iron" in take_apart(SMITH.description).purpose
+
+
+def test_what_users_say_in_examples_counts_and_what_assistants_say_does_not() -> None:
+    told = take_apart(
+        'Bakes. <example>Context: Breakfast. user: "Two loaves" assistant: "I call the mason" '
+        "<commentary>For the plumber.</commentary></example>"
+    )
+    assert told.purpose.startswith("Bakes.")
+    assert told.requests == "Two loaves"
+    assert "mason" not in f"{told}"
+    assert "plumber" not in f"{told}"
+
+
+def test_bodies_count_only_where_they_may() -> None:
+    agents = [AgentFile("smith", "Works.", body="Anvil, anvil, anvil and anvil."), TINKER]
+    found = Router(agents).route("anvil anvil").candidates
+    assert [each.agent for each in found] == ["smith"]
+    assert not Router(agents, bodies=False).route("anvil anvil").candidates
+
+
+def test_a_slip_of_the_finger_is_forgiven() -> None:
+    assert ask("fix teh kuberentes cluster") == "kubernetes-operator"
+
+
+@pytest.mark.parametrize(
+    ("query", "agent"),
+    [
+        ("Übersetze die Anwendung ins Englische", "translator"),
+        ("数据库查询太慢了", "sql-tuner"),
+        ("Напиши документацию", "docs-writer"),
+    ],
+)
+def test_other_languages_are_understood_where_the_table_has_them(query: str, agent: str) -> None:
+    assert ask(query) == agent
+
+
+def test_a_pasted_error_goes_where_its_language_is_at_home() -> None:
+    assert ask("error[E0499]: cannot borrow `x` as mutable more than once") == "rust-systems"
+
+
+def test_a_very_long_request_is_decided_by_its_beginning() -> None:
+    long = "Write a Terraform module for the bucket. " + "lorem ipsum " * 100_000
+    assert ask(long) == "terraform-cloud"
+    assert len(take_request(long).text) < 10_000
+
+
+# ── what is told ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_decision_tells_the_words_the_score_and_the_margin() -> None:
+    decision = router().route("my pods crashloop, check the helm chart")
+    best, second = decision.candidates[:2]
+    assert best.agent == decision.agent == "kubernetes-operator"
+    assert best.score > second.score
+    assert decision.margin == pytest.approx(1 - second.score / best.score, abs=1e-3)
+    assert {"pods", "helm"} <= {each.typed for each in best.evidence}
+    assert '[MAIN -> KUBERNETES_OPERATOR]  Matched: "pods" ~ kubernetes' in explained(decision)
+
+
+def test_a_decision_about_talk_and_about_a_name_fits_on_a_line() -> None:
+    assert explained(router().route("hi")) == '[MAIN]  Small talk: "hi"'
+    named = explained(router().route("@code-reviewer go"))
+    assert named == '[MAIN -> CODE_REVIEWER]  Named: "code-reviewer"'
+
+
+def test_the_same_request_is_decided_the_same_way_again() -> None:
+    again = Router(team())
+    for each in asked()[:40]:
+        assert again.route(each.query) == router().route(each.query)
+
+
+# ── vectors ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def sea_or_land(texts: Sequence[str]) -> list[list[float]]:
+    """Vectors that know two things only."""
+    sea, land = ("boat", "wave", "fish"), ("field", "corn", "cow")
+    return [
+        [
+            sum(text.lower().count(word) for word in sea) + 0.01,
+            sum(text.lower().count(word) for word in land),
+        ]
+        for text in texts
+    ]
+
+
+def test_vectors_find_what_shares_no_word() -> None:
+    agents = [AgentFile("sailor", "Steers a boat."), AgentFile("farmer", "Plants corn.")]
+    words = Router(agents)
+    near = Router(agents, scorer=EmbeddingIndex(agents, sea_or_land), name="embed")
+    assert not words.route("high wave").candidates
+    assert [each.agent for each in near.route("high wave").candidates] == ["sailor"]
+    assert near.route("high wave").router == "embed"
