@@ -1,8 +1,8 @@
 """muster: the control plane for a team of AI agents."""
 
-from typing import TYPE_CHECKING
-
 from muster.version import __version__
+
+TYPE_CHECKING = False  # as type checkers read it; to import typing would double a hook's start
 
 if TYPE_CHECKING:
     from muster.client import AsyncClient, Client

@@ -1107,6 +1107,39 @@ SUPERVISION = (
     ),
 )
 
+PERMISSIONS = (
+    Promise(
+        "What MAIN may not do is denied by what it does, with the rule and whom to delegate to.",
+        {
+            "permissions/test_judge.py": [
+                "test_main_may_run_what_only_looks_or_writes_documents",
+                "test_main_may_not_run_what_does_more_and_is_told_the_rule",
+                "test_main_may_not_write_programs_and_is_told_the_pattern",
+                "test_a_link_is_judged_by_its_own_name_and_by_where_it_leads",
+                "test_a_refusal_names_who_could_do_it",
+            ],
+            "permissions/test_shell.py": [
+                "test_whatever_the_text_there_is_a_verdict_soon",
+                "test_a_list_is_allowed_only_if_each_of_its_parts_is",
+            ],
+            "permissions/test_canary.py": ["test_what_main_may_run_starts_nothing_else"],
+        },
+    ),
+    Promise(
+        "Permissions are a file that a person can edit, and mistakes in it are named.",
+        {
+            "permissions/test_policy.py": [
+                "test_what_is_written_out_reads_back_the_same",
+                "test_a_mistake_is_named_with_its_field",
+            ],
+            "interfaces/test_cli_permit.py": [
+                "test_the_policy_is_written_once_edited_and_used",
+                "test_many_calls_are_answered_in_order_and_what_is_no_call_is_denied",
+            ],
+        },
+    ),
+)
+
 ROUTING = (
     Promise(
         "Agent files are read as they were meant, and what is skipped or hidden is told.",
@@ -1142,6 +1175,7 @@ ROUTING = (
 )
 
 PROMISES = (
+    *PERMISSIONS,
     *ROUTING,
     *SUPERVISION,
     *CLIENTS,

@@ -6,9 +6,9 @@ import pytest
 
 from muster.errors import LogCorrupt, LogTooNew
 from muster.machines.events import (
-    AgentStatus,
     FACTS,
     AgentEnabled,
+    AgentStatus,
     Event,
     Fact,
 )

@@ -36,24 +36,55 @@ LAYERS: dict[str, Layer] = {
     "muster.errors": Layer((), "everybody fails in these ways, so they know nobody"),
     "muster.limits": Layer((), "numbers with reasons"),
     "muster.version": Layer((), "a number"),
+    "muster.permissions": Layer((), "it runs in a hook at every tool call, and loads nothing else"),
+    "muster.routing": Layer(
+        ("muster.errors", "muster.limits"), "who a request is for follows from what agents say"
+    ),
     "muster.machines": Layer(GROUND, "what is decided depends on nothing but state and command"),
     "muster.store": Layer(CORE, "a store keeps what happened, and asks nobody what it means"),
+    "muster.files": Layer(CORE, "a file is read and written whoever asks for it"),
     "muster.services": Layer(
-        (*CORE, "muster.store.base"), "a service knows a store only by its protocol"
+        (*CORE, "muster.files", "muster.store.base"), "a service knows a store only by its protocol"
     ),
     "muster.settings_file": Layer(("muster.errors",), "finding a line in a file needs nothing"),
+    "muster.setting_rules": Layer((), "what a value may be does not depend on whose it is"),
+    "muster.agent_settings": Layer(
+        (*CORE, "muster.setting_rules", "muster.settings_file"),
+        "an agent is described in the words of the machines",
+    ),
     "muster.config": Layer(
-        (*CORE, "muster.settings_file"), "settings give the machines' defaults other values"
+        (*CORE, "muster.agent_settings", "muster.setting_rules", "muster.settings_file"),
+        "settings give the machines' defaults other values",
+    ),
+    "muster.runtimes": Layer(
+        (*CORE, "muster.agent_settings", "muster.config", "muster.services.ports"),
+        "a runtime is asked by a service, and asks nobody but its program",
     ),
     "muster.interfaces": Layer(
-        (*CORE, "muster.config", "muster.services"), "an interface has no logic and no memory"
+        (
+            *CORE,
+            "muster.agent_settings",
+            "muster.config",
+            "muster.permissions",
+            "muster.routing",
+            "muster.services",
+        ),
+        "an interface has no logic and no memory",
     ),
     "muster.testing": Layer(
         (*CORE, "muster.store", "muster.services", "muster.config", "muster.app"),
         "fakes and simulations play a team without any way to talk to it",
     ),
     "muster.app": Layer(
-        (*CORE, "muster.config", "muster.services", "muster.store"), "puts everything together"
+        (
+            *CORE,
+            "muster.agent_settings",
+            "muster.config",
+            "muster.runtimes",
+            "muster.services",
+            "muster.store",
+        ),
+        "puts everything together",
     ),
     "muster.__main__": Layer(("muster.interfaces.cli.main",), "the command line is the program"),
     "muster.client": Layer(("muster.interfaces.client",), "a short name for what is there"),
@@ -78,6 +109,7 @@ DOORS = (
             "muster.services.inbox",
             "muster.services.loading",
             "muster.services.reactors.base",
+            "muster.services.wake",
         ),
         ("muster.store.codec",),
         "stores and the feed carry encoded events, and these need what is inside; "
@@ -87,6 +119,7 @@ DOORS = (
         (
             "muster.interfaces.cli.doctor",
             "muster.interfaces.cli.log",
+            "muster.interfaces.cli.logs",
             "muster.interfaces.cli.reading",
             "muster.interfaces.cli.status",
             "muster.interfaces.cli.why",
@@ -95,7 +128,7 @@ DOORS = (
         "reading verbs work when no server runs: they read the file, and cannot write to it",
     ),
     Door(
-        ("muster.interfaces.http.events",),
+        ("muster.interfaces.http.events", "muster.interfaces.http.runs"),
         ("muster.store.base", "muster.store.codec"),
         "the log over HTTP is the log as the store has it, filtered and spelled",
     ),
@@ -108,6 +141,17 @@ DOORS = (
         ("muster.interfaces.cli.serve",),
         ("muster.app", "muster.store.home"),
         "`muster up` runs the whole, and says that a home is taken before it takes a port",
+    ),
+    Door(
+        ("muster.interfaces.cli.run",),
+        (
+            "muster.app",
+            "muster.files.locking",
+            "muster.runtimes.inheriting",
+            "muster.runtimes.session",
+            "muster.store.memory",
+        ),
+        "`muster run` is a whole team of one: it puts that together as app.py does for others",
     ),
 )
 

@@ -1,0 +1,139 @@
+"""Commands of the shell itself that change its variables or its folder."""
+
+from __future__ import annotations
+
+from muster.permissions.effects import Scene, unknown_value
+from muster.permissions.simple import is_identifier
+from muster.permissions.words import NotUnderstood, Word
+
+_COMPARISONS = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
+_SETTINGS = frozenset(("-e", "-u", "-x", "-eu", "-ex", "-eux", "+e", "+u", "+x", "-o", "+o"))
+_SETTING_NAMES = frozenset(("pipefail", "errexit", "nounset", "xtrace"))
+_READ_FLAGS = "rs"
+_READ_VALUED = "dnNptu"
+
+
+def cd(scene: Scene, name: str, args: list[Word]) -> None:
+    """`cd`, and `pushd` and `popd`, of which nobody keeps count here."""
+    words = [word for word in args if word.text not in ("--", "-P", "-L")]
+    if len(words) > 1:
+        raise NotUnderstood("it is given too many folders")
+    scene.go(words[0] if words and name == "cd" else None)
+    scene.execute("information", name)
+
+
+def test(scene: Scene, name: str, args: list[Word]) -> None:
+    """`test` and `[`: comparing numbers and looking for variables may calculate."""
+    texts = [word.text for word in args]
+    for word in args:
+        if word.split and scene.may_hold_text(word.raw):
+            raise unknown_value(word)  # it may become several words, and these an operator
+    if len(args) - (name == "[") == 2 and not args[0].lead:
+        raise unknown_value(args[0])
+    if "-v" in texts or "-R" in texts:
+        raise NotUnderstood("looking for a variable may run what is hidden in its name")
+    if _COMPARISONS & set(texts):
+        for word in args:
+            if word.text not in _COMPARISONS and word.text not in ("]", "!", "-a", "-o"):
+                scene.calculate(word.raw.replace('"', ""))
+    scene.execute("information", name)
+
+
+def declare(scene: Scene, name: str, args: list[Word]) -> None:
+    """`export`, `declare`, `local` and the like: only plain assignments."""
+    for word in args:
+        if word.plain and word.text in ("-r", "-x", "-g", "-p"):
+            continue
+        variable = word.lead.partition("=")[0]
+        if not is_identifier(variable) or word.split or word.brace:
+            raise NotUnderstood("it declares something that is not plain")
+        value = Word(word.text.partition("=")[2])
+        value.known = word.known
+        if "=" in word.lead:
+            scene.assign(variable, value)
+        if name == "export" or any(each.text == "-x" for each in args):
+            scene.export(variable)
+    scene.execute("information", name)
+
+
+def read(scene: Scene, name: str, args: list[Word]) -> None:
+    """`read`: its variables may hold anything afterwards."""
+    rest = list(reversed(args))
+    while rest:
+        word = rest.pop()
+        if not word.plain:
+            raise unknown_value(word)
+        if word.text.startswith("-"):
+            if word.text[-1] in _READ_VALUED and rest:
+                rest.pop()
+            if word.text[1:].strip(_READ_FLAGS + _READ_VALUED + "0123456789.") or word.text == "-":
+                raise NotUnderstood(f"it is not known what {word.text} does", "option")
+        elif not is_identifier(word.text):
+            raise NotUnderstood("it reads into something that is no variable")
+        else:
+            scene.assign(word.text, None)
+    scene.assign("REPLY", None)
+    scene.execute("information", name)
+
+
+def unset(scene: Scene, name: str, args: list[Word]) -> None:
+    """`unset`, and `getopts`, which names its variable second."""
+    for word in args[1:2] if name == "getopts" else args:
+        if word.text in ("-v", "-f"):
+            continue
+        if not word.plain or not is_identifier(word.text):
+            raise NotUnderstood("it names something that is no variable")
+        scene.assign(word.text, None)
+    scene.execute("information", name)
+
+
+def settings(scene: Scene, name: str, args: list[Word]) -> None:
+    """`set -e` and the like; options that change what commands mean are not known here."""
+    for word in args:
+        if not word.plain or word.text not in _SETTINGS | _SETTING_NAMES | {"-euo", "-eo", "-uo"}:
+            raise NotUnderstood("it changes how the shell reads commands")
+    scene.execute("information", name)
+
+
+def printf(scene: Scene, name: str, args: list[Word]) -> None:
+    """`printf`, which can assign to a variable."""
+    if args and not (args[0].lead or args[0].plain):
+        if args[0].split or len(args) > 1:
+            raise unknown_value(args[0])
+    elif args and args[0].lead.startswith("-v"):
+        variable = args[0].text[2:] or (args[1].text if len(args) > 1 and args[1].plain else "")
+        if not args[0].plain or not is_identifier(variable):
+            raise NotUnderstood("it assigns to something that is no variable")
+        scene.assign(variable, None)
+    scene.execute("information", name)
+
+
+def alone(scene: Scene, name: str, args: list[Word]) -> None:
+    """Commands that only tell something as long as they are given nothing."""
+    scene.execute("change" if args else "information", name)
+
+
+HANDLERS = {
+    "cd": cd,
+    "pushd": cd,
+    "popd": cd,
+    "test": test,
+    "[": test,
+    "export": declare,
+    "declare": declare,
+    "typeset": declare,
+    "local": declare,
+    "readonly": declare,
+    "read": read,
+    "unset": unset,
+    "getopts": unset,
+    "set": settings,
+    "printf": printf,
+    "alias": alone,
+    "history": alone,
+    "umask": alone,
+    "mount": alone,
+    "ifconfig": alone,
+    "arch": alone,
+    "lsmod": alone,
+}

@@ -1,0 +1,195 @@
+"""What programs are known to do, as data. `effects.py` reads it; a program not listed is "run".
+
+Every program has an action, in the words of the permissions. The first five only look: `read`,
+`list`, `search`, `analyze`, `information`. The others do not: `run`, `exec`, `eval`, `compile`,
+`build`, `change`.
+"""
+
+
+def named(names: str) -> frozenset[str]:
+    """Names that are written one after the other, as a set."""
+    return frozenset(names.split())
+
+
+LOOKING = frozenset(("read", "list", "search", "analyze", "information"))
+
+_HARMLESS = {
+    "read": """cat tac nl head tail od hexdump zcat bzcat xzcat basename dirname rev fold fmt
+        expand unexpand pr""",
+    "list": "ls dir vdir exa eza lsd lsblk lsusb lspci lscpu lsattr dirs",
+    "search": "grep egrep fgrep zgrep bzgrep xzgrep locate look whereis which type",
+    "analyze": """wc cut tr paste join comm cksum md5sum sha1sum sha224sum sha256sum sha384sum
+        sha512sum b2sum sum md5 shasum diff cmp stat du df tsort seq numfmt factor jq column
+        getfacl base32 colordiff tokei expr""",
+    "information": """echo pwd true false : id whoami groups users who w uptime uname nproc
+        free vmstat iostat ps pgrep pstree printenv locale getconf getent tty cal ncal realpath
+        readlink sleep yes exit return break continue shift times last findmnt
+        sw_vers netstat ping ping6 dig host nslookup whois traceroute tput clear logname hostid
+        pathchk""",
+}
+"""Whatever options these are given, they write no file and run no program."""
+
+HARMLESS = {name: action for action, names in _HARMLESS.items() for name in names.split()}
+
+GUARDED = {
+    "ag": ("search", "", ("pager",)),
+    "ack": ("search", "", ("pager", "output", "ackrc", "create-ackrc", "dump")),
+    "base64": ("analyze", "o", ("output",)),
+    "bat": ("read", "", ("pager", "lessopen", "config-file", "generate-config-file")),
+    "batcat": ("read", "", ("pager", "lessopen", "config-file", "generate-config-file")),
+    "dmesg": ("read", "CcDEn", ("clear", "read-clear", "console-")),
+    "file": ("analyze", "C", ("compile",)),
+    "iconv": ("read", "o", ("output",)),
+    "journalctl": ("read", "", ("vacuum-", "rotate", "flush", "sync", "setup-keys", "cursor-file",
+                                "relinquish-var", "smart-relinquish-var", "update-catalog")),
+    "jobs": ("information", "x", ()),
+    "less": ("read", "+oOkKtT", ("log-file", "LOG-FILE", "lesskey", "tag", "tag-file", "cmd")),
+    "lsof": ("list", "D", ()),
+    "more": ("read", "+", ()),
+    "nm": ("analyze", "", ("plugin",)),
+    "objdump": ("analyze", "", ("plugin",)),
+    "readelf": ("analyze", "", ("plugin",)),
+    "rg": ("search", "", ("pre", "hostname-bin")),
+    "shuf": ("analyze", "o", ("output",)),
+    "sort": ("analyze", "o", ("output", "compress-program")),
+    "size": ("analyze", "", ("plugin",)),
+    "ss": ("information", "KD", ("kill", "diag")),
+    "strings": ("read", "", ("plugin",)),
+    "top": ("information", "", ()),
+    "tree": ("list", "oR", ()),
+    "wait": ("information", "p", ()),
+    "xmllint": ("analyze", "o", ("output", "shell")),
+    "zless": ("read", "+oOkKtT", ("log-file", "LOG-FILE", "lesskey", "tag", "tag-file", "cmd")),
+    "zmore": ("read", "+", ()),
+    "yq": ("analyze", "is", ("inplace", "in-place", "split-exp")),
+}  # fmt: skip
+"""Programs that only look unless an option makes them do more: their action, the letters of such
+options, and their long names."""
+
+NOT_LOOKING = {
+    "run": """python pypy ipython node nodejs deno bun tsx ts-node ruby irb perl php lua luajit
+        java scala groovy Rscript R julia elixir erl iex ghci runghc ocaml swift dotnet mono
+        wine osascript bash sh dash zsh ksh fish csh tcsh ash pwsh powershell expect tclsh gdb
+        lldb strace ltrace vi vim nvim view ex ed emacs emacsclient nano pico micro code screen
+        tmux script ssh su sudo doas pkexec runuser chroot unshare nsenter parallel at batch
+        crond watchman entr direnv source . pytest tox nox jest vitest mocha rspec phpunit
+        jupyter psql mysql sqlite3 mongosh redis-cli ansible ansible-playbook flask django-admin
+        uvicorn gunicorn streamlit dc m4 ldd bind complete enable mapfile readarray""",
+    "compile": """gcc g++ cc c++ clang clang++ rustc javac kotlinc tsc swiftc ghc ld as nasm go
+        gofmt ocamlc ocamlopt fpc gfortran nvcc esbuild swc babel protoc""",
+    "build": """make gmake cmake ninja meson bazel buck gradle gradlew mvn ant sbt rake just
+        task npm npx yarn pnpm pnpx corepack pip pip3 pipx pipenv uv uvx poetry pdm hatch conda
+        mamba cargo rustup bundle gem composer docker docker-compose podman buildah kubectl helm
+        terraform tofu pulumi vagrant packer webpack vite rollup parcel turbo nx lerna gulp
+        grunt brew apt apt-get aptitude dpkg yum dnf rpm pacman apk snap flatpak nix nix-shell
+        nix-env port""",
+    "change": """rm rmdir unlink mv ln chmod chown chgrp chattr setfacl mknod mkfifo install
+        rsync shred patch split csplit kill pkill killall reboot shutdown halt poweroff
+        systemctl service launchctl crontab mount umount mkfs fdisk useradd userdel usermod
+        passwd groupadd iptables sysctl swapon swapoff losetup zip unzip gzip gunzip bzip2
+        bunzip2 xz unxz zstd 7z ar cpio dos2unix unix2dos rename alias unalias umask ulimit
+        fallocate sync logger wall write mail sendmail scp sftp ftp nc ncat netcat socat telnet
+        aws gcloud az gh hub glab svn hg bzr openssl gpg ssh-keygen ssh-add ssh-copy-id
+        gsettings defaults xdg-open open pbcopy xclip history fc disown suspend fg bg""",
+}
+
+KNOWN = {name: action for action, names in NOT_LOOKING.items() for name in names.split()}
+
+_VERSION = frozenset(("--version", "--help"))
+_OWN_VERSION = {
+    "-V": "python pypy pip cargo rustc ssh tmux",
+    "-v": "node npm npx pnpm yarn ruby php perl gcc clang",
+    "-version": "java javac",
+    "version": "go docker kubectl helm terraform",
+}
+_OWN_VERSIONS = {(name, word) for word, names in _OWN_VERSION.items() for name in names.split()}
+
+SUBCOMMANDS = {
+    "apt": "list show search policy",
+    "apt-cache": "show search policy depends rdepends pkgnames",
+    "brew": "list info search",
+    "conda": "list info",
+    "crontab": "-l",
+    "docker": "ps images logs inspect info history port",
+    "dpkg": "-l -L -s -S --list --status --listfiles --search",
+    "kubectl": "get describe logs cluster-info api-resources",
+    "muster": "status log logs why agents soul transcript diagram doctor permit",
+    "npm": "ls list view info outdated root prefix",
+    "pip": "list show freeze check",
+    "pip3": "list show freeze check",
+    "pnpm": "ls list outdated",
+    "podman": "ps images logs inspect info history port",
+    "rpm": "-q -qa -qi -ql -qf",
+    "systemctl": "status show list-units list-timers is-active is-enabled is-failed cat",
+    "yarn": "list info why",
+}
+"""Subcommands that only look, of programs that otherwise do not."""
+
+PAIRS = {
+    "gh": """pr:view pr:list pr:diff pr:status pr:checks issue:view issue:list issue:status
+        repo:view repo:list run:view run:list release:view release:list label:list workflow:list
+        auth:status""",
+}
+"""The same for programs whose subcommands have subcommands."""
+
+SUBCOMMAND_OPTIONS = named(
+    """--json -g --global --all -a --depth --long -l -n --limit -L --format --no-trunc --tail
+    --since --until -q --quiet --namespace --all-namespaces -A --state --author --label
+    --comments -t --timestamps --follow -f --no-pager --installed --outdated --upgradable
+    --versions -p -R --name-only --user --type --parseable --selector --show-labels"""
+)
+"""Options that these may be given: none of them names a program or a file to write."""
+
+OWN_OPTIONS = {
+    "kubectl": "-o -c --output --container",
+    "gh": "-q --jq --log --log-failed",
+    "crontab": "-l",
+}
+
+SYSTEM_FOLDERS = frozenset(
+    ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin")
+)
+"""A program named with its folder is believed to be what its name says only in these."""
+
+HARMLESS_VARIABLES = named(
+    """LANG LANGUAGE TZ COLUMNS LINES TERM NO_COLOR CLICOLOR CLICOLOR_FORCE FORCE_COLOR COLORTERM
+    IFS GIT_OPTIONAL_LOCKS GIT_TERMINAL_PROMPT BLOCKSIZE TIMEFORMAT CI"""
+)
+"""Variables that a program may be given: they change how it shows things."""
+
+_SENSITIVE = named(
+    """PATH HOME ENV SHELL PAGER MANPAGER EDITOR VISUAL BROWSER CDPATH FPATH TMPDIR PS0 PS1 PS2 PS4
+    PROMPT_COMMAND HISTFILE FCEDIT TERMINFO TERMCAP GLOBIGNORE EXECIGNORE SHELLOPTS OPTIND
+    OPTARG TAR_OPTIONS GZIP CC CXX LD MAKEFLAGS PWD OLDPWD USER LOGNAME"""
+)
+_SENSITIVE_STARTS = (
+    *("LD_", "DYLD_", "BASH", "GIT_", "LESS", "PYTHON", "PERL", "RUBY", "NODE_", "NPM_", "npm_"),
+    *("JAVA", "XDG_", "SSH_", "RIPGREP_", "JQ_", "GREP_", "GCONV", "NLSPATH", "LOCPATH", "MAN"),
+    *("ZDOTDIR", "ZSH", "READNULLCMD", "NULLCMD", "KUBECONFIG", "DOCKER_", "PIP_", "CARGO"),
+)
+_SENSITIVE_ENDS = ("PAGER", "EDITOR", "PATH", "OPTS", "OPTIONS", "COMMAND", "CONFIG", "FLAGS")
+
+
+def is_sensitive(variable: str) -> bool:
+    """Whether this variable can change what other programs do."""
+    return (
+        variable in _SENSITIVE
+        or variable.startswith(_SENSITIVE_STARTS)
+        or variable.endswith(_SENSITIVE_ENDS)
+    )
+
+
+def is_harmless(variable: str) -> bool:
+    """Whether this variable only changes how programs show things."""
+    return variable in HARMLESS_VARIABLES or variable.startswith("LC_")
+
+
+def family(name: str) -> str:
+    """A program's name without its version: `python` for `python3.11`."""
+    return name if name in KNOWN else name.rstrip("0123456789.-")
+
+
+def asks_version(name: str, word: str) -> bool:
+    """Whether a known program is only asked who it is."""
+    base = family(name)
+    return (base in KNOWN and word in _VERSION) or (base, word) in _OWN_VERSIONS

@@ -1,0 +1,27 @@
+"""Everything that a command line does, by all that is known about programs."""
+
+from __future__ import annotations
+
+from muster.permissions import builtins, git, programs, wrappers
+from muster.permissions.effects import Scene
+from muster.permissions.words import NotUnderstood
+
+HANDLERS = builtins.HANDLERS | git.HANDLERS | programs.HANDLERS | wrappers.HANDLERS
+
+
+def acts_of(command: str, cwd: str) -> Scene:
+    """What a command line does if it is run in this folder."""
+    scene = Scene(cwd, HANDLERS)
+    try:
+        scene.shell(command)
+    except NotUnderstood as unclear:
+        scene.doubt(unclear.rule, str(unclear))
+    except RecursionError:
+        scene.doubt("not-understood", "it is nested too deeply")
+    if any(act.kind == "write" for act in scene.acts) and any(map(_begins_program, scene.texts)):
+        scene.doubt("shebang", "a text that begins like a program is written to a file")
+    return scene
+
+
+def _begins_program(text: str) -> bool:
+    return text.startswith("#!") or (text.startswith("\\") and "!" in text[:8])

@@ -1,0 +1,109 @@
+"""Options of a program, read as strictly as it is needed to know what each word of a line is."""
+
+from __future__ import annotations
+
+from muster.permissions.effects import Scene, unknown_value
+from muster.permissions.words import NotUnderstood, Word
+
+
+class Options:
+    """Which options a program takes: letters alone, letters with a value, and long names.
+
+    A long name ends with `=` if it has a value in the same word or the next one, with `?=` if the
+    value can only be in the same word.
+    """
+
+    __slots__ = ("flags", "longs", "valued")
+
+    def __init__(self, flags: str = "", valued: str = "", longs: str = "") -> None:
+        self.flags = flags
+        self.valued = valued
+        self.longs = {name.rstrip("?="): name for name in longs.split()}
+
+
+class Read:
+    """What was read: options with their values, and operands."""
+
+    __slots__ = ("operands", "options")
+
+    def __init__(self) -> None:
+        self.options: list[tuple[str, Word | None]] = []
+        self.operands: list[Word] = []
+
+    def values(self, *names: str) -> list[Word]:
+        """The values that an option was given, by any of its names."""
+        return [value for name, value in self.options if name in names and value is not None]
+
+    def has(self, *names: str) -> bool:
+        """Whether an option was given, by any of its names."""
+        return any(name in names for name, _ in self.options)
+
+
+def read(scene: Scene, args: list[Word], known: Options, *, command: bool = False) -> Read:
+    """Read all options. With `command`, the first operand begins another command."""
+    found, rest = Read(), list(reversed(args))
+    while rest:
+        word = rest.pop()
+        if not scene.may_be_option(word) or word.text == "-":
+            found.operands.append(word)
+            if command:
+                break
+        elif word.plain and word.text == "--":
+            break
+        elif word.text.startswith("--") and word.lead.startswith("--"):
+            _long(found, word, known, rest)
+        else:
+            _letters(found, word, known, rest)
+    found.operands += reversed(rest)
+    return found
+
+
+def _long(found: Read, word: Word, known: Options, rest: list[Word]) -> None:
+    name, equals, value = word.text[2:].partition("=")
+    if not word.plain and "=" not in word.lead:
+        raise unknown_value(word)
+    form = known.longs.get(name)
+    if form is None or (equals and not form.endswith("=")):
+        raise _unknown_option(word)
+    if equals:
+        found.options.append((name, _tail(word, value)))
+    elif form.endswith("=") and not form.endswith("?="):
+        found.options.append((name, _next(word, rest)))
+    else:
+        found.options.append((name, None))
+
+
+def _letters(found: Read, word: Word, known: Options, rest: list[Word]) -> None:
+    if not word.plain and (len(word.lead) < 2 or word.lead[1] not in known.valued or word.split):
+        raise unknown_value(word)
+    for index, letter in enumerate(word.text[1:], 1):
+        if letter in known.valued:
+            value = word.text[index + 1 :]
+            taken = _tail(word, value) if value or not word.known else _next(word, rest)
+            found.options.append((letter, taken))
+            return
+        if letter not in known.flags:
+            raise _unknown_option(word)
+        found.options.append((letter, None))
+
+
+def _next(word: Word, rest: list[Word]) -> Word:
+    if not rest:
+        raise NotUnderstood(f"{word.text} has no value")
+    value = rest.pop()
+    if value.split or value.brace:
+        raise unknown_value(value)
+    return value
+
+
+def _tail(word: Word, text: str) -> Word:
+    """The end of a word, as certain as the whole."""
+    if word.split or word.brace:
+        raise unknown_value(word)
+    tail = Word(text)
+    tail.known, tail.glob, tail.raw = word.known, word.glob, word.raw
+    return tail
+
+
+def _unknown_option(word: Word) -> NotUnderstood:
+    return NotUnderstood(f"it is not known what {word.text} does", "option")

@@ -1,0 +1,238 @@
+"""The permissions as data: what MAIN may do, what agents may do, and what counts as executable.
+
+The lists are the seed's, in its words. A pattern is compared with a file's name, or with its whole
+path if it has a slash in it; `*` stands for anything, and case does not count. The seed's phrases
+stand for what they say: `any executable file` and `non-executable files` by the execute bit, the
+first two bytes, and `EXECUTABLE_FILES`; `information-gathering functions only` for every command
+that only looks. What is denied stays denied, whatever else is allowed.
+"""
+
+from __future__ import annotations
+
+import os
+
+from muster.permissions.patterns import Names, listed
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+POLICY_FILE = "permissions.json"
+
+ANY_EXECUTABLE = "any executable file"
+NON_EXECUTABLE = "non-executable files"
+GATHERING = "information-gathering functions only"
+
+FIELDS = ("can_use", "cannot_use", "can_write", "cannot_write", "can_execute", "cannot_execute")
+
+_TABLES = ("MAIN_PERMISSIONS", "AGENT_PERMISSIONS", "AGENTS", "EXECUTABLE_FILES")
+
+
+class PolicyError(ValueError):
+    """Something in a policy file is not as it must be: which field, and what it must be."""
+
+
+class Permissions:
+    """What one state may do; each field is a list of patterns."""
+
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        *,
+        can_use: tuple[str, ...] = (),
+        cannot_use: tuple[str, ...] = (),
+        can_write: tuple[str, ...] = (),
+        cannot_write: tuple[str, ...] = (),
+        can_execute: tuple[str, ...] = (),
+        cannot_execute: tuple[str, ...] = (),
+    ) -> None:
+        self.can_use = can_use
+        self.cannot_use = cannot_use
+        self.can_write = can_write
+        self.cannot_write = cannot_write
+        self.can_execute = can_execute
+        self.cannot_execute = cannot_execute
+
+    def as_dict(self) -> dict[str, list[str]]:
+        """As it stands in a policy file."""
+        return {field: list(getattr(self, field)) for field in FIELDS}
+
+    @property
+    def unlimited(self) -> bool:
+        """Whether nothing is denied, so that nothing needs to be looked at."""
+        allowed = "*" in self.can_use and "*" in self.can_write and "*" in self.can_execute
+        return allowed and not (self.cannot_use or self.cannot_write or self.cannot_execute)
+
+
+MAIN_PERMISSIONS = Permissions(
+    can_use=(
+        *("Read", "Glob", "Grep", "WebSearch", "WebFetch", "TodoWrite", "Task", "Agent"),
+        *("Write", "Edit", "MultiEdit", "Bash"),
+    ),
+    cannot_use=("NotebookEdit",),
+    can_write=("*.md", "*.txt", "*.log", "*.json", "*.csv", NON_EXECUTABLE),
+    cannot_write=(
+        *("*.py", "*.js", "*.ts", "*.sh", "*.go", "*.rs", "*.c", "*.cpp", "*.java"),
+        *("package.json", "requirements.txt", "Dockerfile", "Makefile", ANY_EXECUTABLE),
+    ),
+    can_execute=("read", "list", "search", "analyze", GATHERING),
+    cannot_execute=("run", "exec", "eval", "compile", "build"),
+)
+
+AGENT_PERMISSIONS = Permissions(can_use=("*",), can_write=("*",), can_execute=("*",))
+
+_ENDINGS = listed(
+    """py pyi pyw pyx pyc pth ipynb js jsx mjs cjs ts tsx mts cts vue svelte astro mdx sh bash zsh
+    fish ksh csh ps1 psm1 bat cmd vbs command go rs c h cc cpp cxx hpp hh m mm java kt kts scala
+    groovy gradle swift cs fs vb rb erb php phtml pl pm lua r jl ex exs erl hrl hs elm clj cljs
+    lisp scm el vim nim zig dart pas f90 asm s sol sql prisma graphql proto html htm xhtml css
+    scss sass less ejs hbs jinja j2 tmpl wasm so dylib dll exe bin com msi app jar war class o a
+    deb rpm apk dmg elf yaml yml toml ini cfg conf config properties plist service timer socket
+    desktop lock tf tfvars hcl nix mk cmake ninja bzl bazel dockerfile awk sed jq tcl expect reg
+    lnk applescript crontab env"""
+)
+
+_NAMES = listed(
+    """.* requirements*.txt constraints*.txt CMakeLists.txt Makefile* GNUmakefile Dockerfile*
+    Containerfile* docker-compose* Jenkinsfile Vagrantfile Rakefile Gemfile* Procfile Justfile
+    Taskfile* Brewfile Pipfile* BUILD WORKSPACE SConstruct SConscript Tiltfile Caddyfile gradlew
+    mvnw configure config crontab authorized_keys known_hosts pom.xml build.xml
+    package-lock.json npm-shrinkwrap.json tsconfig*.json jsconfig*.json composer.json bower.json
+    deno.json* angular.json nx.json turbo.json lerna.json vercel.json firebase.json
+    babel.config.json devcontainer.json tasks.json launch.json mcp.json permissions.json
+    operator.token server.json muster.lock team.db*"""
+)
+
+_PLACES = listed(
+    """*/.git/* */.hg/* */.svn/* */.husky/* */.vscode/* */.idea/* */.ssh/* */.claude/settings*
+    */.claude/hooks/* */.github/workflows/* */node_modules/* */bin/* */.venv/* */site-packages/*
+    */.config/* */.docker/* */.kube/* */.local/* */.gnupg/* */.vim/* /etc/* /usr/lib*
+    /usr/share/* /usr/local/lib* /bin/* /sbin/* /lib*/* /boot/* /dev/* /proc/* /sys/*
+    /var/spool/* /Library/* /System/*"""
+)
+
+EXECUTABLE_FILES = (*(f"*.{ending}" for ending in _ENDINGS), *_NAMES, *_PLACES)
+"""Names of files that are run, compiled, built from or read as configuration, and places in which
+any file may be."""
+
+
+def is_main(state: str) -> bool:
+    """Whether a state is MAIN, however it is spelled."""
+    return state.strip().upper() == "MAIN"
+
+
+class Policy:
+    """Everything that a policy file says."""
+
+    __slots__ = ("agent", "agents", "executable", "executable_names", "main")
+
+    def __init__(
+        self,
+        main: Permissions = MAIN_PERMISSIONS,
+        agent: Permissions = AGENT_PERMISSIONS,
+        agents: Mapping[str, Permissions] | None = None,
+        executable: tuple[str, ...] = EXECUTABLE_FILES,
+    ) -> None:
+        self.main = main
+        self.agent = agent
+        self.agents = dict(agents or {})
+        self.executable = executable
+        self.executable_names = Names(executable)
+
+    def of(self, state: str) -> Permissions:
+        """What a state may do. Every state but MAIN is an agent."""
+        return self.main if is_main(state) else self.agents.get(state, self.agent)
+
+    def as_dict(self) -> dict[str, object]:
+        """As it stands in a policy file."""
+        return {
+            "MAIN_PERMISSIONS": self.main.as_dict(),
+            "AGENT_PERMISSIONS": self.agent.as_dict(),
+            "AGENTS": {name: each.as_dict() for name, each in self.agents.items()},
+            "EXECUTABLE_FILES": list(self.executable),
+        }
+
+
+DEFAULT = Policy()
+
+
+# ── the file ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def dump(policy: Policy = DEFAULT) -> str:
+    """A policy as a file that a person can edit."""
+    import json
+
+    return json.dumps(policy.as_dict(), indent=2, ensure_ascii=False) + "\n"
+
+
+def load(path: str | os.PathLike[str]) -> Policy:
+    """Read a policy file; what it leaves out has its default."""
+    with open(path, encoding="utf-8") as file:  # noqa: PTH123  (pathlib costs a hook its time)
+        return parse(file.read())
+
+
+def parse(text: str) -> Policy:
+    """Read a policy; `PolicyError` names the field that is wrong."""
+    import json
+
+    try:
+        given: object = json.loads(text, object_pairs_hook=_without_repetition)
+    except RecursionError:
+        raise PolicyError("the policy is nested too deeply") from None
+    except json.JSONDecodeError as wrong:
+        raise PolicyError(f"line {wrong.lineno}: {wrong.msg}; a policy is JSON") from None
+    tables = _table("the policy", given, _TABLES)
+    main = _permissions("MAIN_PERMISSIONS", tables.get("MAIN_PERMISSIONS"), MAIN_PERMISSIONS)
+    agent = _permissions("AGENT_PERMISSIONS", tables.get("AGENT_PERMISSIONS"), AGENT_PERMISSIONS)
+    named = _table("AGENTS", tables.get("AGENTS", {}), None)
+    agents = {name: _permissions(f"AGENTS.{name}", each, agent) for name, each in named.items()}
+    executable = EXECUTABLE_FILES
+    if "EXECUTABLE_FILES" in tables:
+        executable = _patterns("EXECUTABLE_FILES", tables["EXECUTABLE_FILES"])
+    return Policy(main, agent, agents, executable)
+
+
+def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise PolicyError(f"{name} is given twice")
+    return dict(pairs)
+
+
+def _table(where: str, given: object, known: tuple[str, ...] | None) -> dict[str, object]:
+    if not isinstance(given, dict):
+        raise PolicyError(f"{where} must be an object")
+    table: dict[str, object] = given  # pyright: ignore[reportUnknownVariableType]
+    for name in table:
+        if known is not None and name not in known:
+            raise PolicyError(f"{where} has no field {name!r}; it has {', '.join(known)}")
+    return table
+
+
+def _permissions(where: str, given: object, default: Permissions) -> Permissions:
+    if given is None:
+        return default
+    table = _table(where, given, FIELDS)
+    fields = {
+        field: _patterns(f"{where}.{field}", table[field])
+        if field in table
+        else getattr(default, field)
+        for field in FIELDS
+    }
+    return Permissions(**fields)
+
+
+def _patterns(where: str, given: object) -> tuple[str, ...]:
+    if not isinstance(given, list):
+        raise PolicyError(f"{where} must be a list of patterns")
+    items: list[object] = given  # pyright: ignore[reportUnknownVariableType]
+    patterns: list[str] = []
+    for index, each in enumerate(items):
+        if not isinstance(each, str) or not each.strip():
+            raise PolicyError(f"{where}[{index}] must be a text that is not empty")
+        patterns.append(each)
+    return tuple(patterns)

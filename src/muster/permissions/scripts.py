@@ -1,0 +1,263 @@
+"""What a sed or awk program does: which files it writes, and whether it runs commands.
+
+Both are read no further than that needs; what cannot be read with certainty is not understood.
+"""
+
+from __future__ import annotations
+
+from muster.permissions.words import NotUnderstood
+
+_SED_PLAIN = frozenset("=dDgGhHnNpPxzF")
+_SED_FLAGS = frozenset("gpiImM0123456789")
+_REGEX_AFTER = frozenset(("print", "printf", "return", "in", "else", "do", "if", "while"))
+_AWK_PAIRS = frozenset(
+    ("||", "&&", ">>", "|&", "++", "--", ">=", "<=", "==", "!=", "+=", "-=", "*=")
+)
+_AWK_OPERANDS = ("word", "number", "string", "regex")
+
+SCRIPT_CHARS_MAX = 8192
+"""Far more than anybody types; and what follows looks ahead, which takes its time in long ones."""
+
+
+def _check_size(script: str) -> None:
+    if len(script) > SCRIPT_CHARS_MAX:
+        raise NotUnderstood("a script is too long")
+
+
+# ── sed ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Sed:
+    """Reads a sed script, one command after the other."""
+
+    def __init__(self, script: str) -> None:
+        self.text = script
+        self.at = 0
+        self.writes: list[str] = []
+
+    def peek(self) -> str:
+        return self.text[self.at] if self.at < len(self.text) else ""
+
+    def skip(self, chars: str) -> None:
+        while self.peek() and self.peek() in chars:
+            self.at += 1
+
+    def read(self) -> None:
+        while True:
+            self.skip(" \t\n;")
+            if not self.peek():
+                return
+            self.addresses()
+            self.command()
+
+    def addresses(self) -> None:
+        while True:
+            self.skip(" \t")
+            char = self.peek()
+            if char == "/":
+                self.at += 1
+                self.delimited("/")
+            elif char == "\\":
+                self.at += 2
+                self.delimited(self.text[self.at - 1 : self.at])
+            elif char and char in "0123456789$,+~!IM":
+                self.at += 1
+            else:
+                return
+
+    def delimited(self, close: str) -> None:
+        """Go beyond a regular expression or a replacement, up to what closes it."""
+        if close in ("", "\n", "\\"):
+            raise NotUnderstood("a sed script cannot be read")
+        while self.peek() != close:
+            if not self.peek() or (self.peek() == "[" and close in "[]"):
+                raise NotUnderstood("a sed script cannot be read")
+            if self.peek() == "[" and self.in_brackets(close):
+                raise NotUnderstood("a sed script can be read in two ways")
+            self.at += 2 if self.peek() == "\\" else 1
+        self.at += 1
+
+    def in_brackets(self, close: str) -> bool:
+        """Whether the delimiter stands in a set of characters, which seds read differently."""
+        end = self.text.find("]", self.at + 2)
+        return (
+            end > 0 and close in self.text[self.at : end] and "\n" not in self.text[self.at : end]
+        )
+
+    def command(self) -> None:
+        char = self.peek()
+        self.at += 1
+        if char == "" or char in _SED_PLAIN or char in "{}":
+            self.end(char)
+        elif char == "s":
+            self.substitute()
+        elif char == "y":
+            self.delimited_twice()
+            self.end(char)
+        elif char in "aic":
+            self.text_lines()
+        elif char in "rR#":
+            self.line()
+        elif char in "wW":
+            self.writes.append(self.line())
+        elif char in "bt:TqQlL":
+            self.label()
+        else:
+            raise NotUnderstood("a sed script runs commands, or cannot be read", "run")
+
+    def end(self, char: str) -> None:
+        """Only a separator may follow."""
+        self.skip(" \t")
+        if char not in ("{", "}") and self.peek() not in ("", ";", "\n", "}", "#"):
+            raise NotUnderstood("a sed script cannot be read")
+
+    def delimited_twice(self) -> None:
+        close = self.peek()
+        self.at += 1
+        self.delimited(close)
+        self.delimited(close)
+
+    def substitute(self) -> None:
+        self.delimited_twice()
+        while self.peek() and self.peek() in _SED_FLAGS:
+            self.at += 1
+        if self.peek() == "e":
+            raise NotUnderstood("a sed script runs commands", "run")
+        if self.peek() == "w":
+            self.at += 1
+            self.writes.append(self.line())
+            return
+        self.end("s")
+
+    def label(self) -> None:
+        while self.peek() not in ("", "\n", ";", "}"):
+            self.at += 1
+
+    def line(self) -> str:
+        start = self.at
+        end = self.text.find("\n", start)
+        self.at = len(self.text) if end < 0 else end
+        return self.text[start : self.at].strip()
+
+    def text_lines(self) -> None:
+        """Go beyond a text, which goes on after a line that ends with a backslash."""
+        while self.peek() not in ("", "\n"):
+            self.at += 2 if self.peek() == "\\" else 1
+
+
+def sed_writes(script: str) -> list[str]:
+    """The files that a sed script writes; a script that runs commands is not understood."""
+    _check_size(script)
+    reader = _Sed(script)
+    reader.read()
+    return reader.writes
+
+
+# ── awk ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Awk:
+    """Splits an awk program into tokens: what kind each is, and its text."""
+
+    def __init__(self, program: str) -> None:
+        self.text = program
+        self.at = 0
+        self.tokens: list[tuple[str, str]] = []
+
+    def read(self) -> None:
+        while self.at < len(self.text):
+            char = self.text[self.at]
+            if char in " \t\r":
+                self.at += 1
+            elif char == "\\" and self.text[self.at + 1 : self.at + 2] == "\n":
+                self.at += 2
+            elif char == "#":
+                end = self.text.find("\n", self.at)
+                self.at = len(self.text) if end < 0 else end
+            else:
+                self.tokens.append(self.token(char))
+
+    def token(self, char: str) -> tuple[str, str]:
+        if char == '"':
+            return ("string", self.until('"'))
+        if char == "/" and self.is_regex():
+            return ("regex", self.until("/"))
+        if char == "_" or char.isalnum():
+            start = self.at
+            while self.at < len(self.text) and (
+                self.text[self.at] in "_." or self.text[self.at].isalnum()
+            ):
+                self.at += 1
+            return ("number" if char.isdigit() else "word", self.text[start : self.at])
+        pair = self.text[self.at : self.at + 2]
+        if pair in _AWK_PAIRS:
+            self.at += 2
+            return ("sign", pair)
+        self.at += 1
+        return ("sign", char)
+
+    def is_regex(self) -> bool:
+        if not self.tokens:
+            return True
+        kind, text = self.tokens[-1]
+        if text in ("++", "--", "getline"):
+            raise NotUnderstood("an awk program can be read in two ways")
+        if kind in _AWK_OPERANDS:
+            return kind == "word" and text in _REGEX_AFTER
+        return text not in (")", "]", "$")
+
+    def until(self, close: str) -> str:
+        start = self.at = self.at + 1
+        while self.at < len(self.text) and self.text[self.at] not in (close, "\n"):
+            if close == "/" and self.text[self.at] == "[":
+                self.brackets()
+            self.at += 2 if self.text[self.at] == "\\" else 1
+        if self.at >= len(self.text) or self.text[self.at] != close:
+            raise NotUnderstood("an awk program cannot be read")
+        self.at += 1
+        return self.text[start : self.at - 1]
+
+    def brackets(self) -> None:
+        """Awks disagree about a slash in a set of characters."""
+        end = self.text.find("]", self.at + 2)
+        if end > 0 and "/" in self.text[self.at : end]:
+            raise NotUnderstood("an awk program can be read in two ways")
+
+
+def awk_writes(program: str) -> list[str]:
+    """The files that an awk program writes; one that runs commands is not understood."""
+    _check_size(program)
+    if "system" in program:  # also where it seems to stand in a text
+        raise NotUnderstood("an awk program runs commands", "run")
+    reader = _Awk(program)
+    reader.read()
+    tokens, writes = reader.tokens, list[str]()
+    printing = depth = 0
+    for index, (kind, text) in enumerate(tokens):
+        if kind == "word":
+            _refuse_calls(text)
+            if text in ("print", "printf"):
+                printing, depth = 1, 0
+        elif kind == "sign":
+            if text in ("|", "|&", "@"):
+                raise NotUnderstood("an awk program runs commands", "run")
+            depth += (text in "([") - (text in ")]")
+            if printing and depth <= 0 and text in (">", ">>"):
+                writes.append(_target(tokens, index))
+            if text in (";", "\n", "}"):
+                printing = 0
+    return writes
+
+
+def _refuse_calls(word: str) -> None:
+    if word in ("function", "func", "load", "include", "namespace"):
+        raise NotUnderstood("an awk program defines its own commands", "run")
+
+
+def _target(tokens: list[tuple[str, str]], index: int) -> str:
+    """The file that a print statement is redirected to: a text alone, to the statement's end."""
+    kind, text = tokens[index + 1] if index + 1 < len(tokens) else ("", "")
+    after = tokens[index + 2][1] if index + 2 < len(tokens) else "}"
+    if kind != "string" or "\\" in text or after not in (";", "\n", "}"):
+        raise NotUnderstood("an awk program writes to a file that is not known")
+    return text

@@ -1,0 +1,63 @@
+"""Simple commands, as the grammar of `shell.py` finds them."""
+
+from __future__ import annotations
+
+from muster.permissions.words import NotUnderstood, Word
+
+
+class Redirect:
+    """Where a command reads from or writes to."""
+
+    __slots__ = ("body", "op", "target")
+
+    def __init__(self, op: str, target: Word) -> None:
+        self.op = op
+        self.target = target
+        self.body: Word | None = None
+        """The text of a here-document."""
+
+
+class Simple:
+    """A simple command: assignments, words, and redirections."""
+
+    __slots__ = ("assigns", "looped", "redirects", "words")
+
+    def __init__(self, *, looped: bool) -> None:
+        self.words: list[Word] = []
+        self.assigns: list[tuple[str, Word]] = []
+        self.redirects: list[Redirect] = []
+        self.looped = looped
+        """Whether it may run more than once."""
+
+
+class Here:
+    """A here-document whose text comes after the end of the line."""
+
+    __slots__ = ("delimiter", "literal", "redirect", "strip")
+
+    def __init__(self, redirect: Redirect, *, strip: bool) -> None:
+        word = redirect.target
+        if not word.known:
+            raise NotUnderstood("the end of a here-document is not known")
+        self.redirect = redirect
+        self.delimiter = word.text
+        self.literal = word.raw != word.text
+        self.strip = strip
+
+
+def is_identifier(text: str) -> bool:
+    """Whether this can name a variable."""
+    return text.isascii() and text.isidentifier()
+
+
+def assigned_name(word: Word) -> str:
+    """The variable that a word assigns to, or nothing."""
+    name, equals, _ = word.raw.partition("=")
+    if not equals:
+        return ""
+    name = name.removesuffix("+")
+    if is_identifier(name):
+        return name
+    if is_identifier(name.partition("[")[0]) and name.endswith("]"):
+        raise NotUnderstood("it assigns to a part of an array")
+    return ""
