@@ -1098,6 +1098,16 @@ SUPERVISION = (
         },
     ),
     Promise(
+        "A wake asks the lead about whom nobody has confirmed, and wakes only those it does not.",
+        {
+            "services/test_waking.py": [
+                "test_about_whom_nobody_has_confirmed_the_lead_is_asked_first",
+                "test_whoever_sleeps_is_woken_by_its_lead_with_soul_and_transcript",
+                "test_a_letter_ships_with_muster_and_gives_way_to_the_user_s",
+            ],
+        },
+    ),
+    Promise(
         "Eight are born, and each wakes with its own soul and exactly its last life's messages.",
         {
             "interfaces/test_whole_life.py": [

@@ -36,9 +36,10 @@ from tests.builders import (
 class Stage:
     """An open team whose programs are scripted."""
 
-    def __init__(self, muster: Muster, runtime: ScriptedRuntime) -> None:
+    def __init__(self, muster: Muster, runtime: ScriptedRuntime, clock: ManualClock) -> None:
         self.muster = muster
         self.runtime = runtime
+        self.clock = clock
 
     async def send(self, command: c.Command) -> None:
         await self.muster.dispatcher.send(command, actor=HUMAN)
@@ -86,17 +87,16 @@ class Stage:
 async def staged(*, speaks: bool = True) -> AsyncGenerator[Stage]:
     runtime = ScriptedRuntime()
     runtime.speaks = speaks
-    store = MemoryStore()
+    store, clock = MemoryStore(), ManualClock()
     with runtime:
         async with run_team(
-            store, human="Marcus", clock=ManualClock(), ids=CountingIds(), runtimes=runtime
+            store, human="Marcus", clock=clock, ids=CountingIds(), runtimes=runtime
         ) as muster:
             await settled()
-            stage = Stage(muster, runtime)
+            stage = Stage(muster, runtime, clock)
             yield stage
-            for seat, agent in muster.team.agents.items():
-                if agent.session is not None and agent.session in muster.team.sessions:
-                    runtime.expect(Stops(seat=seat, urgency=e.Urgency.NOW))
+            for session in muster.team.sessions.values():
+                runtime.expect(Stops(seat=session.seats[0], urgency=e.Urgency.NOW))
 
 
 # ── what a session is told ────────────────────────────────────────────────────────────────────────
