@@ -156,6 +156,19 @@ def test_a_sleeper_wakes_with_its_soul_and_the_last_life_in_which_something_was_
     run(story())
 
 
+def test_a_program_that_wants_no_prompt_finds_its_messages_when_it_asks() -> None:
+    async def story() -> None:
+        async with staged() as stage:
+            stage.runtime.hears = False
+            await stage.enrol(lives_on=False)
+            await stage.send(c.SendMessage(text="hello", speaker_name="Marcus", seat=ADA))
+            session = await stage.start()
+            assert session.launch.prompt == ""
+            assert stage.muster.team.agents[ADA].delivered == 0
+
+    run(story())
+
+
 def test_a_cleanup_session_is_told_to_tidy_up() -> None:
     async def story() -> None:
         async with staged() as stage:

@@ -41,6 +41,11 @@ class CommandRuntime:
         """Whether what the program prints is what its agent says."""
         return self._settings.speaks == "output"
 
+    @property
+    def hears(self) -> bool:
+        """Whether the program gets a prompt when it starts."""
+        return self._settings.prompt != "none"
+
     async def start(self, launch: Launch, ear: Ear) -> CommandSession:
         """Start the program and return when it runs."""
         argv = [*self._settings.command]

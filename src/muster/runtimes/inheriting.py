@@ -44,6 +44,11 @@ class InheritingRuntime:
         """What it prints is not heard, so it says nothing by that."""
         return False
 
+    @property
+    def hears(self) -> bool:
+        """Its prompt is its user's own."""
+        return False
+
     async def start(self, launch: Launch, ear: Ear) -> CommandSession:
         """Start the program and return when it runs."""
         argv = [*self._command]

@@ -213,6 +213,11 @@ class Runtime(Protocol):
         """Whether what a program prints is what its agent says."""
         ...
 
+    @property
+    def hears(self) -> bool:
+        """Whether a program is told what there is when it starts; any other asks by itself."""
+        ...
+
     async def start(self, launch: Launch, ear: Ear) -> Session:
         """Start a session and return when it is up. Raises whatever keeps it from coming up.
 

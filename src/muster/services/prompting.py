@@ -44,6 +44,9 @@ class Opening(msgspec.Struct, frozen=True):
     deliveries: Sequence[Command]
 
 
+NOTHING_TO_TELL = Opening("", ())
+
+
 class Prompter:
     """Tells sessions what there is for them to do."""
 

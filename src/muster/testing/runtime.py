@@ -156,6 +156,7 @@ class ScriptedRuntime:
         self._steps.extend(steps)
 
     speaks = False
+    hears = True
 
     async def start(self, launch: Launch, ear: Ear) -> ScriptedSession:
         """Start a session as the script says."""

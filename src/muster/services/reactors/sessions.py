@@ -27,7 +27,7 @@ from muster.services.dispatcher import Dispatcher
 from muster.services.intake import Intake, Told
 from muster.services.pauses import pause_s
 from muster.services.ports import Exit, Launch, Leftover
-from muster.services.prompting import Prompter
+from muster.services.prompting import NOTHING_TO_TELL, Prompter
 from muster.services.reactors.orders import (
     TYPES,
     Interrupt,
@@ -119,7 +119,9 @@ class Sessions:
         try:
             runtime = self._runtime(order)
             intake = self._intake(order, runtime, told)
-            opening = await self._prompter.opening(self._agent(order), order.mode, told)
+            opening = NOTHING_TO_TELL
+            if runtime.hears:
+                opening = await self._prompter.opening(self._agent(order), order.mode, told)
             launch = self._launch(order, opening.text)
             session = life.session = await runtime.start(launch, intake)
             life.settled.set()
