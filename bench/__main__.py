@@ -8,7 +8,20 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from bench import boot, durable, http, idle, kernel, memory, report, sse, startup
+from bench import (
+    boot,
+    crowd,
+    durable,
+    flood,
+    http,
+    idle,
+    kernel,
+    memory,
+    report,
+    run_control,
+    sse,
+    startup,
+)
 from bench.flush import Flushing, flushings
 from bench.lines import Line
 
@@ -29,7 +42,18 @@ _INTRO: Final = """\
   is a human's message in a channel, with a token; the empty route checks the token too.
 - *SSE subscribers* are read by one process with plain sockets. The delay is that from the command
   to the subscriber, so it has the commit in it. That nothing was lost, came twice or out of order
-  is checked for each of them, in each round."""
+  is checked for each of them, in each round.
+- *Until the program runs* is from the rename of a file with another wish until the program, which
+  is a shell, has done its first act. In a team the wish is on disk before that.
+- *A flood* comes from one program as fast as muster takes it. A quiet program beside it says what
+  time it is; how late that is heard is measured at a subscriber to the event stream. That the log
+  says how much it left out, and that the files keep everything, is checked."""
+
+
+GROUPS: Final = (
+    *("kernel", "durable", "boot", "memory", "startup", "http", "sse", "idle"),
+    *("starts", "stops", "crowd", "flood"),
+)
 
 
 class Effort(NamedTuple):
@@ -46,10 +70,29 @@ class Effort(NamedTuple):
     sse_rounds: int
     sse_lives: int
     idle_rounds: int
+    start_rounds: int
+    stop_rounds: int
+    crowd_rounds: int
+    crowd_lives: int
+    flood_rounds: int
 
 
-_FULL: Final = Effort(300, 40, 40, 9, 1_000_000, 3, 5, 30, 9, 3, 10)
-_QUICK: Final = Effort(60, 8, 10, 3, 100_000, 2, 2, 6, 3, 1, 2)
+_FULL: Final = Effort(
+    *(300, 40, 40, 9, 1_000_000, 3, 5, 30, 9, 3, 10),
+    start_rounds=40,
+    stop_rounds=200,
+    crowd_rounds=4,
+    crowd_lives=3,
+    flood_rounds=3,
+)
+_QUICK: Final = Effort(
+    *(60, 8, 10, 3, 100_000, 2, 2, 6, 3, 1, 2),
+    start_rounds=6,
+    stop_rounds=30,
+    crowd_rounds=2,
+    crowd_lives=1,
+    flood_rounds=1,
+)
 
 
 def main() -> int:
@@ -104,14 +147,19 @@ def _benchmarks(
         "http": partial(flushed, http.measure, "http", effort.http_rounds),
         "sse": partial(sse.measure, folder / "sse", effort.sse_rounds, lives=effort.sse_lives),
         "idle": partial(idle.measure, folder / "idle", effort.idle_rounds),
+        "starts": partial(run_control.measure_starts, folder / "starts", effort.start_rounds),
+        "stops": partial(run_control.measure_stops, folder / "stops", effort.stop_rounds),
+        "crowd": partial(
+            crowd.measure, folder / "crowd", effort.crowd_rounds, lives=effort.crowd_lives
+        ),
+        "flood": partial(flood.measure, folder / "flood", effort.flood_rounds),
     }
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a fast look, in under a minute")
-    groups = ("kernel", "durable", "boot", "memory", "startup", "http", "sse", "idle")
-    parser.add_argument("--only", choices=groups)
+    parser.add_argument("--only", choices=GROUPS)
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a goal is missed")
     parser.add_argument(
         "--flush-ms", type=float, default=1.0, help="length of an equal flush; 0 skips it"

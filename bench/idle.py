@@ -28,7 +28,7 @@ def measure(folder: Path, rounds: int) -> list[Line]:
     asyncio.run(found_home(home, channels=_CHANNELS, members=1))
     with _up(home) as pid:
         _pause(_SETTLE_SECONDS)
-        shares = [_share(pid) for _ in range(rounds)]
+        shares = [cpu_share(pid) for _ in range(rounds)]
     return [
         Line(
             what=f"`muster up`, {_CHANNELS:,} channels with a deadline each, idle",
@@ -55,7 +55,7 @@ def _up(home: Path) -> Generator[int]:
             process.terminate()
 
 
-def _share(pid: int) -> float:
+def cpu_share(pid: int) -> float:
     """Percent of one core that a process takes, over some time."""
     before, begin = _cpu_seconds(pid), perf_counter()
     _pause(_LOOK_SECONDS)

@@ -52,7 +52,7 @@ async def main(home: Path) -> None:
         stop = asyncio.Event()
         with listen("127.0.0.1", 0) as listener:
             table = Table((*http.routes(), EMPTY))
-            gate = Gate(host="127.0.0.1", monotonic=muster.clock.monotonic)
+            gate = Gate(host="127.0.0.1", passes=muster.passes, monotonic=muster.clock.monotonic)
             api = http.Api(muster, table, gate)
             server = Server(api, lambda: None, on_end=lambda: http.end_waiting(muster))
             async with asyncio.TaskGroup() as tasks:

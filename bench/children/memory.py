@@ -6,15 +6,9 @@ import os
 import sys
 from pathlib import Path
 
+from bench.processes import own_bytes
 from muster.__main__ import GC_THRESHOLD
 from muster.app import open_team
-
-
-def own_bytes() -> int:
-    """The unique set size: what would be free if this process ended. Linux tells it."""
-    lines = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
-    private = [line for line in lines if line.startswith(("Private_Clean", "Private_Dirty"))]
-    return 1024 * sum(int(line.split()[1]) for line in private)
 
 
 async def main(home: Path) -> None:
@@ -23,7 +17,7 @@ async def main(home: Path) -> None:
         for _ in range(100):
             await asyncio.sleep(0)
         gc.collect()
-        print(own_bytes(), flush=True)
+        print(own_bytes(os.getpid()), flush=True)
         os._exit(0)  # like a crash, so that the home stays as it is
 
 

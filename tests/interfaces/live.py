@@ -7,7 +7,7 @@ import json
 import re
 import subprocess
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from threading import Timer
@@ -57,6 +57,9 @@ def live(home: Path, **environ: str) -> Generator[Server]:
             assert found, (line, process.communicate(timeout=WAIT_SECONDS))
             yield Server(process, found[0], (home / "operator.token").read_text().strip())
         finally:
+            process.terminate()  # in order, so that its programs end with it
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=WAIT_SECONDS / 2)
             process.kill()
             bound.cancel()
 

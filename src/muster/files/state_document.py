@@ -92,12 +92,12 @@ class StateDocument(msgspec.Struct, frozen=True):
 
     def encode(self) -> bytes:
         """The document as it lies in a file."""
-        indent = 2 if self.indented else None
         try:
-            text = json.dumps(self.fields, indent=indent, ensure_ascii=False).encode()
+            text = json.dumps(self.fields, ensure_ascii=False).encode()
         except UnicodeEncodeError:  # half a character, which JSON can spell and UTF-8 cannot
-            text = json.dumps(self.fields, indent=indent).encode()
-        return text + b"\n"
+            return json.dumps(self.fields, indent=2 if self.indented else None).encode() + b"\n"
+        # What indents in `json` leaves garbage in cycles, which is not collected often.
+        return (msgspec.json.format(text, indent=2) if self.indented else text) + b"\n"
 
     def _text(self, name: str, default: str = "") -> str:
         value = self.fields.get(name, default)

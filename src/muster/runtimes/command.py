@@ -81,7 +81,7 @@ class CommandRuntime:
                 stdin=subprocess.DEVNULL if stdin is None else stdin.theirs,
                 stdout=out.theirs,
                 stderr=err.theirs,
-                start_new_session=True,
+                process_group=0,
             )
             ours.callback(_undo, program)
             session = CommandSession(

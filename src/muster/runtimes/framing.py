@@ -25,6 +25,8 @@ class Run(NamedTuple):
 class Framer:
     """Takes bytes, gives lines, and keeps what is not a line yet."""
 
+    __slots__ = ("_rest", "_within")
+
     def __init__(self) -> None:
         """Begin at the beginning of a line."""
         self._rest = b""

@@ -80,7 +80,7 @@ class InheritingRuntime:
                 stdin = os.open(self._prompt, os.O_RDONLY | os.O_CLOEXEC)
                 opened.callback(os.close, stdin)
             program = subprocess.Popen(
-                argv, env=self._environment(mode), stdin=stdin, start_new_session=True
+                argv, env=self._environment(mode), stdin=stdin, process_group=0
             )
         return CommandSession(
             program,

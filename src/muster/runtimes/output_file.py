@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 class OutputFile:
     """Where an agent's output is appended."""
 
+    __slots__ = ("_bytes_max", "_failed", "_kept", "path")
+
     def __init__(self, folder: Path, *, kept: int, bytes_max: int = FILE_BYTES_MAX) -> None:
         """Append in that folder, and keep so many files beside the newest."""
         self.path = folder / OUTPUT_FILE

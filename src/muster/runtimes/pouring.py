@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 class Tap:
     """The end of a pipe that is read from."""
 
+    __slots__ = ("_last", "_loop", "_pipe", "_waiter")
+
     def __init__(self, pipe: int) -> None:
         """Own the pipe."""
         os.set_blocking(pipe, False)
@@ -85,6 +87,8 @@ class Tap:
 
 class Pouring:
     """The way that all takes which one session says."""
+
+    __slots__ = ("_ear", "_file", "_heard", "_lock")
 
     def __init__(self, ear: Ear, file: OutputFile | None, heard: Callable[[Said], None]) -> None:
         """Tell the ear everything in order, one after the other, and `heard` what it has heard."""

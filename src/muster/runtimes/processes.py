@@ -1,7 +1,8 @@
 """Processes as the kernel knows them: whose they are, since when, and how they are ended.
 
-A program runs in a session of its own, so that one signal reaches all that it has started. Whoever
-leaves that session still carries `MUSTER_SESSION` in its environment, or has a parent who does, and
+A program runs in a process group of its own, so that one signal reaches all that it has started (a
+session of its own would do as well, but takes a loaded kernel longer to start). Whoever leaves that
+group still carries `MUSTER_SESSION` in its environment, or has a parent who does, and
 is found by it. A process is its number and its start time together: a number is given out again.
 """
 

@@ -77,7 +77,7 @@ class CommandSession:
         self._pouring = Pouring(ear, file, self._note)
         self._exited = processes.ended(program.pid)
         self._ending = asyncio.Lock()
-        self._gone = asyncio.Event()
+        self._gone: asyncio.Future[None] = loop.create_future()
         self._life = loop.create_task(self._live())
 
     # ── what a session can be asked ───────────────────────────────────────────────────────────────
@@ -116,7 +116,7 @@ class CommandSession:
         if not self._exited.done():
             self._asked = KILLED
         await self._kill_all()
-        await self._gone.wait()
+        await asyncio.shield(self._gone)
 
     async def tell(self, text: str) -> bool:
         """Hand it one more thing to do, unless it is not of that kind, or finishes."""
@@ -132,7 +132,7 @@ class CommandSession:
             self._stopping = asyncio.get_running_loop().create_task(self._descend())
         if self._stopping is not None:
             await asyncio.shield(self._stopping)
-        await self._gone.wait()
+        await asyncio.shield(self._gone)
 
     async def _descend(self) -> None:
         """Ask harder each time until it ends."""
@@ -146,7 +146,7 @@ class CommandSession:
 
     async def _kill_all(self) -> None:
         async with self._ending:  # while its number is certainly its own
-            if not self._gone.is_set():
+            if not self._gone.done():
                 await processes.kill(self._session, self._group)
 
     async def _exits_within(self, seconds: float) -> bool:
@@ -176,13 +176,13 @@ class CommandSession:
 
     def _reap(self) -> int:
         code = self._program.wait()  # it has ended, so this does not wait
-        self._gone.set()
+        self._gone.set_result(None)
         self._answer()
         return code
 
     def _release(self) -> None:
         """Leave nothing behind, in whatever way this life ends."""
-        if not self._gone.is_set():  # the event loop itself is being closed
+        if not self._gone.done():  # the event loop itself is being closed
             processes.kill_once(self._session, self._group)
             self._reap()
         self._exited.cancel()

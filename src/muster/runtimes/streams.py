@@ -29,6 +29,8 @@ TAIL_BYTES: Final = 4096
 class Budget:
     """How much text a session may still tell. It may be overdrawn by one chunk."""
 
+    __slots__ = ("_at", "_left")
+
     def __init__(self, now: float) -> None:
         """Begin with a whole burst."""
         self._left = float(BURST_BYTES)
@@ -46,6 +48,17 @@ class Budget:
 
 class Stream:
     """One pipe of a session."""
+
+    __slots__ = (
+        "_budget",
+        "_framer",
+        "_interpreter",
+        "_omitted",
+        "_tail",
+        "_text",
+        "last_line",
+        "name",
+    )
 
     def __init__(self, name: str, budget: Budget) -> None:
         """Tell what comes under that name."""

@@ -50,8 +50,13 @@ class Life:
         """Begin before the program is up."""
         self.session: ports.Session | None = None
         self.task: asyncio.Task[None] | None = None
-        self.settled = asyncio.Event()
-        """Set when it is known whether the program came up."""
+        self.settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when it is known whether the program came up."""
+
+    def settle(self) -> None:
+        """It is known whether the program came up."""
+        if not self.settled.done():
+            self.settled.set_result(None)
 
 
 class Sessions:
@@ -108,7 +113,7 @@ class Sessions:
             end = await self._run(life, order, cause)
         else:
             end = await self._reclaim(order)
-        life.settled.set()
+        life.settle()
         if end is not None:
             await self._report_end(order, end, cause)
         del self._lives[order.session]
@@ -124,7 +129,7 @@ class Sessions:
                 opening = await self._prompter.opening(self._agent(order), order.mode, told)
             launch = self._launch(order, opening.text)
             session = life.session = await runtime.start(launch, intake)
-            life.settled.set()
+            life.settle()
             up = ReportSessionStarted(
                 session=order.session, pid=session.pid, started=session.started
             )
@@ -220,7 +225,7 @@ class Sessions:
             if life is None:
                 await self._never_started(order, cause)
             else:
-                await life.settled.wait()
+                await asyncio.shield(life.settled)
                 if life.session is not None:
                     await self._act(life.session, order, cause)
         except Exception as error:  # as with programs, in any way

@@ -1,0 +1,88 @@
+"""Two hundred agents that muster runs, and that have nothing to do."""
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from bench.idle import cpu_share
+from bench.lines import Bound, Goal, Line
+from bench.processes import output, python
+from bench.rounds import in_turns
+from bench.supervised import Up, pause, settled_home, until, up
+from muster.interfaces.client import asks
+
+AGENTS: Final = 200
+_SETTLE_SECONDS: Final = 3.0
+"""How long a muster that has just started them may be busy with that."""
+
+_WAITING: Final = 'command = ["cat"]\nlong_lived = true\n'
+"""Programs that live on and wait for something to come on their stdin."""
+
+
+def crowd(agents: int) -> str:
+    """The settings of so many agents."""
+    return "".join(f"[agents.agent-{number}]\n{_WAITING}" for number in range(agents))
+
+
+def measure(folder: Path, rounds: int, *, lives: int) -> list[Line]:
+    """The lines of doing nothing, with everybody's program up, and with nobody's."""
+    with up(folder / "idle", crowd(AGENTS)) as team:
+        pause(_SETTLE_SECONDS)
+        paused = [cpu_share(team.pid) for _ in range(rounds)]
+        _start_everybody(team)
+        pause(_SETTLE_SECONDS)
+        waiting = [cpu_share(team.pid) for _ in range(rounds)]
+    sides = {
+        "one": own_kilobytes(folder / "one", 1, "--start"),
+        "paused": own_kilobytes(folder / "paused", AGENTS),
+        "waiting": own_kilobytes(folder / "waiting", AGENTS, "--start"),
+    }
+    return [_cpu_line(paused, waiting), _memory_line(in_turns(sides, lives))]
+
+
+def _start_everybody(team: Up) -> None:
+    for number in range(AGENTS):
+        team.client.run(f"agent-{number}", "continuous")
+    for number in range(AGENTS):
+        until(_runs(team, number), f"agent-{number} does not run")
+
+
+def _runs(team: Up, number: int) -> Callable[[], bool]:
+    return lambda: team.client.ask(asks.run_state(f"agent-{number}")).current == "continuous"
+
+
+def own_kilobytes(folder: Path, agents: int, *options: str) -> Callable[[], float]:
+    """A side that runs so many agents and says how much memory muster has to itself then."""
+    lives = iter(range(1_000_000))
+
+    def run() -> float:
+        home = settled_home(folder / str(next(lives)), crowd(agents))
+        return int(output(python("-m", "bench.children.crowd", str(home), *options))) / 1000
+
+    return run
+
+
+def _cpu_line(paused: Sequence[float], waiting: Sequence[float]) -> Line:
+    return Line(
+        what=f"`muster up`, {AGENTS} agents whose programs wait, and {AGENTS} paused, idle (sum)",
+        against="one core (CPU time)",
+        goal=Goal(Bound.AT_MOST, 1, "%"),
+        figures=[sum(each) for each in zip(paused, waiting, strict=True)],
+        aside=f"{statistics.median(waiting):.2f} % with programs that wait, "
+        f"{statistics.median(paused):.2f} % paused, all files watched",
+    )
+
+
+def _memory_line(memory: Mapping[str, Sequence[float]]) -> Line:
+    def each(side: str) -> list[float]:
+        pairs = zip(memory[side], memory["one"], strict=True)
+        return [(ours - one) / (AGENTS - 1) for ours, one in pairs]
+
+    return Line(
+        what=f"memory of a supervised agent, of {AGENTS} whose programs wait",
+        against="the same with one such agent (memory more)",
+        goal=Goal(Bound.AT_MOST, 40, "KB"),
+        figures=each("waiting"),
+        aside=f"{statistics.median(each('paused')):.1f} KB of one that is paused",
+    )

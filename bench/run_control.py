@@ -1,0 +1,168 @@
+"""Starting and stopping: from a wish in a file, or over HTTP, until it is so."""
+
+import statistics
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from time import monotonic
+from typing import Final
+
+from bench.lines import Bound, Goal, Line, ratios
+from bench.processes import environment
+from bench.rounds import in_turns
+from bench.supervised import Bell, StateFile, Up, milliseconds, obeying, p99, pause, up
+
+STARTS: Final = 5
+"""Starts of a round, on each side."""
+
+_REST_SECONDS: Final = 0.02
+"""Between two starts: nobody presses buttons without taking a breath."""
+
+_GOAL: Final = Goal(Bound.AT_MOST, 3)
+_QUICK: Final = Goal(Bound.AT_MOST, 100, "ms")
+
+
+def ringing(bell: Bell) -> list[str]:
+    """A program whose first act is to ring."""
+    return ["sh", "-c", 'echo > "$0"', str(bell.path)]
+
+
+# ── a wish in a file ──────────────────────────────────────────────────────────────────────────────
+
+
+def measure_starts(folder: Path, rounds: int, starts: int = STARTS) -> list[Line]:
+    """The lines of a wish that is brought by a rename, until the program runs."""
+    folder.mkdir(parents=True)
+    bell = Bell(folder / "bell")
+    program = ringing(bell)
+    settings = f'[agents.ringer]\nprompt = "none"\ncommand = {program}\n'
+    alone = StateFile(folder / "agent_state.json")
+    with obeying(alone.path, program), up(folder / "team", settings) as team:
+        member = StateFile(team.home / "agents" / "ringer" / "agent_state.json")
+        sides = {
+            "bare": lambda: [bare(program, bell) for _ in range(starts)],
+            "file": lambda: [wished(alone, bell) for _ in range(starts)],
+            "team": lambda: [wished(member, bell) for _ in range(starts)],
+        }
+        found = in_turns(sides, rounds)
+    bell.close()
+    return [_typical_line(found), *_late_lines(found)]
+
+
+def bare(program: list[str], bell: Bell) -> float:
+    """How long it takes a program to run that is just started."""
+    begin = monotonic()
+    with subprocess.Popen(
+        program, start_new_session=True, stdin=subprocess.DEVNULL, env=environment()
+    ):
+        took = bell.wait() - begin
+    pause(_REST_SECONDS)
+    return took
+
+
+def wished(file: StateFile, bell: Bell) -> float:
+    """How long it takes a program to run that is wished for in a file."""
+    file.until("pause", "pause")
+    pause(_REST_SECONDS)
+    begin = file.wish("run_once")
+    took = bell.wait() - begin
+    file.until("pause", "pause")
+    return took
+
+
+_WHAT: Final = "`agent_state.json` replaced by another process, until the program runs"
+
+
+def _typical_line(found: Mapping[str, list[list[float]]]) -> Line:
+    medians = {side: [statistics.median(each) for each in some] for side, some in found.items()}
+    file, team, spawn = (statistics.median(medians[side]) for side in ("file", "team", "bare"))
+    return Line(
+        what=f"`muster run`: {_WHAT} (p50)",
+        against="the bare spawn of that program (p50)",
+        goal=_GOAL,
+        figures=ratios(medians["file"], medians["bare"]),
+        aside=f"{milliseconds(file)} against {milliseconds(spawn)}; "
+        f"{milliseconds(team)} in a team, where the wish is on disk before",
+    )
+
+
+def _late_lines(found: Mapping[str, list[list[float]]]) -> Iterator[Line]:
+    for side, who in (("file", "`muster run`"), ("team", "an agent of `muster up`")):
+        samples = [each for some in found[side] for each in some]
+        yield Line(
+            what=f"{who}: {_WHAT} (p99)",
+            against="nothing",
+            goal=_QUICK,
+            figures=[1000 * p99(samples)],
+            aside=f"{len(samples)} starts",
+        )
+
+
+# ── a wish over HTTP ──────────────────────────────────────────────────────────────────────────────
+
+_STOPPED: Final = """
+[agents.stays]
+prompt = "none"
+command = ["sleep", "600"]
+
+[agents.fails]
+prompt = "none"
+command = ["false"]
+"""
+
+
+def measure_stops(folder: Path, rounds: int) -> list[Line]:
+    """The lines of a stop, until current says pause."""
+    with up(folder, _STOPPED) as team:
+        sides = {"resting": _resting(team), "obeying": _obeying(team)}
+        found = in_turns(sides, rounds)
+    whats = {
+        "resting": "stop of an agent that rests after a failure, until current says pause (p99)",
+        "obeying": "stop `--now` of a program that obeys SIGINT, until current says pause (p99)",
+    }
+    return [
+        Line(
+            what=what,
+            against="nothing",
+            goal=_QUICK,
+            figures=[1000 * p99(found[side])],
+            aside=f"{len(found[side])} stops, p50 {milliseconds(statistics.median(found[side]))}",
+        )
+        for side, what in whats.items()
+    ]
+
+
+def _resting(team: Up) -> Callable[[], float]:
+    """A stop while no session runs, though one is wanted."""
+    ends = team.client.events(after=-1, types=["session_end"], agent="fails")
+
+    def stop() -> float:
+        team.client.run("fails", "continuous")
+        next(ends)
+        begin = monotonic()
+        run = team.client.run("fails", "pause")
+        took = monotonic() - begin
+        if (run.current, run.session) != ("pause", None):
+            raise RuntimeError(f"it did not rest: {run}")
+        return took
+
+    return stop
+
+
+def _obeying(team: Up) -> Callable[[], float]:
+    """A stop of a program that ends when it is interrupted."""
+    moves = team.client.events(after=-1, types=["state_transition"], agent="stays")
+
+    def moved(to: str) -> None:
+        wanted = f'"to":"{to}"'.encode()
+        next(each for each in moves if b'"machine":"run"' in each.data and wanted in each.data)
+
+    def stop() -> float:
+        team.client.run("stays", "continuous")
+        moved("continuous")
+        begin = monotonic()
+        team.client.run("stays", "pause", now=True)
+        moved("pause")
+        return monotonic() - begin
+
+    return stop
