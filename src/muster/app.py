@@ -14,7 +14,7 @@ import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from muster.agent_settings import ANYBODY
 from muster.config import HEARTBEAT_TIMEOUT_SECONDS, Settings
@@ -27,6 +27,7 @@ from muster.runtimes import catalog
 from muster.services.dispatcher import Dispatcher
 from muster.services.feed import Feed
 from muster.services.inbox import Inbox
+from muster.services.inbox_files import InboxFiles
 from muster.services.letters import Letters
 from muster.services.loading import load_from
 from muster.services.muster import Births, Muster
@@ -57,6 +58,18 @@ USUAL_TURNS: Final = TurnConfig()
 NO_BIRTHS: Final = Births()
 
 
+class Files(Protocol):
+    """What keeps files that others share in step with the log."""
+
+    async def run(self) -> None:
+        """Follow them, for ever."""
+        ...
+
+    async def close(self) -> None:
+        """Say in them what is left to say."""
+        ...
+
+
 def no_runtimes(agent: Agent) -> None:
     """Muster runs nobody: agents connect by themselves, or their lead runs them."""
 
@@ -74,6 +87,7 @@ def open_configured(
         turns=settings.turns,
         plans=plans_of(settings, home),
         births=births_of(settings),
+        inboxes=settings.team.inboxes_beside(home),
         url=url,
     )
 
@@ -119,6 +133,7 @@ async def open_team(
     turns: TurnConfig = USUAL_TURNS,
     plans: Sequence[Plan] = (),
     births: Births = NO_BIRTHS,
+    inboxes: Path | None = None,
     url: str = "",
 ) -> AsyncGenerator[Muster]:
     """Open the team in this home, and close it at the end.
@@ -138,6 +153,7 @@ async def open_team(
             turns=turns,
             plans=plans,
             births=births,
+            inboxes=inboxes,
             home=home,
             url=url,
         ) as muster:
@@ -159,6 +175,7 @@ async def run_team(
     turns: TurnConfig = USUAL_TURNS,
     plans: Sequence[Plan] = (),
     births: Births = NO_BIRTHS,
+    inboxes: Path | None = None,
     home: Path | None = None,
     url: str = "",
 ) -> AsyncGenerator[Muster]:
@@ -170,33 +187,35 @@ async def run_team(
     snapshots = Snapshots(dispatcher, store, taken_seq=loaded.snapshot_seq, every=snapshot_every)
     presence = Presence(dispatcher, clock, timeout_s=heartbeat_timeout_s)
     inbox, passes = Inbox(feed, dispatcher), Passes(ids.new())
+    prompter = Prompter(dispatcher, store, inbox, Letters(home))
     paused = await wishes(state_files(loaded.team, plans), loaded.team, clock)
     await _say_started(dispatcher, ids, human, paused)
     await enlist(dispatcher, plans)
-    files = StateFiles(dispatcher, clock, state_files(dispatcher.team, plans))
+    files: list[Files] = [StateFiles(dispatcher, clock, state_files(dispatcher.team, plans))]
+    if inboxes is not None:
+        files.append(InboxFiles(dispatcher, store, clock, inboxes, feed))
+    timers = Timers(dispatcher, clock)
     async with background() as lives:
         sessions = Sessions(
             dispatcher,
             runtimes,
             clock,
             lives,
-            prompter=Prompter(dispatcher, store, inbox, Letters(home)),
+            prompter=prompter,
             surroundings=Surroundings(passes, home=home, url=url),
         )
         reactor = Runner(sessions, store, feed, dispatcher, clock)
         try:
             async with background() as services:
-                services.create_task(Timers(dispatcher, clock).run())
-                services.create_task(presence.run())
-                services.create_task(snapshots.run())
-                services.create_task(reactor.run())
-                services.create_task(files.run())
+                for each in (timers, presence, snapshots, reactor, *files):
+                    services.create_task(each.run())
                 yield Muster(
                     store=store,
                     dispatcher=dispatcher,
                     feed=feed,
                     presence=presence,
                     inbox=inbox,
+                    prompter=prompter,
                     passes=passes,
                     clock=clock,
                     ids=ids,
@@ -224,7 +243,7 @@ async def _stop(
     dispatcher: Dispatcher,
     feed: Feed,
     sessions: Sessions,
-    files: StateFiles,
+    files: Sequence[Files],
     reactor: Runner,
     snapshots: Snapshots,
 ) -> None:
@@ -232,7 +251,8 @@ async def _stop(
     try:
         await dispatcher.send(StopMuster(reason="stopped"), actor=MUSTER)
         await sessions.close()
-        await files.close()
+        for each in files:
+            await each.close()
         await reactor.save()
         await snapshots.take()
     except MusterError as error:

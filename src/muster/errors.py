@@ -180,6 +180,10 @@ class NotPresent(Refused):
     """{name!r} is OFFLINE. It can be assigned when it has started."""
 
 
+class NobodyIs(Refused):
+    """Nobody is {status}, so there is nobody to {act}. `muster agents` shows who is what."""
+
+
 class NobodyToSummon(Refused):
     """Nobody can be summoned: there is no lead, and no program for those who are born. Give
     muster.toml an agent with seat = 4, or a table [agents."*"] with a command.
@@ -253,6 +257,18 @@ class DelegationOpen(Refused):
     """A state machine session is open here already. `--session end` ends it."""
 
 
+class PathTaken(Refused):
+    """{path} {why}. Give another --path."""
+
+
+class PathUnusable(Refused):
+    """Cannot make the folder {path} ({detail}). Give another --path."""
+
+
+class FolderBehind(Unavailable):
+    """The files in {path} are behind ({detail}). The log has it all, and the next call goes on."""
+
+
 class WrongMode(Refused):
     """Cannot {act} in {mode} mode."""
 
@@ -296,6 +312,10 @@ class NoTeam(Refused):
     """There is no team in {home}. `muster init` writes its settings, `muster up` starts it."""
 
     exit_code = 6
+
+
+class StillReading(Unavailable):
+    """The log is still being read for that: {reached} of {wanted} events. Ask again in a second."""
 
 
 class StoreFailed(Unavailable):

@@ -5,6 +5,9 @@ from typing import Final
 NAME_CHARS_MAX: Final = 64
 """A name is shown in a tile of the grid and used in file names."""
 
+SEAT_MAX: Final = 99_999
+"""The last seat that a document from elsewhere may name: more than any team has."""
+
 SOUL_BYTES_MAX: Final = 256 * 1024
 """A soul goes into every wake prompt; a quarter megabyte is a book."""
 

@@ -1,12 +1,14 @@
 """Delegation: conversations by description, in three modes."""
 
+import msgspec
 import pytest
 
+from muster.errors import ConversationClosed, Invalid, NotFound
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import ConversationId
 from muster.machines.state import MAIN, QUEUE
-from muster.machines.vocabulary import DelegationMode, Machine
+from muster.machines.vocabulary import DelegationMode, FileChange, Machine, Ranked, Remark
 from tests.machines.scene import Scene, facts, moves
 
 ORCHESTRATOR, INTERACTIVE, RESPONSE = DelegationMode
@@ -157,3 +159,76 @@ def test_what_is_not_there_is_refused() -> None:
     for name, code in (("MAIN", "invalid"), ("a/b", "invalid"), ("..", "name_reserved")):
         command = c.StartDelegation(mode=ORCHESTRATOR, path="p", agents=(name,))
         empty.refuse(command, code)
+
+
+# ── what is put on record ─────────────────────────────────────────────────────────────────────────
+
+
+def route(to: str, conversation: ConversationId = ONE) -> c.RecordRoute:
+    return c.RecordRoute(
+        conversation=conversation,
+        to=to,
+        confidence=0.9,
+        rule="score",
+        reason="fits",
+        router="lexical",
+        candidates=(Ranked(agent="ada", score=2.0, words=("script",)),),
+    )
+
+
+def test_where_a_conversation_belongs_is_a_fact_with_its_scores_and_is_remembered() -> None:
+    scene = session()
+    [routed] = facts(scene.do(route("ada")), e.Routed)
+    assert routed.candidates[0].words == ("script",)
+    assert scene.team.delegation.conversations[ONE].routed == "ada"
+    scene.do(route(MAIN))
+    assert scene.team.delegation.conversations[ONE].routed == MAIN
+    with pytest.raises(NotFound):
+        scene.do(route("nobody"))
+    with pytest.raises(ConversationClosed):
+        scene.do(route("ada", ConversationId("conv_999")))
+
+
+def test_a_file_is_progress_so_a_chain_that_brings_one_may_come_back() -> None:
+    scene = session(INTERACTIVE)
+    scene.do(delegate())
+    hand_off(scene, "bob")
+    file = c.RecordFile(
+        conversation=ONE, path="a.md", change=FileChange.CREATED, size=1, sha256="ab"
+    )
+    [recorded] = facts(scene.do(file), e.FileRecorded)
+    assert recorded.state == "bob"
+    hand_off(scene, "ada")
+    assert state(scene) == "ada"
+
+
+def test_a_denial_names_the_state_that_the_conversation_is_in() -> None:
+    scene = session()
+    deny = c.DenyPermission(conversation=ONE, rule="main.write", reason="no", suggestion="poet")
+    [denied] = facts(scene.do(deny), e.PermissionDenied)
+    assert (denied.state, denied.suggestion) == (MAIN, "poet")
+
+
+def test_a_dialogue_has_no_empty_remarks_and_only_while_the_conversation_goes_on() -> None:
+    scene = session()
+    remark = c.RecordDialogue(conversation=ONE, speaker="ada", kind=Remark.REPORT, text="done")
+    [said] = facts(scene.do(remark), e.DialogueRecorded)
+    assert (said.speaker, said.text) == ("ada", "done")
+    with pytest.raises(Invalid):
+        scene.do(msgspec.structs.replace(remark, text=""))
+    scene.do(c.CloseConversation(conversation=ONE, summary="nothing", failed=True))
+    with pytest.raises(ConversationClosed):
+        scene.do(remark)
+
+
+def test_a_conversation_from_which_nothing_came_is_closed_as_failed() -> None:
+    scene = session()
+    closing = c.CloseConversation(conversation=ONE, summary="nobody", failed=True)
+    [end] = facts(scene.do(closing), e.ConversationEnd)
+    assert end.outcome == "failed"
+
+
+def test_a_line_of_somebody_else_is_logged_whether_or_not_a_session_is_open() -> None:
+    scene = Scene()
+    [logged] = facts(scene.do(c.LogConversation(entry="{}")), e.ConversationLogged)
+    assert logged.entry == "{}"

@@ -14,6 +14,7 @@ from muster.machines.events import FACTS
 from muster.machines.fold import EVOLVERS
 from muster.machines.ids import GRID_SEATS, LEAD_SEAT, ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.invariants import violations
+from muster.machines.papers import AgentDocument
 from muster.machines.snapshots import decode, encode
 from muster.machines.state import Status, Team, TurnState
 from muster.machines.team import DECIDERS, decide
@@ -27,6 +28,7 @@ from muster.machines.vocabulary import (
     RunMode,
 )
 from tests.machines import test_identity, test_turns
+from tests.machines.papers import paper, said
 from tests.machines.scene import REVIEWS, Scene
 
 PM, NEW = SeatId(9), ChannelId("new")
@@ -127,6 +129,7 @@ def tries(team: Team) -> Iterator[Command]:
     yield c.CreateChannel(channel=NEW)
     yield c.WakeAgents()
     yield c.SleepAgents()
+    yield c.ImportTeam(documents=tuple(_papers(team)), messages=(said(1), said(2)))
     for session in sessions:
         yield test_identity.register(session=session)
         yield test_identity.status(GRID_SEATS[0], session=session)
@@ -153,6 +156,12 @@ def tries(team: Team) -> Iterator[Command]:
     yield c.LogConversation(entry="{}")
     yield c.EndDelegation()
     yield c.OpenConversation(text="more", speaker_name="Marcus")
+
+
+def _papers(team: Team) -> Iterator[AgentDocument]:
+    """Documents of everybody from a machine that has heard of them since, and of one more."""
+    for seat in (*sorted(team.agents), SeatId(50)):
+        yield paper(seat, f"Nova {seat}", born=-(10**6), alive=10**6, status="alive")
 
 
 def _about(seat: SeatId) -> Iterator[Command]:

@@ -1086,11 +1086,52 @@ SUPERVISION = (
         },
     ),
     Promise(
+        "The seed's four workflows hold over HTTP and for one who only writes the file.",
+        {
+            "interfaces/test_supervised.py": [
+                "test_start_runs_one_session_after_another_until_something_else_is_wanted",
+                "test_stop_lets_the_session_finish_and_waits_for_something_else",
+                "test_a_one_shot_is_one_session_and_then_nothing_is_wanted",
+                "test_a_loop_that_knows_nothing_of_muster_is_started_and_stopped",
+            ],
+        },
+    ),
+    Promise(
+        "No program outlives its muster for long, and what is wanted goes on exactly once.",
+        {
+            "interfaces/test_supervised.py": [
+                "test_what_a_killed_muster_left_running_is_ended_and_what_is_wanted_runs_once",
+                "test_a_muster_that_ends_in_order_ends_its_sessions_and_says_so_in_the_files",
+            ],
+        },
+    ),
+    Promise(
+        "Failures are retried later each time, and a session speaks only while it lives.",
+        {
+            "interfaces/test_supervised.py": [
+                "test_a_program_that_fails_is_tried_again_later_each_time_and_why_says_so",
+                "test_a_budget_that_is_used_up_pauses_with_the_reason_as_note",
+                "test_a_session_speaks_with_its_token_and_the_token_ends_with_it",
+                "test_a_program_is_told_of_its_turn_and_what_it_prints_is_what_it_says",
+            ],
+        },
+    ),
+    Promise(
+        "What is measured of run control happens.",
+        {
+            "bench/test_run_control.py": [
+                "test_every_start_that_is_measured_is_a_session_in_the_log",
+                "test_every_stop_that_is_measured_ends_a_session_or_finds_none",
+                "test_a_flood_that_is_measured_is_left_out_of_the_log_and_kept_in_files",
+            ],
+        },
+    ),
+    Promise(
         "A runner without a server does not grow with what it has done.",
         {"store/test_memory.py": ["test_a_forgetful_store_does_not_grow_for_ever"]},
     ),
     Promise(
-        "A lead's markers are its word about its team, and what is malformed is rejected on record.",
+        "A lead's markers are its word about its team; what is malformed is rejected on record.",
         {
             "interfaces/test_lead.py": [
                 "test_a_lead_brings_agents_to_life_and_its_word_is_the_truth"
@@ -1112,6 +1153,110 @@ SUPERVISION = (
         {
             "interfaces/test_whole_life.py": [
                 "test_eight_are_born_and_each_wakes_as_itself_after_all_that_can_happen"
+            ],
+        },
+    ),
+)
+
+TALKING_TO_EACH = (
+    Promise(
+        "A team shows SUMMON, WAKE or nothing by the seed's table, and documents in its schema.",
+        {
+            "interfaces/test_documents.py": [
+                "test_the_button_is_the_one_of_the_seed_s_table",
+                "test_every_team_of_three_shows_the_button_of_the_seed_s_rule",
+                "test_the_lead_s_own_document_never_counts",
+                "test_somebody_s_document_has_exactly_the_fields_of_the_seed",
+            ],
+        },
+    ),
+    Promise(
+        "Summon, wake, sleep and each agent's thread work over HTTP; bad input changes nothing.",
+        {
+            "interfaces/test_http_identity.py": [
+                "test_summon_prepares_eight_places_and_tells_the_lead_once",
+                "test_wake_means_whoever_sleeps_or_is_unknown_and_the_lead_is_told_once",
+                "test_what_an_agent_would_be_told_is_shown_before_it_wakes",
+                "test_a_message_is_accepted_then_delivered_then_read",
+                "test_an_agent_speaks_to_the_human_as_itself_and_as_nobody_else",
+                "test_a_call_for_nobody_is_refused",
+                "test_wake_agents_as_text_to_nobody_is_the_endpoint",
+            ],
+        },
+    ),
+    Promise(
+        "A person summons, wakes, puts to sleep, and reads souls and transcripts at a terminal.",
+        {
+            "interfaces/test_cli_identity.py": [
+                "test_agents_shows_who_is_who_without_a_server",
+                "test_a_soul_is_printed_whole_and_cannot_act_on_the_terminal",
+                "test_a_transcript_is_what_was_said_in_the_last_life",
+                "test_the_program_of_the_guide_is_born_eight_times_and_wakes",
+            ],
+        },
+    ),
+    Promise(
+        "What is said to an agent on files stands in its inbox once, whoever writes there too.",
+        {
+            "services/test_inbox_files.py": [
+                "test_a_message_is_written_then_delivered_and_read_when_it_is_marked",
+                "test_what_was_written_before_a_crash_is_recognised_and_only_recorded",
+                "test_a_process_that_writes_in_place_makes_nobody_lose_a_message",
+            ],
+            "files/test_inboxes.py": [
+                "test_many_processes_that_take_the_lock_lose_nothing",
+                "test_a_name_that_could_leave_the_folder_is_refused",
+            ],
+        },
+    ),
+    Promise(
+        "An answer in the human's inbox is told once, and only of agents that live on files.",
+        {
+            "services/test_inbox_files.py": [
+                "test_an_answer_that_was_told_before_a_crash_is_only_marked",
+                "test_marks_that_are_taken_back_and_entries_that_come_twice_tell_nothing",
+                "test_nobody_is_believed_to_be_somebody_who_does_not_live_on_files",
+            ],
+        },
+    ),
+    Promise(
+        "Two versions of a team merge the same in any order and however often.",
+        {
+            "machines/test_merge.py": [
+                "test_merging_is_commutative",
+                "test_merging_is_associative",
+                "test_merging_is_idempotent",
+                "test_the_later_life_and_the_first_soul_stay_though_they_come_from_two_documents",
+            ],
+            "machines/test_importing.py": [
+                "test_a_led_team_imports_what_merging_says",
+                "test_what_loses_stays_in_the_log_and_is_told_once",
+            ],
+            "interfaces/test_two_machines.py": [
+                "test_two_machines_that_exchange_their_files_agree_"
+                "and_the_second_time_nothing_changes",
+            ],
+        },
+    ),
+    Promise(
+        "An import starts nothing, leaves whoever is live alone, and believes no alive from afar.",
+        {
+            "machines/test_importing.py": [
+                "test_an_import_starts_nothing",
+                "test_a_live_agent_is_left_alone_and_merged_when_it_sleeps",
+                "test_an_alive_from_elsewhere_is_unknown_until_the_lead_speaks",
+            ],
+            "interfaces/test_two_machines.py": [
+                "test_a_file_that_is_not_as_it_should_be_is_refused_before_a_server_is_asked",
+            ],
+        },
+    ),
+    Promise(
+        "Where an inbox file is broken, the lead hands messages on.",
+        {
+            "services/test_inbox_files.py": [
+                "test_where_a_file_is_broken_the_lead_hands_messages_on",
+                "test_a_message_that_was_routed_before_a_crash_is_not_routed_again",
             ],
         },
     ),
@@ -1185,6 +1330,7 @@ ROUTING = (
 )
 
 PROMISES = (
+    *TALKING_TO_EACH,
     *PERMISSIONS,
     *ROUTING,
     *SUPERVISION,

@@ -1,6 +1,7 @@
 """Inbox files: what is said to an agent on files reaches it once, and so do its answers."""
 
 import asyncio
+import fcntl
 import json
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any, cast
 import pytest
 
 from muster.config import TeamSettings
+from muster.errors import StoreFailed
 from muster.machines.commands import (
     DeliverMessages,
     EnrollAgent,
@@ -24,6 +26,7 @@ from muster.machines.events import AgentMessage, MessagesDelivered, UserMessage,
 from muster.machines.ids import LEAD_SEAT, MUSTER, SeatId, agent_actor
 from muster.machines.state import Agent
 from muster.machines.vocabulary import Authority, Placeholder, Profile
+from muster.services import inbox_file_link
 from muster.services.dispatcher import Dispatcher
 from muster.services.inbox_files import InboxFiles
 from muster.services.system import SystemClock
@@ -147,6 +150,11 @@ class Desk:
         return [fact.text for fact in facts if isinstance(fact, WarningLogged)]
 
 
+def in_place(path: Path) -> subprocess.Popen[bytes]:
+    """A process that reads, changes and writes sixty times, and knows no lock."""
+    return subprocess.Popen([sys.executable, "-c", IN_PLACE, str(path), "60"])
+
+
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path / "inboxes")
@@ -220,11 +228,13 @@ def test_only_agents_that_live_on_files_have_inboxes(desk: Desk) -> None:
 
 def test_a_message_to_a_seat_without_a_name_waits_for_the_name(desk: Desk) -> None:
     async def story() -> None:
-        await desk.prepare("Ada")
+        await desk.prepare()
         await desk.with_lead()
         place = Placeholder(grid_position=SeatId(0), color="#fff", gender="woman")
         summon = SummonAgents(placeholders=(place,), authority=Authority.LEAD)
         await desk.dispatcher.send(summon, actor=HUMAN)
+        enrol = EnrollAgent(name="Ada", authority=Authority.FILE)
+        await desk.dispatcher.send(enrol, actor=HUMAN)
         early = SendMessage(text="early", speaker_name="Marcus", seat=SeatId(0))
         await desk.dispatcher.send(early, actor=HUMAN)
         async with desk.followed():
@@ -323,8 +333,7 @@ def test_a_process_that_writes_in_place_makes_nobody_lose_a_message(desk: Desk) 
         await desk.prepare("Lyra")
         desk.write("lyra", [])
         async with desk.followed():
-            command = [sys.executable, "-c", IN_PLACE, str(desk.path("Lyra")), "60"]
-            writer = subprocess.Popen(command)
+            writer = in_place(desk.path("Lyra"))
             await desk.until(lambda: desk.texts("Lyra"))
             wanted = [f"ours {number}" for number in range(10)]
             for text in wanted:
@@ -451,8 +460,7 @@ def test_a_process_that_answers_in_place_is_heard_in_all_that_it_keeps(desk: Des
         await desk.prepare("Ben")
         async with desk.followed():
             await desk.until_made()
-            command = [sys.executable, "-c", IN_PLACE, str(desk.path("marcus")), "60"]
-            writer = subprocess.Popen(command)
+            writer = in_place(desk.path("marcus"))
             assert await asyncio.to_thread(writer.wait, 15) == 0
             await desk.until(lambda: all(each.get("read") for each in desk.items("marcus")))
             kept = desk.texts("marcus")
@@ -498,8 +506,11 @@ def test_where_the_folder_cannot_be_made_the_lead_is_asked_and_it_is_said_once(d
             for text in "ab":
                 seq = await desk.say("Lyra", text)
                 await desk.until(lambda seq=seq: desk.agent("Lyra").delivered == seq)
+            desk.folder.unlink()
+            await desk.until_made()
         assert len(await desk.to_lead()) == 2
         assert len([each for each in await desk.warnings() if "lyra.json" in each]) == 1
+        assert len([each for each in await desk.warnings() if "marcus.json" in each]) == 1
 
     run(story())
 
@@ -515,6 +526,66 @@ def test_a_message_that_was_routed_before_a_crash_is_not_routed_again(desk: Desk
         async with desk.followed():
             await desk.until(lambda: desk.agent("Lyra").delivered == seq)
         assert await desk.to_lead() == ["routed"]
+
+    run(story())
+
+
+def test_a_lock_that_is_held_is_waited_for_and_then_counts_as_broken(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story() -> None:
+        await desk.prepare("Lyra")
+        await desk.with_lead()
+        desk.write("lyra", [])
+        async with desk.followed():
+            with (desk.folder / ".lyra.json.muster-lock").open("wb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                seq = await desk.say("Lyra", "one")
+                await asyncio.sleep(0)
+            await desk.until(lambda: desk.agent("Lyra").delivered == seq)
+            assert desk.texts("Lyra") == ["one"]
+            monkeypatch.setattr(inbox_file_link, "LOCK_SECONDS", 0.05)
+            with (desk.folder / ".lyra.json.muster-lock").open("wb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                seq = await desk.say("Lyra", "two")
+                await desk.until(lambda: desk.agent("Lyra").delivered == seq)
+        assert desk.texts("Lyra") == ["one"]
+        assert await desk.to_lead() == ["[ROUTE TO AGENT: Lyra]\ntwo"]
+
+    run(story())
+
+
+def test_an_inbox_that_cannot_be_marked_is_told_once_all_the_same(desk: Desk) -> None:
+    async def story() -> None:
+        await desk.prepare("Lyra")
+        desk.answer("Lyra", "hello")
+        (desk.folder / ".marcus.json.muster-lock").mkdir()
+        for _ in range(2):
+            async with desk.followed():
+                seq = await desk.say("Lyra", "and now?")
+                await desk.until(lambda seq=seq: desk.agent("Lyra").delivered == seq)
+                async with asyncio.timeout(WAIT_SECONDS):
+                    while not await desk.warnings():  # noqa: ASYNC110 - it asks about the log
+                        await asyncio.sleep(0.002)
+            await desk.boot()
+        assert desk.items("marcus")[0]["read"] is False
+        assert await desk.told() == [("Lyra", "hello")]
+
+    run(story())
+
+
+def test_an_answer_that_could_not_be_put_on_record_is_tried_again(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story() -> None:
+        await desk.prepare("Lyra")
+        async with desk.followed():
+            await desk.until_made()
+            desk.store.fail_next_commit(StoreFailed(detail="disk full"))
+            desk.answer("Lyra", "hello")
+            await desk.until_marked(1)
+        assert await desk.told() == [("Lyra", "hello")]
+        assert "disk full" in caplog.text
 
     run(story())
 

@@ -28,6 +28,7 @@ from muster.machines.events import (
     DelegationStarted,
     DesiredSet,
     DialogueRecorded,
+    DocumentsImported,
     Event,
     Fact,
     FileRecorded,
@@ -36,6 +37,7 @@ from muster.machines.events import (
     MarkerRejected,
     MemberJoined,
     MemberLeft,
+    MessageImported,
     MessagesDelivered,
     MessagesRead,
     MusterStarted,
@@ -60,6 +62,8 @@ from muster.machines.events import (
     WorkStopped,
 )
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
+from muster.machines.papers import AgentDocument, MessageCopy
+from muster.machines.state import Status
 from muster.machines.vocabulary import (
     Authority,
     Budget,
@@ -96,6 +100,23 @@ LYRA = Profile(
     gender="female",
     face_variant=FaceVariant(eyes="wide"),
     individuation_artifact="I listen first. – “Lyra” 🎻",
+    created_at=NOON,
+)
+LYRAS = AgentDocument(
+    id="agent-identity:3",
+    type="agent-identity",
+    category="identity",
+    status=Status.SLEEPING,
+    name="Lyra-3",
+    chosen_name="Lyra",
+    color_name="dusk",
+    individuation_artifact="I listen first. – “Lyra” 🎻",
+    color="#aabbcc",
+    gender="female",
+    grid_position=SEAT,
+    face_variant=FaceVariant(eyes="wide"),
+    last_alive_at=LATER,
+    last_session_id=SESSION,
     created_at=NOON,
 )
 
@@ -141,6 +162,24 @@ EXAMPLES: tuple[Fact, ...] = (
     AgentEnabled(seat=SEAT),
     MarkerRejected(seat=SEAT, marker="[AGENT_STATUS]", reason="inside a fence"),
     Conflict(seat=SEAT, reported="sleeping", evidence="process 4711 lives"),
+    DocumentsImported(
+        documents=(LYRAS,), lost=(LYRAS,), held=(SEAT,), authority=Authority.MUSTER, messages=1
+    ),
+    MessageImported(
+        message=MessageCopy(
+            id="ses-9:41",
+            type="message",
+            speaker_name="Grace",
+            speaker_type="human",
+            target_agent="Lyra",
+            text="hello",
+            server_session_id=SessionId("ses-9"),
+            created_at=NOON,
+            grid_position=SEAT,
+            channel=DESIGN,
+        ),
+        seat=SEAT,
+    ),
     DesiredSet(
         seat=SEAT,
         desired=RunMode.CONTINUOUS,

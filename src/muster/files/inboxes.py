@@ -274,11 +274,21 @@ def change(path: Path, edit: Edit, *, settled: bool = False) -> Changed:
 
 
 def _change_once(path: Path, edit: Edit, content: bytes | None, items: Items) -> Changed | None:
-    """Make a change to what was read; nothing where the file came or went meanwhile."""
+    """Make a change to what was read; nothing where that is not there any more."""
     edited = edit(items)
     if content is None:
         return Changed(edited) if _create(path, _encode(edited)) else None
-    return Changed(items) if edited == items else _exchange(path, edit, content, items)
+    if edited == items:
+        return Changed(items)
+    draft = _encode(edited)
+    side = _write_aside(path, draft, like=path)
+    if side is None:
+        return None
+    if _content(path) != content:  # most who are quicker are seen here already
+        side.unlink()
+        return None
+    taken = _exchange(side, path, content, draft)
+    return None if taken is None else Changed(edited, Late(*taken, items))
 
 
 @contextmanager
@@ -292,26 +302,27 @@ def _locked(path: Path) -> Generator[None]:
         os.close(descriptor)
 
 
-def _exchange(path: Path, edit: Edit, content: bytes, items: Items) -> Changed | None:
-    """Put the changed inbox in its place; nothing where the file has gone meanwhile."""
-    expected, edited = content, edit(items)
-    while True:
-        draft = _encode(edited)
-        side = _write_aside(path, draft, like=path)
-        if side is None or not _swap(side, path):
-            return None
+def _exchange(side: Path, path: Path, expected: bytes, placed: bytes) -> tuple[int, bytes] | None:
+    """Put a draft in the place of what is expected there; the file that came back, and its content.
+
+    Where something else comes back somebody was quicker: that goes back into its place, and there
+    is no answer. Half a file comes back where its writer has it open; it shows there when it is
+    done.
+    """
+    draft = placed
+    while _swap(side, path):
         taken = os.open(side, _READING)
-        side.unlink()
-        try:
-            found = _read(taken)
-        except BaseException:
-            os.close(taken)
-            raise
-        theirs = items if found == expected else parse(found)
-        if found == expected or isinstance(theirs, Malformed):  # done, or in the middle of a write
-            return Changed(edited, Late(taken, found, items))
+        found = _read(taken)
+        done = found == expected
+        if placed is draft and (done or isinstance(parse(found), Malformed)):
+            side.unlink()
+            return taken, found
         os.close(taken)
-        expected, items, edited = draft, theirs, edit(theirs)
+        if done:
+            side.unlink()
+            return None
+        expected, placed = placed, found
+    return None
 
 
 def _swap(side: Path, path: Path) -> bool:

@@ -8,6 +8,7 @@ is refused or does nothing.
 import msgspec
 
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
+from muster.machines.papers import AgentDocument, MessageCopy
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import (
     Authority,
@@ -171,6 +172,16 @@ class CheckAgent(Command, frozen=True, kw_only=True):
     seat: SeatId
 
 
+# ── from another machine ──────────────────────────────────────────────────────────────────────────
+
+
+class ImportTeam(Command, frozen=True, kw_only=True):
+    """Merge what another machine knows of this team; it starts nothing and ends nothing."""
+
+    documents: tuple[AgentDocument, ...] = ()
+    messages: tuple[MessageCopy, ...] = ()
+
+
 # ── run control ───────────────────────────────────────────────────────────────────────────────────
 
 
@@ -329,6 +340,7 @@ class TellHuman(Command, frozen=True, kw_only=True):
 
     seat: SeatId
     text: str
+    key: str | None = None
 
 
 class CompleteTurn(Command, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 import msgspec
 
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
+from muster.machines.papers import AgentDocument, MessageCopy
 from muster.machines.vocabulary import (
     Authority,
     Budget,
@@ -213,6 +214,35 @@ class Conflict(Fact, frozen=True, kw_only=True):
     seat: SeatId
     reported: str
     evidence: str
+
+
+# ── from another machine ──────────────────────────────────────────────────────────────────────────
+
+
+class DocumentsImported(Fact, frozen=True, kw_only=True):
+    """What another machine knows of the team was merged into what this one knows."""
+
+    documents: tuple[AgentDocument, ...]
+    """Those that are other than before, as they are now."""
+
+    lost: tuple[AgentDocument, ...] = ()
+    """Those that came in and are not in force, in whole or in part."""
+
+    held: tuple[SeatId, ...] = ()
+    """Seats that were left alone, because their authority here speaks for them."""
+
+    authority: Authority = Authority.LEAD
+    """Who runs those on the grid who are new. From seat 9 on they speak for themselves."""
+
+    messages: int = 0
+    """How many messages came with them that were not known."""
+
+
+class MessageImported(Fact, frozen=True, kw_only=True):
+    """Something that was said on another machine. It is history, and handed to nobody."""
+
+    message: MessageCopy
+    seat: SeatId | None = None
 
 
 # ── run control ───────────────────────────────────────────────────────────────────────────────────

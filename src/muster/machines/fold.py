@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from muster.errors import Impossible
-from muster.machines import delegation_fold, identity_fold, run_fold, tokens, turn_fold
+from muster.machines import delegation_fold, identity_fold, importing, run_fold, tokens, turn_fold
 from muster.machines import events as e
 from muster.machines.events import Event, Fact, StateTransition
 from muster.machines.state import Team
@@ -43,6 +43,8 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.AgentEnabled: identity_fold.agent_enabled,
     e.MarkerRejected: _only_told,
     e.Conflict: _only_told,
+    e.DocumentsImported: importing.documents_imported,
+    e.MessageImported: importing.message_imported,
     e.DesiredSet: run_fold.desired_set,
     e.AgentConfigured: run_fold.agent_configured,
     e.AgentOutput: run_fold.agent_output,

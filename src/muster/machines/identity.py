@@ -14,6 +14,7 @@ from muster.errors import (
     AlreadySummoned,
     Disabled,
     Invalid,
+    NobodyIs,
     NotTheAuthority,
     SeatTaken,
     WrongState,
@@ -238,7 +239,7 @@ def _chosen(team: Team, seats: tuple[SeatId, ...], act: str, status: Status) -> 
             raise WrongState(act=act, name=agent.id, state=agent.status)
     chosen = seats or tuple(sorted(fitting - {LEAD_SEAT}))
     if not chosen:
-        raise WrongState(act=act, name="anybody", state=f"nobody is {status}")
+        raise NobodyIs(status=status, act=act)
     return chosen
 
 

@@ -121,7 +121,8 @@ def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
     agent = replace(team.agents[fact.seat], status=Status(fact.target), hatch_until=fact.until)
     evidence = _EVIDENCE[fact.trigger]
     if agent.status is Status.ALIVE:
-        agent = replace(agent, alive_from=event.seq)
+        pending = agent.last_message > agent.delivered  # what it is handed now belongs to this life
+        agent = replace(agent, alive_from=agent.pending_from if pending else event.seq)
         return _with(team, _confirmed(team, agent, event, evidence, fact.session))
     seen = Evidence(kind=evidence, at=event.ts, seq=event.seq)
     # A lead's team sleeps when it says so; the sessions of others end by themselves.

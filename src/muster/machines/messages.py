@@ -49,9 +49,15 @@ def word_to_lead(team: Team, text: str) -> Fact:
 
 def tell_human(team: Team, command: c.TellHuman, now: datetime) -> Sequence[Fact]:
     agent = team.agent(command.seat)
+    check_key(agent.keys, command.key)
     check_text(command.text)
-    content = (e.Text(text=command.text),)
-    return (e.AgentMessage(agent_name=agent.id, content=content, seat=agent.seat),)
+    said = e.AgentMessage(
+        agent_name=agent.id,
+        content=(e.Text(text=command.text),),
+        seat=agent.seat,
+        key=command.key,
+    )
+    return (said,)
 
 
 def deliver_messages(team: Team, command: c.DeliverMessages, now: datetime) -> Sequence[Fact]:

@@ -129,6 +129,13 @@ def _retried(fact: e.RetryScheduled, team: Team) -> str:
     return f"{who} failed {fact.failures} times in a row and is tried again at {at}"
 
 
+def _imported(fact: e.DocumentsImported, team: Team) -> str:
+    changed = _list(team, tuple(each.grid_position for each in fact.documents))
+    lost = f", {len(fact.lost)} documents lost" if fact.lost else ""
+    held = f", {_list(team, fact.held)} left alone" if fact.held else ""
+    return f"imported {fact.messages} messages, and what is known of {changed}{lost}{held}"
+
+
 # Each value takes a fact of the very type that is its key, which Any stands for.
 _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.StateTransition: _transition,
@@ -149,6 +156,10 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.AgentEnabled: lambda f, t: f"{_who(t, f.seat)} was enabled",
     e.MarkerRejected: lambda f, t: f"a {f.marker} of {_who(t, f.seat)} was rejected: {f.reason}",
     e.Conflict: lambda f, t: f"{_who(t, f.seat)} was reported {f.reported}, but {f.evidence}",
+    e.DocumentsImported: _imported,
+    e.MessageImported: lambda f, t: (
+        f"{f.message.speaker_name} had said elsewhere: {_clip(f.message.text)}"
+    ),
     e.DesiredSet: _desired,
     e.AgentConfigured: lambda f, t: (
         f"{_who(t, f.seat)} is run by {f.authority}, as the settings say"

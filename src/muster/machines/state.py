@@ -117,6 +117,9 @@ class Agent(Record, frozen=True, kw_only=True):
     status: Status = Status.NONE
     authority: Authority = Authority.SELF
     name: str | None = None
+    chosen_name: str | None = None
+    """The name that it chose, where its document came from another machine."""
+
     color: str = ""
     color_name: str = ""
     gender: str = ""
@@ -147,6 +150,9 @@ class Agent(Record, frozen=True, kw_only=True):
 
     transcript_from: int = 0
     """Where the last of its lives began in which it spoke or was spoken to alone."""
+
+    pending_from: int = 0
+    """Just before the oldest message to it alone that it may not have been handed."""
 
     last_message: int = 0
     """The newest message to it alone."""
@@ -361,6 +367,9 @@ class Team(Record, frozen=True, kw_only=True):
     delegation: Delegation = Delegation()
     tokens: Mapping[str, Token] = {}
     """By the digest of the secret."""
+
+    imported: Mapping[str, int] = {}
+    """The ids of messages, and the digests of documents, that came from elsewhere before."""
 
     @property
     def lead(self) -> Agent | None:

@@ -139,9 +139,11 @@ def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
         return _with_channel(team, changed)
     if fact.seat is not None:
         agent = team.agents[fact.seat]
+        first = agent.delivered >= agent.last_message
         agent = replace(
             agent,
             last_message=event.seq,
+            pending_from=event.seq - 1 if first else agent.pending_from,
             transcript_from=agent.alive_from,
             keys=_known(agent.keys, fact.key, event.seq),
         )
@@ -164,7 +166,8 @@ def messages_read(team: Team, event: Event, fact: e.MessagesRead) -> Team:
 
 def messages_delivered(team: Team, event: Event, fact: e.MessagesDelivered) -> Team:
     if fact.channel is None:
-        agent = replace(team.agents[fact.seat], delivered=fact.upto)
+        agent = team.agents[fact.seat]
+        agent = replace(agent, delivered=fact.upto, transcript_from=agent.alive_from)
         return replace(team, agents=put(team.agents, agent.seat, agent))
     channel = team.channels[fact.channel]
     delivered = put(channel.delivered, fact.seat, fact.upto)
@@ -180,6 +183,9 @@ def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
         agent = replace(agent, transcript_from=agent.alive_from, read=read)
         team = replace(team, agents=put(team.agents, agent.seat, agent))
     if fact.channel is None:
+        if fact.key is not None:
+            agent = replace(agent, keys=_known(agent.keys, fact.key, event.seq))
+            team = replace(team, agents=put(team.agents, agent.seat, agent))
         return team
     channel = team.channels[fact.channel]
     turn = channel.turn

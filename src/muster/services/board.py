@@ -24,6 +24,7 @@ UNREAD_MAX: Final = 1000
 """How far unread messages are counted. Nobody needs to know how many more there are."""
 
 MESSAGE_TYPES: Final = frozenset({"user_message", "agent_message"})
+THREAD_TYPES: Final = MESSAGE_TYPES | {"message_imported"}
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -272,8 +273,8 @@ def said_in(channel: ChannelId) -> LogFilter:
 
 
 def thread_of(seat: SeatId) -> LogFilter:
-    """What an agent said, and what was said to it alone."""
-    return LogFilter(types=MESSAGE_TYPES, seat=seat)
+    """What an agent said, and what was said to it alone, here or on another machine."""
+    return LogFilter(types=THREAD_TYPES, seat=seat)
 
 
 async def read_state(store: EventStore, team: Team, channel: Channel) -> ChannelState:

@@ -10,6 +10,7 @@ from muster.services.inbox import Inbox
 from muster.services.passes import Passes
 from muster.services.ports import Clock, Ids
 from muster.services.presence import Presence
+from muster.services.prompting import Prompter
 from muster.store.base import EventStore
 
 
@@ -31,6 +32,7 @@ class Muster:
         feed: Feed,
         presence: Presence,
         inbox: Inbox,
+        prompter: Prompter,
         passes: Passes,
         clock: Clock,
         ids: Ids,
@@ -43,6 +45,7 @@ class Muster:
         self.feed = feed
         self.presence = presence
         self.inbox = inbox
+        self.prompter = prompter
         self.passes = passes
         self.clock = clock
         self.ids = ids

@@ -12,7 +12,9 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from muster.limits import TRANSCRIPT_BYTES_MAX
+from muster.machines.events import MessageImported
 from muster.machines.ids import SeatId
+from muster.machines.papers import MessageCopy
 from muster.machines.state import Agent, Team
 from muster.services.board import MESSAGE_TYPES, MessageView, View, message_view
 from muster.store.base import EventStore, LogFilter, Stored
@@ -57,14 +59,14 @@ async def wake_payload(store: EventStore, team: Team, agent: Agent) -> WakePaylo
 
 async def last_life(store: EventStore, agent: Agent) -> tuple[Sequence[MessageView], int]:
     """The newest messages of its last life that fit, in order, and how many do not."""
-    own = LogFilter(types=MESSAGE_TYPES, seat=agent.seat)
     found: list[MessageView] = []
     size = 0
     omitted = 0
-    for each in reversed(await _all(store, agent.transcript_from, own)):
-        message = message_view(decode(each.data))
-        if message.by_human and message.seq > agent.delivered:
-            continue
+    said = await _said_here(store, agent)
+    elsewhere = await _said_elsewhere(store, agent)
+    if elsewhere and (not said or said[-1].ts < elsewhere[-1].ts):
+        said = elsewhere
+    for message in reversed(said):
         size += len(message.text.encode(errors="surrogatepass"))
         if omitted or size > TRANSCRIPT_BYTES_MAX:
             omitted += 1
@@ -72,6 +74,36 @@ async def last_life(store: EventStore, agent: Agent) -> tuple[Sequence[MessageVi
             found.append(message)
     found.reverse()
     return found, omitted
+
+
+async def _said_here(store: EventStore, agent: Agent) -> Sequence[MessageView]:
+    """What was said in its last life on this machine, as far as it knows of it."""
+    own = LogFilter(types=MESSAGE_TYPES, seat=agent.seat)
+    stored = await _all(store, agent.transcript_from, own)
+    said = [message_view(decode(each.data)) for each in stored]
+    return [each for each in said if not each.by_human or each.seq <= agent.delivered]
+
+
+async def _said_elsewhere(store: EventStore, agent: Agent) -> Sequence[MessageView]:
+    """What was said in its last life on another machine, as far as that was imported."""
+    imported = LogFilter(types=frozenset({"message_imported"}), seat=agent.seat)
+    events = [decode(each.data) for each in await _all(store, 0, imported)]
+    copies = sorted(
+        (event.fact.message for event in events if isinstance(event.fact, MessageImported)),
+        key=lambda copy: (copy.created_at, copy.id),
+    )
+    last = copies[-1].server_session_id if copies else None
+    return [_as_said(copy) for copy in copies if copy.server_session_id == last]
+
+
+def _as_said(copy: MessageCopy) -> MessageView:
+    return MessageView(
+        seq=0,
+        ts=copy.created_at,
+        speaker=copy.speaker_name,
+        text=copy.text,
+        by_human=copy.speaker_type == "human",
+    )
 
 
 async def _all(store: EventStore, after: int, where: LogFilter) -> Sequence[Stored]:

@@ -72,7 +72,7 @@ async def wake(muster: Muster, actor: str, seats: Sequence[SeatId] = ()) -> Rece
     """Wake these, or all who sleep; who turns out to be there is left alone."""
     asked = await _ask_lead(muster, actor, seats)
     chosen = tuple(seat for seat in seats if not asked or not _is_here(muster.team, seat))
-    if seats and not chosen:
+    if (seats and not chosen) or (asked and not _sleepers(muster.team, chosen)):
         return Receipt(seq=muster.team.seq, events=())
     led = [agent for agent in _sleepers(muster.team, chosen) if agent.authority is Authority.LEAD]
     payloads = [as_xml(await wake_payload(muster.store, muster.team, agent)) for agent in led]

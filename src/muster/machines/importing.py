@@ -1,0 +1,247 @@
+"""Importing: a team on paper comes in, and is merged with the one that is here.
+
+It is one command and one transaction. It starts nothing, ends nothing and wakes nobody: a seat that
+is live here is left alone, and an `alive` from elsewhere stays unconfirmed until its authority here
+speaks. Where that is a process, a connection or a file, there is none yet: such an agent sleeps.
+An agent that enrolled here keeps its seat's name, because settings and tokens know it by that.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from muster import limits
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.events import Event, Fact
+from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, name_key
+from muster.machines.maps import drop, put
+from muster.machines.merge import Documents, as_chosen, called, join, named
+from muster.machines.names import check_agent_name
+from muster.machines.papers import (
+    BORN,
+    AgentDocument,
+    MessageCopy,
+    check_document,
+    check_message,
+    document_of,
+)
+from muster.machines.state import Agent, Evidence, Status, Team, initial_run
+from muster.machines.vocabulary import Authority, RunMode
+
+EVIDENCE: Final = "import"
+
+# ── deciding ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def import_team(team: Team, command: c.ImportTeam, now: datetime) -> Iterator[Fact]:
+    for document in command.documents:
+        check_document(document)
+        for name in filter(None, (document.name, document.chosen_name)):
+            check_agent_name(replace(team, names={}), name)
+    for message in command.messages:
+        check_message(message)
+    arrived = {each.grid_position for each in command.documents}
+    held = {seat for seat in arrived if _is_held(team, seat)}
+    after = _merged(team, command.documents, held)
+    changed = tuple(after[seat] for seat in sorted(after) if _differs(team, after[seat]))
+    lost = tuple(_lost(team, command.documents, after))
+    fresh = _fresh(team, command.messages)
+    if changed or lost or fresh:
+        yield e.DocumentsImported(
+            documents=changed,
+            lost=lost,
+            held=tuple(sorted(held)),
+            authority=Authority.MUSTER if team.lead is None else Authority.LEAD,
+            messages=len(fresh),
+        )
+    for message in fresh:
+        yield e.MessageImported(message=message, seat=message.grid_position)
+
+
+def _is_held(team: Team, seat: SeatId) -> bool:
+    """Whether what comes in has no say: somebody is here, or the lead is not."""
+    agent = team.agents.get(seat)
+    if agent is None:
+        return seat == LEAD_SEAT
+    if agent.status is not Status.ALIVE:
+        return agent.session is not None
+    unconfirmed = agent.confirmed_in != team.boot
+    return agent.authority is not Authority.LEAD or bool(agent.channels) or not unconfirmed
+
+
+def _merged(team: Team, incoming: Iterable[AgentDocument], held: set[SeatId]) -> Documents:
+    """Everybody as they are after the merge, under the names that they are then called by."""
+    agents = [agent for agent in team.agents.values() if agent.status is not Status.NONE]
+    here = {agent.seat: document_of(agent) for agent in agents}
+    mine = {agent.seat: agent.name for agent in agents if agent.name and _keeps(team, agent)}
+    coming = [
+        replace(each, name=mine.get(each.grid_position, each.name))
+        for each in map(as_chosen, incoming)
+        if each.grid_position not in held and _agrees(each, mine.get(each.grid_position))
+    ]
+    joined = join((*here.values(), *coming))
+    names = named(joined, mine)
+    return {
+        seat: _settled(team, called(document, names.get(seat))) for seat, document in joined.items()
+    }
+
+
+def _keeps(team: Team, agent: Agent) -> bool:
+    """Whether somebody goes on under the name that it has here, whatever comes in."""
+    if agent.seat == LEAD_SEAT or _is_held(team, agent.seat):
+        return True
+    came = agent.chosen_name is not None and agent.authority is Authority.SELF
+    return agent.seat >= FIRST_ENROLLED_SEAT and not came
+
+
+def _agrees(document: AgentDocument, name: str | None) -> bool:
+    """Whether a document is about the one who keeps the seat here, if anybody does."""
+    return name is None or (document.name is not None and name_key(document.name) == name_key(name))
+
+
+def _settled(team: Team, document: AgentDocument) -> AgentDocument:
+    """What is stored: alive only where it already is, or where a lead may say more about it."""
+    agent = team.agents.get(document.grid_position)
+    if document.status is not Status.ALIVE or (agent and agent.status is Status.ALIVE):
+        return document
+    authority = agent.authority if agent else _authority(team, document.grid_position)
+    may_be = authority is Authority.LEAD and not (agent and agent.channels)
+    return document if may_be else replace(document, status=Status.SLEEPING)
+
+
+def _authority(team: Team, seat: SeatId) -> Authority:
+    if seat >= FIRST_ENROLLED_SEAT:
+        return Authority.SELF
+    return Authority.MUSTER if team.lead is None else Authority.LEAD
+
+
+def _differs(team: Team, document: AgentDocument) -> bool:
+    agent = team.agents.get(document.grid_position)
+    return agent is None or document_of(agent) != document
+
+
+def _lost(
+    team: Team, incoming: Iterable[AgentDocument], after: Documents
+) -> Iterator[AgentDocument]:
+    """What came in, is not in force, and was not told before."""
+    told = set(team.imported)
+    for each in incoming:
+        stays = after.get(each.grid_position)
+        key = _digest(each)
+        if key not in told and (stays is None or as_chosen(each) != as_chosen(stays)):
+            told.add(key)
+            yield each
+
+
+def _digest(document: AgentDocument) -> str:
+    content = msgspec.json.encode(document)
+    return f"{document.id}:{sha256(content).hexdigest()}"
+
+
+def _fresh(team: Team, messages: Iterable[MessageCopy]) -> list[MessageCopy]:
+    """What was not said here before, in the order in which it was said."""
+    found = {each.id: each for each in messages if each.id not in team.imported}
+    return sorted(found.values(), key=said_order)
+
+
+def said_order(message: MessageCopy) -> tuple[datetime, str, int]:
+    """Messages of several machines in one order: by their time, then by their places."""
+    life, _, place = message.id.rpartition(":")
+    return message.created_at, life, int(place)
+
+
+def message_copy(event: Event) -> MessageCopy | None:
+    """What a message of the log is on paper; other events are none."""
+    fact = event.fact
+    if isinstance(fact, e.MessageImported):
+        return fact.message
+    if not isinstance(fact, e.UserMessage | e.AgentMessage):
+        return None
+    by_agent = isinstance(fact, e.AgentMessage)
+    return MessageCopy(
+        id=f"{event.session_id}:{event.seq}",
+        type="message",
+        speaker_name=fact.agent_name if by_agent else fact.speaker_name,
+        speaker_type="agent" if by_agent else "human",
+        target_agent=None if by_agent else fact.target_agent,
+        text="\n".join(block.text for block in fact.content) if by_agent else fact.text,
+        server_session_id=event.session_id,
+        created_at=event.ts,
+        grid_position=fact.seat,
+        channel=fact.channel,
+    )
+
+
+# ── what it adds up to ────────────────────────────────────────────────────────────────────────────
+
+
+def documents_imported(team: Team, event: Event, fact: e.DocumentsImported) -> Team:
+    names, agents = team.names, team.agents
+    for document in fact.documents:
+        before = agents.get(document.grid_position)
+        if before is not None and before.name is not None:
+            names = drop(names, name_key(before.name))
+    for document in fact.documents:
+        seat = document.grid_position
+        own = Authority.SELF if seat >= FIRST_ENROLLED_SEAT else fact.authority
+        before = agents.get(seat) or _newcomer(document, own)
+        agents = put(agents, seat, _seated(before, document, event))
+        if document.name is not None:
+            names = put(names, name_key(document.name), seat)
+    last = max((document.grid_position + 1 for document in fact.documents), default=0)
+    imported = team.imported
+    for document in fact.lost:
+        imported = put(imported, _digest(document), event.seq)
+    next_seat = max(team.next_seat, SeatId(last))
+    return replace(team, agents=agents, names=names, next_seat=next_seat, imported=imported)
+
+
+def _newcomer(document: AgentDocument, authority: Authority) -> Agent:
+    return Agent(
+        seat=document.grid_position,
+        authority=authority,
+        chosen_name=document.name,
+        run=initial_run(authority),
+    )
+
+
+def _seated(agent: Agent, document: AgentDocument, event: Event) -> Agent:
+    """Somebody as its document has it; what this machine alone knows of it stays."""
+    moved = document.status is not agent.status
+    agent = replace(
+        agent,
+        status=document.status,
+        name=document.name,
+        chosen_name=document.chosen_name or (agent.chosen_name and document.name),
+        color=document.color,
+        color_name=document.color_name or "",
+        gender=document.gender,
+        face_variant=document.face_variant or agent.face_variant,
+        soul=document.individuation_artifact or "",
+        created_at=document.created_at,
+        last_alive_at=document.last_alive_at,
+        last_session_id=document.last_session_id,
+        hatch_until=_hatch_until(document, event.ts),
+        evidence=Evidence(kind=EVIDENCE, at=event.ts, seq=event.seq),
+    )
+    if not moved:
+        return agent
+    here = document.status is Status.ALIVE
+    current = RunMode.CONTINUOUS if here else RunMode.PAUSE
+    run = replace(agent.run, current=current, current_at=event.ts)
+    return replace(agent, run=run, confirmed_in=None)
+
+
+def _hatch_until(document: AgentDocument, now: datetime) -> datetime | None:
+    if document.status in BORN or document.status is Status.EXPIRED:
+        return None
+    return (document.created_at or now) + timedelta(seconds=limits.HATCHING_SECONDS)
+
+
+def message_imported(team: Team, event: Event, fact: e.MessageImported) -> Team:
+    return replace(team, imported=put(team.imported, fact.message.id, event.seq))

@@ -1,0 +1,224 @@
+"""A team on paper: an agent's document and a message, as they leave one machine for another.
+
+A document says what is stored, and so never `unknown`. What a seat does not have yet is left out,
+as in the identity seed. Older and hand-made documents come in as `LooseDocument`; `tidied` makes of
+one what it means, or refuses it.
+"""
+
+from datetime import UTC, datetime
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from muster import limits
+from muster.errors import Invalid
+from muster.machines.ids import ChannelId, SeatId, SessionId, document_id
+from muster.machines.names import check_plain
+from muster.machines.state import Agent, Status
+from muster.machines.vocabulary import FaceVariant
+
+Instant = Annotated[datetime, msgspec.Meta(tz=True)]
+"""A moment that means the same on every machine."""
+
+STORED: Final = (Status.HATCHING, Status.ALIVE, Status.SLEEPING, Status.EXPIRED)
+YEARS: Final = range(1970, 9000)
+BORN: Final = (Status.ALIVE, Status.SLEEPING)
+
+
+class AgentDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Who is in a seat. A name and all that comes with it is left out until there is one."""
+
+    id: str = msgspec.field(name="_id")
+    type: Literal["agent-identity"]
+    category: Literal["identity"]
+    status: Status
+    """What is stored: hatching, alive, sleeping or expired."""
+
+    name: str | None = None
+    chosen_name: str | None = None
+    """The name that it chose, where another seat of the merged team has it."""
+
+    color_name: str | None = None
+    individuation_artifact: str | None = None
+    """Its soul: what it wrote when it took its name."""
+
+    color: str
+    gender: str
+    grid_position: SeatId
+    face_variant: FaceVariant | None = None
+    last_alive_at: datetime | None = None
+    last_session_id: SessionId | None = None
+    created_at: datetime | None = None
+
+
+class MessageCopy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Something that was said in a team, under an id that no other message anywhere has."""
+
+    id: str
+    """The life of muster in which it was said, and its place in that log."""
+
+    type: Literal["message"]
+    speaker_name: str
+    speaker_type: Literal["human", "agent"]
+    target_agent: str | None
+    text: str
+    server_session_id: SessionId
+    created_at: Instant
+    grid_position: SeatId | None = None
+    """Whose thread it belongs to: who said it, or to whom alone it was said."""
+
+    channel: ChannelId | None = None
+
+
+class LooseDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An agent's document as others may have written it. What it does not say has a default."""
+
+    id: str | None = msgspec.field(name="_id", default=None)
+    type: str = "agent-identity"
+    category: str | None = None
+    status: str | None = None
+    hatching: bool | None = None
+    """How old documents said that somebody hatches."""
+
+    name: str | None = None
+    chosen_name: str | None = None
+    color_name: str | None = None
+    individuation_artifact: str | None = None
+    color: str | None = None
+    gender: str | None = None
+    grid_position: int | None = None
+    face_variant: FaceVariant | None = None
+    last_alive_at: Instant | None = None
+    last_session_id: str | None = None
+    created_at: Instant | None = None
+
+
+def document_of(agent: Agent) -> AgentDocument:
+    """The document of a seat."""
+    named = agent.name is not None
+    return AgentDocument(
+        id=document_id(agent.seat),
+        type="agent-identity",
+        category="identity",
+        status=agent.status,
+        name=agent.name,
+        chosen_name=agent.chosen_name if agent.chosen_name != agent.name else None,
+        color_name=agent.color_name if named else None,
+        individuation_artifact=agent.soul if named else None,
+        color=agent.color,
+        gender=agent.gender,
+        grid_position=agent.seat,
+        face_variant=agent.face_variant if named else None,
+        last_alive_at=agent.last_alive_at,
+        last_session_id=agent.last_session_id,
+        created_at=agent.created_at,
+    )
+
+
+# ── what comes in ─────────────────────────────────────────────────────────────────────────────────
+
+
+def tidied(loose: LooseDocument) -> AgentDocument:
+    """What a document means. Who has a name was born; who has none was never alive."""
+    seat = _seat(loose)
+    what = f"the document {document_id(seat)!r}"
+    if loose.type != "agent-identity":
+        raise Invalid(what=what, why=f"is of the type {loose.type!r}, not 'agent-identity'")
+    status, name = _status(loose, what), loose.name or None
+    if name is None and status in BORN:
+        raise Invalid(what=what, why=f"is {status}, but has no name")
+    if name is not None and status not in BORN:
+        status = Status.SLEEPING
+    born = name is not None
+    return AgentDocument(
+        id=document_id(seat),
+        type="agent-identity",
+        category="identity",
+        status=status,
+        name=name,
+        chosen_name=loose.chosen_name if born and loose.chosen_name != name else None,
+        color_name=(loose.color_name or "") if born else None,
+        individuation_artifact=(loose.individuation_artifact or "") if born else None,
+        color=loose.color or "",
+        gender=loose.gender or "",
+        grid_position=seat,
+        face_variant=(loose.face_variant or FaceVariant()) if born else None,
+        last_alive_at=_utc(loose.last_alive_at, what) if born else None,
+        last_session_id=SessionId(loose.last_session_id)
+        if born and loose.last_session_id
+        else None,
+        created_at=_utc(loose.created_at, what),
+    )
+
+
+def _seat(loose: LooseDocument) -> SeatId:
+    seat = loose.grid_position
+    if seat is None:
+        digits = (loose.id or "").removeprefix(document_id(SeatId(0))[:-1])
+        if not (digits.isascii() and digits.isdecimal() and len(digits) < 10):
+            raise Invalid(what=f"the document {loose.id!r}", why="does not say its gridPosition")
+        seat = int(digits)
+    if not 0 <= seat <= limits.SEAT_MAX:
+        raise Invalid(what=f"gridPosition {seat}", why=f"must be 0 to {limits.SEAT_MAX}")
+    if loose.id is not None and loose.id != document_id(SeatId(seat)):
+        raise Invalid(what=f"the document {loose.id!r}", why=f"is not that of seat {seat}")
+    return SeatId(seat)
+
+
+def _status(loose: LooseDocument, what: str) -> Status:
+    """The seed's lazy default, for documents that are older than the status."""
+    if loose.status is None:
+        return Status.HATCHING if loose.hatching else Status.SLEEPING
+    if loose.status not in STORED:
+        known = ", ".join(STORED)
+        raise Invalid(what=what, why=f"has the status {loose.status!r}; there are {known}")
+    return Status(loose.status)
+
+
+def _utc(moment: datetime | None, what: str) -> datetime | None:
+    if moment is None:
+        return None
+    _check_moment(moment, what)
+    return moment.astimezone(UTC)
+
+
+def _check_moment(moment: datetime, what: str) -> None:
+    """Refuse a time that no clock shows: nothing could be reckoned from it."""
+    if moment.year not in YEARS:
+        why = f"is of the year {moment.year}; it must be {YEARS.start} to {YEARS.stop - 1}"
+        raise Invalid(what=what, why=why)
+
+
+def check_document(document: AgentDocument) -> None:
+    """Refuse a document that no seat could have."""
+    for name in (document.name, document.chosen_name):
+        if name is not None:
+            check_plain("the name", name)
+    size = len((document.individuation_artifact or "").encode(errors="surrogatepass"))
+    if size > limits.SOUL_BYTES_MAX:
+        what = f"the soul in {document.id!r}"
+        raise Invalid(what=what, why=f"is over {limits.SOUL_BYTES_MAX} bytes")
+    looks = (document.color, document.gender, document.color_name, document.last_session_id)
+    face = document.face_variant
+    parts = (*looks, face.eyes, face.mouth) if face else looks
+    if any(len(part or "") > limits.NOTE_CHARS_MAX for part in parts):
+        why = f"has a field with over {limits.NOTE_CHARS_MAX} characters"
+        raise Invalid(what=f"the document {document.id!r}", why=why)
+
+
+def check_message(message: MessageCopy) -> None:
+    """Refuse a message that nobody could have said, or that cannot be told from others."""
+    what = f"the message {message.id[: limits.KEY_CHARS_MAX]!r}"
+    life, _, place = message.id.rpartition(":")
+    number = place.isascii() and place.isdecimal() and not place.startswith("0")
+    known = number and life != "" and life == message.server_session_id
+    if not known or len(message.id) > limits.KEY_CHARS_MAX:
+        raise Invalid(what=what, why="has no id of the form 'serverSessionId:seq'")
+    _check_moment(message.created_at, what)
+    if len(message.text.encode(errors="surrogatepass")) > limits.MESSAGE_BYTES_MAX:
+        raise Invalid(what=what, why=f"is over {limits.MESSAGE_BYTES_MAX} bytes")
+    names = (message.speaker_name, message.target_agent or "", message.channel or "")
+    if any(len(name) > limits.NOTE_CHARS_MAX for name in names):
+        raise Invalid(what=what, why=f"has a name with over {limits.NOTE_CHARS_MAX} characters")
+    if message.grid_position is not None and not 0 <= message.grid_position <= limits.SEAT_MAX:
+        raise Invalid(what=what, why="is said to be of a seat that cannot be")

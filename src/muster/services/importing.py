@@ -1,0 +1,59 @@
+"""Importing: what another machine knows of the team, as one command.
+
+Messages that were said here come back from elsewhere under the ids that they left with. The log
+tells which those are, and they are left out before anything is decided. That cannot be too early:
+nobody else could have made an id of a place in this log.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from muster.machines.commands import ImportTeam
+from muster.machines.ids import SessionId
+from muster.machines.papers import AgentDocument, MessageCopy, check_message
+from muster.services.board import MESSAGE_TYPES
+from muster.services.dispatcher import Receipt
+from muster.services.muster import Muster
+from muster.store.base import EventStore, LogFilter
+
+PAGE: Final = 512
+
+
+class _Said(msgspec.Struct, frozen=True, rename="camel"):
+    """All that is asked of an event here: in which life of muster it happened."""
+
+    session_id: SessionId
+
+
+async def import_team(
+    muster: Muster,
+    actor: str,
+    documents: Iterable[AgentDocument],
+    messages: Sequence[MessageCopy] = (),
+) -> Receipt:
+    """Merge documents and messages into the team. Nothing starts, and nobody live is touched."""
+    for message in messages:
+        check_message(message)
+    own = await _own(muster.store, messages)
+    foreign = tuple(message for message in messages if message.id not in own)
+    command = ImportTeam(documents=tuple(documents), messages=foreign)
+    return await muster.dispatcher.send(command, actor=actor)
+
+
+async def _own(store: EventStore, messages: Iterable[MessageCopy]) -> set[str]:
+    """The ids of those that were said here."""
+    places = sorted({int(message.id.rpartition(":")[2]) for message in messages})
+    wanted = set(places)
+    own: set[str] = set()
+    where = LogFilter(types=MESSAGE_TYPES)
+    last = min(await store.last_seq(), places[-1] if places else 0)
+    after = places[0] - 1 if places else 0
+    while after < last and (page := await store.read(after=after, limit=PAGE, where=where)):
+        for each in page:
+            if each.seq in wanted:
+                said = msgspec.json.decode(each.data, type=_Said)
+                own.add(f"{said.session_id}:{each.seq}")
+        after = page[-1].seq
+    return own

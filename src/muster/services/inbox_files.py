@@ -1,0 +1,134 @@
+"""Inbox files: how agents are spoken to that live on files, and how they answer.
+
+A durable reactor writes what is said to one of them alone into its file (`inbox_file_agent.py`);
+what they write into the human's file is told to the human (`inbox_file_human.py`). Each file has
+one task and its own patience, so that one that is broken holds up nobody else.
+
+Nothing is made or watched before somebody is there who lives on files.
+"""
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from muster.files.inboxes import inbox_path
+from muster.files.watching import POLL_SECONDS, Watching
+from muster.machines import events as e
+from muster.machines.events import Event
+from muster.machines.ids import SeatId
+from muster.machines.state import Agent, Team
+from muster.services.dispatcher import Commit, Dispatcher
+from muster.services.feed import Feed
+from muster.services.inbox_file_agent import Desk
+from muster.services.inbox_file_human import Replies
+from muster.services.inbox_file_link import InboxFile, lives_on_files
+from muster.services.ports import Clock
+from muster.services.reactors.base import Runner
+from muster.store.base import EventStore
+
+_COMING: Final = (e.AgentsSummoned, e.AgentEnrolled, e.AgentConfigured, e.AgentRegistered)
+"""What may bring somebody who lives on files."""
+
+
+class InboxFiles:
+    """The inbox files of a team."""
+
+    def __init__(
+        self, dispatcher: Dispatcher, store: EventStore, clock: Clock, folder: Path, feed: Feed
+    ) -> None:
+        """Nothing is read or written before `run`."""
+        self.name = "inboxes"
+        self.types = frozenset({"user_message"})
+        self._dispatcher = dispatcher
+        self._store = store
+        self._clock = clock
+        self._folder = folder.absolute()
+        self._runner = Runner(self, store, feed, dispatcher, clock)
+        self._desks: dict[SeatId, Desk] = {}
+        self._replies: Replies | None = None
+        self._came = asyncio.Event()
+        self._watching: Watching | None = None
+        self._tasks: asyncio.TaskGroup | None = None
+
+    async def run(self) -> None:
+        """Write, and read what is answered, for ever."""
+        self._dispatcher.watch(self._note)
+        try:
+            while not any(map(lives_on_files, self._dispatcher.team.agents.values())):
+                self._came.clear()
+                await self._came.wait()
+            await self._follow()
+        finally:
+            self._dispatcher.unwatch(self._note)
+
+    async def close(self) -> None:
+        """Remember how far the log is written. `run` must have ended."""
+        await self._runner.save()
+
+    async def react(self, event: Event, team: Team) -> None:
+        """Write what was said to one who lives on files. Who has no name yet is told later."""
+        fact = event.fact
+        if not isinstance(fact, e.UserMessage) or fact.channel is not None or fact.seat is None:
+            return
+        agent = team.agents.get(fact.seat)
+        if agent is not None and lives_on_files(agent) and agent.name is not None:
+            await self._desk(agent, agent.name).deliver()
+
+    async def _follow(self) -> None:
+        with suppress(OSError):  # whoever writes there says so
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._watching = Watching(self._clock.sleep)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                self._tasks = tasks
+                self._open_replies(self._dispatcher.team.human)
+                tasks.create_task(self._watching.run())
+                tasks.create_task(self._open_desks())
+                tasks.create_task(self._poll())
+                await self._runner.run()
+        finally:
+            self._watching.close()
+
+    def _open_replies(self, human: str) -> None:
+        path = inbox_path(self._folder, human)
+        self._replies = Replies(InboxFile(self._dispatcher, self._clock, path), self._store)
+        self._start(self._replies)
+
+    async def _open_desks(self) -> None:
+        """Follow the inbox of everybody who has something in it, or should have."""
+        while True:
+            self._came.clear()
+            for agent in self._dispatcher.team.agents.values():
+                unfinished = agent.read < agent.last_message
+                if unfinished and lives_on_files(agent) and agent.name is not None:
+                    self._desk(agent, agent.name).file.wake.set()
+            await self._came.wait()
+
+    def _desk(self, agent: Agent, name: str) -> Desk:
+        desk = self._desks.get(agent.seat)
+        if desk is None:
+            path = inbox_path(self._folder, name)
+            file = InboxFile(self._dispatcher, self._clock, path, agent.seat)
+            desk = self._desks[agent.seat] = Desk(file, self._store, agent.seat)
+            self._start(desk)
+        return desk
+
+    def _start(self, end: Desk | Replies) -> None:
+        assert self._watching is not None  # nobody comes here before `_follow`
+        assert self._tasks is not None
+        self._watching.add(end.file.path, end.file.wake.set)
+        self._tasks.create_task(end.file.follow(end.step))
+
+    async def _poll(self) -> None:
+        """Look at every file each second: a notification can be missed, a step may have to wait."""
+        while True:
+            await self._clock.sleep(POLL_SECONDS)
+            if self._replies is not None:
+                self._replies.file.poll()
+            for desk in tuple(self._desks.values()):
+                desk.file.poll()
+
+    def _note(self, commit: Commit) -> None:
+        if any(isinstance(event.fact, _COMING) for event in commit.events):
+            self._came.set()

@@ -1,0 +1,135 @@
+"""An agent's document and the team's button, as the identity seed has them."""
+
+from datetime import UTC, datetime
+from itertools import product
+
+import msgspec
+import pytest
+
+from muster.interfaces.documents import Button, button_of, document_of
+from muster.machines.ids import LEAD_SEAT, SeatId, SessionId
+from muster.machines.state import Agent, Status, Team
+from muster.machines.vocabulary import FaceVariant
+
+BOOT = SessionId("boot-2")
+NONE, HATCHING, ALIVE, SLEEPING, EXPIRED, UNKNOWN = Status
+
+
+def team_of(*shown: Status, lead: Status | None = None) -> Team:
+    """A team whose crew is shown so, and perhaps a lead."""
+    agents = {SeatId(seat): somebody(SeatId(seat), each) for seat, each in enumerate(shown)}
+    if lead is not None:
+        agents[LEAD_SEAT] = somebody(LEAD_SEAT, lead)
+    return Team(boot=BOOT, agents=agents)
+
+
+def somebody(seat: SeatId, shown: Status) -> Agent:
+    if shown is UNKNOWN:  # stored as alive, by an earlier life of muster
+        return Agent(seat=seat, status=ALIVE, confirmed_in=SessionId("boot-1"))
+    return Agent(seat=seat, status=shown, confirmed_in=BOOT)
+
+
+# ── the button ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("shown", "button"),
+    [
+        ((), Button.SUMMON),  # never summoned
+        ((NONE,), Button.SUMMON),
+        ((EXPIRED,) * 4, Button.SUMMON),  # a summon that failed as a whole
+        ((SLEEPING,), Button.WAKE),
+        ((UNKNOWN,), Button.WAKE),
+        ((ALIVE, SLEEPING), Button.WAKE),
+        ((HATCHING, SLEEPING), Button.WAKE),
+        ((EXPIRED, SLEEPING), Button.WAKE),
+        ((ALIVE,), None),
+        ((ALIVE,) * 4, None),
+        ((HATCHING,) * 4, None),  # in progress
+        ((ALIVE, HATCHING), None),
+        ((ALIVE, ALIVE, ALIVE, EXPIRED), None),  # a summon that failed in part
+    ],
+)
+def test_the_button_is_the_one_of_the_seed_s_table(
+    shown: tuple[Status, ...], button: Button | None
+) -> None:
+    assert button_of(team_of(*shown)) is button
+
+
+def test_every_team_of_three_shows_the_button_of_the_seed_s_rule() -> None:
+    for shown in product(Status, repeat=3):
+        visible = [each for each in shown if each not in (NONE, EXPIRED)]
+        if not visible:
+            expected = Button.SUMMON
+        elif SLEEPING in visible or UNKNOWN in visible:
+            expected = Button.WAKE
+        else:
+            expected = None
+        assert button_of(team_of(*shown)) is expected, shown
+
+
+@pytest.mark.parametrize("lead", list(Status))
+def test_the_lead_s_own_document_never_counts(lead: Status) -> None:
+    assert button_of(team_of(lead=lead)) is Button.SUMMON
+    assert button_of(team_of(ALIVE, lead=lead)) is None
+    assert button_of(team_of(SLEEPING, lead=lead)) is Button.WAKE
+
+
+# ── the document ──────────────────────────────────────────────────────────────────────────────────
+
+BORN = datetime(2026, 2, 16, tzinfo=UTC)
+SEEN = datetime(2026, 2, 16, 12, tzinfo=UTC)
+
+
+def written(agent: Agent) -> dict[str, object]:
+    return msgspec.json.decode(msgspec.json.encode(document_of(agent)), type=dict[str, object])
+
+
+def test_a_place_that_is_prepared_has_looks_and_nothing_of_a_person() -> None:
+    place = Agent(seat=SeatId(3), status=HATCHING, color="#007e98", gender="woman", created_at=BORN)
+    assert written(place) == {
+        "_id": "agent-identity:3",
+        "type": "agent-identity",
+        "category": "identity",
+        "status": "hatching",
+        "gridPosition": 3,
+        "color": "#007e98",
+        "gender": "woman",
+        "createdAt": "2026-02-16T00:00:00Z",
+    }
+
+
+def test_somebody_s_document_has_exactly_the_fields_of_the_seed() -> None:
+    lyra = Agent(
+        seat=SeatId(3),
+        status=SLEEPING,
+        name="Lyra",
+        color="#c9b1e8",
+        color_name="Violet Heaven",
+        gender="woman",
+        face_variant=FaceVariant(eyes="standard", mouth="gentle"),
+        soul="I choose this.",
+        last_alive_at=SEEN,
+        last_session_id=SessionId("session-1"),
+        created_at=BORN,
+    )
+    assert written(lyra) == {
+        "_id": "agent-identity:3",
+        "type": "agent-identity",
+        "category": "identity",
+        "status": "sleeping",
+        "name": "Lyra",
+        "colorName": "Violet Heaven",
+        "individuationArtifact": "I choose this.",
+        "color": "#c9b1e8",
+        "gender": "woman",
+        "gridPosition": 3,
+        "faceVariant": {"eyes": "standard", "mouth": "gentle"},
+        "lastAliveAt": "2026-02-16T12:00:00Z",
+        "lastSessionId": "session-1",
+        "createdAt": "2026-02-16T00:00:00Z",
+    }
+
+
+def test_a_document_says_what_is_stored_and_never_unknown() -> None:
+    assert written(somebody(SeatId(0), UNKNOWN))["status"] == "alive"

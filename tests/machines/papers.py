@@ -1,0 +1,84 @@
+"""Documents and messages of a team on paper, for the tests of merging and importing."""
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import strategies as st
+
+from muster.machines.ids import SessionId
+from muster.machines.papers import AgentDocument, LooseDocument, MessageCopy, tidied
+from muster.machines.state import Status
+
+NOON = datetime(2026, 2, 17, 12, tzinfo=UTC)
+
+
+def at(minutes: int) -> datetime:
+    """So many minutes after noon."""
+    return NOON + timedelta(minutes=minutes)
+
+
+def paper(
+    seat: int,
+    name: str | None = "Lyra",
+    soul: str = "I listen.",
+    *,
+    status: str = "sleeping",
+    born: int | None = 0,
+    alive: int | None = None,
+    session: str | None = None,
+) -> AgentDocument:
+    """The document of a seat."""
+    return tidied(
+        LooseDocument(
+            grid_position=seat,
+            name=name,
+            status=status,
+            individuation_artifact=soul,
+            color="#c9b1e8",
+            gender="woman",
+            created_at=None if born is None else at(born),
+            last_alive_at=None if alive is None else at(alive),
+            last_session_id=session,
+        )
+    )
+
+
+def hatching(seat: int, prepared: int = 0, status: str = "hatching") -> AgentDocument:
+    """The document of a place in which nobody was born."""
+    return paper(seat, None, "", status=status, born=prepared)
+
+
+def said(number: int, text: str = "hello", life: str = "elsewhere", seat: int = 0) -> MessageCopy:
+    """A message that was said on another machine."""
+    document = paper(seat)
+    return MessageCopy(
+        id=f"{life}:{number}",
+        type="message",
+        speaker_name="Grace",
+        speaker_type="human",
+        target_agent="Lyra",
+        text=text,
+        server_session_id=SessionId(life),
+        created_at=at(number),
+        grid_position=document.grid_position,
+    )
+
+
+moments = st.one_of(st.none(), st.integers(0, 3))
+born = st.builds(
+    paper,
+    st.integers(0, 3),
+    st.sampled_from(["Lyra", "lyra", "Kael", "Lyra-1", "x" * 64]),
+    st.sampled_from(["", "soul one", "soul two"]),
+    status=st.sampled_from([Status.ALIVE, Status.SLEEPING]),
+    born=moments,
+    alive=moments,
+    session=st.sampled_from([None, "s1", "s2"]),
+)
+unborn = st.builds(
+    hatching,
+    st.integers(0, 3),
+    st.integers(0, 3),
+    st.sampled_from([Status.HATCHING, Status.EXPIRED]),
+)
+teams = st.lists(st.one_of(born, unborn), max_size=5)
+"""What a machine may know of a team: a few seats, few names and few moments, so that they clash."""
