@@ -194,20 +194,13 @@ async def run_team(
     files: list[Files] = [StateFiles(dispatcher, clock, state_files(dispatcher.team, plans))]
     if inboxes is not None:
         files.append(InboxFiles(dispatcher, store, clock, inboxes, feed))
-    timers = Timers(dispatcher, clock)
     async with background() as lives:
-        sessions = Sessions(
-            dispatcher,
-            runtimes,
-            clock,
-            lives,
-            prompter=prompter,
-            surroundings=Surroundings(passes, home=home, url=url),
-        )
+        around = Surroundings(passes, home=home, url=url)
+        sessions = Sessions(dispatcher, runtimes, clock, lives, prompter=prompter, around=around)
         reactor = Runner(sessions, store, feed, dispatcher, clock)
         try:
             async with background() as services:
-                for each in (timers, presence, snapshots, reactor, *files):
+                for each in (Timers(dispatcher, clock), presence, snapshots, reactor, *files):
                     services.create_task(each.run())
                 yield Muster(
                     store=store,

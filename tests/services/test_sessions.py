@@ -78,7 +78,7 @@ class Stage:
             clock,
             tasks,
             prompter=Prompter(dispatcher, store, Inbox(feed, dispatcher), Letters()),
-            surroundings=Surroundings(Passes("key")),
+            around=Surroundings(Passes("key")),
         )
         self._shown = 0
 

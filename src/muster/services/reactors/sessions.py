@@ -73,7 +73,7 @@ class Sessions:
         tasks: asyncio.TaskGroup,
         *,
         prompter: Prompter,
-        surroundings: Surroundings,
+        around: Surroundings,
     ) -> None:
         """Run the lives of sessions in `tasks`."""
         self._dispatcher = dispatcher
@@ -81,7 +81,7 @@ class Sessions:
         self._clock = clock
         self._tasks = tasks
         self._prompter = prompter
-        self._surroundings = surroundings
+        self._around = around
         self._lives: dict[SessionId, Life] = {}
 
     async def react(self, event: Event, team: Team) -> None:
@@ -178,7 +178,7 @@ class Sessions:
         )
 
     def _launch(self, order: Spawn, prompt: str) -> Launch:
-        agent, around = self._agent(order), self._surroundings
+        agent, around = self._agent(order), self._around
         return Launch(
             session=order.session,
             agent=agent,
