@@ -5,9 +5,10 @@ mistake is a `BadSettings` that names where it stands and what to write instead.
 command line win over both; that is the command line's affair.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple, cast
 
 import msgspec
 
@@ -23,6 +24,7 @@ from muster.settings_file import line_of, parsed, text_of
 SETTINGS_FILE: Final = "muster.toml"
 HOME_FOLDER: Final = ".muster"
 HOME_VARIABLE: Final = "MUSTER_HOME"
+INBOX_FOLDER: Final = "inboxes"
 
 HEARTBEAT_TIMEOUT_SECONDS: Final = 15.0
 """Three heartbeats of five seconds that did not come."""
@@ -32,6 +34,14 @@ class TeamSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Who works here."""
 
     human: str = "human"
+    inboxes: str = ""
+
+    def inboxes_beside(self, home: Path) -> Path:
+        """The folder of the inbox files: in the home, unless it says so."""
+        if not self.inboxes:
+            return home.absolute() / INBOX_FOLDER
+        chosen = os.path.expanduser(self.inboxes)  # noqa: PTH111 - Path's own fails without a home
+        return home.absolute().parent / chosen
 
 
 class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +64,14 @@ class StoreSettings(msgspec.Struct, frozen=True, kw_only=True):
     snapshot_every: int = 20_000  # a fraction of a second of replay after a crash
 
 
+class DelegationSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How agents that are known by their files only are run on a task."""
+
+    command: tuple[str, ...] = ()
+    prompt: Literal["stdin", "file", "none"] = "stdin"
+    task_seconds: float = 1800.0  # as the longest turn
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a user may choose. Each field is a table of `muster.toml`."""
 
@@ -62,6 +80,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     presence: PresenceSettings = PresenceSettings()
     turns: TurnConfig = TurnConfig()
     store: StoreSettings = StoreSettings()
+    delegation: DelegationSettings = DelegationSettings()
     agents: Mapping[str, AgentSettings] = {}
     """By their names; how each is run. What may stand there is told in `agent_settings.py`."""
 
@@ -72,6 +91,10 @@ def _seconds(about: str) -> Rule:
 
 RULES: Final[Mapping[str, Rule]] = {
     "team.human": Rule("The name of the person whom the agents work for."),
+    "team.inboxes": Rule(
+        "The folder of the inbox files, seen from the folder that holds the home; "
+        "nothing is `inboxes` in the home."
+    ),
     "server.host": Rule(
         "The address to listen on; others than this machine reach it only if you say so."
     ),
@@ -101,6 +124,13 @@ RULES: Final[Mapping[str, Rule]] = {
     "store.snapshot_every": Rule(
         "A snapshot is kept each time this many events were added.", 100, 10_000_000
     ),
+    "delegation.command": Rule(
+        "The program that runs an agent on a task, where the agent has no table of its own."
+    ),
+    "delegation.prompt": Rule(
+        "How it gets the task: on stdin, as a file in MUSTER_PROMPT_FILE, or not."
+    ),
+    "delegation.task_seconds": _seconds("How long an agent may work on a task."),
 }
 
 
@@ -207,9 +237,21 @@ def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, object]
             raise BadSource(path=variable, line=0, what=what, remedy=remedy)
         key = keys[variable]
         try:
-            yield key, _checked(key, environ[variable], strict=False)
+            yield key, _checked(key, _listed(key, environ[variable]), strict=False)
         except WrongError as wrong:
             raise BadSource(path=variable, line=0, what=wrong.what, remedy=wrong.remedy) from None
+
+
+def _listed(key: str, text: str) -> object:
+    """What a variable says: a list is written in it as words are at a command line."""
+    if not isinstance(SETTINGS[key].default, tuple):
+        return text
+    import shlex  # seldom needed
+
+    try:
+        return shlex.split(text)
+    except ValueError as wrong:
+        raise WrongError(f"{key} is {shown(text)}", f"Close its quotes ({wrong}).") from None
 
 
 # ── what may be written ───────────────────────────────────────────────────────────────────────────

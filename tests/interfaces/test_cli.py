@@ -2,13 +2,16 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import click
+import msgspec
 import pytest
 
+from muster.agent_settings import AGENT_RULES, AgentSettings, BudgetSettings, expected
 from muster.config import SETTINGS, Settings, load_settings
 from muster.errors import MusterError
 from muster.interfaces.cli.init import starter
@@ -181,9 +184,20 @@ def test_every_default_in_the_starter_file_is_the_real_one(tmp_path: Path) -> No
     (tmp_path / "muster.toml").write_text(
         "\n".join(line for line in shown if line.startswith("[") or " = " in line)
     )
-    assert load_settings(tmp_path, {}) == Settings()
+    settings = load_settings(tmp_path, {})
+    assert msgspec.structs.replace(settings, agents={}) == Settings()
     for setting in SETTINGS.values():
         assert any(line.startswith(f"{setting.key.partition('.')[2]} = ") for line in shown)
+
+
+def test_the_agent_in_the_starter_file_is_one_that_could_run(tmp_path: Path) -> None:
+    example = starter().partition("# [agents.")[2]
+    lines = [line.removeprefix("# ") for line in f"[agents.{example}".splitlines()]
+    (tmp_path / "muster.toml").write_text("\n".join(lines))
+    (agent,) = load_settings(tmp_path, {}).agents.values()
+    assert agent.command
+    ran = muster("doctor", "--home", str(tmp_path))
+    assert "ok    agent helper" in ran.stdout
 
 
 def test_init_leaves_a_file_alone_that_is_there(tmp_path: Path) -> None:
@@ -259,7 +273,7 @@ def test_the_script_for_bash_is_valid_and_completes_verbs_and_options() -> None:
     script = muster("completion", "bash").stdout
     check = subprocess.run(["bash", "-n"], input=script, text=True, check=False)
     assert check.returncode == 0
-    assert completions("muster st", 1) == ["plain,status"]
+    assert completions("muster stat", 1) == ["plain,status"]
     assert completions("muster log --fo", 2) == ["plain,--follow"]
     assert "plain,turns" in completions("muster diagram ", 2)
 
@@ -301,6 +315,32 @@ def test_doctor_says_what_must_be_fixed(tmp_path: Path) -> None:
     assert "fix   log" in ran.stdout
 
 
+def test_doctor_looks_for_the_programs_and_folders_of_agents(tmp_path: Path) -> None:
+    home = tmp_path / ".muster"
+    home.mkdir(mode=0o700)
+    program = tmp_path / "work" / "run"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    (home / "muster.toml").write_text(
+        '[agents.gone]\ncommand = ["no-such-program"]\n'
+        '[agents.lost]\ncommand = ["sh"]\ncwd = "nowhere"\n'
+        '[agents.unready]\ncommand = ["./run"]\ncwd = "work"\n'
+        '[agents.itself]\nruntime = "file"\n'
+        '[agents.fine]\ncommand = ["sh"]\n'
+    )
+    ran = muster("doctor", "--home", str(home), MUSTER_SERVER_PORT="0")
+    assert ran.returncode == 1
+    found = dict(re.findall(r"agent (\w+) +(.+)", ran.stdout))
+    assert found["gone"].startswith("its program no-such-program is not there")
+    assert found["lost"].startswith(f"its folder {tmp_path}/nowhere is not there")
+    assert found["unready"].endswith("Install it, or correct agents.unready.command.")
+    assert found["itself"] == f"runs itself, by {home}/agents/itself/agent_state.json"
+    assert found["fine"].endswith("/sh")
+    program.chmod(0o755)
+    ran = muster("doctor", "--home", str(home))
+    assert re.search(rf"ok +agent unready +{program}\n", ran.stdout)
+
+
 # ── the documentation ─────────────────────────────────────────────────────────────────────────────
 
 
@@ -322,7 +362,19 @@ def test_every_setting_its_variable_and_its_default_are_documented() -> None:
         assert row.startswith(f"| `{setting.key.partition('.')[2]}` |")
         assert setting.rule.about in row
         assert setting.expected in row or setting.expected.capitalize() in row
-        assert str(setting.default).lower() in row.lower()
+        default = "[]" if setting.default == () else str(setting.default)
+        assert default.lower() in row.lower()
+
+
+def test_every_setting_of_an_agent_and_its_default_are_documented() -> None:
+    text = (REFERENCE / "settings.md").read_text().partition("## `[agents.NAME]`")[2]
+    for key, rule in AGENT_RULES.items():
+        (row,) = (line for line in text.splitlines() if line.startswith(f"| `{key}` |"))
+        assert rule.about in row
+        assert expected(key)[1:] in row
+        kind = BudgetSettings if key.startswith("budget.") else AgentSettings
+        default = getattr(kind(), key.removeprefix("budget."))
+        assert f"| `{msgspec.json.encode(default).decode()}` |" in row or default is None
 
 
 def test_the_readme_says_how_to_run_and_to_test() -> None:

@@ -58,7 +58,7 @@ def test_status_shows_agents_and_channels(home: Path) -> None:
     assert f"{home}: no server runs" in text
     assert "2 agents (0 alive), 1 channel" in text
     ada = next(line for line in text.splitlines() if "Ada" in line)
-    assert ada.split()[:5] == ["9", "Ada", "unknown", "pause", "ACTIVE"]
+    assert ada.split()[:5] == ["9", "Ada", "unknown", "continuous", "ACTIVE"]
     assert "heartbeat" in ada
     design = next(line for line in text.splitlines() if line.startswith("design"))
     assert design.split()[:4] == ["design", "active", "Ada", "1"]

@@ -1158,6 +1158,84 @@ SUPERVISION = (
     ),
 )
 
+DELEGATING = (
+    Promise(
+        "The seed's example session gives its files, entry by entry.",
+        {
+            "services/test_seed_session.py": [
+                "test_the_folder_has_the_files_of_the_seed_and_nothing_else",
+                "test_the_history_of_states_has_the_entries_and_fields_of_the_seed",
+                "test_a_dialogue_tells_everything_in_order",
+            ],
+        },
+    ),
+    Promise(
+        "A session's folder follows from its log, byte for byte.",
+        {
+            "files/test_workspace.py": [
+                "test_a_folder_that_follows_its_log_is_the_one_that_the_whole_log_makes",
+                "test_what_was_written_before_a_crash_is_written_again_without_harm",
+            ],
+            "files/test_footprints.py": [
+                "test_what_comes_changes_and_goes_is_told_with_size_and_digest"
+            ],
+            "files/test_dropped.py": ["test_a_message_is_json_with_its_speaker_or_plain_text"],
+        },
+    ),
+    Promise(
+        "All three modes of delegation work with real programs, side by side and after a crash.",
+        {
+            "services/test_conversations.py": [
+                "test_several_runners_carry_out_each_message_exactly_once",
+                "test_a_chain_that_comes_back_with_nothing_new_is_stopped_and_said_so",
+                "test_what_a_crash_left_behind_is_closed_by_the_next_request",
+                "test_a_full_disk_is_told_and_made_good_by_the_next_request",
+            ],
+            "services/test_delegates.py": [
+                "test_what_it_prints_is_its_report_and_its_complaints_are_kept_apart"
+            ],
+            "services/test_replies.py": [
+                "test_what_main_may_not_do_is_denied_with_an_agent_to_create"
+            ],
+        },
+    ),
+    Promise(
+        "Delegation works at the command line and over HTTP.",
+        {
+            "interfaces/test_cli_delegation.py": [
+                "test_the_example_of_the_seed_is_shown_line_by_line",
+                "test_requests_of_several_processes_never_collide",
+                "test_after_a_kill_the_next_request_ends_what_was_left_and_says_so",
+            ],
+            "interfaces/test_http_conversations.py": [
+                "test_a_request_is_answered_with_its_trace_and_its_files",
+                "test_a_server_that_was_killed_closes_what_was_left_when_it_starts",
+            ],
+        },
+    ),
+)
+
+DEMO = (
+    Promise(
+        "A demo team without a model shows births, turns, waiting, a task, a crash, and stops.",
+        {
+            "demo/test_demo.py": [
+                "test_eight_are_born_with_names_and_souls_around_a_lead",
+                "test_the_first_that_is_said_is_that_no_model_is_behind_them",
+                "test_the_turn_goes_round_until_everybody_is_silent",
+                "test_a_task_was_handed_out_and_a_file_is_there",
+                "test_a_person_s_message_wakes_the_channel_and_one_of_them_answers",
+                "test_one_waits_for_a_person_and_goes_on_when_it_is_answered",
+                "test_an_idle_demo_does_nothing",
+                "test_one_crashes_and_comes_back_as_itself",
+                "test_a_clean_stop_leaves_no_process_and_the_next_start_is_the_same_team",
+                "test_the_user_s_own_team_is_left_alone",
+            ],
+            "demo/test_hearing.py": ["test_a_turn_news_and_a_letter_are_told_apart"],
+        },
+    ),
+)
+
 TALKING_TO_EACH = (
     Promise(
         "A team shows SUMMON, WAKE or nothing by the seed's table, and documents in its schema.",
@@ -1330,6 +1408,8 @@ ROUTING = (
 )
 
 PROMISES = (
+    *DELEGATING,
+    *DEMO,
     *TALKING_TO_EACH,
     *PERMISSIONS,
     *ROUTING,

@@ -1,4 +1,4 @@
-"""What an agent is told when a conversation is handed to it: who it is, the task, and where to work."""
+"""What an agent is told when a conversation is handed to it: who it is, the task, and where."""
 
 from collections.abc import Sequence
 from pathlib import Path

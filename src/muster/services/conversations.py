@@ -1,81 +1,72 @@
 """Conversations: one input each, from the human's words to the closed conversation.
 
-    visit    open it, route it, hand it to an agent      (or answer it, as MAIN)
-    work     the agent's program runs, between visits
-    visit    what it said and wrote; on to the next agent, or back to MAIN and closed
-
-Whoever works on a conversation holds the lock of a file named after it. So the next visitor can
-tell a conversation that somebody works on from one that a crash left behind, and closes that.
+Here is what MAIN does, and muster itself is MAIN: it opens a conversation, decides whom it is for,
+hands it over or answers it. In response mode there is no MAIN: what was decided waits in the queue,
+and whoever serves the queue claims it. How agents work on one is told in `workers.py`.
 """
 
 import asyncio
 from collections.abc import Collection
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-import msgspec
-
-from muster.errors import NoDelegation, NotFound, Refused, StateFileInUse
-from muster.files.locking import FileLock
-from muster.files.workspace import dialogue_of, outputs_of
+from muster.errors import AlreadyClaimed, NoDelegation, NotFound, StateFileInUse
+from muster.files import dropped
+from muster.files.dropped import Dropped
+from muster.files.workspace import QUEUE_FOLDER
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
-from muster.machines.ids import MUSTER, ConversationId, SessionId, agent_actor, person
-from muster.machines.state import MAIN, QUEUE, Delegation
-from muster.machines.vocabulary import DelegationMode, Ranked, Remark
+from muster.machines.ids import MUSTER, ConversationId, person
+from muster.machines.state import MAIN, QUEUE, Conversation, Delegation
+from muster.machines.vocabulary import DelegationMode, Ranked
 from muster.permissions.policy import DEFAULT, POLICY_FILE, Policy, PolicyError, load
-from muster.routing.agent_files import AgentFile, read_folders
+from muster.routing.agent_files import AgentFile
 from muster.routing.lexical import typed_words
 from muster.routing.router import Decision, Router
-from muster.services import assignments, ports, replies
-from muster.services.assignments import Assignment
-from muster.services.delegates import FoundFile, Programs, Task, Work, carry_out
+from muster.services import ports, replies
 from muster.services.dispatcher import Receipt
 from muster.services.ledger import Book, Ledger, Show, show_nobody
-from muster.services.tasks import see_through
 from muster.services.traces import ConversationView, views_of
+from muster.services.workers import Hold, Step, Workers, agents_of, close, in_order
 
 CHOSEN: Final = "person"
 """The rule by which a conversation goes where a person says."""
 
-LOCKS_FOLDER: Final = "working"
-TASKS_FOLDER: Final = "tasks"
-
-POLL_SECONDS: Final = 0.25
+POLL_SECONDS: Final = 0.5
 """How often a runner looks into an empty queue."""
 
-SUMMARY_CHARS: Final = 120
 
+class Begun(NamedTuple):
+    """A conversation that was opened, and who is to work on it."""
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """A conversation in an agent's hands, and the program that will work on it."""
-
-    task: Assignment
-    runtime: ports.Runtime
-    session: SessionId
+    conversation: ConversationId
+    seq: int
+    hold: Hold | None
+    step: Step | None
 
 
 class Conversations:
     """What happens in one state machine session."""
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        *,
-        home: Path,
-        programs: Programs,
-        clock: ports.Clock,
-        task_seconds: float,
-        project: Path | None = None,
-    ) -> None:
-        """`home` is where locks and prompts are kept, `project` where requests come from."""
+    def __init__(self, ledger: Ledger, workers: Workers, clock: ports.Clock) -> None:
+        """Work in this log, with these workers."""
         self._ledger = ledger
-        self._home = home
-        self._programs = programs
+        self._workers = workers
         self._clock = clock
-        self._task_seconds = task_seconds
-        self._project = project
+        self._opening = asyncio.Lock()
+        """Who opens one holds it before anybody looks for what was left behind."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """Where the session is kept."""
+        return self._ledger
+
+    async def recover(self) -> None:
+        """Bring the folder up to date, and close what a crash left behind."""
+        async with self._opening, self._ledger.visit() as book:
+            if book.team.delegation.mode is not None:
+                await self._workers.recover(book)
 
     # ── asking ────────────────────────────────────────────────────────────────────────────────────
 
@@ -83,65 +74,82 @@ class Conversations:
         self, text: str, *, speaker: str, to: str | None = None, show: Show = show_nobody
     ) -> ConversationView:
         """Carry one input through to its end; in response mode, put it into the queue."""
-        async with self._ledger.visit(show) as book:
-            delegation = _open(book)
+        begun = await self.begin(text, speaker=speaker, to=to, show=show)
+        await self.go_on(begun, show=show)
+        return (await self.views(after=begun.seq - 1))[begun.conversation]
+
+    async def begin(
+        self, text: str, *, speaker: str, to: str | None = None, show: Show = show_nobody
+    ) -> Begun:
+        """Open a conversation and hand it to whom it is for; `go_on` then lets them work."""
+        async with self._opening, self._ledger.visit(show) as book:
+            delegation = _require_open(book)
             if to is not None and to not in (MAIN, *delegation.agents):
                 raise NotFound(kind="agent description", name=to)
-            await self._recover(book)
-            opening = c.OpenConversation(text=text, speaker_name=speaker)
-            conversation = _opened(await book.send(opening, actor=person(speaker)))
-            lock = self._lock(conversation)
-            step = await self._begin(book, conversation, text, to)
-        try:
-            await self._see_to_end(step, show)
-        finally:
-            lock.release()
-        return await self.view(conversation)
+            await self._workers.recover(book)
+            return await self._open(book, text, speaker, to)
 
-    async def _see_to_end(self, step: Step | None, show: Show) -> None:
-        while step is not None:
-            try:
-                work = await self._work(step)
-            except BaseException:
-                await see_through(self._give_up(step, show))
-                raise
-            async with self._ledger.visit(show) as book:
-                step = await self._after(book, step, work)
-
-    async def view(self, conversation: ConversationId) -> ConversationView:
-        """A conversation as it is now."""
-        async with self._ledger.visit() as book:
-            root = book.team.delegation.path or self._ledger.folder(book.team).seen().root
-            found = views_of(await book.history(root)).get(conversation)
-        if found is None:
-            raise NotFound(kind="conversation", name=conversation)
-        return found
-
-    # ── MAIN ──────────────────────────────────────────────────────────────────────────────────────
-
-    async def _begin(
-        self, book: Book, conversation: ConversationId, text: str, to: str | None
-    ) -> Step | None:
-        """Route it; then hand it over, queue it, or answer it."""
+    async def _open(self, book: Book, text: str, speaker: str, to: str | None = None) -> Begun:
         delegation = book.team.delegation
         agents = await asyncio.to_thread(agents_of, delegation)
         decision = await asyncio.to_thread(_decide, list(agents.values()), text, to)
+        opening = c.OpenConversation(text=text, speaker_name=speaker)
+        receipt = await book.send(opening, actor=person(speaker))
+        conversation = _opened(receipt)
+        waits = delegation.mode is DelegationMode.RESPONSE
+        hold = None if waits else self._workers.hold(conversation)
+        try:
+            step = await self._send_on(book, conversation, decision, agents, text)
+        except BaseException:
+            if hold is not None:
+                hold.let_go(closed=False)
+            raise
+        return Begun(conversation, receipt.seq, hold, step)
+
+    async def go_on(self, begun: Begun, *, show: Show = show_nobody) -> None:
+        """Let those work to whom a conversation was handed, until it is closed."""
+        closed = False
+        try:
+            await self._workers.see_to_end(begun.step, show)
+            closed = True
+        finally:
+            if begun.hold is not None:
+                begun.hold.let_go(closed=closed)
+
+    async def views(self, *, after: int = 0) -> dict[ConversationId, ConversationView]:
+        """Every conversation of the session's folder that began after a place in the log."""
+        async with self._ledger.visit() as book:
+            events = await book.history(await book.root(), after=after)
+            return views_of(events, home=book.team.delegation.home_state)
+
+    # ── MAIN ──────────────────────────────────────────────────────────────────────────────────────
+
+    async def _send_on(
+        self,
+        book: Book,
+        conversation: ConversationId,
+        decision: Decision,
+        agents: dict[str, AgentFile],
+        text: str,
+    ) -> Step | None:
+        """Hand it over, leave it in the queue, or answer it."""
         receipt = await book.send(_route(conversation, decision), actor=MUSTER)
         routed = receipt.events[0].fact
         assert isinstance(routed, e.Routed)
         if decision.agent == MAIN:
             await self._answer(book, routed, text)
             return None
-        if delegation.mode is DelegationMode.RESPONSE:
+        if book.team.delegation.mode is DelegationMode.RESPONSE:
             return None
         agent = agents[decision.agent]
-        return await self._hand_over(book, conversation, agent, text, decision.reason)
+        return await self._workers.hand_over(book, conversation, agent, text, decision.reason)
 
     async def _answer(self, book: Book, routed: e.Routed, text: str) -> None:
         """What is MAIN's own, muster answers; where nobody matches, it says so."""
         conversation = routed.conversation
+        failed = routed.rule == "no-match"
         denied = None
-        if routed.rule == "no-match":
+        if failed:
             denied = replies.denial(text, policy_of(self._ledger.folder(book.team).root))
         if denied is not None:
             refusal = c.DenyPermission(
@@ -153,210 +161,16 @@ class Conversations:
             await book.send(refusal, actor=MUSTER)
             answer = replies.suggested(denied)
         else:
-            last = await self._last_summary(book, conversation)
+            last = await self._last(book) if replies.about_the_past(text) else ""
             answer = replies.reply(routed, text, book.team.delegation.agents, last)
-        await self._close(book, conversation, answer, text, failed=routed.rule == "no-match")
+        await close(book, conversation, answer, text, failed=failed)
 
-    async def _last_summary(self, book: Book, conversation: ConversationId) -> str:
+    async def _last(self, book: Book) -> str:
         """What came of the last conversation in which an agent worked, or else of the last."""
         views = views_of(await book.history(book.team.delegation.path)).values()
-        ended = [view for view in views if view.outcome and view.conversation != conversation]
-        worked = [view for view in ended if view.trace]
-        found = (worked or ended)[-1:]
-        return f"{found[0].conversation}, {found[0].summary}." if found else ""
-
-    async def _close(
-        self, book: Book, conversation: ConversationId, answer: str, about: str, *, failed: bool
-    ) -> None:
-        await _remark(book, conversation, MAIN, Remark.ANSWER, answer)
-        summary = f"{_clipped(about)}: {_clipped(answer)}"
-        close = c.CloseConversation(conversation=conversation, summary=summary, failed=failed)
-        await book.send(close, actor=MUSTER)
-
-    # ── handing over ──────────────────────────────────────────────────────────────────────────────
-
-    async def _hand_over(
-        self, book: Book, conversation: ConversationId, agent: AgentFile, text: str, why: str
-    ) -> Step | None:
-        """From MAIN or the queue to an agent; without a program for it, it ends here."""
-        task = self._assigned(book, conversation, agent, text)
-        runtime = self._programs(agent.name, task.outputs)
-        if runtime is None:
-            await self._close(book, conversation, replies.no_program(agent.name), text, failed=True)
-            return None
-        told = assignments.prompt(task)
-        await _remark(book, conversation, MAIN, Remark.TASK, f"To {agent.name}:\n\n{told}")
-        delegate = c.Delegate(conversation=conversation, to=agent.name, trigger=why)
-        await book.send(delegate, actor=MUSTER)
-        return self._step(book, task, runtime)
-
-    def _assigned(
-        self,
-        book: Book,
-        conversation: ConversationId,
-        agent: AgentFile,
-        text: str,
-        before: str = "",
-    ) -> Assignment:
-        delegation, root = book.team.delegation, self._ledger.folder(book.team).root
-        assert delegation.mode is not None
-        return Assignment(
-            conversation=conversation,
-            text=text,
-            agent=agent,
-            epoch=delegation.conversations[conversation].epoch,
-            outputs=root / outputs_of(conversation),
-            dialogue=root / dialogue_of(conversation),
-            mode=delegation.mode,
-            others=[name for name in delegation.agents if name != agent.name],
-            before=before,
-        )
-
-    def _step(self, book: Book, task: Assignment, runtime: ports.Runtime) -> Step:
-        epoch = book.team.delegation.conversations[task.conversation].epoch
-        return Step(
-            task=msgspec.structs.replace(task, epoch=epoch),
-            runtime=runtime,
-            session=_session(book, task.conversation, epoch),
-        )
-
-    async def _work(self, step: Step) -> Work:
-        task = step.task
-        task.outputs.mkdir(parents=True, exist_ok=True)
-        folder = self._home / TASKS_FOLDER / f"{task.conversation}-{task.epoch}"
-        root = task.dialogue.parents[2]
-        return await carry_out(
-            step.runtime,
-            Task(
-                session=step.session,
-                agent=task.agent.name,
-                prompt=assignments.prompt(task),
-                outputs=task.outputs,
-                environment=assignments.environment(task),
-                text=task.text,
-                folder=folder,
-                project=self._project,
-                spared=(root, self._home),
-            ),
-            seconds=self._task_seconds,
-        )
-
-    # ── what came of it ───────────────────────────────────────────────────────────────────────────
-
-    async def _after(self, book: Book, step: Step, work: Work) -> Step | None:
-        """Put on record what an agent said and wrote, and go on."""
-        task = step.task
-        await self._record(book, task, work)
-        if work.hand_to:
-            return await self._hand_on(book, step, work)
-        summary = work.reason if work.failed else _clipped(work.report)
-        await self._finish(book, task, summary, failed=work.failed)
-        if task.mode is not DelegationMode.RESPONSE:
-            answer = _answer_of(task.agent.name, work)
-            await self._close(book, task.conversation, answer, task.text, failed=work.failed)
-        return None
-
-    async def _record(self, book: Book, task: Assignment, work: Work) -> None:
-        conversation, name = task.conversation, task.agent.name
-        wrote = await asyncio.to_thread(self._ledger.folder(book.team).foreign, conversation)
-        for kind, text in (
-            (Remark.THINKING, wrote),
-            (Remark.OUTPUT, work.printed),
-            (Remark.OUTPUT, work.complained and f"(on standard error)\n{work.complained}"),
-            (Remark.REPORT, work.report),
-        ):
-            if text.strip():
-                await _remark(book, conversation, name, kind, text)
-        for file in work.files:
-            await book.send(_file(conversation, file), actor=agent_actor(name))
-        astray = [each.found.path for each in work.files if each.outside and not each.named]
-        notes = [f"{name} wrote outside of its outputs: {path}" for path in astray]
-        for note in (*notes, *work.notes):
-            await _remark(book, conversation, MUSTER, Remark.NOTE, note)
-
-    async def _hand_on(self, book: Book, step: Step, work: Work) -> Step | None:
-        """Interactive mode: on to another agent; what is refused goes back to MAIN with why."""
-        task, conversation = step.task, step.task.conversation
-        hand_off = c.HandOff(
-            conversation=conversation, epoch=task.epoch, to=work.hand_to, reason=work.hand_why
-        )
-        try:
-            await book.send(hand_off, actor=agent_actor(task.agent.name))
-        except Refused as refused:
-            note = f"the hand-over to {work.hand_to} was refused: {refused}"
-            await _remark(book, conversation, MUSTER, Remark.NOTE, note)
-            await self._finish(book, task, note, failed=True)
-        state = book.team.delegation.conversations[conversation].state
-        if state in (MAIN, QUEUE):
-            stopped = work.hand_to != MAIN
-            answer = _answer_of(task.agent.name, work)
-            if stopped:
-                answer += f"\n\nIt was not handed over to {work.hand_to}: see the dialogue."
-            await self._close(book, conversation, answer.strip(), task.text, failed=stopped)
-            return None
-        agent = (await asyncio.to_thread(agents_of, book.team.delegation))[state]
-        said = f"{task.before}\n\n{task.agent.name} reports: {work.report}".strip()
-        following = self._assigned(book, conversation, agent, task.text, said)
-        runtime = self._programs(state, following.outputs)
-        if runtime is None:
-            answer = replies.no_program(state)
-            await self._finish(book, following, answer, failed=True)
-            await self._close(book, conversation, answer, task.text, failed=True)
-            return None
-        return self._step(book, following, runtime)
-
-    async def _finish(self, book: Book, task: Assignment, summary: str, *, failed: bool) -> None:
-        epoch = book.team.delegation.conversations[task.conversation].epoch
-        finish = c.FinishTask(
-            conversation=task.conversation, epoch=epoch, summary=summary, failed=failed
-        )
-        await book.send(finish, actor=agent_actor(task.agent.name))
-
-    async def _give_up(self, step: Step, show: Show) -> None:
-        """The work was cut short: by Ctrl-C, or because the server ends."""
-        async with self._ledger.visit(show) as book:
-            await self._fail(book, step.task.conversation, "it was interrupted")
-
-    # ── what a crash left behind ──────────────────────────────────────────────────────────────────
-
-    async def _recover(self, book: Book) -> None:
-        """Close every conversation that nobody works on any more."""
-        delegation = book.team.delegation
-        for conversation in sorted(delegation.conversations.values(), key=lambda each: each.id):
-            if conversation.state == QUEUE:
-                continue
-            try:
-                lock = self._lock(conversation.id)
-            except StateFileInUse:
-                continue
-            session = _session(book, conversation.id, conversation.epoch)
-            runtime = self._programs(conversation.state, self._home)
-            if runtime is not None and conversation.state != MAIN:
-                await runtime.reclaim(ports.Leftover(session=session))
-            await self._fail(book, conversation.id, "muster ended while it was worked on")
-            lock.release()
-
-    async def _fail(self, book: Book, conversation: ConversationId, why: str) -> None:
-        found = book.team.delegation.conversations.get(conversation)
-        if found is None:
-            return
-        folder = self._ledger.folder(book.team)
-        if found.state not in (MAIN, QUEUE):
-            wrote = await asyncio.to_thread(folder.foreign, conversation)
-            if wrote:
-                await _remark(book, conversation, found.state, Remark.THINKING, wrote)
-            finish = c.FinishTask(
-                conversation=conversation, epoch=found.epoch, summary=why, failed=True
-            )
-            await book.send(finish, actor=MUSTER)
-        if conversation in book.team.delegation.conversations:
-            close = c.CloseConversation(conversation=conversation, summary=why, failed=True)
-            await book.send(close, actor=MUSTER)
-
-    def _lock(self, conversation: ConversationId) -> FileLock:
-        folder = self._home / LOCKS_FOLDER
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return FileLock.take(folder / conversation)
+        ended = [view for view in views if view.outcome]
+        found = ([view for view in ended if view.trace] or ended)[-1:]
+        return f"{found[0].conversation}, {found[0].summary}" if found else ""
 
     # ── the queue ─────────────────────────────────────────────────────────────────────────────────
 
@@ -369,57 +183,102 @@ class Conversations:
         """
         done = 0
         while True:
-            step, lock = await self._claim(names, show)
-            if step is not None and lock is not None:
-                try:
-                    await self._see_to_end(step, show)
-                finally:
-                    lock.release()
+            try:
+                begun = await self._claim(names, show)
+            except NoDelegation:
+                if done or not until_empty:
+                    return done
+                raise
+            if begun is not None:
+                await self.go_on(begun, show=show)
                 done += 1
             elif until_empty:
                 return done
             else:
                 await self._clock.sleep(POLL_SECONDS)
 
-    async def _claim(
-        self, names: Collection[str], show: Show
-    ) -> tuple[Step | None, FileLock | None]:
-        async with self._ledger.visit(show) as book:
-            delegation = _open(book)
-            await self._recover(book)
-            for conversation in sorted(delegation.conversations.values(), key=lambda it: it.id):
-                wanted = not names or conversation.routed in names
-                if conversation.state != QUEUE or not conversation.routed or not wanted:
+    async def _claim(self, names: Collection[str], show: Show) -> Begun | None:
+        """Take the first that waits for one of these agents; nobody else can take it then."""
+        async with self._opening, self._ledger.visit(show) as book:
+            _require_open(book)
+            await self._workers.recover(book)
+            await self._take_in(book)
+            for waiting in in_order(book.team.delegation):
+                if waiting.state != QUEUE or not self._is_for(waiting, names):
                     continue
-                agents = await asyncio.to_thread(agents_of, delegation)
-                text = await self._text(book, conversation.id)
-                lock = self._lock(conversation.id)
-                agent = agents[conversation.routed]
-                step = await self._hand_over(book, conversation.id, agent, text, "claimed")
-                if step is not None:
-                    return step, lock
-                lock.release()
-        return None, None
+                begun = await self._claim_one(book, waiting)
+                if begun is not None:
+                    return begun
+        return None
+
+    async def _take_in(self, book: Book) -> None:
+        """Open a conversation for each message that others have put into the queue's folder.
+
+        A file is removed after its conversation is on disk. What a crash leaves in between is known
+        by its words: it is not opened twice.
+        """
+        if book.team.delegation.mode is not DelegationMode.RESPONSE:
+            return
+        folder = self._ledger.folder(book.team).root / QUEUE_FOLDER
+        found = await asyncio.to_thread(dropped.look, folder)
+        known = await self._views_in(book) if found else {}
+        for each in found:
+            if each.wrong:
+                text = f"{each.path} was put aside: it {each.wrong}"
+                await book.send(c.LogWarning(text=text), actor=MUSTER)
+                await asyncio.to_thread(dropped.reject, each)
+                continue
+            if not any(_is_same(view, each) for view in known.values()):
+                await self._open(book, each.text, each.speaker)
+            await asyncio.to_thread(each.path.unlink)
+
+    def _is_for(self, waiting: Conversation, names: Collection[str]) -> bool:
+        agent = waiting.routed
+        return bool(agent) and (not names or agent in names) and self._workers.can(agent)
+
+    async def _claim_one(self, book: Book, waiting: Conversation) -> Begun | None:
+        try:
+            hold = self._workers.hold(waiting.id)
+        except StateFileInUse:  # another task of this process was quicker
+            return None
+        agents = await asyncio.to_thread(agents_of, book.team.delegation)
+        try:
+            text = await self._text(book, waiting.id)
+            step = await self._workers.hand_over(
+                book, waiting.id, agents[waiting.routed], text, "claimed from the queue"
+            )
+        except AlreadyClaimed:
+            hold.let_go(closed=False)
+            return None
+        except BaseException:
+            hold.let_go(closed=False)
+            raise
+        return Begun(waiting.id, 0, hold, step)
 
     async def _text(self, book: Book, conversation: ConversationId) -> str:
-        views = views_of(await book.history(book.team.delegation.path))
-        return views[conversation].text
+        """What a conversation is about: the folder knows, unless it is behind."""
+        known = (await asyncio.to_thread(self._ledger.folder(book.team).seen)).talks
+        if conversation in known:
+            return known[conversation].text
+        return (await self._views_in(book))[conversation].text
+
+    async def _views_in(self, book: Book) -> dict[ConversationId, ConversationView]:
+        return views_of(await book.history(book.team.delegation.path))
 
 
 # ── small things ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _open(book: Book) -> Delegation:
+def _require_open(book: Book) -> Delegation:
     if book.team.delegation.mode is None:
         raise NoDelegation()
     return book.team.delegation
 
 
-def agents_of(delegation: Delegation) -> dict[str, AgentFile]:
-    """The agents of a session, as their files are now; one whose file is gone has no body."""
-    folders = [Path(folder) for folder in delegation.folders if Path(folder).exists()]
-    found = {agent.name: agent for agent in read_folders(folders).agents}
-    return {name: found.get(name) or AgentFile(name, "") for name in delegation.agents}
+def _is_same(view: ConversationView, message: Dropped) -> bool:
+    """Whether a conversation was opened for this very file."""
+    same = (view.text, view.speaker) == (message.text, message.speaker)
+    return same and view.started_at >= message.at
 
 
 def policy_of(root: Path) -> Policy:
@@ -465,44 +324,7 @@ def _route(conversation: ConversationId, decision: Decision) -> Command:
     )
 
 
-async def _remark(
-    book: Book, conversation: ConversationId, speaker: str, kind: Remark, text: str
-) -> None:
-    remark = c.RecordDialogue(conversation=conversation, speaker=speaker, kind=kind, text=text)
-    actor = MUSTER if speaker in (MAIN, MUSTER) else agent_actor(speaker)
-    await book.send(remark, actor=actor)
-
-
-def _file(conversation: ConversationId, file: FoundFile) -> Command:
-    return c.RecordFile(
-        conversation=conversation,
-        path=file.found.path,
-        change=file.found.change,
-        size=file.found.size,
-        sha256=file.found.sha256,
-        outside=file.outside,
-        named=file.named,
-    )
-
-
-def _answer_of(agent: str, work: Work) -> str:
-    """What the human is told of an agent's work."""
-    if work.failed:
-        return f"{agent} failed: {work.reason}"
-    return work.report or f"{agent} is done, and said nothing."
-
-
-def _session(book: Book, conversation: ConversationId, epoch: int) -> SessionId:
-    """The name of an agent's session: the same for whoever looks for what is left of it."""
-    return SessionId(f"{book.team.boot}-{conversation}-{epoch}")
-
-
 def _opened(receipt: Receipt) -> ConversationId:
     fact = receipt.events[0].fact
     assert isinstance(fact, e.ConversationStart)
     return fact.conversation
-
-
-def _clipped(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= SUMMARY_CHARS else line[: SUMMARY_CHARS - 1] + "…"

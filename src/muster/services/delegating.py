@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from muster.errors import DelegationOpen, PathTaken, PathUnusable, Refused
-from muster.files.workspace import EVERY_AGENT
+from muster.files.workspace import EVERY_AGENT, STATE_FILE
+from muster.files.workspace_folder import MEMORY_FILE
 from muster.machines.commands import EndDelegation, StartDelegation
 from muster.machines.names import check_plain
 from muster.machines.state import MAIN, QUEUE, Delegation
@@ -30,12 +31,13 @@ _USUAL: Final = frozenset({POLICY_FILE, HOME_FOLDER})
 
 
 def has_session(root: Path) -> bool:
-    """Whether a folder has a log of its own."""
-    return (root / HOME_FOLDER / LOG_FILE).exists()
+    """Whether a folder is that of a session with a log of its own; a team's project is not."""
+    known = any((root / name).exists() for name in (MEMORY_FILE, STATE_FILE))
+    return known and (root / HOME_FOLDER / LOG_FILE).exists()
 
 
-def prepare(root: Path) -> None:
-    """Make the folder of a session, or see that it is one already."""
+def prepare(root: Path, *, ours: bool = False) -> None:
+    """Make the folder of a session, or see that it is one already, which may be `ours`."""
     try:
         root.mkdir(parents=True, exist_ok=True)
         names = {each.name for each in root.iterdir()}
@@ -43,7 +45,7 @@ def prepare(root: Path) -> None:
         raise PathTaken(path=root, why="is a file") from None
     except OSError as error:
         raise PathUnusable(path=root, detail=error.strerror or error) from error
-    if not has_session(root) and names - _USUAL:
+    if not ours and not has_session(root) and names - _USUAL:
         raise PathTaken(path=root, why="is not empty, and no state machine session is in it")
 
 
@@ -65,19 +67,23 @@ async def start(
             if not same or (mode is not None and mode is not before.mode):
                 raise DelegationOpen()
             return before, True
-        await book.send(
-            StartDelegation(
-                mode=mode or DelegationMode.ORCHESTRATOR,
-                path=str(root),
-                agents=tuple(sorted(agent.name for agent in agents)),
-                folders=tuple(map(str, folders)),
-                agent_list=list_text(agents),
-                directory=directory_text(agents),
-                permissions=permissions_of(policy),
-            ),
-            actor=actor,
+        opening = StartDelegation(
+            mode=mode or DelegationMode.ORCHESTRATOR,
+            path=str(root),
+            agents=tuple(sorted(agent.name for agent in agents)),
+            folders=tuple(map(str, folders)),
+            agent_list=list_text(agents),
+            directory=directory_text(agents),
+            permissions=permissions_of(policy),
         )
+        await book.send(opening, actor=actor)
         return book.team.delegation, False
+
+
+async def was_here(ledger: Ledger, root: Path) -> bool:
+    """Whether this log has had a session in a folder before."""
+    async with ledger.visit() as book:
+        return bool(await book.history(str(root)))
 
 
 async def end(ledger: Ledger, *, actor: str, reason: str = "ended") -> Delegation:

@@ -56,6 +56,15 @@ class Book:
         self._show(receipt.events)
         return receipt
 
+    async def root(self) -> str:
+        """The path of the session that is open, or of the last one; nothing if there was none."""
+        if self.team.delegation.path:
+            return self.team.delegation.path
+        where = LogFilter(types=frozenset({"delegation_started"}))
+        found = await self._store.read(after=0, limit=1, where=where, backwards=True)
+        fact = decode(found[0].data).fact if found else None
+        return fact.path if isinstance(fact, e.DelegationStarted) else ""
+
     async def history(self, root: str, *, after: int = 0) -> Sequence[Event]:
         """All that the folder at `root` is made of, after a place at which it was so already."""
         found: list[Event] = []
@@ -69,7 +78,7 @@ class Book:
                     found.append(event)
         return found
 
-    async def settle(self, folder: WorkspaceFolder, root: str) -> None:
+    async def settle(self, root: str, folder: WorkspaceFolder) -> None:
         """Bring the folder up to date."""
         seen = await asyncio.to_thread(folder.seen)
         if seen.seq == 0 or seen.root != root or seen.seq > self.team.seq:
@@ -81,7 +90,7 @@ class Book:
 class Ledger(Protocol):
     """Where visits are made."""
 
-    trouble: str
+    trouble: FolderBehind | None
     """Why the folder is behind the log, if it is."""
 
     def visit(self, show: Show = show_nobody) -> AbstractAsyncContextManager[Book]:
@@ -98,17 +107,21 @@ class Settling:
 
     def __init__(self) -> None:
         """Begin without trouble."""
-        self.trouble = ""
+        self.trouble: FolderBehind | None = None
         self._settling = asyncio.Lock()
 
-    async def settle(self, book: Book, folder: WorkspaceFolder, root: str) -> None:
+    async def settle(self, book: Book, folder: WorkspaceFolder | None = None) -> None:
         """Bring the folder up to date; that the disk refuses is told, and tried again next time."""
+        root = await book.root()
+        if not root:
+            return
+        folder = folder or WorkspaceFolder(Path(root))
         async with self._settling:
             try:
-                await book.settle(folder, root)
-                self.trouble = ""
+                await book.settle(root, folder)
+                self.trouble = None
             except OSError as error:
-                self.trouble = str(FolderBehind(path=folder.root, detail=error))
+                self.trouble = FolderBehind(path=folder.root, detail=error)
                 log.warning("%s", self.trouble, extra={"action": "workspace_behind"})
 
 
@@ -120,7 +133,6 @@ class OpenLedger(Settling):
         super().__init__()
         self._dispatcher = dispatcher
         self._store = store
-        self._last = ""
 
     def folder(self, team: Team) -> WorkspaceFolder:
         """The folder that the session was started with."""
@@ -130,10 +142,7 @@ class OpenLedger(Settling):
     async def visit(self, show: Show = show_nobody) -> AsyncGenerator[Book]:
         """Go on with the log that is open."""
         book = Book(self._dispatcher, self._store, show)
-        self._last = book.team.delegation.path or self._last
         try:
             yield book
         finally:
-            root = book.team.delegation.path or self._last
-            if root:
-                await see_through(self.settle(book, WorkspaceFolder(Path(root)), root))
+            await see_through(self.settle(book))

@@ -56,18 +56,22 @@ def reply(routed: Routed, text: str, agents: Sequence[str], last: str) -> str:
         case "smalltalk" | "empty":
             return "You're welcome!" if _THANKS.search(text) else _greeting(agents)
         case "agents":
-            return _agents(agents)
-        case "session" | "order" if last and _LAST.search(text):
+            return f"I route each request to the agent whose description matches. {_agents(agents)}"
+        case "session" | "order" if last:
             return f"The last conversation: {last}"
         case "no-match":
             return f"No agent matched, so nothing was done. {_agents(agents)}"
         case _:
-            what = f"The last conversation: {last} " if last and _LAST.search(text) else ""
             return (
-                f"{what}This belongs to MAIN ({routed.reason}), and no model is MAIN here: "
+                f"This belongs to MAIN ({routed.reason}), and no model is MAIN here: "
                 f"muster routes and delegates, and has no answer of its own to it. "
                 f"`--to AGENT` gives it to an agent all the same."
             )
+
+
+def about_the_past(text: str) -> bool:
+    """Whether somebody wants to know what was done."""
+    return _LAST.search(text) is not None
 
 
 def _greeting(agents: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from muster.machines import events as e
 from muster.machines.events import Event, Fact
 from muster.machines.ids import ConversationId
 from muster.machines.state import MAIN, QUEUE
-from muster.machines.vocabulary import FileChange, Machine, Ranked, Remark
+from muster.machines.vocabulary import DelegationMode, FileChange, Machine, Ranked, Remark
 from muster.routing.router import state_name
 from muster.services.board import View
 
@@ -71,27 +71,57 @@ class ConversationView(View, frozen=True, kw_only=True):
     """Why its state may not do what it asks for, if that is so."""
 
 
-def views_of(events: Iterable[Event]) -> dict[ConversationId, ConversationView]:
-    """Every conversation that these events tell of, in the order in which they began."""
+class ConversationList(View, frozen=True, kw_only=True):
+    """Conversations with their traces and files, the newest last."""
+
+    conversations: tuple[ConversationView, ...]
+
+
+class DelegationView(View, frozen=True, kw_only=True):
+    """The state machine session of the team."""
+
+    open: bool
+    mode: DelegationMode | None
+    path: str
+    agents: tuple[str, ...]
+    opened: int
+    """How many conversations there were."""
+
+    working: dict[str, str]
+    """Conversations that go on, and the state of each."""
+
+    resumed: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+def views_of(
+    events: Iterable[Event], *, home: str = MAIN
+) -> dict[ConversationId, ConversationView]:
+    """Every conversation that these events tell of, in the order in which they began.
+
+    `home` is where conversations begin, as far as the events do not say it themselves.
+    """
     views: dict[ConversationId, ConversationView] = {}
     for event in events:
+        if isinstance(event.fact, e.DelegationStarted):
+            home = QUEUE if event.fact.mode is DelegationMode.RESPONSE else MAIN
         conversation = getattr(event.fact, "conversation", None)
         if conversation is None:
             continue
-        after = _after(views.get(conversation), event)
+        after = _after(views.get(conversation), event, home)
         if after is not None:
             views[conversation] = after
     return views
 
 
-def _after(view: ConversationView | None, event: Event) -> ConversationView | None:
+def _after(view: ConversationView | None, event: Event, home: str) -> ConversationView | None:
     fact = event.fact
     if isinstance(fact, e.ConversationStart):
         return ConversationView(
             conversation=fact.conversation,
             text=fact.text,
             speaker=fact.speaker_name,
-            state=MAIN,
+            state=home,
             started_at=event.ts,
         )
     return None if view is None else _changed(view, event.ts, fact)

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 import click
 
+from muster.agent_settings import AgentSettings
 from muster.config import SETTINGS_FILE, Settings, load_settings
 from muster.errors import BadSettings, MusterError, NoTeam, PortTaken
 from muster.interfaces.cli.options import home_option
@@ -136,6 +137,34 @@ def _settings_and_port(home: Path) -> Iterator[Finding]:
     written = (home / SETTINGS_FILE).exists()
     yield Finding(Level.OK, "settings", SETTINGS_FILE if written else "all default, no file")
     yield _server(home, settings)
+    for name, agent in settings.agents.items():
+        yield _agent(home, name, agent)
+
+
+def _agent(home: Path, name: str, agent: AgentSettings) -> Finding:
+    """Whether what an agent is to run can be run."""
+    subject = f"agent {name}"
+    if agent.runtime == "file":
+        found = f"runs itself, by {agent.state_file_beside(home, name)}"
+        return Finding(Level.OK, subject, found)
+    folder = agent.cwd_beside(home)
+    if not folder.is_dir():
+        remedy = f"Make it, or correct agents.{name}.cwd."
+        return Finding(Level.FIX, subject, f"its folder {folder} is not there. {remedy}")
+    program = _program(agent, folder)
+    if program is None:
+        remedy = f"Install it, or correct agents.{name}.command."
+        found = f"its program {agent.command[0]} is not there, or cannot be run. {remedy}"
+        return Finding(Level.FIX, subject, found)
+    return Finding(Level.OK, subject, program)
+
+
+def _program(agent: AgentSettings, folder: Path) -> str | None:
+    """The program, as it will be found: a path is seen from the folder that it works in."""
+    program = agent.command[0]
+    if "/" in program:
+        return shutil.which(str(folder / program))
+    return shutil.which(program, path=agent.env.get("PATH"))
 
 
 def _server(home: Path, settings: Settings) -> Finding:

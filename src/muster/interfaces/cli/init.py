@@ -2,12 +2,25 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import click
 
 from muster.config import SETTINGS, SETTINGS_FILE, Setting
 from muster.errors import SettingsExist
 from muster.interfaces.cli.options import home_option
+
+EXAMPLE: Final = """\
+An agent that muster runs has a table of its own, named after it. `command` is all that it needs;
+docs/reference/settings.md has the rest. `muster start helper` then lets it run.
+
+[agents.helper]
+command = ["sh", "-c", "cat; echo done"]
+cwd = "."
+prompt = "stdin"
+budget = { sessions_per_hour = 60, session_seconds = 600, failures = 5 }
+"""
+"""What stands at the end of the starter file, as a comment."""
 
 
 @click.command()
@@ -45,6 +58,8 @@ def _lines() -> Iterator[str]:
             yield f"[{table}]"
         yield f"# {setting.rule.about} Give {setting.expected}."
         yield f"# {name} = {_as_toml(setting)}"
+    yield ""
+    yield from (f"# {line}".rstrip() for line in EXAMPLE.splitlines())
 
 
 def _as_toml(setting: Setting) -> str:
@@ -52,4 +67,6 @@ def _as_toml(setting: Setting) -> str:
         return str(setting.default).lower()
     if isinstance(setting.default, str):
         return f'"{setting.default}"'
+    if isinstance(setting.default, tuple):
+        return "[]"
     return str(setting.default)

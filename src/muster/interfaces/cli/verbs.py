@@ -17,24 +17,49 @@ class Verb(NamedTuple):
 
 RUN: Final = "Run a team"
 ACT: Final = "Act in a team (while it runs)"
+DELEGATE: Final = "Delegate (with or without a server)"
 LOOK: Final = "Look at a team (whether or not it runs)"
 SET_UP: Final = "Set up and understand"
 
 VERBS: Final[Mapping[str, Verb]] = {
     "up": Verb("serve", RUN, "Run the team's server here until Ctrl-C."),
+    "run": Verb("run", RUN, "Run one program as its state file says; no server is needed."),
     "agent": Verb("agent", ACT, "Register agents, and say who may take part."),
+    "summon": Verb("identity", ACT, "Prepare eight places in which agents are born."),
+    "wake": Verb("identity", ACT, "Wake agents: these, or all who sleep."),
+    "sleep": Verb("identity", ACT, "Put agents to sleep: these, or all who are awake."),
+    "start": Verb("run_control", ACT, "Let an agent run, one session after another."),
+    "stop": Verb("run_control", ACT, "Stop an agent: after its session, or now."),
+    "once": Verb("run_control", ACT, "Run exactly one session of an agent."),
+    "cleanup": Verb("run_control", ACT, "Run exactly one cleanup session of an agent."),
     "channel": Verb("channel", ACT, "Open channels, look at them, and say who is in them."),
     "turn": Verb("turn", ACT, "Complete, pass, pause, resume or override a turn."),
     "send": Verb("send", ACT, "Say something to an agent, to a channel, or to the lead."),
     "watch": Verb("watch", ACT, "Watch a channel live: the ring, the turn, and what is said."),
     "token": Verb("token", ACT, "Issue, list and revoke the tokens that programs and people show."),
+    "agent-state-machine": Verb(
+        "delegation", DELEGATE, "Open or close a state machine session over a folder of agents."
+    ),
+    "ask": Verb("delegation", DELEGATE, "Hand one request to the agent whose description matches."),
+    "conversation-log": Verb(
+        "delegation", DELEGATE, "Add a line of JSON from standard input to messages.jsonl."
+    ),
+    "import": Verb("importing", ACT, "Merge the team that another machine exported."),
     "status": Verb("status", LOOK, "Show who is here, what runs, and whose turn it is."),
+    "agents": Verb("agents", LOOK, "Show who is who: name, looks, soul, and whether it is here."),
+    "soul": Verb("agents", LOOK, "Print what an agent wrote when it took its name."),
+    "transcript": Verb("agents", LOOK, "Show what an agent said, and what was said to it alone."),
     "log": Verb("log", LOOK, "Show what happened, and with --follow what happens."),
+    "logs": Verb("logs", LOOK, "Show what an agent's sessions print."),
     "why": Verb("why", LOOK, "Tell how an agent, a channel or an event came to be so."),
+    "export": Verb("exporting", LOOK, "Write the team into a file, for another machine."),
+    "route": Verb("route", LOOK, "Decide which agent a request is for, and say why."),
+    "agent-list": Verb("route", LOOK, "Write agent-list.txt and AGENT_DIRECTORY.md into a folder."),
+    "permit": Verb("permit", LOOK, "Judge a tool call by the permissions of a state."),
     "init": Verb("init", SET_UP, "Write a starter settings file with every default in it."),
     "doctor": Verb("doctor", SET_UP, "Say what is installed, what is missing, and what to do."),
     "diagram": Verb("diagram", SET_UP, "Draw a state machine as Mermaid, from the rules in force."),
     "completion": Verb("completion", SET_UP, "Print a completion script for your shell."),
 }
 
-SECTIONS: Final = (RUN, ACT, LOOK, SET_UP)
+SECTIONS: Final = (RUN, ACT, DELEGATE, LOOK, SET_UP)

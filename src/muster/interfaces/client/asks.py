@@ -5,21 +5,19 @@ method of theirs as well.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import msgspec
 
 from muster.interfaces.client.asking import Ask, a_key, a_path
-from muster.interfaces.views import AgentView
+from muster.interfaces.paper import Imported
+from muster.interfaces.threads import ThreadPage, WakePreview
+from muster.interfaces.views import AgentList, AgentView, Called, OutputPage, RunView
 from muster.machines.ids import ChannelId
+from muster.machines.papers import AgentDocument, MessageCopy
 from muster.services.board import ChannelList, ChannelState, MessagePage
 
 # ── what is answered ──────────────────────────────────────────────────────────────────────────────
-
-
-class AgentList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Everybody in the team."""
-
-    agents: tuple[AgentView, ...]
 
 
 class Token(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -89,10 +87,11 @@ def connect(name: str) -> Ask[Presence]:
     return Ask(method="POST", path=a_path("agents", name, "connect"), answer=Presence)
 
 
-def heartbeat(name: str, *, working: bool = False) -> Ask[Presence]:
-    """Say that an agent is still here, and that it works on its turns."""
+def heartbeat(name: str, *, working: bool = False, current: str | None = None) -> Ask[Presence]:
+    """Say that an agent is still here, that it works on its turns, and what it is doing."""
     path = a_path("agents", name, "heartbeat")
-    return Ask(method="POST", path=path, answer=Presence, body={"working": working})
+    body = _given(working=working, current=current)
+    return Ask(method="POST", path=path, answer=Presence, body=body)
 
 
 def disconnect(name: str, reason: str | None = None) -> Ask[Presence]:
@@ -110,6 +109,87 @@ def disable(name: str, reason: str | None = None) -> Ask[AgentView]:
 def enable(name: str) -> Ask[AgentView]:
     """Let an agent that was disabled come back."""
     return Ask(method="POST", path=a_path("agents", name, "enable"), answer=AgentView)
+
+
+# ── identity ──────────────────────────────────────────────────────────────────────────────────────
+
+
+ASKING_SECONDS: Final = 30.0
+"""How long a server may take to ask the lead who is there before it wakes anybody."""
+
+
+def summon() -> Ask[Called]:
+    """Prepare eight places around the lead, in which agents are born."""
+    return Ask(method="POST", path=a_path("agents", "summon"), answer=Called)
+
+
+def wake(names: Sequence[str] = ()) -> Ask[Called]:
+    """Wake these, or all who sleep."""
+    path, body = a_path("agents", "wake"), _given(agents=list(names) or None)
+    return Ask(method="POST", path=path, answer=Called, body=body, waits_s=ASKING_SECONDS)
+
+
+def sleep(names: Sequence[str] = ()) -> Ask[Called]:
+    """Put these to sleep, or all who are awake."""
+    body = _given(agents=list(names) or None)
+    return Ask(method="POST", path=a_path("agents", "sleep"), answer=Called, body=body)
+
+
+def wake_payload(name: str) -> Ask[WakePreview]:
+    """What an agent would be told if it woke now."""
+    return Ask(method="GET", path=a_path("agents", name, "wake-payload"), answer=WakePreview)
+
+
+def thread(name: str, *, after: int | None = None, limit: int | None = None) -> Ask[ThreadPage]:
+    """What an agent said, and what was said to it: after a place in the log, or the newest."""
+    query = {"after": after, "limit": limit}
+    path = a_path("agents", name, "messages")
+    return Ask(method="GET", path=path, answer=ThreadPage, query=query)
+
+
+def tell(name: str, message: str) -> Ask[Said]:
+    """Say something to the human, as an agent."""
+    path = a_path("agents", name, "messages")
+    return Ask(method="POST", path=path, answer=Said, body={"message": message}, key=a_key())
+
+
+# ── from another machine ──────────────────────────────────────────────────────────────────────────
+
+
+def import_team(
+    documents: Sequence[AgentDocument], messages: Sequence[MessageCopy] = ()
+) -> Ask[Imported]:
+    """Merge what another machine knows of the team."""
+    body: dict[str, object] = {"documents": list(documents), "messages": list(messages)}
+    return Ask(method="POST", path=a_path("import"), answer=Imported, body=body)
+
+
+# ── run control ───────────────────────────────────────────────────────────────────────────────────
+
+
+def run(
+    name: str,
+    desired: str,
+    *,
+    now: bool = False,
+    note: str | None = None,
+    if_generation: int | None = None,
+) -> Ask[RunView]:
+    """Want something of an agent: `continuous`, `pause`, `run_once` or `run_cleanup`."""
+    body = _given(desired=desired, now=now or None, note=note, ifGeneration=if_generation)
+    return Ask(method="PUT", path=a_path("agents", name, "run"), answer=RunView, body=body)
+
+
+def run_state(name: str) -> Ask[RunView]:
+    """What is wanted of an agent, and what it does."""
+    return Ask(method="GET", path=a_path("agents", name, "run"), answer=RunView)
+
+
+def output(name: str, *, after: int | None = None, limit: int | None = None) -> Ask[OutputPage]:
+    """What an agent's sessions printed: after a place in the log (-1: all), or the newest."""
+    query = {"after": after, "limit": limit}
+    path = a_path("agents", name, "output")
+    return Ask(method="GET", path=path, answer=OutputPage, query=query)
 
 
 # ── channels ──────────────────────────────────────────────────────────────────────────────────────

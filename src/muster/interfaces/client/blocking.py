@@ -21,7 +21,8 @@ from muster.interfaces.client.patience import (
 )
 from muster.interfaces.client.turn import Told, next_ask
 from muster.interfaces.client.waiting_http import Connections
-from muster.interfaces.views import AgentView
+from muster.interfaces.threads import ThreadPage, WakePreview
+from muster.interfaces.views import AgentList, AgentView, Called, OutputPage, RunView
 from muster.machines.state import TurnState
 from muster.services.board import ChannelState, MessagePage, MessageView
 from muster.services.inbox import Do, Next
@@ -97,17 +98,67 @@ class Client:
         """How an agent is."""
         return self.ask(asks.agent(name))
 
+    def agents(self) -> AgentList:
+        """Who is in the team, and which button it shows."""
+        return self.ask(asks.agents())
+
+    def summon(self) -> Called:
+        """Prepare eight places around the lead, in which agents are born."""
+        return self.ask(asks.summon())
+
+    def wake(self, *names: str) -> Called:
+        """Wake these, or all who sleep."""
+        return self.ask(asks.wake(names))
+
+    def sleep(self, *names: str) -> Called:
+        """Put these to sleep, or all who are awake."""
+        return self.ask(asks.sleep(names))
+
+    def wake_payload(self, name: str) -> WakePreview:
+        """What an agent would be told if it woke now."""
+        return self.ask(asks.wake_payload(name))
+
+    def thread(
+        self, name: str, *, after: int | None = None, limit: int | None = None
+    ) -> ThreadPage:
+        """What an agent said, and what was said to it: after a place in the log, or the newest."""
+        return self.ask(asks.thread(name, after=after, limit=limit))
+
+    def tell(self, name: str, message: str) -> Said:
+        """Say something to the human, as an agent."""
+        return self.ask(asks.tell(name, message))
+
     def connect(self, name: str) -> Presence:
         """Say that an agent is here."""
         return self.ask(asks.connect(name))
 
-    def heartbeat(self, name: str, *, working: bool = False) -> Presence:
-        """Say that an agent is still here."""
-        return self.ask(asks.heartbeat(name, working=working))
+    def heartbeat(
+        self, name: str, *, working: bool = False, current: str | None = None
+    ) -> Presence:
+        """Say that an agent is still here, and what it is doing."""
+        return self.ask(asks.heartbeat(name, working=working, current=current))
 
     def disconnect(self, name: str, reason: str | None = None) -> Presence:
         """Say that an agent leaves."""
         return self.ask(asks.disconnect(name, reason))
+
+    def run(
+        self,
+        name: str,
+        desired: str,
+        *,
+        now: bool = False,
+        note: str | None = None,
+        if_generation: int | None = None,
+    ) -> RunView:
+        """Want something of an agent: `continuous`, `pause`, `run_once` or `run_cleanup`."""
+        return self.ask(asks.run(name, desired, now=now, note=note, if_generation=if_generation))
+
+    def output(
+        self, name: str, *, after: int | None = None, limit: int | None = None
+    ) -> OutputPage:
+        """What an agent's sessions printed: after a place in the log (-1: all), or the newest."""
+        return self.ask(asks.output(name, after=after, limit=limit))
 
     def create_channel(self, name: str, config: Mapping[str, object] | None = None) -> ChannelState:
         """Open a channel. Members join it one by one, in the order of their turns."""
@@ -140,7 +191,7 @@ class Client:
         return self.ask(next_ask(name, wait_s, known or {}))
 
     def turns(self, name: str, *, join: Sequence[str] = ()) -> Iterator["Turn"]:
-        """Every turn of an agent, when it comes, until the agent is told to stop.
+        """Every turn of an agent, when it comes, until it is told to stop: paused or disabled.
 
         It takes a place in the channels to `join`, and takes it anew where it was lost. While the
         body works on a turn, heartbeats renew it. A turn that the body leaves open ends when the

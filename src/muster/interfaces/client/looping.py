@@ -21,7 +21,8 @@ from muster.interfaces.client.patience import (
     Patience,
 )
 from muster.interfaces.client.turn import Told, next_ask
-from muster.interfaces.views import AgentView
+from muster.interfaces.threads import ThreadPage, WakePreview
+from muster.interfaces.views import AgentList, AgentView, Called, OutputPage, RunView
 from muster.machines.state import TurnState
 from muster.services.board import ChannelState, MessagePage, MessageView
 from muster.services.inbox import Do, Next
@@ -99,17 +100,69 @@ class AsyncClient:
         """How an agent is."""
         return await self.ask(asks.agent(name))
 
+    async def agents(self) -> AgentList:
+        """Who is in the team, and which button it shows."""
+        return await self.ask(asks.agents())
+
+    async def summon(self) -> Called:
+        """Prepare eight places around the lead, in which agents are born."""
+        return await self.ask(asks.summon())
+
+    async def wake(self, *names: str) -> Called:
+        """Wake these, or all who sleep."""
+        return await self.ask(asks.wake(names))
+
+    async def sleep(self, *names: str) -> Called:
+        """Put these to sleep, or all who are awake."""
+        return await self.ask(asks.sleep(names))
+
+    async def wake_payload(self, name: str) -> WakePreview:
+        """What an agent would be told if it woke now."""
+        return await self.ask(asks.wake_payload(name))
+
+    async def thread(
+        self, name: str, *, after: int | None = None, limit: int | None = None
+    ) -> ThreadPage:
+        """What an agent said, and what was said to it: after a place in the log, or the newest."""
+        return await self.ask(asks.thread(name, after=after, limit=limit))
+
+    async def tell(self, name: str, message: str) -> Said:
+        """Say something to the human, as an agent."""
+        return await self.ask(asks.tell(name, message))
+
     async def connect(self, name: str) -> Presence:
         """Say that an agent is here."""
         return await self.ask(asks.connect(name))
 
-    async def heartbeat(self, name: str, *, working: bool = False) -> Presence:
-        """Say that an agent is still here."""
-        return await self.ask(asks.heartbeat(name, working=working))
+    async def heartbeat(
+        self, name: str, *, working: bool = False, current: str | None = None
+    ) -> Presence:
+        """Say that an agent is still here, and what it is doing."""
+        return await self.ask(asks.heartbeat(name, working=working, current=current))
 
     async def disconnect(self, name: str, reason: str | None = None) -> Presence:
         """Say that an agent leaves."""
         return await self.ask(asks.disconnect(name, reason))
+
+    async def run(
+        self,
+        name: str,
+        desired: str,
+        *,
+        now: bool = False,
+        note: str | None = None,
+        if_generation: int | None = None,
+    ) -> RunView:
+        """Want something of an agent: `continuous`, `pause`, `run_once` or `run_cleanup`."""
+        return await self.ask(
+            asks.run(name, desired, now=now, note=note, if_generation=if_generation)
+        )
+
+    async def output(
+        self, name: str, *, after: int | None = None, limit: int | None = None
+    ) -> OutputPage:
+        """What an agent's sessions printed: after a place in the log (-1: all), or the newest."""
+        return await self.ask(asks.output(name, after=after, limit=limit))
 
     async def create_channel(
         self, name: str, config: Mapping[str, object] | None = None
@@ -146,7 +199,7 @@ class AsyncClient:
         return await self.ask(next_ask(name, wait_s, known or {}))
 
     async def turns(self, name: str, *, join: Sequence[str] = ()) -> AsyncIterator["AsyncTurn"]:
-        """Every turn of an agent, when it comes, until the agent is told to stop.
+        """Every turn of an agent, when it comes, until it is told to stop: paused or disabled.
 
         It takes a place in the channels to `join`, and takes it anew where it was lost. While the
         body works on a turn, heartbeats renew it. A turn that the body leaves open ends when the

@@ -1,0 +1,48 @@
+"""Which sessions were started in a folder: their paths, the last one last, in a file there."""
+
+from datetime import datetime
+from itertools import chain, count
+from pathlib import Path
+from typing import Final
+
+from muster.services.delegating import SESSIONS_FOLDER
+
+FILE: Final = "sessions"
+
+
+def new_path(now: datetime) -> Path:
+    """Where a session goes that is given no path."""
+    path = SESSIONS_FOLDER / f"{now:%Y%m%d_%H%M%S}"
+    others = (path.with_name(f"{path.name}_{number}") for number in count(2))
+    return next(each for each in chain([path], others) if not each.exists())
+
+
+def remember(root: Path) -> None:
+    """A session was started, or gone on with: it is the last one here."""
+    _write([*(each for each in _read() if each != root), root])
+
+
+def forget(root: Path) -> None:
+    """A session has ended."""
+    if root in (known := _read()):
+        _write([each for each in known if each != root])
+
+
+def last() -> Path | None:
+    """The session that was started last in this folder and has not ended."""
+    return next(iter(_read()[::-1]), None)
+
+
+def _read() -> list[Path]:
+    try:
+        text = (SESSIONS_FOLDER / FILE).read_text(encoding="utf-8")
+    except OSError:
+        return []
+    return [Path(line) for line in text.splitlines() if line]
+
+
+def _write(roots: list[Path]) -> None:
+    SESSIONS_FOLDER.mkdir(parents=True, exist_ok=True)
+    aside = SESSIONS_FOLDER / f".{FILE}.new"
+    aside.write_text("".join(f"{root}\n" for root in roots), encoding="utf-8")
+    aside.replace(SESSIONS_FOLDER / FILE)

@@ -1,0 +1,321 @@
+"""Delegation over HTTP: sessions, requests, what came of them, routing and permissions.
+
+Folders that come in over HTTP lie in the project: the folder that holds the team's home.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, Final
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from muster.errors import Invalid, NotFound, PathTaken
+from muster.interfaces.http.routing import EVERYBODY, OPERATOR, Call, Route
+from muster.machines.ids import ConversationId
+from muster.machines.state import Delegation
+from muster.machines.vocabulary import DelegationMode, Ranked
+from muster.permissions.judge import judge
+from muster.routing.agent_files import AgentFile, find_agents
+from muster.routing.lexical import typed_words
+from muster.routing.router import Router
+from muster.services import delegating
+from muster.services.board import View
+from muster.services.conversations import policy_of
+from muster.services.desk import Desk
+from muster.services.muster import Muster
+from muster.services.traces import (
+    ConversationList,
+    ConversationView,
+    DelegationView,
+    RouteView,
+)
+from muster.services.workers import agents_of
+
+CONVERSATIONS: Final = 50
+CONVERSATIONS_MAX: Final = 1000
+
+_desks: "WeakKeyDictionary[Muster, Desk]" = WeakKeyDictionary()
+
+Folder = Annotated[str, msgspec.Meta(min_length=1, max_length=1024)]
+
+
+def seat_desk(muster: Muster, desk: Desk) -> None:
+    """Let requests that come for this team go to this desk."""
+    _desks[muster] = desk
+
+
+def desk_of(call: Call) -> Desk:
+    """The desk of the team that is asked."""
+    found = _desks.get(call.muster)
+    if found is None:
+        raise NotFound(kind="desk", name="delegation")
+    return found
+
+
+def _inside(desk: Desk, folder: str) -> Path:
+    """A folder of the project."""
+    try:
+        path = (desk.project / folder).resolve()
+        path.exists()
+    except (OSError, ValueError) as wrong:  # too long, or a NUL byte in it
+        raise Invalid(what="the path", why=f"cannot be: {wrong}") from wrong
+    if not path.is_relative_to(desk.project.resolve()):
+        raise PathTaken(path=folder, why="is outside of the project")
+    return path
+
+
+# ── sessions ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class SessionWish(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Which session is wanted."""
+
+    mode: DelegationMode | None = None
+    path: Folder | None = None
+    """Its folder, seen from the project; without one it is named after the time."""
+
+    agents: Annotated[tuple[Folder, ...], msgspec.Meta(max_length=16)] = ()
+    """Folders with agents, before those of the project and of the user."""
+
+
+def _view(delegation: Delegation, *, resumed: bool = False) -> DelegationView:
+    going_on = sorted(delegation.conversations.values(), key=lambda each: each.id)
+    return DelegationView(
+        open=delegation.mode is not None,
+        mode=delegation.mode,
+        path=delegation.path,
+        agents=delegation.agents,
+        opened=delegation.opened,
+        working={each.id: each.state for each in going_on},
+        resumed=resumed,
+    )
+
+
+async def show_session(call: Call) -> DelegationView:
+    """Say which session is open, if one is."""
+    return _view(call.team.delegation)
+
+
+async def start_session(call: Call) -> DelegationView:
+    """Open a session, or go on with the one that is open in that folder."""
+    desk, wish = desk_of(call), _session_wish(call)
+    given = [_inside(desk, folder) for folder in wish.agents]
+    found = delegating.usable(find_agents(given, project=desk.project, user=Path.home()))
+    name = f"{delegating.SESSIONS_FOLDER}/{call.muster.clock.now():%Y%m%d_%H%M%S}"
+    root = _inside(desk, wish.path or name)
+    if delegating.has_session(root):
+        raise PathTaken(path=root, why="has a log of its own")
+    if call.team.delegation.path != str(root):
+        delegating.prepare(root, ours=await delegating.was_here(desk.conversations.ledger, root))
+    delegation, resumed = await delegating.start(
+        desk.conversations.ledger,
+        root=root,
+        mode=wish.mode,
+        agents=found.agents,
+        folders=delegating.folders_of(given, project=desk.project, user=Path.home()),
+        policy=policy_of(root),
+        actor=call.caller.actor,
+    )
+    view = _view(delegation, resumed=resumed)
+    return msgspec.structs.replace(view, warnings=tuple(map(str, found.warnings)))
+
+
+def _session_wish(call: Call) -> SessionWish:
+    wish: SessionWish = call.body
+    return wish
+
+
+async def end_session(call: Call) -> DelegationView:
+    """Close the session and whatever is open in it."""
+    await delegating.end(desk_of(call).conversations.ledger, actor=call.caller.actor)
+    return _view(call.team.delegation)
+
+
+# ── conversations ─────────────────────────────────────────────────────────────────────────────────
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What somebody wants done."""
+
+    text: Annotated[str, msgspec.Meta(min_length=1)]
+    to: str | None = None
+    """The agent to give it to, whoever matches."""
+
+    wait: bool = True
+    """Whether the answer comes when it is done, and not at once."""
+
+
+class ConversationQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Which conversations."""
+
+    limit: Annotated[int, msgspec.Meta(ge=1, le=CONVERSATIONS_MAX)] = CONVERSATIONS
+
+
+async def ask(call: Call) -> ConversationView:
+    """Take a request, and say what came of it."""
+    request: Request = call.body
+    return await desk_of(call).ask(
+        request.text, speaker=call.team.human, to=request.to, wait=request.wait
+    )
+
+
+async def list_conversations(call: Call) -> ConversationList:
+    """Every conversation of the session, or of the last one, as far as asked for."""
+    query: ConversationQuery = call.query
+    views = await desk_of(call).conversations.views()
+    return ConversationList(conversations=tuple(views.values())[-query.limit :])
+
+
+async def show_conversation(call: Call) -> ConversationView:
+    """One conversation."""
+    name = call.path["conversation"]
+    found = (await desk_of(call).conversations.views()).get(ConversationId(name))
+    if found is None:
+        raise NotFound(kind="conversation", name=name)
+    return found
+
+
+# ── routing and permissions ───────────────────────────────────────────────────────────────────────
+
+
+class RouteWish(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A request that is to be decided about, and nothing more."""
+
+    text: str
+    agents: Annotated[tuple[Folder, ...], msgspec.Meta(max_length=16)] = ()
+    """Folders with agents, seen from the project; without any, the session's agents."""
+
+
+async def route(call: Call) -> RouteView:
+    """Decide which agent a request is for."""
+    wish: RouteWish = call.body
+    decision = Router(_agents(call, wish)).route(wish.text)
+    return RouteView(
+        agent=decision.agent,
+        confidence=decision.confidence,
+        margin=decision.margin,
+        rule=decision.rule,
+        reason=decision.reason,
+        router=decision.router,
+        candidates=tuple(
+            Ranked(
+                agent=each.agent,
+                score=each.score,
+                words=tuple(piece.typed for piece in typed_words(each.evidence, most=5)),
+            )
+            for each in decision.candidates
+        ),
+    )
+
+
+def _agents(call: Call, wish: RouteWish) -> list[AgentFile]:
+    if not wish.agents and call.team.delegation.mode is not None:
+        return list(agents_of(call.team.delegation).values())
+    desk = desk_of(call)
+    given = [_inside(desk, folder) for folder in wish.agents]
+    return list(find_agents(given, project=desk.project, user=Path.home()).agents)
+
+
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A tool call that is to be judged."""
+
+    state: str
+    tool: str
+    input: dict[str, Any]  # whatever the tool takes
+    cwd: str | None = None
+
+
+class VerdictView(View, frozen=True, kw_only=True):
+    """Whether a state may make a call, by which rule, and who could do it instead."""
+
+    decision: str
+    rule: str
+    reason: str
+    delegate_to: str | None
+
+
+async def permit(call: Call) -> VerdictView:
+    """Judge a tool call by the policy of the session's folder."""
+    asked: ToolCall = call.body
+    path = call.team.delegation.path
+    policy = policy_of(Path(path) if path else desk_of(call).project)
+    verdict = judge(asked.state, asked.tool, asked.input, cwd=asked.cwd, policy=policy)
+    return VerdictView(
+        decision=verdict.decision,
+        rule=verdict.rule,
+        reason=verdict.reason,
+        delegate_to=verdict.delegate_to,
+    )
+
+
+ROUTES: Final = (
+    Route(
+        method="GET",
+        path="/api/delegation",
+        handler=show_session,
+        may=EVERYBODY,
+        summary="Which state machine session is open.",
+        answer=DelegationView,
+    ),
+    Route(
+        method="POST",
+        path="/api/delegation",
+        handler=start_session,
+        may=OPERATOR,
+        summary="Open a state machine session, or go on with it.",
+        body=SessionWish,
+        answer=DelegationView,
+    ),
+    Route(
+        method="DELETE",
+        path="/api/delegation",
+        handler=end_session,
+        may=OPERATOR,
+        summary="Close the state machine session.",
+        answer=DelegationView,
+    ),
+    Route(
+        method="POST",
+        path="/api/conversations",
+        handler=ask,
+        may=OPERATOR,
+        summary="Hand a request to the agent whose description matches.",
+        body=Request,
+        answer=ConversationView,
+    ),
+    Route(
+        method="GET",
+        path="/api/conversations",
+        handler=list_conversations,
+        may=EVERYBODY,
+        summary="Conversations with their traces and files.",
+        query=ConversationQuery,
+        answer=ConversationList,
+    ),
+    Route(
+        method="GET",
+        path="/api/conversations/{conversation}",
+        handler=show_conversation,
+        may=EVERYBODY,
+        summary="One conversation with its trace and files.",
+        answer=ConversationView,
+    ),
+    Route(
+        method="POST",
+        path="/api/route",
+        handler=route,
+        may=EVERYBODY,
+        summary="Decide which agent a request is for, and say why.",
+        body=RouteWish,
+        answer=RouteView,
+    ),
+    Route(
+        method="POST",
+        path="/api/permit",
+        handler=permit,
+        may=EVERYBODY,
+        summary="Judge a tool call by the permissions of a state.",
+        body=ToolCall,
+        answer=VerdictView,
+    ),
+)

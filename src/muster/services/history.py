@@ -1,0 +1,174 @@
+"""The past: the team as it was at any place in the log, and the lanes of its timeline.
+
+The log is folded once, from its beginning, a page at a time so that nobody waits for it; on the way
+a few of the states are kept, and asking for one between them folds the rest. States share what they
+have in common, so those that are kept cost little. A moment behind the newest snapshot needs no
+more than that. All of it can be forgotten: the log has everything.
+"""
+
+import asyncio
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final, NamedTuple
+
+import msgspec
+
+from muster.errors import NotFound, StillReading
+from muster.machines import snapshots
+from muster.machines.state import Team
+from muster.services.lanes import Lanes
+from muster.services.loading import advance, begin
+from muster.store.base import EventStore, Stored
+
+PAGE_EVENTS: Final = 256
+"""Events that are folded before others have their turn: a few milliseconds of work."""
+
+FOLDED_MAX: Final = 50_000
+"""Events that one question may fold, a second or two; who asks again goes on from there."""
+
+KEPT_STATES_MAX: Final = 64
+KEPT_EVERY: Final = 2_000
+"""How far kept states are apart at first. When there are too many, every other one goes."""
+
+RECENT_MAX: Final = 16
+"""Moments that were asked for last: a person goes back and forth between a few."""
+
+
+class Moment(NamedTuple):
+    """A team at a place in its log, and when that was."""
+
+    team: Team
+    at: datetime | None
+    """Nothing for the time before the first event."""
+
+
+class _When(msgspec.Struct, frozen=True):
+    """All that is wanted of an event here."""
+
+    ts: datetime
+
+
+_when: Final = msgspec.json.Decoder(_When).decode
+
+
+def moment_of(stored: Stored) -> datetime:
+    """When an event happened."""
+    return _when(stored.data).ts.astimezone(UTC)
+
+
+class History:
+    """What one team's log says about earlier."""
+
+    def __init__(self, store: EventStore, head: Callable[[], Team]) -> None:
+        """Read in this store; `head` is the team now."""
+        self._store = store
+        self._head = head
+        self._front = Team()
+        """How far the log has been folded from its beginning."""
+
+        self._kept: list[Team] = [Team()]
+        self._every = KEPT_EVERY
+        self._recent: dict[int, Team] = {}
+        self._lanes = Lanes()
+        self._folding = asyncio.Lock()
+
+    # ── a moment ──────────────────────────────────────────────────────────────────────────────────
+
+    async def moment(self, seq: int) -> Moment:
+        """The team as it was after an event; 0 is before the first."""
+        team = await self.team_at(seq)
+        page = await self._store.read(after=seq - 1, limit=1) if seq > 0 else ()
+        return Moment(team, moment_of(page[0]) if page else None)
+
+    async def team_at(self, seq: int) -> Team:
+        """The team as it was after an event."""
+        head = self._head()
+        if seq > head.seq:
+            raise NotFound(kind="event", name=str(seq))
+        found = head if seq == head.seq else self._recent.pop(seq, None)
+        if found is None:
+            found = await self._folded(seq)
+        self._recent[seq] = found
+        if len(self._recent) > RECENT_MAX:
+            del self._recent[next(iter(self._recent))]
+        return found
+
+    async def _folded(self, seq: int) -> Team:
+        if seq <= self._front.seq:
+            return await self._fold(self._nearest(seq), seq)
+        snapshot = begin(await self._store.load_snapshot(snapshots.VERSION))
+        if self._front.seq < snapshot.seq <= seq:
+            return await self._fold(snapshot, seq)
+        await self._read_on(seq)
+        return await self._fold(self._nearest(seq), seq)
+
+    def _nearest(self, seq: int) -> Team:
+        """The last state that is kept and not later than a place in the log."""
+        if self._front.seq <= seq:
+            return self._front
+        place = bisect_right(self._kept, seq, key=lambda team: team.seq)
+        return self._kept[place - 1]
+
+    async def _fold(self, team: Team, seq: int) -> Team:
+        began = team.seq
+        while team.seq < seq:
+            _require_patience(began, team.seq, seq)
+            team = advance(team, await self._page(team.seq, seq))
+        return team
+
+    async def _page(self, after: int, upto: int) -> Sequence[Stored]:
+        await asyncio.sleep(0)  # a store that has it at hand would let nobody else in
+        return await self._store.read(after=after, limit=min(PAGE_EVENTS, upto - after))
+
+    # ── from the beginning ────────────────────────────────────────────────────────────────────────
+
+    async def lanes(self) -> Lanes:
+        """The lanes up to the present."""
+        await self._read_on(self._head().seq)
+        return self._lanes
+
+    async def _read_on(self, seq: int) -> None:
+        """Fold the log from where that was left off; whoever gives up loses nothing of it."""
+        async with self._folding:
+            began = self._front.seq
+            while self._front.seq < seq:
+                _require_patience(began, self._front.seq, seq)
+                for stored in await self._page(self._front.seq, seq):
+                    self._observe(stored)
+                self._keep()
+
+    def _observe(self, stored: Stored) -> None:
+        before, self._front = self._front, advance(self._front, (stored,))
+        self._lanes.observe(before, self._front, stored.seat, partial(moment_of, stored))
+
+    def _keep(self) -> None:
+        if self._front.seq - self._kept[-1].seq >= self._every:
+            self._kept.append(self._front)
+        if len(self._kept) > KEPT_STATES_MAX:
+            self._kept = self._kept[::2]
+            self._every *= 2
+
+    # ── when ──────────────────────────────────────────────────────────────────────────────────────
+
+    async def seq_at(self, at: datetime) -> int:
+        """The last event that had happened by then; 0 where none had."""
+        low, high = 0, self._head().seq
+        while low < high:
+            middle = (low + high + 1) // 2
+            if await self.time_of(middle) <= at:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    async def time_of(self, seq: int) -> datetime:
+        """When an event happened that is known to be in the log."""
+        (stored,) = await self._store.read(after=seq - 1, limit=1)
+        return moment_of(stored)
+
+
+def _require_patience(began: int, reached: int, wanted: int) -> None:
+    if reached - began >= FOLDED_MAX:
+        raise StillReading(reached=reached, wanted=wanted)

@@ -1,0 +1,200 @@
+"""Lanes: in which state everybody was, machine by machine, as time went by. Pure.
+
+A lane is read off the folded state after each event, so the picture of a moment and the team of
+that moment cannot disagree. What lies so close together that nobody could tell it apart is drawn as
+one span that says how much it stands for.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from muster.machines.ids import SeatId
+from muster.machines.state import Agent, Status, Team
+from muster.machines.vocabulary import Machine
+
+CHANGES_MAX: Final = 200_000
+"""Changes that are remembered, some 20 MB of them; the older half goes when there are more."""
+
+SPANS_MAX: Final = 12_000
+"""Spans of one picture: more are no help to the eye, and take their time to make and to send."""
+
+WORKING: Final = "working"
+FREE: Final = "free"
+"""Where a conversation is, somebody works; elsewhere not."""
+
+
+class LaneId(NamedTuple):
+    """Whose lane, of which machine. Delegation goes by the names of states, which may be no seat's:
+    MAIN, QUEUE, or an agent that is only a description.
+    """
+
+    machine: Machine
+    seat: SeatId | None
+    name: str = ""
+
+
+class Span(NamedTuple):
+    """A state from a moment on, until the next span of its lane."""
+
+    at: float
+    """Seconds since 1970."""
+
+    seq: int
+    state: str
+    changes: int
+    """How many changes it stands for."""
+
+
+class _Lane:
+    """The changes of one lane in order; times never go back, whatever the clock did."""
+
+    __slots__ = ("seqs", "states", "times")
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+        self.seqs: list[int] = []
+        self.states: list[str] = []
+
+    def add(self, at: float, seq: int, state: str) -> bool:
+        """Remember a state, if it is another than before."""
+        if self.states and self.states[-1] == state:
+            return False
+        self.times.append(max(at, self.times[-1]) if self.times else at)
+        self.seqs.append(seq)
+        self.states.append(state)
+        return True
+
+    def forget(self, before: int) -> int:
+        """Drop what came before a seq, but for the state that it was in then; say how much."""
+        gone = max(0, bisect_right(self.seqs, before) - 1)
+        del self.times[:gone], self.seqs[:gone], self.states[:gone]
+        return gone
+
+    def within(self, since: float, until: float) -> range:
+        """The places of a window: what came before it, and then all that began in it."""
+        return range(max(0, bisect_right(self.times, since) - 1), bisect_left(self.times, until))
+
+    def spans(self, places: range, step: float) -> Iterator[Span]:
+        """The spans of these places, none of them closer to the one before than a step."""
+        place = places.start
+        while place < places.stop:
+            at = self.times[place]
+            after = max(place + 1, bisect_left(self.times, at + step, place, places.stop))
+            yield Span(at, self.seqs[after - 1], self.states[after - 1], after - place)
+            place = after
+
+    def state_at(self, seq: int) -> str | None:
+        place = bisect_right(self.seqs, seq) - 1
+        return self.states[place] if place >= 0 else None
+
+
+class Lanes:
+    """Every lane of a team, from the beginning of its log as far as it has been read."""
+
+    def __init__(self, *, changes_max: int = CHANGES_MAX) -> None:
+        """Remember at most so many changes."""
+        self._lanes: dict[LaneId, _Lane] = {}
+        self._seen: dict[SeatId, tuple[str, ...]] = {}
+        self._changes = 0
+        self._changes_max = changes_max
+        self.complete_from = 0
+        """The seq from which on everything is remembered."""
+
+    def observe(
+        self, before: Team, after: Team, seat: SeatId | None, at: Callable[[], datetime]
+    ) -> None:
+        """See what an event about this seat, or about none in particular, has changed.
+
+        When it happened is asked for only if it changed something, which most do not.
+        """
+        changed = [
+            (LaneId(machine, agent.seat), state)
+            for agent in _touched(before, after, seat)
+            if self._news(agent, states := _states(after, agent))
+            for machine, state in zip(_MACHINES, states, strict=True)
+        ]
+        if after.delegation is not before.delegation:
+            changed += self._delegated(after)
+        if changed:
+            seconds = at().timestamp()
+            for lane, state in changed:
+                self.add(lane, seconds, after.seq, state)
+
+    def _news(self, agent: Agent, states: tuple[str, ...]) -> bool:
+        """Whether an agent is in other states than when it was last looked at."""
+        if self._seen.get(agent.seat) == states:
+            return False
+        self._seen[agent.seat] = states
+        return True
+
+    def _delegated(self, team: Team) -> list[tuple[LaneId, str]]:
+        busy = {each.state for each in team.delegation.conversations.values()}
+        known = {lane.name for lane in self._lanes if lane.machine is Machine.DELEGATION}
+        return [
+            (LaneId(Machine.DELEGATION, None, name), WORKING if name in busy else FREE)
+            for name in sorted(busy | known)
+        ]
+
+    def add(self, lane: LaneId, at: float, seq: int, state: str) -> None:
+        """Remember that a lane is in a state from an event on."""
+        self._changes += self._lanes.setdefault(lane, _Lane()).add(at, seq, state)
+        if self._changes > self._changes_max:
+            self._forget()
+
+    def _forget(self) -> None:
+        seqs = sorted(seq for lane in self._lanes.values() for seq in lane.seqs)
+        self.complete_from = seqs[len(seqs) // 2]
+        for lane in self._lanes.values():
+            self._changes -= lane.forget(self.complete_from)
+
+    def window(
+        self, since: datetime, until: datetime, points: int
+    ) -> Iterator[tuple[LaneId, tuple[Span, ...]]]:
+        """Every lane with something in a window that is drawn so many points wide.
+
+        Where there is too much to see, it is drawn more coarsely.
+        """
+        begin, end = since.timestamp(), until.timestamp()
+        places = {lane: changes.within(begin, end) for lane, changes in self._lanes.items()}
+        while points > 1 and sum(min(len(each), points) for each in places.values()) > SPANS_MAX:
+            points //= 2
+        for lane in sorted(places, key=_order):
+            spans = tuple(self._lanes[lane].spans(places[lane], (end - begin) / points))
+            if any(span.state not in (FREE, Status.NONE) for span in spans):
+                yield lane, spans
+
+    def states_at(self, seq: int) -> dict[LaneId, str]:
+        """What every lane says of a moment."""
+        found = {lane: changes.state_at(seq) for lane, changes in self._lanes.items()}
+        return {lane: state for lane, state in found.items() if state is not None}
+
+
+def _order(lane: LaneId) -> tuple[bool, int, int, str]:
+    """Agents by their seats, each with its machines; then what belongs to no seat."""
+    return lane.seat is None, lane.seat or 0, list(Machine).index(lane.machine), lane.name
+
+
+def _touched(before: Team, after: Team, seat: SeatId | None) -> Iterable[Agent]:
+    """Whose states may be others than before."""
+    if after.boot != before.boot:
+        return after.agents.values()  # whoever was alive is unknown now
+    if after.agents is before.agents and after.channels is before.channels:
+        return ()
+    if seat is not None:
+        found = after.agents.get(seat)
+        return () if found is None else (found,)
+    return () if after.agents is before.agents else after.agents.values()
+
+
+_MACHINES: Final = (Machine.IDENTITY, Machine.RUN, Machine.TURNS)
+
+
+def _states(team: Team, agent: Agent) -> tuple[str, ...]:
+    return team.shown_status(agent), agent.run.current, team.turn_state(agent)
+
+
+def states_of(team: Team, agent: Agent) -> dict[Machine, str]:
+    """What each machine says of an agent, as it is shown."""
+    return dict(zip(_MACHINES, _states(team, agent), strict=True))

@@ -1,0 +1,117 @@
+"""The log of a state machine session that no server keeps open: visited, and left again.
+
+Each visit locks the session's home, loads the team, and closes it again, so any number of processes
+can work in one session: they take turns of a few milliseconds, not of the minutes that an agent
+works. A session's whole log is one life of muster.
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from muster.config import Settings
+from muster.errors import HomeInUse
+from muster.files.workspace_folder import WorkspaceFolder
+from muster.machines.commands import StartMuster
+from muster.machines.ids import MUSTER, SessionId
+from muster.machines.state import Team
+from muster.runtimes.delegated import programs
+from muster.services.conversations import Conversations
+from muster.services.delegating import HOME_FOLDER
+from muster.services.dispatcher import Dispatcher
+from muster.services.ledger import Book, Settling, Show, show_nobody
+from muster.services.loading import load_from
+from muster.services.ports import Clock, Ids
+from muster.services.snapshots import Snapshots
+from muster.services.system import RandomIds, SystemClock
+from muster.services.tasks import see_through
+from muster.services.workers import Workers
+from muster.store.sqlite import SqliteStore
+from muster.version import __version__
+
+TURN_SECONDS: Final = 120.0
+"""How long a process waits for its turn; a visit takes some hundredths of a second."""
+
+PAUSE_SECONDS: Final = 0.02
+
+SERVER_FILE: Final = "server.json"
+"""Stands in a home while a server runs there, which does not let go of it."""
+
+SNAPSHOT_EVENTS: Final = 2000
+"""Events between snapshots: each visit folds what came since the last."""
+
+
+class VisitedLedger(Settling):
+    """The log in `.muster` of a session's folder."""
+
+    def __init__(self, root: Path, *, clock: Clock, ids: Ids, human: str) -> None:
+        """The folder need not be there yet; it is made at the first visit."""
+        super().__init__()
+        self.root = root
+        self.home = root / HOME_FOLDER
+        self._clock = clock
+        self._ids = ids
+        self._human = human
+
+    def folder(self, team: Team) -> WorkspaceFolder:
+        """The folder, wherever it has been moved to."""
+        return WorkspaceFolder(self.root)
+
+    @asynccontextmanager
+    async def visit(self, show: Show = show_nobody) -> AsyncGenerator[Book]:
+        """Open the log when its turn has come, and close it at the end."""
+        store = await self._opened()
+        try:
+            loaded = await load_from(store)
+            dispatcher = Dispatcher(store, self._clock, loaded.team)
+            book = Book(dispatcher, store, show)
+            await self._begin(book)
+            try:
+                yield book
+            finally:
+                await see_through(self.settle(book, WorkspaceFolder(self.root)))
+            if dispatcher.team.seq - loaded.snapshot_seq >= SNAPSHOT_EVENTS:
+                snapshots = Snapshots(dispatcher, store, taken_seq=loaded.snapshot_seq)
+                await snapshots.take()
+        finally:
+            await see_through(store.close())
+
+    async def _begin(self, book: Book) -> None:
+        """Begin the one life of this log, if it has not begun."""
+        if not book.team.boot:
+            beginning = StartMuster(
+                server_session=SessionId(self._ids.new()),
+                muster_version=__version__,
+                human=self._human,
+            )
+            await book.send(beginning, actor=MUSTER)
+
+    async def _opened(self) -> SqliteStore:
+        until = self._clock.monotonic() + TURN_SECONDS
+        while True:
+            try:
+                return await SqliteStore.open(self.home)
+            except HomeInUse:
+                if self._clock.monotonic() > until or (self.home / SERVER_FILE).exists():
+                    raise
+                await self._clock.sleep(PAUSE_SECONDS)
+
+
+def visited(
+    root: Path, settings: Settings, *, home: Path, project: Path | None = None
+) -> tuple[VisitedLedger, Conversations]:
+    """The session in a folder: its log, and what can be done in it.
+
+    The settings are those of the team in `home`, and requests come from `project`.
+    """
+    clock = SystemClock()
+    ledger = VisitedLedger(root, clock=clock, ids=RandomIds(), human=settings.team.human)
+    workers = Workers(
+        ledger,
+        home=ledger.home,
+        programs=programs(settings, home),
+        task_seconds=settings.delegation.task_seconds,
+        project=project,
+    )
+    return ledger, Conversations(ledger, workers, clock)

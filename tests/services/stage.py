@@ -1,0 +1,157 @@
+"""A state machine session in a folder, with real small programs as its agents."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Event as Pause
+from time import monotonic
+
+from muster.agent_settings import AgentSettings
+from muster.config import DelegationSettings, Settings
+from muster.files.workspace import files_of
+from muster.machines.events import Event, Fact
+from muster.machines.ids import person
+from muster.machines.vocabulary import DelegationMode
+from muster.permissions.policy import DEFAULT, Policy
+from muster.routing.agent_files import read_folders
+from muster.runtimes.delegated import programs
+from muster.services import delegating
+from muster.services.conversations import Conversations
+from muster.services.ports import Clock
+from muster.services.traces import ConversationView
+from muster.services.workers import Workers
+from muster.testing.clock import ManualClock
+from muster.testing.ids import CountingIds
+from muster.visiting import VisitedLedger
+
+MARCUS = "Marcus"
+
+WAIT_SECONDS = 20.0
+"""No test waits longer for a program to begin."""
+
+AGENTS = {
+    "python-engineer": "Use to write Python scripts, modules and command line programs.",
+    "docs-writer": "Use to write documentation, guides and READMEs.",
+    "sql-tuner": "Use for slow SQL queries, indexes and query plans.",
+}
+
+PYTHON = "Write a hello world Python script"
+DOCS = "Write the documentation and the README"
+SQL = "Tune this slow SQL query and its indexes"
+
+HELLO = """
+open("hello_world.py", "w").write("print('Hello, World!')\\n")
+print("I wrote hello_world.py.")
+"""
+
+
+def agent_file(folder: Path, name: str, description: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    text = f"---\nname: {name}\ndescription: {description}\n---\nYou are careful.\n"
+    (folder / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def number_in(path: Path) -> int:
+    """What a program writes into a file, when it has; for a bounded time."""
+    end = monotonic() + WAIT_SECONDS
+    while monotonic() < end:
+        if path.exists():
+            return int(path.read_text())
+        Pause().wait(0.01)
+    raise AssertionError("it did not begin in time")
+
+
+class Stage:
+    """One session, and everything around it."""
+
+    def __init__(
+        self,
+        base: Path,
+        program: str = HELLO,
+        *,
+        own: dict[str, str] | None = None,
+        task_seconds: float = 20.0,
+        command: tuple[str, ...] = (),
+        clock: Clock | None = None,
+    ) -> None:
+        """`program` runs every agent that has none of its `own`."""
+        self.base = base
+        self.root = base / "session"
+        self.project = base / "project"
+        self.project.mkdir(exist_ok=True)
+        for name, description in AGENTS.items():
+            agent_file(base / "agents", name, description)
+        self.settings = Settings(
+            delegation=DelegationSettings(
+                command=command or (self.command(program) if program else ())
+            ),
+            agents={
+                name: AgentSettings(command=self.command(code))
+                for name, code in (own or {}).items()
+            },
+        )
+        self.clock = ManualClock()
+        used = clock or self.clock
+        self.ledger = VisitedLedger(self.root, clock=used, ids=CountingIds(), human=MARCUS)
+        workers = Workers(
+            self.ledger,
+            home=self.ledger.home,
+            programs=programs(self.settings, base / ".muster"),
+            task_seconds=task_seconds,
+            project=self.project,
+        )
+        self.conversations = Conversations(self.ledger, workers, used)
+
+    def command(self, code: str) -> tuple[str, ...]:
+        return (sys.executable, "-c", code)
+
+    async def start(
+        self,
+        mode: DelegationMode | None = DelegationMode.ORCHESTRATOR,
+        policy: Policy = DEFAULT,
+    ) -> bool:
+        delegating.prepare(self.root)
+        folders = [self.base / "agents"]
+        _, resumed = await delegating.start(
+            self.ledger,
+            root=self.root,
+            mode=mode,
+            agents=delegating.usable(read_folders(folders)).agents,
+            folders=folders,
+            policy=policy,
+            actor=person(MARCUS),
+        )
+        return resumed
+
+    async def ask(self, text: str, to: str | None = None) -> ConversationView:
+        return await self.conversations.ask(text, speaker=MARCUS, to=to)
+
+    async def end(self) -> None:
+        await delegating.end(self.ledger, actor=person(MARCUS))
+
+    # ── seeing ────────────────────────────────────────────────────────────────────────────────────
+
+    async def events(self) -> Sequence[Event]:
+        """All of the log that the folder is made of."""
+        async with self.ledger.visit() as book:
+            return await book.history(str(self.root))
+
+    async def facts(self, *kinds: type[Fact]) -> list[Fact]:
+        return [event.fact for event in await self.events() if isinstance(event.fact, kinds)]
+
+    def files(self) -> dict[str, bytes]:
+        """Every file of the folder but the log and the outputs."""
+        return {
+            str(path.relative_to(self.root)): path.read_bytes()
+            for path in sorted(self.root.rglob("*"))
+            if path.is_file()
+            and path.name != ".workspace.json"
+            and not {".muster", "outputs"} & set(path.relative_to(self.root).parts)
+        }
+
+    async def is_up_to_date(self) -> bool:
+        """Whether the folder is what the log says, byte for byte."""
+        return self.files() == files_of(await self.events())
+
+    def read(self, path: str) -> str:
+        return (self.root / path).read_text(encoding="utf-8")
