@@ -5,23 +5,31 @@ import os
 import resource
 import signal
 import socket
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from muster.app import open_configured
 from muster.config import Settings, load_settings
+from muster.demo import stage
+from muster.demo.settings import HOME_FOLDER as DEMO_HOME
+from muster.demo.settings import demo_settings
 from muster.errors import HomeInUse
 from muster.interfaces import address, operator
 from muster.interfaces.cli.options import home_option
 from muster.interfaces.http import app as http
+from muster.interfaces.http import conversations
 from muster.interfaces.http.auth import token_of
 from muster.interfaces.http.serving import Server, listen, serve_until, url_of
 from muster.interfaces.http.tokens import new_token
 from muster.machines.commands import RevokeToken
 from muster.machines.ids import MUSTER
 from muster.machines.vocabulary import Role
+from muster.runtimes.delegated import programs
+from muster.services.desk import open_desk
 from muster.services.muster import Muster
 from muster.store.home import running_pid
 
@@ -33,20 +41,45 @@ from muster.store.home import running_pid
     "--port", type=click.IntRange(0, 65535), help="The port; 0 picks a free one [server.port]."
 )
 @click.option("--no-browser", is_flag=True, help="Do not open the dashboard [server.open_browser].")
-def up(home: Path, host: str | None, port: int | None, no_browser: bool) -> None:
+@click.option("--demo", is_flag=True, help="A team of scripts, without a model, in .muster-demo.")
+@click.pass_context
+def up(
+    ctx: click.Context,
+    home: Path,
+    host: str | None,
+    port: int | None,
+    no_browser: bool,
+    demo: bool,
+) -> None:
     """Run the team's server here until Ctrl-C.
 
     It prints its address when it is ready, and a link to sign in with. Ctrl-C and SIGTERM end it in
-    order: what was accepted is committed, and the exit code is 0.
+    order: what was accepted is committed, and the exit code is 0. With --demo it shows a team that
+    needs no key and no network, in a home of its own unless --home names one.
     """
+    home = _demo_home(ctx, home) if demo else home
     settings = _chosen(load_settings(home, os.environ), host, port, no_browser)
+    settings = demo_settings(settings) if demo else settings
     pid = running_pid(home)
     if pid is not None:
         raise HomeInUse(pid=pid, home=home)
     _allow_many_files()
     # the port before the home: whoever cannot listen leaves nothing behind
     with listen(settings.server.host, settings.server.port) as listener:
-        asyncio.run(_run(home, settings, listener))
+        if demo:
+            stage.claim(home)
+        asyncio.run(_run(home, settings, listener, demo=demo))
+
+
+def _demo_home(ctx: click.Context, home: Path) -> Path:
+    """The demo's own home, unless another is named; a team that is there already is left alone."""
+    typed = ParameterSource.COMMANDLINE
+    if typed not in (each.get_parameter_source("home") for each in (ctx, ctx.find_root())):
+        home = Path(DEMO_HOME).absolute()
+    if not stage.is_free(home):
+        what = f"{home} has a team of its own, and the demo would move in with it."
+        raise click.UsageError(f"{what} Name another folder with --home.", ctx)
+    return home
 
 
 def _allow_many_files() -> None:
@@ -66,12 +99,22 @@ def _chosen(settings: Settings, host: str | None, port: int | None, no_browser: 
     return msgspec.structs.replace(settings, server=server)
 
 
-async def _run(home: Path, settings: Settings, listener: socket.socket) -> None:
+async def _run(home: Path, settings: Settings, listener: socket.socket, *, demo: bool) -> None:
     stop = asyncio.Event()
     for ending in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(ending, stop.set)
 
-    async with open_configured(home, settings, url=url_of(listener)) as muster:
+    async with (
+        open_configured(home, settings, url=url_of(listener)) as muster,
+        open_desk(
+            muster,
+            home=home,
+            programs=programs(settings, home),
+            task_seconds=settings.delegation.task_seconds,
+        ) as desk,
+        stage.staged(muster, desk, home) if demo else nullcontext(),
+    ):
+        conversations.seat_desk(muster, desk)
         secret = await _operator_secret(home, muster)
 
         def ready() -> None:
@@ -79,6 +122,8 @@ async def _run(home: Path, settings: Settings, listener: socket.socket) -> None:
             address.publish(home, address.Address(url=url, pid=os.getpid()))
             click.echo(f"muster is up at {url} for {home}. Ctrl-C stops it.")
             click.echo(f"Sign in: {url}/?token={secret}")
+            if demo:
+                click.echo("This is the demo team: nine scripts, and no model behind them.")
 
         api = http.build(muster, host=settings.server.host)
         server = Server(api, ready, on_end=lambda: http.end_waiting(muster))

@@ -1,0 +1,88 @@
+"""One of the demo team at work on a task that was handed to it: `python -m muster.demo.delegate`.
+
+It reads the task on stdin, thinks aloud, writes a file where it was told to, and says where. There
+is no model in it, and the file says so.
+"""
+
+import json
+import os
+import re
+import sys
+import threading
+from pathlib import Path
+from typing import Final
+
+from muster.demo.cast import ALL, WELCOME_TASK, Character
+
+WORK_SECONDS: Final = 1.5
+"""Between two steps: long enough to see the conversation in its hands."""
+
+_TASK: Final = re.compile(r"^# The task\n\n(.*?)(?=\n\n# |\Z)", re.DOTALL | re.MULTILINE)
+_WORD: Final = re.compile(r"[a-z0-9]+")
+_SMALL: Final = frozenset(
+    {"a", "an", "and", "draft", "for", "in", "make", "of", "on", "please", "short", "the", "write"}
+)
+
+
+def main() -> None:
+    """Carry out one task."""
+    prompt = sys.stdin.read()
+    found = _TASK.search(prompt)
+    task = found[1].strip() if found else prompt.strip()
+    me = _character(os.environ.get("MUSTER_AGENT", ""))
+    print(f"I am {me.name}, and I {me.does}. The task is: {task}", flush=True)
+    _work()
+    path = Path(os.environ.get("MUSTER_WORKSPACE", "."), f"{slug(task)}.md").absolute()
+    print(f"I write it down in {path.name}.", flush=True)
+    _work()
+    path.write_text(document(me, task), encoding="utf-8")
+    text = f"Done: a first draft is in {path}. No model wrote it, so it is short."
+    print(json.dumps({"type": "result", "text": text}), flush=True)
+
+
+def _character(name: str) -> Character:
+    """Whoever it was handed to; the names of agents are theirs."""
+    return next((each for each in ALL if each.name == name), ALL[0])
+
+
+def _work() -> None:
+    threading.Event().wait(WORK_SECONDS * float(os.environ.get("DEMO_PACE", "1")))
+
+
+def slug(task: str) -> str:
+    """A file name that tells what the task was."""
+    words = [word for word in _WORD.findall(task.lower()) if word not in _SMALL]
+    return "-".join(words[:3])[:60] or "task"
+
+
+def document(character: Character, task: str) -> str:
+    """What is written: what a person can try, or what a model would have done here."""
+    body = WELCOME if task == WELCOME_TASK else DRAFT.format(does=character.does)
+    return f"""# {task.rstrip(".").splitlines()[0][:100] if task else "A task"}
+
+*By {character.name}, a script of muster's demo team. No model has read the task.*
+
+{body}
+## What was asked
+
+{task}
+"""
+
+
+WELCOME: Final = """You are looking at muster with a team of nine scripts. Three things to try:
+
+1. Write something in the channel `workshop`. It rests until then; one of the team answers.
+2. Answer Nora, who waits for a person in `approvals`.
+3. Stop somebody, start it again, and ask why.
+
+This file lies in the folder of its conversation, beside the dialogue that led to it.
+"""
+
+DRAFT: Final = """A script cannot really {does}. What is real is the way that the task took: it was
+handed over because of a description, worked on by a program in a folder of its own, and reported
+back with this file. With agents of your own, what stands here is their work.
+"""
+
+
+if __name__ == "__main__":
+    main()

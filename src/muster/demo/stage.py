@@ -1,0 +1,168 @@
+"""The stage of the demo: what a person would do to begin with, done once.
+
+At the first start the lead is let run, eight are summoned, two channels are opened, and one task is
+handed out. Later starts leave all that as people have changed it. Meanwhile the stage gives places
+in their channels to those who are born or come back: a crash has cost them theirs.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from muster.demo.cast import ALL, APPROVALS, CREW, WELCOME_TASK, WORKSHOP, Character, in_seat
+from muster.errors import MusterError
+from muster.machines import events as e
+from muster.machines.commands import AddMember, Command, CreateChannel, SetDesired, SummonAgents
+from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId
+from muster.machines.state import Status
+from muster.machines.vocabulary import Authority, InterruptMode, Machine, RunMode, TurnConfig
+from muster.routing.agent_files import read_folders
+from muster.services import delegating
+from muster.services.conversations import policy_of
+from muster.services.desk import Desk
+from muster.services.dispatcher import Commit
+from muster.services.muster import Muster
+from muster.services.tasks import background
+from muster.services.waking import PALETTE
+
+DEMO: Final = "demo"
+"""Who speaks and acts where a person would."""
+
+AGENTS_FOLDER: Final = Path(__file__).parent / "agents"
+"""How each of them describes what it is for."""
+
+WORK_FOLDER: Final = "work"
+
+MARK: Final = "demo"
+"""The file by which a home is known as the demo's."""
+
+CHANNELS: Final = {
+    WORKSHOP: TurnConfig(rest_after_idle_rounds=1),
+    # what a person says reaches the one that waits
+    APPROVALS: TurnConfig(rest_after_idle_rounds=2, human_interrupt_mode=InterruptMode.PARALLEL),
+}
+
+log = logging.getLogger(__name__)
+
+
+def is_free(home: Path) -> bool:
+    """Whether the demo may live in a home: it does already, or nobody else does."""
+    others = any((home / name).exists() for name in ("team.db", "muster.toml"))
+    return (home / MARK).exists() or not others
+
+
+def claim(home: Path) -> None:
+    """Mark a home as the demo's."""
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (home / MARK).touch()
+
+
+@asynccontextmanager
+async def staged(muster: Muster, desk: Desk, home: Path) -> AsyncGenerator[None]:
+    """Have the demo played by a team that is open."""
+    async with background() as tasks:
+        tasks.create_task(Stage(muster, desk, home).run())
+        yield
+
+
+class Stage:
+    """Sets the scene, and keeps it."""
+
+    def __init__(self, muster: Muster, desk: Desk, home: Path) -> None:
+        """For this team."""
+        self._muster = muster
+        self._desk = desk
+        self._root = home / WORK_FOLDER
+        self._arrived: asyncio.Queue[SeatId] = asyncio.Queue()
+        self._removed: set[tuple[SeatId, ChannelId]] = set()
+        """Whom a person has taken out of a channel."""
+
+    async def run(self) -> None:
+        """Set the scene, then give a place to everybody who comes."""
+        self._muster.dispatcher.watch(self._note)
+        try:
+            await self._set()
+            while True:
+                await self._place(in_seat(await self._arrived.get()))
+                await self._hand_out()
+        finally:
+            self._muster.dispatcher.unwatch(self._note)
+
+    def _note(self, commit: Commit) -> None:
+        """See who comes, and who was removed."""
+        for event in commit.events:
+            fact = event.fact
+            if isinstance(fact, e.MemberLeft) and fact.reason == "removed":
+                self._removed.add((fact.seat, fact.channel))
+            elif (
+                isinstance(fact, e.StateTransition)
+                and fact.machine is Machine.IDENTITY
+                and fact.target == Status.ALIVE
+                and fact.seat in _SEATS
+            ):
+                self._arrived.put_nowait(SeatId(fact.seat or 0))
+
+    async def _set(self) -> None:
+        team = self._muster.team
+        for channel, config in CHANNELS.items():
+            if channel not in team.channels:
+                await self._try(CreateChannel(channel=ChannelId(channel), config=config))
+        if team.agents[LEAD_SEAT].run.generation == 0:
+            await self._try(
+                SetDesired(
+                    seat=LEAD_SEAT, desired=RunMode.CONTINUOUS, set_by=DEMO, note="the demo begins"
+                )
+            )
+        if not any(SeatId(character.seat) in team.agents for character in CREW):
+            await self._try(
+                SummonAgents(placeholders=PALETTE, authority=Authority.MUSTER, long_lived=True)
+            )
+        for seat in sorted(team.agents):
+            if team.agents[seat].present and seat in _SEATS:
+                self._arrived.put_nowait(seat)
+
+    async def _place(self, character: Character) -> None:
+        """Give one who is here a place in its channel, unless a person took it away."""
+        seat, channel = SeatId(character.seat), ChannelId(character.channel)
+        agent = self._muster.team.agents[seat]
+        gone = not agent.present or channel in agent.channels
+        if not gone and (seat, channel) not in self._removed:
+            await self._try(AddMember(channel=channel, seat=seat))
+
+    async def _hand_out(self) -> None:
+        """When all are born, hand out the first task; so there is one to look at."""
+        team = self._muster.team
+        born = all(
+            (agent := team.agents.get(SeatId(character.seat))) is not None and agent.name
+            for character in ALL
+        )
+        if not born or team.delegation.mode is not None:
+            return
+        try:
+            self._root.mkdir(parents=True, exist_ok=True)
+            ledger = self._desk.conversations.ledger
+            await delegating.start(
+                ledger,
+                root=self._root,
+                mode=None,
+                agents=delegating.usable(read_folders([AGENTS_FOLDER])).agents,
+                folders=[AGENTS_FOLDER],
+                policy=policy_of(self._root),
+                actor=MUSTER,
+            )
+            if self._muster.team.delegation.opened == 0:
+                await self._desk.ask(WELCOME_TASK, speaker=DEMO, to=None, wait=False)
+        except (MusterError, OSError) as error:
+            log.warning("%s", error, extra={"action": "demo_failed"})
+
+    async def _try(self, command: Command) -> None:
+        try:
+            await self._muster.dispatcher.send(command, actor=MUSTER)
+        except MusterError as error:
+            log.warning("%s", error, extra={"action": "demo_failed"})
+
+
+_SEATS: Final = frozenset(SeatId(character.seat) for character in ALL)

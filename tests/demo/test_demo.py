@@ -1,0 +1,295 @@
+"""`muster up --demo` with real processes: born, talking, waiting, crashing, and cleanly gone."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from threading import Timer
+from time import monotonic
+
+import httpx
+import pytest
+
+from muster.demo.cast import APPROVALS, CREW, LEAD, WORKSHOP
+from tests.interfaces.homes import MUSTER_SCRIPT, environment, muster
+from tests.interfaces.live import LIFE_SECONDS, WAIT_SECONDS, Json
+
+PACE = "0.02"
+QUIET_SECONDS = 2.0
+QUIET_CPU_SECONDS = 0.2
+
+
+class Demo:
+    """A demo that is up, as a person sees it."""
+
+    def __init__(self, process: subprocess.Popen[str], url: str, home: Path) -> None:
+        self.process = process
+        self.home = home
+        token = (home / "operator.token").read_text().strip()
+        headers = {"authorization": f"Bearer {token}"}
+        self.http = httpx.Client(base_url=url, headers=headers, timeout=WAIT_SECONDS)
+
+    def close(self) -> None:
+        self.http.close()
+
+    def get(self, path: str) -> Json:
+        answer = self.http.get(path)
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    def post(self, path: str, **body: Json) -> Json:
+        answer = self.http.post(path, json=body)
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    def wants(self, name: str, desired: str) -> None:
+        """Say what is wanted of somebody."""
+        answer = self.http.put(f"/api/agents/{name}/run", json={"desired": desired})
+        assert answer.is_success, answer.text
+
+    @property
+    def seq(self) -> int:
+        return self.get("/api/health")["seq"]
+
+    def agents(self) -> dict[str, Json]:
+        return {each["name"]: each for each in self.get("/api/agents")["agents"]}
+
+    def pids(self) -> list[int]:
+        """The processes of the nine."""
+        names = [LEAD.name, *(each.name for each in CREW)]
+        return [int(self.get(f"/api/agents/{name}/run")["session"]["pid"]) for name in names]
+
+    def events(self, after: int, patience: float = WAIT_SECONDS) -> Iterator[Json]:
+        end = monotonic() + WAIT_SECONDS
+        path = f"/api/events?after={after}"
+        with self.http.stream("GET", path, timeout=patience) as stream:
+            for line in stream.iter_lines():
+                assert monotonic() < end, "it did not happen in time"
+                if line.startswith("data: "):
+                    yield json.loads(line.removeprefix("data: "))
+
+    def until(self, what: Callable[[Json], bool], after: int = 0) -> Json:
+        """The first event that is so, when it is there."""
+        for event in self.events(after):
+            if what(event):
+                return event
+        raise AssertionError("the stream ended before it happened")
+
+    def said(self, name: str, words: str, after: int = 0) -> Json:
+        """Wait until somebody says something."""
+        return self.until(
+            lambda event: (
+                event["type"] == "agent_message"
+                and event["agentName"] == name
+                and words in event["content"][0]["text"]
+            ),
+            after,
+        )
+
+    def moved(self, name: str, target: str, after: int = 0) -> Json:
+        """Wait until somebody has changed its state."""
+        return self.until(
+            lambda event: (
+                event["type"] == "state_transition"
+                and (event["agentId"], event["to"]) == (name, target)
+            ),
+            after,
+        )
+
+    def rests(self, after: int = 0, channel: str = WORKSHOP) -> Json:
+        """Wait until a channel is silent."""
+        return self.until(
+            lambda event: event["type"] == "channel_rested" and event["channel"] == channel, after
+        )
+
+    def end(self) -> None:
+        """Ctrl-C."""
+        self.http.close()
+        self.process.send_signal(signal.SIGINT)
+        _, complaint = self.process.communicate(timeout=WAIT_SECONDS)
+        assert (self.process.returncode, complaint) == (0, "")
+
+
+@contextmanager
+def demo(folder: Path, *args: str, **environ: str) -> Generator[Demo]:
+    """Start a demo in a folder; whatever happens, none is left behind."""
+    with subprocess.Popen(
+        [MUSTER_SCRIPT, "up", "--demo", "--port", "0", *args],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment({"DEMO_PACE": PACE, **environ}),
+        text=True,
+    ) as process:
+        bound = Timer(LIFE_SECONDS, process.kill)
+        bound.start()
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            found = re.match(r"muster is up at (\S+) for (.+)\. Ctrl-C", line)
+            assert found, (line, process.communicate(timeout=WAIT_SECONDS))
+            with closing(Demo(process, found[1], Path(found[2]))) as running:
+                yield running
+        finally:
+            process.kill()
+            bound.cancel()
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Generator[Demo]:
+    """A demo that several tests look at; it has come to its first rest."""
+    with demo(tmp_path_factory.mktemp("demo")) as running:
+        running.rests()
+        yield running
+
+
+def cpu_seconds(pids: list[int]) -> float:
+    """How much processor time these processes have used."""
+    ticks = 0
+    for pid in pids:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def test_eight_are_born_with_names_and_souls_around_a_lead(team: Demo) -> None:
+    agents = team.agents()
+    assert set(agents) == {LEAD.name, *(each.name for each in CREW)}
+    assert {agent["status"] for agent in agents.values()} == {"alive"}
+    births = [event["agent"] for event in team.get("/api/log?types=agent_registered")["events"]]
+    assert {each["name"]: each["individuationArtifact"] for each in births} == {
+        each.name: each.soul for each in CREW
+    }
+
+
+def test_the_first_that_is_said_is_that_no_model_is_behind_them(team: Demo) -> None:
+    first = team.until(
+        lambda event: event["type"] == "agent_message" and event.get("channel") == WORKSHOP
+    )
+    assert first["agentName"] == LEAD.name
+    assert "No model is behind any of us" in first["content"][0]["text"]
+
+
+def test_the_turn_goes_round_until_everybody_is_silent(team: Demo) -> None:
+    granted = [
+        event["agentId"]
+        for event in team.get(f"/api/log?types=state_transition&channel={WORKSHOP}&limit=1000")[
+            "events"
+        ]
+        if event["to"] == "ACTIVE"
+    ]
+    ring = team.get(f"/api/channels/{WORKSHOP}")["ring"]
+    assert (
+        set(granted)
+        == set(ring)
+        == {LEAD.name} | {each.name for each in CREW if each.channel == WORKSHOP}
+    )
+    assert team.get(f"/api/channels/{WORKSHOP}")["resting"]
+
+
+def test_a_task_was_handed_out_and_a_file_is_there(team: Demo) -> None:
+    team.until(lambda event: event["type"] == "conversation_end")
+    found = team.get("/api/conversations")["conversations"][0]
+    assert (found["outcome"], found["route"]["agent"]) == ("answered", "Wren")
+    (file,) = found["files"]
+    written = Path(team.get("/api/delegation")["path"], "conversations", found["conversation"])
+    text = (written / "outputs" / file["path"]).read_text()
+    assert "No model has read the task" in text
+
+
+def test_a_person_s_message_wakes_the_channel_and_one_of_them_answers(team: Demo) -> None:
+    before = team.seq
+    team.post(f"/api/channels/{WORKSHOP}/messages", message="Good morning!")
+    answer = team.until(lambda event: event["type"] == "agent_message", before)
+    assert "Good morning!" in answer["content"][0]["text"]
+    rest = team.rests(before)
+    after = team.seq
+    team.post(f"/api/channels/{WORKSHOP}/messages", message="Hugo, who are you?")
+    team.said("Hugo", "I am Hugo", rest["seq"])
+    team.rests(after)
+    log = team.get(f"/api/log?types=agent_message&after={before}")["events"]
+    assert len(log) == 2  # one answer each
+
+
+def test_one_waits_for_a_person_and_goes_on_when_it_is_answered(team: Demo) -> None:
+    waiting = team.moved("Nora", "WAITING")
+    assert "A person has to answer" in waiting["reason"]
+    assert team.agents()["Nora"]["turn"] == "WAITING"
+    before = team.seq
+    team.post(f"/api/channels/{APPROVALS}/messages", message="Yes, green.")
+    team.said("Nora", "Yes, green.", before)
+    rested = team.rests(before, APPROVALS)
+    team.post(f"/api/channels/{APPROVALS}/messages", message="What else?")
+    again = team.moved("Nora", "WAITING", rested["seq"])
+    team.post("/api/send", message="Rather not.", targetAgent="Nora")
+    team.said("Nora", "That was what I waited for", again["seq"])
+    team.said("Nora", "Rather not.", again["seq"])
+    team.rests(again["seq"], APPROVALS)
+
+
+def test_an_idle_demo_does_nothing(team: Demo) -> None:
+    processes = [team.process.pid, *team.pids()]
+    before, used = team.seq, cpu_seconds(processes)
+    with pytest.raises(httpx.ReadTimeout):
+        next(team.events(before, patience=QUIET_SECONDS))
+    assert cpu_seconds(processes) - used < QUIET_CPU_SECONDS
+    assert team.seq == before
+
+
+def test_one_crashes_and_comes_back_as_itself(tmp_path: Path) -> None:
+    with demo(tmp_path, DEMO_CRASH_TURN="2") as team:
+        crashed = team.until(lambda event: event["type"] == "session_end")
+        assert (crashed["outcome"], crashed["code"]) == ("failed", 1)
+        assert "on purpose" in crashed["reason"]
+        lost = team.moved("Rusty", "OFFLINE", crashed["seq"])
+        assert lost["trigger"] == "agent_crashes"
+        back = team.moved("Rusty", "alive", crashed["seq"])
+        team.until(
+            lambda event: event["type"] == "member_joined" and event["channel"] == WORKSHOP,
+            back["seq"],
+        )
+        team.post(f"/api/channels/{WORKSHOP}/messages", message="Is everybody there?")
+        team.said("Rusty", "same soul", back["seq"])
+
+
+def test_a_clean_stop_leaves_no_process_and_the_next_start_is_the_same_team(
+    tmp_path: Path,
+) -> None:
+    with demo(tmp_path) as team:
+        team.rests()
+        pids = team.pids()
+        team.end()
+        assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+    with demo(tmp_path) as team:
+        started = team.until(lambda event: event["type"] == "muster_started", 1)["seq"]
+        for character in (LEAD, *CREW):
+            team.moved(character.name, "alive", started)
+        team.said(LEAD.name, "awake again", started)
+        team.moved("Nora", "WAITING", started)
+        kinds = {
+            event["type"] for event in team.get(f"/api/log?after={started}&limit=1000")["events"]
+        }
+        assert not kinds & {"agents_summoned", "agent_registered", "conversation_start"}
+        team.wants("Otto", "pause")
+        slept = team.moved("Otto", "sleeping", started)
+        team.wants("Otto", "run_once")
+        team.moved("Otto", "sleeping", team.moved("Otto", "alive", slept["seq"])["seq"])
+        assert team.get("/api/agents/Otto/run")["desired"] == "pause"
+        team.end()
+
+
+def test_the_user_s_own_team_is_left_alone(tmp_path: Path) -> None:
+    own = tmp_path / ".muster"
+    assert muster("init", "--home", str(own)).returncode == 0
+    with demo(tmp_path, MUSTER_HOME=str(own)) as team:
+        assert team.home == tmp_path / ".muster-demo"
+    assert not (own / "team.db").exists()
+    refused = muster("up", "--demo", "--home", str(own), "--port", "0")
+    assert refused.returncode == 2
+    assert "has a team of its own" in refused.stderr
+    with demo(tmp_path, "--home", str(tmp_path / "elsewhere")) as team:
+        assert team.home == tmp_path / "elsewhere"
