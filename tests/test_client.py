@@ -25,6 +25,7 @@ from muster.errors import (
     NotYourTurn,
     Refused,
     StaleEpoch,
+    StaleGeneration,
     Unauthenticated,
     Unavailable,
 )
@@ -33,6 +34,7 @@ from muster.interfaces.client.asking import Answer, Server, a_path, error_of, lo
 from muster.interfaces.client.frames import EVENT_BYTES_MAX, FrameReader
 from muster.interfaces.client.patience import Patience
 from muster.machines.state import TurnState
+from muster.machines.vocabulary import RunMode
 from muster.services.inbox import Do
 from muster.store.home import HomeLock
 from tests.builders import run
@@ -107,6 +109,41 @@ def test_an_async_client_does_the_same(home: Path) -> None:
             assert (await client.messages(reviews)).messages[0].text == "hello"
             await client.disconnect(pm)
             assert (await client.agent(pm)).turn is TurnState.OFFLINE
+
+    run(scene())
+
+
+def test_a_client_says_what_is_wanted_of_an_agent(home: Path) -> None:
+    pm, _, _ = names()
+    with Client(home=home) as client:
+        client.register(pm)
+        client.connect(pm)
+        seen = client.ask(asks.run_state(pm))
+        assert (seen.desired, seen.current) == (RunMode.CONTINUOUS, RunMode.CONTINUOUS)
+        run = client.run(pm, "pause", now=True, note="lunch", if_generation=seen.generation)
+        assert (run.desired, run.note, run.badge.status) == (RunMode.PAUSE, "lunch", "RUNNING")
+        with pytest.raises(StaleGeneration):
+            client.run(pm, "continuous", if_generation=seen.generation)
+        assert client.heartbeat(pm, current="run_once").agent.current is RunMode.RUN_ONCE
+        assert client.output(pm, after=-1, limit=5).output == ()
+
+
+def test_an_async_client_says_so_too(home: Path) -> None:
+    pm, _, _ = names()
+
+    async def scene() -> None:
+        async with AsyncClient(home=home) as client:
+            await client.register(pm)
+            run = await client.run(pm, RunMode.RUN_ONCE, note="try it")
+            assert (run.desired, run.note, run.current) == (
+                RunMode.RUN_ONCE,
+                "try it",
+                RunMode.PAUSE,
+            )
+            await client.connect(pm)
+            told = await client.heartbeat(pm, current="run_once")
+            assert told.agent.current is RunMode.RUN_ONCE
+            assert (await client.output(pm)).output == ()
 
     run(scene())
 
@@ -268,6 +305,24 @@ def test_an_agent_that_is_disabled_stops(home: Path) -> None:
                     await turn.complete("too late")
 
     run(scene())
+
+
+def test_an_agent_that_is_paused_finishes_its_turn_and_stops(home: Path) -> None:
+    pm, _, reviews = names()
+
+    async def scene() -> None:
+        async with AsyncClient(home=home) as client:
+            await client.register(pm)
+            await client.create_channel(reviews)
+            async for turn in client.turns(pm, join=[reviews]):
+                await client.run(pm, "pause", note="enough")
+                await turn.complete("my last words")
+
+    run(scene())
+    with Client(home=home) as client:
+        run_now = client.ask(asks.run_state(pm))
+        assert (run_now.desired, run_now.current) == (RunMode.PAUSE, RunMode.PAUSE)
+        assert client.messages(reviews).messages[-1].text == "my last words"
 
 
 def test_only_a_client_that_was_entered_gives_signs_of_life(home: Path) -> None:

@@ -61,6 +61,55 @@ def test_who_is_disabled_while_it_waits_is_told_to_stop(
     assert (told["do"], told["reason"], told["state"]) == ("stop", "disabled", "OFFLINE")
 
 
+def paused(scene: Scene, name: str, note: str = "") -> None:
+    wish = {"desired": "pause", "note": note}
+    assert scene.call("PUT", f"/api/agents/{scene.named(name)}/run", wish).is_success
+
+
+def test_who_is_paused_while_it_waits_is_told_to_stop_and_why(
+    scene: Scene, beside: ThreadPoolExecutor
+) -> None:
+    asking = beside.submit(scene.next, "dev")
+    paused(scene, "dev", note="too expensive")
+    told = asking.result(WAIT_SECONDS)
+    assert (told["do"], told["reason"]) == ("stop", "too expensive")
+    paused(scene, "pm")
+    scene.turn("complete", "pm")
+    assert scene.next("pm")["reason"] == "paused"
+
+
+def test_who_is_paused_in_its_turn_may_finish_it(scene: Scene, beside: ThreadPoolExecutor) -> None:
+    paused(scene, "pm", note="that will do")
+    assert scene.next("pm", wait=0)["do"] == "turn"
+    assert scene.next("pm", wait=0, known=1)["do"] == "nothing"
+    asking = beside.submit(scene.next, "pm", known=1)
+    scene.turn("complete", "pm", message="done")
+    told = asking.result(WAIT_SECONDS)
+    assert (told["do"], told["reason"]) == ("stop", "that will do")
+    assert scene.holder() == "dev"
+
+
+def test_who_is_paused_gets_no_turn_and_no_message_until_it_is_wanted_again(scene: Scene) -> None:
+    paused(scene, "dev")
+    scene.turn("complete", "pm", message="yours?")
+    assert scene.holder() != "dev"
+    assert scene.next("dev")["messages"] == []
+    wish = {"desired": "continuous"}
+    assert scene.call("PUT", f"/api/agents/{scene.named('dev')}/run", wish).is_success
+    if scene.holder() == "pm":
+        scene.turn("complete", "pm")
+    told = scene.next("dev")
+    assert (told["do"], [each["text"] for each in told["messages"]]) == ("turn", ["yours?"])
+
+
+def test_who_is_paused_and_away_is_told_to_stop_and_stays_away(scene: Scene) -> None:
+    paused(scene, "dev", note="for today")
+    scene.agent("dev", "disconnect")
+    told = scene.next("dev")
+    assert (told["do"], told["reason"], told["state"]) == ("stop", "for today", "OFFLINE")
+    assert scene.state("dev") == "OFFLINE"
+
+
 def test_an_asker_that_is_gone_is_handed_nothing(scene: Scene) -> None:
     path = f"/api/agents/{scene.named('dev')}/next?wait=30"
     headers = {"authorization": f"Bearer {scene.tokens['dev']}"}

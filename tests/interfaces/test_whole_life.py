@@ -125,7 +125,7 @@ def test_eight_are_born_and_each_wakes_as_itself_after_all_that_can_happen(home:
         team = Team(server)
         team.post("/api/agents/summon")
         born = team.all_are("alive")
-        assert {agent["name"] for seat, agent in born.items()} == {f"Agent {s}" for s in SEATS}
+        assert {agent["name"] for agent in born.values()} == {f"Agent {s}" for s in SEATS}
 
         for seat, words in ((0, "the plan"), (5, "the budget")):
             team.post("/api/send", {"message": words, "targetAgent": f"Agent {seat}"})

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from muster.machines import commands as c
 from muster.machines import events as e
@@ -10,7 +11,7 @@ from muster.machines.ids import SeatId, SessionId
 from muster.machines.state import Phase, Status, TurnState
 from muster.machines.vocabulary import Authority, Budget, Machine, Outcome, RunMode, Urgency
 from tests.machines.scene import REVIEWS, Scene, facts, moves
-from tests.machines.test_identity import summon
+from tests.machines.test_identity import register, summon
 from tests.machines.test_run_control import CONTINUOUS, PAUSE, RUN_ONCE, running, states
 
 
@@ -79,6 +80,13 @@ def test_more_sessions_in_an_hour_than_the_budget_allows_pause_the_agent() -> No
     assert facts(again, e.SessionRequested) == []
     scene.later(3600)
     assert facts(scene.want("Lyra", RUN_ONCE), e.SessionRequested) != []
+
+
+def test_a_quick_session_that_was_the_last_of_its_hour_pauses_the_agent() -> None:
+    scene = budgeted(Budget(sessions_per_hour=1))
+    scene.ends("Lyra")  # at once, so the next would start in a second
+    scene.later(1)
+    assert states(scene) == (PAUSE, PAUSE)
 
 
 def test_a_session_longer_than_the_budget_allows_is_ended_and_the_agent_paused() -> None:
@@ -268,3 +276,68 @@ def test_a_warning_is_put_on_record() -> None:
     [warning] = facts(scene.do(c.LogWarning(text="the file is a folder")), e.WarningLogged)
     assert warning.text == "the file is a folder"
     assert REVIEWS not in scene.team.channels
+
+
+# ── words to the lead, and to one agent alone ─────────────────────────────────────────────────────
+
+
+def led() -> Scene:
+    scene = Scene()
+    ada = c.EnrollAgent(name="Ada", authority=Authority.MUSTER, seat=SeatId(4), long_lived=True)
+    scene.do(ada)
+    return scene
+
+
+def test_a_lead_is_told_of_births_and_wakings_in_the_same_breath() -> None:
+    scene = led()
+    events = scene.do(replace(summon(), message="[SUMMON AGENTS]"))
+    assert [fact.text for fact in facts(events, e.UserMessage)] == ["[SUMMON AGENTS]"]
+    scene.do(register())
+    seat = SeatId(0)
+    scene.do(c.SleepAgents(seats=(seat,)))
+    assert scene.team.agents[seat].run.desired is PAUSE
+    scene.do(c.ReportStatus(agents=()))
+    events = scene.do(c.WakeAgents(seats=(seat,), message="[WAKE AGENTS]"))
+    assert [fact.text for fact in facts(events, e.UserMessage)] == ["[WAKE AGENTS]"]
+    assert scene.team.agents[seat].run.desired is CONTINUOUS
+
+
+def test_where_there_is_no_lead_nobody_is_told() -> None:
+    scene = Scene()
+    scene.refuse(replace(summon(), message="[SUMMON AGENTS]"), "no_lead")
+
+
+def test_an_answer_under_a_key_is_said_once_and_is_a_sign_of_having_read() -> None:
+    scene = Scene()
+    scene.connected("pm")
+    pm = scene.seat("pm")
+    scene.do(c.SendMessage(text="well?", speaker_name="Marcus", seat=pm))
+    asked = scene.agent("pm").last_message
+    scene.do(c.DeliverMessages(seat=pm, upto=asked))
+    scene.do(c.TellHuman(seat=pm, text="fine", key="k1"))
+    assert scene.agent("pm").read == asked
+    scene.refuse(c.TellHuman(seat=pm, text="fine", key="k1"), "repeated")
+
+
+def test_nobody_has_acted_on_what_it_was_not_handed() -> None:
+    scene = Scene()
+    scene.connected("pm")
+    pm = scene.seat("pm")
+    for text in ("one", "two"):
+        scene.do(c.SendMessage(text=text, speaker_name="Marcus", seat=pm))
+    assert scene.do(c.MarkRead(seat=pm, upto=10_000)) == []
+    scene.do(c.DeliverMessages(seat=pm, upto=scene.agent("pm").last_message))
+    [read] = facts(scene.do(c.MarkRead(seat=pm, upto=10_000)), e.MessagesRead)
+    assert read.upto == scene.agent("pm").last_message
+
+
+def test_a_question_that_waited_for_a_sleeper_belongs_to_the_life_that_hears_it() -> None:
+    scene = Scene()
+    scene.connected("pm")
+    pm = scene.seat("pm")
+    scene.do(c.DisconnectAgent(seat=pm, reason="left"))
+    scene.do(c.SendMessage(text="well?", speaker_name="Marcus", seat=pm))
+    asked = scene.agent("pm").last_message
+    scene.do(c.ConnectAgent(seat=pm))
+    scene.do(c.DeliverMessages(seat=pm, upto=asked))
+    assert scene.agent("pm").transcript_from == asked - 1

@@ -265,7 +265,7 @@ async def refuse(urgency: Urgency) -> None:
 
 
 def test_what_cannot_be_reclaimed_is_lost_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
-    async def fail(leftover: Leftover) -> None:
+    async def fail(leftover: Leftover) -> str:
         raise OSError("not permitted")
 
     async def story() -> None:
@@ -382,7 +382,7 @@ def test_closing_gives_up_what_is_not_up_yet() -> None:
         runtime = ScriptedRuntime()
         async with staged(runtime) as stage:
 
-            async def never(launch: Launch) -> ScriptedSession:
+            async def never(launch: Launch, ear: Ear) -> ScriptedSession:
                 await asyncio.Event().wait()
                 raise AssertionError(launch)
 

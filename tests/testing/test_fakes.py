@@ -9,7 +9,7 @@ import pytest
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import RunMode, Urgency
-from muster.services.ports import Launch, Leftover
+from muster.services.ports import Launch, Leftover, Said
 from muster.services.system import RandomIds, SystemClock
 from muster.testing.clock import EPOCH, ManualClock
 from muster.testing.ids import CountingIds
@@ -17,6 +17,16 @@ from muster.testing.runtime import DidNotStart, Reclaims, ScriptedRuntime, Start
 from tests.builders import run, settled
 
 SEAT = SeatId(3)
+
+
+class Deaf:
+    """Hears nothing."""
+
+    async def hear(self, said: Said) -> None:
+        """Take it in."""
+
+
+DEAF = Deaf()
 LAUNCH = Launch(session=SessionId("s1"), agent=Agent(seat=SEAT), mode=RunMode.RUN_ONCE)
 
 
@@ -93,7 +103,7 @@ def test_a_script_that_is_followed_passes() -> None:
         stops = Stops(seat=SEAT, urgency=Urgency.NOW)
         with ScriptedRuntime(reclaims, Starts(seat=SEAT, pid=1), stops) as runtime:
             await runtime.reclaim(Leftover(session=SessionId("s0")))
-            session = await runtime.start(LAUNCH)
+            session = await runtime.start(LAUNCH, DEAF)
             await session.stop(Urgency.NOW)
             await session.wait()
 
@@ -109,7 +119,7 @@ def test_an_unexpected_call_fails_at_once_and_again_at_the_end() -> None:
     async def scene() -> None:
         runtime = ScriptedRuntime()
         with pytest.raises(AssertionError, match="instead of None"):
-            await runtime.start(LAUNCH)
+            await runtime.start(LAUNCH, DEAF)
         with pytest.raises(AssertionError, match="unexpected"):
             runtime.check()
 
@@ -120,7 +130,7 @@ def test_a_program_that_is_to_fail_says_why() -> None:
     async def scene() -> None:
         runtime = ScriptedRuntime(Starts(seat=SEAT, fails="no such file"))
         with pytest.raises(DidNotStart, match="no such file"):
-            await runtime.start(LAUNCH)
+            await runtime.start(LAUNCH, DEAF)
         runtime.check()
 
     run(scene())

@@ -17,7 +17,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType, NoneType, UnionType
-from typing import Any, Literal, NewType, get_args, get_origin
+from typing import Annotated, Any, Literal, NewType, get_args, get_origin
 
 import msgspec
 from msgspec.structs import FieldInfo
@@ -26,7 +26,7 @@ from muster import errors
 from muster.errors import Broken, MusterError, Refused, Unavailable
 from muster.interfaces.http.app import routes
 from muster.interfaces.http.routing import EVERYBODY, Route
-from muster.machines import commands, events, vocabulary
+from muster.machines import commands, events, papers, vocabulary
 from muster.machines.commands import COMMANDS
 from muster.machines.events import FACTS, Fact
 from tests.tidy.source import ROOT
@@ -35,6 +35,9 @@ COMMAND = "python -m tests.tidy.reference"
 REFERENCE = ROOT / "docs" / "reference"
 
 Struct = type[msgspec.Struct]
+
+PARTS = (vocabulary.__name__, papers.__name__)
+"""Where the records and enums stand that events and commands are made of."""
 
 ENVELOPE = {
     "seq": "Its place in the log: from 1 on, without a gap.",
@@ -225,7 +228,9 @@ def _words(kind: Any) -> str:  # noqa: ANN401
         return f"list of {_words(get_args(kind)[0])}"
     if isinstance(kind, UnionType) or NoneType in get_args(kind):
         return _either(_words(each) for each in get_args(kind) if each is not NoneType) + " or null"
-    if kind.__module__ == vocabulary.__name__:
+    if get_origin(kind) is Annotated:
+        return _words(get_args(kind)[0])
+    if kind.__module__ in PARTS:
         return f"[{kind.__name__}](events.md#{kind.__name__.lower()})"
     return _either(f"`{member}`" for member in kind)
 
@@ -252,14 +257,18 @@ def _parts(structs: Iterable[Struct]) -> list[type[Any]]:
                 found.add(part)
                 if not issubclass(part, StrEnum):
                     found.update(_parts([part]))
-    return sorted(found, key=lambda part: _line_of(vocabulary, part))
+    return sorted(found, key=lambda part: (PARTS.index(part.__module__), _line(part)))
+
+
+def _line(part: type[Any]) -> int:
+    return _line_of(sys.modules[part.__module__], part)
 
 
 # A type, or a type made of types: nothing but `Any` covers both.
 def _leaves(kind: Any) -> Iterator[type[Any]]:  # noqa: ANN401
     for inner in get_args(kind) if get_origin(kind) is not Literal else ():
         yield from _leaves(inner)
-    if isinstance(kind, type) and kind.__module__ == vocabulary.__name__:
+    if isinstance(kind, type) and kind.__module__ in PARTS:
         yield kind
 
 

@@ -44,7 +44,8 @@ LAYERS: dict[str, Layer] = {
     "muster.store": Layer(CORE, "a store keeps what happened, and asks nobody what it means"),
     "muster.files": Layer(CORE, "a file is read and written whoever asks for it"),
     "muster.services": Layer(
-        (*CORE, "muster.files", "muster.store.base"), "a service knows a store only by its protocol"
+        (*CORE, "muster.files", "muster.permissions", "muster.routing", "muster.store.base"),
+        "a service knows a store only by its protocol",
     ),
     "muster.settings_file": Layer(("muster.errors",), "finding a line in a file needs nothing"),
     "muster.setting_rules": Layer((), "what a value may be does not depend on whose it is"),
@@ -59,6 +60,16 @@ LAYERS: dict[str, Layer] = {
     "muster.runtimes": Layer(
         (*CORE, "muster.agent_settings", "muster.config", "muster.services.ports"),
         "a runtime is asked by a service, and asks nobody but its program",
+    ),
+    "muster.demo": Layer(
+        (
+            *CORE,
+            "muster.agent_settings",
+            "muster.config",
+            "muster.routing",
+            "muster.services",
+        ),
+        "a demo is played with what a person could do, and its programs need nothing",
     ),
     "muster.interfaces": Layer(
         (
@@ -86,6 +97,17 @@ LAYERS: dict[str, Layer] = {
         ),
         "puts everything together",
     ),
+    "muster.visiting": Layer(
+        (
+            *CORE,
+            "muster.config",
+            "muster.files",
+            "muster.runtimes",
+            "muster.services",
+            "muster.store",
+        ),
+        "puts a state machine session together that no server keeps open",
+    ),
     "muster.__main__": Layer(("muster.interfaces.cli.main",), "the command line is the program"),
     "muster.client": Layer(("muster.interfaces.client",), "a short name for what is there"),
     "muster": Layer(
@@ -107,6 +129,9 @@ DOORS = (
         (
             "muster.services.board",
             "muster.services.inbox",
+            "muster.services.inbox_file_agent",
+            "muster.services.inbox_file_human",
+            "muster.services.ledger",
             "muster.services.loading",
             "muster.services.reactors.base",
             "muster.services.wake",
@@ -117,7 +142,9 @@ DOORS = (
     ),
     Door(
         (
+            "muster.interfaces.cli.agents",
             "muster.interfaces.cli.doctor",
+            "muster.interfaces.cli.exporting",
             "muster.interfaces.cli.log",
             "muster.interfaces.cli.logs",
             "muster.interfaces.cli.reading",
@@ -128,9 +155,21 @@ DOORS = (
         "reading verbs work when no server runs: they read the file, and cannot write to it",
     ),
     Door(
-        ("muster.interfaces.http.events", "muster.interfaces.http.runs"),
+        (
+            "muster.interfaces.http.dialogues",
+            "muster.interfaces.http.events",
+            "muster.interfaces.http.history",
+            "muster.interfaces.http.identity",
+            "muster.interfaces.http.runs",
+            "muster.interfaces.http.why",
+        ),
         ("muster.store.base", "muster.store.codec"),
         "the log over HTTP is the log as the store has it, filtered and spelled",
+    ),
+    Door(
+        ("muster.interfaces.http.dialogues",),
+        ("muster.files.workspace",),
+        "a conversation is shown with the names that its files have in its folder",
     ),
     Door(
         ("muster.interfaces.client.asking",),
@@ -139,8 +178,19 @@ DOORS = (
     ),
     Door(
         ("muster.interfaces.cli.serve",),
-        ("muster.app", "muster.store.home"),
+        (
+            "muster.app",
+            "muster.demo.settings",
+            "muster.demo.stage",
+            "muster.runtimes.delegated",
+            "muster.store.home",
+        ),
         "`muster up` runs the whole, and says that a home is taken before it takes a port",
+    ),
+    Door(
+        ("muster.interfaces.cli.delegation",),
+        ("muster.visiting",),
+        "delegation works without a server: each call visits the session's own log",
     ),
     Door(
         ("muster.interfaces.cli.run",),
@@ -217,6 +267,7 @@ PURE = frozenset(
         "datetime",
         "enum",
         "functools",
+        "hashlib",
         "itertools",
         "msgspec",
         "operator",
@@ -245,6 +296,9 @@ CHANCE = Keeper(
 KEEPERS = {
     "msgspec": WIRE,
     "click": Keeper(("muster.interfaces.cli",), "one interface of several"),
+    "markdown_it": Keeper(
+        ("muster.interfaces.rendering",), "what agents write becomes HTML in one place"
+    ),
     "starlette": WEB,
     "uvicorn": WEB,
     "sqlite3": Keeper(

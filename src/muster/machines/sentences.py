@@ -208,7 +208,7 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.FileRecorded: lambda f, t: (
         f"{f.state} {f.change} {_clip(f.path)} in {f.conversation} ({f.size} bytes)"
     ),
-    e.ConversationLogged: lambda f, t: f"somebody else logged {_clip(f.entry)}",
+    e.ConversationLogged: lambda f, t: "somebody else logged a conversation of theirs",
     e.ProgressRecorded: lambda f, t: f"new in {f.conversation}: {_clip(f.what)}",
     e.ConversationEnd: lambda f, t: f"{f.conversation} was {f.outcome}: {_clip(f.summary)}",
 }

@@ -97,8 +97,6 @@ def agent_list(folders: tuple[Path, ...], folder: Path) -> None:
     click.echo(f"Wrote {len(found.agents)} agents to {clean(str(folder))}.")
 
 
-
-
 def _warn(warnings: Sequence[Warned]) -> None:
     for warning in warnings:
         click.echo(f"muster: warning: {clean(str(warning))}", err=True)
