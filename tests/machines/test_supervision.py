@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import SeatId, SessionId
+from muster.machines.sentences import sentence
 from muster.machines.state import Phase, Status, TurnState
 from muster.machines.vocabulary import Authority, Budget, Machine, Outcome, RunMode, Urgency
 from tests.machines.scene import REVIEWS, Scene, facts, moves
@@ -31,6 +32,7 @@ def test_a_program_that_ends_at_once_is_started_once_a_second() -> None:
     scene = running()
     events = scene.ends("Lyra")
     [rest] = facts(events, e.RetryScheduled)
+    assert any("ended at once" in sentence(event, scene.team) for event in events)
     assert (rest.failures, rest.until) == (0, scene.now + timedelta(seconds=1))
     assert states(scene) == (CONTINUOUS, CONTINUOUS)  # it goes on: no flicker
     assert scene.agent("Lyra").session is None
@@ -85,6 +87,16 @@ def test_more_sessions_in_an_hour_than_the_budget_allows_pause_the_agent() -> No
 def test_a_quick_session_that_was_the_last_of_its_hour_pauses_the_agent() -> None:
     scene = budgeted(Budget(sessions_per_hour=1))
     scene.ends("Lyra")  # at once, so the next would start in a second
+    scene.later(1)
+    assert states(scene) == (PAUSE, PAUSE)
+
+
+def test_a_budget_that_shrinks_between_two_sessions_pauses_the_agent() -> None:
+    scene = budgeted(Budget(sessions_per_hour=2))
+    scene.ends("Lyra")
+    assert states(scene) == (CONTINUOUS, CONTINUOUS)
+    less = Budget(sessions_per_hour=1)
+    scene.do(c.ConfigureAgent(seat=scene.seat("Lyra"), authority=Authority.MUSTER, budget=less))
     scene.later(1)
     assert states(scene) == (PAUSE, PAUSE)
 
