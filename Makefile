@@ -10,25 +10,32 @@ PEERS := .venv-peers
 INSTALL := python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
 CHECKED := src tests $(wildcard bench)
 
+# The dashboard is tested in a real browser: Debian's, or the one that CHROMIUM=... names.
+CHROMIUM ?= /usr/bin/chromium
+export CHROMIUM
+
 .DEFAULT_GOAL := help
-.PHONY: help up test lint types check bench bench-peers clean
+.PHONY: help up test screenshots lint types check bench bench-peers clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 14
 
-up: $(VENV)/.installed  ## run muster here, in the foreground (ARGS="--port 0" passes options)
-	@exec $(BIN)/python -m muster up $(ARGS)
+up: $(VENV)/.installed  ## run muster here with its demo team, in the foreground (ARGS="--port 0" passes options)
+	@exec $(BIN)/python -m muster up --demo $(ARGS)
 
 # Watching every branch slows the exhaustive tests down threefold and shows nothing new: they run unwatched.
 COVER := --cov=muster.machines --cov=muster.store --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-test: $(VENV)/.installed-test  ## run the tests (ARGS="-k name" passes options, and watches no branches)
+test: $(VENV)/.installed-test | $(CHROMIUM)  ## run the tests (ARGS="-k name" passes options, and watches no branches)
 ifeq ($(ARGS),)
 	$(BIN)/python -m pytest -m exhaustive
 	$(BIN)/python -m pytest -m 'not exhaustive' $(COVER)
 else
 	$(BIN)/python -m pytest $(ARGS)
 endif
+
+screenshots: $(VENV)/.installed-test | $(CHROMIUM)  ## take the pictures of the dashboard in docs/images
+	$(BIN)/python -m tests.web.screenshots docs/images
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/python -m ruff check $(CHECKED)
@@ -39,7 +46,7 @@ types: $(VENV)/.installed-test $(VENV)/.installed-lint $(VENV)/.installed-bench
 
 check: lint types test  ## lint, types and tests: what CI runs
 
-bench: $(VENV)/.installed-bench  ## measure, against raw baselines in the same run
+bench: $(VENV)/.installed-bench | $(CHROMIUM)  ## measure, against raw baselines in the same run
 	$(BIN)/python -m bench $(ARGS)
 
 bench-peers: $(VENV)/.installed-bench $(PEERS)/.installed  ## measure against other frameworks (installs them aside)
@@ -75,6 +82,14 @@ clean: clean-peers
 .PHONY: clean-peers
 clean-peers:
 	rm -rf $(PEERS)
+
+$(CHROMIUM):
+	@command -v apt-get >/dev/null || { echo 'install Chromium, or name yours with CHROMIUM=...'; exit 1; }
+	$(ROOT) apt-get update --quiet=2
+	$(ROOT) apt-get install --quiet=2 --yes --no-install-recommends chromium fonts-dejavu-core
+
+# As root there may be no sudo.
+ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 
 $(VENV)/.installed-%: $(VENV)/.installed
 	$(BIN)/$(INSTALL) --no-build-isolation --editable '.[$*]'

@@ -21,6 +21,7 @@ from bench import (
     run_control,
     sse,
     startup,
+    web,
 )
 from bench.flush import Flushing, flushings
 from bench.lines import Line
@@ -47,12 +48,14 @@ _INTRO: Final = """\
   is a shell, has done its first act. In a team the wish is on disk before that.
 - *A flood* comes from one program as fast as muster takes it. A quiet program beside it says what
   time it is; how late that is heard is measured at a subscriber to the event stream. That the log
-  says how much it left out, and that the files keep everything, is checked."""
+  says how much it left out, and that the files keep everything, is checked.
+- *The dashboard* is looked at by a headless Chromium without a graphics card, on the same machine.
+  Its bytes are counted on the wire; an event is on the screen behind the frame that shows it."""
 
 
 GROUPS: Final = (
     *("kernel", "durable", "boot", "memory", "startup", "http", "sse", "idle"),
-    *("starts", "stops", "crowd", "flood"),
+    *("starts", "stops", "crowd", "flood", "web"),
 )
 
 
@@ -75,6 +78,10 @@ class Effort(NamedTuple):
     crowd_rounds: int
     crowd_lives: int
     flood_rounds: int
+    web_rounds: int
+    web_events: int
+    web_seconds: float
+    web_tabs: int
 
 
 _FULL: Final = Effort(
@@ -84,6 +91,10 @@ _FULL: Final = Effort(
     crowd_rounds=4,
     crowd_lives=3,
     flood_rounds=3,
+    web_rounds=5,
+    web_events=100_000,
+    web_seconds=10.0,
+    web_tabs=16,
 )
 _QUICK: Final = Effort(
     *(60, 8, 10, 3, 100_000, 2, 2, 6, 3, 1, 2),
@@ -92,6 +103,10 @@ _QUICK: Final = Effort(
     crowd_rounds=2,
     crowd_lives=1,
     flood_rounds=1,
+    web_rounds=1,
+    web_events=100_000,
+    web_seconds=4.0,
+    web_tabs=8,
 )
 
 
@@ -153,6 +168,14 @@ def _benchmarks(
             crowd.measure, folder / "crowd", effort.crowd_rounds, lives=effort.crowd_lives
         ),
         "flood": partial(flood.measure, folder / "flood", effort.flood_rounds),
+        "web": partial(
+            web.measure,
+            folder / "web",
+            effort.web_rounds,
+            events=effort.web_events,
+            seconds=effort.web_seconds,
+            tabs=effort.web_tabs,
+        ),
     }
 
 

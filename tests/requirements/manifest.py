@@ -1158,6 +1158,41 @@ SUPERVISION = (
     ),
 )
 
+PAST = (
+    Promise(
+        "The team can be seen as it was after any event, and the timeline says the same of it.",
+        {
+            "services/test_history.py": [
+                "test_a_moment_is_what_the_log_adds_up_to_by_then_and_when_that_was",
+                "test_at_every_moment_the_lanes_say_what_the_team_was",
+                "test_one_question_folds_no_more_than_it_may_and_the_next_goes_on_from_there",
+            ],
+            "interfaces/test_http_history.py": [
+                "test_the_team_is_shown_as_it_was_after_any_event",
+                "test_the_diagrams_have_every_state_and_every_way_of_every_machine",
+            ],
+            "web/test_time.py": [
+                "test_choosing_an_event_shows_the_team_as_it_was_after_it",
+                "test_choosing_a_moment_on_the_picture_shows_the_team_of_that_moment",
+                "test_the_log_grows_by_itself_is_filtered_and_can_be_paused",
+                "test_the_machines_are_drawn_and_where_everybody_is_is_lit_now_and_then",
+            ],
+        },
+    ),
+    Promise(
+        "A person sees who has the turn and for how long, speaks at any time, and decides about it.",
+        {
+            "web/test_channel.py": [
+                "test_the_ring_shows_who_has_the_turn_for_how_long_and_who_is_next",
+                "test_what_a_message_does_to_the_turn_is_shown_before_it_is_sent_and_can_be_changed",
+                "test_a_person_passes_the_turn_on_takes_it_away_and_gives_it",
+                "test_members_are_added_and_removed_and_a_refusal_is_told",
+                "test_a_click_is_pending_until_its_event_has_come_back",
+            ],
+        },
+    ),
+)
+
 DELEGATING = (
     Promise(
         "The seed's example session gives its files, entry by entry.",
@@ -1408,6 +1443,7 @@ ROUTING = (
 )
 
 PROMISES = (
+    *PAST,
     *DELEGATING,
     *DEMO,
     *TALKING_TO_EACH,

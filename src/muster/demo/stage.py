@@ -60,9 +60,13 @@ def claim(home: Path) -> None:
     (home / MARK).touch()
 
 
+NOTICE: Final = "Demo team: nine scripts, no model behind them. Your own team is `muster up`."
+
+
 @asynccontextmanager
 async def staged(muster: Muster, desk: Desk, home: Path) -> AsyncGenerator[None]:
     """Have the demo played by a team that is open."""
+    muster.notice = NOTICE
     async with background() as tasks:
         tasks.create_task(Stage(muster, desk, home).run())
         yield

@@ -4,13 +4,16 @@ Views hold what a reader asks for, in the seeds' spelling, with names in place o
 an agent is held to be in its state is part of the answer: which evidence, and how old.
 """
 
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
+from typing import Final
 
 import msgspec
 
+from muster.interfaces.documents import AgentDocument, Button, button_of, document_of
 from muster.machines.ids import ChannelId, SeatId, SessionId
-from muster.machines.state import Agent, Channel, Status, Team, TurnState
-from muster.machines.vocabulary import Authority, Role, RunMode
+from muster.machines.state import Agent, Channel, Phase, Status, Team, TurnState
+from muster.machines.vocabulary import Authority, Budget, Role, RunMode
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -26,6 +29,42 @@ class EvidenceView(View, frozen=True, kw_only=True):
     age_seconds: float
 
 
+class Control(View, frozen=True, kw_only=True):
+    """Something that a person may press, and what it asks for."""
+
+    label: str
+    color: str
+    desired: RunMode
+
+
+class Badge(View, frozen=True, kw_only=True):
+    """What an agent does, in the words and colours of the seed, and what can be pressed then."""
+
+    status: str
+    color: str
+    controls: tuple[Control, ...]
+
+
+_RUNNING: Final = Badge(
+    status="RUNNING",
+    color="green",
+    controls=(Control(label="Stop Agent", color="red", desired=RunMode.PAUSE),),
+)
+_IDLE: Final = Badge(
+    status="IDLE",
+    color="gray",
+    controls=(Control(label="Start Agent", color="orange", desired=RunMode.CONTINUOUS),),
+)
+
+BADGES: Final[Mapping[RunMode, Badge]] = {
+    RunMode.CONTINUOUS: _RUNNING,
+    RunMode.RUN_ONCE: _RUNNING,
+    RunMode.RUN_CLEANUP: _RUNNING,
+    RunMode.PAUSE: _IDLE,
+}
+"""The seed's table: by what an agent is doing, whatever is wanted of it."""
+
+
 class AgentView(View, frozen=True, kw_only=True):
     """Somebody in a seat."""
 
@@ -37,16 +76,98 @@ class AgentView(View, frozen=True, kw_only=True):
     session: SessionId | None
     desired: RunMode
     current: RunMode
+    badge: Badge
     failures: int
     retry_at: datetime | None
     turn: TurnState
     channels: dict[ChannelId, TurnState]
     evidence: EvidenceView | None
+    document: AgentDocument | None = None
+    """Who it is; left out where somebody asks how it is only."""
 
     @property
     def label(self) -> str:
         """What to call it, also while it has no name."""
         return self.name or f"seat {self.seat}"
+
+
+class AgentList(View, frozen=True, kw_only=True):
+    """Everybody in the team, and what can be pressed for all of them."""
+
+    agents: tuple[AgentView, ...]
+    button: Button | None
+
+
+class Called(View, frozen=True, kw_only=True):
+    """Who is to be born, to wake or to sleep."""
+
+    seq: int
+    """Where the log stood when it was asked for."""
+
+    agents: tuple[AgentView, ...]
+    button: Button | None
+
+
+class SessionView(View, frozen=True, kw_only=True):
+    """A life of a program that muster runs."""
+
+    id: SessionId
+    pid: int | None
+    mode: RunMode
+    phase: Phase
+
+
+class RunView(View, frozen=True, kw_only=True):
+    """What is wanted of an agent, and what it does."""
+
+    agent: str
+    authority: Authority
+    """Whose word is the truth about what it does."""
+
+    disabled: bool
+    desired: RunMode
+    generation: int
+    """The number of this wish."""
+
+    set_by: str
+    set_at: datetime | None
+    note: str
+    current: RunMode
+    answered: int
+    """The number of the wish that `current` answers."""
+
+    differs_since: datetime | None
+    """Since when it has not done what is wanted."""
+
+    failures: int
+    """Sessions in a row that failed."""
+
+    retry_at: datetime | None
+    session: SessionView | None
+    budget: Budget
+    badge: Badge
+    seq: int
+    """Where the log stood when it was so."""
+
+
+class OutputView(View, frozen=True, kw_only=True):
+    """Something that a session printed."""
+
+    seq: int
+    ts: datetime
+    session: SessionId
+    stream: str
+    text: str
+    omitted: int = 0
+    """How many bytes were left out before it; they are in the files of the agent's folder."""
+
+
+class OutputPage(View, frozen=True, kw_only=True):
+    """Some of an agent's output in order. `after` asks for the next page, if there is `more`."""
+
+    output: tuple[OutputView, ...]
+    after: int
+    more: bool
 
 
 class ChannelView(View, frozen=True, kw_only=True):
@@ -99,24 +220,36 @@ def view_team(team: Team, now: datetime, *, running: bool) -> TeamView:
 
     While no muster is running, nobody confirms anything, and who was alive is unknown.
     """
-    if not running:
-        team = msgspec.structs.replace(team, boot=SessionId(""))
+    team = team if running else _at_rest(team)
     return TeamView(
         seq=team.seq,
         human=team.human,
-        agents=tuple(
-            view_agent(team, team.agents[seat], now)
-            for seat in sorted(team.agents)
-            if team.agents[seat].status is not Status.NONE
-        ),
+        agents=tuple(view_agent(team, agent, now) for agent in _in_order(team)),
         channels=tuple(_channel(team, team.channels[name], now) for name in sorted(team.channels)),
         sessions=len(team.sessions),
         conversations=len(team.delegation.conversations),
     )
 
 
-def view_agent(team: Team, agent: Agent, now: datetime) -> AgentView:
-    """One of the team."""
+def view_agents(team: Team, now: datetime, *, running: bool) -> AgentList:
+    """Everybody with their documents, in the order of their seats."""
+    team = team if running else _at_rest(team)
+    agents = tuple(view_agent(team, agent, now, whole=True) for agent in _in_order(team))
+    return AgentList(agents=agents, button=button_of(team))
+
+
+def _at_rest(team: Team) -> Team:
+    """The team while no muster runs: nobody has confirmed anything in this life of it."""
+    return msgspec.structs.replace(team, boot=SessionId(""))
+
+
+def _in_order(team: Team) -> Iterator[Agent]:
+    agents = (team.agents[seat] for seat in sorted(team.agents))
+    return (agent for agent in agents if agent.status is not Status.NONE)
+
+
+def view_agent(team: Team, agent: Agent, now: datetime, *, whole: bool = False) -> AgentView:
+    """One of the team: how it is, and with `whole` also who it is."""
     return AgentView(
         seat=agent.seat,
         name=agent.name,
@@ -126,12 +259,45 @@ def view_agent(team: Team, agent: Agent, now: datetime) -> AgentView:
         session=agent.session,
         desired=agent.run.desired,
         current=agent.run.current,
+        badge=BADGES[agent.run.current],
         failures=agent.run.failures,
         retry_at=agent.run.retry_at,
         turn=team.turn_state(agent),
         channels={name: team.channels[name].state_of(agent.seat) for name in agent.channels},
         evidence=_evidence(agent, now),
+        document=document_of(agent) if whole else None,
     )
+
+
+def view_run(team: Team, agent: Agent) -> RunView:
+    """Whether one of the team should run, and whether it does."""
+    run = agent.run
+    return RunView(
+        agent=agent.id,
+        authority=agent.authority,
+        disabled=agent.disabled,
+        desired=run.desired,
+        generation=run.generation,
+        set_by=run.set_by,
+        set_at=run.set_at,
+        note=run.note,
+        current=run.current,
+        answered=run.answered,
+        differs_since=run.differs_since,
+        failures=run.failures,
+        retry_at=run.retry_at,
+        session=_session(team, agent),
+        budget=run.budget,
+        badge=BADGES[run.current],
+        seq=team.seq,
+    )
+
+
+def _session(team: Team, agent: Agent) -> SessionView | None:
+    found = team.sessions.get(agent.session) if agent.session else None
+    if found is None:
+        return None
+    return SessionView(id=found.id, pid=found.pid, mode=found.mode, phase=found.phase)
 
 
 def _evidence(agent: Agent, now: datetime) -> EvidenceView | None:

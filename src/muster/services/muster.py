@@ -53,6 +53,8 @@ class Muster:
         """The rules of a new channel, as far as it does not bring its own."""
 
         self.births = births
+        self.notice = ""
+        """What whoever looks at the team should know first."""
 
     @property
     def team(self) -> Team:

@@ -4,7 +4,6 @@ Whoever registers gets a token, and with it may act as that agent alone. It is h
 on, for as long as it is heard of (`services/presence.py`).
 """
 
-from collections.abc import Sequence
 from typing import Annotated, Final
 
 import msgspec
@@ -13,7 +12,7 @@ from muster import limits
 from muster.errors import Disabled, WrongState
 from muster.interfaces.http.routing import ACTORS, EVERYBODY, OPERATOR, Call, Route
 from muster.interfaces.http.tokens import Note, new_token
-from muster.interfaces.views import AgentView, NewToken, view_agent
+from muster.interfaces.views import AgentList, AgentView, NewToken, view_agent, view_agents
 from muster.machines.commands import (
     ConnectAgent,
     DisableAgent,
@@ -21,19 +20,14 @@ from muster.machines.commands import (
     EnableAgent,
     EnrollAgent,
     RenewTurn,
+    ReportCurrent,
 )
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import Agent, Status, TurnState
-from muster.machines.vocabulary import Authority, Role
+from muster.machines.vocabulary import Authority, Role, RunMode
 
 BEATS: Final = 3
 """How many heartbeats fit into the time after which an agent counts as gone."""
-
-
-class AgentList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Everybody in the team."""
-
-    agents: Sequence[AgentView]
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -72,6 +66,9 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     working: bool = False
     """Whether it works on its turns, which renews them."""
 
+    current: RunMode | None = None
+    """What it is doing, where it runs by itself and wants that to be known."""
+
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Why."""
@@ -84,14 +81,13 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 async def list_agents(call: Call) -> AgentList:
     """Say who is in the team."""
-    agents = sorted(call.team.agents.values(), key=lambda agent: agent.seat)
-    shown = [_view(call, agent) for agent in agents if agent.status is not Status.NONE]
-    return AgentList(agents=shown)
+    return view_agents(call.team, call.muster.clock.now(), running=True)
 
 
 async def show_agent(call: Call) -> AgentView:
-    """Say how an agent is."""
-    return _view(call, call.agent(call.path["name"]))
+    """Say who an agent is, and how it is."""
+    agent = call.agent(call.path["name"])
+    return view_agent(call.team, agent, call.muster.clock.now(), whole=True)
 
 
 async def register_agent(call: Call) -> Registered:
@@ -131,6 +127,8 @@ async def hear_agent(call: Call) -> Presence:
         raise Disabled(name=agent.id)
     if agent.status is not Status.ALIVE:
         raise WrongState(act="take a heartbeat of", name=agent.id, state=agent.status)
+    if call.body.current is not None:
+        await call.send(ReportCurrent(seat=agent.seat, current=call.body.current))
     if call.body.working:
         for channel, epoch in _turns(call, agent.seat).items():
             await call.send(RenewTurn(channel=channel, seat=agent.seat, epoch=epoch))
@@ -185,7 +183,7 @@ ROUTES: Final = (
         path="/api/agents",
         handler=list_agents,
         may=EVERYBODY,
-        summary="Who is in the team.",
+        summary="Who is in the team, with their documents, and the button: SUMMON, WAKE or none.",
         answer=AgentList,
     ),
     Route(
@@ -203,7 +201,7 @@ ROUTES: Final = (
         path="/api/agents/{name}",
         handler=show_agent,
         may=EVERYBODY,
-        summary="How an agent is, and which evidence says so.",
+        summary="Who an agent is, how it is, and which evidence says so.",
         answer=AgentView,
     ),
     Route(
@@ -219,7 +217,7 @@ ROUTES: Final = (
         path="/api/agents/{name}/heartbeat",
         handler=hear_agent,
         may=ACTORS,
-        summary="A sign of life; with `working`, also of work on its turns.",
+        summary="A sign of life; with `working` also of work, and `current` says what it does.",
         body=Heartbeat,
         answer=Presence,
     ),

@@ -21,14 +21,24 @@ from muster.errors import Invalid, Malformed, MusterError, TooLarge
 from muster.interfaces.http import (
     agents,
     channels,
+    conversations,
+    dialogues,
     events,
+    history,
+    identity,
+    importing,
+    markdown,
     messages,
     next,  # noqa: A004 - named after its path, as they all are
     openapi,
     problems,
+    runs,
     signin,
+    state,
+    static,
     tokens,
     turns,
+    why,
 )
 from muster.interfaces.http.auth import Gate
 from muster.interfaces.http.routing import Call, Caller, Found, Route, Table
@@ -75,13 +85,16 @@ def routes() -> tuple[Route, ...]:
 
 def _plain_routes() -> Iterator[Route]:
     yield HEALTH
-    for module in (signin, agents, tokens, channels, turns, messages, next, events):
+    talking = (channels, turns, messages, next, conversations, dialogues)
+    showing = (static, state, history, markdown, why, events)
+    for module in (signin, agents, identity, importing, runs, tokens, *talking, *showing):
         yield from module.ROUTES
 
 
 def build(muster: Muster, *, host: str = "127.0.0.1") -> ASGIApp:
     """The application that answers for one open team, under the names of this host."""
-    return Api(muster, Table(routes()), Gate(host=host, monotonic=muster.clock.monotonic))
+    gate = Gate(host=host, passes=muster.passes, monotonic=muster.clock.monotonic)
+    return Api(muster, Table(routes()), gate)
 
 
 def end_waiting(muster: Muster) -> None:

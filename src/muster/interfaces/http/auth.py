@@ -20,6 +20,7 @@ from muster.interfaces.http.routing import Caller, Route
 from muster.machines.ids import agent_actor, person
 from muster.machines.state import Team, Token
 from muster.machines.vocabulary import Role
+from muster.services.passes import Passes
 
 COOKIE: Final = "muster"
 SAFE: Final = frozenset({"GET", "HEAD"})
@@ -47,9 +48,10 @@ def bearer(request: Request) -> str | None:
 class Gate:
     """Lets a request in, or says why not."""
 
-    def __init__(self, *, host: str, monotonic: Callable[[], float]) -> None:
+    def __init__(self, *, host: str, passes: Passes, monotonic: Callable[[], float]) -> None:
         """Answer to loopback names and to `host`, at rates measured on that clock."""
         self._host = host
+        self._passes = passes
         self._rates = Rates(monotonic)
 
     def admit(self, request: Request, route: Route, team: Team) -> Caller:
@@ -59,7 +61,7 @@ class Gate:
         _check_origin(request, needed=secret is None and not route.open)
         if route.open:
             return NOBODY
-        token = token_of(team, secret or request.cookies.get(COOKIE))
+        token = self._token(team, secret or request.cookies.get(COOKIE) or "")
         if token is None:
             self._rates.spend("", limits.STRANGER_REQUESTS_PER_SECOND)
             raise Unauthenticated()
@@ -67,6 +69,10 @@ class Gate:
         if token.role not in route.may:
             raise _forbidden(token, route)
         return caller_of(token, team)
+
+    def _token(self, team: Team, secret: str) -> Token | None:
+        """What a secret lets its bearer do: it is a token's, or the pass of a live session."""
+        return token_of(team, secret) or self._passes.token_of(team, secret)
 
     def _check_host(self, request: Request) -> None:
         name = request.headers.get("host", "")

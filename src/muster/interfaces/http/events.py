@@ -15,7 +15,7 @@ that it costs nobody anything but itself. It is plain ASGI: no queue and no thre
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -27,6 +27,7 @@ from muster.machines.events import FACTS, StateTransition
 from muster.machines.ids import ChannelId
 from muster.machines.vocabulary import Machine
 from muster.services.feed import Feed
+from muster.services.muster import Muster
 from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored
 from muster.store.codec import decode
 
@@ -276,18 +277,31 @@ async def read_log(call: Call) -> LogPage:
     where = query.filter(call)
     if query.format == "seed":
         where = msgspec.structs.replace(where, types=frozenset({"state_transition"}))
-    store, last = call.muster.store, call.muster.feed.last_seq
-    if query.after is None:
-        found = (await store.read(after=0, limit=query.limit, where=where, backwards=True))[::-1]
-        found, full = [each for each in found if each.seq <= last], False
-    else:
-        found, full = await _gather(store, max(0, query.after), query.limit, where, last)
-    after = found[-1].seq if found and full else max(last, query.after or 0)
+    found, after, more = await read_slice(call.muster, where, query.after, query.limit)
     spelled = _as_seed(found) if query.format == "seed" else (msgspec.Raw(e.data) for e in found)
-    return LogPage(events=tuple(spelled), after=after, more=full)
+    return LogPage(events=tuple(spelled), after=after, more=more)
 
 
-async def _gather(
+class Slice(NamedTuple):
+    """Events in order, and the place after which to go on, if there is more."""
+
+    found: Sequence[Stored]
+    after: int
+    more: bool
+
+
+async def read_slice(muster: Muster, where: LogFilter, after: int | None, limit: int) -> Slice:
+    """Events after a cursor (-1: from the beginning), or, without one, the newest."""
+    store, last = muster.store, muster.feed.last_seq
+    if after is None:
+        found = (await store.read(after=0, limit=limit, where=where, backwards=True))[::-1]
+        found, more = [each for each in found if each.seq <= last], False
+    else:
+        found, more = await gather(store, max(0, after), limit, where, last)
+    return Slice(found, found[-1].seq if found and more else max(last, after or 0), more)
+
+
+async def gather(
     store: EventStore, after: int, limit: int, where: LogFilter, last: int
 ) -> tuple[list[Stored], bool]:
     """Events after a cursor, and whether the page was full before the log was at its end."""

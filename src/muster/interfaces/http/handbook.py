@@ -4,7 +4,9 @@ Everything in it is escaped, it has no scripts, and its few lines of style are i
 """
 
 import re
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from html import escape
 from typing import Any, Final
 
@@ -16,19 +18,22 @@ Schema = dict[str, Any]  # JSON Schema and OpenAPI: whatever JSON holds
 _HEAD: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>muster: the HTTP API</title>
 <meta name="viewport" content="width=device-width">
-<style>
+<style>{style}</style></head><body>
+<h1>muster: the HTTP API</h1>
+<p>Every request carries a token: <code>Authorization: Bearer ...</code>. <code>muster token</code>
+issues them; the operator's is in <code>operator.token</code> in the team's home. For programs:
+<a href="/api/openapi.json">OpenAPI</a>.</p>
+"""
+_STYLE: Final = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; }
 code { font: 14px ui-monospace, monospace; }
 h2 { margin: 2em 0 0; } p { margin: .3em 0; }
 table { border-collapse: collapse; margin: .3em 0 1em; }
 td, th { padding: .1em 1em .1em 0; text-align: left; vertical-align: top; }
-</style></head><body>
-<h1>muster: the HTTP API</h1>
-<p>Every request carries a token: <code>Authorization: Bearer ...</code>. <code>muster token</code>
-issues them; the operator's is in <code>operator.token</code> in the team's home. For programs:
-<a href="/api/openapi.json">OpenAPI</a>.</p>
 """
+STYLE_DIGEST: Final = b64encode(sha256(_STYLE.encode()).digest()).decode()
+"""By which a browser knows the style of this page, and takes no other."""
 
 
 def handbook(routes: Sequence[Route], names: Mapping[type, str], schemas: Schema) -> str:
@@ -37,7 +42,7 @@ def handbook(routes: Sequence[Route], names: Mapping[type, str], schemas: Schema
 
 
 def _parts(routes: Sequence[Route], names: Mapping[type, str], schemas: Schema) -> Iterator[str]:
-    yield _HEAD
+    yield _HEAD.format(style=_STYLE)
     for route in sorted(routes, key=lambda route: (route.path, route.method)):
         yield from _route(route, names, schemas)
     yield "<h1>Errors</h1><p>Every error is a problem document with one of these codes.</p><table>"

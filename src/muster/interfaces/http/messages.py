@@ -4,8 +4,8 @@ A message with an `Idempotency-Key` is said once, however often it is sent: whoe
 is told where it stands.
 """
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Annotated, Final
 
 import msgspec
 
@@ -16,10 +16,23 @@ from muster.machines.commands import Command, PostMessage, SendMessage, Speak
 from muster.machines.events import AgentMessage, Event, UserMessage
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.vocabulary import Role
+from muster.services import waking
 from muster.services.board import MessagePage, View, read_page
+from muster.services.dispatcher import Receipt
+from muster.services.muster import Muster
 
 Epoch = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 """The number of a turn."""
+
+
+Order = Callable[[Muster, str], Awaitable[Receipt]]
+"""Something that a person wants of the whole team, and who wants it."""
+
+ORDERS: Final[Mapping[str, Order]] = {
+    waking.SUMMON: waking.summon,
+    waking.WAKE: waking.wake,
+}
+"""Messages to nobody that are no messages: the seed's buttons, as text."""
 
 
 class NewMessage(Body, frozen=True, kw_only=True):
@@ -118,6 +131,9 @@ async def page(call: Call) -> MessagePage:
 async def send(call: Call) -> Said:
     """Say something to an agent, to a channel, or to the lead."""
     body: Sending = call.body
+    order = _order(body)
+    if order is not None:
+        return Said(seq=(await order(call.muster, call.caller.actor)).seq)
     if body.channel is None:
         seat = call.agent(body.target_agent).seat if body.target_agent is not None else None
         human = call.team.human
@@ -127,6 +143,16 @@ async def send(call: Call) -> Said:
     if body.target_agent is not None:
         raise Invalid(what="targetAgent and channel", why="exclude each other; give one of them")
     return await say(call, _human(call, ChannelId(body.channel), body.message))
+
+
+def _order(body: Sending) -> Order | None:
+    """What a message to nobody in particular orders, if it begins so. Its rest does not matter:
+    what the lead is told then is built from the log.
+    """
+    if body.channel is not None or body.target_agent is not None:
+        return None
+    found = (order for marker, order in ORDERS.items() if body.message.startswith(marker))
+    return next(found, None)
 
 
 ROUTES: tuple[Route, ...] = (

@@ -7,7 +7,6 @@ What there is to do, and the delivery of messages, is `services/inbox.py`'s.
 """
 
 from typing import Annotated
-from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -15,7 +14,6 @@ from muster.errors import Invalid
 from muster.interfaces.http.routing import ACTORS, Call, Route
 from muster.machines.ids import ChannelId
 from muster.services.errands import Known, Next
-from muster.services.inbox import Inbox
 from muster.services.muster import Muster
 
 
@@ -27,20 +25,9 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Turns that the agent is working on: `channel:epoch`, joined by commas."""
 
 
-_inboxes: WeakKeyDictionary[Muster, Inbox] = WeakKeyDictionary()
-"""One for each open team: who asks for a seat must be known wherever the question comes from."""
-
-
-def _inbox(muster: Muster) -> Inbox:
-    found = _inboxes.get(muster)
-    if found is None:
-        found = _inboxes[muster] = Inbox(muster.feed, muster.dispatcher)
-    return found
-
-
 def end_waiting(muster: Muster) -> None:
     """Answer all who wait, because the server ends."""
-    _inbox(muster).close()
+    muster.inbox.close()
 
 
 def parse_known(text: str) -> Known:
@@ -59,7 +46,7 @@ async def what_next(call: Call) -> Next:
     asking: Asking = call.query
     agent = call.acting_as(call.path["name"])
     known = parse_known(asking.known)
-    return await _inbox(call.muster).next(agent.seat, call.send, known=known, wait_s=asking.wait)
+    return await call.muster.inbox.next(agent.seat, call.send, known=known, wait_s=asking.wait)
 
 
 ROUTES: tuple[Route, ...] = (

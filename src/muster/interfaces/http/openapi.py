@@ -12,10 +12,10 @@ from typing import Any, Final
 import msgspec
 from starlette.responses import HTMLResponse, Response
 
-from muster.interfaces.http.handbook import handbook
+from muster.interfaces.http.handbook import STYLE_DIGEST, handbook
 from muster.interfaces.http.problems import MEDIA_TYPE, Problem
 from muster.interfaces.http.routing import EVERYBODY, Call, Handler, Route
-from muster.interfaces.http.signin import PAGE_HEADERS
+from muster.interfaces.http.signin import NOTHING_ELSE, PAGE_HEADERS
 from muster.version import __version__
 
 Schema = dict[str, Any]  # JSON Schema and OpenAPI: whatever JSON holds
@@ -24,6 +24,7 @@ Refs = dict[type, str]
 JSON: Final = "application/json"
 REF: Final = "#/components/schemas/"
 _NAMES: Final = re.compile(r"\{(\w+)\}")
+_POLICY: Final = f"default-src 'none'; style-src 'sha256-{STYLE_DIGEST}'; {NOTHING_ELSE}"
 
 
 def pages(routes: Sequence[Route]) -> tuple[Route, ...]:
@@ -33,7 +34,7 @@ def pages(routes: Sequence[Route]) -> tuple[Route, ...]:
         return Response(document(), media_type=JSON)
 
     async def docs(call: Call) -> Response:
-        return HTMLResponse(page(), headers=PAGE_HEADERS)
+        return HTMLResponse(page(), headers=PAGE_HEADERS | {"content-security-policy": _POLICY})
 
     own = (
         _page("/api/openapi.json", openapi, "This API as an OpenAPI document."),

@@ -184,15 +184,18 @@ class Table:
     def find(self, method: str, path: str) -> Found:
         """The route for a path as it was sent, still encoded; so a name may have a slash in it."""
         segments = path.split("/")
+        allowed: set[str] = set()
         for pattern in self._patterns.get(len(segments), ()):
             names = pattern.match(segments)
             if names is None:
                 continue
             route = pattern.methods.get(method)
-            if route is None:
-                allowed = ", ".join(sorted(pattern.methods))
-                raise WrongMethod(method=method, path=unquote(path), allowed=allowed)
-            return Found(route, names)
+            if route is not None:
+                return Found(route, names)
+            allowed |= set(pattern.methods)  # what is a word here may be somebody's name
+        if allowed:
+            told = ", ".join(sorted(allowed))
+            raise WrongMethod(method=method, path=unquote(path), allowed=told)
         raise NotFound(kind="path", name=unquote(path))
 
 

@@ -12,11 +12,15 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from muster.errors import Unauthenticated
 from muster.interfaces.http.auth import COOKIE, token_of
 from muster.interfaces.http.routing import Call, Route
+from muster.interfaces.http.static import front
 from muster.machines.vocabulary import Role
+
+NOTHING_ELSE: Final = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+"""What `default-src` does not speak of."""
 
 PAGE_HEADERS: Final = {
     "cache-control": "no-store",
-    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
+    "content-security-policy": f"default-src 'none'; {NOTHING_ELSE}",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -30,9 +34,8 @@ PAGE: Final = """<!doctype html>
 </html>
 """
 STRANGER: Final = PAGE.format("Sign in with the link that <code>muster up</code> printed.")
-WELCOME: Final = PAGE.format(
-    'You are signed in. <a href="/api/docs">What you can ask of this server</a>.'
-)
+COOKIE_SECONDS: Final = 400 * 24 * 3600
+"""How long a browser stays signed in: as long as browsers keep any cookie."""
 
 
 class Door(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -54,11 +57,11 @@ class SignedIn(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 async def front_page(call: Call) -> Response:
-    """Sign in by a link; without one, say how to."""
+    """Sign in by a link; show the dashboard to whoever has, and to others how to."""
     secret = call.query.token
     if secret is None:
         known = token_of(call.team, call.request.cookies.get(COOKIE)) is not None
-        return HTMLResponse(WELCOME if known else STRANGER, headers=PAGE_HEADERS)
+        return front(call.request) if known else HTMLResponse(STRANGER, headers=PAGE_HEADERS)
     _role(call, secret)
     return _with_cookie(RedirectResponse("/", 303, PAGE_HEADERS), secret)
 
@@ -87,7 +90,7 @@ def _role(call: Call, secret: str) -> Role:
 
 def _with_cookie(answer: Response, secret: str) -> Response:
     """The header is ours, so a secret that is known to be ours cannot break out of it."""
-    answer.set_cookie(COOKIE, secret, httponly=True, samesite="strict")
+    answer.set_cookie(COOKIE, secret, COOKIE_SECONDS, httponly=True, samesite="strict")
     return answer
 
 

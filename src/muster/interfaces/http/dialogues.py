@@ -1,0 +1,193 @@
+"""What was said and made in a conversation, over HTTP: all of its events, and looks at its files.
+
+A file is looked at, never served: it comes as text or as a picture inside of JSON, and only if the
+log says that an agent made it and it lies where it should. What agents write is hostile, names too.
+"""
+
+import asyncio
+import os
+import stat
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from muster.errors import Forbidden, NotFound
+from muster.files.workspace import outputs_of
+from muster.interfaces.http.conversations import desk_of
+from muster.interfaces.http.routing import EVERYBODY, Call, Route
+from muster.interfaces.views import View
+from muster.machines.events import Event
+from muster.machines.ids import ConversationId
+from muster.machines.vocabulary import FileChange
+from muster.services.traces import FileView, views_of
+from muster.store.codec import encode
+
+DIALOGUE_EVENTS_MAX: Final = 1000
+"""How many events of a conversation are shown: the newest. The log has them all."""
+
+TEXT_BYTES_MAX: Final = 64 * 1024
+"""How much of a text is shown."""
+
+PICTURE_BYTES_MAX: Final = 1024 * 1024
+"""How large a picture may be to be shown."""
+
+_PICTURES: Final = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
+"""How pictures begin that can hold nothing but a picture."""
+
+
+# ── the dialogue ──────────────────────────────────────────────────────────────────────────────────
+
+
+class DialogueView(View, frozen=True, kw_only=True):
+    """Everything that happened in a conversation, as the log has it."""
+
+    conversation: ConversationId
+    events: tuple[msgspec.Raw, ...]
+    """In order: what was said, thought, decided, denied and made."""
+
+    omitted: int = 0
+    """How many older ones were left out."""
+
+
+async def show_dialogue(call: Call) -> DialogueView:
+    """Tell all that happened in a conversation."""
+    conversation = ConversationId(call.path["conversation"])
+    events = await _events(call, conversation)
+    shown = events[-DIALOGUE_EVENTS_MAX:]
+    return DialogueView(
+        conversation=conversation,
+        events=tuple(msgspec.Raw(encode(event)) for event in shown),
+        omitted=len(events) - len(shown),
+    )
+
+
+async def _events(call: Call, conversation: ConversationId) -> Sequence[Event]:
+    history, _ = await _history(call)
+    found = [each for each in history if getattr(each.fact, "conversation", None) == conversation]
+    if not found:
+        raise NotFound(kind="conversation", name=conversation)
+    return found
+
+
+async def _history(call: Call) -> tuple[Sequence[Event], Path]:
+    """All that happened in the folder of the session, or of the last one, and that folder."""
+    ledger = desk_of(call).conversations.ledger
+    async with ledger.visit() as book:
+        root = book.team.delegation.path or ledger.folder(book.team).seen().root
+        return await book.history(root), Path(root)
+
+
+# ── files ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+class FileQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Which file."""
+
+    path: Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
+    """As the conversation names it."""
+
+
+class LookView(View, frozen=True, kw_only=True):
+    """A file as it is now, as far as it can be shown."""
+
+    path: str
+    kind: Literal["text", "picture", "other"]
+    size: int
+    text: str = ""
+    cut: bool = False
+    """Whether the text is longer than what is shown."""
+
+    picture: str = ""
+    """A picture, as a `data:` address."""
+
+    changed: bool = False
+    """Whether it is no longer what the conversation had made of it."""
+
+
+async def look_at_file(call: Call) -> LookView:
+    """Show a file that a conversation has made."""
+    query: FileQuery = call.query
+    conversation = ConversationId(call.path["conversation"])
+    history, root = await _history(call)
+    view = views_of(history).get(conversation)
+    made = {file.path: file for file in view.files} if view else {}
+    file = made.get(query.path)
+    if file is None or file.change is FileChange.DELETED:
+        raise NotFound(kind="file", name=query.path)
+    folder = desk_of(call).project if file.outside else root / outputs_of(conversation)
+    return await asyncio.to_thread(_look, folder, file)
+
+
+def _look(folder: Path, file: FileView) -> LookView:
+    content, size = _read(folder, file.path)
+    whole = len(content) == size
+    changed = size != file.size or (whole and sha256(content).hexdigest() != file.sha256)
+    seen = LookView(path=file.path, kind="other", size=size, changed=changed)
+    kind = next((kind for start, kind in _PICTURES.items() if content.startswith(start)), None)
+    if kind is not None and whole:
+        picture = f"data:{kind};base64,{b64encode(content).decode()}"
+        return msgspec.structs.replace(seen, kind="picture", picture=picture)
+    text = _text(content[:TEXT_BYTES_MAX])
+    if text is None:
+        return seen
+    return msgspec.structs.replace(seen, kind="text", text=text, cut=size > TEXT_BYTES_MAX)
+
+
+def _read(folder: Path, path: str) -> tuple[bytes, int]:
+    """The beginning of a file that lies in a folder, and its size. Links lead nowhere."""
+    try:
+        real = (folder / path).resolve(strict=True)
+        if not real.is_relative_to(folder.resolve()):
+            raise Forbidden(
+                who="This page", act=f"show {path!r}", remedy="It lies outside of the project."
+            )
+        opened = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(opened, "rb") as stream:
+            about = os.fstat(opened)
+            if not stat.S_ISREG(about.st_mode):
+                raise NotFound(kind="file", name=path)
+            return stream.read(PICTURE_BYTES_MAX), about.st_size
+    except (OSError, ValueError, RuntimeError) as gone:
+        raise NotFound(kind="file", name=path) from gone
+
+
+def _text(content: bytes) -> str | None:
+    """What is written there, if it is text; a character that was cut in two is left out."""
+    if b"\0" in content:
+        return None
+    for cut in range(4):
+        try:
+            return content[: len(content) - cut].decode()
+        except UnicodeDecodeError:
+            continue
+    return None
+
+
+ROUTES: Final = (
+    Route(
+        method="GET",
+        path="/api/conversations/{conversation}/dialogue",
+        handler=show_dialogue,
+        may=EVERYBODY,
+        summary="All events of a conversation: what was said, decided, denied and made.",
+        answer=DialogueView,
+    ),
+    Route(
+        method="GET",
+        path="/api/conversations/{conversation}/file",
+        handler=look_at_file,
+        may=EVERYBODY,
+        summary="A look at a file that a conversation has made: its text, or a picture.",
+        query=FileQuery,
+        answer=LookView,
+    ),
+)

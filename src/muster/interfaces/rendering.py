@@ -1,0 +1,96 @@
+"""Hostile text as harmless HTML: markdown without raw HTML, images or links that act.
+
+An image would tell somebody else's server that the page was opened, and what its address says; it
+becomes a link. A link leads to a page or a mailbox, and nowhere else.
+"""
+
+from collections.abc import MutableMapping, Sequence
+from functools import cache
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:  # loaded by the first text that is rendered
+    from markdown_it import MarkdownIt
+    from markdown_it.renderer import RendererHTML
+    from markdown_it.token import Token
+    from markdown_it.utils import OptionsDict
+
+RENDERED_CHARS_MAX: Final = 32 * 1024
+"""A longer text is shown as it is: it is no prose, and parsing it would take long."""
+
+SCHEMES: Final = frozenset({"http", "https", "mailto"})
+
+
+def render(text: str) -> str:
+    """A text as HTML."""
+    text = text.encode(errors="replace").decode()
+    if len(text) > RENDERED_CHARS_MAX:
+        return f"<pre>{escape(text)}</pre>"
+    return _parser().render(text)
+
+
+@cache
+def _parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": False})
+    parser.enable(["table", "strikethrough"])
+    parser.validateLink = _leads_outside  # pyright: ignore[reportAttributeAccessIssue] - its own way
+    parser.add_render_rule("link_open", _link_open)
+    parser.add_render_rule("image", _image)
+    parser.add_render_rule("td_open", _cell_open)
+    parser.add_render_rule("th_open", _cell_open)
+    return parser
+
+
+def _leads_outside(address: str) -> bool:
+    try:
+        return urlsplit(address.strip()).scheme.lower() in SCHEMES
+    except ValueError:
+        return False
+
+
+Env = MutableMapping[str, Any]  # whatever a caller keeps there
+
+
+def _link_open(
+    renderer: "RendererHTML",
+    tokens: "Sequence[Token]",
+    index: int,
+    options: "OptionsDict",
+    env: Env,
+) -> str:
+    token = tokens[index]
+    token.attrSet("rel", "noopener noreferrer nofollow")
+    token.attrSet("target", "_blank")
+    return renderer.renderToken(tokens, index, options, env)
+
+
+def _cell_open(
+    renderer: "RendererHTML",
+    tokens: "Sequence[Token]",
+    index: int,
+    options: "OptionsDict",
+    env: Env,
+) -> str:
+    """A cell says by its class where its text stands: the page's policy refuses styles."""
+    token = tokens[index]
+    side = str(token.attrs.pop("style", "")).partition("text-align:")[2]
+    if side:
+        token.attrSet("class", side)
+    return renderer.renderToken(tokens, index, options, env)
+
+
+def _image(
+    renderer: "RendererHTML",
+    tokens: "Sequence[Token]",
+    index: int,
+    options: "OptionsDict",
+    env: Env,
+) -> str:
+    token = tokens[index]
+    source = str(token.attrGet("src") or "")
+    label = escape(f"image: {token.content or source}")
+    rel = 'rel="noopener noreferrer nofollow" target="_blank"'
+    return f'<a href="{escape(source)}" {rel}>{label}</a>'

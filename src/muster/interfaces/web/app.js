@@ -1,0 +1,70 @@
+// The page: the bar, the keys that work everywhere, and the view that the address names.
+
+import "./elements/connection-pill.js";
+import { h } from "./dom.js";
+import { showHelp } from "./elements/help.js";
+import { showSearch } from "./elements/search.js";
+import * as keys from "./keys.js";
+import { watchNeeds } from "./attention.js";
+import { go, link, route, start } from "./router.js";
+import { store } from "./store.js";
+import { nextTheme, startTheme } from "./theme.js";
+import { VIEWS } from "./views/views.js";
+
+const tabs = VIEWS.filter((view) => view.tab);
+
+function buildBar() {
+  const nav = document.querySelector("nav");
+  nav.append(
+    ...tabs.map((view, index) =>
+      h(
+        "a",
+        { href: link(view.name), data: { view: view.name }, title: `${view.tab} ( ${index + 1} )` },
+        view.tab,
+      ),
+    ),
+  );
+  const mark = () => {
+    const { view } = route();
+    for (const each of nav.children) {
+      const here = each.dataset.view === (view.under ?? view.name);
+      here ? each.setAttribute("aria-current", "page") : each.removeAttribute("aria-current");
+    }
+  };
+  document.addEventListener("routed", mark);
+}
+
+function bindKeys() {
+  keys.add("?", "Show the keys", showHelp);
+  keys.add("/", "Search for an agent or a channel", showSearch);
+  keys.add("t", "Light, dark, or as the system is", nextTheme);
+  keys.add("Escape", "Back to the team", () => location.hash !== "#/" && go(""));
+  tabs.forEach((view, index) => keys.add(String(index + 1), view.tab, () => go(view.name)));
+  for (const [id, run] of [
+    ["help", showHelp],
+    ["search", showSearch],
+    ["theme", nextTheme],
+  ]) {
+    document.getElementById(id).addEventListener("click", run);
+  }
+}
+
+function showNotice() {
+  const bar = document.querySelector("header.bar");
+  const line = h("p", { class: "notice", role: "note" });
+  const paint = () => {
+    line.textContent = store.notice;
+    line.hidden = !store.notice;
+  };
+  bar.after(line);
+  store.watch("team", paint);
+  paint();
+}
+
+startTheme();
+buildBar();
+bindKeys();
+watchNeeds();
+await store.open();
+showNotice();
+await start(document.getElementById("main"));

@@ -1,0 +1,36 @@
+// The server's time, and how long ago things were. Ages are painted once a second, without any event.
+
+let skew = 0; // how far the server's clock is ahead of ours, in ms
+
+export function setServerTime(now) {
+  skew = Date.parse(now) - Date.now();
+}
+
+export const serverNow = () => Date.now() + skew;
+
+/** Seconds since a moment of the server, never negative. */
+export const secondsSince = (moment) => Math.max(0, (serverNow() - Date.parse(moment)) / 1000);
+
+/** Seconds until a moment of the server, never negative. */
+export const secondsUntil = (moment) => Math.max(0, (Date.parse(moment) - serverNow()) / 1000);
+
+/** A time span in one or two words: 5 s, 3 min, 2 h, 4 d. */
+export function span(seconds) {
+  if (seconds < 90) return `${Math.floor(seconds)} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 129600) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86400)} d`;
+}
+
+export const timeOfDay = (moment) =>
+  new Date(moment).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+
+const ticking = new Set();
+let timer = null;
+
+/** Call `paint` once a second while somebody looks. Returns how to end it. */
+export function everySecond(paint) {
+  ticking.add(paint);
+  timer ??= setInterval(() => document.hidden || ticking.forEach((each) => each()), 1000);
+  return () => ticking.delete(paint);
+}

@@ -1,0 +1,91 @@
+// One EventSource that does not give up, and the newest events for whoever joins later.
+//
+// Used inside of the SharedWorker, and in the page itself where there is none. It knows no DOM.
+
+const RING = 2000;
+const RETRY_MS = 1000;
+
+export class Connection {
+  #tell;
+  #source = null;
+  #retry = null;
+  #ring = [];
+  #gathered = [];
+  #flush = null;
+  #types = [];
+  last = null; // the newest seq that was heard
+  status = { state: "connecting", since: Date.now() };
+
+  /** `tell` is given {events}, {status} or {reset}. */
+  constructor(tell) {
+    this.#tell = tell;
+  }
+
+  /** Follow the log from a place on; does nothing where it is followed already. Every type of event is a name of
+   *  its own on the wire, and a browser hears only the names that it listens to: all of them. */
+  open(after, types) {
+    this.#types = types;
+    if (this.#source || this.#retry) return;
+    this.last ??= after;
+    this.#connect();
+  }
+
+  /** What came after a place, or null where that is no longer known here. */
+  since(after) {
+    if (this.last === null || after > this.last) return null;
+    if (after === this.last) return [];
+    const first = this.#ring[0];
+    return first && first.seq <= after + 1 ? this.#ring.filter((event) => event.seq > after) : null;
+  }
+
+  close() {
+    clearTimeout(this.#retry);
+    this.#source?.close();
+    this.#source = this.#retry = null;
+  }
+
+  #connect() {
+    this.#retry = null;
+    const source = new EventSource(`/api/events?after=${this.last}`);
+    this.#source = source;
+    source.onopen = () => this.#become("live");
+    source.onerror = () => this.#lost(source);
+    source.addEventListener("cursor_unknown", (message) => this.#forget(JSON.parse(message.data)));
+    for (const type of this.#types) source.addEventListener(type, (message) => this.#heard(message));
+  }
+
+  #heard(message) {
+    const event = JSON.parse(message.data);
+    if (event.seq <= this.last) return;
+    this.last = event.seq;
+    this.#ring.push(event);
+    if (this.#ring.length > RING * 1.5) this.#ring.splice(0, this.#ring.length - RING);
+    this.#gathered.push(event);
+    this.#flush ??= setTimeout(() => {
+      this.#flush = null;
+      this.#tell({ events: this.#gathered.splice(0) });
+    }, 0);
+  }
+
+  /** The log is another one than the log that we followed. */
+  #forget({ lastSeq }) {
+    this.#ring.length = 0;
+    this.#gathered.length = 0;
+    this.last = lastSeq;
+    this.#tell({ reset: lastSeq });
+  }
+
+  #lost(source) {
+    this.#become("reconnecting");
+    if (source.readyState !== 2) return; // it tries again by itself, with the id of the last event
+    source.close();
+    this.#source = null;
+    this.#retry = setTimeout(() => this.#connect(), RETRY_MS);
+  }
+
+  #become(state) {
+    if (this.status.state === state) return;
+    this.status = { state, since: Date.now() };
+    this.#tell({ status: this.status });
+  }
+}

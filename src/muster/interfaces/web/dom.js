@@ -1,0 +1,75 @@
+// Building and changing elements. Text goes in as text, always; HTML has one door (trusted.js).
+
+/** An element: `class`, `text`, `on: {click}`, `data: {…}`, `style: {"--x": …}`; the rest are attributes. */
+export function h(tag, props = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) assign(element, name, value);
+  element.append(
+    ...children.flat().filter((child) => child !== null && child !== undefined && child !== false),
+  );
+  return element;
+}
+
+/** The same for SVG. */
+export function svg(tag, props = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(props)) element.setAttribute(name, value);
+  element.append(...children.flat().filter(Boolean));
+  return element;
+}
+
+function assign(element, name, value) {
+  if (value === null || value === undefined || value === false) return;
+  if (name === "text") element.textContent = value;
+  else if (name === "class") element.className = value;
+  else if (name === "on")
+    for (const [event, run] of Object.entries(value)) element.addEventListener(event, run);
+  else if (name === "data") Object.assign(element.dataset, value);
+  else if (name === "style")
+    for (const [key, each] of Object.entries(value)) element.style.setProperty(key, each);
+  else element.setAttribute(name, value === true ? "" : value);
+}
+
+/** Change a text only if it is another: what does not change does not flicker, and keeps a selection. */
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+/** Set an attribute only if it is another; null takes it away. */
+export function setAttribute(node, name, value) {
+  if (value === null || value === undefined || value === false) {
+    if (node.hasAttribute(name)) node.removeAttribute(name);
+  } else if (node.getAttribute(name) !== String(value === true ? "" : value)) {
+    node.setAttribute(name, value === true ? "" : value);
+  }
+}
+
+export function setHidden(node, hidden) {
+  if (node.hidden !== hidden) node.hidden = hidden;
+}
+
+/** Make the children of a node be the elements of these items, in order, keeping those that stay. */
+export function keyed(parent, items, keyOf, make, update = () => {}) {
+  const old = parent.keyedChildren ?? new Map();
+  const now = new Map();
+  let place = parent.firstElementChild;
+  for (const item of items) {
+    const key = keyOf(item);
+    const element = old.get(key) ?? make(item);
+    update(element, item);
+    now.set(key, element);
+    if (element === place) place = place.nextElementSibling;
+    else parent.insertBefore(element, place);
+  }
+  for (const [key, element] of old) if (!now.has(key)) element.remove();
+  parent.keyedChildren = now;
+}
+
+const build = document.querySelector("meta[name=build]").content;
+
+/** Load a style sheet of ours, once. */
+export function loadStyle(name) {
+  const href = `/web/${build}/${name}.css`;
+  if (document.querySelector(`link[href="${href}"]`)) return;
+  document.head.append(h("link", { rel: "stylesheet", href }));
+}

@@ -1,0 +1,155 @@
+// What is kept of an agent: its soul, what it would be told when it wakes, what was said in each session, and why.
+
+import { get, path } from "../api.js";
+import { timeOfDay } from "../clock.js";
+import { h } from "../dom.js";
+import { showMarkdown } from "../markdown.js";
+
+const PAGES = 5;
+
+/** An element that is filled when the server has answered. */
+function later(fill) {
+  const element = h("div", { class: "record" }, h("p", { class: "muted", text: "Asking …" }));
+  fill(element).catch((problem) =>
+    element.replaceChildren(h("p", { class: "muted", text: problem.message })),
+  );
+  return element;
+}
+
+export const soul = (agent) =>
+  later(async (element) => {
+    const { document } = await get(path`/api/agents/${agent.id}`);
+    if (!document.individuationArtifact) {
+      return element.replaceChildren(
+        h("p", {
+          class: "muted",
+          text: "It has no soul: it brought its name, or is not born yet. Who is born under a lead writes one.",
+        }),
+      );
+    }
+    const text = h("div");
+    showMarkdown(text, document.individuationArtifact);
+    element.replaceChildren(text);
+  });
+
+export const wakePayload = (agent) =>
+  later(async (element) => {
+    const { text, payload } = await get(path`/api/agents/${agent.id}/wake-payload`);
+    const parts = `${payload.hasSoul ? "its soul" : "no soul"}, ${payload.hasTranscript ? "the transcript of its last session" : "no transcript"}`;
+    element.replaceChildren(
+      h("p", { class: "muted", text: `If it woke now it would be told this: ${parts}.` }),
+      h("pre", { text }),
+    );
+  });
+
+export const why = (agent) =>
+  later(async (element) => {
+    const { accounts } = await get(path`/api/agents/${agent.id}/why`);
+    element.replaceChildren(
+      ...accounts.map(({ title, steps }) =>
+        h(
+          "section",
+          {},
+          h("h3", { text: title }),
+          h(
+            "ol",
+            { class: "steps" },
+            steps.map((step, depth) =>
+              h(
+                "li",
+                {},
+                h(
+                  "span",
+                  { class: "age" },
+                  `${step.seq} · `,
+                  h("time", { datetime: step.ts, text: new Date(step.ts).toLocaleTimeString() }),
+                  " ",
+                ),
+                depth ? "because " : "",
+                step.text,
+              ),
+            ),
+          ),
+        ),
+      ),
+    );
+    if (!accounts.length)
+      element.replaceChildren(h("p", { class: "muted", text: "Nothing has happened to it yet." }));
+  });
+
+// ── transcripts ────────────────────────────────────────────────────────────────────────────────
+
+export const transcript = (agent) =>
+  later(async (element) => {
+    const [messages, lives] = await Promise.all([allMessages(agent), sessionsOf(agent)]);
+    const groups = grouped(messages, lives);
+    if (!groups.length)
+      return element.replaceChildren(
+        h("p", { class: "muted", text: "Nothing has been said in any session yet." }),
+      );
+    element.replaceChildren(
+      ...groups.map(({ title, said }, index) => {
+        const details = h(
+          "details",
+          {},
+          h("summary", { text: `${title} (${said.length})` }),
+          h(
+            "ul",
+            { class: "said" },
+            said.map((message) =>
+              h("li", {}, h("strong", { text: `[${message.speakerName}]` }), `: ${message.text}`),
+            ),
+          ),
+        );
+        details.open = index === 0;
+        return details;
+      }),
+    );
+  });
+
+async function allMessages(agent) {
+  const found = [];
+  for (let after = -1, page = 0; page < PAGES; page += 1) {
+    const answer = await get(`${path`/api/agents/${agent.id}/messages`}?after=${after}&limit=256`);
+    found.push(...answer.messages);
+    if (!answer.more) break;
+    after = answer.after;
+  }
+  return found;
+}
+
+/** The lives of its process: where each began and ended in the log. */
+async function sessionsOf(agent) {
+  const { events } = await get(
+    `/api/log?types=session_start,session_end&limit=1000&agent=${encodeURIComponent(agent.id)}`,
+  );
+  const lives = [];
+  for (const event of events) {
+    if (event.type === "session_start")
+      lives.push({ from: event.seq, began: event.ts, to: Infinity, ended: null });
+    else if (lives.length)
+      Object.assign(lives.at(-1), { to: event.seq, ended: event.ts, outcome: event.outcome });
+  }
+  return lives;
+}
+
+/** Messages by session, the newest session first. Without sessions that muster ran, by lives of muster. */
+function grouped(messages, lives) {
+  const groups = new Map();
+  for (const message of messages) {
+    const at = lives.findLastIndex((life) => life.from <= message.seq);
+    const key =
+      at >= 0
+        ? `Session ${at + 1}, ${when(lives[at])}`
+        : lives.length
+          ? "Before the first session"
+          : `While muster ran since ${timeOfDay(message.createdAt)}`;
+    const place = at >= 0 ? at : lives.length ? -1 : message.serverSessionId;
+    if (!groups.has(place)) groups.set(place, { title: key, said: [] });
+    groups.get(place).said.push(message);
+  }
+  return [...groups.values()].reverse();
+}
+
+const when = ({ began, ended, outcome }) =>
+  `${timeOfDay(began)} to ${ended ? `${timeOfDay(ended)}, ${outcome}` : "now"}`;

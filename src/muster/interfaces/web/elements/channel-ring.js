@@ -1,0 +1,122 @@
+// The ring of a channel: its members in the order of their turns, who has the turn, and how long it lasts.
+
+import { countdown, stateOf, timeLeft, turn } from "../channels.js";
+import { h, setAttribute, setHidden, setText, svg } from "../dom.js";
+import { Part } from "../part.js";
+import { store } from "../store.js";
+import { face } from "./agent-face.js";
+
+const SIZE = 320;
+const MIDDLE = SIZE / 2;
+const RADIUS = 118;
+const FACES_MAX = 14; // with more of them, a place is a dot
+const ARC = 2 * Math.PI * 27;
+const URGENT = 1 / 3; // of the time is left
+
+class ChannelRing extends Part {
+  start() {
+    this.classList.add("panel");
+    this.picture = svg("svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, class: "ring", role: "img" });
+    this.said = h("p", { class: "countdown", "aria-hidden": "true" });
+    this.why = h("p", { class: "wait" });
+    this.error = h("p", { class: "error", role: "alert" });
+    this.acts = {
+      pass: button("Pass on", "Ends the turn; the next in the ring has it then", () => turn(this.channel, "pass", "Passing on", { agent: this.holder, epoch: this.epoch, reason: "passed on by a person" })),
+      resume: button("Let it go on", "Ends the waiting; the turn goes on with the time it had left", () => turn(this.channel, "resume", "Going on", { agent: this.holder, epoch: this.epoch })),
+      take: button("Take the turn away", "Stops its work; the next in the ring has the turn then", () => turn(this.channel, "override", "Taking it away", { agent: this.holder, to: "QUEUED" })),
+    };
+    this.replaceChildren(h("h2", { text: "Turns" }), this.picture, this.said, this.why,
+      h("div", { class: "row acts" }, ...Object.values(this.acts)), this.error);
+    this.watch([`channel:${this.channel}`, "agents", "pending"], () => this.#paint());
+    this.tick(() => this.#paintTime());
+    this.key("p", "Pass the turn on", () => this.holder ? this.acts.pass.click() : false);
+  }
+
+  get state() {
+    return store.channel(this.channel);
+  }
+
+  get holder() {
+    return this.state?.holder ?? null;
+  }
+
+  get epoch() {
+    return this.state.epoch;
+  }
+
+  #paint() {
+    const { state } = this;
+    if (!state) return;
+    this.#paintRing(state);
+    setText(this.why, state.waiting ? `Waits: ${state.waiting.reason}` : "");
+    setAttribute(this.why, "title", state.waiting?.reason);
+    setHidden(this.why, !state.waiting);
+    const pending = store.pending.get(`turn:${this.channel}`);
+    setHidden(this.acts.pass, !state.holder || Boolean(state.waiting));
+    setHidden(this.acts.resume, !state.waiting);
+    setHidden(this.acts.take, !state.holder);
+    for (const each of Object.values(this.acts)) setAttribute(each, "aria-disabled", pending ? "true" : null);
+    setText(this.error, store.failed.get(`turn:${this.channel}`) ?? "");
+    this.#paintTime(pending);
+  }
+
+  /** The picture is made anew only when somebody came, went or moved: the rest is a matter of seconds. */
+  #paintRing(state) {
+    const looks = JSON.stringify([state.members.map(({ agent, state: now, present }) => [agent, now, present]), state.next]);
+    if (this.looks === looks) return;
+    this.looks = looks;
+    const places = state.members.map((member, index) => placed(member, index, state));
+    this.arc = svg("circle", { r: 27, class: "arc", "stroke-dasharray": ARC, transform: "rotate(-90)" });
+    const middle = svg("text", { x: MIDDLE, y: MIDDLE, class: "middle" }, state.holder ?? stateOf(state).short);
+    this.picture.replaceChildren(
+      svg("circle", { cx: MIDDLE, cy: MIDDLE, r: RADIUS, class: "track" }), ...places, middle);
+    this.picture.querySelector("[data-holder]")?.append(this.arc);
+    setAttribute(this.picture, "aria-label", described(state));
+  }
+
+  #paintTime(pending = store.pending.get(`turn:${this.channel}`)) {
+    const { state } = this;
+    if (!state) return;
+    setText(this.said, pending ? `${pending.label} …` : countdown(state));
+    const left = timeLeft(state);
+    if (!left || !this.arc) return;
+    this.arc.setAttribute("stroke-dashoffset", String(ARC * (1 - left.part)));
+    this.arc.classList.toggle("urgent", left.part < URGENT && !state.waiting);
+  }
+}
+
+function button(label, title, run) {
+  return h("button", { type: "button", text: label, title, on: { click: () => run() } });
+}
+
+/** A member at its place of the ring, the first at the top, the others clockwise. */
+function placed(member, index, { members, next, ring }) {
+  const angle = (2 * Math.PI * index) / members.length - Math.PI / 2;
+  const x = MIDDLE + RADIUS * Math.cos(angle);
+  const y = MIDDLE + RADIUS * Math.sin(angle);
+  const holds = member.state === "ACTIVE" || member.state === "WAITING";
+  const small = members.length > FACES_MAX && !holds;
+  const group = svg("g", { transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`, class: "place", "data-state": member.state });
+  if (!member.present) group.setAttribute("data-away", "");
+  if (holds) group.setAttribute("data-holder", "");
+  group.append(svg("title", {}, `${index + 1}. ${member.agent}, ${member.state}`), svg("circle", { r: small ? 7 : 23, class: "seat" }));
+  if (!small) group.append(portrait(member), svg("text", { y: 38, class: "who" }, short(member.agent)));
+  if (ring[index] === next && !holds && members.length > 1) group.append(svg("text", { y: -28, class: "next" }, "next"));
+  return group;
+}
+
+function portrait(member) {
+  const picture = face(store.agents.get(member.seat) ?? { seat: member.seat, name: member.agent });
+  for (const [name, value] of Object.entries({ x: -20, y: -20, width: 40, height: 40 })) picture.setAttribute(name, value);
+  return picture;
+}
+
+const short = (name) => (name.length > 12 ? `${name.slice(0, 11)}…` : name);
+
+/** The same in words. */
+function described(state) {
+  const order = state.ring.length ? `In order: ${state.members.map(({ agent, state: now }) => `${agent} ${now}`).join(", ")}.` : "";
+  return `${stateOf(state).long} ${order}`;
+}
+
+customElements.define("channel-ring", ChannelRing);

@@ -1,0 +1,60 @@
+// The rules of a channel: how long a turn lasts, what is announced, when it rests. A turn in progress keeps its time.
+
+import { patch, path } from "../api.js";
+import { confirmed } from "../channels.js";
+import { h, setAttribute, setText } from "../dom.js";
+import { Part } from "../part.js";
+import { store } from "../store.js";
+
+const RULES = {
+  announceTimeouts: "Announce timeouts",
+  announceDisconnects: "Announce who is gone",
+  autoDetectTurnEnd: "Silence after a post ends a turn",
+  defaultTimeoutSeconds: "Turn times out after (s)",
+  waitTimeoutSeconds: "Waiting ends after (s)",
+  maxTurnSeconds: "A turn lasts at most (s)",
+  interruptHoldSeconds: "An interruption holds for (s)",
+  restAfterIdleRounds: "Rests after silent rounds",
+};
+const SWITCHES = new Set(["announceTimeouts", "announceDisconnects", "autoDetectTurnEnd"]);
+
+class ChannelRules extends Part {
+  start() {
+    this.classList.add("panel");
+    this.inputs = Object.keys(RULES).map((rule) => {
+      const kind = SWITCHES.has(rule) ? { type: "checkbox" } : { type: "number", min: "0.1", step: "any" };
+      return h("input", { ...kind, name: rule, on: { change: ({ target }) => this.#change(rule, target) } });
+    });
+    this.error = h("p", { class: "error", role: "alert" });
+    this.replaceChildren(h("details", {}, h("summary", { text: "Rules" }),
+      h("div", { class: "rules" }, this.inputs.map((input) => h("label", {}, h("span", { text: RULES[input.name] }), input))), this.error));
+    this.watch([`channel:${this.channel}`, "pending"], () => this.#paint());
+  }
+
+  get acting() {
+    return `rules:${this.channel}`;
+  }
+
+  /** What the server says stands there, but for what somebody is writing just now. */
+  #paint() {
+    const config = store.channel(this.channel)?.config;
+    if (!config) return;
+    const pending = store.pending.has(this.acting);
+    for (const input of this.inputs) {
+      setAttribute(input, "aria-busy", pending ? "true" : null);
+      if (SWITCHES.has(input.name)) input.checked = config[input.name];
+      else if (document.activeElement !== input && input.value !== String(config[input.name])) input.value = config[input.name];
+    }
+    setText(this.error, store.failed.get(this.acting) ?? "");
+  }
+
+  async #change(rule, input) {
+    const value = SWITCHES.has(rule) ? input.checked : Number(input.value);
+    await store.act(this.acting, "Changing the rules", () => confirmed(patch(path`/api/channels/${this.channel}`, { [rule]: value })));
+    const config = store.channel(this.channel)?.config;
+    if (config && !SWITCHES.has(rule)) input.value = config[rule]; // what was refused is not left standing
+    this.#paint();
+  }
+}
+
+customElements.define("channel-rules", ChannelRules);

@@ -1,0 +1,191 @@
+// An agent's thread with the human: what was said, how far it has come, and a box to say more.
+
+import { get, newKey, path, say } from "../api.js";
+import { timeOfDay } from "../clock.js";
+import { h, keyed, setHidden, setText } from "../dom.js";
+import { showMarkdown } from "../markdown.js";
+import { Part } from "../part.js";
+import { store } from "../store.js";
+import { face } from "./agent-face.js";
+
+const TYPES = new Set([
+  "user_message",
+  "agent_message",
+  "messages_delivered",
+  "messages_read",
+  "message_imported",
+]);
+const RELOAD_MS = 150;
+const FOLD_CHARS = 1500;
+const FOLD_LINES = 20;
+
+class ChatThread extends Part {
+  start() {
+    this.messages = [];
+    this.log = h("div", { class: "log", role: "log", "aria-label": "Messages", tabindex: "0" });
+    this.fresh = h("button", {
+      type: "button",
+      class: "fresh",
+      hidden: true,
+      on: { click: () => this.#toBottom() },
+    });
+    this.hint = h("p", { class: "muted", hidden: true });
+    this.error = h("p", { class: "error", role: "alert", hidden: true });
+    this.box = h("textarea", {
+      rows: "2",
+      "aria-label": `Message to ${this.agent.id}`,
+      placeholder: "Write a message. Enter sends, Shift+Enter begins a line.",
+    });
+    this.box.value = sessionStorage.getItem(this.#draft) ?? "";
+    this.button = h("button", { type: "submit", class: "main", text: "Send" });
+    const form = h("form", { on: { submit: (event) => this.#submit(event) } }, this.box, this.button);
+    this.replaceChildren(h("h2", { text: "Chat" }), this.log, this.fresh, this.hint, form, this.error);
+    this.box.addEventListener("input", () => sessionStorage.setItem(this.#draft, this.box.value));
+    this.box.addEventListener("keydown", (event) => this.#typed(event));
+    this.listen((events) => events.some((event) => this.#ours(event)) && this.#reload());
+    this.watch(["pending", `agent:${this.seat}`], () => this.#paintForm());
+    this.#load();
+  }
+
+  get agent() {
+    return store.agents.get(this.seat);
+  }
+
+  get #draft() {
+    return `draft:${this.agent.id}`;
+  }
+
+  get #key() {
+    return `say:${this.seat}`;
+  }
+
+  #ours(event) {
+    return TYPES.has(event.type) && event.seat === this.seat;
+  }
+
+  #reload() {
+    this.timer ??= setTimeout(() => {
+      this.timer = null;
+      this.#load();
+    }, RELOAD_MS);
+  }
+
+  async #load() {
+    try {
+      const page = await get(path`/api/agents/${this.agent.id}/messages`);
+      this.#paint(page.messages);
+    } catch (problem) {
+      if (problem.status === 0) this.#reload();
+    }
+  }
+
+  #paint(messages) {
+    const atBottom = this.log.scrollHeight - this.log.scrollTop - this.log.clientHeight < 40;
+    const known = this.messages.length ? this.messages.at(-1).seq : 0;
+    const fresh = messages.filter(({ seq }) => seq > known).length;
+    const first = this.messages.length === 0;
+    this.messages = messages;
+    keyed(
+      this.log,
+      messages,
+      ({ seq }) => seq,
+      (message) => this.#bubble(message),
+      (bubble, message) => setText(bubble.delivery, DELIVERY[message.delivery] ?? ""),
+    );
+    if (!messages.length)
+      this.log.replaceChildren(
+        h("p", {
+          class: "muted none",
+          text: "Nothing has been said yet. What you write here goes to this agent alone.",
+        }),
+      );
+    else this.log.querySelector(".none")?.remove();
+    if (atBottom || first) this.#toBottom();
+    else if (fresh) {
+      setText(this.fresh, `${fresh} new ↓`);
+      setHidden(this.fresh, false);
+    }
+  }
+
+  #toBottom() {
+    this.log.scrollTop = this.log.scrollHeight;
+    setHidden(this.fresh, true);
+  }
+
+  #bubble(message) {
+    const human = message.speakerType === "human";
+    const text = h("div", { class: "text" });
+    showMarkdown(text, message.text);
+    const bubble = h(
+      "article",
+      { class: human ? "bubble human" : "bubble" },
+      human ? null : face(this.agent),
+      h(
+        "div",
+        {},
+        h(
+          "p",
+          { class: "by" },
+          h("strong", { text: message.speakerName }),
+          " ",
+          h("time", { datetime: message.createdAt, text: timeOfDay(message.createdAt) }),
+          message.channel ? ` in #${message.channel}` : "",
+        ),
+        text,
+      ),
+    );
+    bubble.delivery = h("p", { class: "age delivery" });
+    bubble.lastChild.append(bubble.delivery);
+    if (message.text.length > FOLD_CHARS || message.text.split("\n").length > FOLD_LINES) fold(text);
+    return bubble;
+  }
+
+  #typed(event) {
+    if (event.key === "Escape") this.box.blur();
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    event.target.form.requestSubmit();
+  }
+
+  async #submit(event) {
+    event.preventDefault();
+    const message = this.box.value.trim();
+    if (!message || store.pending.has(this.#key)) return;
+    const body = { message, targetAgent: this.agent.id };
+    this.sending ??= { key: newKey(), message };
+    if (this.sending.message !== message) this.sending = { key: newKey(), message };
+    const said = await store.act(this.#key, "Send", () => say("/api/send", body, this.sending.key));
+    if (!said) return;
+    this.sending = null;
+    if (this.box.value.trim() === message) this.box.value = "";
+    sessionStorage.setItem(this.#draft, this.box.value);
+    this.#load();
+  }
+
+  #paintForm() {
+    const pending = store.pending.has(this.#key);
+    setText(this.button, pending ? "Sending …" : "Send");
+    this.button.setAttribute("aria-disabled", String(pending));
+    setText(this.error, store.failed.get(this.#key) ?? "");
+    setHidden(this.error, !store.failed.has(this.#key));
+    const asleep = ["sleeping", "unknown"].includes(this.agent?.status);
+    setHidden(this.hint, !asleep);
+    setText(
+      this.hint,
+      asleep ? `${this.agent.id} is ${this.agent.status}: a message waits until it is handed over.` : "",
+    );
+  }
+}
+
+const DELIVERY = { accepted: "in the log", delivered: "handed over", read: "read" };
+
+function fold(text) {
+  text.classList.add("folded");
+  const more = h("button", { type: "button", class: "quiet", text: "Show all" });
+  more.addEventListener("click", () =>
+    setText(more, text.classList.toggle("folded") ? "Show all" : "Show less"),
+  );
+  text.after(more);
+}
+
+customElements.define("chat-thread", ChatThread);

@@ -1,0 +1,29 @@
+// Whether what is shown is what is: live, or since when it is not.
+
+import { h, setText } from "../dom.js";
+import { timeOfDay } from "../clock.js";
+import { Part } from "../part.js";
+import { store } from "../store.js";
+
+class ConnectionPill extends Part {
+  start() {
+    this.setAttribute("role", "status");
+    const words = h("span");
+    this.replaceChildren(h("span", { class: "dot", "aria-hidden": "true" }), words);
+    this.watch("status", () => {
+      const { state, since } = store.status;
+      this.dataset.state = state;
+      document.documentElement.dataset.connection = state;
+      setText(words, WORDS[state](timeOfDay(since)));
+    });
+  }
+}
+
+const WORDS = {
+  connecting: () => "connecting",
+  live: () => "live",
+  reconnecting: (at) => `muster is away since ${at}; reconnecting`,
+  "signed out": () => "signed out: use the link that muster up printed",
+};
+
+customElements.define("connection-pill", ConnectionPill);

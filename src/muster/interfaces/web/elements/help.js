@@ -1,0 +1,45 @@
+// The keys, as `?` shows them, and the switch for notifications.
+
+import { askForNotices, canNotify, wantsNotices } from "../attention.js";
+import { h } from "../dom.js";
+import * as keys from "../keys.js";
+
+const NAMES = { ArrowRight: "← ↑ → ↓", " ": "Space" };
+
+export function showHelp() {
+  const rows = keys
+    .all()
+    .filter(({ say }) => say)
+    .map(({ key, say }) =>
+      h("tr", {}, h("td", {}, h("kbd", { text: NAMES[key] ?? key })), h("td", { text: say })),
+    );
+  openDialog("Keys", h("table", { class: "keys" }, rows), canNotify() && notices());
+}
+
+function notices() {
+  const box = h("input", { type: "checkbox", on: { change: askForNotices } });
+  box.checked = wantsNotices();
+  return h(
+    "label",
+    { class: "choice" },
+    box,
+    " Tell me by a notification of the browser when somebody needs me",
+  );
+}
+
+/** A dialog that is gone when it is closed. */
+export function openDialog(title, ...content) {
+  const close = h("button", { type: "button", class: "tool", "aria-label": "Close", text: "✕" });
+  const dialog = h(
+    "dialog",
+    { "aria-label": title },
+    h("header", {}, h("h2", { text: title }), close),
+    ...content,
+  );
+  close.addEventListener("click", () => dialog.close());
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}

@@ -1,0 +1,42 @@
+// Some panels of which one is shown. A panel is made when it is first chosen.
+
+import { h, setAttribute } from "../dom.js";
+
+class TabSet extends HTMLElement {
+  tabs = []; // {name, make}
+
+  connectedCallback() {
+    if (this.childElementCount) return;
+    this.panel = h("div", { role: "tabpanel", tabindex: "0" });
+    const list = h(
+      "div",
+      { role: "tablist", on: { keydown: (event) => this.#move(event) } },
+      this.tabs.map((tab, index) =>
+        h("button", { type: "button", role: "tab", text: tab.name, on: { click: () => this.choose(index) } }),
+      ),
+    );
+    this.append(list, this.panel);
+    this.buttons = [...list.children];
+    this.choose(0);
+  }
+
+  choose(index) {
+    this.chosen = index;
+    this.buttons.forEach((button, at) => {
+      setAttribute(button, "aria-selected", String(at === index));
+      button.tabIndex = at === index ? 0 : -1;
+    });
+    this.panel.setAttribute("aria-label", this.tabs[index].name);
+    this.panel.replaceChildren(this.tabs[index].make());
+  }
+
+  #move(event) {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    this.choose((this.chosen + by + this.tabs.length) % this.tabs.length);
+    this.buttons[this.chosen].focus();
+  }
+}
+
+customElements.define("tab-set", TabSet);

@@ -1,0 +1,61 @@
+// The seed's one button: SUMMON where nobody is, WAKE where somebody sleeps, WAKING... while this tab waits for it.
+
+import { post } from "../api.js";
+import { h, setHidden, setText } from "../dom.js";
+import { Part } from "../part.js";
+import { store } from "../store.js";
+
+const KEY = "team";
+const WAKING_MS = 60_000;
+const PATHS = { SUMMON: "/api/agents/summon", WAKE: "/api/agents/wake" };
+const HINTS = {
+  SUMMON: "Eight agents are born around the lead",
+  WAKE: "Wake all who sleep, with their souls and memories",
+};
+
+class TeamButton extends Part {
+  waking = null; // the seats that this tab is waking
+
+  start() {
+    this.button ??= h("button", { type: "button", class: "main", on: { click: () => this.#press() } });
+    this.error ??= h("p", { class: "error", role: "alert" });
+    this.replaceChildren(this.button, this.error);
+    this.watch(["team", "pending"], () => this.#paint());
+    this.key("w", "SUMMON or WAKE", () => this.button.click());
+  }
+
+  async #press() {
+    const what = store.button;
+    if (!what || this.#busy) return;
+    const called = await store.act(KEY, what, () => post(PATHS[what]));
+    if (called && what === "WAKE") this.#await(called.agents.map(({ seat }) => seat));
+    this.#paint();
+  }
+
+  #await(seats) {
+    this.waking = seats;
+    setTimeout(() => {
+      this.waking = null;
+      this.#paint();
+    }, WAKING_MS);
+  }
+
+  get #busy() {
+    const asleep = (seat) => ["sleeping", "unknown"].includes(store.agents.get(seat)?.status);
+    if (this.waking && !this.waking.some((seat) => asleep(seat) && !store.agents.get(seat).failures))
+      this.waking = null;
+    return store.pending.has(KEY) || this.waking !== null;
+  }
+
+  #paint() {
+    const busy = this.#busy;
+    setHidden(this.button, !busy && !store.button);
+    setText(this.button, busy ? "WAKING..." : (store.button ?? ""));
+    this.button.title = HINTS[store.button] ?? "";
+    this.button.disabled = busy;
+    setText(this.error, store.failed.get(KEY) ?? "");
+    setHidden(this.error, !store.failed.has(KEY));
+  }
+}
+
+customElements.define("team-button", TeamButton);

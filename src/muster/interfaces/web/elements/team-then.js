@@ -1,0 +1,43 @@
+// The team as it was at a moment: everybody with their states, and every channel with its holder.
+
+import { stateOf } from "../channels.js";
+import { span } from "../clock.js";
+import { h, keyed, setText } from "../dom.js";
+import { face } from "./agent-face.js";
+
+class TeamThen extends HTMLElement {
+  connectedCallback() {
+    if (this.agents) return;
+    this.agents = h("ul", { class: "then" });
+    this.channels = h("ul", { class: "then-channels" });
+    this.append(h("h2", { text: "The team as it was" }), this.agents, this.channels);
+  }
+
+  /** Show a state of the team, or nothing. */
+  show(state) {
+    const shown = (state?.agents ?? []).filter(({ status }) => status !== "expired");
+    // A face may have been another then: the looks are a part of the key.
+    keyed(this.agents, shown, (each) => JSON.stringify([each.seat, each.id, each.status === "hatching", each.document]), card, paint);
+    keyed(this.channels, state?.channels ?? [], ({ channel }) => channel, () => h("li"),
+      (item, channel) => setText(item, `#${channel.channel}: ${stateOf(channel).long}`));
+    this.dataset.seq = state?.seq ?? "";
+  }
+}
+
+function card(agent) {
+  return h("li", {}, face(agent), h("strong"), h("span", { class: "badge identity" }), h("span", { class: "badge run" }), h("span", { class: "badge turn" }), h("span", { class: "age" }));
+}
+
+function paint(item, agent) {
+  const [, name, identity, run, turn, age] = item.children;
+  item.dataset.status = agent.status;
+  setText(name, agent.name ?? `seat ${agent.seat}`);
+  setText(identity, agent.status);
+  setText(run, agent.badge.status);
+  run.dataset.color = agent.badge.color;
+  setText(turn, agent.turn);
+  turn.dataset.turn = agent.turn;
+  setText(age, agent.evidence ? `${agent.evidence.kind}, ${span(agent.evidence.ageSeconds)} before` : "");
+}
+
+customElements.define("team-then", TeamThen);

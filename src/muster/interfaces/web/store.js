@@ -1,0 +1,311 @@
+// The team as this page knows it: what the server last said, and nothing else.
+//
+// Events say what changed; the store then asks the server how that part is now (GET /api/state?seats=…). So the
+// page adds up nothing by itself and cannot disagree with the server. Whoever shows something watches a topic and
+// is called when it has changed, at most about every 80 ms.
+//
+//   topics:  team  agents  agent:9  channels  channel:design  events  pending  status
+
+import { get } from "./api.js";
+import { setServerTime } from "./clock.js";
+import { follow } from "./stream.js";
+
+const PAINT_MS = 80;
+const ASK_MS = 60;
+const HIDDEN_MS = 500;
+const EVENTS_KEPT = 1000;
+const CONFIRM_MS = 5000;
+const NOTED = "agent_output,agent_message,session_end,conflict";
+
+class Store {
+  #watchers = new Map();
+  #touched = new Set();
+  #painting = null;
+  #painted = 0;
+  #seats = new Set();
+  #channels = new Set();
+  #whole = false;
+  #asking = false;
+  #reached = new Set();
+  #listeners = new Set();
+
+  seq = 0;
+  human = "you";
+  version = "";
+  boot = "";
+  button = null;
+  births = false;
+  notice = "";
+  agents = new Map(); // by seat
+  channels = new Map(); // by name
+  notes = new Map(); // by seat: {doing, ended, conflict}, as events told
+  events = []; // the newest, oldest first
+  pending = new Map(); // what was pressed and is not confirmed: key to {label, since}
+  failed = new Map(); // what was refused or not confirmed: key to a sentence
+  status = { state: "connecting", since: Date.now() };
+  ready = false;
+
+  // ── reading ──────────────────────────────────────────────────────────────────────────────────
+
+  /** Somebody by name, or by document (agent-identity:3) while it has none. */
+  agent(id) {
+    const key = id.toLowerCase();
+    return [...this.agents.values()].find((each) => each.id.toLowerCase() === key) ?? null;
+  }
+
+  channel(name) {
+    return this.channels.get(name) ?? null;
+  }
+
+  /** Everybody who is shown, by seat. */
+  get shown() {
+    return [...this.agents.values()]
+      .filter((each) => each.status !== "expired")
+      .sort((a, b) => a.seat - b.seat);
+  }
+
+  note(seat) {
+    return this.notes.get(seat) ?? {};
+  }
+
+  // ── watching ─────────────────────────────────────────────────────────────────────────────────
+
+  /** Call `paint` when a topic has changed. Returns how to end it. */
+  watch(topic, paint) {
+    if (!this.#watchers.has(topic)) this.#watchers.set(topic, new Set());
+    this.#watchers.get(topic).add(paint);
+    return () => this.#watchers.get(topic).delete(paint);
+  }
+
+  /** Be given every batch of events at once, before anything is painted. Returns how to end it. */
+  listen(hear) {
+    this.#listeners.add(hear);
+    return () => this.#listeners.delete(hear);
+  }
+
+  touch(...topics) {
+    for (const topic of topics) this.#touched.add(topic);
+    if (this.#painting !== null) return;
+    const wait = document.hidden ? HIDDEN_MS : Math.max(0, this.#painted + PAINT_MS - performance.now());
+    this.#painting = setTimeout(() => this.#paint(), wait);
+  }
+
+  #paint() {
+    this.#painting = null;
+    this.#painted = performance.now();
+    const touched = [...this.#touched];
+    this.#touched.clear();
+    const paints = new Set(touched.flatMap((topic) => [...(this.#watchers.get(topic) ?? [])]));
+    for (const paint of paints) paint();
+  }
+
+  // ── living ───────────────────────────────────────────────────────────────────────────────────
+
+  /** Ask for everything, then follow what happens. */
+  async open() {
+    await this.#askUntilAnswered();
+    follow(this.seq, (told) => this.#hear(told));
+    this.#remember();
+  }
+
+  async #askUntilAnswered() {
+    for (;;) {
+      try {
+        return this.#take(await get("/api/state"));
+      } catch (problem) {
+        if (problem.status === 401) return this.#become("signed out");
+        this.#become("reconnecting");
+        await pause(1000);
+      }
+    }
+  }
+
+  /** What is worth knowing of the time before this page was opened. */
+  async #remember() {
+    const { events } = await get(`/api/log?types=${NOTED}&limit=300`).catch(() => ({ events: [] }));
+    const newer = this.notes;
+    this.notes = new Map();
+    for (const event of events) this.#noteDown(event);
+    for (const [seat, note] of newer) this.notes.set(seat, { ...this.notes.get(seat), ...note });
+    this.touch("team", "agents", ...[...this.notes.keys()].map((seat) => `agent:${seat}`));
+  }
+
+  #hear(told) {
+    if (told.status) this.#connected(told.status);
+    if (told.reset !== undefined) this.#startAnew(told.reset);
+    if (told.events) this.#heard(told.events);
+  }
+
+  #connected({ state, since }) {
+    this.#become(state, since);
+    if (state === "reconnecting") this.#checkSignedIn();
+  }
+
+  async #checkSignedIn() {
+    await get("/api/state?seats=0").catch(({ status }) => status === 401 && this.#become("signed out"));
+  }
+
+  #become(state, since = Date.now()) {
+    if (this.status.state === state) return;
+    this.status = { state, since };
+    this.touch("status");
+  }
+
+  /** The log that we followed is gone, or we are too far behind: look at everything again. */
+  #startAnew() {
+    this.events = [];
+    this.seq = 0;
+    this.touch("events");
+    this.#askFor({ whole: true });
+  }
+
+  #heard(events) {
+    for (const event of events) {
+      this.#mark(event);
+      this.#noteDown(event);
+    }
+    this.events.push(...events);
+    if (this.events.length > EVENTS_KEPT * 1.5) this.events.splice(0, this.events.length - EVENTS_KEPT);
+    for (const hear of this.#listeners) hear(events);
+    this.touch("events");
+    this.#askFor({});
+  }
+
+  /** Which parts of the team an event is about. */
+  #mark(event) {
+    if (event.type === "muster_started" || event.type === "documents_imported") this.#whole = true;
+    if (Number.isInteger(event.seat)) this.#seats.add(event.seat);
+    for (const seat of event.seats ?? []) this.#seats.add(seat);
+    for (const each of [...(event.placeholders ?? []), event.agent, ...listed(event.agents)]) {
+      if (Number.isInteger(each?.gridPosition)) this.#seats.add(each.gridPosition);
+    }
+    for (const seat of event.confirmed ?? []) this.#seats.add(seat);
+    if (event.channel) this.#channels.add(event.channel);
+  }
+
+  #noteDown(event) {
+    const seat = event.seat ?? event.seats?.[0];
+    if (!Number.isInteger(seat)) return;
+    const note = { ...this.notes.get(seat) };
+    if (event.type === "agent_output") note.doing = { text: lastLine(event.text), at: event.ts };
+    else if (event.type === "agent_message")
+      note.doing = { text: lastLine(event.content.map((each) => each.text).join("\n")), at: event.ts };
+    else if (event.type === "session_end")
+      note.ended = {
+        outcome: event.outcome,
+        code: event.code,
+        reason: event.reason,
+        at: event.ts,
+        seq: event.seq,
+      };
+    else if (event.type === "session_start" || event.type === "session_requested") delete note.ended;
+    else if (event.type === "conflict")
+      note.conflict = { reported: event.reported, evidence: event.evidence, at: event.ts, seq: event.seq };
+    else return;
+    this.notes.set(seat, note);
+    this.touch("team", `agent:${seat}`);
+  }
+
+  // ── asking again ─────────────────────────────────────────────────────────────────────────────
+
+  async #askFor({ whole = false }) {
+    this.#whole ||= whole;
+    if (this.#asking) return;
+    this.#asking = true;
+    try {
+      while (this.#whole || this.#seats.size || this.#channels.size) await this.#askOnce();
+      this.#reach(this.events.at(-1)?.seq ?? 0); // what nobody is touched by, we know as well
+    } finally {
+      this.#asking = false;
+    }
+  }
+
+  async #askOnce() {
+    const [whole, seats, channels] = [this.#whole, [...this.#seats], [...this.#channels]];
+    this.#whole = false;
+    this.#seats.clear();
+    this.#channels.clear();
+    const named = channels.every((name) => !name.includes(","));
+    const parts = new URLSearchParams({ seats: seats.join(","), channels: channels.join(",") });
+    const rested = pause(document.hidden ? HIDDEN_MS : ASK_MS);
+    try {
+      this.#take(await get(whole || !named ? "/api/state" : `/api/state?${parts}`));
+    } catch (problem) {
+      if (problem.status === 401) this.#become("signed out");
+      this.#whole = true; // what we missed meanwhile we do not know
+      await pause(HIDDEN_MS);
+    }
+    await rested;
+  }
+
+  #take(state) {
+    setServerTime(state.now);
+    const { human, version, boot, button, births, notice } = state;
+    Object.assign(this, { human, version, boot, button, births, notice, ready: true });
+    if (state.whole) this.#replaceAll();
+    for (const each of state.agents) this.agents.set(each.seat, each);
+    for (const each of state.channels) this.channels.set(each.channel, each);
+    this.touch("team", "agents", "channels");
+    this.touch(...state.agents.map((each) => `agent:${each.seat}`));
+    this.touch(...state.channels.map((each) => `channel:${each.channel}`));
+    this.#reach(state.seq);
+  }
+
+  #reach(seq) {
+    this.seq = Math.max(this.seq, seq);
+    for (const check of this.#reached) check();
+  }
+
+  #replaceAll() {
+    this.agents = new Map();
+    this.channels = new Map();
+  }
+
+  // ── acting ───────────────────────────────────────────────────────────────────────────────────
+
+  /** Do something, and show it as pending until what it changed has come back as an event. Answers what the
+   *  server answered, or null where it was refused or nobody confirmed it. */
+  async act(key, label, call) {
+    if (this.pending.has(key)) return null;
+    this.pending.set(key, { label, since: Date.now() });
+    this.failed.delete(key);
+    this.touch("pending");
+    try {
+      const answer = await call();
+      await this.#until(answer.seq ?? 0);
+      return answer;
+    } catch (problem) {
+      this.failed.set(key, problem.message);
+      return null;
+    } finally {
+      this.pending.delete(key);
+      this.touch("pending");
+    }
+  }
+
+  /** Wait until this page shows the team as it was at a place in the log, or later. */
+  #until(seq) {
+    return new Promise((resolve, reject) => {
+      const late = () => end(() => reject(new Error("muster took it, but has not confirmed it yet.")));
+      const timer = setTimeout(late, CONFIRM_MS);
+      const check = () => this.seq >= seq && end(resolve);
+      const end = (then) => {
+        clearTimeout(timer);
+        this.#reached.delete(check);
+        then();
+      };
+      this.#reached.add(check);
+      check();
+    });
+  }
+}
+
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+const listed = (agents) => (Array.isArray(agents) ? agents : []);
+
+function lastLine(text) {
+  const line = text.slice(-2000).trimEnd().split("\n").at(-1).trim();
+  return line.length > 200 ? `${line.slice(0, 200)}…` : line;
+}
+
+export const store = new Store();

@@ -1,0 +1,26 @@
+// One stream for all tabs of a browser: a seventh stream to one host would wait for ever.
+
+import { Connection } from "./connection.js";
+
+const tabs = new Set();
+const connection = new Connection((told) => {
+  for (const tab of tabs) tab.postMessage(told);
+});
+
+addEventListener("connect", ({ ports: [tab] }) => {
+  tab.onmessage = ({ data }) => (data.bye ? leave(tab) : join(tab, data));
+});
+
+function join(tab, { after, types }) {
+  connection.open(after, types);
+  const missed = connection.since(after);
+  tabs.add(tab);
+  tab.postMessage({ status: connection.status });
+  if (missed === null) tab.postMessage({ reset: connection.last });
+  else if (missed.length) tab.postMessage({ events: missed });
+}
+
+function leave(tab) {
+  tabs.delete(tab);
+  tab.close();
+}

@@ -1,0 +1,150 @@
+// One agent: who it is, whether it runs and should, what it says and prints, and why it is as it is.
+
+import "../elements/chat-thread.js";
+import "../elements/live-output.js";
+import "../elements/run-panel.js";
+import "../elements/tab-set.js";
+import { needsOf } from "../attention.js";
+import { secondsSince, span } from "../clock.js";
+import { h, loadStyle, setAttribute, setHidden, setText } from "../dom.js";
+import { face } from "../elements/agent-face.js";
+import { soul, transcript, wakePayload, why } from "../elements/agent-records.js";
+import { Part } from "../part.js";
+import { go, link } from "../router.js";
+import { store } from "../store.js";
+
+loadStyle("agent");
+
+class AgentView extends Part {
+  start() {
+    this.agent = store.agent(this.params[0] ?? "");
+    if (!this.agent) return this.#startMissing();
+    const { agent } = this;
+    this.portrait = h("div", { class: "portrait" });
+    this.title_ = h("h1");
+    this.facts = h("p", { class: "facts" });
+    this.places = h("p", { class: "places" });
+    this.need = h("p", { class: "need", hidden: true });
+    this.replaceChildren(
+      h(
+        "header",
+        { class: "who" },
+        this.portrait,
+        h("div", {}, this.title_, this.facts, this.places),
+        this.need,
+      ),
+      h(
+        "div",
+        { class: "columns" },
+        part("chat-thread", agent, "panel"),
+        h("div", { class: "side" }, part("run-panel", agent, "panel"), this.#records(agent)),
+      ),
+    );
+    this.watch([`agent:${agent.seat}`, "channels"], () => this.#paint());
+    this.tick(() => this.#paint());
+    this.key("s", "Start or stop the agent", () => this.querySelector("run-panel").press());
+    this.key("m", "Write to the agent", () => this.querySelector("textarea").focus());
+    this.key("]", "The next agent", () => this.#step(1));
+    this.key("[", "The agent before", () => this.#step(-1));
+    if (this.params[1] === "write") this.querySelector("textarea").focus();
+  }
+
+  /** It may be born while we look. */
+  #startMissing() {
+    this.replaceChildren(
+      h(
+        "section",
+        { class: "empty" },
+        h("h1", { text: `Nobody is called ${this.params[0] ?? ""}` }),
+        h("p", {}, h("a", { href: link(""), text: "Back to the team" })),
+      ),
+    );
+    this.watch("agents", () => store.agent(this.params[0] ?? "") && this.#again());
+  }
+
+  #again() {
+    this.disconnectedCallback();
+    this.start();
+  }
+
+  #records(agent) {
+    const tabs = document.createElement("tab-set");
+    tabs.className = "panel";
+    tabs.tabs = [
+      { name: "Output", make: () => part("live-output", agent) },
+      { name: "Soul", make: () => soul(agent) },
+      { name: "Wake payload", make: () => wakePayload(agent) },
+      { name: "Transcript", make: () => transcript(agent) },
+      { name: "Why", make: () => why(agent) },
+    ];
+    return tabs;
+  }
+
+  #paint() {
+    const agent = (this.agent = store.agents.get(this.agent.seat) ?? this.agent);
+    const looks = JSON.stringify([
+      agent.status,
+      agent.name,
+      agent.document?.color,
+      agent.document?.faceVariant,
+    ]);
+    if (this.looks !== looks) this.portrait.replaceChildren(face(agent));
+    this.looks = looks;
+    this.dataset.status = agent.status;
+    setText(this.title_, agent.name ?? `Seat ${agent.seat}, somebody new`);
+    setText(this.facts, factsOf(agent).join(" · "));
+    this.#paintPlaces(agent);
+    const [need] = needsOf(agent);
+    setHidden(this.need, !need);
+    if (need) setText(this.need, `Needs you: ${need.why}`);
+    setAttribute(this.need, "data-kind", need?.kind ?? null);
+  }
+
+  #paintPlaces(agent) {
+    const told = JSON.stringify(agent.channels);
+    if (this.told === told) return;
+    this.told = told;
+    this.places.replaceChildren(
+      ...Object.entries(agent.channels).map(([name, state]) =>
+        h(
+          "a",
+          { href: link("channel", name), class: "place" },
+          `#${name} `,
+          h("span", { class: "badge", data: { turn: state }, text: state }),
+        ),
+      ),
+    );
+  }
+
+  #step(by) {
+    const all = store.shown;
+    const at = all.findIndex(({ seat }) => seat === this.agent.seat);
+    go("agent", all[(at + by + all.length) % all.length].id);
+  }
+}
+
+function factsOf(agent) {
+  const { evidence, document } = agent;
+  return [
+    agent.seat === 4 ? "lead" : `seat ${agent.seat}`,
+    agent.status,
+    agent.disabled && "disabled",
+    agent.turn,
+    document?.colorName,
+    agent.authority === "muster"
+      ? "run by muster"
+      : agent.authority === "lead"
+        ? "run by the lead"
+        : "connects by itself",
+    evidence && `evidence: ${evidence.kind}, ${span(secondsSince(evidence.at))} ago`,
+  ].filter(Boolean);
+}
+
+function part(name, agent, className = "") {
+  const element = document.createElement(name);
+  element.seat = agent.seat;
+  element.className = className;
+  return element;
+}
+
+customElements.define("agent-view", AgentView);

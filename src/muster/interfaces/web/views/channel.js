@@ -1,0 +1,89 @@
+// Channels: who speaks in order, who has the turn and for how long, what was said, and what a person may decide.
+
+import "../elements/channel-members.js";
+import "../elements/channel-post.js";
+import "../elements/channel-ring.js";
+import "../elements/channel-rules.js";
+import "../elements/channel-thread.js";
+import { post } from "../api.js";
+import { confirmed, stateOf } from "../channels.js";
+import { h, keyed, loadStyle, setAttribute, setHidden, setText } from "../dom.js";
+import { Part } from "../part.js";
+import { go, link } from "../router.js";
+import { store } from "../store.js";
+
+loadStyle("channel");
+
+class ChannelView extends Part {
+  start() {
+    const [asked] = this.params;
+    this.name = asked ?? [...store.channels.keys()].sort()[0] ?? null;
+    this.list = h("ul", { class: "channels" });
+    this.missing = h("section", { class: "empty", hidden: true });
+    this.room = h("div", { class: "room" }, this.missing);
+    this.whole = null; // built when there is such a channel
+    this.replaceChildren(
+      h("section", { class: "panel side", "aria-label": "Channels" }, h("h2", { text: "Channels" }), this.list, newChannel()),
+      this.room);
+    this.watch("channels", () => this.#paint());
+    this.key("[", "The channel before", () => this.#step(-1));
+    this.key("]", "The next channel", () => this.#step(1));
+  }
+
+  #build() {
+    const part = (tag) => Object.assign(document.createElement(tag), { channel: this.name });
+    const head = h("header", { class: "head" }, h("h1", { text: `#${this.name}` }), this.state = h("p", { class: "muted" }));
+    return h("div", { class: "whole" }, head,
+      h("div", { class: "column" }, part("channel-ring"), part("channel-members"), part("channel-rules")),
+      h("div", { class: "column talk" }, part("channel-thread"), part("channel-post")));
+  }
+
+  #paint() {
+    const names = [...store.channels.keys()].sort();
+    keyed(this.list, names, (name) => name,
+      (name) => h("li", {}, h("a", { href: link("channel", name) }, h("strong", { text: `#${name}` }), h("span", { class: "muted" }))),
+      (item, name) => {
+        setAttribute(item.firstChild, "aria-current", name === this.name ? "page" : null);
+        setText(item.firstChild.lastChild, stateOf(store.channel(name)).short);
+      });
+    if (this.name === null && names.length) return go("channel", names[0]);
+    const channel = this.name && store.channel(this.name);
+    if (channel && !this.whole) this.room.append(this.whole = this.#build());
+    if (this.whole) setHidden(this.whole, !channel);
+    setHidden(this.missing, Boolean(channel));
+    if (channel) setText(this.state, stateOf(channel).long);
+    else this.#paintMissing();
+  }
+
+  #paintMissing() {
+    const unknown = this.name !== null;
+    this.missing.replaceChildren(
+      h("h1", { text: unknown ? `There is no channel ${this.name}` : "No channel yet" }),
+      h("p", { text: "In a channel agents speak in order: one has the turn, the others wait. You may speak at any time." }),
+      h("p", {}, "Open one here, or with ", h("code", { text: "muster channel create design pm dev" }), "."));
+  }
+
+  #step(by) {
+    const names = [...store.channels.keys()].sort();
+    const next = names[names.indexOf(this.name) + by];
+    if (next === undefined) return false;
+    go("channel", next);
+  }
+}
+
+/** A form that opens a channel and goes there. */
+function newChannel() {
+  const name = h("input", { name: "channel", placeholder: "new channel", "aria-label": "Name of a new channel", autocomplete: "off", maxlength: "64", required: true });
+  const error = h("p", { class: "error", role: "alert" });
+  const open = async (event) => {
+    event.preventDefault();
+    const channel = name.value.trim();
+    if (!channel) return;
+    const opened = await store.act("channel:new", "Opening", () => confirmed(post("/api/channels", { channel })));
+    setText(error, store.failed.get("channel:new") ?? "");
+    if (opened) go("channel", channel);
+  };
+  return h("form", { class: "row", on: { submit: open } }, name, h("button", { text: "Open" }), error);
+}
+
+customElements.define("channel-view", ChannelView);

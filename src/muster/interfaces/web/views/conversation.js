@@ -1,0 +1,106 @@
+// Conversations: ask, and see who does the work, why, what was said, and what came of it.
+
+import "../elements/ask-box.js";
+import "../elements/session-panel.js";
+import "../elements/talk-dialogue.js";
+import "../elements/talk-files.js";
+import "../elements/talk-trace.js";
+import { secondsSince, span } from "../clock.js";
+import { h, keyed, loadStyle, setAttribute, setHidden, setText } from "../dom.js";
+import { Part } from "../part.js";
+import { go, link } from "../router.js";
+import { stateOf, talks } from "../talks.js";
+import { visible } from "../visible.js";
+
+loadStyle("conversation");
+
+class ConversationView extends Part {
+  start() {
+    [this.asked] = this.params;
+    this.list = h("ul", { class: "talks" });
+    this.none = h("p", { class: "muted", text: "None yet." });
+    this.head = h("header", { class: "head" }, this.heading = h("h1"), this.state = h("span", { class: "badge" }), this.age = h("span", { class: "age" }));
+    this.missing = h("section", { class: "empty", hidden: true });
+    this.whole = h("div", { class: "whole", hidden: true }, this.head);
+    this.replaceChildren(
+      h("div", { class: "aside" }, document.createElement("session-panel"),
+        h("section", { class: "panel", "aria-label": "Conversations" }, h("h2", { text: "Conversations" }), this.none, this.list)),
+      h("div", { class: "room" }, document.createElement("ask-box"), this.missing, this.whole));
+    this.listen((events) => events.some(talks.about) && talks.soon());
+    this.watch("status", () => talks.soon());
+    this.watch("talks", () => this.#paint());
+    this.tick(() => this.#paintAge());
+    this.key("[", "The conversation before", () => this.#step(-1));
+    this.key("]", "The next conversation", () => this.#step(1));
+    talks.load();
+  }
+
+  /** The one that the address names, or else the newest. */
+  get talk() {
+    return this.asked ? talks.get(this.asked) : talks.list.at(-1) ?? null;
+  }
+
+  #paint() {
+    if (talks.session === null) return;
+    const shown = this.talk;
+    keyed(this.list, [...talks.list].reverse(), (each) => each.conversation, () => item(), (row, each) => {
+      setAttribute(row.firstChild, "href", link("conversation", each.conversation));
+      setAttribute(row.firstChild, "aria-current", each.conversation === shown?.conversation ? "page" : null);
+      setText(row.name, number(each.conversation));
+      setText(row.state, visible(stateOf(each).word, 40));
+      row.state.dataset.tone = stateOf(each).tone;
+      setText(row.text, visible(each.text, 90));
+    });
+    setHidden(this.none, talks.list.length > 0);
+    setHidden(this.missing, shown !== null);
+    setHidden(this.whole, shown === null);
+    if (shown) this.#show(shown);
+    else this.#paintMissing();
+  }
+
+  #show(talk) {
+    setText(this.heading, `Conversation ${number(talk.conversation)}`);
+    setText(this.state, visible(stateOf(talk).word, 60));
+    this.state.dataset.tone = stateOf(talk).tone;
+    this.#paintAge();
+    if (this.shown === talk.conversation) return;
+    this.shown = talk.conversation;
+    const part = (tag) => Object.assign(document.createElement(tag), { conversation: talk.conversation });
+    this.whole.replaceChildren(this.head, part("talk-trace"), part("talk-files"), part("talk-dialogue"));
+  }
+
+  #paintAge() {
+    const talk = this.talk;
+    if (talk) setText(this.age, talk.endedAt ? `took ${span((Date.parse(talk.endedAt) - Date.parse(talk.startedAt)) / 1000)}, ${span(secondsSince(talk.endedAt))} ago` : `for ${span(secondsSince(talk.startedAt))}`);
+  }
+
+  #paintMissing() {
+    const text = this.asked ? `There is no conversation ${visible(this.asked, 60)}` : "Nothing was asked yet";
+    if (this.missing.dataset.text === text) return;
+    this.missing.dataset.text = text;
+    this.missing.replaceChildren(
+      h("h2", { text }),
+      h("p", { text: "Every request is a conversation. muster decides which agent's description matches, says why, hands the work over, and shows what came of it." }),
+      h("p", {}, "Agents are files with a name and a description, in ", h("code", { text: ".claude/agents/" }), " of the project or wherever the session is told to look. The same from a shell: ", h("code", { text: "muster ask \"Write a hello world script\"" }), "."));
+  }
+
+  #step(by) {
+    const at = talks.list.indexOf(this.talk);
+    const next = talks.list[at + by];
+    if (at < 0 || !next) return false;
+    go("conversation", next.conversation);
+  }
+}
+
+const number = (conversation) => conversation.replace(/^conv_/, "");
+
+function item() {
+  const row = h("li", {}, h("a"));
+  row.name = h("strong");
+  row.state = h("span", { class: "tone" });
+  row.text = h("span", { class: "text muted" });
+  row.firstChild.append(row.name, row.state, row.text);
+  return row;
+}
+
+customElements.define("conversation-view", ConversationView);

@@ -1,0 +1,160 @@
+// The team: the grid of nine with the lead in the middle, more seats below it, and who needs you above.
+
+import "../elements/agent-card.js";
+import "../elements/needs-list.js";
+import "../elements/team-button.js";
+import { h, keyed, setHidden, setText } from "../dom.js";
+import { Part } from "../part.js";
+import { go } from "../router.js";
+import { store } from "../store.js";
+
+const GRID = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+const ORDER = ["alive", "hatching", "sleeping", "unknown"];
+const STEPS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
+
+class TeamView extends Part {
+  start() {
+    this.counts = h("p", { class: "counts" });
+    this.grid = h("div", { class: "grid nine" });
+    this.more = h("div", { class: "grid more" });
+    this.empty = h("section", { class: "empty", hidden: true });
+    this.replaceChildren(
+      h("div", { class: "head" }, h("h1", { text: "Team" }), this.counts, h("team-button")),
+      h("needs-list", { class: "panel" }),
+      this.empty,
+      h("section", { "aria-label": "Agents", class: "agents" }, this.grid, this.more),
+    );
+    this.watch("agents", () => this.#paint());
+    this.addEventListener("focusin", ({ target }) => this.#rove(target.closest("agent-card")));
+    this.key("ArrowRight", "Move among the agents", (event) => this.#move(event));
+    for (const key of ["ArrowLeft", "ArrowDown", "ArrowUp"]) this.key(key, "", (event) => this.#move(event));
+    this.key("Enter", "Open the agent", (event) =>
+      event.target.localName === "agent-card" ? this.#open(event.target) : false,
+    );
+    this.key("s", "Start or stop the agent", () => (this.#chosen ? this.#chosen.press() : false));
+    this.key("m", "Write to the agent", () => (this.#chosen ? this.#open(this.#chosen, "write") : false));
+  }
+
+  #paint() {
+    const agents = store.shown;
+    const nine = agents.some(({ seat }) => seat < 9);
+    setHidden(this.grid, !nine);
+    keyed(this.grid, nine ? GRID : [], (seat) => `${seat}:${occupied(seat)}`, place);
+    keyed(
+      this.more,
+      agents.filter(({ seat }) => seat > 8 || !nine),
+      ({ seat }) => seat,
+      ({ seat }) => place(seat),
+    );
+    this.more.classList.toggle("dense", agents.length > 24);
+    const counts = ORDER.map((status) => [status, agents.filter((each) => each.status === status).length]);
+    keyed(
+      this.counts,
+      counts.filter(([, count]) => count),
+      ([status]) => status,
+      ([status]) =>
+        h(
+          "span",
+          { data: { status } },
+          h("span", { class: "dot", data: { status }, "aria-hidden": "true" }),
+          h("span"),
+        ),
+      (element, [status, count]) => setText(element.lastChild, `${count} ${status}`),
+    );
+    this.#paintEmpty(agents);
+    if (!this.querySelector("agent-card[tabindex='0']")) this.#rove(this.querySelector("agent-card"));
+  }
+
+  /** An empty team is where everybody begins: say what can be done first. */
+  #paintEmpty(agents) {
+    setHidden(this.empty, agents.length > 0);
+    if (agents.length || this.empty.childElementCount) return;
+    this.empty.append(
+      h("h2", { text: "Nobody is here yet" }),
+      h("p", { text: "An agent is any program that muster runs, or one that connects by itself." }),
+      h(
+        "ol",
+        {},
+        h(
+          "li",
+          {},
+          "Let muster run a program: add two lines to ",
+          h("code", { text: ".muster/muster.toml" }),
+          ":",
+          h("pre", { text: '[agents.builder]\ncommand = ["./build-something.sh"]' }),
+          "and start ",
+          h("code", { text: "muster up" }),
+          " again. It appears here; Start Agent runs it.",
+        ),
+        h(
+          "li",
+          {},
+          "Let one connect by itself: ",
+          h("pre", { text: "muster agent register pm" }),
+          "prints its token; ",
+          h("code", { text: "muster.Client" }),
+          " is ten lines of Python.",
+        ),
+        h(
+          "li",
+          {},
+          "Press ",
+          h("strong", { text: "SUMMON" }),
+          " to have eight agents born around a lead, if your settings name a program for them.",
+        ),
+        h("li", {}, "Or look at a team that needs nothing: ", h("pre", { text: "muster up --demo" })),
+      ),
+    );
+  }
+
+  get #chosen() {
+    return document.activeElement?.closest?.("agent-card") ?? this.querySelector("agent-card[tabindex='0']");
+  }
+
+  /** Only one card is a stop of the Tab key; the arrows go to the others. */
+  #rove(card) {
+    if (!card || card.tabIndex === 0) return;
+    for (const each of this.querySelectorAll("agent-card[tabindex='0']")) each.tabIndex = -1;
+    card.tabIndex = 0;
+  }
+
+  #move(event) {
+    const cards = [...this.querySelectorAll("agent-card")];
+    const from = this.#chosen;
+    if (!from) return false;
+    if (document.activeElement !== from) return void from.focus();
+    const next = nearest(from, cards, STEPS[event.key]);
+    next?.focus();
+  }
+
+  #open(card, ...rest) {
+    go("agent", card.agent.id, ...rest);
+  }
+}
+
+const occupied = (seat) => store.agents.has(seat) && store.agents.get(seat).status !== "expired";
+
+function place(seat) {
+  if (!occupied(seat)) return h("div", { class: "vacant", "aria-hidden": "true" });
+  const card = document.createElement("agent-card");
+  card.seat = seat;
+  card.tabIndex = -1;
+  return card;
+}
+
+/** The card that lies next in a direction. */
+function nearest(from, cards, [dx, dy]) {
+  const [x, y] = middle(from);
+  const ahead = cards
+    .map((card) => [card, ...middle(card)])
+    .filter(([, cx, cy]) => (cx - x) * dx > 4 || (cy - y) * dy > 4);
+  const distance = ([, cx, cy]) => Math.abs(cx - x) * (dx ? 1 : 3) + Math.abs(cy - y) * (dy ? 1 : 3);
+  return ahead.sort((a, b) => distance(a) - distance(b))[0]?.[0];
+}
+
+function middle(card) {
+  const { left, top, width, height } = card.getBoundingClientRect();
+  return [left + width / 2, top + height / 2];
+}
+
+customElements.define("team-view", TeamView);

@@ -1,0 +1,71 @@
+// Time: what everybody went through, the log as it grows, the machines; and the team as it was at any moment.
+//
+// #/time is the present, #/time/4711 is the moment after event 4711. The moment is kept in the address without
+// building the view anew, so that the picture stays where it was.
+
+import "../elements/live-log.js";
+import "../elements/state-diagrams.js";
+import "../elements/team-then.js";
+import "../elements/time-line.js";
+import { h, loadStyle, setHidden, setText } from "../dom.js";
+import { Part } from "../part.js";
+import { patiently } from "../past.js";
+import { link } from "../router.js";
+
+loadStyle("time");
+
+class TimeView extends Part {
+  #asked = 0;
+
+  start() {
+    this.line = h("time-line", { class: "panel" });
+    this.then = h("team-then", { class: "panel", hidden: true });
+    this.diagrams = h("state-diagrams", { class: "panel" });
+    this.log = h("live-log", { class: "panel" });
+    this.when = h("p", { class: "when", role: "status" });
+    this.back = button("Back to now", () => this.choose(null));
+    this.before = button("← event before", () => this.choose({ seq: this.wanted - 1 }));
+    this.after = button("next event →", () => this.choose({ seq: this.wanted + 1 }));
+    this.replaceChildren(
+      h("div", { class: "head" }, h("h1", { text: "Time" }), this.when, this.before, this.after, this.back),
+      this.line, this.then, h("div", { class: "pair" }, this.diagrams, this.log));
+    this.addEventListener("choose", ({ detail }) => this.choose(detail));
+    this.addEventListener("lanes", () => this.diagrams.showBusy(this.line.busy));
+    this.key("b", "Back to now", () => this.choose(null));
+    this.key(",", "The event before", () => this.moment ? this.before.click() : false);
+    this.key(".", "The next event", () => this.moment ? this.after.click() : false);
+    const [seq] = this.params;
+    this.choose(/^\d{1,15}$/.test(seq ?? "") ? { seq: Number(seq) } : null);
+  }
+
+  /** Show the team as it was: after an event ({seq}), at a time ({at}), or as it is (null). */
+  async choose(moment) {
+    const asked = ++this.#asked;
+    if (moment && moment.seq < 0) return;
+    if (!moment) return this.#show(null);
+    this.wanted = moment.seq;
+    setText(this.when, "Asking muster how it was …");
+    const where = moment.seq === undefined ? { at: new Date(moment.at).toISOString() } : { seq: moment.seq };
+    let trouble = "";
+    const state = await patiently(`/api/state?${new URLSearchParams(where)}`, (problem) => setText(this.when, trouble = problem.message));
+    if (asked !== this.#asked || !this.isConnected) return;
+    if (state || !this.moment) this.#show(state);
+    if (!state) this.wanted = this.moment?.seq;
+    if (!state) setText(this.when, trouble);
+  }
+
+  #show(state) {
+    this.moment = state;
+    this.wanted = state?.seq;
+    history.replaceState(null, "", state ? link("time", state.seq) : link("time"));
+    for (const each of [this.before, this.after, this.back]) setHidden(each, !state);
+    setText(this.when, state ? `The team as it was on ${new Date(state.now).toLocaleString()}, after event ${state.seq}` : "Now. Choose a moment on the picture, or an event below, to see the team as it was.");
+    this.toggleAttribute("data-past", Boolean(state));
+    setHidden(this.then, !state);
+    for (const part of [this.then, this.line, this.diagrams, this.log]) part.show(state);
+  }
+}
+
+const button = (label, run) => h("button", { type: "button", text: label, hidden: true, on: { click: run } });
+
+customElements.define("time-view", TimeView);

@@ -1,0 +1,21 @@
+// Text of others in one line: what could turn it around, hide a part of it or break the line is shown by name.
+// Longer text is shown as it is, in an element that isolates it (`unicode-bidi: isolate`).
+
+const TRICKS = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g;
+
+/** A line in which nothing is hidden: `invoice⟨U+202E⟩fdp.exe`. */
+export function visible(text, most = 300) {
+  const line = text.length > most ? `${text.slice(0, most)}… (${text.length} characters)` : text;
+  return line.replace(/\s*\n\s*/g, " ").replace(TRICKS, (char) => `⟨U+${char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+}
+
+/** The beginning of a text that may be huge, and how much is left out. */
+export function cut(text, most) {
+  return text.length > most ? `${text.slice(0, most)}\n… (${text.length - most} more characters)` : text;
+}
+
+/** A size as people read it. */
+export function bytes(size) {
+  if (size < 1000) return `${size} bytes`;
+  return size < 1e6 ? `${(size / 1000).toFixed(1)} KB` : `${(size / 1e6).toFixed(1)} MB`;
+}

@@ -1,0 +1,102 @@
+"""Hostile text becomes harmless HTML, and prose stays prose."""
+
+import re
+from html.parser import HTMLParser
+from time import monotonic
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.interfaces.rendering import RENDERED_CHARS_MAX, render
+
+HARMLESS = {
+    *("a", "blockquote", "br", "code", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li"),
+    *("ol", "p", "pre", "s", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"),
+}
+ATTRIBUTES = {
+    "a": {"href", "rel", "target", "title"},
+    "code": {"class"},
+    "ol": {"start"},
+    "td": {"class"},
+    "th": {"class"},
+}
+
+
+class Seen(HTMLParser):
+    """What a browser would find in it."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.wrong: list[str] = []
+        self.links: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.wrong += [f"{tag} {name}" for name, _ in attrs if name not in ATTRIBUTES.get(tag, ())]
+        self.links += [value or "" for name, value in attrs if name == "href"]
+
+
+def test_prose_is_rendered() -> None:
+    html = render("# Hi\n\nI **am** `here`.\n\n- one\n- two\n\n| a | b |\n|---|--:|\n| 1 | 2 |")
+    assert {"h1", "strong", "code", "li", "td"} <= Seen(html).tags
+    assert '<td class="right">2</td>' in html  # the page's policy refuses styles
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script>",
+        "<img src=x onerror=alert(1)>",
+        "a <b onclick='alert(1)'>b</b> <style>*{display:none}</style>",
+        "[a](javascript:alert(1))",
+        "[a](JaVaScRiPt:alert(1)) [b](data:text/html,x) [c](vbscript:x) [d](file:///etc/passwd)",
+        "[a](&#106;avascript:alert(1)) [b](//evil.test/x) [c](/api/session) [d]( javascript:x)",
+        '[a](https://example.org "\\" onmouseover=alert(1)")',
+        "![x](http://evil.test/?secret) ![y](javascript:alert(1))",
+        "```<script>\n<script>alert(1)</script>\n```",
+        "<javascript:alert(1)> <https://example.org/\"onmouseover='alert(1)'>",
+        "a\0b \ud800 \u202e c",
+    ],
+)
+def test_hostile_text_is_harmless(text: str) -> None:
+    _is_harmless(render(text))
+
+
+@given(st.text(alphabet="ab<>[]()!`*_#|:-\"'&/\\\n\0 \u202ejavscript:", max_size=80))
+def test_no_text_is_harmful(text: str) -> None:
+    _is_harmless(render(text))
+
+
+def _is_harmless(html: str) -> None:
+    seen = Seen(html)
+    assert seen.tags <= HARMLESS
+    assert not seen.wrong
+    assert all(re.match("(?:https?:|mailto:)", link) for link in seen.links), seen.links
+
+
+def test_a_link_leads_outside_and_tells_nobody_where_it_was() -> None:
+    html = render("[a](https://example.org) <mailto:ada@example.org>")
+    assert Seen(html).links == ["https://example.org", "mailto:ada@example.org"]
+    assert html.count('rel="noopener noreferrer nofollow"') == 2
+
+
+def test_an_image_becomes_a_link() -> None:
+    html = render("![a <cat>](https://example.org/cat.png)")
+    assert Seen(html).tags == {"p", "a"}
+    assert "image: a &lt;cat&gt;" in html
+
+
+@pytest.mark.parametrize("text", ["[" * 30_000, ">" * 30_000, "*a " * 10_000, "`" * 30_000])
+def test_what_is_hard_to_parse_is_done_in_time(text: str) -> None:
+    began = monotonic()
+    _is_harmless(render(text))
+    assert monotonic() - began < 5
+
+
+def test_a_text_that_is_too_long_is_shown_as_it_is() -> None:
+    html = render("# <b>\n" * RENDERED_CHARS_MAX)
+    assert html.startswith("<pre># &lt;b&gt;\n")
+    assert Seen(html).tags == {"pre"}

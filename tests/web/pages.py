@@ -1,0 +1,142 @@
+"""A real Chromium looking at a real `muster up`, as a person would."""
+
+import os
+import re
+import socket
+import subprocess
+from collections.abc import Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Timer
+from typing import Any, Final, cast
+
+from axe_playwright_python.sync_playwright import Axe  # pyright: ignore[reportMissingTypeStubs]
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
+
+from muster.machines.commands import Command
+from muster.machines.events import Fact
+from tests.interfaces.homes import MUSTER_SCRIPT, append, environment, play
+from tests.interfaces.live import LIFE_SECONDS, WAIT_SECONDS, Server
+
+CHROMIUM: Final = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+DESKTOP: Final[ViewportSize] = {"width": 1280, "height": 860}
+PHONE: Final[ViewportSize] = {"width": 390, "height": 844}
+
+AWAY: Final = re.compile("ERR_CONNECTION|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED")
+"""What a browser writes into its console while muster is away: that is no mistake of the page."""
+
+expect.set_options(timeout=WAIT_SECONDS * 1000)
+
+
+@contextmanager
+def chromium() -> Generator[Browser]:
+    """A browser for many pages. Root, as which CI runs, may not use its sandbox."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Watched:
+    """A browser of somebody, in which nothing may go wrong unseen."""
+
+    def __init__(self, context: BrowserContext) -> None:
+        self.context = context
+        self.wrong: list[str] = []
+        context.on("weberror", lambda error: self.wrong.append(str(error.error)))
+        context.on("console", lambda message: self._heard(message.type, message.text))
+        context.set_default_timeout(WAIT_SECONDS * 1000)
+
+    def _heard(self, kind: str, text: str) -> None:
+        refused = "Failed to load resource: the server responded" in text  # a refusal is shown
+        if kind in {"error", "warning"} and not refused and not AWAY.search(text):
+            self.wrong.append(text)
+
+    def signed_in(self, server: Server, place: str = "") -> Page:
+        """A page that was opened by the link which `muster up` printed, at `#/agent/Ada` or so."""
+        page = self.context.new_page()
+        page.goto(f"{server.url}/?token={server.token}{place}")
+        expect(page.locator("connection-pill")).to_have_text("live")
+        return page
+
+
+@contextmanager
+def watched(browser: Browser, **options: object) -> Generator[Watched]:
+    """Somebody's browser; at its end nothing has gone wrong in it."""
+    # Any: these are playwright's own options, which it checks itself
+    context = browser.new_context(**({"viewport": DESKTOP} | options))  # type: ignore[arg-type]
+    try:
+        person = Watched(context)
+        yield person
+        assert not person.wrong, person.wrong
+    finally:
+        context.close()
+
+
+def hard_to_use(page: Page) -> list[str]:
+    """What somebody with other eyes, ears or hands would stumble over. The page needs `bypass_csp`,
+    because axe is a script of its own."""
+    # Any: what axe tells is JSON
+    told = cast("dict[str, Any]", Axe().run(page).response)  # pyright: ignore[reportUnknownMemberType]
+    return [
+        f"{each['id']}: {each['nodes'][0]['html']}"
+        for each in told["violations"]
+        if each["impact"] in {"serious", "critical"}
+    ]
+
+
+def a_free_port() -> int:
+    """A port for a server that is to come back under the same address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@contextmanager
+def live_at(home: Path, port: int, *options: str) -> Generator[Server]:
+    """A muster at a port of our choice; whatever happens, none is left behind."""
+    with subprocess.Popen(
+        [MUSTER_SCRIPT, "up", "--home", str(home), "--port", str(port), *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment({}),
+        text=True,
+    ) as process:
+        bound = Timer(LIFE_SECONDS, process.kill)
+        bound.start()
+        try:
+            assert process.stdout is not None
+            assert "muster is up" in process.stdout.readline()
+            token = (home / "operator.token").read_text().strip()
+            yield Server(process, f"http://127.0.0.1:{port}", token)
+        finally:
+            process.terminate()  # in order, so that no program of a session is left behind
+            process.wait()  # and if it takes too long, the timer kills it
+            bound.cancel()
+
+
+def played(home: Path, *commands: Command, facts: Sequence[Fact] = ()) -> Path:
+    """A home with a team's life in it. It is played in a thread of its own: while a browser is
+    driven from this one, a loop runs in it."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(play, home, *commands).result(WAIT_SECONDS)
+        thread.submit(append, home, *facts).result(WAIT_SECONDS)
+    return home
+
+
+def home_with(folder: Path, settings: str) -> Path:
+    """A home with these settings."""
+    home = folder / "team" / ".muster"
+    home.mkdir(parents=True)
+    (home / "muster.toml").write_text(settings, encoding="utf-8")
+    return home

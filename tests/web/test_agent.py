@@ -1,0 +1,217 @@
+"""One agent: its thread, its buttons, what it prints, its soul, and why it is as it is."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.interfaces.asking import Asker, asker
+from tests.interfaces.live import Server, live
+from tests.web.pages import Watched
+from tests.web.teams import PATIENT, command, led, programs
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
+    folder = tmp_path_factory.mktemp("agent")
+    more = "[agents.Busy]\ncommand = ['sh', '-c', 'echo up; exec sleep 60']\n"
+    more += "[agents.Flood]\n" + command(folder, "flood", FLOOD)
+    with live(programs(folder, more), **PATIENT) as running:
+        yield running
+
+
+FLOOD = """
+for n in range(20000):
+    print("line", n, "<b>&", "x" * (n % 90))
+print("the end")
+"""
+
+
+@pytest.fixture
+def operator(server: Server) -> Generator[Asker]:
+    with asker(server, server.token) as somebody:
+        yield somebody
+
+
+def tab(page: Page, name: str) -> None:
+    page.get_by_role("tab", name=name).click()
+
+
+# ── talking ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_person_and_an_agent_talk(person: Watched, server: Server) -> None:
+    page = person.signed_in(server, "#/agent/Echo")
+    page.get_by_role("button", name="Start Agent").click()
+    expect(page.locator("run-panel .badge")).to_have_text("RUNNING")
+    box = page.get_by_role("textbox", name="Message to Echo")
+    box.fill("first line")
+    box.press("Shift+Enter")
+    box.press_sequentially("*second* line")
+    box.press("Enter")
+    mine = page.locator(".bubble.human").last
+    expect(mine).to_contain_text("first line")
+    expect(mine.locator("em")).to_have_text("second")
+    expect(box).to_have_value("")
+    theirs = page.locator(".bubble:not(.human)").last
+    expect(theirs).to_contain_text("I heard first line")
+    expect(theirs.locator("strong").last).to_contain_text("first line")
+    expect(mine.locator(".delivery")).to_have_text("read")
+
+    tab(page, "Transcript")
+    expect(page.locator("tab-set details").first).to_contain_text("Session 1")
+    expect(page.locator("tab-set details li").first).to_contain_text("[human]")
+    tab(page, "Wake payload")
+    expect(page.locator("tab-set pre")).to_contain_text('<agent name="Echo"')
+    expect(page.locator("tab-set pre")).to_contain_text("first line")
+    tab(page, "Soul")
+    expect(page.get_by_role("tabpanel")).to_contain_text("It has no soul")
+
+
+def test_a_draft_is_kept_and_an_empty_message_is_not_sent(person: Watched, server: Server) -> None:
+    page = person.signed_in(server, "#/agent/Once")
+    box = page.get_by_role("textbox", name="Message to Once")
+    expect(page.locator("chat-thread .log")).to_contain_text("Nothing has been said yet")
+    expect(page.locator("chat-thread")).to_contain_text("Once is sleeping: a message waits")
+    box.press("Enter")
+    box.fill("half a tho")
+    page.reload()
+    expect(box).to_have_value("half a tho")
+    expect(page.locator(".bubble")).to_have_count(0)
+
+
+def test_hostile_text_is_shown_and_does_nothing(
+    person: Watched, server: Server, operator: Asker
+) -> None:
+    operator.post("/api/agents", {"name": "Mallory"}, 201)
+    asked: list[str] = []
+    person.context.on("request", lambda request: asked.append(request.url))
+    page = person.signed_in(server, "#/agent/Mallory")
+    expect(page.locator("chat-thread .log")).to_contain_text("Nothing")
+    for text in HOSTILE:
+        operator.post("/api/agents/Mallory/messages", {"message": text}, 201)
+    expect(page.locator(".bubble")).to_have_count(len(HOSTILE))
+    bubbles = page.locator(".bubble .text")
+    expect(bubbles.first.locator("p").first).to_be_visible()  # rendered, not only shown
+    expect(bubbles.first).to_contain_text("<img src=x onerror=")
+    forbidden = "script, img, iframe, style, form, input, [onclick], [onerror], [id], [style]"
+    assert bubbles.locator(forbidden).count() == 0
+    links = bubbles.locator("a").evaluate_all("links => links.map(link => [link.href, link.rel])")
+    assert {link.split(":")[0] for link, _ in links} <= {"http", "https", "mailto"}
+    assert all("noopener" in rel for _, rel in links)
+    assert page.evaluate("window.hurt") is None
+    assert all(url.startswith(server.url) for url in asked), asked
+    wide = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    assert page.evaluate(wide)
+
+
+HOSTILE = (
+    'hello <img src=x onerror="window.hurt=1"> <b onclick="window.hurt=1">there</b>',
+    "<script>window.hurt=1</script><style>body{display:none}</style><iframe src=//evil.test>",
+    "[a](javascript:window.hurt=1) [b](data:text/html,x) [c](vbscript:x) [d](//evil.test/x)",
+    "![beacon](http://evil.test/?secret=1) [fine](https://example.org) <https://example.org/b>",
+    "```html\n<script>window.hurt=1</script>\n```\n\n| a | b |\n|---|--:|\n| <i> | `<u>` |",
+    "\u202egnirts desrever\u202c \u0000 \ufffd " + "x" * 5000,
+    "# " + "[" * 2000,
+    ">" * 300 + " deep",
+    "<meta http-equiv=refresh content='0;url=http://evil.test'>\n<form action=//evil.test><input>",
+)
+
+
+# ── running ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_controls_are_those_of_the_table(person: Watched, server: Server) -> None:
+    page = person.signed_in(server, "#/agent/Once")
+    panel = page.locator("run-panel")
+    start = panel.get_by_role("button", name="Start Agent")
+    stop = panel.get_by_role("button", name="Stop Agent")
+    expect(start).to_be_visible()
+    expect(stop).to_have_count(0)
+    assert start.evaluate("button => getComputedStyle(button).color") == "rgb(160, 65, 0)"
+
+    panel.get_by_role("button", name="Run Single Session").click()
+    expect(page.locator("live-output")).to_contain_text("one session")
+    expect(panel.locator(".state").first).to_contain_text("pause")
+    expect(panel.locator(".state").last).to_contain_text("pause")
+    expect(panel.locator(".between")).to_have_text("It does what is wanted.")
+
+    panel.get_by_role("button", name="Run Cleanup Session").click()
+    expect(page.locator("live-output .lines div")).to_have_count(2)
+    tab(page, "Why")
+    expect(page.get_by_role("tabpanel")).to_contain_text("run_cleanup")
+    expect(page.get_by_role("tabpanel")).to_contain_text("because")
+
+
+def test_desired_and_current_stand_side_by_side_while_they_differ(
+    person: Watched, server: Server
+) -> None:
+    page = person.signed_in(server, "#/agent/Busy")
+    panel = page.locator("run-panel")
+    expect(panel.get_by_role("button", name="Start Agent")).to_be_visible()
+    page.keyboard.press("s")
+    expect(page.locator("live-output")).to_contain_text("up")
+    stop = panel.get_by_role("button", name="Stop Agent")
+    assert stop.evaluate("button => getComputedStyle(button).color") == "rgb(194, 28, 40)"
+    stop.click()
+    desired, current = panel.locator(".state").first, panel.locator(".state").last
+    expect(desired).to_contain_text("pause")
+    expect(desired).to_contain_text("Stop Agent, by Mission Control")
+    expect(current).to_contain_text("continuous")
+    expect(panel.locator(".between")).to_contain_text("They have differed for")
+    expect(panel.locator(".badge")).to_have_text("RUNNING")
+    panel.get_by_role("button", name="Stop now").click()
+    expect(panel.locator(".between")).to_have_text("It does what is wanted.")
+    expect(panel.locator(".badge")).to_have_text("IDLE")
+
+
+def test_a_refusal_is_told_where_it_was_pressed(
+    person: Watched, server: Server, operator: Asker
+) -> None:
+    viewer = operator.post("/api/tokens", {"role": "viewer"}, 201)["secret"]
+    page = person.signed_in(Server(server.process, server.url, viewer), "#/agent/Faily")
+    page.get_by_role("button", name="Start Agent").click()
+    expect(page.locator("run-panel [role=alert]")).to_contain_text("viewer")
+    expect(page.locator("run-panel .badge")).to_have_text("IDLE")
+    box = page.get_by_role("textbox", name="Message to Faily")
+    box.fill("may I?")
+    box.press("Enter")
+    expect(page.locator("chat-thread [role=alert]")).to_contain_text("viewer")
+    expect(box).to_have_value("may I?")
+
+
+def test_a_flood_of_output_is_bounded(person: Watched, server: Server) -> None:
+    page = person.signed_in(server, "#/agent/Flood")
+    page.get_by_role("button", name="Run Single Session").click()
+    lines = page.locator("live-output .lines")
+    expect(lines).to_contain_text("the end")
+    assert lines.locator("div").count() <= 400
+    expect(page.locator("run-panel .badge")).to_have_text("IDLE")
+
+
+# ── who it is ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_soul_is_read_and_neighbours_are_a_key_away(person: Watched, tmp_path: Path) -> None:
+    with live(led(tmp_path)) as server, asker(server, server.token) as operator:
+        operator.asked("PUT", "/api/agents/Julian/run", 200, json={"desired": "continuous"})
+        operator.post("/api/agents/summon", status=201)
+        operator.post("/api/send", {"message": "hatch"}, 201)
+        page = person.signed_in(server, "#/agent/Lyra")
+        expect(page.get_by_role("heading", name="Lyra", exact=True)).to_be_visible()
+        expect(page.locator(".facts")).to_contain_text("Colour 0")
+        tab(page, "Soul")
+        expect(page.get_by_role("tabpanel").locator("h1")).to_have_text("I am Lyra")
+        expect(page.get_by_role("tabpanel").locator("strong")).to_have_text("chose")
+        page.keyboard.press("]")
+        expect(page.get_by_role("heading", name="Kael", exact=True)).to_be_visible()
+        page.keyboard.press("[")
+        expect(page.get_by_role("heading", name="Lyra", exact=True)).to_be_visible()
+
+
+def test_somebody_who_is_not_there_is_said_to_be(person: Watched, server: Server) -> None:
+    page = person.signed_in(server, "#/agent/Nobody")
+    expect(page.get_by_role("heading", name="Nobody is called Nobody")).to_be_visible()
+    page.get_by_role("link", name="Back to the team").click()
+    expect(page.get_by_role("heading", name="Team")).to_be_visible()

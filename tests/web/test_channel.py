@@ -1,0 +1,286 @@
+"""Channels as a person sees them: the ring, the clock, what was said, and what a person decides."""
+
+import re
+from collections.abc import Generator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, Route, expect
+
+from tests.interfaces.live import Scene, Server, a_scene, live
+from tests.web.pages import Watched, hard_to_use, watched
+from tests.web.teams import PATIENT
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
+    with live(tmp_path_factory.mktemp("channels") / "home", **PATIENT) as running:
+        yield running
+
+
+@pytest.fixture
+def scene(server: Server) -> Generator[Scene]:
+    with a_scene(server) as playing:
+        playing.connected("pm", "dev", "qa")
+        playing.opened("pm", "dev", defaultTimeoutSeconds=90)
+        yield playing
+
+
+def opened(person: Watched, server: Server, scene: Scene) -> Page:
+    page = person.signed_in(server, f"#/channel/{scene.named('reviews')}")
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"#{scene.named('reviews')}")
+    return page
+
+
+def member(page: Page, scene: Scene, name: str) -> Locator:
+    return page.locator(".members li", has_text=scene.named(name))
+
+
+def said(page: Page, text: str) -> Locator:
+    return page.locator("channel-thread .said", has_text=text)
+
+
+# ── looking ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_ring_shows_who_has_the_turn_for_how_long_and_who_is_next(
+    person: Watched, server: Server, scene: Scene
+) -> None:
+    page = opened(person, server, scene)
+    ring = page.locator("channel-ring .ring")
+    expect(ring.locator("[data-holder] .who")).to_have_text(scene.named("pm"))
+    expect(ring.locator("[data-holder]")).to_have_attribute("data-state", "ACTIVE")
+    expect(ring.locator(".place", has_text="next")).to_contain_text(scene.named("dev"))
+    expect(ring).to_have_attribute("aria-label", re.compile("has turn 1.*In order: .*QUEUED"))
+    clock = page.locator(".countdown")
+    expect(clock).to_have_text(re.compile(r"(1:\d\d|\d\d s) to timeout"))
+    before = clock.text_content()
+    expect(clock).not_to_have_text(before or "")  # it runs by itself, without an event
+    scene.turn("complete", by="pm", message="done")
+    expect(ring.locator("[data-holder] .who")).to_have_text(scene.named("dev"))
+    expect(member(page, scene, "dev").locator(".badge")).to_have_text("ACTIVE")
+
+
+def test_who_waits_says_why_and_a_person_lets_it_go_on(
+    person: Watched, server: Server, scene: Scene
+) -> None:
+    page = opened(person, server, scene)
+    scene.turn("wait", by="pm", reason="which <b>database</b>?")
+    expect(page.locator("channel-ring .wait")).to_have_text("Waits: which <b>database</b>?")
+    expect(page.locator(".countdown")).to_contain_text("of waiting left")
+    page.get_by_role("button", name="Let it go on").click()
+    expect(page.locator("channel-ring .wait")).to_be_hidden()
+    expect(member(page, scene, "pm").locator(".badge")).to_have_text("ACTIVE")
+    assert scene.state("pm") == "ACTIVE"
+
+
+def test_what_each_member_has_not_read_is_counted(
+    person: Watched, server: Server, scene: Scene
+) -> None:
+    page = opened(person, server, scene)
+    scene.says("one")
+    scene.says("two")
+    expect(member(page, scene, "dev").locator(".unread")).to_have_text("2 unread")
+    scene.turn("complete", by="pm")
+    scene.next("dev")
+    expect(member(page, scene, "dev").locator(".unread")).to_have_text("")
+    expect(said(page, "two").locator(".delivery")).to_contain_text("delivered to")
+
+
+def test_what_was_said_and_announced_is_shown_safely_and_in_order(
+    person: Watched, server: Server, scene: Scene
+) -> None:
+    scene.says("**bold** <img src=x onerror=alert(1)>", by="pm")
+    page = opened(person, server, scene)
+    expect(said(page, "bold").locator("strong", has_text="bold")).to_be_visible()
+    expect(said(page, "bold")).to_contain_text("<img src=x onerror=alert(1)>")
+    lines = page.locator(".line")
+    expect(lines.filter(has_text="turn 1")).to_have_text(f"turn 1: {scene.named('pm')}")
+    scene.agent("pm", "disconnect")
+    expect(page.locator(".note[data-kind=announced]")).to_contain_text(scene.named("pm"))
+    expect(lines.last).to_have_text(f"turn 2: {scene.named('dev')}")
+
+
+def test_a_long_message_is_folded_until_a_person_wants_all_of_it(
+    person: Watched, server: Server, scene: Scene
+) -> None:
+    scene.says("\n".join(f"line {number}" for number in range(60)), by="pm")
+    page = opened(person, server, scene)
+    text = said(page, "line 59").locator(".text")
+    expect(text).to_have_class(re.compile("folded"))
+    page.get_by_role("button", name="Show all").click()
+    expect(text).not_to_have_class(re.compile("folded"))
+
+
+def test_whoever_reads_further_up_is_not_taken_away_and_is_told_of_what_is_new(
+    person: Watched, server: Server, scene: Scene
+) -> None:
+    for number in range(30):
+        scene.says(f"message {number}", by="pm")
+    page = opened(person, server, scene)
+    expect(said(page, "message 29")).to_be_in_viewport()
+    page.locator("channel-thread .log").evaluate("log => log.scrollTop = 0")
+    expect(said(page, "message 29")).not_to_be_in_viewport()
+    scene.says("the newest", by="pm")
+    page.get_by_role("button", name="1 new ↓").click()
+    expect(said(page, "the newest")).to_be_in_viewport()
+
+
+# ── speaking ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_person_writes_with_the_keyboard_and_what_was_not_sent_is_kept(
+    person: Watched, server: Server, scene: Scene
+) -> None:
+    page = opened(person, server, scene)
+    page.keyboard.press("m")
+    page.keyboard.type("first")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type("second")
+    page.reload()
+    message = page.get_by_role("textbox", name="Message")
+    expect(message).to_have_value("first\nsecond")
+    message.press("Enter")
+    expect(said(page, "second").locator("header strong")).to_have_text("human")
+    expect(message).to_have_value("")
+    assert [fact["text"] for fact in scene.facts("user_message")] == ["first\nsecond"]
+
+
+def test_what_a_message_does_to_the_turn_is_shown_before_it_is_sent_and_can_be_changed(
+    person: Watched, server: Server, scene: Scene
+) -> None:
+    page = opened(person, server, scene)
+    expect(page.locator("channel-post .does")).to_contain_text("handed it at once")
+    page.get_by_label("What a message does to a turn").select_option("interrupt")
+    send = page.get_by_role("button", name="Interrupt and send")
+    expect(send).to_be_visible()
+    assert scene.get(scene.channel)["config"]["humanInterruptMode"] == "interrupt"
+    page.get_by_role("textbox", name="Message").fill("wait a moment")
+    send.click()
+    expect(member(page, scene, "pm").locator(".badge")).to_have_text("WAITING")
+    expect(page.locator("channel-view .head")).to_contain_text("You interrupted")
+    page.get_by_role("button", name="Let it go on").click()
+    expect(member(page, scene, "pm").locator(".badge")).to_have_text("ACTIVE")
+
+
+# ── deciding ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_person_passes_the_turn_on_takes_it_away_and_gives_it(
+    person: Watched, server: Server, scene: Scene
+) -> None:
+    page = opened(person, server, scene)
+    page.get_by_role("button", name="Pass on").click()
+    expect(page.locator("[data-holder] .who")).to_have_text(scene.named("dev"))
+    page.get_by_role("button", name="Take the turn away").click()
+    expect(page.locator("[data-holder] .who")).to_have_text(scene.named("pm"))
+    page.keyboard.press("p")
+    expect(page.locator("[data-holder] .who")).to_have_text(scene.named("dev"))
+    for _ in range(5):  # three silent rounds, and the channel rests
+        held = page.locator("[data-holder] .who").text_content()
+        page.keyboard.press("p")
+        expect(page.locator("[data-holder] .who", has_text=held or "")).to_have_count(0)
+        if not page.locator("[data-holder]").count():
+            break
+    expect(page.locator("channel-view .head")).to_contain_text("It rests")
+    page.get_by_role("button", name=f"Give the turn to {scene.named('dev')}").click()
+    expect(page.locator("[data-holder] .who")).to_have_text(scene.named("dev"))
+
+
+def test_members_are_added_and_removed_and_a_refusal_is_told(
+    person: Watched, server: Server, scene: Scene
+) -> None:
+    page = opened(person, server, scene)
+    page.get_by_label("Who is to join").select_option(scene.named("qa"))
+    page.get_by_role("button", name="Add").click()
+    expect(member(page, scene, "qa").locator(".badge")).to_have_text("QUEUED")
+    assert scene.ring() == ["pm", "dev", "qa"]
+    page.get_by_role("button", name=f"Remove {scene.named('pm')}").click()
+    expect(member(page, scene, "pm")).to_have_count(0)
+    expect(page.locator("[data-holder] .who")).to_have_text(scene.named("dev"))
+    scene.agent("pm", "disconnect")
+    page.get_by_label("Who is to join").select_option(scene.named("pm"))
+    page.get_by_role("button", name="Add").click()
+    expect(page.locator("channel-members .error")).to_contain_text("is OFFLINE")
+
+
+def test_the_rules_are_changed_and_one_that_cannot_work_is_refused(
+    person: Watched, server: Server, scene: Scene
+) -> None:
+    page = opened(person, server, scene)
+    page.get_by_text("Rules").click()
+    expect(page.get_by_label("Announce timeouts")).to_be_checked()
+    timeout = page.get_by_label("Turn times out after (s)")
+    expect(timeout).to_have_value("90")
+    page.get_by_label("Announce timeouts").click()  # it changes when muster has confirmed it
+    expect(page.get_by_label("Announce timeouts")).not_to_be_checked()
+    timeout.fill("45")
+    timeout.press("Enter")
+    expect(page.locator("channel-rules [aria-busy]")).to_have_count(0)
+    expect(timeout).to_have_value("45")
+    config = scene.get(scene.channel)["config"]
+    assert (config["announceTimeouts"], config["defaultTimeoutSeconds"]) == (False, 45)
+    timeout.fill("-3")
+    timeout.press("Enter")
+    expect(page.locator("channel-rules .error")).to_contain_text("defaultTimeoutSeconds")
+    expect(timeout).to_have_value("45")
+
+
+def test_a_click_is_pending_until_its_event_has_come_back(
+    person: Watched, server: Server, scene: Scene
+) -> None:
+    page = opened(person, server, scene)
+    expect(page.locator("[data-holder] .who")).to_have_text(scene.named("pm"))
+    asked: list[Route] = []
+    page.route("**/turn/pass", lambda route: asked.append(route))  # and no answer yet
+    page.get_by_role("button", name="Pass on").click()
+    expect(page.locator(".countdown")).to_have_text("Passing on …")
+    expect(page.get_by_role("button", name="Pass on")).to_have_attribute("aria-disabled", "true")
+    expect(page.locator("[data-holder] .who")).to_have_text(scene.named("pm"))
+    page.get_by_role("button", name="Pass on").click(force=True)
+    [held] = asked
+    held.continue_()
+    expect(page.locator("[data-holder] .who")).to_have_text(scene.named("dev"))
+
+
+def test_a_channel_is_opened_and_found_in_the_list(
+    person: Watched, server: Server, scene: Scene
+) -> None:
+    page = opened(person, server, scene)
+    name = scene.named("plans")
+    page.get_by_label("Name of a new channel").fill(name)
+    page.get_by_role("button", name="Open").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"#{name}")
+    expect(page.locator("channel-view .head")).to_contain_text("Nobody is in it yet")
+    page.get_by_label("Name of a new channel").fill(name)
+    page.get_by_role("button", name="Open").click()
+    expect(page.locator(".side .error")).to_contain_text("There is a channel")
+    page.get_by_role("link", name=f"#{scene.named('reviews')}").click()
+    expect(page.locator("[data-holder] .who")).to_have_text(scene.named("pm"))
+
+
+def test_a_channel_that_is_not_there_says_what_a_channel_is(
+    person: Watched, server: Server
+) -> None:
+    page = person.signed_in(server, "#/channel/nowhere")
+    expect(page.locator(".empty")).to_contain_text("There is no channel nowhere")
+    expect(page.locator(".empty")).to_contain_text("speak in order")
+
+
+def test_nothing_is_hard_to_use_or_to_read_and_nothing_lies_beside_a_phone(
+    browser: Browser, server: Server, scene: Scene
+) -> None:
+    scene.says(f"\u202efrom the right {'x' * 4000}", by="pm")
+    scene.turn("wait", by="pm", reason="y" * 300)
+    with watched(browser, bypass_csp=True) as somebody:
+        page = opened(somebody, server, scene)
+        expect(said(page, "from the right")).to_be_visible()
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert not hard_to_use(page)
+        page.set_viewport_size({"width": 320, "height": 800})
+        expect(page.locator("[data-holder] .who")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320
+        assert page.locator("main button").evaluate_all(SMALLEST) >= 38
+
+
+SMALLEST = "buttons => Math.min(...buttons.map(each => each.offsetHeight).filter(each => each))"

@@ -1,0 +1,279 @@
+"""Conversations as a person sees them: asking, who does the work and why, what came of it."""
+
+import json
+import re
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.interfaces.asking import Asker, asker
+from tests.interfaces.live import Server, live
+from tests.services.stage import AGENTS, DOCS, PYTHON, SQL, agent_file
+from tests.web.pages import Watched
+from tests.web.test_agent import HOSTILE
+
+PROGRAM = r"""
+import os, sys, time
+task = sys.stdin.read()
+agent = os.environ["MUSTER_AGENT"]
+if agent == "python-engineer":
+    open("hello_world.py", "w").write("print('Hello, World!')\n<script>window.hurt=1</script>\n")
+    print("I wrote **hello_world.py**.")
+elif agent == "docs-writer":
+    # it works until somebody lets it go on, and draws a picture then
+    while not os.path.exists(os.environ["GATE"]):
+        time.sleep(0.01)
+    picture = "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d4944"
+    picture += "4154789c6360f8cfc0000003010100c9fe92ef0000000049454e44ae426082"
+    open("dot.png", "wb").write(bytes.fromhex(picture))
+    if os.environ["MUSTER_MODE"] == "interactive":
+        print("Drawn.\n[HANDOFF python-engineer] it needs a script, too")
+    else:
+        print("Drawn.")
+else:
+    name = "bill\u202eFDP.exe" + "y" * 150
+    open(name, "w").write("x" * 100_000 + "\u202e" + "<img src=x onerror=window.hurt=1>")
+    for line in open(os.environ["HOSTILE"], encoding="utf-8"):
+        print(line, end="")
+    print("y" * 200_000, file=sys.stderr)
+    sys.exit(3)
+"""
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("conversations")
+
+
+@pytest.fixture(scope="module")
+def server(base: Path) -> Generator[Server]:
+    for name, description in AGENTS.items():
+        agent_file(base / "agents", name, description)
+    (base / "hostile.txt").write_text("\n\n".join(HOSTILE), encoding="utf-8")
+    (base / "program.py").write_text(PROGRAM, encoding="utf-8")
+    home = base / "home"
+    home.mkdir()
+    command = json.dumps([sys.executable, str(base / "program.py")])
+    (home / "muster.toml").write_text(f"[delegation]\ncommand = {command}\n")
+    with live(
+        home, HOME=str(base), HOSTILE=str(base / "hostile.txt"), GATE=str(base / "home" / "gate")
+    ) as running:
+        yield running
+
+
+@pytest.fixture
+def operator(server: Server) -> Generator[Asker]:
+    with asker(server, server.token) as somebody:
+        yield somebody
+
+
+@pytest.fixture
+def session(operator: Asker, request: pytest.FixtureRequest) -> Generator[str]:
+    """A session in a folder of its own, until the end of the test."""
+    mode = getattr(request, "param", "orchestrator")
+    path = f"session-{request.node.name[:40]}"
+    operator.http.delete("/api/delegation")  # whatever a failed test left
+    operator.post("/api/delegation", {"path": path, "agents": ["agents"], "mode": mode})
+    yield path
+    operator.delete("/api/delegation")
+
+
+@pytest.fixture
+def gate(base: Path) -> Generator[Path]:
+    """What an agent waits for."""
+    path = base / "home" / "gate"
+    yield path
+    path.unlink(missing_ok=True)
+
+
+def ask(page: Page, text: str) -> None:
+    box = page.get_by_role("textbox", name="Request")
+    box.fill(text)
+    box.press("Enter")
+
+
+# ── asking ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_session_is_opened_used_and_closed(person: Watched, server: Server) -> None:
+    page = person.signed_in(server)
+    page.keyboard.press("3")
+    panel = page.locator("session-panel")
+    expect(panel).to_contain_text("No session is open")
+    expect(page.get_by_role("textbox", name="Request")).to_be_hidden()
+    expect(page.get_by_role("heading", name="Nothing was asked yet")).to_be_visible()
+    panel.get_by_role("combobox", name="Mode").select_option("interactive")
+    expect(panel).to_contain_text("Agents may hand a request on to each other")
+    panel.get_by_role("textbox", name="Folder with agents").fill("agents")
+    panel.get_by_role("button", name="Open a session").click()
+    expect(panel.locator(".mode strong")).to_have_text("interactive")
+    expect(panel.locator(".chips li")).to_have_text(sorted(AGENTS))
+
+    page.keyboard.press("m")
+    box = page.get_by_role("textbox", name="Request")
+    expect(box).to_be_focused()
+    box.press_sequentially(PYTHON)
+    expect(page.locator(".guess")).to_contain_text("It would go to python-engineer (confidence ")
+    box.press("Enter")
+    expect(page).to_have_url(re.compile(r"#/conversation/conv_\d+$"))
+    expect(page.locator(".way .state")).to_have_text(["MAIN", "python-engineer", "MAIN"])
+    expect(page.locator(".head .badge")).to_have_text("answered")
+    expect(page.get_by_role("textbox", name="Request")).to_have_value("")
+
+    other = person.context.new_page()
+    other.goto(f"{server.url}/#/conversation")
+    expect(other.locator(".talks li")).to_have_count(1)
+    other.get_by_role("button", name="Close the session").click()
+    expect(panel).to_contain_text("No session is open")
+    expect(other.locator("session-panel")).to_contain_text("No session is open")
+
+
+def test_a_request_shows_its_way_its_reason_its_words_and_its_file(
+    person: Watched, server: Server, session: str
+) -> None:
+    page = person.signed_in(server, "#/conversation")
+    ask(page, PYTHON)
+    steps = page.locator("talk-trace .steps li")
+    expect(steps).to_have_count(2)
+    expect(steps.first.locator("strong")).to_have_text("MAIN → python-engineer")
+    expect(steps.first.locator(".reason")).to_contain_text('"Python"')
+    expect(steps.first.locator(".score")).to_have_text(
+        re.compile(r"score \d+\.\d\d, confidence \d\.\d\d")
+    )
+    expect(steps.last.locator("strong")).to_have_text("python-engineer → MAIN")
+    expect(steps.last.locator(".reason")).to_contain_text("task completed")
+    page.get_by_text("Who was considered").click()
+    expect(page.locator("talk-trace tbody tr").first).to_contain_text("python-engineer")
+
+    dialogue = page.get_by_role("log", name="Dialogue")
+    expect(dialogue.locator(".said.human .text")).to_have_text(PYTHON)
+    expect(dialogue.locator(".said strong", has_text="hello_world.py").first).to_be_visible()
+    expect(dialogue).to_contain_text("MAIN thinks: it is for python-engineer.")
+    expect(dialogue).to_contain_text("python-engineer created hello_world.py")
+    dialogue.locator("summary", has_text="MAIN sets a task").click()
+    expect(dialogue.locator("details[open] pre")).to_contain_text("You are careful.")
+
+    file = page.get_by_role("button", name="hello_world.py")
+    file.press("Enter")
+    expect(file).to_have_attribute("aria-expanded", "true")
+    preview = page.get_by_role("region", name="Preview")
+    expect(preview).to_contain_text("print('Hello, World!')\n<script>window.hurt=1</script>")
+    file.click()
+    expect(preview).to_be_hidden()
+
+
+def test_it_is_pending_until_it_is_confirmed_and_then_goes_on_before_the_eyes(
+    person: Watched, server: Server, gate: Path, session: str
+) -> None:
+    page = person.signed_in(server, "#/conversation")
+    held: list[object] = []
+    page.route("**/api/conversations", lambda route: held.append(route))
+    with page.expect_request("**/api/conversations"):
+        ask(page, DOCS)
+    button = page.locator("ask-box button")
+    expect(button).to_have_text("Asking …")
+    expect(page.locator(".talks li")).to_have_count(0)  # nothing is guessed
+    held[0].continue_()  # type: ignore[attr-defined]
+    expect(page.locator(".head .badge")).to_have_text("docs-writer works")
+    now = page.locator(".way .state[data-now=true]")
+    expect(now).to_have_text("docs-writer")
+    expect(page.locator(".head .age")).to_contain_text("for ")
+    gate.write_text("go")
+    expect(page.locator(".head .badge")).to_have_text("answered")
+    expect(now).to_have_count(0)
+    page.get_by_role("button", name="dot.png").click()
+    picture = page.get_by_role("img", name="dot.png")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("picture => picture.decode().then(() => picture.naturalWidth)") == 1
+
+
+@pytest.mark.parametrize("session", ["interactive"], indirect=True)
+def test_agents_hand_over_and_the_whole_chain_is_shown(
+    person: Watched, server: Server, gate: Path, session: str
+) -> None:
+    gate.write_text("go")
+    page = person.signed_in(server, "#/conversation")
+    page.get_by_role("combobox", name="For whom").select_option("docs-writer")
+    ask(page, "Whatever this is")
+    way = ["MAIN", "docs-writer", "python-engineer", "MAIN"]
+    expect(page.locator(".way .state")).to_have_text(way)
+    steps = page.locator("talk-trace .steps li")
+    expect(steps.nth(0)).to_contain_text("by rule person")
+    expect(steps.nth(1).locator(".reason")).to_contain_text("it needs a script, too")
+
+
+def test_what_is_denied_is_told_with_the_rule_and_who_could_do_it(
+    person: Watched, server: Server, session: str
+) -> None:
+    page = person.signed_in(server, "#/conversation")
+    ask(page, "Forge the kraken firmware in kraken.rs")
+    expect(page.locator("talk-trace .denied")).to_contain_text("kraken.rs")
+    denied = page.locator("talk-dialogue .denied")
+    expect(denied).to_contain_text("MAIN may not do this (rule")
+    expect(denied).to_contain_text("forge-kraken-firmware-agent")
+    expect(page.locator(".head .badge")).to_have_text("failed")
+    expect(page.locator("talk-trace .steps li")).to_contain_text("MAIN keeps it")
+    first = page.locator("h1").text_content()
+    ask(page, "hello")
+    expect(page.locator(".head .badge")).to_have_text("answered")
+    expect(page.locator("talk-files")).to_be_hidden()
+    page.locator("h1").click()
+    page.keyboard.press("[")
+    expect(page.locator("h1")).to_have_text(first or "")
+    expect(page.locator(".talks a[aria-current]")).to_contain_text("kraken")
+
+
+def test_a_refusal_is_told_and_the_text_is_kept(
+    person: Watched, server: Server, operator: Asker, session: str
+) -> None:
+    page = person.signed_in(server, "#/conversation/conv_404")
+    expect(page.get_by_role("heading", name="There is no conversation conv_404")).to_be_visible()
+    page.route("**/api/delegation", lambda route: route.fulfill(status=503))  # so it hears no end
+    expect(page.get_by_role("textbox", name="Request")).to_be_visible()
+    operator.delete("/api/delegation")
+    ask(page, PYTHON)
+    expect(page.locator("ask-box [role=alert]")).to_contain_text("session")
+    expect(page.get_by_role("textbox", name="Request")).to_have_value(PYTHON)
+    page.unroute("**/api/delegation")
+    operator.post("/api/delegation", {"path": f"{session}-again", "agents": ["agents"]})
+    page.get_by_role("button", name="Ask").click()
+    expect(page.locator(".head .badge")).to_have_text("answered")
+
+
+# ── hostile ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_hostile_words_files_and_names_are_shown_as_text(
+    person: Watched, server: Server, session: str
+) -> None:
+    asked: list[str] = []
+    person.context.on("request", lambda request: asked.append(request.url))
+    page = person.signed_in(server, "#/conversation")
+    page.get_by_role("combobox", name="For whom").select_option("sql-tuner")
+    ask(page, f"{SQL} <img src=x onerror=window.hurt=1> \u202eevil\u202c [x](javascript:alert(1))")
+    expect(page.locator(".head .badge")).to_have_text("failed")
+    file = page.locator(".files button")
+    expect(file).to_contain_text("bill⟨U+202E⟩FDP.exe")
+    file.click()
+    expect(page.locator(".preview pre")).to_contain_text("xxx")
+    expect(page.locator(".preview")).to_contain_text("This is the beginning of 100.0 KB")
+    dialogue = page.get_by_role("log", name="Dialogue")
+    for each in dialogue.locator("summary").all():
+        each.click()
+    expect(dialogue).to_contain_text("onerror=")
+    forbidden = "script, img, iframe, style, form, input, meta, [onclick], [onerror], [style]"
+    assert (
+        page.locator("talk-dialogue, talk-trace, talk-files, .talks").locator(forbidden).count()
+        == 0
+    )
+    links = dialogue.locator("a").evaluate_all("links => links.map(link => link.protocol)")
+    assert set(links) <= {"http:", "https:", "mailto:"}
+    assert page.evaluate("window.hurt") is None
+    assert all(url.startswith((server.url, "data:")) for url in asked), asked
+    wide = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    assert page.evaluate(wide)
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert page.evaluate(wide)

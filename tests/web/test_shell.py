@@ -1,0 +1,327 @@
+"""The page around the views: signing in, the policy, keys, themes, tabs that agree, coming back."""
+
+import re
+from collections.abc import Generator
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, Request, expect
+
+from tests.interfaces.asking import Asker, a_name, asker
+from tests.interfaces.live import WAIT_SECONDS, Server, live
+from tests.web.pages import PHONE, Watched, a_free_port, hard_to_use, live_at, watched
+from tests.web.teams import PATIENT, programs
+
+FIRST_VIEW_BYTES_MAX = 150_000
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
+    with live(programs(tmp_path_factory.mktemp("shell")), **PATIENT) as running:
+        yield running
+
+
+@pytest.fixture
+def operator(server: Server) -> Generator[Asker]:
+    with asker(server, server.token) as somebody:
+        yield somebody
+
+
+def connected(operator: Asker, name: str) -> str:
+    """Somebody who is here."""
+    operator.post("/api/agents", {"name": name}, 201)
+    operator.post(f"/api/agents/{name}/connect")
+    return name
+
+
+# ── signing in ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_printed_link_signs_in_once_and_lands_on_the_page(
+    person: Watched, server: Server
+) -> None:
+    page = person.context.new_page()
+    page.goto(server.url)
+    expect(page.locator("body")).to_contain_text("Sign in with the link")
+    page.goto(f"{server.url}/?token={server.token}#/agent/Echo")
+    expect(page.get_by_role("heading", name="Echo", exact=True)).to_be_visible()
+    assert server.token not in page.url
+    page.close()
+    later = person.context.new_page()
+    later.goto(server.url)
+    expect(later.locator("agent-card").first).to_be_visible()
+    (cookie,) = person.context.cookies()
+    assert cookie.get("expires", 0) > 10**9  # it outlives the browser
+    assert cookie.get("httpOnly")
+
+
+def test_whoever_is_signed_out_is_told(person: Watched, server: Server) -> None:
+    page = person.signed_in(server)
+    page.evaluate("fetch('/api/session', {method: 'DELETE'})")
+    page.reload()
+    expect(page.locator("body")).to_contain_text("Sign in with the link")
+
+
+# ── what is served ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_page_has_a_strict_policy_and_nothing_inline(server: Server) -> None:
+    answer = _front(server)
+    told = answer.headers["content-security-policy"]
+    policy = dict(each.split(" ", 1) for each in told.split("; "))
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] == "'self'"
+    assert policy["style-src"] == "'self'"
+    assert policy["frame-ancestors"] == "'none'"
+    assert policy["require-trusted-types-for"] == "'script'"
+    assert "unsafe" not in told
+    assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*src=)", answer.text)
+
+
+def test_files_are_kept_for_good_and_compressed(server: Server) -> None:
+    front = _front(server)
+    (path,) = re.findall(r'src="(/web/[^"]+/app\.js)"', front.text)
+    answer = httpx.get(server.url + path)
+    assert answer.headers["content-encoding"] == "gzip"
+    assert "immutable" in answer.headers["cache-control"]
+    assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
+    plain = httpx.get(server.url + path, headers={"accept-encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+    assert plain.text == answer.text
+    known = {"if-none-match": answer.headers["etag"]}
+    assert httpx.get(server.url + path, headers=known).status_code == 304
+    assert _front(server, **known).status_code == 304
+    assert "no-cache" in front.headers["cache-control"]
+    for wrong in (path.replace("app.js", "none.js"), "/web/older/app.js", "/web/x/..%2fapp.js"):
+        assert httpx.get(server.url + wrong).status_code == 404
+
+
+def _front(server: Server, **headers: str) -> httpx.Response:
+    return httpx.get(server.url, cookies={"muster": server.token}, headers=headers)
+
+
+def test_the_first_view_is_small(person: Watched, server: Server) -> None:
+    asked: list[Request] = []
+    person.context.on("requestfinished", lambda request: asked.append(request))
+    page = person.signed_in(server)
+    expect(page.locator("agent-card").first).to_be_visible()
+    sizes = [each.sizes() for each in asked]
+    total = sum(each["responseHeadersSize"] + each["responseBodySize"] for each in sizes)
+    assert 10_000 < total < FIRST_VIEW_BYTES_MAX
+
+
+# ── keys, search, themes ──────────────────────────────────────────────────────────────────────────
+
+
+def test_a_question_mark_shows_the_keys(person: Watched, server: Server) -> None:
+    page = person.signed_in(server)
+    expect(page.locator("agent-card").first).to_be_visible()
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keys")
+    for key in ("/", "?", "n", "s", "w"):
+        expect(dialog.get_by_text(key, exact=True)).to_be_visible()
+    expect(dialog).to_contain_text("Start or stop the agent")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    page.get_by_role("button", name="Help").click()
+    expect(dialog).to_be_visible()
+
+
+def test_search_finds_by_letters_and_enter_goes_there(person: Watched, server: Server) -> None:
+    page = person.signed_in(server)
+    expect(page.locator("agent-card").first).to_be_visible()
+    page.keyboard.press("/")
+    page.keyboard.type("fai")
+    expect(page.get_by_role("option")).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Faily", exact=True)).to_be_visible()
+    page.keyboard.press("/")
+    page.keyboard.type("sleeping")
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("option").nth(1)).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Escape")
+    page.keyboard.press("1")
+    expect(page.get_by_role("heading", name="Team")).to_be_visible()
+
+
+def test_the_theme_follows_the_system_until_somebody_chooses(
+    person: Watched, server: Server
+) -> None:
+    page = person.signed_in(server)
+    page.emulate_media(color_scheme="dark")
+    assert _background(page) == "rgb(13, 17, 23)"
+    page.keyboard.press("t")
+    assert _background(page) == "rgb(246, 247, 249)"
+    page.reload()
+    assert _background(page) == "rgb(246, 247, 249)"
+    page.get_by_role("button", name="Theme: light").click()
+    page.emulate_media(color_scheme="light")
+    assert _background(page) == "rgb(13, 17, 23)"
+
+
+def _background(page: Page) -> str:
+    return page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+
+
+# ── made for people ───────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("place", ["#/", "#/agent/Echo"])
+def test_nothing_is_hard_to_use_or_to_read(browser: Browser, server: Server, place: str) -> None:
+    with watched(browser, bypass_csp=True) as person:
+        page = person.signed_in(server, place)
+        expect(page.locator("agent-card, chat-thread").first).to_be_visible()
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert not hard_to_use(page)
+
+
+def test_on_a_phone_nothing_scrolls_sideways_and_buttons_fit_a_finger(
+    browser: Browser, server: Server
+) -> None:
+    with watched(browser, viewport=PHONE | {"width": 320}, has_touch=True) as person:
+        for place in ("#/", "#/agent/Echo"):
+            page = person.signed_in(server, place)
+            expect(page.locator("agent-card, chat-thread").first).to_be_visible()
+            assert page.evaluate("document.documentElement.scrollWidth") <= 320
+            seen = "buttons => buttons.map(button => button.offsetHeight).filter(height => height)"
+            assert min(page.locator("main button").evaluate_all(seen)) >= 38
+
+
+def test_nothing_moves_for_whoever_wants_it_so(browser: Browser, server: Server) -> None:
+    with watched(browser, reduced_motion="reduce") as person:
+        page = person.signed_in(server)
+        assert page.evaluate(WOBBLE) == "none"
+        page.emulate_media(reduced_motion="no-preference")
+        assert page.evaluate(WOBBLE) == "wobble"
+
+
+WOBBLE = """() => {
+    const egg = document.body.appendChild(document.createElement("i"));
+    egg.className = "egg";
+    return getComputedStyle(egg).animationName;
+}"""
+
+
+def test_whoever_wants_to_is_notified(person: Watched, server: Server, operator: Asker) -> None:
+    person.context.grant_permissions(["notifications"])
+    person.context.add_init_script(
+        "window.Notification = class extends Notification { constructor(title, options) {"
+        "  super(title, options); document.documentElement.dataset.told = title; } };"
+    )
+    page = person.signed_in(server)
+    page.keyboard.press("?")
+    page.get_by_label("Tell me by a notification").check()
+    page.keyboard.press("Escape")
+    page.evaluate("Object.defineProperty(document, 'hidden', { value: true })")
+    name, channel = connected(operator, a_name("Nan")), a_name("desk")
+    operator.post("/api/channels", {"channel": channel}, 201)
+    operator.post(f"/api/channels/{channel}/members", {"agent": name}, 201)
+    operator.post(f"/api/channels/{channel}/turn/wait", {"agent": name, "reason": "a key?"})
+    expect(page.locator("html")).to_have_attribute("data-told", f"{name} waits for you")
+    operator.post(f"/api/channels/{channel}/turn/resume", {"agent": name})
+
+
+# ── live ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_more_tabs_than_a_browser_has_connections_share_one_stream_and_agree(
+    person: Watched, server: Server, operator: Asker
+) -> None:
+    asked: list[str] = []
+    person.context.on("request", lambda request: asked.append(request.url))
+    tabs = [person.signed_in(server) for _ in range(7)]
+    name = connected(operator, a_name("Ten"))
+    for tab in tabs:
+        expect(tab.get_by_role("link", name=name)).to_be_attached()
+    assert sum("/api/events" in url for url in asked) <= 1  # a worker's own requests are not seen
+
+
+@pytest.mark.parametrize("way", ["leader", "direct"])
+def test_without_a_shared_worker_tabs_are_live_too(
+    person: Watched, server: Server, operator: Asker, way: str
+) -> None:
+    person.signed_in(server).close()
+    tabs = [person.context.new_page() for _ in range(2)]
+    for tab in tabs:
+        tab.goto(f"{server.url}/?stream={way}")
+        expect(tab.locator("connection-pill")).to_have_text("live")
+    name = connected(operator, a_name("Way"))
+    for tab in tabs:
+        expect(tab.get_by_role("link", name=name)).to_be_attached()
+    tabs[0].close()  # whoever led is gone; the next one takes over
+    last = connected(operator, a_name("Last"))
+    expect(tabs[1].get_by_role("link", name=last)).to_be_attached()
+
+
+def test_a_restart_is_said_survived_and_nothing_is_missed(person: Watched, tmp_path: Path) -> None:
+    home, port = programs(tmp_path), a_free_port()
+    with live_at(home, port) as server:
+        page = person.signed_in(server, "#/agent/Echo")
+        box = page.get_by_role("textbox", name="Message to Echo")
+        box.fill("half a thought")
+        with asker(server, server.token) as operator:
+            before = operator.get("/api/health")["seq"]
+        server.process.kill()
+        server.process.wait(WAIT_SECONDS)
+        expect(page.locator("connection-pill")).to_contain_text("muster is away since")
+        expect(page.get_by_role("heading", name="Echo", exact=True)).to_be_visible()  # it stays
+    with live_at(home, port) as server, asker(server, server.token) as operator:
+        operator.post("/api/agents/Echo/messages", {"message": "I was away"}, 201)
+        expect(page.locator("connection-pill")).to_have_text("live")
+        expect(page.locator(".bubble")).to_contain_text("I was away")
+        expect(box).to_have_value("half a thought")
+        expect(box).to_be_focused()
+        missed = page.evaluate(
+            "async before => { const { store } = await import("
+            "`/web/${document.querySelector('meta[name=build]').content}/store.js`);"
+            " return store.events.map(event => event.seq).filter(seq => seq > before); }",
+            before,
+        )
+        last = operator.get("/api/health")["seq"]
+        assert missed == list(range(before + 1, last + 1))
+
+
+def test_another_log_under_the_same_address_is_looked_at_anew(
+    person: Watched, tmp_path: Path
+) -> None:
+    port = a_free_port()
+    first, second = programs(tmp_path / "a"), programs(tmp_path / "b", SOMEBODY_ELSE)
+    with live_at(first, port) as server, asker(server, server.token) as operator:
+        for _ in range(20):
+            operator.post("/api/send", {"message": "hi", "targetAgent": "Echo"}, 201)
+        page = person.signed_in(server)
+        expect(page.get_by_role("link", name="Echo")).to_be_visible()
+        token = server.token
+    (second / "operator.token").write_text(token)
+    with live_at(second, port) as server:
+        page.context.add_cookies([{"name": "muster", "value": server.token, "url": server.url}])
+        expect(page.get_by_role("link", name="Newcomer")).to_be_visible()
+        expect(page.locator("connection-pill")).to_have_text("live")
+
+
+SOMEBODY_ELSE = '[agents.Newcomer]\ncommand = ["true"]\n'
+
+
+def test_fifty_events_a_second_disturb_nobody(
+    person: Watched, server: Server, operator: Asker
+) -> None:
+    name = connected(operator, a_name("Busy"))
+    page = person.signed_in(server, f"#/agent/{name}")
+    box = page.get_by_role("textbox", name=f"Message to {name}")
+    page.get_by_role("tab", name="Why").click()
+    box.focus()
+    page.evaluate(
+        "window.long = []; new PerformanceObserver(list => list.getEntries()"
+        ".forEach(each => window.long.push(each.duration))).observe({ type: 'longtask' })"
+    )
+    for number in range(100):
+        operator.post(f"/api/agents/{name}/messages", {"message": f"number {number}"}, 201)
+        if number % 10 == 0:
+            box.press_sequentially("a")
+    expect(page.locator(".bubble").last).to_contain_text("number 99")
+    expect(box).to_have_value("a" * 10)
+    expect(box).to_be_focused()
+    expect(page.get_by_role("tab", name="Why")).to_have_attribute("aria-selected", "true")
+    assert [each for each in page.evaluate("window.long") if each > 200] == []

@@ -1,0 +1,238 @@
+"""The team as a person sees it: faces in the grid, the one button, who does what, who needs you."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, Route, expect
+
+from muster.machines.commands import EnrollAgent, SummonAgents
+from muster.machines.events import Conflict
+from muster.machines.ids import LEAD_SEAT
+from muster.machines.vocabulary import Authority
+from muster.services.waking import PALETTE
+from tests.interfaces.asking import Asker, asker
+from tests.interfaces.homes import ADA, TWO_AGENTS
+from tests.interfaces.live import Server, live
+from tests.web.pages import Watched, played
+from tests.web.teams import PATIENT, led, programs
+
+
+def card(page: Page, name: str) -> Locator:
+    """Somebody's card."""
+    return page.locator("agent-card", has=page.get_by_role("link", name=name, exact=True))
+
+
+def dot(card: Locator) -> str:
+    """The colour of a card's dot."""
+    return card.locator(".portrait .dot").evaluate("dot => getComputedStyle(dot).backgroundColor")
+
+
+def opacity(card: Locator) -> float:
+    return float(card.locator(".face").evaluate("face => getComputedStyle(face).opacity"))
+
+
+LEAD = EnrollAgent(name="Julian", authority=Authority.SELF, seat=LEAD_SEAT)
+GREEN, AMBER = "rgb(26, 127, 55)", "rgb(154, 103, 0)"
+
+
+# ── births, sleep and waking ──────────────────────────────────────────────────────────────────────
+
+
+def test_a_team_is_summoned_hatches_sleeps_and_wakes(person: Watched, tmp_path: Path) -> None:
+    home = led(tmp_path)
+    with live(home) as server, asker(server, server.token) as operator:
+        page = person.signed_in(server)
+        julian = card(page, "Julian ★")
+        julian.get_by_role("button", name="Start Agent Julian").click()
+        expect(julian).to_have_attribute("data-status", "alive")
+
+        page.route("**/api/agents/summon", lambda route: held.append(route))
+        held: list[Route] = []
+        page.get_by_role("button", name="SUMMON").click()
+        expect(page.get_by_role("button", name="WAKING...")).to_be_disabled()
+        expect(page.locator("agent-card[data-status=hatching]")).to_have_count(0)  # nothing guessed
+        held[0].continue_()
+        expect(page.locator(".egg")).to_have_count(8)
+        expect(page.get_by_role("button", name="SUMMON")).to_be_hidden()
+        assert page.locator(".egg").first.evaluate("egg => getComputedStyle(egg).animationName")
+
+        operator.post("/api/send", {"message": "hatch"}, 201)
+        expect(page.locator("agent-card[data-status=alive]")).to_have_count(9)
+        expect(page.locator(".egg")).to_have_count(0)
+        assert (dot(card(page, "Lyra")), opacity(card(page, "Lyra"))) == (GREEN, 1)
+        assert in_the_grid(page)[4] == "Julian ★"
+        assert in_the_grid(page)[0] == "Lyra"
+
+        operator.post("/api/send", {"message": "forget them"}, 201)
+        expect(page.locator("agent-card[data-status=sleeping]")).to_have_count(8)
+        assert (dot(card(page, "Lyra")), opacity(card(page, "Lyra"))) == (AMBER, 0.4)
+
+        other = person.context.new_page()
+        other.goto(server.url)
+        expect(other.get_by_role("button", name="WAKE")).to_be_enabled()
+        waking = page.get_by_role("button", name="WAKING...")
+        with page.expect_response("**/api/agents/wake"):
+            page.get_by_role("button", name="WAKE").click()
+        expect(page.locator("agent-card[data-status=alive]")).to_have_count(9)
+        expect(other.locator("agent-card[data-status=alive]")).to_have_count(9)
+        expect(waking).to_be_hidden()
+        expect(page.get_by_role("button", name="WAKE")).to_be_hidden()
+
+
+def in_the_grid(page: Page) -> list[str]:
+    """Who is where, as it is seen: by rows."""
+    boxes = "cards => cards.map(card => [card.querySelector('.name')?.textContent ?? '', "
+    boxes += "card.getBoundingClientRect().top, card.getBoundingClientRect().left])"
+    seen: list[tuple[str, float, float]] = page.locator(".grid.nine > *").evaluate_all(boxes)
+    return [name for name, _, _ in sorted(seen, key=lambda each: (each[1], each[2]))]
+
+
+def test_a_summons_that_cannot_be_is_refused_with_what_to_do(
+    person: Watched, tmp_path: Path
+) -> None:
+    with live(tmp_path / "home") as server:
+        page = person.signed_in(server)
+        expect(page.get_by_role("heading", name="Nobody is here yet")).to_be_visible()
+        expect(page.locator(".empty")).to_contain_text("muster up --demo")
+        page.get_by_role("button", name="SUMMON").click()
+        expect(page.locator("team-button [role=alert]")).to_contain_text("muster.toml")
+
+
+# ── who does what ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
+    with live(programs(tmp_path_factory.mktemp("team")), **PATIENT) as running:
+        yield running
+
+
+@pytest.fixture
+def operator(server: Server) -> Generator[Asker]:
+    with asker(server, server.token) as somebody:
+        yield somebody
+
+
+def test_a_card_tells_what_somebody_does_and_starts_and_stops_it(
+    person: Watched, server: Server
+) -> None:
+    page = person.signed_in(server)
+    echo = card(page, "Echo")
+    expect(echo.locator(".run")).to_have_text("IDLE")
+    page.route("**/run", lambda route: held.append(route))
+    held: list[Route] = []
+    echo.get_by_role("button", name="Start Agent Echo").click()
+    expect(echo.locator(".act")).to_have_text("Start …")
+    expect(echo.locator(".run")).to_have_text("IDLE")  # pending is not running
+    held[0].continue_()
+    page.unroute("**/run")
+    expect(echo.locator(".run")).to_have_text("RUNNING")
+    expect(echo.locator(".doing")).to_have_text("awake")
+    expect(echo.locator(".age")).to_contain_text("ago")
+    expect(echo).to_have_attribute("aria-label", "Echo, alive, RUNNING, IDLE")
+    echo.get_by_role("button", name="Stop Agent Echo").click()
+    expect(echo.locator(".run")).to_have_text("IDLE")
+    expect(echo).to_have_attribute("data-status", "sleeping")
+
+
+def test_arrows_move_and_keys_act(person: Watched, server: Server) -> None:
+    page = person.signed_in(server)
+    page.locator("agent-card[tabindex='0']").focus()
+    expect(card(page, "Echo")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(card(page, "Once")).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("s")
+    expect(card(page, "Echo").locator(".run")).to_have_text("RUNNING")
+    page.keyboard.press("s")
+    expect(card(page, "Echo").locator(".run")).to_have_text("IDLE")
+    expect(card(page, "Echo")).to_be_focused()
+    page.keyboard.press("m")
+    expect(page.get_by_role("textbox", name="Message to Echo")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("heading", name="Team")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Echo", exact=True)).to_be_visible()
+
+
+# ── who needs you ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_whoever_waits_fails_or_is_stuck_comes_first_and_in_the_title(
+    person: Watched, server: Server, operator: Asker
+) -> None:
+    page = person.signed_in(server)
+    needs = page.locator("needs-list")
+    expect(needs).to_be_hidden()
+    icon = page.locator("link[rel=icon]").get_attribute("href")
+
+    operator.post("/api/agents", {"name": "Ada"}, 201)
+    operator.post("/api/agents/Ada/connect")
+    operator.post("/api/channels", {"channel": "design"}, 201)
+    operator.post("/api/channels/design/members", {"agent": "Ada"}, 201)
+    question = {"agent": "Ada", "reason": "Blue or green?", "timeoutSeconds": 600}
+    operator.post("/api/channels/design/turn/wait", question)
+    expect(needs.get_by_role("listitem")).to_have_count(1)
+    expect(needs).to_contain_text("Ada waits for you")
+    expect(needs).to_contain_text("Blue or green?")
+    expect(page).to_have_title("(1) Team · muster")
+    assert page.locator("link[rel=icon]").get_attribute("href") != icon
+
+    operator.asked("PUT", "/api/agents/Faily/run", 200, json={"desired": "run_once"})
+    expect(needs).to_contain_text("Faily failed")
+    expect(needs).to_contain_text("exit code 3")
+    expect(page).to_have_title("(2) Team · muster")
+    expect(needs.get_by_role("listitem").first).to_contain_text("Ada")
+    page.get_by_role("button", name="Dismiss: Faily").click()
+    expect(needs).not_to_contain_text("Faily")
+
+    operator.asked("PUT", "/api/agents/Faily/run", 200, json={"desired": "continuous"})
+    expect(needs).to_contain_text("Faily is stuck")
+    expect(needs).to_contain_text("times in a row, tried again")
+    operator.asked("PUT", "/api/agents/Faily/run", 200, json={"desired": "pause"})
+
+    page.keyboard.press("n")
+    expect(page.get_by_role("heading", name="Ada")).to_be_visible()
+    expect(page.locator("agent-view .need")).to_contain_text("Blue or green?")
+    operator.post("/api/channels/design/turn/resume", {"agent": "Ada"})
+    expect(page.locator("agent-view .need")).to_be_hidden()
+
+
+@pytest.fixture(scope="module")
+def old(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
+    """A team of long ago: two whom nobody confirms, a dispute, and eight who were never born."""
+    summons = SummonAgents(placeholders=PALETTE, authority=Authority.LEAD)
+    dispute = Conflict(seat=ADA, reported="sleeping", evidence="its process is alive")
+    home = tmp_path_factory.mktemp("old") / "home"
+    with live(played(home, LEAD, summons, *TWO_AGENTS, facts=[dispute])) as running:
+        yield running
+
+
+def test_a_report_that_is_disputed_is_shown_until_it_is_dismissed(
+    person: Watched, old: Server
+) -> None:
+    page = person.signed_in(old)
+    needs = page.locator("needs-list")
+    expect(needs).to_contain_text("Ada is disputed")
+    expect(needs).to_contain_text("reported sleeping, but its process is alive")
+    page.get_by_role("button", name="Dismiss: Ada").click()
+    expect(needs).to_be_hidden()
+    page.reload()
+    expect(card(page, "Ada")).to_be_visible()
+    expect(needs).to_be_hidden()
+
+
+def test_whom_nobody_confirms_is_unknown_and_who_was_never_born_is_hidden(
+    person: Watched, old: Server
+) -> None:
+    page = person.signed_in(old)
+    expect(card(page, "Bo")).to_have_attribute("data-status", "unknown")
+    expect(card(page, "Bo")).to_contain_text("nobody has confirmed it since muster started")
+    assert (dot(card(page, "Bo")), opacity(card(page, "Bo"))) == (AMBER, 0.4)
+    expect(page.locator("agent-card")).to_have_count(3)  # five minutes were over long ago
+    expect(page.locator(".vacant")).to_have_count(8)
+    assert in_the_grid(page)[4] == "Julian ★"
+    expect(page.get_by_role("button", name="WAKE")).to_be_visible()
