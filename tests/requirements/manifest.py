@@ -1158,6 +1158,70 @@ SUPERVISION = (
     ),
 )
 
+MISSION_CONTROL = (
+    Promise(
+        "The page signs in by its link, keeps a strict policy, and is small, live and honest.",
+        {
+            "web/test_shell.py": [
+                "test_the_printed_link_signs_in_once_and_lands_on_the_page",
+                "test_the_page_has_a_strict_policy_and_nothing_inline",
+                "test_the_first_view_is_small",
+                "test_more_tabs_than_a_browser_has_connections_share_one_stream_and_agree",
+                "test_a_restart_is_said_survived_and_nothing_is_missed",
+                "test_fifty_events_a_second_disturb_nobody",
+                "test_nothing_is_hard_to_use_or_to_read",
+            ],
+            "interfaces/test_http_state.py": ["test_everything_is_one_answer"],
+        },
+    ),
+    Promise(
+        "The team is a grid by the seeds' rules, and whoever needs a person comes first.",
+        {
+            "web/test_team.py": [
+                "test_a_team_is_summoned_hatches_sleeps_and_wakes",
+                "test_whoever_waits_fails_or_is_stuck_comes_first_and_in_the_title",
+                "test_arrows_move_and_keys_act",
+            ],
+        },
+    ),
+    Promise(
+        "One agent is talked to, started and stopped in the page, with both states side by side.",
+        {
+            "web/test_agent.py": [
+                "test_a_person_and_an_agent_talk",
+                "test_the_controls_are_those_of_the_table",
+                "test_desired_and_current_stand_side_by_side_while_they_differ",
+            ],
+        },
+    ),
+    Promise(
+        "Conversations are asked, followed step by step, and shown with their files and denials.",
+        {
+            "web/test_conversations.py": [
+                "test_a_request_shows_its_way_its_reason_its_words_and_its_file",
+                "test_what_is_denied_is_told_with_the_rule_and_who_could_do_it",
+            ],
+            "interfaces/test_http_dialogues.py": [
+                "test_a_dialogue_is_everything_that_happened_in_a_conversation"
+            ],
+        },
+    ),
+    Promise(
+        "Hostile text is shown as text wherever it is seen, and breaks nothing.",
+        {
+            "web/test_hostile.py": [
+                "test_what_an_agent_prints_is_shown_as_text_wherever_it_is_seen",
+                "test_ten_thousand_lines_a_second_are_bounded_and_the_page_goes_on_answering",
+                "test_the_policy_stops_whatever_slips_by",
+            ],
+            "interfaces/test_rendering.py": [
+                "test_hostile_text_is_harmless",
+                "test_no_text_is_harmful",
+            ],
+        },
+    ),
+)
+
 PAST = (
     Promise(
         "The team can be seen as it was after any event, and the timeline says the same of it.",
@@ -1180,7 +1244,7 @@ PAST = (
         },
     ),
     Promise(
-        "A person sees who has the turn and for how long, speaks at any time, and decides about it.",
+        "A person sees who has the turn and for how long, speaks at any time, and decides.",
         {
             "web/test_channel.py": [
                 "test_the_ring_shows_who_has_the_turn_for_how_long_and_who_is_next",
@@ -1443,6 +1507,7 @@ ROUTING = (
 )
 
 PROMISES = (
+    *MISSION_CONTROL,
     *PAST,
     *DELEGATING,
     *DEMO,
