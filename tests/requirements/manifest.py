@@ -1181,6 +1181,8 @@ MISSION_CONTROL = (
                 "test_a_team_is_summoned_hatches_sleeps_and_wakes",
                 "test_whoever_waits_fails_or_is_stuck_comes_first_and_in_the_title",
                 "test_arrows_move_and_keys_act",
+                "test_a_report_that_is_disputed_is_shown_until_it_is_dismissed",
+                "test_whom_nobody_confirms_is_unknown_and_who_was_never_born_is_hidden",
             ],
         },
     ),
@@ -1203,6 +1205,15 @@ MISSION_CONTROL = (
             ],
             "interfaces/test_http_dialogues.py": [
                 "test_a_dialogue_is_everything_that_happened_in_a_conversation"
+            ],
+        },
+    ),
+    Promise(
+        "What is measured of the page is seen in a browser.",
+        {
+            "bench/test_web.py": [
+                "test_every_line_of_the_dashboard_is_measured_in_a_browser",
+                "test_a_thing_is_seen_when_it_or_what_the_same_one_said_later_is",
             ],
         },
     ),

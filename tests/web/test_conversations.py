@@ -7,12 +7,12 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.interfaces.asking import Asker, asker
 from tests.interfaces.live import Server, live
 from tests.services.stage import AGENTS, DOCS, PYTHON, SQL, agent_file
-from tests.web.pages import Watched
+from tests.web.pages import Watched, hard_to_use, watched
 from tests.web.test_agent import HOSTILE
 
 PROGRAM = r"""
@@ -241,6 +241,20 @@ def test_a_refusal_is_told_and_the_text_is_kept(
     operator.post("/api/delegation", {"path": f"{session}-again", "agents": ["agents"]})
     page.get_by_role("button", name="Ask").click()
     expect(page.locator(".head .badge")).to_have_text("answered")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_hard_to_use_or_to_read(
+    browser: Browser, server: Server, operator: Asker, session: str, scheme: str
+) -> None:
+    operator.post("/api/conversations", {"text": "Forge the kraken firmware in kraken.rs"})
+    operator.post("/api/conversations", {"text": PYTHON})
+    with watched(browser, bypass_csp=True, color_scheme=scheme) as person:
+        page = person.signed_in(server, "#/conversation")
+        page.get_by_role("button", name="hello_world.py").click()
+        expect(page.locator(".preview pre")).to_be_visible()
+        expect(page.locator("talk-dialogue .said .text p").first).to_be_visible()
+        assert hard_to_use(page) == []
 
 
 # ── hostile ───────────────────────────────────────────────────────────────────────────────────────
