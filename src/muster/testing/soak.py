@@ -133,6 +133,11 @@ class Soak:
             raise RuntimeError(f"{method} {path}: {answer}")
         return answer
 
+    def _try(self, method: str, path: str, body: Json) -> bool:
+        """Ask for something that may be out of date by now; say whether it was done."""
+        assert self._api is not None
+        return self._api.ask(method, path, body)[0] < 300
+
     def _start_muster(self) -> None:
         command = [sys.executable, "-m", "muster", "up", "--home", str(self.home), "--port", "0"]
         plain = {name: each for name, each in os.environ.items() if not name.startswith("MUSTER")}
@@ -223,8 +228,17 @@ class Soak:
             channels = [self._ask("GET", f"/api/channels/{name}") for name in self._channels]
             if all(map(self._is_at_rest, channels)):
                 return ()
+            for channel in channels:
+                self._wake_reader(channel)
             pause(0.5)
         return ("not everybody came back, read everything and came to rest",)
+
+    def _wake_reader(self, channel: Json) -> None:
+        """Whoever came back when its channel rested already is given the turn, to read."""
+        behind = [member["agent"] for member in channel["members"] if member["unread"]]
+        if channel["resting"] and behind:
+            body = {"agent": behind[0], "to": "ACTIVE"}
+            self._try("POST", f"/api/channels/{channel['channel']}/turn/override", body)
 
     def _gone(self) -> Iterable[str]:
         """Who ended without having been killed; only the human has nothing more to do."""
