@@ -94,7 +94,7 @@ _FULL: Final = Effort(
     web_rounds=3,
     web_events=100_000,
     web_seconds=10.0,
-    web_tabs=16,
+    web_tabs=10,
 )
 _QUICK: Final = Effort(
     *(60, 8, 10, 3, 100_000, 2, 2, 6, 3, 1, 2),

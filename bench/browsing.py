@@ -6,6 +6,7 @@ import socket
 import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic, time
@@ -119,6 +120,9 @@ def open_team(context: BrowserContext, url: str, *, cards: int) -> Page:
 # ── a life ────────────────────────────────────────────────────────────────────────────────────────
 
 
+_lots = count(1)
+
+
 class Speakers:
     """Agents that say something in turn, so many times a second; each thing has a number."""
 
@@ -126,6 +130,9 @@ class Speakers:
         self._client = client
         self._names = names
         self._rate = rate
+        self.word = f"thing-{next(_lots)}"
+        """Before each number: a page shows what was said before it was opened, too."""
+
         self.sent: list[float] = []
         """When each thing was sent to be committed, on the clock that a page has, in ms."""
 
@@ -147,7 +154,7 @@ class Speakers:
             number = len(self.sent)
             pause(max(0.0, begin + number / self._rate - monotonic()))
             self.sent.append(1000 * time())
-            self._client.tell(self._names[number % len(self._names)], f"thing {number}")
+            self._client.tell(self._names[number % len(self._names)], f"{self.word} {number}")
 
     def delays(self, seen: list[tuple[str, float]]) -> list[float]:
         """How long each thing took until it, or what the same one said later, was on the screen.
@@ -157,7 +164,7 @@ class Speakers:
         found: dict[int, float] = {}
         for text, moment in seen:
             word, _, digits = text.partition(" ")
-            number = int(digits) if word == "thing" and digits.isdecimal() else -1
+            number = int(digits) if word == self.word and digits.isdecimal() else -1
             while number >= 0 and number not in found:
                 found[number] = moment - self.sent[number]
                 number -= len(self._names)

@@ -8,11 +8,12 @@ from muster.interfaces.client.blocking import Client
 
 
 def test_every_line_of_the_dashboard_is_measured_in_a_browser(tmp_path: Path) -> None:
-    lines = measure(tmp_path, 1, events=2000, seconds=0.5, tabs=1)
+    lines = measure(tmp_path, 2, events=2000, seconds=0.5, tabs=1)
     assert [line.goal.unit for line in lines] == ["KB", "ms", "KB", "s", "ms"]
     wire, delay, _, first, _ = (line.median for line in lines)
     assert 20 < wire < 150
-    assert delay > 0
+    assert min(lines[1].figures) > 0
+    assert delay < 5000
     assert first > 0
 
 
@@ -20,6 +21,8 @@ def test_a_thing_is_seen_when_it_or_what_the_same_one_said_later_is() -> None:
     with Client("http://127.0.0.1:1", "nobody") as client:
         speakers = Speakers(client, ["Ada", "Bo"], rate=1)
     speakers.sent = [100.0, 110.0, 120.0, 130.0]
-    seen = [("Ada waits", 1.0), ("thing 1", 150.0), ("thing 2", 160.0), ("thing 3", 190.0)]
+    said = speakers.word
+    seen = [("Ada waits", 1.0), ("thing-0 3", 2.0), (f"{said} 1", 150.0)]  # one of long ago
+    assert speakers.delays(seen) == [40.0]
+    seen += [(f"{said} 2", 160.0), (f"{said} 3", 190.0)]
     assert speakers.delays(seen) == [60.0, 40.0, 40.0, 60.0]
-    assert speakers.delays(seen[:2]) == [40.0]

@@ -1,6 +1,7 @@
 """`muster route` and `muster agent-list`, as people and programs call them."""
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -128,7 +129,7 @@ def test_a_router_of_one_s_own_decides_by_its_scores(tmp_path: Path) -> None:
         "print(json.dumps({'scores': {names[0]: 0.8, 'nobody': 0.9, names[1]: 0.1}}))\n",
         encoding="utf-8",
     )
-    mine = f"command:{sys.executable} {program}"
+    mine = f"command:{shlex.join((sys.executable, str(program)))}"
     args = ("route", "Do it", "--json", "--agents", AGENTS, "--router", mine)
     told = json.loads(muster(*args, cwd=tmp_path).stdout)
     assert (told["agent"], told["confidence"]) == ("accessibility-auditor", 0.8)
