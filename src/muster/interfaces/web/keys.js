@@ -24,9 +24,8 @@ addEventListener("keydown", (event) => {
   }
 });
 
-/** Whether somebody is writing there: then keys are letters. */
+/** Whether somebody is writing there: then keys are letters. A dialog that is closed keeps the focus for a moment. */
 function writing(target) {
-  return (
-    target.closest?.("input, textarea, select, [contenteditable]") !== null && target.closest !== undefined
-  );
+  const field = target.closest?.("input, textarea, select, [contenteditable]");
+  return Boolean(field) && !field.closest("dialog:not([open])");
 }
