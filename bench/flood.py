@@ -101,14 +101,14 @@ def _listen(team: Up, threads: ThreadPoolExecutor, seconds: float) -> Heard:
 
 
 def _hear(team: Up, enough: Event) -> Heard:
-    """Hear the quiet program until it is enough."""
+    """Hear the quiet program until it is enough, and at least once of each kind."""
     heard = Heard([], [])
     for event in team.client.events(types=["agent_output", "session_result"], agent="quiet"):
         now = monotonic()
         said = msgspec.json.decode(event.data, type=_Event).text
         into = heard.text if event.type == "agent_output" else heard.word
         into.append(now - float(said.splitlines()[0]))
-        if enough.is_set():
+        if enough.is_set() and heard.text and heard.word:
             break
     return heard
 
