@@ -19,6 +19,7 @@ from muster.machines.snapshots import decode, encode
 from muster.machines.state import Status, Team, TurnState
 from muster.machines.team import DECIDERS, decide
 from muster.machines.vocabulary import (
+    Activity,
     Authority,
     Budget,
     DelegationMode,
@@ -26,6 +27,8 @@ from muster.machines.vocabulary import (
     Outcome,
     Remark,
     RunMode,
+    Taken,
+    Usage,
 )
 from tests.machines import test_identity, test_turns
 from tests.machines.papers import paper, said
@@ -82,6 +85,15 @@ def _drain() -> Scene:
     return scene
 
 
+def _asking() -> Scene:
+    scene = Scene()
+    scene.running("Lyra", "Kael")
+    scene.channel_of("Lyra", "Kael")
+    session = scene.session("Lyra").id
+    scene.do(c.RequestApproval(session=session, tool="Bash", detail="rm -r build", seconds=60))
+    return scene
+
+
 def _delegation(mode: DelegationMode, *, working: bool) -> Callable[[], Scene]:
     def make() -> Scene:
         scene = Scene()
@@ -103,6 +115,7 @@ STATES: dict[str, Callable[[], Scene]] = {
         for mode in RunMode
         for step in ("asked", "up", "stopping", "failed")
     },
+    "turns asking": _asking,
     **{f"turns {step}": _turns(step) for step in ("active", "waiting", "resting", "lone", "empty")},
     "turns draining": _drain,
     **{
@@ -136,6 +149,9 @@ def tries(team: Team) -> Iterator[Command]:
         yield c.ReportSessionStarted(session=session)
         yield c.ReportOutput(session=session, stream="stdout", text="hello")
         yield c.ReportResult(session=session)
+        yield c.ReportActivity(session=session, kind=Activity.TOOL_CALL, name="Bash")
+        yield c.ReportTaken(session=session, how=Taken.STARTED, text="hello")
+        yield c.RequestApproval(session=session, tool="Bash", detail="rm -r build", seconds=60)
         for outcome in Outcome:
             yield c.ReportSessionEnded(session=session, outcome=outcome)
     for seat in seats:
@@ -152,6 +168,8 @@ def tries(team: Team) -> Iterator[Command]:
             yield c.OfferTurn(channel=channel)
     for mode in DelegationMode:
         yield c.StartDelegation(mode=mode, path="here", agents=("ada",))
+    for allow in (True, False):
+        yield c.AnswerApproval(approval="4", allow=allow)
     yield c.RevokeToken(token_id="t")
     yield c.LogConversation(entry="{}")
     yield c.EndDelegation()
@@ -176,6 +194,7 @@ def _about(seat: SeatId) -> Iterator[Command]:
     yield c.EnableAgent(seat=seat)
     yield c.CheckAgent(seat=seat)
     yield c.CheckSession(seat=seat)
+    yield c.CheckApprovals(seat=seat)
     for authority in Authority:
         budget = Budget(sessions_per_hour=1, session_seconds=0.001, failures=1)
         yield c.ConfigureAgent(seat=seat, authority=authority, budget=budget)
@@ -193,6 +212,7 @@ def _in(channel: ChannelId, seat: SeatId) -> Iterator[Command]:
     yield c.WaitTurn(channel=channel, seat=seat, reason="tea")
     yield c.ResumeTurn(channel=channel, seat=seat)
     yield c.RenewTurn(channel=channel, seat=seat)
+    yield c.AwaitApproval(channel=channel, seat=seat)
     yield c.ReportWorkStopped(channel=channel, seat=seat)
     for to in TurnState:
         yield c.OverrideTurn(channel=channel, seat=seat, to=to)
@@ -219,13 +239,14 @@ def _of(conversation: ConversationId) -> Iterator[Command]:
     yield c.RecordFile(
         conversation=conversation, path="a.md", change=FileChange.CREATED, size=1, sha256="ab"
     )
+    yield c.RecordUsage(conversation=conversation, agent_name="ada", usage=Usage(cost_usd=0.1))
     yield c.RecordProgress(conversation=conversation, what="a file")
     yield c.FinishTask(conversation=conversation, epoch=1)
     yield c.CloseConversation(conversation=conversation, summary="done")
     yield c.CloseConversation(conversation=conversation, summary="nothing", failed=True)
 
 
-COUPLED = {c.Arrive, c.Depart, c.Awaken, c.Doze, c.StopSession}
+COUPLED = {c.Arrive, c.Depart, c.Awaken, c.Doze, c.StopSession, c.WithdrawApprovals}
 """Commands that only couplings send, about agents that are there."""
 
 

@@ -18,7 +18,16 @@ from muster.machines.ids import GRID_SEATS, SeatId, SessionId, agent_actor, pers
 from muster.machines.invariants import violations
 from muster.machines.maps import drop, put
 from muster.machines.sentences import _TRIGGERS, sentence  # pyright: ignore[reportPrivateUsage]
-from muster.machines.state import Agent, Drain, RunControl, Status, Team, TurnState
+from muster.machines.state import (
+    Agent,
+    Approval,
+    Drain,
+    RunControl,
+    Status,
+    Team,
+    TurnState,
+    Wait,
+)
 from muster.machines.team import refusal
 from muster.machines.turn_rules import TABLE
 from muster.machines.vocabulary import Authority, Machine
@@ -200,6 +209,8 @@ def broken_teams() -> dict[str, Team]:
     pm, lyra = scene.agent("pm"), scene.agent("Lyra")
     assert channel.turn is not None
     session = scene.session("Lyra")
+    asked = Approval(id="1", session=session.id, tool="Bash", detail="ls", since=START, until=START)
+    asking = Wait(reason="approval 1: Bash", since=START, until=START, approval=True)
 
     def agent(changed: Agent) -> Team:
         return replace(team, agents=put(team.agents, changed.seat, changed))
@@ -226,6 +237,9 @@ def broken_teams() -> dict[str, Team]:
         "which is disabled": agent(replace(pm, disabled=True)),
         "neither here nor being woken": agent(replace(pm, status=Status.SLEEPING)),
         "does not know it": agent(replace(pm, holding=())),
+        "to what no session of it asks": agent(replace(pm, approvals=(asked,))),
+        "clock running while": agent(replace(pm, session=session.id, approvals=(asked,))),
+        "whom 'pm' asks nothing": reviews(turn=replace(channel.turn, wait=asking)),
         "has lost its agent": agent(replace(lyra, session=None)),
         "is not muster's to run": agent(replace(lyra, authority=Authority.SELF)),
         session.id: agent(replace(lyra, session=None)),

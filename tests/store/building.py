@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from muster.machines.events import (
+    AgentActivity,
     AgentConfigured,
     AgentConfirmed,
     AgentDisabled,
@@ -15,6 +16,8 @@ from muster.machines.events import (
     AgentsSummoned,
     AgentStatus,
     Announcement,
+    ApprovalAnswered,
+    ApprovalRequested,
     ChannelConfigured,
     ChannelCreated,
     ChannelRested,
@@ -44,6 +47,7 @@ from muster.machines.events import (
     MusterStopped,
     PermissionDenied,
     ProgressRecorded,
+    PromptTaken,
     RetryScheduled,
     Routed,
     SessionEnd,
@@ -56,6 +60,7 @@ from muster.machines.events import (
     TokenIssued,
     TokenRevoked,
     TurnRenewed,
+    UsageRecorded,
     UserMessage,
     WakeRequested,
     WarningLogged,
@@ -65,6 +70,8 @@ from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.papers import AgentDocument, MessageCopy
 from muster.machines.state import Status
 from muster.machines.vocabulary import (
+    Activity,
+    Answered,
     Authority,
     Budget,
     DelegationMode,
@@ -81,9 +88,11 @@ from muster.machines.vocabulary import (
     RunMode,
     StatePermissions,
     StatusEntry,
+    Taken,
     Text,
     TurnConfig,
     Urgency,
+    Usage,
 )
 
 NOON = datetime(2026, 5, 9, 12, 0, 0, 250000, tzinfo=UTC)
@@ -92,6 +101,13 @@ SEAT = SeatId(3)
 DESIGN = ChannelId("design")
 SESSION = SessionId("ses-1")
 ASK = ConversationId("ask-1")
+USED = Usage(
+    cost_usd=0.0125,
+    input_tokens=900,
+    output_tokens=80,
+    cache_read_tokens=12_000,
+    cache_write_tokens=400,
+)
 LYRA = Profile(
     name="Lyra",
     grid_position=SEAT,
@@ -193,10 +209,49 @@ EXAMPLES: tuple[Fact, ...] = (
         authority=Authority.MUSTER,
         long_lived=True,
         max_turns=2,
-        budget=Budget(sessions_per_hour=6, session_seconds=600.0, failures=3),
+        budget=Budget(
+            sessions_per_hour=6,
+            session_seconds=600.0,
+            failures=3,
+            cost_usd=2.5,
+            tokens=100_000,
+            session_cost_usd=0.5,
+            session_tokens=20_000,
+        ),
     ),
     AgentOutput(seat=SEAT, session=SESSION, stream="stderr", text="hot", omitted=4096),
-    SessionResult(seat=SEAT, session=SESSION, ok=False, text="no paper"),
+    SessionResult(
+        seat=SEAT,
+        session=SESSION,
+        ok=False,
+        text="no paper",
+        usage=USED,
+        channel=DESIGN,
+        conversation=ASK,
+    ),
+    AgentActivity(
+        seat=SEAT,
+        session=SESSION,
+        kind=Activity.TOOL_CALL,
+        name="Bash",
+        text="ls -l",
+        ref="toolu_1",
+        by="scout",
+    ),
+    PromptTaken(seat=SEAT, session=SESSION, how=Taken.INJECTED, text="stop that"),
+    ApprovalRequested(
+        approval="41",
+        seat=SEAT,
+        session=SESSION,
+        tool="Bash",
+        detail="rm -r build",
+        until=LATER,
+        by="scout",
+        default=True,
+    ),
+    ApprovalAnswered(
+        approval="41", seat=SEAT, allow=True, how=Answered.PERSON, note="only this once"
+    ),
     SessionRequested(
         seat=SEAT, session=SESSION, mode=RunMode.RUN_ONCE, generation=2, trigger="wake"
     ),
@@ -251,7 +306,13 @@ EXAMPLES: tuple[Fact, ...] = (
         permissions=(StatePermissions(state="MAIN", can_write=("*.md",), cannot_use=("Bash",)),),
     ),
     DelegationEnded(reason="done"),
-    ConversationStart(conversation=ASK, text="write a poem", speaker_name="Marcus"),
+    ConversationStart(
+        conversation=ASK,
+        text="write a poem",
+        speaker_name="Marcus",
+        keeper="claude:1:4711@81239",
+        seat=SEAT,
+    ),
     Routed(
         conversation=ASK,
         to="writer",
@@ -281,6 +342,7 @@ EXAMPLES: tuple[Fact, ...] = (
         named=True,
     ),
     ConversationLogged(entry='{"conversation_id": "conv_009"}'),
+    UsageRecorded(conversation=ASK, agent_name="writer", usage=USED),
     ProgressRecorded(conversation=ASK, what="outputs/poem.md"),
     ConversationEnd(conversation=ASK, summary="a poem", outcome="failed"),
 )

@@ -8,7 +8,7 @@ from muster.machines.events import FACTS
 from muster.store.codec import decode, encode
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.jsonl"))
-CURRENT = Path(__file__).parent / "golden" / "v1_second.jsonl"
+CURRENT = Path(__file__).parent / "golden" / "v1_third.jsonl"
 
 
 @pytest.mark.parametrize("log", GOLDEN, ids=lambda log: log.stem)

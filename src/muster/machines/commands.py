@@ -11,6 +11,7 @@ from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.papers import AgentDocument, MessageCopy
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import (
+    Activity,
     Authority,
     Budget,
     DelegationMode,
@@ -24,7 +25,9 @@ from muster.machines.vocabulary import (
     RunMode,
     StatePermissions,
     StatusEntry,
+    Taken,
     TurnConfig,
+    Usage,
 )
 
 
@@ -239,11 +242,32 @@ class ReportOutput(Command, frozen=True, kw_only=True):
 
 
 class ReportResult(Command, frozen=True, kw_only=True):
-    """A program that lives on has done what it was told last."""
+    """A program that lives on has done a piece of work: for a turn in `channel`, if for one."""
 
     session: SessionId
     ok: bool = True
     text: str = ""
+    usage: Usage = Usage()
+    channel: ChannelId | None = None
+
+
+class ReportActivity(Command, frozen=True, kw_only=True):
+    """A session was seen doing something."""
+
+    session: SessionId
+    kind: Activity
+    name: str
+    text: str = ""
+    ref: str = ""
+    by: str = ""
+
+
+class ReportTaken(Command, frozen=True, kw_only=True):
+    """A session has taken in a prompt."""
+
+    session: SessionId
+    how: Taken
+    text: str
 
 
 class CheckSession(Command, frozen=True, kw_only=True):
@@ -257,6 +281,40 @@ class ReportCurrent(Command, frozen=True, kw_only=True):
 
     seat: SeatId
     current: RunMode
+
+
+# ── approvals ─────────────────────────────────────────────────────────────────────────────────────
+
+
+class RequestApproval(Command, frozen=True, kw_only=True):
+    """A session wants to do what only a person may allow; the default holds after `seconds`."""
+
+    session: SessionId
+    tool: str
+    detail: str
+    by: str = ""
+    seconds: float
+    default: bool = False
+
+
+class AnswerApproval(Command, frozen=True, kw_only=True):
+    """A person allows it or not."""
+
+    approval: str
+    allow: bool
+    note: str = ""
+
+
+class WithdrawApprovals(Command, frozen=True, kw_only=True):
+    """Nobody waits for these answers any more: their session is over."""
+
+    seat: SeatId
+
+
+class CheckApprovals(Command, frozen=True, kw_only=True):
+    """An answer may be overdue: look."""
+
+    seat: SeatId
 
 
 # ── turns ─────────────────────────────────────────────────────────────────────────────────────────
@@ -370,6 +428,13 @@ class ResumeTurn(Command, frozen=True, kw_only=True):
     epoch: int | None = None
 
 
+class AwaitApproval(Command, frozen=True, kw_only=True):
+    """A turn stands still while a person is asked, or goes on because they have answered."""
+
+    channel: ChannelId
+    seat: SeatId
+
+
 class OverrideTurn(Command, frozen=True, kw_only=True):
     """A human decides: the agent is ACTIVE now, or QUEUED and the turn goes on."""
 
@@ -464,6 +529,11 @@ class OpenConversation(Command, frozen=True, kw_only=True):
 
     text: str
     speaker_name: str
+    keeper: str = ""
+    """The program that leads it where muster does not: it goes on as long as that lives."""
+
+    seat: SeatId | None = None
+    """The seat in which that program sits."""
 
 
 class RecordRoute(Command, frozen=True, kw_only=True):
@@ -530,6 +600,14 @@ class HandOff(Command, frozen=True, kw_only=True):
     epoch: int
     to: str
     reason: str
+
+
+class RecordUsage(Command, frozen=True, kw_only=True):
+    """Put on record what an agent has used up in a conversation."""
+
+    conversation: ConversationId
+    agent_name: str
+    usage: Usage
 
 
 class RecordProgress(Command, frozen=True, kw_only=True):

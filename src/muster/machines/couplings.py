@@ -155,6 +155,24 @@ def _printed(team: Team, event: Event, fact: e.AgentOutput) -> Iterator[Command]
         yield c.RenewTurn(channel=channel, seat=fact.seat)
 
 
+@coupling(e.AgentActivity, "So is whatever else it is seen doing.")
+def _acted(team: Team, event: Event, fact: e.AgentActivity) -> Iterator[Command]:
+    for channel in team.agents[fact.seat].holding:
+        yield c.RenewTurn(channel=channel, seat=fact.seat)
+
+
+@coupling(e.ApprovalRequested, "The clock of a turn stands while a person is asked.")
+def _asked(team: Team, event: Event, fact: e.ApprovalRequested) -> Iterator[Command]:
+    for channel in team.agents[fact.seat].holding:
+        yield c.AwaitApproval(channel=channel, seat=fact.seat)
+
+
+@coupling(e.ApprovalAnswered, "When all is answered, the turn goes on.")
+def _answered(team: Team, event: Event, fact: e.ApprovalAnswered) -> Iterator[Command]:
+    for channel in team.agents[fact.seat].holding:
+        yield c.AwaitApproval(channel=channel, seat=fact.seat)
+
+
 @coupling(e.SessionRequested, "Who is being started can take its turn.")
 def _requested(team: Team, event: Event, fact: e.SessionRequested) -> Sequence[Command]:
     return _offers(team, fact.seat)
@@ -170,6 +188,8 @@ def _ended(team: Team, event: Event, fact: e.SessionEnd) -> Iterator[Command]:
     orderly = fact.outcome is Outcome.COMPLETED
     for seat in fact.seats:
         agent = team.agents[seat]
+        if agent.approvals:
+            yield c.WithdrawApprovals(seat=seat)
         yield from _work_is_over(team, agent)
         if agent.present or agent.holding:
             yield c.Depart(seat=seat, orderly=orderly, reason=f"session {fact.outcome}")
@@ -191,7 +211,10 @@ def _turns(team: Team, event: Event, fact: StateTransition) -> Sequence[Command]
     if fact.channel is None or fact.seat is None:
         return ()
     if fact.target == ACTIVE:
-        if team.agents[fact.seat].present:
+        agent = team.agents[fact.seat]
+        if agent.approvals:
+            return (c.AwaitApproval(channel=fact.channel, seat=fact.seat),)
+        if agent.present:
             return ()
         return (c.StartSession(seat=fact.seat, trigger="turn"),)
     if fact.source in HELD and fact.target not in HELD:

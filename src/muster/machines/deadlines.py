@@ -17,7 +17,7 @@ from muster.machines.commands import Command
 from muster.machines.events import Event, Fact
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.run_control import own_session, session_deadline
-from muster.machines.state import Agent, Channel, Status, Team
+from muster.machines.state import Agent, Channel, Session, Status, Team
 
 Key = SeatId | ChannelId
 """An agent by its seat, a channel by its name: a number and a text are never equal."""
@@ -75,6 +75,8 @@ _MOVERS: dict[type[Fact], Callable[[Any], Iterable[Key]]] = {
     e.SessionRequested: lambda fact: (fact.seat,),
     e.SessionStart: lambda fact: fact.seats,
     e.StopRequested: lambda fact: (fact.seat,),
+    e.ApprovalRequested: lambda fact: (fact.seat,),
+    e.ApprovalAnswered: lambda fact: (fact.seat,),
     e.SessionEnd: lambda fact: fact.seats,
     e.AgentMessage: lambda fact: () if fact.channel is None else (fact.channel,),
     e.TurnRenewed: lambda fact: (fact.channel,),
@@ -97,7 +99,7 @@ def _due(channel: Channel) -> datetime | None:
     if turn is None:
         return None
     if turn.wait is not None:
-        return turn.wait.until
+        return None if turn.wait.approval else turn.wait.until
     ends = min(turn.until, turn.cap)
     return ends if turn.silent_at is None else min(ends, turn.silent_at)
 
@@ -107,9 +109,17 @@ def _of_agent(team: Team, agent: Agent) -> Deadline | None:
         return Deadline(agent.hatch_until, agent.seat, c.CheckAgent(seat=agent.seat))
     session = own_session(team, agent)
     if session is not None:
-        due = session_deadline(session, agent.run.budget)
-        return due and Deadline(due, agent.seat, c.CheckSession(seat=agent.seat))
+        return _of_session(agent, session)
     retry_at = agent.run.retry_at
     if retry_at is None or agent.session is not None or agent.disabled:
         return None
     return Deadline(retry_at, agent.seat, c.StartSession(seat=agent.seat, trigger="retry"))
+
+
+def _of_session(agent: Agent, session: Session) -> Deadline | None:
+    """Its own end, or the moment at which a request of it is answered by its default."""
+    over = session_deadline(session, agent.run.budget)
+    answered = min((each.until for each in agent.approvals), default=None)
+    if answered is not None and (over is None or answered < over):
+        return Deadline(answered, agent.seat, c.CheckApprovals(seat=agent.seat))
+    return over and Deadline(over, agent.seat, c.CheckSession(seat=agent.seat))

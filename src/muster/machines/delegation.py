@@ -104,6 +104,8 @@ def open_conversation(team: Team, command: c.OpenConversation, now: datetime) ->
         conversation=conversation_id(delegation.opened + 1),
         text=command.text,
         speaker_name=command.speaker_name,
+        keeper=command.keeper,
+        seat=command.seat,
     )
     return (start,)
 
@@ -166,6 +168,11 @@ def hand_off(team: Team, command: c.HandOff, now: datetime) -> Sequence[Fact]:
         return (move,)
     text = f"{conversation.id} came back to {command.to} with nothing new: the chain is stopped"
     return (e.WarningLogged(text=text), move)
+
+
+def record_usage(team: Team, command: c.RecordUsage, now: datetime) -> Sequence[Fact]:
+    _conversation(team, command.conversation)
+    return (e.UsageRecorded(**_fields(command)),)
 
 
 def record_progress(team: Team, command: c.RecordProgress, now: datetime) -> Sequence[Fact]:

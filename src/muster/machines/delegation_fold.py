@@ -31,8 +31,13 @@ def conversation_start(team: Team, event: Event, fact: e.ConversationStart) -> T
         id=fact.conversation,
         state=delegation.home_state,
         visits=(Visit(state=delegation.home_state, progress=0),),
+        keeper=fact.keeper,
     )
-    return _with(replace(team, delegation=delegation), conversation)
+    team = replace(team, delegation=delegation)
+    if fact.seat is not None:
+        leads = replace(team.agents[fact.seat], conversation=fact.conversation)
+        team = replace(team, agents=put(team.agents, fact.seat, leads))
+    return _with(team, conversation)
 
 
 def routed(team: Team, event: Event, fact: e.Routed) -> Team:

@@ -14,6 +14,8 @@ import msgspec
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.papers import AgentDocument, MessageCopy
 from muster.machines.vocabulary import (
+    Activity,
+    Answered,
     Authority,
     Budget,
     DelegationMode,
@@ -29,9 +31,11 @@ from muster.machines.vocabulary import (
     RunMode,
     StatePermissions,
     StatusEntry,
+    Taken,
     Text,
     TurnConfig,
     Urgency,
+    Usage,
 )
 
 
@@ -328,12 +332,39 @@ class AgentOutput(Fact, frozen=True, kw_only=True):
 
 
 class SessionResult(Fact, frozen=True, kw_only=True):
-    """A program that lives on has done what it was told last."""
+    """A program that lives on has done a piece of work, and what that has used up."""
 
     seat: SeatId
     session: SessionId
     ok: bool = True
     text: str = ""
+    usage: Usage = Usage()
+    channel: ChannelId | None = None
+    """Where the turn was that it worked for."""
+
+    conversation: ConversationId | None = None
+    """The conversation that it led with that."""
+
+
+class AgentActivity(Fact, frozen=True, kw_only=True):
+    """An agent was seen doing something inside its session."""
+
+    seat: SeatId
+    session: SessionId
+    kind: Activity
+    name: str
+    text: str = ""
+    ref: str = ""
+    by: str = ""
+
+
+class PromptTaken(Fact, frozen=True, kw_only=True):
+    """A session took in a prompt: at once, in the middle of its work, or after it."""
+
+    seat: SeatId
+    session: SessionId
+    how: Taken
+    text: str
 
 
 class RetryScheduled(Fact, frozen=True, kw_only=True):
@@ -344,6 +375,33 @@ class RetryScheduled(Fact, frozen=True, kw_only=True):
     seat: SeatId
     failures: int
     until: datetime
+
+
+# ── approvals ─────────────────────────────────────────────────────────────────────────────────────
+
+
+class ApprovalRequested(Fact, frozen=True, kw_only=True):
+    """An agent wants to do what only a person may allow, and is WAITING."""
+
+    approval: str
+    seat: SeatId
+    session: SessionId
+    tool: str
+    detail: str
+    until: datetime
+    by: str = ""
+    default: bool = False
+    """What holds if nobody answers by then."""
+
+
+class ApprovalAnswered(Fact, frozen=True, kw_only=True):
+    """It was allowed or not: by a person, by its default, or because nobody waits for it."""
+
+    approval: str
+    seat: SeatId
+    allow: bool
+    how: Answered
+    note: str = ""
 
 
 # ── turns ─────────────────────────────────────────────────────────────────────────────────────────
@@ -508,6 +566,8 @@ class ConversationStart(Fact, frozen=True, kw_only=True):
     conversation: ConversationId
     text: str
     speaker_name: str
+    keeper: str = ""
+    seat: SeatId | None = None
 
 
 class Routed(Fact, frozen=True, kw_only=True):
@@ -562,6 +622,14 @@ class ConversationLogged(Fact, frozen=True, kw_only=True):
     """Somebody else wrote a line into the index of conversations."""
 
     entry: str
+
+
+class UsageRecorded(Fact, frozen=True, kw_only=True):
+    """What an agent has used up in a conversation."""
+
+    conversation: ConversationId
+    agent_name: str
+    usage: Usage
 
 
 class ProgressRecorded(Fact, frozen=True, kw_only=True):

@@ -6,7 +6,16 @@ from typing import Any
 from msgspec.structs import replace
 
 from muster.errors import Impossible
-from muster.machines import delegation_fold, identity_fold, importing, run_fold, tokens, turn_fold
+from muster.machines import (
+    approvals,
+    delegation_fold,
+    identity_fold,
+    importing,
+    run_fold,
+    spending,
+    tokens,
+    turn_fold,
+)
 from muster.machines import events as e
 from muster.machines.events import Event, Fact, StateTransition
 from muster.machines.state import Team
@@ -48,7 +57,11 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.DesiredSet: run_fold.desired_set,
     e.AgentConfigured: run_fold.agent_configured,
     e.AgentOutput: run_fold.agent_output,
-    e.SessionResult: _only_told,
+    e.SessionResult: spending.session_result,
+    e.AgentActivity: run_fold.agent_activity,
+    e.PromptTaken: _only_told,
+    e.ApprovalRequested: approvals.approval_requested,
+    e.ApprovalAnswered: approvals.approval_answered,
     e.SessionRequested: run_fold.session_requested,
     e.SessionStart: run_fold.session_start,
     e.SessionEnd: run_fold.session_end,
@@ -79,6 +92,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.DialogueRecorded: _only_told,
     e.FileRecorded: delegation_fold.progress_recorded,
     e.ConversationLogged: _only_told,
+    e.UsageRecorded: _only_told,
     e.ProgressRecorded: delegation_fold.progress_recorded,
     e.ConversationEnd: delegation_fold.conversation_end,
 }

@@ -43,6 +43,8 @@ def _of_run(team: Team, agent: Agent) -> Iterator[str]:
         yield f"{who} answers a wish that nobody had"
     if agent.session is not None and agent.session not in team.sessions:
         yield f"{who} is in session {agent.session!r}, which is over"
+    if any(approval.session != agent.session for approval in agent.approvals):
+        yield f"{who} waits for an answer to what no session of it asks"
     if agent.authority is not Authority.MUSTER or agent.session is not None:
         return
     if agent.status is Status.ALIVE:
@@ -84,6 +86,10 @@ def _of_turn(team: Team, channel: Channel) -> Iterator[str]:
         yield f"{where} is held by {holder.id!r}, which is not at its cursor"
     if holder.disabled:
         yield f"{where} is held by {holder.id!r}, which is disabled"
+    if holder.approvals and turn.wait is None:
+        yield f"{where} has its clock running while {holder.id!r} waits for a person"
+    if turn.wait is not None and turn.wait.approval and not holder.approvals:
+        yield f"{where} waits for a person whom {holder.id!r} asks nothing"
     if not holder.present and holder.session is None:
         yield f"{where} is held by {holder.id!r}, which is neither here nor being woken"
 

@@ -25,6 +25,7 @@ from muster.errors import (
 )
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines import spending
 from muster.machines.events import Fact
 from muster.machines.ids import MUSTER, SeatId, SessionId
 from muster.machines.messages import word_to_lead
@@ -37,6 +38,7 @@ from muster.machines.vocabulary import (
     Outcome,
     RunMode,
     Urgency,
+    Usage,
 )
 
 CONTINUOUS, PAUSE, RUN_ONCE, RUN_CLEANUP = RunMode
@@ -283,10 +285,58 @@ def report_result(team: Team, command: c.ReportResult, now: datetime) -> Iterato
     """A one-shot of a program that lives on is over when nothing is left to do."""
     session = _live(team, command.session)
     agent = team.agents[session.seats[0]]
-    yield e.SessionResult(seat=agent.seat, session=session.id, ok=command.ok, text=command.text)
+    result = e.SessionResult(
+        seat=agent.seat,
+        session=session.id,
+        ok=command.ok,
+        text=command.text,
+        usage=command.usage,
+        channel=command.channel,
+        conversation=agent.conversation if command.channel is None else None,
+    )
+    yield result
+    session, used = _charged(agent, session, command.usage)
+    if reached := spending.exhausted(used, session):
+        yield from pause_for(team, agent, reached)
+        return
     busy = agent.holding or agent.delivered < agent.last_message
     if session.mode in ONE_SHOTS and agent.run.long_lived and not busy:
         yield from _stop(team, agent, Urgency.GRACEFUL)
+
+
+def _charged(agent: Agent, session: Session, usage: Usage) -> tuple[Session, Agent]:
+    """Both as they are after a result."""
+    run = replace(agent.run, used=agent.run.used + usage)
+    return replace(session, used=session.used + usage), replace(agent, run=run)
+
+
+def pause_for(team: Team, agent: Agent, reached: str) -> Iterator[Fact]:
+    """A limit is reached: no further turn, and the session ends after what it does now."""
+    if agent.run.desired is not PAUSE:
+        yield desire(agent, PAUSE, "budget", MUSTER, reached)
+    yield from _stop(team, agent, Urgency.GRACEFUL)
+
+
+def report_activity(team: Team, command: c.ReportActivity, now: datetime) -> Sequence[Fact]:
+    session = _live(team, command.session)
+    activity = e.AgentActivity(
+        seat=session.seats[0],
+        session=session.id,
+        kind=command.kind,
+        name=command.name,
+        text=command.text,
+        ref=command.ref,
+        by=command.by,
+    )
+    return (activity,)
+
+
+def report_taken(team: Team, command: c.ReportTaken, now: datetime) -> Sequence[Fact]:
+    session = _live(team, command.session)
+    taken = e.PromptTaken(
+        seat=session.seats[0], session=session.id, how=command.how, text=command.text
+    )
+    return (taken,)
 
 
 def paused_by_file(team: Team, seat: SeatId) -> Iterator[Fact]:

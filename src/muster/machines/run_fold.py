@@ -16,7 +16,7 @@ from muster.machines.state import (
     Team,
     initial_run,
 )
-from muster.machines.vocabulary import Outcome, RunMode
+from muster.machines.vocabulary import NOTHING_USED, Outcome, RunMode
 
 
 def desired_set(team: Team, event: Event, fact: e.DesiredSet) -> Team:
@@ -31,6 +31,7 @@ def desired_set(team: Team, event: Event, fact: e.DesiredSet) -> Team:
         note=fact.note,
         failures=0,
         retry_at=None,
+        used=NOTHING_USED,
     )
     if fact.desired is run.current is RunMode.PAUSE:  # nothing is left to do about it
         run = replace(run, answered=fact.generation)
@@ -90,7 +91,12 @@ def stop_requested(team: Team, event: Event, fact: e.StopRequested) -> Team:
     return replace(team, sessions=put(team.sessions, session.id, session))
 
 
-def agent_output(team: Team, event: Event, fact: e.AgentOutput) -> Team:
+def agent_activity(team: Team, event: Event, fact: e.AgentActivity) -> Team:
+    """Whoever is seen doing something is here."""
+    return agent_output(team, event, fact)
+
+
+def agent_output(team: Team, event: Event, fact: e.AgentOutput | e.AgentActivity) -> Team:
     """Whoever prints something is here."""
     seen = Evidence(kind="output", at=event.ts, seq=event.seq)
     agent = replace(team.agents[fact.seat], evidence=seen, last_alive_at=event.ts)

@@ -7,7 +7,7 @@ from muster.machines import events as e
 from muster.machines.events import Event, Fact
 from muster.machines.ids import MUSTER, SeatId, document_id
 from muster.machines.state import Team
-from muster.machines.vocabulary import Machine
+from muster.machines.vocabulary import NOTHING_USED, Activity, Answered, Machine, Taken, Usage
 
 _TEXT_CHARS = 80  # of a message; the whole of it is in the log
 
@@ -77,6 +77,8 @@ _TRIGGERS = {
     "human_interrupt": "a human interrupted",
     "human_release": "the human let go",
     "human_override": "a human decided so",
+    "approval_requested": "a person is asked",
+    "approval_answered": "what a person was asked is answered",
     # delegation
     "delegated": "its description matched",
     "task_completed": "the task was done",
@@ -136,6 +138,71 @@ def _imported(fact: e.DocumentsImported, team: Team) -> str:
     return f"imported {fact.messages} messages, and what is known of {changed}{lost}{held}"
 
 
+def used(usage: Usage) -> str:
+    """What was used up, as people read it."""
+    return f"{dollars(usage.cost_usd)}, {usage.tokens} tokens"
+
+
+def dollars(cost_usd: float) -> str:
+    """An amount of money: where it is little, with more decimals."""
+    return f"${cost_usd:.2f}" if cost_usd >= 1 else f"${cost_usd:.4f}"
+
+
+def _result(fact: e.SessionResult, team: Team) -> str:
+    text = f": {_clip(fact.text)}" if fact.text else ""
+    where = f" in {fact.channel}" if fact.channel else ""
+    cost = "" if fact.usage == NOTHING_USED else f" ({used(fact.usage)}{where})"
+    did = "finished" if fact.ok else "failed at"
+    return f"{_who(team, fact.seat)} {did} what it was told{text}{cost}"
+
+
+_ACTIVITIES = {
+    Activity.TOOL_CALL: "{who} calls {name}",
+    Activity.TOOL_DONE: "{who} is done with {name}",
+    Activity.TOOL_FAILED: "{name} failed for {who}",
+    Activity.HELPER_STARTED: "{who} started its helper {name}",
+    Activity.HELPER_DONE: "the helper {name} of {who} is done",
+    Activity.ASKED_AGAIN: "the model of {who} did not answer and is asked again",
+    Activity.COMPACTED: "{who} has cut down what it remembers of its conversation",
+}
+
+_TAKEN = {
+    Taken.STARTED: "began with",
+    Taken.INJECTED: "took in, in the middle of its work",
+    Taken.QUEUED: "will take up after its work",
+}
+
+
+def _acts(fact: e.AgentActivity, team: Team) -> str:
+    told = _ACTIVITIES[fact.kind].format(who=_doer(team, fact.seat, fact.by), name=_clip(fact.name))
+    return f"{told}: {_clip(fact.text)}" if fact.text else told
+
+
+def _doer(team: Team, seat: SeatId, helper: str) -> str:
+    """Who does something inside a session: the agent, or a helper of it."""
+    who = _who(team, seat)
+    return f"{_clip(helper)}, a helper of {who}," if helper else who
+
+
+def _asks(fact: e.ApprovalRequested, team: Team) -> str:
+    asked = (
+        f"{_doer(team, fact.seat, fact.by)} needs approval {fact.approval} for {_clip(fact.tool)}"
+    )
+    detail = f": {_clip(fact.detail)}" if fact.detail else ""
+    default = "allowed" if fact.default else "denied"
+    return f"{asked}{detail} (else {default} at {fact.until:%H:%M:%S})"
+
+
+def _answer(fact: e.ApprovalAnswered, team: Team) -> str:
+    which = f"approval {fact.approval} of {_who(team, fact.seat)}"
+    verdict = "allowed" if fact.allow else "denied"
+    if fact.how is Answered.SESSION_END:
+        return f"nobody waits for {which} any more: its session is over"
+    if fact.how is Answered.DEADLINE:
+        return f"nobody answered {which} in time, so it was {verdict}, as declared"
+    return f"{which} was {verdict}{f': {_clip(fact.note)}' if fact.note else ''}"
+
+
 # Each value takes a fact of the very type that is its key, which Any stands for.
 _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.StateTransition: _transition,
@@ -165,10 +232,11 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
         f"{_who(t, f.seat)} is run by {f.authority}, as the settings say"
     ),
     e.AgentOutput: lambda f, t: f"{_who(t, f.seat)} printed: {_clip(f.text)}",
-    e.SessionResult: lambda f, t: (
-        f"{_who(t, f.seat)} {'finished' if f.ok else 'failed at'} what it was told"
-        f"{f': {_clip(f.text)}' if f.text else ''}"
-    ),
+    e.SessionResult: _result,
+    e.AgentActivity: _acts,
+    e.PromptTaken: lambda f, t: f"{_who(t, f.seat)} {_TAKEN[f.how]}: {_clip(f.text)}",
+    e.ApprovalRequested: _asks,
+    e.ApprovalAnswered: _answer,
     e.SessionRequested: lambda f, t: (
         f"session {f.session} of {_who(t, f.seat)} was asked for ({f.mode}, by {f.trigger})"
     ),
@@ -209,6 +277,9 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
         f"{f.state} {f.change} {_clip(f.path)} in {f.conversation} ({f.size} bytes)"
     ),
     e.ConversationLogged: lambda f, t: "somebody else logged a conversation of theirs",
+    e.UsageRecorded: lambda f, t: (
+        f"{_clip(f.agent_name)} used up {used(f.usage)} in {f.conversation}"
+    ),
     e.ProgressRecorded: lambda f, t: f"new in {f.conversation}: {_clip(f.what)}",
     e.ConversationEnd: lambda f, t: f"{f.conversation} was {f.outcome}: {_clip(f.summary)}",
 }

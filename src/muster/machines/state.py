@@ -29,6 +29,7 @@ from muster.machines.vocabulary import (
     RunMode,
     TurnConfig,
     Urgency,
+    Usage,
 )
 
 
@@ -95,6 +96,9 @@ class RunControl(Record, frozen=True, kw_only=True):
     starts: tuple[datetime, ...] = ()
     """The last sessions, as many as the budget allows in an hour."""
 
+    used: Usage = Usage()
+    """Since a person last said what is wanted."""
+
     @property
     def differs_since(self) -> datetime | None:
         """Since when it has not done what is wanted."""
@@ -108,6 +112,19 @@ def initial_run(authority: Authority, *, long_lived: bool = False) -> RunControl
     started_elsewhere = authority in (Authority.SELF, Authority.LEAD)
     desired = RunMode.CONTINUOUS if started_elsewhere else RunMode.PAUSE
     return RunControl(desired=desired, long_lived=long_lived)
+
+
+class Approval(Record, frozen=True, kw_only=True):
+    """Something that an agent may do only if a person allows it, while nobody has answered."""
+
+    id: str
+    session: SessionId
+    tool: str
+    detail: str
+    since: datetime
+    until: datetime
+    by: str = ""
+    default: bool = False
 
 
 class Agent(Record, frozen=True, kw_only=True):
@@ -166,6 +183,15 @@ class Agent(Record, frozen=True, kw_only=True):
     keys: Mapping[str, int] = {}
     """What recent messages to it were called by their senders, and where they stand."""
 
+    approvals: tuple[Approval, ...] = ()
+    """What it waits for a person to allow."""
+
+    used: Usage = Usage()
+    """All that it has ever used up."""
+
+    conversation: ConversationId | None = None
+    """The conversation that it leads, or led with the work that has no result yet."""
+
     @property
     def id(self) -> str:
         """How the log calls it: by its name, or by its document while it has none."""
@@ -209,6 +235,7 @@ class Session(Record, frozen=True, kw_only=True):
     urgency: Urgency | None = None
     pid: int | None = None
     started: str | None = None
+    used: Usage = Usage()
 
 
 class Wait(Record, frozen=True, kw_only=True):
@@ -219,6 +246,9 @@ class Wait(Record, frozen=True, kw_only=True):
     until: datetime
     by_human: bool = False
     """Whether a human interrupted, instead of the agent asking for it."""
+
+    approval: bool = False
+    """Whether a person is asked something: then the answer ends it, not its own deadline."""
 
 
 class Turn(Record, frozen=True, kw_only=True):
@@ -283,6 +313,8 @@ class Channel(Record, frozen=True, kw_only=True):
     keys: Mapping[str, int] = {}
     """What recent messages were called by their senders, and where they stand."""
 
+    used: Usage = Usage()
+
     def state_of(self, seat: SeatId) -> TurnState:
         """The state of a member in this channel."""
         if self.turn is not None and self.turn.holder == seat:
@@ -326,6 +358,8 @@ class Conversation(Record, frozen=True, kw_only=True):
 
     progress: int = 0
     visits: tuple[Visit, ...] = ()
+    keeper: str = ""
+    """The program that leads it where muster does not."""
 
 
 class Delegation(Record, frozen=True, kw_only=True):
@@ -390,6 +424,14 @@ class Team(Record, frozen=True, kw_only=True):
             raise NotFound(kind="channel", name=channel)
         return found
 
+    def approval(self, approval: str) -> tuple[Agent, Approval]:
+        """A request that nobody has answered yet, and whose it is."""
+        for agent in self.agents.values():
+            for each in agent.approvals:
+                if each.id == approval:
+                    return agent, each
+        raise NotFound(kind="open request for approval", name=approval)
+
     def shown_status(self, agent: Agent) -> Status:
         """The status to show: what nobody has confirmed in this life of muster is unknown."""
         if agent.status is Status.ALIVE and agent.confirmed_in != self.boot:
@@ -400,6 +442,8 @@ class Team(Record, frozen=True, kw_only=True):
         """An agent's own state: the strongest of those it has in its channels."""
         if not agent.present:
             return TurnState.OFFLINE
+        if agent.approvals:
+            return TurnState.WAITING
         states = {self.channels[channel].state_of(agent.seat) for channel in agent.channels}
         for state in (TurnState.ACTIVE, TurnState.WAITING, TurnState.QUEUED):
             if state in states:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from muster.errors import Impossible, Refused
 from muster.limits import COUPLING_STEPS_MAX
 from muster.machines import (
+    approvals,
     channels,
     delegation,
     identity,
@@ -87,8 +88,14 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.ReportSessionEnded: run_control.report_session_ended,
     c.ReportOutput: run_control.report_output,
     c.ReportResult: run_control.report_result,
+    c.ReportActivity: run_control.report_activity,
+    c.ReportTaken: run_control.report_taken,
     c.CheckSession: run_control.check_session,
     c.ReportCurrent: run_control.report_current,
+    c.RequestApproval: approvals.request_approval,
+    c.AnswerApproval: approvals.answer_approval,
+    c.WithdrawApprovals: approvals.withdraw_approvals,
+    c.CheckApprovals: approvals.check_approvals,
     c.CreateChannel: channels.create_channel,
     c.ConfigureChannel: channels.configure_channel,
     c.AddMember: channels.add_member,
@@ -106,6 +113,7 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.CompleteTurn: turns.complete_turn,
     c.WaitTurn: turns.wait_turn,
     c.ResumeTurn: turns.resume_turn,
+    c.AwaitApproval: turns.await_approval,
     c.OverrideTurn: turns.override_turn,
     c.RenewTurn: turns.renew_turn,
     c.ReportWorkStopped: turns.report_work_stopped,
@@ -121,6 +129,7 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.LogConversation: delegation.log_conversation,
     c.Delegate: delegation.delegate,
     c.HandOff: delegation.hand_off,
+    c.RecordUsage: delegation.record_usage,
     c.RecordProgress: delegation.record_progress,
     c.FinishTask: delegation.finish_task,
     c.CloseConversation: delegation.close_conversation,

@@ -97,8 +97,13 @@ def _resumed(channel: Channel, event: Event, fact: e.StateTransition) -> Channel
 def _waiting(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
     assert channel.turn is not None
     assert fact.until is not None
-    by_human = fact.trigger == "human_interrupt"
-    wait = Wait(reason=fact.reason or "", since=event.ts, until=fact.until, by_human=by_human)
+    wait = Wait(
+        reason=fact.reason or "",
+        since=event.ts,
+        until=fact.until,
+        by_human=fact.trigger == "human_interrupt",
+        approval=fact.trigger == "approval_requested",
+    )
     return replace(channel, turn=replace(channel.turn, wait=wait))
 
 

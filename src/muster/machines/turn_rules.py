@@ -77,6 +77,8 @@ TABLE: Table[Standing] = Table(
     Row(ACTIVE, QUEUED, "silence", "silent after a post: counts as done"),
     Row(ACTIVE, IDLE, "removed_from_channel", "leave the ring, advance"),
     Row(ACTIVE, WAITING, "human_interrupt", "a human speaks first"),
+    Row(ACTIVE, WAITING, "approval_requested", "a person is asked; the turn's clock stands"),
+    Row(WAITING, ACTIVE, "approval_answered", "resume with the remaining time"),
     Row(WAITING, ACTIVE, "human_release", "the human lets go, or has been silent"),
     Row(WAITING, ACTIVE, "human_override", "a human says go on"),
     Row(WAITING, QUEUED, "human_override", "a human takes the turn away"),

@@ -20,6 +20,8 @@ from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.ids import SeatId
 from muster.machines.messages import check_key, check_text
+from muster.machines.run_control import pause_for
+from muster.machines.spending import dried_up
 from muster.machines.state import Channel, Team, Turn
 from muster.machines.turn_rules import (
     ACTIVE,
@@ -136,6 +138,30 @@ def resume_turn(team: Team, command: c.ResumeTurn, now: datetime) -> Sequence[Fa
     return (resume(standing, turn, trigger),)
 
 
+def await_approval(team: Team, command: c.AwaitApproval, now: datetime) -> Sequence[Fact]:
+    """The clock of a turn stands as long as a person is asked on its behalf."""
+    channel, agent = team.channel(command.channel), team.agent(command.seat)
+    turn = channel.turn
+    if turn is None or turn.holder != agent.seat:
+        return ()
+    standing = Standing(team, channel, agent, now)
+    if turn.wait is None and agent.approvals:
+        first = agent.approvals[0]
+        return (
+            move(
+                standing,
+                ACTIVE,
+                "approval_requested",
+                epoch=channel.epoch,
+                until=first.until,
+                reason=f"approval {first.id}: {first.tool}",
+            ),
+        )
+    if turn.wait is not None and turn.wait.approval and not agent.approvals:
+        return (resume(standing, turn, "approval_answered"),)
+    return ()
+
+
 def override_turn(team: Team, command: c.OverrideTurn, now: datetime) -> Iterator[Fact]:
     standing = member(team, command.channel, command.seat, now)
     channel, state = standing.channel, standing.channel.state_of(command.seat)
@@ -200,7 +226,7 @@ def _turn_over(standing: Standing, turn: Turn) -> Iterator[Fact]:
     """What of a turn is over by now: the wait, the hold, the silence, or its time."""
     now = standing.now
     if turn.wait is not None:
-        if turn.wait.until > now:
+        if turn.wait.until > now or turn.wait.approval:
             return
         if turn.wait.by_human:
             yield resume(standing, turn, "human_release")
@@ -257,11 +283,21 @@ def offer_turn(team: Team, command: c.OfferTurn, now: datetime) -> Sequence[Fact
         rounds = channel.config.rest_after_idle_rounds
         return (e.ChannelRested(channel=channel.id, idle_rounds=rounds),)
     agents, ring, size = team.agents, channel.ring, len(channel.ring)
+    if reached := dried_up(channel):
+        return tuple(_pause_all(team, channel, reached))
     for step in range(1, size + 1):
         agent = agents[ring[(channel.cursor + step) % size]]
         if agent.free and reachable(agent):
             return (grant(Standing(team, channel, agent, now), "turn_granted"),)
     return ()
+
+
+def _pause_all(team: Team, channel: Channel, reached: str) -> Iterator[Fact]:
+    """A channel has used up what it may: whoever could be granted a turn in it is paused."""
+    for seat in channel.ring:
+        agent = team.agents[seat]
+        if agent.free and reachable(agent):
+            yield from pause_for(team, agent, reached)
 
 
 def _is_tired(team: Team, channel: Channel) -> bool:

@@ -71,6 +71,35 @@ class RunMode(StrEnum):
     RUN_CLEANUP = "run_cleanup"  # exactly one that tidies up, then pause
 
 
+class Usage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What work with a model has used up."""
+
+    cost_usd: float = 0.0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """All that the model has read and written, whatever a token of it cost."""
+        read = self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
+        return read + self.output_tokens
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Both together. Costs are kept to a millionth of a cent, so that sums stay readable."""
+        return Usage(
+            cost_usd=round(self.cost_usd + other.cost_usd, 8),
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
+        )
+
+
+NOTHING_USED = Usage()
+
+
 class Budget(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What an agent may use up before it is paused. What is not said is not limited."""
 
@@ -78,6 +107,13 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
     session_seconds: float | None = None
     failures: int | None = None
     """Failures in a row."""
+
+    cost_usd: float | None = None
+    tokens: int | None = None
+    """Both since a person last said what is wanted of it."""
+
+    session_cost_usd: float | None = None
+    session_tokens: int | None = None
 
 
 class Outcome(StrEnum):
@@ -87,6 +123,34 @@ class Outcome(StrEnum):
     FAILED = "failed"  # by itself with an error code
     CRASHED = "crashed"  # by a signal that nobody asked for, or it never came up
     LOST = "lost"  # found gone when muster started
+
+
+class Activity(StrEnum):
+    """What an agent can be seen doing inside its session."""
+
+    TOOL_CALL = "tool_call"
+    TOOL_DONE = "tool_done"
+    TOOL_FAILED = "tool_failed"
+    HELPER_STARTED = "helper_started"  # a subagent of its own
+    HELPER_DONE = "helper_done"
+    ASKED_AGAIN = "asked_again"  # its model did not answer, and is asked once more
+    COMPACTED = "compacted"  # it has cut down what it remembers of its conversation
+
+
+class Answered(StrEnum):
+    """What settled a request for approval."""
+
+    PERSON = "person"
+    DEADLINE = "deadline"  # nobody answered in time: the declared default
+    SESSION_END = "session_end"  # nobody waits for the answer any more
+
+
+class Taken(StrEnum):
+    """How a program takes in a prompt."""
+
+    STARTED = "started"  # it was idle, and has begun
+    INJECTED = "injected"  # in the middle of its work, which goes on with it
+    QUEUED = "queued"  # after its work, as a piece of work of its own
 
 
 class Urgency(StrEnum):
@@ -118,6 +182,9 @@ class TurnConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     max_turn_seconds: float = 1800.0
     interrupt_hold_seconds: float = 30.0
     rest_after_idle_rounds: int = 3
+    max_cost_usd: float = 0.0
+    max_tokens: int = 0
+    """What all turns in it together may use up, 0 being no limit; who would be next is paused."""
 
 
 class Text(msgspec.Struct, frozen=True, tag_field="type", tag="text"):

@@ -42,6 +42,7 @@ class Crowd:
             human_interrupt_mode=self._chance.choice(list(e.InterruptMode)),
             auto_detect_turn_end=self._chance.random() < 0.5,
             rest_after_idle_rounds=self._chance.randint(1, 3),
+            max_cost_usd=self._chance.choice((0.0, 0.0, 20.0)),
         )
 
     def _any_agent(self, team: Team) -> Agent:
@@ -69,6 +70,27 @@ class Crowd:
             yield c.ResumeTurn(channel=channel.id, seat=seat, epoch=epoch)
         else:
             yield c.RenewTurn(channel=channel.id, seat=seat, epoch=epoch)
+
+    def ask(self, team: Team) -> Iterator[Command]:
+        """A session asks a person, a person answers, or a piece of work costs something."""
+        asked = [approval.id for agent in team.agents.values() for approval in agent.approvals]
+        session = self._chance.choice((*sorted(team.sessions), SessionId("stranger")))
+        act = self._chance.randrange(4)
+        if act < 2 and asked:
+            approval = self._chance.choice((*asked, "0"))
+            yield c.AnswerApproval(approval=approval, allow=self._chance.random() < 0.5)
+        elif act < 3:
+            yield c.RequestApproval(
+                session=session,
+                tool="Bash",
+                detail="make",
+                seconds=self._chance.choice((5, 60, 600)),
+                default=self._chance.random() < 0.5,
+            )
+        else:
+            usage = e.Usage(cost_usd=self._chance.random(), output_tokens=100)
+            channel = self._chance.choice((None, *CHANNELS))
+            yield c.ReportResult(session=session, usage=usage, channel=channel)
 
     def come_and_go(self, team: Team) -> Iterator[Command]:
         """An agent that runs by itself connects, leaves, or is not heard of any more."""

@@ -261,6 +261,7 @@ class World:
             self._by(crowd.speak): 20,
             self.hear_of_process: 15,
             self._by(crowd.come_and_go): 10,
+            self._by(crowd.ask): 6,
             self._by(crowd.direct): 8,
             self._by(crowd.wish): 8,
             self.tick: 8,

@@ -1,0 +1,95 @@
+"""Approvals: what an agent may do only if a person allows it.
+
+A request is settled once: by a person, by its default at the deadline, or by the end of the session
+that made it. As long as one is open its agent is WAITING, and the clocks of its turns stand.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from muster.errors import UnknownSession
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.events import Event, Fact
+from muster.machines.maps import put
+from muster.machines.messages import check_text
+from muster.machines.state import Agent, Approval, Team
+from muster.machines.turn_rules import check_seconds, seconds
+from muster.machines.vocabulary import Answered
+
+# ── deciding ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def request_approval(team: Team, command: c.RequestApproval, now: datetime) -> Sequence[Fact]:
+    session = team.sessions.get(command.session)
+    if session is None:
+        raise UnknownSession(session=command.session)
+    check_seconds("seconds", command.seconds)
+    check_text(command.detail)
+    requested = e.ApprovalRequested(
+        approval=str(team.seq + 1),
+        seat=session.seats[0],
+        session=session.id,
+        tool=command.tool,
+        detail=command.detail,
+        by=command.by,
+        until=now + seconds(command.seconds),
+        default=command.default,
+    )
+    return (requested,)
+
+
+def answer_approval(team: Team, command: c.AnswerApproval, now: datetime) -> Sequence[Fact]:
+    agent, approval = team.approval(command.approval)
+    return (_answered(agent, approval, Answered.PERSON, allow=command.allow, note=command.note),)
+
+
+def withdraw_approvals(team: Team, command: c.WithdrawApprovals, now: datetime) -> Iterator[Fact]:
+    agent = team.agent(command.seat)
+    for approval in agent.approvals:
+        yield _answered(agent, approval, Answered.SESSION_END, allow=False)
+
+
+def check_approvals(team: Team, command: c.CheckApprovals, now: datetime) -> Iterator[Fact]:
+    agent = team.agent(command.seat)
+    for approval in agent.approvals:
+        if approval.until <= now:
+            yield _answered(agent, approval, Answered.DEADLINE, allow=approval.default)
+
+
+def _answered(
+    agent: Agent, approval: Approval, how: Answered, *, allow: bool, note: str = ""
+) -> Fact:
+    return e.ApprovalAnswered(
+        approval=approval.id, seat=agent.seat, allow=allow, how=how, note=note
+    )
+
+
+# ── adding up ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def approval_requested(team: Team, event: Event, fact: e.ApprovalRequested) -> Team:
+    agent = team.agents[fact.seat]
+    approval = Approval(
+        id=fact.approval,
+        session=fact.session,
+        tool=fact.tool,
+        detail=fact.detail,
+        since=event.ts,
+        until=fact.until,
+        by=fact.by,
+        default=fact.default,
+    )
+    return _with(team, replace(agent, approvals=(*agent.approvals, approval)))
+
+
+def approval_answered(team: Team, event: Event, fact: e.ApprovalAnswered) -> Team:
+    agent = team.agents[fact.seat]
+    left = tuple(each for each in agent.approvals if each.id != fact.approval)
+    return _with(team, replace(agent, approvals=left))
+
+
+def _with(team: Team, agent: Agent) -> Team:
+    return replace(team, agents=put(team.agents, agent.seat, agent))

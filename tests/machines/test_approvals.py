@@ -1,0 +1,173 @@
+"""Approvals: a person is asked, the agent is WAITING, and the clock of its turn stands."""
+
+import pytest
+
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.state import TurnState
+from muster.machines.vocabulary import Answered, InterruptMode, Outcome, TurnConfig, Urgency
+from tests.machines.scene import REVIEWS, Scene, facts, moves
+
+ACTIVE, WAITING, QUEUED, IDLE = (
+    TurnState.ACTIVE,
+    TurnState.WAITING,
+    TurnState.QUEUED,
+    TurnState.IDLE,
+)
+
+
+def pair(config: TurnConfig | None = None) -> Scene:
+    """Two agents that muster runs, in a channel; the first has the turn."""
+    scene = Scene()
+    scene.running("Lyra", "Kael")
+    scene.channel_of("Lyra", "Kael", config=config)
+    return scene
+
+
+def ask(scene: Scene, name: str = "Lyra", *, seconds: float = 600, default: bool = False) -> str:
+    request = c.RequestApproval(
+        session=scene.session(name).id,
+        tool="Bash",
+        detail="rm -r build",
+        seconds=seconds,
+        default=default,
+    )
+    return facts(scene.do(request), e.ApprovalRequested)[0].approval
+
+
+def answer(scene: Scene, approval: str, *, allow: bool = True) -> list[e.Event]:
+    return scene.do(c.AnswerApproval(approval=approval, allow=allow, note="fine"))
+
+
+def test_whoever_asks_a_person_is_waiting_and_keeps_its_turn() -> None:
+    scene = pair()
+    ask(scene)
+    assert (scene.state("Lyra"), scene.state("Kael")) == (WAITING, QUEUED)
+    assert scene.own_state("Lyra") is WAITING
+    turn = scene.channel().turn
+    assert turn is not None
+    assert turn.wait is not None
+    assert "Bash" in turn.wait.reason
+
+
+def test_the_clock_of_the_turn_stands_until_the_answer() -> None:
+    scene = pair()
+    scene.later(50)
+    approval = ask(scene, seconds=5000)
+    scene.later(4000)
+    assert scene.state("Lyra") is WAITING
+    events = answer(scene, approval)
+    assert moves(events) == [("Lyra", "WAITING", "ACTIVE", "approval_answered")]
+    scene.later(9)
+    assert scene.state("Lyra") is ACTIVE
+    scene.later(1)
+    assert scene.state("Lyra") is QUEUED  # the ten seconds that were left
+
+
+def test_an_answer_is_given_once() -> None:
+    scene = pair()
+    approval = ask(scene)
+    settled = facts(answer(scene, approval, allow=False), e.ApprovalAnswered)[0]
+    assert (settled.allow, settled.how, settled.note) == (False, Answered.PERSON, "fine")
+    refused = scene.refuse(c.AnswerApproval(approval=approval, allow=True), "not_found")
+    assert "approval" in str(refused)
+
+
+@pytest.mark.parametrize("default", [True, False])
+def test_without_an_answer_the_declared_default_holds_at_the_deadline(default: bool) -> None:
+    scene = pair()
+    ask(scene, seconds=30, default=default)
+    scene.later(29)
+    assert scene.state("Lyra") is WAITING
+    settled = facts(scene.later(1), e.ApprovalAnswered)
+    assert [(each.allow, each.how) for each in settled] == [(default, Answered.DEADLINE)]
+    assert scene.state("Lyra") is ACTIVE
+
+
+def test_the_turn_goes_on_when_the_last_of_several_is_answered() -> None:
+    scene = pair()
+    first, second = ask(scene), ask(scene, seconds=900)
+    answer(scene, first)
+    assert scene.state("Lyra") is WAITING
+    answer(scene, second)
+    assert scene.state("Lyra") is ACTIVE
+
+
+@pytest.mark.parametrize("outcome", [Outcome.COMPLETED, Outcome.CRASHED])
+def test_the_end_of_the_session_settles_what_it_asked(outcome: Outcome) -> None:
+    scene = pair()
+    ask(scene)
+    settled = facts(scene.ends("Lyra", outcome), e.ApprovalAnswered)
+    assert [(each.allow, each.how) for each in settled] == [(False, Answered.SESSION_END)]
+    assert scene.holder() == "Kael"
+
+
+def test_whoever_has_no_turn_is_waiting_all_the_same_and_its_channels_go_on() -> None:
+    scene = pair()
+    approval = ask(scene, "Kael")
+    assert scene.own_state("Kael") is WAITING
+    assert (scene.state("Lyra"), scene.state("Kael")) == (ACTIVE, QUEUED)
+    scene.complete("Lyra")  # the turn comes to one who is waiting already: its clock stands at once
+    assert scene.state("Kael") is WAITING
+    answer(scene, approval)
+    assert scene.state("Kael") is ACTIVE
+
+
+def test_a_human_who_lets_go_of_a_turn_does_not_start_its_clock_while_one_is_asked() -> None:
+    scene = pair(TurnConfig(human_interrupt_mode=InterruptMode.INTERRUPT))
+    scene.posts("wait")
+    approval = ask(scene)
+    events = scene.do(c.ResumeTurn(channel=REVIEWS, seat=scene.seat("Lyra")))
+    assert [move[2:] for move in moves(events)] == [
+        ("ACTIVE", "human_release"),
+        ("WAITING", "approval_requested"),
+    ]
+    answer(scene, approval)
+    assert scene.state("Lyra") is ACTIVE
+
+
+def test_a_person_can_take_the_turn_away_from_one_who_asks() -> None:
+    scene = pair()
+    approval = ask(scene)
+    scene.do(c.OverrideTurn(channel=REVIEWS, seat=scene.seat("Lyra"), to=QUEUED))
+    scene.do(c.ReportWorkStopped(channel=REVIEWS, seat=scene.seat("Lyra")))
+    assert scene.holder() == "Kael"
+    answer(scene, approval)
+    assert (scene.state("Lyra"), scene.state("Kael")) == (QUEUED, ACTIVE)
+
+
+def test_a_session_that_is_over_can_ask_nothing() -> None:
+    scene = pair()
+    session = scene.session("Lyra").id
+    scene.ends("Lyra")
+    scene.refuse(
+        c.RequestApproval(session=session, tool="Bash", detail="ls", seconds=60), "unknown_session"
+    )
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), 10**12])
+def test_a_deadline_must_be_one(seconds: float) -> None:
+    scene = pair()
+    session = scene.session("Lyra").id
+    scene.refuse(
+        c.RequestApproval(session=session, tool="Bash", detail="ls", seconds=seconds), "invalid"
+    )
+
+
+def test_the_deadline_of_a_session_and_that_of_an_answer_do_not_hide_each_other() -> None:
+    scene = pair()
+    lyra = scene.agent("Lyra")
+    budget = e.Budget(session_seconds=100)
+    scene.do(
+        c.ConfigureAgent(seat=lyra.seat, authority=lyra.authority, long_lived=True, budget=budget)
+    )
+    ask(scene, seconds=50)
+    assert facts(scene.later(50), e.ApprovalAnswered)
+    ask(scene, seconds=500)
+    assert facts(scene.later(50), e.StopRequested)[0].urgency is Urgency.NOW
+
+
+def test_an_unknown_request_has_a_clear_refusal() -> None:
+    assert "no open request for approval '7'" in str(
+        Scene().refuse(c.AnswerApproval(approval="7", allow=True), "not_found")
+    )

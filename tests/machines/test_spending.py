@@ -1,0 +1,152 @@
+"""What work with models costs: added up where it belongs; a limit pauses before the next turn."""
+
+import pytest
+
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.state import Phase, TurnState
+from muster.machines.vocabulary import Budget, RunMode, TurnConfig, Urgency, Usage
+from tests.machines.scene import REVIEWS, Scene, facts
+
+DOLLAR = Usage(
+    cost_usd=1.0, input_tokens=10, output_tokens=5, cache_read_tokens=80, cache_write_tokens=5
+)
+
+
+def pair(budget: Budget | None = None, config: TurnConfig | None = None) -> Scene:
+    """Two agents that muster runs, in a channel; Lyra has the turn and the budget."""
+    scene = Scene()
+    scene.running("Lyra", "Kael")
+    lyra = scene.agent("Lyra")
+    scene.do(
+        c.ConfigureAgent(
+            seat=lyra.seat,
+            authority=lyra.authority,
+            long_lived=True,
+            budget=budget or Budget(),
+        )
+    )
+    scene.channel_of("Lyra", "Kael", config=config)
+    return scene
+
+
+def works(scene: Scene, name: str, usage: Usage = DOLLAR, *, turn: bool = True) -> list[e.Event]:
+    """A piece of work of an agent is done, for its turn if it has one."""
+    events = scene.complete(name) if turn else []
+    channel = REVIEWS if turn else None
+    result = c.ReportResult(session=scene.session(name).id, usage=usage, channel=channel)
+    return [*events, *scene.do(result)]
+
+
+def test_a_result_is_charged_to_session_agent_and_channel() -> None:
+    scene = pair()
+    works(scene, "Lyra")
+    works(scene, "Kael")
+    works(scene, "Lyra", turn=False)
+    assert scene.session("Lyra").used == scene.agent("Lyra").used == DOLLAR + DOLLAR
+    assert scene.agent("Lyra").run.used == DOLLAR + DOLLAR
+    assert scene.agent("Kael").used == DOLLAR
+    assert scene.channel().used == DOLLAR + DOLLAR
+    assert (DOLLAR + DOLLAR).tokens == 200
+
+
+def test_a_channel_that_is_not_there_is_charged_nothing() -> None:
+    scene = pair()
+    nowhere = c.ReportResult(
+        session=scene.session("Lyra").id, usage=DOLLAR, channel=e.ChannelId("nowhere")
+    )
+    scene.do(nowhere)
+    assert scene.agent("Lyra").used == DOLLAR
+
+
+@pytest.mark.parametrize(
+    ("budget", "note"),
+    [
+        (Budget(cost_usd=2), "$2.0000 used, and $2 are allowed"),
+        (Budget(tokens=150), "200 tokens used, and 150 are allowed"),
+        (Budget(session_cost_usd=1.5), "$2.0000 used in one session, and $1.5 are allowed"),
+        (Budget(session_tokens=200), "200 tokens used in one session, and 200 are allowed"),
+    ],
+)
+def test_whoever_reaches_a_limit_is_paused_before_its_next_turn(budget: Budget, note: str) -> None:
+    scene = pair(budget)
+    works(scene, "Lyra")
+    assert scene.agent("Lyra").run.desired is RunMode.CONTINUOUS
+    scene.complete("Kael")
+    events = works(scene, "Lyra")
+    wish = facts(events, e.DesiredSet)[0]
+    assert (wish.desired, wish.set_by, wish.note) == (RunMode.PAUSE, "muster", note)
+    assert facts(events, e.StopRequested)[0].urgency is Urgency.GRACEFUL
+    scene.complete("Kael")
+    assert scene.state("Kael") is TurnState.IDLE  # as if it were alone: Lyra is passed over
+
+
+def test_a_person_who_starts_it_again_gives_it_a_new_allowance() -> None:
+    scene = pair(Budget(cost_usd=1))
+    works(scene, "Lyra")
+    scene.ends("Lyra")
+    scene.want("Lyra", RunMode.CONTINUOUS)
+    scene.up("Lyra")
+    assert scene.agent("Lyra").run.used == Usage()
+    assert scene.agent("Lyra").used == DOLLAR  # what it cost in all is not forgotten
+
+
+def test_the_allowance_of_a_session_begins_anew_with_the_next() -> None:
+    scene = pair(Budget(session_cost_usd=1.5))
+    works(scene, "Lyra")
+    scene.ends("Lyra")
+    scene.later(2)
+    scene.up("Lyra")
+    works(scene, "Lyra", turn=False)
+    assert scene.agent("Lyra").run.desired is RunMode.CONTINUOUS
+
+
+def test_one_who_is_paused_already_is_only_stopped() -> None:
+    scene = pair(Budget(cost_usd=1))
+    scene.want("Lyra", RunMode.PAUSE)
+    events = works(scene, "Lyra")
+    assert facts(events, e.DesiredSet) == []
+    assert scene.session("Lyra").phase is Phase.STOPPING
+
+
+@pytest.mark.parametrize(
+    ("config", "note"),
+    [
+        (TurnConfig(max_cost_usd=1), "$1.0000 used in the channel reviews, and $1 are allowed"),
+        (TurnConfig(max_tokens=99), "100 tokens used in the channel reviews, and 99 are allowed"),
+    ],
+)
+def test_in_a_channel_that_has_used_up_its_allowance_the_next_is_paused_instead(
+    config: TurnConfig, note: str
+) -> None:
+    scene = pair(config=config)
+    works(scene, "Lyra")
+    assert scene.holder() == "Kael"  # was granted before the cost was known
+    events = scene.complete("Kael")
+    assert [wish.note for wish in facts(events, e.DesiredSet)] == [note, note]
+    assert scene.holder() is None
+    assert scene.agent("Lyra").run.desired is RunMode.PAUSE
+
+
+def test_a_larger_allowance_lets_those_go_on_whom_a_person_starts() -> None:
+    scene = pair(config=TurnConfig(max_cost_usd=1))
+    works(scene, "Lyra")
+    scene.complete("Kael")
+    scene.want("Kael", RunMode.CONTINUOUS)
+    assert scene.agent("Kael").run.desired is RunMode.PAUSE  # the channel is still at its limit
+    scene.do(c.ConfigureChannel(channel=REVIEWS, config=TurnConfig(max_cost_usd=5)))
+    scene.want("Kael", RunMode.CONTINUOUS)
+    assert scene.holder() == "Kael"
+
+
+def test_a_result_of_the_work_on_a_conversation_is_charged_to_that() -> None:
+    scene = pair()
+    seat = scene.seat("Lyra")
+    scene.do(c.StartDelegation(mode=e.DelegationMode.ORCHESTRATOR, path="p", agents=("ada",)))
+    scene.do(c.OpenConversation(text="do it", speaker_name="Marcus", keeper="k", seat=seat))
+    assert scene.agent("Lyra").conversation == "conv_001"
+    result = facts(works(scene, "Lyra", turn=False), e.SessionResult)[0]
+    assert result.conversation == "conv_001"
+    assert scene.agent("Lyra").conversation is None
+    result = facts(works(scene, "Lyra", turn=False), e.SessionResult)[0]
+    assert result.conversation is None
