@@ -5,7 +5,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from muster.agent_settings import AGENT_RULES, AgentSettings, BudgetSettings, expected
+from muster.agent_settings import (
+    AGENT_RULES,
+    AgentSettings,
+    BudgetSettings,
+    ClaudeSettings,
+    expected,
+)
 from muster.config import Settings, load_settings
 from muster.errors import BadSettings
 
@@ -108,7 +114,7 @@ def test_variables_do_not_reach_agents(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "what", "remedy"),
     [
-        ("runtime = 1", "agents.Lyra.runtime is 1", 'Give one of "command", "file".'),
+        ("runtime = 1", "agents.Lyra.runtime is 1", 'Give one of "command", "claude", "file".'),
         ('runtime = "shell"', 'agents.Lyra.runtime is "shell"', "Give one of"),
         ('prompt = "argv"', 'agents.Lyra.prompt is "argv"', 'one of "stdin", "file", "none"'),
         ('speaks = "json"', 'agents.Lyra.speaks is "json"', 'one of "output", "lines"'),
@@ -236,7 +242,11 @@ def test_the_lines_are_right_where_a_list_spans_several(tmp_path: Path) -> None:
 
 def test_every_setting_of_an_agent_has_a_rule_and_every_rule_a_setting() -> None:
     plain = [field.name for field in msgspec.structs.fields(AgentSettings)]
-    plain.remove("budget")
-    limits = [f"budget.{field.name}" for field in msgspec.structs.fields(BudgetSettings)]
-    assert list(AGENT_RULES) == [*plain, *limits]
+    parts = {"budget": BudgetSettings, "claude": ClaudeSettings}
+    inside = [
+        f"{part}.{field.name}"
+        for part, kind in parts.items()
+        for field in msgspec.structs.fields(kind)
+    ]
+    assert list(AGENT_RULES) == [*(name for name in plain if name not in parts), *inside]
     assert all(expected(key) for key in AGENT_RULES)

@@ -5,7 +5,7 @@ not reach agents: what runs on this machine stands in the file. As with all sett
 a `BadSettings` that names its line and what to write instead.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
@@ -26,6 +26,7 @@ ANYBODY: Final = "*"
 """Stands for everybody whom SUMMON brings to life and who has no table of its own."""
 
 BUDGET: Final = "budget"
+CLAUDE: Final = "claude"
 
 STATE_FILE: Final = "agent_state.json"
 
@@ -39,12 +40,34 @@ class BudgetSettings(msgspec.Struct, frozen=True, kw_only=True):
     sessions_per_hour: int | None = None
     session_seconds: float | None = None
     failures: int | None = None
+    cost_usd: float | None = None
+    tokens: int | None = None
+    session_cost_usd: float | None = None
+    session_tokens: int | None = None
+
+
+class ClaudeSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How Claude Code is run."""
+
+    model: str = ""
+    permission_mode: Literal["default", "acceptEdits", "plan", "dontAsk"] = "default"
+    allowed_tools: tuple[str, ...] = ()
+    disallowed_tools: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    agents: str = ""
+    setting_sources: tuple[Literal["user", "project", "local"], ...] = ("user", "project", "local")
+    system_prompt: str = ""
+    resume: bool = True
+    retries: int = 2
+    approval_seconds: float = 600.0
+    approval_default: Literal["allow", "deny"] = "deny"
+    program: str = ""
 
 
 class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How one agent is run."""
 
-    runtime: Literal["command", "file"] = "command"
+    runtime: Literal["command", "claude", "file"] = "command"
     command: tuple[str, ...] = ()
     cwd: str | None = None
     env: Mapping[str, str] = {}
@@ -59,6 +82,12 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     terminate_seconds: float = 5.0
     output_files: int = 16
     budget: BudgetSettings = BudgetSettings()
+    claude: ClaudeSettings = ClaudeSettings()
+
+    @property
+    def lives_on(self) -> bool:
+        """Whether it waits for work inside its session, as Claude Code always does."""
+        return self.long_lived or self.runtime == "claude"
 
     def cwd_beside(self, home: Path) -> Path:
         """The folder that its program works in; the one that holds the home, unless it says so."""
@@ -72,7 +101,10 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 AGENT_RULES: Final[Mapping[str, Rule]] = {
-    "runtime": Rule('Who runs it: muster its "command", or itself by obeying its state "file".'),
+    "runtime": Rule(
+        'Who runs it: muster its "command", or "claude" for Claude Code; or itself by obeying '
+        'its state "file".'
+    ),
     "command": Rule("The program and its arguments; no shell reads them."),
     "cwd": Rule("The folder it works in, seen from the folder that holds the home."),
     "env": Rule("Variables that it gets besides muster's own environment."),
@@ -93,20 +125,55 @@ AGENT_RULES: Final[Mapping[str, Rule]] = {
         TURN_SECONDS_MAX,
     ),
     "budget.failures": Rule("Failures in a row before it is paused.", 1, 1_000_000),
+    "budget.cost_usd": Rule(
+        "What it may cost in dollars, from the moment that a person starts it.", 0, 1_000_000
+    ),
+    "budget.tokens": Rule(
+        "How many tokens it may use, from the moment that a person starts it.", 1, 10**15
+    ),
+    "budget.session_cost_usd": Rule("What one session may cost in dollars.", 0, 1_000_000),
+    "budget.session_tokens": Rule("How many tokens one session may use.", 1, 10**15),
+    "claude.model": Rule("The model; nothing is the program's own choice."),
+    "claude.permission_mode": Rule("What it may do without asking a person."),
+    "claude.allowed_tools": Rule("Tools that it may use without asking, such as Bash(git:*)."),
+    "claude.disallowed_tools": Rule("Tools that it may never use."),
+    "claude.tools": Rule("The only tools that it has; nothing is all of them."),
+    "claude.agents": Rule("A folder of agent files that it gets as subagents."),
+    "claude.setting_sources": Rule("Which of Claude Code's own settings count for it."),
+    "claude.system_prompt": Rule("What stands in its system prompt besides its soul."),
+    "claude.resume": Rule("Whether a session goes on with the conversation of the last one."),
+    "claude.retries": Rule("How often its model is asked again before the session fails.", 0, 100),
+    "claude.approval_seconds": Rule(
+        "How long a person has to allow or deny what it asks for.", 0.1, TURN_SECONDS_MAX
+    ),
+    "claude.approval_default": Rule("What holds when nobody has answered by then."),
+    "claude.program": Rule("Another Claude Code than the one that comes with the extra."),
 }
 
+_FOR_ONE: Final = ("seat", "state_file")
+"""What cannot stand for many agents at once."""
+
+_OF_A_COMMAND: Final = ("command", "prompt", "speaks", "long_lived")
+
 _RUN_BY_MUSTER: Final = (
-    "command",
+    *_OF_A_COMMAND,
     "cwd",
     "env",
-    "prompt",
-    "speaks",
-    "long_lived",
     "interrupt_seconds",
     "terminate_seconds",
     "output_files",
+    CLAUDE,
 )
-"""What means something only for a program that muster starts."""
+
+_USELESS: Final[Mapping[str, tuple[Sequence[str], str]]] = {
+    "command": ((CLAUDE,), 'Take it away, or write runtime = "claude".'),
+    "claude": (_OF_A_COMMAND, "Take it away: muster knows how Claude Code is run."),
+    "file": (
+        _RUN_BY_MUSTER,
+        "Take it away: such an agent starts itself, and obeys its state file.",
+    ),
+}
+"""What means nothing for each kind of agent, and what to do about it."""
 
 
 def expected(key: str) -> str:
@@ -158,9 +225,10 @@ def _agent(name: str, table: object, human: str) -> AgentSettings:
     if name != ANYBODY:
         _check_name(name, human)
     values = dict(_values(name, cast("dict[str, object]", table)))
-    budget = cast("dict[str, Any]", values.pop(BUDGET, {}))
-    agent = AgentSettings(**values, budget=BudgetSettings(**budget))
-    _check_whole(name, agent, values)
+    for part, kind in _PARTS.items():
+        values[part] = kind(**values.get(part, {}))
+    agent = AgentSettings(**values)
+    _check_whole(name, agent, cast("dict[str, object]", table))
     return agent
 
 
@@ -190,36 +258,49 @@ def _check_unique(
 
 def _check_whole(name: str, agent: AgentSettings, given: Mapping[str, object]) -> None:
     """What no setting alone can be wrong about."""
-    for one in ("runtime", "seat", "state_file"):
+    alone = ("runtime", "seat", "state_file") if agent.runtime == "file" else _FOR_ONE
+    for one in alone:
         if name == ANYBODY and one in given:
             what = f"{_key(name, one)} is for one agent, and {ANYBODY!r} are many"
             raise _MisplacedError((one,), what, "Take it away, or name the agent.")
-    if agent.runtime == "command":
-        if not agent.command:
-            what = f"agents.{name} has no command"
-            remedy = 'Write command = ["program", "argument"], or runtime = "file".'
-            raise _MisplacedError((), what, remedy)
-        return
-    for useless in _RUN_BY_MUSTER:
-        if useless in given:
-            what = f'{_key(name, useless)} means nothing with runtime = "{agent.runtime}"'
-            remedy = "Take it away: such an agent starts itself, and obeys its state file."
-            raise _MisplacedError((useless,), what, remedy)
+    if agent.runtime == "command" and not agent.command:
+        what = f"agents.{name} has no command"
+        remedy = 'Write command = ["program", "argument"], or runtime = "claude" or "file".'
+        raise _MisplacedError((), what, remedy)
+    useless, remedy = _USELESS[agent.runtime]
+    for one in useless:
+        if one in given:
+            what = f'{_key(name, one)} means nothing with runtime = "{agent.runtime}"'
+            raise _MisplacedError((one,), what, remedy)
 
 
 # ── single values ─────────────────────────────────────────────────────────────────────────────────
 
 
+_PARTS: Final[Mapping[str, type[BudgetSettings | ClaudeSettings]]] = {
+    BUDGET: BudgetSettings,
+    CLAUDE: ClaudeSettings,
+}
+"""The tables inside an agent's own."""
+
+
 def _kinds() -> Iterator[tuple[str, Any]]:  # whatever a field may be annotated with
     for field in msgspec.structs.fields(AgentSettings):
-        if field.name != BUDGET:
+        if field.name not in _PARTS:
             yield field.name, field.type
-    for field in msgspec.structs.fields(BudgetSettings):
-        yield f"{BUDGET}.{field.name}", field.type
+    for part, kind in _PARTS.items():
+        for field in msgspec.structs.fields(kind):
+            yield f"{part}.{field.name}", field.type
 
 
 _KINDS: Final[Mapping[str, Any]] = dict(_kinds())
 """Every setting of an agent, and what it holds."""
+
+
+_EXAMPLES: Final = {
+    BUDGET: "budget = { sessions_per_hour = 10 }",
+    CLAUDE: 'claude = { model = "sonnet" }',
+}
 
 
 def _key(name: str, key: str) -> str:
@@ -229,17 +310,14 @@ def _key(name: str, key: str) -> str:
 # A value of whichever setting: what it is, its kind says.
 def _values(name: str, table: Mapping[str, object]) -> Iterator[tuple[str, Any]]:
     for key, value in table.items():
-        if key != BUDGET:
+        if key not in _PARTS:
             yield key, _checked(name, key, value)
         elif isinstance(value, dict):
-            limits = cast("dict[str, object]", value)
-            yield (
-                key,
-                {each: _checked(name, f"{key}.{each}", limit) for each, limit in limits.items()},
-            )
+            part = cast("dict[str, object]", value)
+            yield key, {each: _checked(name, f"{key}.{each}", what) for each, what in part.items()}
         else:
             what = f"{_key(name, key)} is {shown(value)}"
-            raise _MisplacedError((key,), what, "Write budget = { sessions_per_hour = 10 }.")
+            raise _MisplacedError((key,), what, f"Write {_EXAMPLES[key]}.")
 
 
 def _checked(name: str, key: str, value: object) -> object:
@@ -259,7 +337,7 @@ def _checked(name: str, key: str, value: object) -> object:
 def _unknown(name: str, key: str) -> WrongError:
     otherwise = f"take it away; an agent has {', '.join(_KINDS)}"
     return WrongError(
-        f"there is no setting {_key(name, key)}", suggestion(key, [*_KINDS, BUDGET], otherwise)
+        f"there is no setting {_key(name, key)}", suggestion(key, [*_KINDS, *_PARTS], otherwise)
     )
 
 
@@ -311,7 +389,7 @@ def _check_variable(key: str, variable: str, content: object) -> None:
 
 def _plain(key: str, full: str, value: str) -> str:
     _refuse_nul(full, value)
-    if key not in ("cwd", "state_file"):
+    if key not in ("cwd", "state_file", "claude.agents", "claude.program"):
         return value
     if not value.strip():
         raise WrongError(f"{full} is empty", "Give a path, or take it away for the default.")

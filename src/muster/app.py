@@ -16,6 +16,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Final, Protocol
 
+import msgspec
+
 from muster.agent_settings import ANYBODY
 from muster.config import HEARTBEAT_TIMEOUT_SECONDS, Settings
 from muster.errors import MusterError
@@ -24,6 +26,7 @@ from muster.machines.ids import MUSTER, SeatId, SessionId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import Authority, Budget, TurnConfig
 from muster.runtimes import catalog
+from muster.services.approvals import Approvals
 from muster.services.dispatcher import Dispatcher
 from muster.services.feed import Feed
 from muster.services.inbox import Inbox
@@ -101,13 +104,9 @@ def plans_of(settings: Settings, home: Path) -> Sequence[Plan]:
             state_file=agent.state_file_beside(home, name),
             seat=None if agent.seat is None else SeatId(agent.seat),
             color=agent.color,
-            long_lived=agent.long_lived,
+            long_lived=agent.lives_on,
             max_turns=agent.max_turns,
-            budget=Budget(
-                sessions_per_hour=agent.budget.sessions_per_hour,
-                session_seconds=agent.budget.session_seconds,
-                failures=agent.budget.failures,
-            ),
+            budget=Budget(**msgspec.structs.asdict(agent.budget)),
         )
         for name, agent in settings.agents.items()
         if name != ANYBODY
@@ -117,7 +116,7 @@ def plans_of(settings: Settings, home: Path) -> Sequence[Plan]:
 def births_of(settings: Settings) -> Births:
     """Whether muster itself can bring agents to life, and how they live then."""
     anybody = settings.agents.get(ANYBODY)
-    return Births(possible=anybody is not None, live_on=anybody is not None and anybody.long_lived)
+    return Births(possible=anybody is not None, live_on=anybody is not None and anybody.lives_on)
 
 
 @asynccontextmanager
@@ -196,7 +195,15 @@ async def run_team(
         files.append(InboxFiles(dispatcher, store, clock, inboxes, feed))
     async with background() as lives:
         around = Surroundings(passes, home=home, url=url)
-        sessions = Sessions(dispatcher, runtimes, clock, lives, prompter=prompter, around=around)
+        sessions = Sessions(
+            dispatcher,
+            runtimes,
+            clock,
+            lives,
+            prompter=prompter,
+            around=around,
+            approvals=Approvals(dispatcher),
+        )
         reactor = Runner(sessions, store, feed, dispatcher, clock)
         try:
             async with background() as services:

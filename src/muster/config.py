@@ -121,6 +121,12 @@ RULES: Final[Mapping[str, Rule]] = {
     "turns.rest_after_idle_rounds": Rule(
         "A channel rests after this many whole rounds without a post.", 1, 1_000_000
     ),
+    "turns.max_cost_usd": Rule(
+        "What all turns in a channel may cost together, in dollars; 0 is no limit.", 0, 1_000_000
+    ),
+    "turns.max_tokens": Rule(
+        "How many tokens all turns in a channel may use together; 0 is no limit.", 0, 10**15
+    ),
     "store.snapshot_every": Rule(
         "A snapshot is kept each time this many events were added.", 100, 10_000_000
     ),

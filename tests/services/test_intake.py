@@ -207,7 +207,8 @@ def test_a_program_that_lives_on_is_told_its_turns_and_messages_as_they_come() -
             await settled()
             assert [text.splitlines()[0] for text in session.told] == [
                 "It is your turn in the channel design (turn 1). Say what you have to say, "
-                "and end with a line TURN_COMPLETE."
+                "and end your turn: with the tool turn_complete if you have it, or else with a "
+                "line TURN_COMPLETE."
             ]
             await stage.send(c.SendMessage(text="psst", speaker_name="Marcus", seat=ADA))
             assert session.told[1:] == ["You have new messages:\n[Marcus]: psst"]

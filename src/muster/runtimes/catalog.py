@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from muster.agent_settings import ANYBODY
+from muster.agent_settings import ANYBODY, AgentSettings
 from muster.config import Settings
 from muster.machines.ids import GRID_SEATS, name_key
 from muster.machines.state import Agent
@@ -17,9 +17,9 @@ def runtimes(settings: Settings, home: Path) -> ports.Runtimes:
     """
     base = home.absolute().parent
     known = {
-        name_key(name): CommandRuntime(agent, base)
+        name_key(name): runtime_of(agent, base)
         for name, agent in settings.agents.items()
-        if agent.runtime == "command"
+        if agent.runtime != "file"
     }
 
     def find(agent: Agent) -> ports.Runtime | None:
@@ -27,3 +27,12 @@ def runtimes(settings: Settings, home: Path) -> ports.Runtimes:
         return own or (known.get(ANYBODY) if agent.seat in GRID_SEATS else None)
 
     return find
+
+
+def runtime_of(agent: AgentSettings, base: Path) -> ports.Runtime:
+    """What runs the program of an agent, whose settings are seen from a folder."""
+    if agent.runtime == "claude":
+        from muster.runtimes.claude.runtime import ClaudeRuntime  # an extra, and slow to import
+
+        return ClaudeRuntime(agent, base)
+    return CommandRuntime(agent, base)

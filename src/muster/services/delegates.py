@@ -19,7 +19,7 @@ from muster.files import footprints
 from muster.limits import MESSAGE_BYTES_MAX
 from muster.machines.ids import FIRST_ENROLLED_SEAT, SessionId
 from muster.machines.state import Agent
-from muster.machines.vocabulary import Outcome, RunMode, Urgency
+from muster.machines.vocabulary import Outcome, RunMode, Urgency, Usage
 from muster.services import ports
 from muster.services.tasks import see_through
 
@@ -81,6 +81,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     hand_why: str = ""
     files: tuple[FoundFile, ...] = ()
     notes: tuple[str, ...] = ()
+    usage: Usage = Usage()
 
 
 class _Listening:
@@ -90,6 +91,8 @@ class _Listening:
         self.out: list[str] = []
         self.err: list[str] = []
         self.result: ports.Result | None = None
+        self.used = Usage()
+        self.handed: tuple[str, str] | None = None
         self.done = asyncio.Event()
 
     async def hear(self, said: ports.Said) -> None:
@@ -102,10 +105,24 @@ class _Listening:
                 self.out.append(text or "")
                 self.done.set()
             case ports.Result():
-                self.result = said
-                self.done.set()
+                self.used += said.usage
+                if said.answers:
+                    self.result = said
+                    self.done.set()
             case _:
                 pass  # a sign of work, or what only a member of a team can mean
+
+    async def serve(self, call: ports.Call) -> ports.Reply:
+        """Of muster's tools, whoever works on a task needs one: to hand it on."""
+        to, reason = call.arguments.get("to"), call.arguments.get("reason", "")
+        if call.tool == "handoff" and isinstance(to, str):
+            self.handed = (to.strip(), str(reason).strip())
+            return ports.Reply(True, f"It goes to {to} when you stop. Stop now.")
+        return ports.Reply(False, "You work on one task, and have no turn: do it, and say so.")
+
+    async def permit(self, request: ports.Permission) -> ports.Verdict:
+        """Nobody can be asked on behalf of a task."""
+        return ports.Verdict(False, "Nobody is asked while an agent works on a task.")
 
 
 async def carry_out(runtime: ports.Runtime, task: Task, *, seconds: float) -> Work:
@@ -117,16 +134,17 @@ async def carry_out(runtime: ports.Runtime, task: Task, *, seconds: float) -> Wo
     said = "\n".join(listening.out)[:SAID_CHARS_MAX]
     result = listening.result
     failed = failure is not None or (result is not None and not result.ok)
-    handed = None if failed else _last(HANDOFF, said)
+    handed = None if failed else listening.handed or _handed(said)
     return Work(
         failed=failed,
         reason=failure or (result.text if failed and result else ""),
         printed=said,
         complained="\n".join(listening.err)[:SAID_CHARS_MAX],
         report=_report(result, said),
-        hand_to=handed[1].strip() if handed else "",
-        hand_why=handed[2].strip() if handed else "",
+        hand_to=handed[0] if handed else "",
+        hand_why=handed[1] if handed else "",
         files=found,
+        usage=listening.used,
         notes=notes,
     )
 
@@ -137,11 +155,12 @@ def _report(result: ports.Result | None, said: str) -> str:
     return told.strip()[-REPORT_CHARS_MAX:]
 
 
-def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+def _handed(said: str) -> tuple[str, str] | None:
+    """To whom the last marker in what it said hands the task, and why."""
     found = None
-    for found in pattern.finditer(text):  # noqa: B007 - the last one counts
+    for found in HANDOFF.finditer(said):  # noqa: B007 - the last one counts
         pass
-    return found
+    return found and (found[1].strip(), found[2].strip())
 
 
 # ── its life ──────────────────────────────────────────────────────────────────────────────────────

@@ -9,6 +9,7 @@ the agent has a turn is what it says in it, and is posted when the turn or the s
 
 import logging
 from collections.abc import Iterator
+from typing import Final
 
 import msgspec
 
@@ -20,20 +21,16 @@ from muster.machines.ids import ChannelId, SeatId, SessionId, agent_actor
 from muster.machines.state import Agent, TurnState
 from muster.machines.vocabulary import Profile, StatusEntry
 from muster.services import ports
+from muster.services.approvals import Approvals
 from muster.services.dispatcher import Dispatcher
 from muster.services.pauses import pause_s
+from muster.services.told import Told
+from muster.services.tools import Toolbox
+
+REASON_CHARS_MAX: Final = 300
+"""How much of a failure stands in the log as the reason of a turn's end."""
 
 log = logging.getLogger(__name__)
-
-
-class Told(msgspec.Struct):
-    """What a session has been told so far: its intake and whoever tells it share this."""
-
-    turns: dict[ChannelId, int] = msgspec.field(default_factory=dict[ChannelId, int])
-    """The turns that it knows of, with their epochs."""
-
-    by_human: bool = False
-    """Whether a human has spoken to it alone, and it has not answered yet."""
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -54,8 +51,11 @@ class Intake:
         seat: SeatId,
         speaks: bool,
         told: Told,
+        approvals: Approvals,
     ) -> None:
         """Speak for this seat, as long as this session lives."""
+        self._approvals = approvals
+        self._toolbox = Toolbox(dispatcher, session=session, seat=seat, told=told)
         self._dispatcher = dispatcher
         self._clock = clock
         self._session = session
@@ -80,18 +80,25 @@ class Intake:
                 await self._done(self._turn(channel), text)
             case ports.TurnWaits() | ports.TurnResumes():
                 await self._wait(said)
-            case ports.Working():
-                for channel in self._active():
-                    await self._send(c.RenewTurn(channel=channel, seat=self._seat))
-            case ports.Result(ok=ok, text=text):
-                await self._done(self._turn(None), text or None)
-                await self._send(c.ReportResult(session=self._session, ok=ok, text=text))
+            case ports.Result():
+                await self._result(said)
+            case ports.Working() | ports.Did() | ports.Took():
+                await self._see(said)
             case ports.Marker(name=name, body=body):
                 await self._mark(name, body)
             case ports.BadLine(line=line, reason=reason):
                 await self._reject(line, reason)
             case _:
                 raise TypeError(said)
+
+    async def serve(self, call: ports.Call) -> ports.Reply:
+        """Carry out one of muster's tools for the session."""
+        return await self._toolbox.call(call)
+
+    async def permit(self, request: ports.Permission) -> ports.Verdict:
+        """Ask a person; the agent is WAITING meanwhile."""
+        actor = agent_actor(self._agent.id)
+        return await self._approvals.ask(self._session, request, actor=actor)
 
     async def finish(self) -> None:
         """The session is over: what it printed last is what it said last."""
@@ -142,6 +149,55 @@ class Intake:
             await self._send(speak)
         elif complete:
             await self._send(c.CompleteTurn(channel=channel, seat=seat, epoch=epoch))
+
+    async def _result(self, result: ports.Result) -> None:
+        """A piece of work is done: a turn that it was for and that is not ended yet is over."""
+        worked_in = self._told.channel
+        if result.answers:
+            channel = self._turn(None)
+            if channel is not None:
+                await self._forgotten(channel, result)
+            elif worked_in is None and not self._told.answered:
+                await self._done(None, result.text or None)
+        report = c.ReportResult(
+            session=self._session,
+            ok=result.ok,
+            text=result.text,
+            usage=result.usage,
+            channel=worked_in,
+        )
+        await self._send(report)
+
+    async def _forgotten(self, channel: ChannelId, result: ports.Result) -> None:
+        """Whoever is done with its work is done with its turn, and should have said so."""
+        text = "Agent completed response without TURN_COMPLETE"
+        await self._send(c.LogWarning(text=text, seat=self._seat))
+        if result.ok:
+            await self._done(channel, result.text or None)
+        else:
+            self._take_printed()
+            epoch = self._told.turns.pop(channel, None)
+            reason = result.text[:REASON_CHARS_MAX] or "its work failed"
+            done = c.CompleteTurn(channel=channel, seat=self._seat, epoch=epoch, reason=reason)
+            await self._send(done)
+
+    async def _see(self, said: ports.Working | ports.Did | ports.Took) -> None:
+        """A sign of work, with or without what it is."""
+        if isinstance(said, ports.Working):
+            for channel in self._active():
+                await self._send(c.RenewTurn(channel=channel, seat=self._seat))
+        elif isinstance(said, ports.Took):
+            await self._send(c.ReportTaken(session=self._session, how=said.how, text=said.text))
+        else:
+            activity = c.ReportActivity(
+                session=self._session,
+                kind=said.kind,
+                name=said.name,
+                text=said.text,
+                ref=said.ref,
+                by=said.by,
+            )
+            await self._send(activity)
 
     async def _wait(self, said: ports.TurnWaits | ports.TurnResumes) -> None:
         channel = self._turn(said.channel, TurnState.ACTIVE, TurnState.WAITING)

@@ -8,13 +8,13 @@ in `store/base.py`.
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from muster.machines.ids import SessionId
 from muster.machines.state import Agent
-from muster.machines.vocabulary import Outcome, RunMode, Urgency
+from muster.machines.vocabulary import Activity, Outcome, RunMode, Taken, Urgency, Usage
 
 
 class Timer(Protocol):
@@ -70,6 +70,9 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path | None = None
     """The agent's own folder, for its prompt and its output; the runtime makes it."""
 
+    soul: str = ""
+    """Who it is, for programs that can be told so in a way that outlasts a conversation."""
+
 
 # ── what a session says ───────────────────────────────────────────────────────────────────────────
 
@@ -124,6 +127,33 @@ class Result(Said, frozen=True, kw_only=True):
 
     ok: bool = True
     text: str = ""
+    usage: Usage = Usage()
+    """What this piece of work has used up."""
+
+    answers: bool = True
+    """Whether it is what came of the last prompt, and not of something that went on beside."""
+
+
+class Did(Said, frozen=True, kw_only=True):
+    """It did something that can be seen: called a tool, started a helper, asked a model again."""
+
+    kind: Activity
+    name: str
+    """The tool or the helper."""
+
+    text: str = ""
+    ref: str = ""
+    """What its program calls this act: the same at its beginning and at its end."""
+
+    by: str = ""
+    """The helper inside its session that did it; nothing where it did it itself."""
+
+
+class Took(Said, frozen=True, kw_only=True):
+    """It has taken in a prompt, and how."""
+
+    how: Taken
+    text: str
 
 
 class Marker(Said, frozen=True, kw_only=True):
@@ -140,11 +170,58 @@ class BadLine(Said, frozen=True, kw_only=True):
     reason: str
 
 
+# ── what a session asks ───────────────────────────────────────────────────────────────────────────
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """A call of one of muster's own tools. Who calls is known from the session, not from this."""
+
+    tool: str
+    arguments: Mapping[str, object] = {}
+
+
+class Reply(NamedTuple):
+    """What a tool answers."""
+
+    ok: bool
+    text: str
+
+
+class Permission(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that an agent may do only if a person allows it."""
+
+    tool: str
+    detail: str
+    by: str = ""
+    """The helper inside its session that wants to do it."""
+
+    seconds: float = 600.0
+    """How long a person has to answer."""
+
+    default: bool = False
+    """What holds when nobody has."""
+
+
+class Verdict(NamedTuple):
+    """What a person said to that, or what holds where nobody said anything in time."""
+
+    allowed: bool
+    reason: str
+
+
 class Ear(Protocol):
-    """Where a runtime brings what a session says."""
+    """Where a runtime brings what a session says and asks."""
 
     async def hear(self, said: Said) -> None:
         """Take it in. Whoever brings more waits for that: so nothing piles up."""
+        ...
+
+    async def serve(self, call: Call) -> Reply:
+        """Carry out one of muster's tools for the session."""
+        ...
+
+    async def permit(self, request: Permission) -> Verdict:
+        """Ask a person, and return what they say; the session's agent is WAITING meanwhile."""
         ...
 
 

@@ -20,9 +20,9 @@ from muster.services.board import HandedMessage
 from muster.services.dispatcher import Dispatcher, Receipt
 from muster.services.errands import Do, Known, Next
 from muster.services.inbox import Inbox
-from muster.services.intake import Told
 from muster.services.letters import BIRTH, LEAD, WAKE, Letters
 from muster.services.ports import Session
+from muster.services.told import Told
 from muster.services.wake import as_xml, wake_payload
 from muster.store.base import EventStore
 
@@ -131,6 +131,8 @@ class Prompter:
         if found.channel is not None and found.epoch is not None:
             told.turns[found.channel] = found.epoch
         told.by_human = told.by_human or found.channel is None
+        told.channel = found.channel
+        told.answered = False
         return found
 
     def _still_running(self, seat: SeatId, told: Told) -> Known:
@@ -166,7 +168,8 @@ def errand(found: Next) -> str:
     if found.do is Do.TURN:
         lines.append(
             f"It is your turn in the channel {found.channel} (turn {found.epoch}). Say what you "
-            "have to say, and end with a line TURN_COMPLETE."
+            "have to say, and end your turn: with the tool turn_complete if you have it, or else "
+            "with a line TURN_COMPLETE."
         )
     elif found.channel is not None:
         lines.append(f"New in the channel {found.channel}:")

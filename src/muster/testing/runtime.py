@@ -73,7 +73,9 @@ class ScriptedSession:
     ) -> None:
         """Live until the script or the test ends it."""
         self._script = script
-        self._ear = ear
+        self.ear = ear
+        """Where it says and asks what the test wants it to."""
+
         self.told: list[str] = []
         self.takes_more = True
         self._over = asyncio.Event()
@@ -106,7 +108,7 @@ class ScriptedSession:
 
     async def say(self, said: Said) -> None:
         """Say something, and return when it has been heard."""
-        await self._ear.hear(said)
+        await self.ear.hear(said)
 
     async def tell(self, text: str) -> bool:
         """Be told something; a test sees it in `told`."""

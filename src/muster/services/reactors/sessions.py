@@ -23,8 +23,9 @@ from muster.machines.ids import MUSTER, SessionId
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Outcome, Urgency
 from muster.services import ports
+from muster.services.approvals import Approvals
 from muster.services.dispatcher import Dispatcher
-from muster.services.intake import Intake, Told
+from muster.services.intake import Intake
 from muster.services.pauses import pause_s
 from muster.services.ports import Exit, Launch, Leftover
 from muster.services.prompting import NOTHING_TO_TELL, Prompter
@@ -39,6 +40,7 @@ from muster.services.reactors.orders import (
     orders,
 )
 from muster.services.surroundings import Surroundings
+from muster.services.told import Told
 
 log = logging.getLogger(__name__)
 
@@ -74,8 +76,10 @@ class Sessions:
         *,
         prompter: Prompter,
         around: Surroundings,
+        approvals: Approvals,
     ) -> None:
         """Run the lives of sessions in `tasks`."""
+        self._approvals = approvals
         self._dispatcher = dispatcher
         self._runtimes = runtimes
         self._clock = clock
@@ -175,6 +179,7 @@ class Sessions:
             seat=order.seat,
             speaks=runtime.speaks,
             told=told,
+            approvals=self._approvals,
         )
 
     def _launch(self, order: Spawn, prompt: str) -> Launch:
@@ -186,6 +191,7 @@ class Sessions:
             prompt=prompt,
             environment=around.environment(agent, order.session, order.mode),
             folder=around.folder(agent),
+            soul=agent.soul,
         )
 
     async def _reclaim(self, order: Reclaim) -> Exit:

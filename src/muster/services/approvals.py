@@ -1,0 +1,66 @@
+"""Asking a person: puts a request on record, and returns when it is answered.
+
+The answer may come from any interface, from the deadline, or from the end of the session: whatever
+it is, it is a fact in the log, and the one who asked is told when that fact is on disk.
+"""
+
+import asyncio
+
+from muster.errors import Refused
+from muster.machines import events as e
+from muster.machines.commands import RequestApproval
+from muster.machines.ids import SessionId
+from muster.machines.vocabulary import Answered
+from muster.services.dispatcher import Commit, Dispatcher
+from muster.services.ports import Permission, Verdict
+
+
+class Approvals:
+    """The requests of this life of muster that nobody has answered yet."""
+
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        """Look at every commit for requests and answers."""
+        self._dispatcher = dispatcher
+        self._open: dict[str, asyncio.Future[e.ApprovalAnswered]] = {}
+        dispatcher.watch(self._note)
+
+    async def ask(self, session: SessionId, request: Permission, *, actor: str) -> Verdict:
+        """Ask a person on behalf of a session."""
+        command = RequestApproval(
+            session=session,
+            tool=request.tool,
+            detail=request.detail,
+            by=request.by,
+            seconds=request.seconds,
+            default=request.default,
+        )
+        try:
+            receipt = await self._dispatcher.send(command, actor=actor)
+        except Refused as refused:
+            return Verdict(False, str(refused))
+        requested = receipt.events[0].fact
+        assert isinstance(requested, e.ApprovalRequested)
+        try:
+            return _verdict(await self._open[requested.approval])
+        finally:
+            self._open.pop(requested.approval, None)
+
+    def _note(self, commit: Commit) -> None:
+        for event in commit.events:
+            fact = event.fact
+            if isinstance(fact, e.ApprovalRequested):
+                self._open[fact.approval] = asyncio.get_running_loop().create_future()
+            elif isinstance(fact, e.ApprovalAnswered):
+                answer = self._open.get(fact.approval)
+                if answer is not None and not answer.done():
+                    answer.set_result(fact)
+
+
+def _verdict(answer: e.ApprovalAnswered) -> Verdict:
+    if answer.how is Answered.PERSON:
+        said = "A person allowed it" if answer.allow else "A person did not allow it"
+        return Verdict(answer.allow, f"{said}: {answer.note}" if answer.note else f"{said}.")
+    if answer.how is Answered.DEADLINE:
+        held = "so it is allowed, as declared" if answer.allow else "so it is not allowed"
+        return Verdict(answer.allow, f"Nobody answered in time, {held}.")
+    return Verdict(False, "The session is over.")

@@ -1,0 +1,307 @@
+"""muster's own tools, for agents whose programs can be given tools: what they are and what they do.
+
+Who calls is the session that the call comes from; nothing in the arguments can say otherwise. What
+a tool answers is text for a model: what happened, or why it did not and what to do instead.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from muster.errors import Refused, Unavailable
+from muster.machines import commands as c
+from muster.machines.commands import Command
+from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, SessionId, agent_actor, name_key
+from muster.machines.state import MAIN, Agent, Status, Team, TurnState
+from muster.machines.vocabulary import RunMode, StatusEntry
+from muster.services.dispatcher import Dispatcher
+from muster.services.ports import Call, Reply
+from muster.services.told import Told
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """A tool as a model is told of it."""
+
+    name: str
+    description: str
+    schema: Mapping[str, object]
+
+
+def _tool(name: str, description: str, arguments: type[msgspec.Struct]) -> Tool:
+    found = msgspec.json.schema(arguments)
+    parts: dict[str, dict[str, object]] = found["$defs"]
+    schema = parts.pop(arguments.__name__)
+    del schema["title"], schema["description"]
+    return Tool(name, description, {**schema, "$defs": parts} if parts else schema)
+
+
+# ── what each is given ────────────────────────────────────────────────────────────────────────────
+
+
+class _Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class TurnComplete(_Arguments, frozen=True, kw_only=True):
+    """To end a turn."""
+
+    message: str = ""
+    channel: str | None = None
+
+
+class TurnPass(_Arguments, frozen=True, kw_only=True):
+    """To end a turn without a word."""
+
+    reason: str = ""
+    channel: str | None = None
+
+
+class TurnWait(_Arguments, frozen=True, kw_only=True):
+    """To keep a turn while waiting."""
+
+    reason: str
+    seconds: float | None = None
+    channel: str | None = None
+
+
+class SendMessage(_Arguments, frozen=True, kw_only=True):
+    """To say something."""
+
+    text: str
+    channel: str | None = None
+
+
+class ReportStatus(_Arguments, frozen=True, kw_only=True):
+    """To say who is in a lead's team, or that one is at work."""
+
+    agents: tuple[StatusEntry, ...] | None = None
+    note: str = ""
+
+
+class Who(_Arguments, frozen=True, kw_only=True):
+    """To ask who is there."""
+
+
+class Handoff(_Arguments, frozen=True, kw_only=True):
+    """To hand work to another."""
+
+    to: str
+    reason: str
+
+
+TOOLS: Final = (
+    _tool(
+        "turn_complete",
+        "End your turn, saying `message` with it. Call it once, when your turn is done.",
+        TurnComplete,
+    ),
+    _tool("turn_pass", "End your turn without saying anything.", TurnPass),
+    _tool(
+        "turn_wait",
+        "Keep your turn while you wait for something; its clock stands meanwhile. "
+        "Whatever you do next resumes it.",
+        TurnWait,
+    ),
+    _tool(
+        "send_message",
+        "Say something: in the channel where you have the turn, or else to the human you work for.",
+        SendMessage,
+    ),
+    _tool(
+        "report_status",
+        "Say that you are at work, with a note. The lead can also report who of its team is alive.",
+        ReportStatus,
+    ),
+    _tool("who", "Who is in the team, who is here, and whose turn it is.", Who),
+    _tool(
+        "handoff",
+        "End your turn by asking another member of the channel to go on; or, without a turn, hand "
+        "the conversation that you work on to another agent.",
+        Handoff,
+    ),
+)
+"""Every tool, in the order in which it is offered."""
+
+
+class Toolbox:
+    """Carries out the tools for one session."""
+
+    def __init__(
+        self, dispatcher: Dispatcher, *, session: SessionId, seat: SeatId, told: Told
+    ) -> None:
+        """Speak for this seat, as long as this session lives."""
+        self._dispatcher = dispatcher
+        self._session = session
+        self._seat = seat
+        self._told = told
+
+    @property
+    def _team(self) -> Team:
+        return self._dispatcher.team
+
+    @property
+    def _agent(self) -> Agent:
+        return self._team.agents[self._seat]
+
+    async def call(self, call: Call) -> Reply:
+        """Carry out one call; a refusal is the answer, not an error."""
+        found = _KINDS.get(call.tool)
+        if found is None:
+            return Reply(False, f"There is no tool {call.tool!r}; there is {', '.join(_KINDS)}.")
+        kind, act = found
+        try:
+            given: object = msgspec.convert(dict(call.arguments), kind)
+        except (msgspec.ValidationError, TypeError, ValueError) as wrong:
+            return Reply(False, f"{call.tool} was called wrongly: {wrong}.")
+        try:
+            return Reply(True, await act(self, given))
+        except (Refused, Unavailable) as refused:
+            return Reply(False, str(refused))
+
+    # ── turns ─────────────────────────────────────────────────────────────────────────────────────
+
+    async def turn_complete(self, given: TurnComplete) -> str:
+        """End the turn with what it has to say."""
+        channel = await self._turn(given.channel)
+        if channel is None:
+            return "You have no turn, so there is none to end."
+        await self._end(channel, given.message)
+        return f"Your turn in {channel} is over. Stop now; you are told when it is your turn again."
+
+    async def turn_pass(self, given: TurnPass) -> str:
+        """End the turn without a word."""
+        channel = await self._turn(given.channel)
+        if channel is None:
+            return "You have no turn, so there is none to pass."
+        epoch = self._told.turns.pop(channel, None)
+        reason = given.reason or None
+        await self._send(
+            c.CompleteTurn(channel=channel, seat=self._seat, epoch=epoch, reason=reason)
+        )
+        return f"You passed in {channel}. Stop now; you are told when it is your turn again."
+
+    async def turn_wait(self, given: TurnWait) -> str:
+        """Keep the turn and let its clock stand."""
+        channel = await self._turn(given.channel)
+        if channel is None:
+            return "You have no turn that could wait."
+        wait = c.WaitTurn(
+            channel=channel,
+            seat=self._seat,
+            reason=given.reason,
+            epoch=self._told.turns.get(channel),
+            timeout_seconds=given.seconds,
+        )
+        await self._send(wait)
+        return f"Your turn in {channel} waits. Go on when you can: any muster tool resumes it."
+
+    async def send_message(self, given: SendMessage) -> str:
+        """Say something where it has the turn, or to the human."""
+        channel = await self._turn(given.channel)
+        if channel is None:
+            self._told.by_human, self._told.answered = False, True
+            await self._send(c.TellHuman(seat=self._seat, text=given.text))
+            return f"{self._team.human} was told."
+        epoch = self._told.turns.get(channel)
+        said = c.Speak(channel=channel, seat=self._seat, text=given.text, epoch=epoch)
+        await self._send(said)
+        return f"Said in {channel}. It is still your turn: end it with turn_complete."
+
+    async def _end(self, channel: ChannelId, message: str) -> None:
+        epoch = self._told.turns.pop(channel, None)
+        if message:
+            await self._send(
+                c.Speak(channel=channel, seat=self._seat, text=message, epoch=epoch, complete=True)
+            )
+        else:
+            await self._send(c.CompleteTurn(channel=channel, seat=self._seat, epoch=epoch))
+
+    async def _turn(self, named: str | None) -> ChannelId | None:
+        """The turn that is meant, which goes on if it was waiting for its own agent."""
+        channel = ChannelId(named) if named else next(iter(self._agent.holding), None)
+        if channel is None:
+            return None
+        turn = self._team.channel(channel).turn
+        wait = turn.wait if turn is not None and turn.holder == self._seat else None
+        if wait is not None and not wait.by_human and not wait.approval:
+            await self._send(c.ResumeTurn(channel=channel, seat=self._seat))
+        return channel
+
+    # ── the team ──────────────────────────────────────────────────────────────────────────────────
+
+    async def report_status(self, given: ReportStatus) -> str:
+        """A sign of work; from a lead also who is here."""
+        for channel in self._agent.holding:
+            if self._team.channels[channel].state_of(self._seat) is TurnState.ACTIVE:
+                await self._send(c.RenewTurn(channel=channel, seat=self._seat))
+        if given.agents is not None:
+            if self._seat != LEAD_SEAT:
+                return "Only the lead can report who is in the team."
+            await self._send(c.ReportStatus(agents=given.agents, session=self._session))
+        if given.note:
+            await self._send(
+                c.ReportOutput(session=self._session, stream="status", text=given.note)
+            )
+        return "Noted."
+
+    async def who(self, given: Who) -> str:
+        """Who is there, a line each."""
+        team = self._team
+        lines = [
+            _line(team, agent, me=agent.seat == self._seat)
+            for _, agent in sorted(team.agents.items())
+            if agent.status not in (Status.NONE, Status.EXPIRED)
+        ]
+        return "\n".join([f"You work for {team.human}.", *lines])
+
+    async def handoff(self, given: Handoff) -> str:
+        """Give the turn, or the conversation that it leads, to another."""
+        channel = await self._turn(None)
+        if channel is None:
+            return await self._hand_conversation(given)
+        seat = self._team.names.get(name_key(given.to))
+        ring = self._team.channel(channel).ring
+        if seat is None or seat not in ring:
+            others = ", ".join(self._team.agents[each].id for each in ring if each != self._seat)
+            return f"{given.to!r} is not in {channel}. Its other members are: {others or 'nobody'}."
+        text = f"@{self._team.agents[seat].id} {given.reason}"
+        await self._end(channel, text)
+        return f"Your turn in {channel} is over, and {given.to} was asked. Stop now."
+
+    async def _hand_conversation(self, given: Handoff) -> str:
+        conversation = self._agent.conversation
+        found = self._team.delegation.conversations.get(conversation) if conversation else None
+        if found is None:
+            return "You have no turn and no conversation that could be handed over."
+        if found.state == MAIN:
+            return f"You are MAIN: start the subagent {given.to} on it instead."
+        hand = c.HandOff(conversation=found.id, epoch=found.epoch, to=given.to, reason=given.reason)
+        await self._send(hand)
+        return f"{found.id} is with {given.to} now."
+
+    async def _send(self, command: Command) -> None:
+        await self._dispatcher.send(command, actor=agent_actor(self._agent.id))
+
+
+def _line(team: Team, agent: Agent, *, me: bool) -> str:
+    state = team.turn_state(agent)
+    paused = ", paused" if agent.run.desired is RunMode.PAUSE else ""
+    own = " (you)" if me else ""
+    turns = ", ".join(agent.holding)
+    holds = f", has the turn in {turns}" if turns else ""
+    return (
+        f"- {agent.id}{own}, seat {agent.seat}: {team.shown_status(agent)}, {state}{paused}{holds}"
+    )
+
+
+# Each takes the arguments of the very kind beside it, which Any stands for.
+_KINDS: Final[Mapping[str, tuple[type[object], Callable[[Toolbox, Any], Awaitable[str]]]]] = {
+    "turn_complete": (TurnComplete, Toolbox.turn_complete),
+    "turn_pass": (TurnPass, Toolbox.turn_pass),
+    "turn_wait": (TurnWait, Toolbox.turn_wait),
+    "send_message": (SendMessage, Toolbox.send_message),
+    "report_status": (ReportStatus, Toolbox.report_status),
+    "who": (Who, Toolbox.who),
+    "handoff": (Handoff, Toolbox.handoff),
+}

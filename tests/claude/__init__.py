@@ -1,0 +1,1 @@
+"""Tests of the real Claude Code, which asks a scripted model."""
