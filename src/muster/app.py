@@ -26,7 +26,6 @@ from muster.machines.ids import MUSTER, SeatId, SessionId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import Authority, Budget, TurnConfig
 from muster.runtimes import catalog
-from muster.services.approvals import Approvals
 from muster.services.dispatcher import Dispatcher
 from muster.services.feed import Feed
 from muster.services.inbox import Inbox
@@ -195,15 +194,7 @@ async def run_team(
         files.append(InboxFiles(dispatcher, store, clock, inboxes, feed))
     async with background() as lives:
         around = Surroundings(passes, home=home, url=url)
-        sessions = Sessions(
-            dispatcher,
-            runtimes,
-            clock,
-            lives,
-            prompter=prompter,
-            around=around,
-            approvals=Approvals(dispatcher),
-        )
+        sessions = Sessions(dispatcher, runtimes, clock, lives, prompter=prompter, around=around)
         reactor = Runner(sessions, store, feed, dispatcher, clock)
         try:
             async with background() as services:

@@ -11,7 +11,7 @@ import click
 import msgspec
 import pytest
 
-from muster.agent_settings import AGENT_RULES, AgentSettings, BudgetSettings, expected
+from muster.agent_settings import AGENT_RULES, AgentSettings, expected
 from muster.config import SETTINGS, Settings, load_settings
 from muster.errors import MusterError
 from muster.interfaces.cli.init import starter
@@ -372,8 +372,9 @@ def test_every_setting_of_an_agent_and_its_default_are_documented() -> None:
         (row,) = (line for line in text.splitlines() if line.startswith(f"| `{key}` |"))
         assert rule.about in row
         assert expected(key)[1:] in row
-        kind = BudgetSettings if key.startswith("budget.") else AgentSettings
-        default = getattr(kind(), key.removeprefix("budget."))
+        part, _, name = key.rpartition(".")
+        table = AgentSettings()
+        default = getattr(getattr(table, part) if part else table, name)
         assert f"| `{msgspec.json.encode(default).decode()}` |" in row or default is None
 
 

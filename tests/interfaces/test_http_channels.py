@@ -40,6 +40,8 @@ def test_a_channel_is_opened_with_the_rules_that_are_given_and_the_usual_others(
         "maxTurnSeconds": 1800,
         "interruptHoldSeconds": 30,
         "restAfterIdleRounds": 3,
+        "maxCostUsd": 0,
+        "maxTokens": 0,
     }
     assert (opened["ring"], opened["holder"], opened["epoch"]) == ([], None, 0)
     assert opened in scene.get("/api/channels")["channels"]

@@ -5,7 +5,7 @@ import pytest
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.state import Phase, TurnState
-from muster.machines.vocabulary import Budget, RunMode, TurnConfig, Urgency, Usage
+from muster.machines.vocabulary import Budget, RunMode, Taken, TurnConfig, Urgency, Usage
 from tests.machines.scene import REVIEWS, Scene, facts
 
 DOLLAR = Usage(
@@ -150,3 +150,25 @@ def test_a_result_of_the_work_on_a_conversation_is_charged_to_that() -> None:
     assert scene.agent("Lyra").conversation is None
     result = facts(works(scene, "Lyra", turn=False), e.SessionResult)[0]
     assert result.conversation is None
+
+
+def test_a_turn_is_taken_when_its_holder_has_taken_in_that_it_has_it() -> None:
+    scene = pair()
+
+    def taken() -> bool:
+        turn = scene.channel().turn
+        return turn is not None and turn.taken
+
+    def takes(name: str, *channels: e.ChannelId) -> None:
+        session = scene.session(name).id
+        told = c.ReportTaken(session=session, how=Taken.QUEUED, text="go", channels=channels)
+        scene.do(told)
+
+    takes("Lyra")
+    assert not taken()
+    takes("Kael", REVIEWS)  # who has not the turn
+    assert not taken()
+    takes("Lyra", e.ChannelId("nowhere"), REVIEWS)
+    assert taken()
+    scene.complete("Lyra")
+    assert not taken()

@@ -118,6 +118,10 @@ PROGRAMS = {
         *(".claude/settings.json", "requirements-dev.txt", "Dockerfile.dev", "/etc/crontab"),
         *("tsconfig.json", "Jenkinsfile", "a.so", "a.sql", ".mcp.json", "bin/notes.md"),
         *(".git", ".gitignore", ".lesskey", ".docker/config.json", "evil/config"),
+        # what would switch the policy itself off, or has others run something
+        *(".claude/agent-state-machine/sessions", ".muster/following/notes.json"),
+        *(".claude/commands/deploy.md", ".claude/skills/x/SKILL.md", "config/settings.json"),
+        *(".claude-plugin/plugin.json", "hooks/hooks.json"),
     ),
 }
 

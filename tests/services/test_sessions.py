@@ -18,7 +18,6 @@ from muster.machines.events import (
 )
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import Outcome, RunMode, Urgency
-from muster.services.approvals import Approvals
 from muster.services.dispatcher import Dispatcher
 from muster.services.inbox import Inbox
 from muster.services.letters import Letters
@@ -80,7 +79,6 @@ class Stage:
             tasks,
             prompter=Prompter(dispatcher, store, Inbox(feed, dispatcher), Letters()),
             around=Surroundings(Passes("key")),
-            approvals=Approvals(dispatcher),
         )
         self._shown = 0
 

@@ -8,9 +8,10 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.state import TurnState
-from muster.machines.vocabulary import Activity, Outcome, Taken, TurnConfig, Usage
+from muster.machines.vocabulary import Activity, Outcome, RunMode, Taken, TurnConfig, Usage
 from muster.services import ports
 from muster.services.ports import Call, Permission, Reply
+from muster.services.told import PROMPTS_MAX, Told
 from muster.services.tools import TOOLS
 from muster.testing.runtime import ScriptedSession
 from tests.builders import ADA, BEN, DESIGN, run, settled, with_agents, with_channel
@@ -297,6 +298,51 @@ def test_what_a_session_is_seen_doing_is_told_and_is_a_sign_of_work() -> None:
             assert after.until > before.until
 
     run(story())
+
+
+def test_a_turn_that_was_told_in_the_middle_of_something_is_not_over_with_that() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol(lives_on=True)
+            session = await stage.start()
+            opening = session.launch.prompt
+            await stage.say(session, ports.Took(how=Taken.STARTED, text=opening))
+            await with_agents(stage.muster.dispatcher, "Ben")
+            await with_channel(stage.muster.dispatcher, [ADA, BEN], config=TurnConfig())
+            await settled()
+            (told,) = session.told
+            first, second = Usage(cost_usd=1), Usage(cost_usd=2)
+            await stage.say(session, ports.Result(text="Ready.", usage=first))
+            assert stage.state(ADA) is TurnState.ACTIVE  # it does not know of its turn yet
+            await stage.say(session, ports.Took(how=Taken.QUEUED, text=told))
+            await stage.say(session, ports.Result(text="blue", usage=second))
+            assert stage.state(BEN) is TurnState.ACTIVE
+            assert await stage.said() == [("Ada", None, "Ready."), ("Ada", "design", "blue")]
+            assert stage.muster.team.channels[DESIGN].used == second
+
+    run(story())
+
+
+def test_a_program_that_lives_on_is_told_that_there_is_nothing_to_do_yet() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol(lives_on=True)
+            assert (await stage.start()).launch.idle
+            await stage.enrol("Ben", lives_on=True)
+            await stage.send(c.SendMessage(text="hello", speaker_name="Marcus", seat=BEN))
+            assert not (await stage.start(BEN)).launch.idle
+            await stage.enrol("Cee", lives_on=True)
+            assert not (await stage.start(SeatId(11), RunMode.RUN_ONCE)).launch.idle
+
+    run(story())
+
+
+def test_only_so_many_prompts_are_remembered() -> None:
+    told = Told()
+    for number in range(PROMPTS_MAX + 1):
+        told.tell(f"prompt {number}", (DESIGN,))
+    assert told.take("prompt 0") == ()
+    assert told.take(f"prompt {PROMPTS_MAX}") == (DESIGN,)
 
 
 def test_a_person_is_asked_and_the_agent_waits_for_the_answer() -> None:

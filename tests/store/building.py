@@ -238,7 +238,9 @@ EXAMPLES: tuple[Fact, ...] = (
         ref="toolu_1",
         by="scout",
     ),
-    PromptTaken(seat=SEAT, session=SESSION, how=Taken.INJECTED, text="stop that"),
+    PromptTaken(
+        seat=SEAT, session=SESSION, how=Taken.INJECTED, text="stop that", channels=(DESIGN,)
+    ),
     ApprovalRequested(
         approval="41",
         seat=SEAT,

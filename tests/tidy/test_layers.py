@@ -143,6 +143,7 @@ DOORS = (
     Door(
         (
             "muster.interfaces.cli.agents",
+            "muster.interfaces.cli.costs",
             "muster.interfaces.cli.doctor",
             "muster.interfaces.cli.exporting",
             "muster.interfaces.cli.log",

@@ -14,6 +14,12 @@ from muster.interfaces.documents import AgentDocument, Button, button_of, docume
 from muster.machines.ids import ChannelId, SeatId, SessionId
 from muster.machines.state import Agent, Channel, Phase, Status, Team, TurnState
 from muster.machines.vocabulary import Authority, Budget, Role, RunMode
+from muster.services.board import (
+    ApprovalView,
+    UsageView,
+    approvals_of,
+    usage_or_nothing,
+)
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -82,6 +88,12 @@ class AgentView(View, frozen=True, kw_only=True):
     turn: TurnState
     channels: dict[ChannelId, TurnState]
     evidence: EvidenceView | None
+    approvals: tuple[ApprovalView, ...] = ()
+    """What it waits for a person to allow."""
+
+    used: UsageView | None = None
+    """All that it has ever used up; null where that is nothing."""
+
     document: AgentDocument | None = None
     """Who it is; left out where somebody asks how it is only."""
 
@@ -115,6 +127,7 @@ class SessionView(View, frozen=True, kw_only=True):
     pid: int | None
     mode: RunMode
     phase: Phase
+    used: UsageView | None = None
 
 
 class RunView(View, frozen=True, kw_only=True):
@@ -145,6 +158,9 @@ class RunView(View, frozen=True, kw_only=True):
     retry_at: datetime | None
     session: SessionView | None
     budget: Budget
+    used: UsageView | None = None
+    """What it has used up since a person last said what is wanted: the budget goes by that."""
+
     badge: Badge
     seq: int
     """Where the log stood when it was so."""
@@ -181,6 +197,7 @@ class ChannelView(View, frozen=True, kw_only=True):
     remaining_seconds: float | None
     waits_for: str | None
     ring: tuple[str, ...]
+    used: UsageView | None = None
 
 
 class TeamView(View, frozen=True, kw_only=True):
@@ -265,6 +282,8 @@ def view_agent(team: Team, agent: Agent, now: datetime, *, whole: bool = False) 
         turn=team.turn_state(agent),
         channels={name: team.channels[name].state_of(agent.seat) for name in agent.channels},
         evidence=_evidence(agent, now),
+        approvals=approvals_of(agent),
+        used=usage_or_nothing(agent.used),
         document=document_of(agent) if whole else None,
     )
 
@@ -288,6 +307,7 @@ def view_run(team: Team, agent: Agent) -> RunView:
         retry_at=run.retry_at,
         session=_session(team, agent),
         budget=run.budget,
+        used=usage_or_nothing(run.used),
         badge=BADGES[run.current],
         seq=team.seq,
     )
@@ -297,7 +317,13 @@ def _session(team: Team, agent: Agent) -> SessionView | None:
     found = team.sessions.get(agent.session) if agent.session else None
     if found is None:
         return None
-    return SessionView(id=found.id, pid=found.pid, mode=found.mode, phase=found.phase)
+    return SessionView(
+        id=found.id,
+        pid=found.pid,
+        mode=found.mode,
+        phase=found.phase,
+        used=usage_or_nothing(found.used),
+    )
 
 
 def _evidence(agent: Agent, now: datetime) -> EvidenceView | None:
@@ -321,6 +347,7 @@ def _channel(team: Team, channel: Channel, now: datetime) -> ChannelView:
         remaining_seconds=(deadline - now).total_seconds() if deadline else None,
         waits_for=turn.wait.reason if turn and turn.wait else None,
         ring=tuple(team.agent(seat).id for seat in channel.ring),
+        used=usage_or_nothing(channel.used),
     )
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from muster.errors import UnknownSession
+from muster.errors import NotFound, UnknownSession
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Event, Fact
@@ -42,7 +42,7 @@ def request_approval(team: Team, command: c.RequestApproval, now: datetime) -> S
 
 
 def answer_approval(team: Team, command: c.AnswerApproval, now: datetime) -> Sequence[Fact]:
-    agent, approval = team.approval(command.approval)
+    agent, approval = open_approval(team, command.approval)
     return (_answered(agent, approval, Answered.PERSON, allow=command.allow, note=command.note),)
 
 
@@ -57,6 +57,15 @@ def check_approvals(team: Team, command: c.CheckApprovals, now: datetime) -> Ite
     for approval in agent.approvals:
         if approval.until <= now:
             yield _answered(agent, approval, Answered.DEADLINE, allow=approval.default)
+
+
+def open_approval(team: Team, approval: str) -> tuple[Agent, Approval]:
+    """A request that nobody has answered yet, and whose it is."""
+    for agent in team.agents.values():
+        for each in agent.approvals:
+            if each.id == approval:
+                return agent, each
+    raise NotFound(kind="open request for approval", name=approval)
 
 
 def _answered(

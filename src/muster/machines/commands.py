@@ -263,11 +263,12 @@ class ReportActivity(Command, frozen=True, kw_only=True):
 
 
 class ReportTaken(Command, frozen=True, kw_only=True):
-    """A session has taken in a prompt."""
+    """A session has taken in a prompt, which told it of its turns in these channels."""
 
     session: SessionId
     how: Taken
     text: str
+    channels: tuple[ChannelId, ...] = ()
 
 
 class CheckSession(Command, frozen=True, kw_only=True):

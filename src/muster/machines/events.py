@@ -365,6 +365,8 @@ class PromptTaken(Fact, frozen=True, kw_only=True):
     session: SessionId
     how: Taken
     text: str
+    channels: tuple[ChannelId, ...] = ()
+    """Where it knows now that it has the turn."""
 
 
 class RetryScheduled(Fact, frozen=True, kw_only=True):

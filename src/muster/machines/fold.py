@@ -59,7 +59,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.AgentOutput: run_fold.agent_output,
     e.SessionResult: spending.session_result,
     e.AgentActivity: run_fold.agent_activity,
-    e.PromptTaken: _only_told,
+    e.PromptTaken: turn_fold.prompt_taken,
     e.ApprovalRequested: approvals.approval_requested,
     e.ApprovalAnswered: approvals.approval_answered,
     e.SessionRequested: run_fold.session_requested,

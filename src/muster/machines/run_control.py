@@ -334,7 +334,11 @@ def report_activity(team: Team, command: c.ReportActivity, now: datetime) -> Seq
 def report_taken(team: Team, command: c.ReportTaken, now: datetime) -> Sequence[Fact]:
     session = _live(team, command.session)
     taken = e.PromptTaken(
-        seat=session.seats[0], session=session.id, how=command.how, text=command.text
+        seat=session.seats[0],
+        session=session.id,
+        how=command.how,
+        text=command.text,
+        channels=command.channels,
     )
     return (taken,)
 

@@ -261,6 +261,9 @@ class Turn(Record, frozen=True, kw_only=True):
     cap: datetime
     """When it ends, work or no work."""
 
+    taken: bool = False
+    """Whether its holder has taken in that it has it, where its program says such things."""
+
     posted: bool = False
     silent_at: datetime | None = None
     """When silence after a post counts as the end, where the channel is set so."""
@@ -423,14 +426,6 @@ class Team(Record, frozen=True, kw_only=True):
         if found is None:
             raise NotFound(kind="channel", name=channel)
         return found
-
-    def approval(self, approval: str) -> tuple[Agent, Approval]:
-        """A request that nobody has answered yet, and whose it is."""
-        for agent in self.agents.values():
-            for each in agent.approvals:
-                if each.id == approval:
-                    return agent, each
-        raise NotFound(kind="open request for approval", name=approval)
 
     def shown_status(self, agent: Agent) -> Status:
         """The status to show: what nobody has confirmed in this life of muster is unknown."""

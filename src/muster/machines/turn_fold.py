@@ -125,6 +125,14 @@ def _vacant(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
     )
 
 
+def prompt_taken(team: Team, event: Event, fact: e.PromptTaken) -> Team:
+    for name in fact.channels:
+        channel = team.channels.get(name)
+        if channel is not None and channel.turn is not None and channel.turn.holder == fact.seat:
+            team = _with_channel(team, replace(channel, turn=replace(channel.turn, taken=True)))
+    return team
+
+
 def turn_renewed(team: Team, event: Event, fact: e.TurnRenewed) -> Team:
     channel = team.channels[fact.channel]
     turn = channel.turn

@@ -102,12 +102,14 @@ _NAMES = listed(
     package-lock.json npm-shrinkwrap.json tsconfig*.json jsconfig*.json composer.json bower.json
     deno.json* angular.json nx.json turbo.json lerna.json vercel.json firebase.json
     babel.config.json devcontainer.json tasks.json launch.json mcp.json permissions.json
+    settings.json settings.local.json hooks.json plugin.json marketplace.json
     operator.token server.json muster.lock team.db*"""
 )
 
 _PLACES = listed(
     """*/.git/* */.hg/* */.svn/* */.husky/* */.vscode/* */.idea/* */.ssh/* */.claude/settings*
-    */.claude/hooks/* */.github/workflows/* */node_modules/* */bin/* */.venv/* */site-packages/*
+    */.claude/hooks/* */.claude/commands/* */.claude/skills/* */.claude-plugin/*
+    */.claude/agent-state-machine/sessions */.muster/* */.github/workflows/* */node_modules/* */bin/* */.venv/* */site-packages/*
     */.config/* */.docker/* */.kube/* */.local/* */.gnupg/* */.vim/* /etc/* /usr/lib*
     /usr/share/* /usr/local/lib* /bin/* /sbin/* /lib*/* /boot/* /dev/* /proc/* /sys/*
     /var/spool/* /Library/* /System/*"""

@@ -6,6 +6,7 @@ from muster.agent_settings import ANYBODY, AgentSettings
 from muster.config import Settings
 from muster.machines.ids import GRID_SEATS, name_key
 from muster.machines.state import Agent
+from muster.runtimes.claude.runtime import ClaudeRuntime
 from muster.runtimes.command import CommandRuntime
 from muster.services import ports
 
@@ -15,9 +16,8 @@ def runtimes(settings: Settings, home: Path) -> ports.Runtimes:
 
     None where no settings are for it.
     """
-    base = home.absolute().parent
     known = {
-        name_key(name): runtime_of(agent, base)
+        name_key(name): runtime_of(agent, home)
         for name, agent in settings.agents.items()
         if agent.runtime != "file"
     }
@@ -29,10 +29,7 @@ def runtimes(settings: Settings, home: Path) -> ports.Runtimes:
     return find
 
 
-def runtime_of(agent: AgentSettings, base: Path) -> ports.Runtime:
-    """What runs the program of an agent, whose settings are seen from a folder."""
-    if agent.runtime == "claude":
-        from muster.runtimes.claude.runtime import ClaudeRuntime  # an extra, and slow to import
-
-        return ClaudeRuntime(agent, base)
-    return CommandRuntime(agent, base)
+def runtime_of(agent: AgentSettings, home: Path) -> ports.Runtime:
+    """What runs the program of an agent of the team in this home."""
+    kind = ClaudeRuntime if agent.runtime == "claude" else CommandRuntime
+    return kind(agent, home.absolute().parent)

@@ -1,5 +1,6 @@
 """Which program runs an agent on a task: its own table in `muster.toml`, or the one for all."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -9,10 +10,9 @@ from muster.config import Settings
 from muster.machines.ids import name_key
 from muster.runtimes.catalog import runtime_of
 from muster.services import ports
-from muster.services.delegates import Programs
 
 
-def programs(settings: Settings, home: Path) -> Programs:
+def programs(settings: Settings, home: Path) -> Callable[[str, Path], ports.Runtime | None]:
     """Find the program of an agent by its name; none where the settings have none."""
     own = {
         name_key(name): agent for name, agent in settings.agents.items() if agent.runtime != "file"

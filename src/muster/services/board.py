@@ -14,9 +14,9 @@ import msgspec
 
 from muster.machines import events as e
 from muster.machines.events import Event
-from muster.machines.ids import ChannelId, SeatId
-from muster.machines.state import Agent, Channel, Team, TurnState, Wait
-from muster.machines.vocabulary import InterruptMode, TurnConfig
+from muster.machines.ids import ChannelId, SeatId, SessionId
+from muster.machines.state import Agent, Approval, Channel, Team, TurnState, Wait
+from muster.machines.vocabulary import NOTHING_USED, InterruptMode, TurnConfig, Usage
 from muster.store.base import EventStore, LogFilter, Stored
 from muster.store.codec import decode
 
@@ -29,6 +29,40 @@ THREAD_TYPES: Final = MESSAGE_TYPES | {"message_imported"}
 
 class View(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Something that is shown."""
+
+
+class UsageView(View, frozen=True, kw_only=True):
+    """What work with models has used up."""
+
+    cost_usd: float = 0.0
+    tokens: int = 0
+    """All that the models have read and written, whatever a token of it cost."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+class ApprovalView(View, frozen=True, kw_only=True):
+    """Something that an agent may do only if a person allows it, and nobody has answered yet."""
+
+    id: str
+    agent: str
+    seat: SeatId
+    session: SessionId
+    tool: str
+    detail: str
+    by: str
+    """The helper inside its session that wants to do it; nothing where it is the agent itself."""
+
+    since: datetime
+    until: datetime
+    """When the default holds."""
+
+    default: bool
+    channel: ChannelId | None
+    """Where it has the turn meanwhile, whose clock stands."""
 
 
 class Delivery(StrEnum):
@@ -86,6 +120,8 @@ class WaitView(View, frozen=True, kw_only=True):
     since: datetime
     until: datetime
     by_human: bool
+    approval: bool = False
+    """Whether a person is asked for an approval: then the answer ends it."""
 
 
 class MemberView(View, frozen=True, kw_only=True):
@@ -133,6 +169,8 @@ class ChannelState(View, frozen=True, kw_only=True):
 
     resting: bool
     last_message: int
+    used: UsageView | None = None
+    """What all turns in it have used up; null where that is nothing."""
 
 
 class ChannelList(View, frozen=True, kw_only=True):
@@ -166,6 +204,7 @@ def channel_state(
         stopping=team.agent(channel.drain.seat).id if channel.drain else None,
         resting=channel.resting,
         last_message=channel.last_message,
+        used=usage_or_nothing(channel.used),
     )
 
 
@@ -194,7 +233,13 @@ def _member(channel: Channel, agent: Agent, unread: int) -> MemberView:
 
 
 def _wait(wait: Wait) -> WaitView:
-    return WaitView(reason=wait.reason, since=wait.since, until=wait.until, by_human=wait.by_human)
+    return WaitView(
+        reason=wait.reason,
+        since=wait.since,
+        until=wait.until,
+        by_human=wait.by_human,
+        approval=wait.approval,
+    )
 
 
 def unread_of(channel: Channel, stored: Iterable[Stored]) -> dict[SeatId, int]:
@@ -205,6 +250,38 @@ def unread_of(channel: Channel, stored: Iterable[Stored]) -> dict[SeatId, int]:
             if message.seq > channel.delivered.get(seat, 0) and message.seat != seat:
                 counts[seat] += 1
     return counts
+
+
+# ── approvals and costs ───────────────────────────────────────────────────────────────────────────
+
+
+def approvals_of(agent: Agent) -> tuple[ApprovalView, ...]:
+    """What an agent waits for a person to allow, the oldest first."""
+    return tuple(_approval(agent, each) for each in agent.approvals)
+
+
+def _approval(agent: Agent, approval: Approval) -> ApprovalView:
+    return ApprovalView(
+        **_fields(approval),
+        agent=agent.id,
+        seat=agent.seat,
+        channel=min(agent.holding, default=None),
+    )
+
+
+def usage_fields(used: Usage) -> dict[str, Any]:
+    """What was used up, for a view that says whose it is as well."""
+    return {**_fields(used), "tokens": used.tokens}
+
+
+def usage_view(used: Usage) -> UsageView:
+    """What was used up."""
+    return UsageView(**usage_fields(used))
+
+
+def usage_or_nothing(used: Usage) -> UsageView | None:
+    """What was used up, where anything was."""
+    return None if used == NOTHING_USED else usage_view(used)
 
 
 # ── messages ──────────────────────────────────────────────────────────────────────────────────────

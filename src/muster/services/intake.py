@@ -154,7 +154,7 @@ class Intake:
         """A piece of work is done: a turn that it was for and that is not ended yet is over."""
         worked_in = self._told.channel
         if result.answers:
-            channel = self._turn(None)
+            channel = next(filter(self._is_known, self._active()), None)
             if channel is not None:
                 await self._forgotten(channel, result)
             elif worked_in is None and not self._told.answered:
@@ -167,6 +167,12 @@ class Intake:
             channel=worked_in,
         )
         await self._send(report)
+
+    def _is_known(self, channel: ChannelId) -> bool:
+        """Whether it knows of its turn: one that it was told of in the middle of something else
+        and has not taken up is not over with that."""
+        turn = self._dispatcher.team.channels[channel].turn
+        return not self._told.confirms or (turn is not None and turn.taken)
 
     async def _forgotten(self, channel: ChannelId, result: ports.Result) -> None:
         """Whoever is done with its work is done with its turn, and should have said so."""
@@ -187,7 +193,7 @@ class Intake:
             for channel in self._active():
                 await self._send(c.RenewTurn(channel=channel, seat=self._seat))
         elif isinstance(said, ports.Took):
-            await self._send(c.ReportTaken(session=self._session, how=said.how, text=said.text))
+            await self._take(said)
         else:
             activity = c.ReportActivity(
                 session=self._session,
@@ -198,6 +204,13 @@ class Intake:
                 by=said.by,
             )
             await self._send(activity)
+
+    async def _take(self, took: ports.Took) -> None:
+        channels = self._told.take(took.text)
+        taken = c.ReportTaken(
+            session=self._session, how=took.how, text=took.text, channels=channels
+        )
+        await self._send(taken)
 
     async def _wait(self, said: ports.TurnWaits | ports.TurnResumes) -> None:
         channel = self._turn(said.channel, TurnState.ACTIVE, TurnState.WAITING)

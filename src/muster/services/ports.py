@@ -64,6 +64,10 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     agent: Agent
     mode: RunMode
     prompt: str = ""
+    idle: bool = False
+    """Whether there is nothing to do yet: whoever pays for reading the prompt may let it wait until
+    there is, and read it then."""
+
     environment: Mapping[str, str] = {}
     """What tells the program who it is and where muster answers, its token among it."""
 

@@ -42,6 +42,8 @@ class Opening(msgspec.Struct, frozen=True):
 
     text: str
     deliveries: Sequence[Command]
+    idle: bool = False
+    """Whether there is nothing to do yet for a program that lives on."""
 
 
 NOTHING_TO_TELL = Opening("", ())
@@ -65,8 +67,13 @@ class Prompter:
         if mode is RunMode.RUN_CLEANUP:
             parts.append(CLEANUP)
         deliveries: list[Command] = []
-        parts.extend(map(errand, await self._at_once(agent.seat, told, deliveries)))
-        return Opening("\n\n".join(parts) + "\n", deliveries)
+        errands = await self._at_once(agent.seat, told, deliveries)
+        parts.extend(map(errand, errands))
+        text = "\n\n".join(parts) + "\n"
+        told.tell(text, _turns(errands))
+        waits = mode is RunMode.CONTINUOUS and agent.run.long_lived
+        idle = waits and not errands and agent.status is not Status.HATCHING
+        return Opening(text, deliveries, idle)
 
     async def memory(self, agent: Agent) -> Sequence[str]:
         """What an agent is given of itself: nothing yet at its birth, soul and transcript later."""
@@ -100,7 +107,9 @@ class Prompter:
                 return
             if found is None:
                 continue
-            if not await session.tell(errand(found)):
+            text = errand(found)
+            told.tell(text, _turns([found]))
+            if not await session.tell(text):
                 return
             await self.hand_over(deliveries)
 
@@ -131,8 +140,6 @@ class Prompter:
         if found.channel is not None and found.epoch is not None:
             told.turns[found.channel] = found.epoch
         told.by_human = told.by_human or found.channel is None
-        told.channel = found.channel
-        told.answered = False
         return found
 
     def _still_running(self, seat: SeatId, told: Told) -> Known:
@@ -177,6 +184,11 @@ def errand(found: Next) -> str:
         lines.append("You have new messages:")
     lines.extend(_line(each) for each in found.messages)
     return "\n".join(lines)
+
+
+def _turns(errands: Sequence[Next]) -> tuple[ChannelId, ...]:
+    """Where these give it the turn."""
+    return tuple(each.channel for each in errands if each.do is Do.TURN and each.channel)
 
 
 def _line(message: HandedMessage) -> str:

@@ -14,7 +14,7 @@ import click
 
 from muster.errors import Broken, MusterError, Unavailable
 from muster.interfaces.cli.render import clean
-from muster.interfaces.cli.verbs import SECTIONS, VERBS
+from muster.interfaces.cli.verbs import HIDDEN, SECTIONS, VERBS
 from muster.version import __version__
 
 OK: Final = 0
@@ -44,7 +44,7 @@ class VerbGroup(click.Group):
         """Import the verb's module and take the command of that name."""
         from importlib import import_module
 
-        verb = VERBS.get(cmd_name)
+        verb = VERBS.get(cmd_name) or HIDDEN.get(cmd_name)
         if verb is None:
             return None
         module = import_module(f"{__package__}.{verb.module}")
@@ -56,7 +56,7 @@ class VerbGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the verb; for one that does not exist, name the nearest that does."""
-        if args[0] not in VERBS and not args[0].startswith("-"):
+        if args[0] not in (*VERBS, *HIDDEN) and not args[0].startswith("-"):
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], VERBS, n=1)

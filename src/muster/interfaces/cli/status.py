@@ -22,6 +22,7 @@ from muster.interfaces.cli.render import (
 )
 from muster.interfaces.cli.terminal import look
 from muster.interfaces.views import AgentView, ChannelView, TeamView, view_team
+from muster.machines.sentences import dollars
 from muster.machines.state import Status, TurnState
 from muster.services.loading import load
 from muster.store.home import LOG_FILE
@@ -70,6 +71,7 @@ def _report(home: Path) -> StatusReport:
 # ── as text ───────────────────────────────────────────────────────────────────────────────────────
 
 _AGENTS: Final = ("SEAT", "AGENT", "STATUS", "RUN", "TURN", "BECAUSE")
+_APPROVALS: Final = ("APPROVAL", "AGENT", "TOOL", "WHAT")
 _CHANNELS: Final = ("CHANNEL", "STATE", "HOLDER", "TURN", "ENDS IN", "RING")
 
 _STATUS_TONES: Final = {
@@ -96,9 +98,21 @@ def _text(report: StatusReport, look: Look) -> Iterator[str]:
     else:
         yield ""
         yield table(_AGENTS, [_agent_row(agent) for agent in shown], look)
+    yield from _asked(team, look)
     if team.channels:
         yield ""
         yield table(_CHANNELS, [_channel_row(channel) for channel in team.channels], look)
+
+
+def _asked(team: TeamView, look: Look) -> Iterator[str]:
+    """What only a person can allow; how, is told with it."""
+    asked = [each for agent in team.agents for each in agent.approvals]
+    if asked:
+        yield ""
+        yield table(
+            _APPROVALS, [(each.id, each.agent, each.tool, each.detail) for each in asked], look
+        )
+        yield "`muster approve ID` allows it, `muster deny ID` does not."
 
 
 def _headline(report: StatusReport, look: Look) -> str:
@@ -119,6 +133,9 @@ def _counts(team: TeamView, shown: list[AgentView]) -> str:
         count(team.seq, "event"),
     ]
     expired = len(team.agents) - len(shown)
+    cost_usd = sum(agent.used.cost_usd for agent in team.agents if agent.used)
+    if cost_usd:
+        parts.append(f"{dollars(cost_usd)} used")
     return ", ".join([*parts, *([f"{expired} never hatched"] if expired else [])])
 
 

@@ -36,6 +36,9 @@ VERBS: Final[Mapping[str, Verb]] = {
     "turn": Verb("turn", ACT, "Complete, pass, pause, resume or override a turn."),
     "send": Verb("send", ACT, "Say something to an agent, to a channel, or to the lead."),
     "watch": Verb("watch", ACT, "Watch a channel live: the ring, the turn, and what is said."),
+    "approvals": Verb("approvals", ACT, "Show what agents may do only if you allow it."),
+    "approve": Verb("approvals", ACT, "Allow what an agent asks for."),
+    "deny": Verb("approvals", ACT, "Deny what an agent asks for."),
     "token": Verb("token", ACT, "Issue, list and revoke the tokens that programs and people show."),
     "agent-state-machine": Verb(
         "delegation", DELEGATE, "Open or close a state machine session over a folder of agents."
@@ -49,6 +52,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "agents": Verb("agents", LOOK, "Show who is who: name, looks, soul, and whether it is here."),
     "soul": Verb("agents", LOOK, "Print what an agent wrote when it took its name."),
     "transcript": Verb("agents", LOOK, "Show what an agent said, and what was said to it alone."),
+    "costs": Verb("costs", LOOK, "Show what was used up, and by whom."),
     "log": Verb("log", LOOK, "Show what happened, and with --follow what happens."),
     "logs": Verb("logs", LOOK, "Show what an agent's sessions print."),
     "why": Verb("why", LOOK, "Tell how an agent, a channel or an event came to be so."),
@@ -58,8 +62,14 @@ VERBS: Final[Mapping[str, Verb]] = {
     "permit": Verb("permit", LOOK, "Judge a tool call by the permissions of a state."),
     "init": Verb("init", SET_UP, "Write a starter settings file with every default in it."),
     "doctor": Verb("doctor", SET_UP, "Say what is installed, what is missing, and what to do."),
+    "claude-plugin": Verb("claude_plugin", SET_UP, "Give Claude Code muster's commands and hooks."),
     "diagram": Verb("diagram", SET_UP, "Draw a state machine as Mermaid, from the rules in force."),
     "completion": Verb("completion", SET_UP, "Print a completion script for your shell."),
 }
 
 SECTIONS: Final = (RUN, ACT, DELEGATE, LOOK, SET_UP)
+
+HIDDEN: Final[Mapping[str, Verb]] = {
+    "claude-hook": Verb("claude_hook", "", "Answer a hook of Claude Code."),
+}
+"""Verbs that programs call: help does not name them."""

@@ -8,12 +8,13 @@ from typing import Final, NamedTuple
 import click
 
 from muster.errors import NotFound
+from muster.interfaces.causes import cause_of
 from muster.interfaces.cli.options import home_option, json_option
 from muster.interfaces.cli.reading import find_agent, need_agent
 from muster.interfaces.cli.render import Look, Tone, json_line, paint
 from muster.interfaces.cli.telling import tell
 from muster.interfaces.cli.terminal import look
-from muster.machines.events import Event, StateTransition
+from muster.machines.events import ApprovalAnswered, ApprovalRequested, Event, StateTransition
 from muster.machines.ids import ChannelId, name_key
 from muster.machines.state import Agent, Channel, Team
 from muster.machines.vocabulary import Machine
@@ -27,6 +28,7 @@ STEPS_MAX: Final = 100
 """Causes that are followed; a person reads no further, and events are never so far apart."""
 
 TRANSITIONS: Final = frozenset({"state_transition"})
+ANSWERS: Final = frozenset({"approval_answered"})
 CHANNEL_TURNS: Final = TRANSITIONS | {"channel_created", "channel_rested", "channel_roused"}
 RECENT: Final = 500
 """Transitions of one agent that are searched for the newest of each machine."""
@@ -47,7 +49,8 @@ def why(home: Path, subject: str, as_json: bool) -> None:
     """Tell how an agent, a channel or an event came to be so.
 
     Each event is followed by its cause. A word that could mean several things is an agent's name
-    first, then a channel's, then the number of an event; agent:X, channel:X and event:X say which.
+    first, then a channel's, then the number of an event; agent:X, channel:X, event:X and approval:X
+    say which.
     """
     with LogReader.open(home / LOG_FILE) as reader:
         team = load(reader)
@@ -79,6 +82,8 @@ def _accounts(reader: LogReader, team: Team, subject: str) -> Iterator[Account]:
             return _of_channel(reader, team, team.channel(ChannelId(word)))
         case "event":
             return _of_event(reader, word)
+        case "approval":
+            return _of_approval(reader, word)
         case _:
             return _of_anything(reader, team, subject)
 
@@ -108,6 +113,8 @@ def _of_agent(reader: LogReader, team: Team, agent: Agent) -> Iterator[Account]:
         if scope is not None and scope not in told:
             told.add(scope)
             yield Account(f"{agent.id}, {scope}: {fact.target}", _chain(reader, event))
+    for asked in agent.approvals:
+        yield from _of_approval(reader, asked.id)
 
 
 def _transitions(reader: LogReader, agent: Agent) -> Iterator[tuple[Event, StateTransition]]:
@@ -145,13 +152,30 @@ def _of_event(reader: LogReader, word: str) -> Iterator[Account]:
     yield Account(f"event {event.seq}", _chain(reader, event))
 
 
+def _of_approval(reader: LogReader, word: str) -> Iterator[Account]:
+    """How a request was answered, and the request; or the request alone while it is open."""
+    request = _event(reader, int(word)) if word.isdecimal() else None
+    if request is None or not isinstance(request.fact, ApprovalRequested):
+        raise NotFound(kind="approval", name=word)
+    where = LogFilter(types=ANSWERS, seat=request.fact.seat)
+    for stored in reader.read(after=request.seq, limit=RECENT, where=where):
+        event = decode(stored.data)
+        if isinstance(event.fact, ApprovalAnswered) and event.fact.approval == word:
+            yield Account(
+                f"approval {word}: {'allowed' if event.fact.allow else 'denied'}",
+                _chain(reader, event),
+            )
+            return
+    yield Account(f"approval {word}: nobody has answered yet", _chain(reader, request))
+
+
 def _chain(reader: LogReader, event: Event) -> Sequence[Event]:
     return [event, *islice(_causes(reader, event), STEPS_MAX)]
 
 
 def _causes(reader: LogReader, event: Event) -> Iterator[Event]:
-    while event.cause is not None:
-        found = _event(reader, event.cause)
+    while (cause := cause_of(event)) is not None:
+        found = _event(reader, cause)
         if found is None or found.seq >= event.seq:
             return
         yield found

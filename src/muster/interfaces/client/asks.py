@@ -9,7 +9,9 @@ from typing import Final
 
 import msgspec
 
+from muster.interfaces.approvals import ApprovalList, Settled
 from muster.interfaces.client.asking import Ask, a_key, a_path
+from muster.interfaces.costs import CostsView
 from muster.interfaces.paper import Imported
 from muster.interfaces.threads import ThreadPage, WakePreview
 from muster.interfaces.views import AgentList, AgentView, Called, OutputPage, RunView
@@ -190,6 +192,25 @@ def output(name: str, *, after: int | None = None, limit: int | None = None) -> 
     query = {"after": after, "limit": limit}
     path = a_path("agents", name, "output")
     return Ask(method="GET", path=path, answer=OutputPage, query=query)
+
+
+# ── approvals and costs ───────────────────────────────────────────────────────────────────────────
+
+
+def approvals() -> Ask[ApprovalList]:
+    """What agents want to do and may not unless a person allows it."""
+    return Ask(method="GET", path=a_path("approvals"), answer=ApprovalList)
+
+
+def answer(approval: str, *, allow: bool, note: str | None = None) -> Ask[Settled]:
+    """Allow what an agent asks for, or deny it."""
+    body = _given(allow=allow, note=note)
+    return Ask(method="POST", path=a_path("approvals", approval), answer=Settled, body=body)
+
+
+def costs() -> Ask[CostsView]:
+    """What the team has used up, and who of it."""
+    return Ask(method="GET", path=a_path("costs"), answer=CostsView)
 
 
 # ── channels ──────────────────────────────────────────────────────────────────────────────────────

@@ -9,6 +9,7 @@ from threading import Event, Lock, Thread
 from typing import Self
 
 from muster.errors import AlreadyAMember, Closed, MusterError, Refused, Unavailable
+from muster.interfaces.approvals import ApprovalList, Settled
 from muster.interfaces.client import asks
 from muster.interfaces.client.asking import Ask, T, locate
 from muster.interfaces.client.asks import Presence, Registered, Said
@@ -21,6 +22,7 @@ from muster.interfaces.client.patience import (
 )
 from muster.interfaces.client.turn import Told, next_ask
 from muster.interfaces.client.waiting_http import Connections
+from muster.interfaces.costs import CostsView
 from muster.interfaces.threads import ThreadPage, WakePreview
 from muster.interfaces.views import AgentList, AgentView, Called, OutputPage, RunView
 from muster.machines.state import TurnState
@@ -159,6 +161,22 @@ class Client:
     ) -> OutputPage:
         """What an agent's sessions printed: after a place in the log (-1: all), or the newest."""
         return self.ask(asks.output(name, after=after, limit=limit))
+
+    def approvals(self) -> ApprovalList:
+        """What agents want to do and may not unless a person allows it."""
+        return self.ask(asks.approvals())
+
+    def approve(self, approval: str, *, note: str | None = None) -> Settled:
+        """Allow what an agent asks for; that is the operator's to do."""
+        return self.ask(asks.answer(approval, allow=True, note=note))
+
+    def deny(self, approval: str, *, note: str | None = None) -> Settled:
+        """Deny what an agent asks for; that is the operator's to do."""
+        return self.ask(asks.answer(approval, allow=False, note=note))
+
+    def costs(self) -> CostsView:
+        """What the team has used up, and who of it."""
+        return self.ask(asks.costs())
 
     def create_channel(self, name: str, config: Mapping[str, object] | None = None) -> ChannelState:
         """Open a channel. Members join it one by one, in the order of their turns."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from muster.errors import AlreadyAMember, Closed, MusterError, Refused, Unavailable
+from muster.interfaces.approvals import ApprovalList, Settled
 from muster.interfaces.client import asks
 from muster.interfaces.client.asking import Ask, T, locate
 from muster.interfaces.client.asks import Presence, Registered, Said
@@ -21,6 +22,7 @@ from muster.interfaces.client.patience import (
     Patience,
 )
 from muster.interfaces.client.turn import Told, next_ask
+from muster.interfaces.costs import CostsView
 from muster.interfaces.threads import ThreadPage, WakePreview
 from muster.interfaces.views import AgentList, AgentView, Called, OutputPage, RunView
 from muster.machines.state import TurnState
@@ -163,6 +165,22 @@ class AsyncClient:
     ) -> OutputPage:
         """What an agent's sessions printed: after a place in the log (-1: all), or the newest."""
         return await self.ask(asks.output(name, after=after, limit=limit))
+
+    async def approvals(self) -> ApprovalList:
+        """What agents want to do and may not unless a person allows it."""
+        return await self.ask(asks.approvals())
+
+    async def approve(self, approval: str, *, note: str | None = None) -> Settled:
+        """Allow what an agent asks for; that is the operator's to do."""
+        return await self.ask(asks.answer(approval, allow=True, note=note))
+
+    async def deny(self, approval: str, *, note: str | None = None) -> Settled:
+        """Deny what an agent asks for; that is the operator's to do."""
+        return await self.ask(asks.answer(approval, allow=False, note=note))
+
+    async def costs(self) -> CostsView:
+        """What the team has used up, and who of it."""
+        return await self.ask(asks.costs())
 
     async def create_channel(
         self, name: str, config: Mapping[str, object] | None = None

@@ -20,8 +20,10 @@ from muster import limits
 from muster.errors import Invalid, Malformed, MusterError, TooLarge
 from muster.interfaces.http import (
     agents,
+    approvals,
     channels,
     conversations,
+    costs,
     dialogues,
     events,
     history,
@@ -86,8 +88,9 @@ def routes() -> tuple[Route, ...]:
 def _plain_routes() -> Iterator[Route]:
     yield HEALTH
     talking = (channels, turns, messages, next, conversations, dialogues)
-    showing = (static, state, history, markdown, why, events)
-    for module in (signin, agents, identity, importing, runs, tokens, *talking, *showing):
+    showing = (static, state, costs, history, markdown, why, events)
+    acting = (agents, identity, importing, runs, approvals, tokens)
+    for module in (signin, *acting, *talking, *showing):
         yield from module.ROUTES
 
 

@@ -20,6 +20,8 @@ Seconds = Annotated[float, msgspec.Meta(ge=0.1, le=TURN_SECONDS_MAX)]
 """As in the settings: a channel that times out faster than anybody can act only fills the log."""
 
 Rounds = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+Dollars = Annotated[float, msgspec.Meta(ge=0, le=1_000_000)]
+Tokens = Annotated[int, msgspec.Meta(ge=0, le=10**15)]
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -39,6 +41,8 @@ class ConfigChange(Body, frozen=True, kw_only=True):
     max_turn_seconds: Seconds | UnsetType = UNSET
     interrupt_hold_seconds: Seconds | UnsetType = UNSET
     rest_after_idle_rounds: Rounds | UnsetType = UNSET
+    max_cost_usd: Dollars | UnsetType = UNSET
+    max_tokens: Tokens | UnsetType = UNSET
 
     def applied(self, config: TurnConfig) -> TurnConfig:
         """The rules after the change."""

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 import msgspec
 
 from muster.errors import NotFound
+from muster.interfaces.causes import cause_of
 from muster.interfaces.http.routing import EVERYBODY, Call, Route
 from muster.interfaces.views import View
 from muster.machines.events import Event, StateTransition
@@ -49,7 +50,10 @@ class Accounts(View, frozen=True, kw_only=True):
 
 
 async def of_agent(call: Call) -> Accounts:
-    """One account for each machine that an agent is in: its newest change, and why."""
+    """One account for each machine that an agent is in: its newest change, and why.
+
+    What it waits for a person to allow is told as well.
+    """
     agent, team, store = call.agent(call.path["name"]), call.team, call.muster.store
     where = LogFilter(types=TRANSITIONS, seat=agent.seat)
     newest: dict[str, Event] = {}
@@ -61,6 +65,11 @@ async def of_agent(call: Call) -> Accounts:
         await _account(store, team, f"{scope}: {_target(event)}", event)
         for scope, event in newest.items()
     ]
+    for asked in agent.approvals:
+        request = await _event(store, int(asked.id))
+        assert request is not None
+        title = f"approval {asked.id}: nobody has answered yet"
+        accounts.append(await _account(store, team, title, request))
     return Accounts(accounts=tuple(accounts))
 
 
@@ -102,8 +111,8 @@ async def _account(store: EventStore, team: Team, title: str, event: Event) -> A
 
 async def _chain(store: EventStore, event: Event) -> Sequence[Event]:
     chain = [event]
-    while event.cause is not None and len(chain) < STEPS_MAX:
-        found = await _event(store, event.cause)
+    while (cause := cause_of(event)) is not None and len(chain) < STEPS_MAX:
+        found = await _event(store, cause)
         if found is None or found.seq >= event.seq:
             break
         chain.append(found)

@@ -1,13 +1,15 @@
 // Who needs a person, and why: the first thing that the page shows, in its title and its icon too.
 
+import { approvals, wants } from "./approvals.js";
 import { everySecond, secondsSince, secondsUntil, span } from "./clock.js";
 import { store } from "./store.js";
 
 const STUCK_SECONDS = 30; // what is wanted and what is done may differ for as long as a session takes to start
 const FAILURES = 2; // one failure that is tried again is not a person's affair
-const KINDS = ["waiting", "stuck", "failed", "conflict"];
+const KINDS = ["approval", "waiting", "stuck", "failed", "conflict"];
 
 export const WORDS = {
+  approval: "waits for your approval",
   waiting: "waits for you",
   stuck: "is stuck",
   failed: "failed",
@@ -23,7 +25,7 @@ export function needs() {
 
 /** What one agent needs. */
 export function needsOf(agent) {
-  const found = [waiting, stuck, failed, conflict].flatMap((look) => look(agent) ?? []);
+  const found = [approval, waiting, stuck, failed, conflict].flatMap((look) => look(agent) ?? []);
   return found
     .map((need) => ({
       ...need,
@@ -34,11 +36,15 @@ export function needsOf(agent) {
     .filter((need) => !dismissed.has(need.key));
 }
 
+function approval(agent) {
+  return approvals({ seat: agent.seat }).map((each) => ({ kind: "approval", why: wants(each), since: each.since, place: each.id }));
+}
+
 function waiting(agent) {
   return Object.keys(agent.channels).flatMap((name) => {
     const channel = store.channel(name);
     const wait = channel?.holder === agent.id ? channel.waiting : null;
-    if (!wait) return [];
+    if (!wait || wait.approval) return [];
     const why = wait.byHuman ? `you interrupted it in #${name}` : `${wait.reason} (in #${name})`;
     return [{ kind: "waiting", why, since: wait.since, channel: name, place: channel.epoch }];
   });

@@ -15,7 +15,8 @@ const ASK_MS = 60;
 const HIDDEN_MS = 500;
 const EVENTS_KEPT = 1000;
 const CONFIRM_MS = 5000;
-const NOTED = "agent_output,agent_message,session_end,conflict";
+const NOTED = "agent_output,agent_message,agent_activity,session_end,conflict";
+const BEGINNINGS = new Set(["tool_call", "helper_started"]); // what it does next, not what it is done with
 
 class Store {
   #watchers = new Map();
@@ -190,6 +191,8 @@ class Store {
     if (event.type === "agent_output") note.doing = { text: lastLine(event.text), at: event.ts };
     else if (event.type === "agent_message")
       note.doing = { text: lastLine(event.content.map((each) => each.text).join("\n")), at: event.ts };
+    else if (event.type === "agent_activity" && BEGINNINGS.has(event.kind))
+      note.doing = { text: lastLine(event.text ? `${event.name}: ${event.text}` : event.name), at: event.ts };
     else if (event.type === "session_end")
       note.ended = {
         outcome: event.outcome,

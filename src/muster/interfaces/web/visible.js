@@ -6,8 +6,17 @@ const TRICKS = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e
 /** A line in which nothing is hidden: `invoice⟨U+202E⟩fdp.exe`. */
 export function visible(text, most = 300) {
   const line = text.length > most ? `${text.slice(0, most)}… (${text.length} characters)` : text;
-  return line.replace(/\s*\n\s*/g, " ").replace(TRICKS, (char) => `⟨U+${char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+  return line.replace(/\s*\n\s*/g, " ").replace(TRICKS, named);
 }
+
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0]/gu;
+
+/** A whole text in its lines, in which nothing is hidden, for somebody who has to decide about it. */
+export function everyLine(text) {
+  return text.replace(UNSEEN, (char) => (char === "\n" || char === "\t" ? char : named(char)));
+}
+
+const named = (char) => `⟨U+${char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
 
 /** The beginning of a text that may be huge, and how much is left out. */
 export function cut(text, most) {

@@ -28,7 +28,7 @@ from muster.services.dispatcher import Dispatcher
 from muster.services.intake import Intake
 from muster.services.pauses import pause_s
 from muster.services.ports import Exit, Launch, Leftover
-from muster.services.prompting import NOTHING_TO_TELL, Prompter
+from muster.services.prompting import NOTHING_TO_TELL, Opening, Prompter
 from muster.services.reactors.orders import (
     TYPES,
     Interrupt,
@@ -76,10 +76,9 @@ class Sessions:
         *,
         prompter: Prompter,
         around: Surroundings,
-        approvals: Approvals,
     ) -> None:
         """Run the lives of sessions in `tasks`."""
-        self._approvals = approvals
+        self._approvals = Approvals(dispatcher)
         self._dispatcher = dispatcher
         self._runtimes = runtimes
         self._clock = clock
@@ -131,7 +130,7 @@ class Sessions:
             opening = NOTHING_TO_TELL
             if runtime.hears:
                 opening = await self._prompter.opening(self._agent(order), order.mode, told)
-            launch = self._launch(order, opening.text)
+            launch = self._launch(order, opening)
             session = life.session = await runtime.start(launch, intake)
             life.settle()
             up = ReportSessionStarted(
@@ -182,13 +181,14 @@ class Sessions:
             approvals=self._approvals,
         )
 
-    def _launch(self, order: Spawn, prompt: str) -> Launch:
+    def _launch(self, order: Spawn, opening: Opening) -> Launch:
         agent, around = self._agent(order), self._around
         return Launch(
             session=order.session,
             agent=agent,
             mode=order.mode,
-            prompt=prompt,
+            prompt=opening.text,
+            idle=opening.idle,
             environment=around.environment(agent, order.session, order.mode),
             folder=around.folder(agent),
             soul=agent.soul,

@@ -2,6 +2,7 @@
 
 import { needsOf } from "../attention.js";
 import { secondsSince, span } from "../clock.js";
+import { spent, spentInFull } from "../costs.js";
 import { h, setAttribute, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { link } from "../router.js";
@@ -29,6 +30,8 @@ class AgentCard extends Part {
       name: h("a", { class: "name", tabindex: "-1" }),
       run: h("span", { class: "badge run" }),
       turn: h("span", { class: "badge turn" }),
+      asks: h("span", { class: "badge asks", text: "ASKS YOU", hidden: true }),
+      cost: h("span", { class: "badge cost", hidden: true }),
       doing: h("p", { class: "doing" }),
       age: h("p", { class: "age" }),
       act: h("button", {
@@ -43,7 +46,7 @@ class AgentCard extends Part {
     this.append(
       parts.portrait,
       parts.name,
-      h("div", { class: "badges" }, parts.run, parts.turn),
+      h("div", { class: "badges" }, parts.run, parts.turn, parts.asks, parts.cost),
       parts.doing,
       parts.age,
       parts.act,
@@ -83,6 +86,10 @@ class AgentCard extends Part {
     parts.run.dataset.color = agent.badge.color;
     setText(parts.turn, agent.turn);
     parts.turn.dataset.turn = agent.turn;
+    setHidden(parts.asks, agent.approvals.length === 0);
+    setText(parts.cost, spent(agent.used));
+    setAttribute(parts.cost, "title", spent(agent.used) && `used up: ${spentInFull(agent.used)}`);
+    setHidden(parts.cost, !spent(agent.used));
     setText(parts.doing, doing(agent, need));
     setAttribute(parts.doing, "title", parts.doing.textContent);
     this.#paintControl(agent);

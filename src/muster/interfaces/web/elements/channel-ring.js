@@ -53,7 +53,7 @@ class ChannelRing extends Part {
     setHidden(this.why, !state.waiting);
     const pending = store.pending.get(`turn:${this.channel}`);
     setHidden(this.acts.pass, !state.holder || Boolean(state.waiting));
-    setHidden(this.acts.resume, !state.waiting);
+    setHidden(this.acts.resume, !state.waiting || state.waiting.approval); // the answer lets it go on
     setHidden(this.acts.take, !state.holder);
     for (const each of Object.values(this.acts)) setAttribute(each, "aria-disabled", pending ? "true" : null);
     setText(this.error, store.failed.get(`turn:${this.channel}`) ?? "");

@@ -15,14 +15,17 @@ const RULES = {
   maxTurnSeconds: "A turn lasts at most (s)",
   interruptHoldSeconds: "An interruption holds for (s)",
   restAfterIdleRounds: "Rests after silent rounds",
+  maxCostUsd: "May cost at most ($, 0: no limit)",
+  maxTokens: "May use at most (tokens, 0: no limit)",
 };
+const LIMITS = new Set(["maxCostUsd", "maxTokens"]);
 const SWITCHES = new Set(["announceTimeouts", "announceDisconnects", "autoDetectTurnEnd"]);
 
 class ChannelRules extends Part {
   start() {
     this.classList.add("panel");
     this.inputs = Object.keys(RULES).map((rule) => {
-      const kind = SWITCHES.has(rule) ? { type: "checkbox" } : { type: "number", min: "0.1", step: "any" };
+      const kind = SWITCHES.has(rule) ? { type: "checkbox" } : { type: "number", min: LIMITS.has(rule) ? "0" : "0.1", step: "any" };
       return h("input", { ...kind, name: rule, on: { change: ({ target }) => this.#change(rule, target) } });
     });
     this.error = h("p", { class: "error", role: "alert" });
@@ -31,26 +34,28 @@ class ChannelRules extends Part {
     this.watch([`channel:${this.channel}`, "pending"], () => this.#paint());
   }
 
-  get acting() {
-    return `rules:${this.channel}`;
+  /** Rules change side by side: one that is on its way does not keep another from being changed. */
+  #acting(rule) {
+    return `rules:${this.channel}:${rule}`;
   }
 
   /** What the server says stands there, but for what somebody is writing just now. */
   #paint() {
     const config = store.channel(this.channel)?.config;
     if (!config) return;
-    const pending = store.pending.has(this.acting);
     for (const input of this.inputs) {
-      setAttribute(input, "aria-busy", pending ? "true" : null);
+      setAttribute(input, "aria-busy", store.pending.has(this.#acting(input.name)) ? "true" : null);
       if (SWITCHES.has(input.name)) input.checked = config[input.name];
       else if (document.activeElement !== input && input.value !== String(config[input.name])) input.value = config[input.name];
     }
-    setText(this.error, store.failed.get(this.acting) ?? "");
+    const failed = Object.keys(RULES).map((rule) => store.failed.get(this.#acting(rule)));
+    setText(this.error, failed.find(Boolean) ?? "");
   }
 
   async #change(rule, input) {
     const value = SWITCHES.has(rule) ? input.checked : Number(input.value);
-    await store.act(this.acting, "Changing the rules", () => confirmed(patch(path`/api/channels/${this.channel}`, { [rule]: value })));
+    for (const each of Object.keys(RULES)) store.failed.delete(this.#acting(each));
+    await store.act(this.#acting(rule), "Changing the rules", () => confirmed(patch(path`/api/channels/${this.channel}`, { [rule]: value })));
     const config = store.channel(this.channel)?.config;
     if (config && !SWITCHES.has(rule)) input.value = config[rule]; // what was refused is not left standing
     this.#paint();

@@ -14,12 +14,15 @@ const GROUPS = {
   "changes of state": "state_transition",
   "what was said": "user_message,agent_message,announcement",
   "what was printed": "agent_output,session_result",
+  "what was done": "agent_activity,prompt_taken",
+  "approvals": "approval_requested,approval_answered",
+  "costs": "session_result,usage_recorded",
   "sessions": "session_requested,session_start,session_end,stop_requested,retry_scheduled,desired_set",
   "who comes and goes": "agent_registered,agent_enrolled,agents_summoned,agent_confirmed,agent_status,member_joined,member_left,wake_requested,sleep_requested",
   "delegation": "delegation_started,delegation_ended,conversation_start,routed,permission_denied,file_recorded,conversation_end",
   "trouble": "command_refused,warning_logged,marker_rejected,conflict,kill_requested,permission_denied",
 };
-const EDGES = { state_transition: "accent", user_message: "alive", agent_message: "alive", agent_output: "line", command_refused: "bad", warning_logged: "amber", conflict: "bad", session_end: "amber" };
+const EDGES = { state_transition: "accent", user_message: "alive", agent_message: "alive", agent_output: "line", command_refused: "bad", warning_logged: "amber", conflict: "bad", session_end: "amber", approval_requested: "amber", approval_answered: "alive" };
 
 class LiveLog extends Part {
   #last = null;

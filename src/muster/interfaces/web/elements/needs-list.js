@@ -1,5 +1,6 @@
 // "Needs you": who waits for a person, who is stuck, who failed, and about whom reports disagree. It comes first.
 
+import "./approval-list.js";
 import { WORDS, canDismiss, dismiss, needs } from "../attention.js";
 import { secondsSince, span } from "../clock.js";
 import { h, keyed, setHidden, setText } from "../dom.js";
@@ -12,7 +13,7 @@ class NeedsList extends Part {
   start() {
     this.heading ??= h("h2", { id: "needs" });
     this.list ??= h("ul", { "aria-labelledby": "needs" });
-    this.replaceChildren(this.heading, this.list);
+    this.replaceChildren(this.heading, h("approval-list"), this.list);
     const paint = () => this.#paint();
     this.watch(["team", "agents", "channels"], paint);
     this.tick(paint);
@@ -28,7 +29,7 @@ class NeedsList extends Part {
     setText(this.heading, `Needs you (${found.length})`);
     keyed(
       this.list,
-      found,
+      found.filter(({ kind }) => kind !== "approval"), // that list has rows of its own for them
       ({ key }) => key,
       (need) => this.#row(need),
       (row, need) => this.#update(row, need),

@@ -1,11 +1,13 @@
 // One agent: who it is, whether it runs and should, what it says and prints, and why it is as it is.
 
+import "../elements/approval-list.js";
 import "../elements/chat-thread.js";
 import "../elements/live-output.js";
 import "../elements/run-panel.js";
 import "../elements/tab-set.js";
 import { needsOf } from "../attention.js";
 import { secondsSince, span } from "../clock.js";
+import { spentInFull } from "../costs.js";
 import { h, loadStyle, setAttribute, setHidden, setText } from "../dom.js";
 import { face } from "../elements/agent-face.js";
 import { soul, transcript, wakePayload, why } from "../elements/agent-records.js";
@@ -33,6 +35,7 @@ class AgentView extends Part {
         h("div", {}, this.title_, this.facts, this.places),
         this.need,
       ),
+      part("approval-list", agent, "panel"),
       h(
         "div",
         { class: "columns" },
@@ -94,7 +97,7 @@ class AgentView extends Part {
     setText(this.title_, agent.name ?? `Seat ${agent.seat}, somebody new`);
     setText(this.facts, factsOf(agent).join(" · "));
     this.#paintPlaces(agent);
-    const [need] = needsOf(agent);
+    const [need] = needsOf(agent).filter(({ kind }) => kind !== "approval"); // those are shown below
     setHidden(this.need, !need);
     if (need) setText(this.need, `Needs you: ${need.why}`);
     setAttribute(this.need, "data-kind", need?.kind ?? null);
@@ -136,6 +139,7 @@ function factsOf(agent) {
       : agent.authority === "lead"
         ? "run by the lead"
         : "connects by itself",
+    spentInFull(agent.used) && `used ${spentInFull(agent.used)}`,
     evidence && `evidence: ${evidence.kind}, ${span(secondsSince(evidence.at))} ago`,
   ].filter(Boolean);
 }

@@ -1,5 +1,6 @@
 // Channels: who speaks in order, who has the turn and for how long, what was said, and what a person may decide.
 
+import "../elements/approval-list.js";
 import "../elements/channel-members.js";
 import "../elements/channel-post.js";
 import "../elements/channel-ring.js";
@@ -7,6 +8,7 @@ import "../elements/channel-rules.js";
 import "../elements/channel-thread.js";
 import { post } from "../api.js";
 import { confirmed, stateOf } from "../channels.js";
+import { spentInFull } from "../costs.js";
 import { h, keyed, loadStyle, setAttribute, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { go, link } from "../router.js";
@@ -32,8 +34,10 @@ class ChannelView extends Part {
 
   #build() {
     const part = (tag) => Object.assign(document.createElement(tag), { channel: this.name });
-    const head = h("header", { class: "head" }, h("h1", { text: `#${this.name}` }), this.state = h("p", { class: "muted" }));
-    return h("div", { class: "whole" }, head,
+    const head = h("header", { class: "head" }, h("h1", { text: `#${this.name}` }), this.state = h("p", { class: "muted" }), this.cost = h("p", { class: "cost muted", hidden: true }));
+    const asked = part("approval-list");
+    asked.className = "panel";
+    return h("div", { class: "whole" }, head, asked,
       h("div", { class: "column" }, part("channel-ring"), part("channel-members"), part("channel-rules")),
       h("div", { class: "column talk" }, part("channel-thread"), part("channel-post")));
   }
@@ -51,8 +55,16 @@ class ChannelView extends Part {
     if (channel && !this.whole) this.room.append(this.whole = this.#build());
     if (this.whole) setHidden(this.whole, !channel);
     setHidden(this.missing, Boolean(channel));
-    if (channel) setText(this.state, stateOf(channel).long);
+    if (channel) this.#paintHead(channel);
     else this.#paintMissing();
+  }
+
+  #paintHead(channel) {
+    setText(this.state, stateOf(channel).long);
+    const used = spentInFull(channel.used);
+    const limits = [channel.config.maxCostUsd && `$${channel.config.maxCostUsd}`, channel.config.maxTokens && `${channel.config.maxTokens.toLocaleString("en")} tokens`].filter(Boolean);
+    setText(this.cost, `used ${used}${limits.length ? ` of at most ${limits.join(" or ")}` : ""}`);
+    setHidden(this.cost, !used);
   }
 
   #paintMissing() {

@@ -6,6 +6,7 @@ import "../elements/talk-dialogue.js";
 import "../elements/talk-files.js";
 import "../elements/talk-trace.js";
 import { secondsSince, span } from "../clock.js";
+import { costs, spentInFull } from "../costs.js";
 import { h, keyed, loadStyle, setAttribute, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { go, link } from "../router.js";
@@ -28,7 +29,7 @@ class ConversationView extends Part {
       h("div", { class: "room" }, document.createElement("ask-box"), this.missing, this.whole));
     this.listen((events) => events.some(talks.about) && talks.soon());
     this.watch("status", () => talks.soon());
-    this.watch("talks", () => this.#paint());
+    this.watch(["talks", "costs"], () => this.#paint());
     this.tick(() => this.#paintAge());
     this.key("[", "The conversation before", () => this.#step(-1));
     this.key("]", "The next conversation", () => this.#step(1));
@@ -71,7 +72,10 @@ class ConversationView extends Part {
 
   #paintAge() {
     const talk = this.talk;
-    if (talk) setText(this.age, talk.endedAt ? `took ${span((Date.parse(talk.endedAt) - Date.parse(talk.startedAt)) / 1000)}, ${span(secondsSince(talk.endedAt))} ago` : `for ${span(secondsSince(talk.startedAt))}`);
+    if (!talk) return;
+    const used = spentInFull(costs.conversation(talk.conversation));
+    const lasted = talk.endedAt ? `took ${span((Date.parse(talk.endedAt) - Date.parse(talk.startedAt)) / 1000)}, ${span(secondsSince(talk.endedAt))} ago` : `for ${span(secondsSince(talk.startedAt))}`;
+    setText(this.age, used ? `${lasted}, used ${used}` : lasted);
   }
 
   #paintMissing() {

@@ -3,7 +3,8 @@
 import "../elements/agent-card.js";
 import "../elements/needs-list.js";
 import "../elements/team-button.js";
-import { h, keyed, setHidden, setText } from "../dom.js";
+import { costs, spent, spentInFull } from "../costs.js";
+import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { go } from "../router.js";
 import { store } from "../store.js";
@@ -15,16 +16,18 @@ const STEPS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], Arrow
 class TeamView extends Part {
   start() {
     this.counts = h("p", { class: "counts" });
+    this.cost = h("p", { class: "cost muted", hidden: true });
     this.grid = h("div", { class: "grid nine" });
     this.more = h("div", { class: "grid more" });
     this.empty = h("section", { class: "empty", hidden: true });
     this.replaceChildren(
-      h("div", { class: "head" }, h("h1", { text: "Team" }), this.counts, h("team-button")),
+      h("div", { class: "head" }, h("h1", { text: "Team" }), this.counts, this.cost, h("team-button")),
       h("needs-list", { class: "panel" }),
       this.empty,
       h("section", { "aria-label": "Agents", class: "agents" }, this.grid, this.more),
     );
     this.watch("agents", () => this.#paint());
+    this.watch("costs", () => this.#paintCost());
     this.addEventListener("focusin", ({ target }) => this.#rove(target.closest("agent-card")));
     this.key("ArrowRight", "Move among the agents", (event) => this.#move(event));
     for (const key of ["ArrowLeft", "ArrowDown", "ArrowUp"]) this.key(key, "", (event) => this.#move(event));
@@ -63,6 +66,12 @@ class TeamView extends Part {
     );
     this.#paintEmpty(agents);
     if (!this.querySelector("agent-card[tabindex='0']")) this.#rove(this.querySelector("agent-card"));
+  }
+
+  #paintCost() {
+    setText(this.cost, `${spent(costs.team)} used`);
+    setAttribute(this.cost, "title", spentInFull(costs.team));
+    setHidden(this.cost, !spent(costs.team));
   }
 
   /** An empty team is where everybody begins: say what can be done first. */

@@ -1,0 +1,125 @@
+"""What a team has used up, as it is shown: in all, and by agent, session, channel, conversation.
+
+Whoever has used up nothing is left out.
+"""
+
+from collections.abc import Iterator
+
+from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
+from muster.machines.state import Team
+from muster.machines.vocabulary import NOTHING_USED, Usage
+from muster.services.board import (
+    UsageView,
+    View,
+    usage_fields,
+    usage_or_nothing,
+    usage_view,
+)
+from muster.services.costs import Tally
+
+
+class LimitedView(UsageView, frozen=True, kw_only=True):
+    """What was used up where there may be a limit to it."""
+
+    max_cost_usd: float | None = None
+    """Null is no limit."""
+
+    max_tokens: int | None = None
+
+
+class AgentCost(LimitedView, frozen=True, kw_only=True):
+    """All that an agent has ever used up."""
+
+    agent: str
+    seat: SeatId
+    counted: UsageView | None
+    """What of it counts against the limit: since a person last said what is wanted."""
+
+
+class SessionCost(LimitedView, frozen=True, kw_only=True):
+    """What a session has used up that still lives."""
+
+    session: SessionId
+    agent: str
+    seat: SeatId
+
+
+class ChannelCost(LimitedView, frozen=True, kw_only=True):
+    """What the turns of a channel have used up."""
+
+    channel: ChannelId
+
+
+class ConversationCost(UsageView, frozen=True, kw_only=True):
+    """What a conversation has used up, whoever worked on it."""
+
+    conversation: ConversationId
+
+
+class CostsView(View, frozen=True, kw_only=True):
+    """What a team has used up, and who of it."""
+
+    seq: int
+    team: UsageView
+    agents: tuple[AgentCost, ...]
+    sessions: tuple[SessionCost, ...]
+    channels: tuple[ChannelCost, ...]
+    conversations: tuple[ConversationCost, ...]
+    """Those that used up something last, the newest at the end."""
+
+
+def view_costs(team: Team, tally: Tally) -> CostsView:
+    """Everything that a team has used up."""
+    return CostsView(
+        seq=team.seq,
+        team=usage_view(_in_all(team, tally)),
+        agents=tuple(_agents(team)),
+        sessions=tuple(_sessions(team)),
+        channels=tuple(_channels(team)),
+        conversations=tuple(
+            ConversationCost(conversation=name, **usage_fields(used))
+            for name, used in tally.conversations.items()
+        ),
+    )
+
+
+def _in_all(team: Team, tally: Tally) -> Usage:
+    return sum((agent.used for agent in team.agents.values()), start=tally.seatless)
+
+
+def _agents(team: Team) -> Iterator[AgentCost]:
+    for seat, agent in sorted(team.agents.items()):
+        if agent.used != NOTHING_USED:
+            yield AgentCost(
+                agent=agent.id,
+                seat=seat,
+                counted=usage_or_nothing(agent.run.used),
+                max_cost_usd=agent.run.budget.cost_usd,
+                max_tokens=agent.run.budget.tokens,
+                **usage_fields(agent.used),
+            )
+
+
+def _sessions(team: Team) -> Iterator[SessionCost]:
+    for name, session in sorted(team.sessions.items()):
+        if session.used != NOTHING_USED:
+            agent = team.agent(session.seats[0])
+            yield SessionCost(
+                session=name,
+                agent=agent.id,
+                seat=agent.seat,
+                max_cost_usd=agent.run.budget.session_cost_usd,
+                max_tokens=agent.run.budget.session_tokens,
+                **usage_fields(session.used),
+            )
+
+
+def _channels(team: Team) -> Iterator[ChannelCost]:
+    for name, channel in sorted(team.channels.items()):
+        if channel.used != NOTHING_USED:
+            yield ChannelCost(
+                channel=name,
+                max_cost_usd=channel.config.max_cost_usd or None,
+                max_tokens=channel.config.max_tokens or None,
+                **usage_fields(channel.used),
+            )

@@ -1,0 +1,37 @@
+"""Costs over HTTP: what a team has used up, and who of it."""
+
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from muster.interfaces.costs import CostsView, view_costs
+from muster.interfaces.http.routing import EVERYBODY, Call, Route
+from muster.services.costs import Costs
+from muster.services.muster import Muster
+
+_COSTS: Final[WeakKeyDictionary[Muster, Costs]] = WeakKeyDictionary()
+
+
+def costs_of(muster: Muster) -> Costs:
+    """What was added up for a team, which is kept as long as the team is open."""
+    found = _COSTS.get(muster)
+    if found is None:
+        found = _COSTS[muster] = Costs(muster.store)
+    return found
+
+
+async def show_costs(call: Call) -> CostsView:
+    """Show what a team has used up."""
+    tally = await costs_of(call.muster).tally()
+    return view_costs(call.team, tally)
+
+
+ROUTES: Final = (
+    Route(
+        method="GET",
+        path="/api/costs",
+        handler=show_costs,
+        may=EVERYBODY,
+        summary="What the team has used up: in all, by agent, session, channel, conversation.",
+        answer=CostsView,
+    ),
+)

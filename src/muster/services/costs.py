@@ -1,0 +1,94 @@
+"""What conversations have used up, and those who have no seat: added up from the log.
+
+What agents, sessions and channels have used up is part of the team's state. Of a conversation only
+the log knows: the result of a session that led it, and what was put on record of those who worked
+on it without a seat. The log is read once, a page at a time; what was added up is kept.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from muster.errors import StillReading
+from muster.machines.ids import ConversationId
+from muster.machines.vocabulary import NOTHING_USED, Usage
+from muster.store.base import EventStore, LogFilter, Stored
+
+SPENT: Final = LogFilter(types=frozenset({"session_result", "usage_recorded"}))
+
+PAGE_EVENTS: Final = 256
+"""Events that are added up before others have their turn."""
+
+FOLDED_MAX: Final = 50_000
+"""Events that one question may add up; who asks again goes on from there."""
+
+CONVERSATIONS_MAX: Final = 500
+"""Conversations that are told apart, the newest. Those before count in the sums only."""
+
+
+class _Spent(msgspec.Struct, frozen=True):
+    """All that is wanted of such an event here."""
+
+    conversation: ConversationId | None = None
+    usage: Usage = NOTHING_USED
+
+
+_spent: Final = msgspec.json.Decoder(_Spent).decode
+
+
+class Tally:
+    """What was added up so far."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.seq = 0
+        """How far the log was read."""
+
+        self.conversations: dict[ConversationId, Usage] = {}
+        """The newest last."""
+
+        self.seatless = NOTHING_USED
+        """What those used up who have no seat, and so are in nobody's sum."""
+
+    def add(self, page: Sequence[Stored]) -> None:
+        """Add up some more events, in order."""
+        for stored in page:
+            spent = _spent(stored.data)
+            self.seq = stored.seq
+            if stored.type == "usage_recorded":
+                self.seatless += spent.usage
+            if spent.conversation is not None and spent.usage != NOTHING_USED:
+                self._charge(spent.conversation, spent.usage)
+
+    def _charge(self, conversation: ConversationId, usage: Usage) -> None:
+        known = self.conversations.pop(conversation, NOTHING_USED)
+        self.conversations[conversation] = known + usage
+        if len(self.conversations) > CONVERSATIONS_MAX:
+            del self.conversations[next(iter(self.conversations))]
+
+
+class Costs:
+    """What the log of one team says about that, kept up to date."""
+
+    def __init__(self, store: EventStore) -> None:
+        """Read in this store."""
+        self._store = store
+        self._tally = Tally()
+        self._adding = asyncio.Lock()
+
+    async def tally(self) -> Tally:
+        """All of it up to the present."""
+        async with self._adding:
+            tally, head, added = self._tally, await self._store.last_seq(), 0
+            while tally.seq < head:
+                if added >= FOLDED_MAX:
+                    raise StillReading(reached=tally.seq, wanted=head)
+                page = await self._store.read(after=tally.seq, limit=PAGE_EVENTS, where=SPENT)
+                await asyncio.sleep(0)  # a store that has it at hand would let nobody else in
+                tally.add(page)
+                added += len(page)
+                if len(page) < PAGE_EVENTS:
+                    tally.seq = max(tally.seq, head)
+            return tally

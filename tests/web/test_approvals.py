@@ -1,0 +1,287 @@
+"""Approvals and costs as a person sees them: who asks, until when, the answer, what was used."""
+
+import re
+from collections.abc import Generator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, Route, expect
+
+from tests.interfaces.asking import Asker, asker
+from tests.interfaces.inside import Inside, inside
+from tests.interfaces.live import Json
+from tests.web.pages import PHONE, Watched, hard_to_use, watched
+from tests.web.test_hostile import harmless
+from tests.web.test_team import card
+
+HOSTILE = (
+    "<img src=x onerror=window.hurt=1> before \u202eturned round\u202c \u2066isolated\u2069\n"
+    "\x1b[2Jcleared\x00 soft\u00adhyphen tag\U000e0041 <script>window.hurt=1</script>"
+)
+
+
+@pytest.fixture(scope="module")
+def muster(tmp_path_factory: pytest.TempPathFactory) -> Generator[Inside]:
+    with inside(tmp_path_factory.mktemp("approvals"), "Ada", "Bo") as team:
+        team.runs("Ada")
+        team.opens("design", "Ada", "Bo")
+        yield team
+
+
+@pytest.fixture
+def operator(muster: Inside) -> Generator[Asker]:
+    """A person elsewhere; in the end nothing is left open."""
+    with asker(muster.server, muster.server.token) as somebody:
+        yield somebody
+        for each in somebody.get("/api/approvals")["approvals"]:
+            somebody.post(f"/api/approvals/{each['id']}", {"allow": False})
+
+
+def request(page: Page, asked: str) -> Locator:
+    """A request that is open, as it is listed."""
+    return page.locator(f"approval-list li[data-approval='{asked}']")
+
+
+def answer_to(operator: Asker, asked: str) -> Json:
+    """How a request was answered."""
+    [fact] = operator.get(f"/api/log?types=approval_answered&after={asked}")["events"]
+    return fact
+
+
+# ── asking and answering ──────────────────────────────────────────────────────────────────────────
+
+
+def test_whoever_asks_is_seen_at_once_and_a_person_allows_it(
+    person: Watched, muster: Inside, operator: Asker
+) -> None:
+    page = person.signed_in(muster.server)
+    ada = card(page, "Ada")
+    expect(ada.locator(".asks")).to_be_hidden()
+    expect(page.locator("needs-list")).to_be_hidden()
+    asked = muster.asks("Ada", "Bash", "rm -r build\nmake", by="tester", seconds=600)
+    row = request(page, asked)
+    expect(row.locator(".asked")).to_have_text("Ada lets its helper tester ask for Bash in #design")
+    whole = r"Ada lets .* #design\s*denied in [\d:]+\s*rm -r build\s*make\s*Allow\s*Deny"
+    expect(row).to_have_text(re.compile(f"^{whole}$"), use_inner_text=True)
+    expect(row.locator("pre")).to_have_text("rm -r build\nmake")
+    expect(row.locator(".rest")).to_have_text(re.compile(r"denied in 9:\d\d"))
+    expect(ada.locator(".asks")).to_have_text("ASKS YOU")
+    expect(ada.locator(".turn")).to_have_text("WAITING")
+    expect(page.locator("needs-list h2")).to_have_text("Needs you (1)")
+    expect(page).to_have_title(re.compile(r"^\(1\) "))
+
+    page.route("**/api/approvals/*", lambda route: held.append(route))
+    held: list[Route] = []
+    row.get_by_role("button", name="Allow Ada: Bash").click()
+    expect(row.get_by_role("button", name="Allow Ada: Bash")).to_have_text("Allow …")
+    expect(ada.locator(".turn")).to_have_text("WAITING")  # nothing is guessed
+    held[0].continue_()
+    page.unroute("**/api/approvals/*")
+    expect(row).to_have_count(0)
+    expect(ada.locator(".asks")).to_be_hidden()
+    expect(ada.locator(".turn")).to_have_text("ACTIVE")
+    expect(page.locator("needs-list")).to_be_hidden()
+    assert (answer_to(operator, asked)["allow"], answer_to(operator, asked)["how"]) == (
+        True,
+        "person",
+    )
+
+
+def test_a_person_denies_in_the_agents_own_view_and_says_why(
+    person: Watched, muster: Inside, operator: Asker
+) -> None:
+    asked = muster.asks("Ada", "Write", "hello.py", default=True)
+    page = person.signed_in(muster.server, "#/agent/Ada")
+    row = request(page, asked)
+    expect(row.locator(".rest")).to_contain_text("allowed in")
+    row.get_by_role("textbox", name="Note for Ada").fill("not in this folder")
+    row.get_by_role("button", name="Deny Ada: Write").click()
+    expect(row).to_have_count(0)
+    fact = answer_to(operator, asked)
+    assert (fact["allow"], fact["note"]) == (False, "not in this folder")
+
+
+def test_a_person_answers_with_the_keyboard_alone(
+    person: Watched, muster: Inside, operator: Asker
+) -> None:
+    page = person.signed_in(muster.server)
+    first, second = muster.asks("Ada", "Bash"), muster.asks("Ada", "Write")
+    expect(request(page, second)).to_be_visible()
+    page.keyboard.press("a")
+    expect(request(page, first)).to_be_focused()
+    for _ in range(3):  # the agent, the channel, the note
+        page.keyboard.press("Tab")
+    expect(page.get_by_role("textbox", name="Note for Ada").first).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Allow Ada: Bash")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(request(page, first)).to_have_count(0)
+    expect(request(page, second)).to_be_focused()  # nobody has to begin at the top again
+    assert answer_to(operator, first)["allow"] is True
+    page.keyboard.press("Tab")
+    operator.post(f"/api/approvals/{second}", {"allow": False})
+    expect(page.locator("#main")).to_be_focused()
+
+
+def test_requests_and_answers_are_told_to_those_who_hear_the_page(
+    person: Watched, muster: Inside, operator: Asker
+) -> None:
+    page = person.signed_in(muster.server)
+    live_region = page.get_by_role("status").filter(has_not=page.locator(".dot")).last
+    asked = muster.asks("Ada", "Bash")
+    expect(live_region).to_have_text("Ada waits for your approval: Bash.")
+    operator.post(f"/api/approvals/{asked}", {"allow": True})
+    expect(live_region).to_have_text("What Ada asked for was allowed.")
+
+
+def test_a_request_that_was_answered_elsewhere_or_by_nobody_is_gone(
+    person: Watched, muster: Inside, operator: Asker
+) -> None:
+    page = person.signed_in(muster.server)
+    asked = muster.asks("Ada")
+    expect(request(page, asked)).to_be_visible()
+    operator.post(f"/api/approvals/{asked}", {"allow": False})
+    expect(request(page, asked)).to_have_count(0)
+    soon = muster.asks("Ada", seconds=2)
+    expect(request(page, soon).locator(".rest")).to_have_text(re.compile(r"denied in [12] s"))
+    expect(request(page, soon)).to_have_count(0)
+    assert answer_to(operator, soon)["how"] == "deadline"
+
+
+def test_whoever_may_not_answer_is_told_so(
+    person: Watched, muster: Inside, operator: Asker
+) -> None:
+    token = operator.post("/api/tokens", {"role": "viewer"}, 201)["secret"]
+    asked = muster.asks("Ada")
+    page = person.context.new_page()
+    page.goto(f"{muster.server.url}/?token={token}")
+    row = request(page, asked)
+    row.get_by_role("button", name="Allow Ada").click()
+    expect(row.get_by_role("alert")).to_contain_text("It takes the operator")
+    expect(row).to_be_visible()
+
+
+# ── in a channel ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_channel_shows_what_its_turn_waits_for_and_only_the_answer_lets_it_go_on(
+    person: Watched, muster: Inside, operator: Asker
+) -> None:
+    asked = muster.asks("Ada", "Bash", "make release")
+    page = person.signed_in(muster.server, "#/channel/design")
+    head = page.locator("channel-view .whole .head")
+    expect(head).to_contain_text("Ada waits in turn 1 for your approval; its clock stands.")
+    expect(page.get_by_role("button", name="Let it go on")).to_be_hidden()
+    request(page, asked).get_by_role("button", name="Allow").click()
+    expect(head).to_contain_text("Ada has turn 1.")
+    expect(page.locator("channel-view approval-list")).to_be_hidden()
+
+
+# ── what is asked is hostile ──────────────────────────────────────────────────────────────────────
+
+
+def test_what_is_asked_is_shown_as_text_with_nothing_hidden_in_it(
+    person: Watched, muster: Inside, operator: Asker
+) -> None:
+    tricky = "Ba\u202esh<b>"
+    asked = muster.asks("Ada", tricky, HOSTILE, by="\u2066helper<i>")
+    for place in ("", "#/agent/Ada", "#/channel/design"):
+        page = person.signed_in(muster.server, place)
+        row = request(page, asked)
+        expect(row.locator("pre")).to_contain_text(
+            "<img src=x onerror=window.hurt=1> before ⟨U+202E⟩"
+        )
+        for shown in ("⟨U+001B⟩[2J", "⟨U+0000⟩", "soft⟨U+00AD⟩hyphen", "tag⟨U+E0041⟩", "⟨U+2066⟩"):
+            expect(row.locator("pre")).to_contain_text(shown)
+        expect(row.locator(".wants")).to_contain_text("⟨U+2066⟩helper<i> ask for Ba⟨U+202E⟩sh<b>")
+        assert row.locator("pre > *").count() == 0
+        expect(page.locator("#notices :is(b, i)")).to_have_count(0)
+        harmless(page)
+        page.close()
+    page = person.signed_in(muster.server, "#/time")
+    expect(page.locator("live-log")).to_contain_text(f"needs approval {asked}")
+    harmless(page)
+
+
+def test_all_that_is_asked_can_be_seen_and_it_is_said_when_that_is_much(
+    person: Watched, muster: Inside, operator: Asker
+) -> None:
+    asked = muster.asks("Ada", "Write", "echo harmless" + "\n" * 400 + "rm -rf /")
+    page = person.signed_in(muster.server)
+    row = request(page, asked)
+    expect(row.locator(".size")).to_have_text("401 lines, 421 characters: scroll to see all of it")
+    expect(row.locator("pre")).to_contain_text("rm -rf /")
+    row.locator("pre").focus()
+    page.keyboard.press("End")
+    bottom = "pre => Math.ceil(pre.scrollTop + pre.clientHeight) >= pre.scrollHeight"
+    page.wait_for_function(bottom, arg=row.locator("pre").element_handle())
+
+
+# ── costs ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_costs_are_shown_where_something_was_used_and_nowhere_else(
+    person: Watched, muster: Inside, operator: Asker
+) -> None:
+    page = person.signed_in(muster.server)
+    total = page.locator("team-view .head .cost")
+    expect(card(page, "Ada").locator(".cost")).to_be_hidden()
+    expect(total).to_be_hidden()
+    muster.spends("Ada", 0.25, 1000, "design")
+    expect(card(page, "Ada").locator(".cost")).to_have_text("$0.2500")
+    expect(card(page, "Bo").locator(".cost")).to_be_hidden()
+    expect(total).to_have_text("$0.2500 used")
+    expect(total).to_have_attribute("title", "$0.2500, 1,000 tokens")
+    muster.spends("Ada", 1, 500)
+    expect(total).to_have_text("$1.25 used")
+    page.goto(f"{muster.server.url}/#/agent/Ada")
+    expect(page.locator("agent-view .facts")).to_contain_text("used $1.25, 1,500 tokens")
+    page.goto(f"{muster.server.url}/#/agent/Bo")
+    expect(page.locator("agent-view .facts")).to_contain_text("run by muster")
+    expect(page.locator("agent-view .facts")).not_to_contain_text("used")
+
+
+def test_a_person_limits_what_a_channel_may_cost(
+    person: Watched, muster: Inside, operator: Asker
+) -> None:
+    muster.spends("Ada", 0.25, 1000, "design")
+    page = person.signed_in(muster.server, "#/channel/design")
+    cost = page.locator("channel-view .whole .head .cost")
+    expect(cost).to_have_text(re.compile(r"^used \$\d\.\d+, \d,\d+ tokens$"))
+    page.locator("channel-rules summary").click()
+    limit = page.get_by_role("spinbutton", name="May cost at most")
+    limit.fill("50")
+    limit.press("Enter")
+    expect(cost).to_contain_text("of at most $50")
+    tokens = page.get_by_role("spinbutton", name="May use at most")
+    tokens.fill("90000")
+    tokens.press("Enter")
+    expect(cost).to_contain_text("of at most $50 or 90,000 tokens")
+    config = operator.get("/api/channels/design")["config"]
+    assert (config["maxCostUsd"], config["maxTokens"]) == (50, 90000)
+    limit.fill("-3")
+    limit.press("Enter")
+    expect(page.locator("channel-rules .error")).not_to_be_empty()
+    expect(limit).to_have_value("50")
+
+
+# ── for everybody ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("scheme", "places"), [("light", ("", "#/agent/Ada")), ("dark", ("#/channel/design",))]
+)
+def test_requests_are_easy_to_use_for_everybody(
+    browser: Browser, muster: Inside, operator: Asker, scheme: str, places: tuple[str, ...]
+) -> None:
+    asked = muster.asks("Ada", "Bash", "\n".join(f"step {number}" for number in range(30)))
+    with watched(browser, color_scheme=scheme, viewport=PHONE, bypass_csp=True) as person:
+        for place in places:
+            page = person.signed_in(muster.server, place)
+            expect(request(page, asked)).to_be_visible()
+            assert hard_to_use(page) == []
+            wide = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+            assert page.evaluate(wide)
+            tall = request(page, asked).get_by_role("button").first.bounding_box()
+            assert tall is not None
+            assert tall["height"] >= 40
+            page.close()
