@@ -2,7 +2,9 @@
 
 import json
 import os
+import pty
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -201,3 +203,37 @@ def test_a_damaged_log_is_refused_and_the_home_is_free_again(tmp_path: Path) -> 
 def test_an_ipv6_address_is_written_as_browsers_want_it() -> None:
     assert url_for("::1", 6878) == "http://[::1]:6878"
     assert url_for("127.0.0.1", 6878) == "http://127.0.0.1:6878"
+
+
+@pytest.mark.parametrize(("options", "opened"), [((), True), (("--no-browser",), False)])
+def test_on_a_terminal_with_a_screen_the_dashboard_opens_unless_told_not_to(
+    tmp_path: Path, options: tuple[str, ...], opened: bool
+) -> None:
+    shown, browser = tmp_path / "shown", tmp_path / "browser"
+    os.mkfifo(shown)
+    browser.write_text(f'#!/bin/sh\nprintf %s "$1" > "{shown}"\n')
+    browser.chmod(0o700)
+    told = os.open(shown, os.O_RDONLY | os.O_NONBLOCK)
+    terminal, inside = pty.openpty()
+    environ = {"DISPLAY": ":0", "BROWSER": f"'{browser}' %s"}
+    command = [MUSTER_SCRIPT, "up", "--home", str(tmp_path / "home"), "--port", "0", *options]
+    with subprocess.Popen(command, stdout=inside, env=environment(environ)) as process:
+        bound = Timer(BOUND_SECONDS, process.kill)
+        bound.start()
+        try:
+            printed = b""
+            while b"Sign in: " not in printed or not printed.endswith(b"\n"):
+                printed += os.read(terminal, 4096)
+            link = printed.decode().partition("Sign in: ")[2].split()[0]
+            if opened:
+                assert select.select([told], [], [], BOUND_SECONDS)[0]
+                assert os.read(told, 4096).decode() == link
+        finally:
+            process.terminate()
+            process.wait(BOUND_SECONDS)
+            bound.cancel()
+            os.close(terminal)
+            os.close(inside)
+    if not opened:
+        assert os.read(told, 4096) == b""  # nobody has written, now that it has ended
+    os.close(told)

@@ -5,6 +5,8 @@ import os
 import resource
 import signal
 import socket
+import sys
+import webbrowser
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -20,6 +22,8 @@ from muster.demo.settings import demo_settings
 from muster.errors import HomeInUse
 from muster.interfaces import address, operator
 from muster.interfaces.cli.options import home_option
+from muster.interfaces.hooks import socket as hooks
+from muster.interfaces.hooks.desk import HookDesk
 from muster.interfaces.http import app as http
 from muster.interfaces.http import conversations
 from muster.interfaces.http.auth import token_of
@@ -113,6 +117,7 @@ async def _run(home: Path, settings: Settings, listener: socket.socket, *, demo:
             task_seconds=settings.delegation.task_seconds,
         ) as desk,
         stage.staged(muster, desk, home) if demo else nullcontext(),
+        hooks.serving(home, HookDesk.of_team(muster, desk, home, settings)),
     ):
         conversations.seat_desk(muster, desk)
         secret = await _operator_secret(home, muster)
@@ -124,6 +129,8 @@ async def _run(home: Path, settings: Settings, listener: socket.socket, *, demo:
             click.echo(f"Sign in: {url}/?token={secret}")
             if demo:
                 click.echo("This is the demo team: nine scripts, and no model behind them.")
+            if settings.server.open_browser:
+                _show(f"{url}/?token={secret}")
 
         api = http.build(muster, host=settings.server.host)
         server = Server(api, ready, on_end=lambda: http.end_waiting(muster))
@@ -131,6 +138,13 @@ async def _run(home: Path, settings: Settings, listener: socket.socket, *, demo:
             await serve_until(stop, server, listener)
         finally:
             address.withdraw(home)
+
+
+def _show(link: str) -> None:
+    """Open the dashboard for whoever sits in front of this terminal, if there is a screen."""
+    screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if screen and sys.stdout.isatty():
+        asyncio.get_running_loop().run_in_executor(None, webbrowser.open, link)
 
 
 async def _operator_secret(home: Path, muster: Muster) -> str:
