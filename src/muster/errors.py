@@ -141,6 +141,10 @@ class UnknownSession(Refused):
     recorded = True
 
 
+class MissingExtra(Unavailable):
+    """{what} needs the extra: pip install 'muster-agents[{extra}]'."""
+
+
 # ── turns ─────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -78,6 +78,11 @@ class Team:
         assert answer.is_success, answer.text
         return answer.json()
 
+    def get(self, path: str) -> Json:
+        answer = self._http.get(path)
+        assert answer.is_success, answer.text
+        return answer.json()
+
     def put(self, path: str, body: Json) -> Json:
         answer = self._http.put(path, json=body)
         assert answer.is_success, answer.text

@@ -19,6 +19,7 @@ from muster.runtimes import processes
 from muster.runtimes.command import CommandRuntime
 from muster.runtimes.session import CommandSession
 from muster.services.ports import Launch, Output, Said
+from muster.testing.runtime import Unasked
 
 BOUND_SECONDS = 20.0
 ADA = Agent(seat=SeatId(9), name="Ada")
@@ -35,7 +36,7 @@ def new_session() -> SessionId:
     return SessionId(f"test-{os.getpid()}-{next(_NUMBERS)}")
 
 
-class Listener:
+class Listener(Unasked):
     """An ear that remembers."""
 
     def __init__(self) -> None:

@@ -12,6 +12,7 @@ from muster.errors import CannotStart
 from muster.machines.vocabulary import Outcome, RunMode, Urgency
 from muster.runtimes import command, processes
 from muster.services.ports import BadLine, Exit, Launch, Output, Says, TurnDone
+from muster.testing.runtime import Unasked
 from tests.builders import run
 from tests.runtimes.programs import (
     ADA,
@@ -344,7 +345,7 @@ def test_a_session_can_be_killed_while_nobody_listens(stage: Stage) -> None:
 def test_an_ear_that_fails_takes_nothing_from_the_program(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
-    class Failing:
+    class Failing(Unasked):
         async def hear(self, said: object) -> None:
             raise RuntimeError("no")
 

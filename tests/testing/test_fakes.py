@@ -13,13 +13,13 @@ from muster.services.ports import Launch, Leftover, Said
 from muster.services.system import RandomIds, SystemClock
 from muster.testing.clock import EPOCH, ManualClock
 from muster.testing.ids import CountingIds
-from muster.testing.runtime import DidNotStart, Reclaims, ScriptedRuntime, Starts, Stops
+from muster.testing.runtime import DidNotStart, Reclaims, ScriptedRuntime, Starts, Stops, Unasked
 from tests.builders import run, settled
 
 SEAT = SeatId(3)
 
 
-class Deaf:
+class Deaf(Unasked):
     """Hears nothing."""
 
     async def hear(self, said: Said) -> None:

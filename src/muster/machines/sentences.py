@@ -162,6 +162,7 @@ _ACTIVITIES = {
     Activity.TOOL_FAILED: "{name} failed for {who}",
     Activity.HELPER_STARTED: "{who} started its helper {name}",
     Activity.HELPER_DONE: "the helper {name} of {who} is done",
+    Activity.SILENT: "the model of {who} is silent",
     Activity.ASKED_AGAIN: "the model of {who} did not answer and is asked again",
     Activity.COMPACTED: "{who} has cut down what it remembers of its conversation",
 }

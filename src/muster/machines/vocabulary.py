@@ -133,6 +133,7 @@ class Activity(StrEnum):
     TOOL_FAILED = "tool_failed"
     HELPER_STARTED = "helper_started"  # a subagent of its own
     HELPER_DONE = "helper_done"
+    SILENT = "silent"  # its model has said nothing for a while
     ASKED_AGAIN = "asked_again"  # its model did not answer, and is asked once more
     COMPACTED = "compacted"  # it has cut down what it remembers of its conversation
 

@@ -29,6 +29,8 @@ from muster.store.base import EventStore
 WAIT_SECONDS = 3600.0
 """How long one question to the inbox lasts before it is asked again."""
 
+NEW_MESSAGES = "You have new messages:"
+
 CLEANUP = (
     "This is a cleanup session: tidy up. Refactor, remove dead code, improve the tests. "
     "Begin nothing new."
@@ -181,9 +183,19 @@ def errand(found: Next) -> str:
     elif found.channel is not None:
         lines.append(f"New in the channel {found.channel}:")
     else:
-        lines.append("You have new messages:")
+        lines.append(NEW_MESSAGES)
     lines.extend(_line(each) for each in found.messages)
     return "\n".join(lines)
+
+
+def words_to(prompt: str) -> str:
+    """What people say to an agent alone in a prompt of ours; nothing where it is about something
+    else."""
+    begins = prompt.startswith(NEW_MESSAGES) or f"\n{NEW_MESSAGES}" in prompt
+    if not begins:
+        return ""
+    words = prompt.partition(NEW_MESSAGES)[2].strip()
+    return words.partition("]: ")[2] if words.startswith("[") else words
 
 
 def _turns(errands: Sequence[Next]) -> tuple[ChannelId, ...]:

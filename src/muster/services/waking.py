@@ -27,6 +27,9 @@ WHO_IS_THERE: Final = (
     "[AGENT_STATUS?] Who of your team is there? Answer with one [AGENT_STATUS] line."
 )
 
+DIRECTIONS: Final = (SUMMON, WAKE, "[AGENT_STATUS?]", "[START AGENT:", "[STOP AGENT:")
+"""How what muster tells a lead begins; anything else comes from a person."""
+
 ANSWER_SECONDS: Final = 5.0
 """How long the lead has to say who is there before those are woken whom nobody confirms."""
 

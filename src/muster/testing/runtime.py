@@ -11,7 +11,17 @@ from muster.errors import Unavailable
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import Outcome, Urgency
-from muster.services.ports import Ear, Exit, Launch, Leftover, Said
+from muster.services.ports import (
+    Call,
+    Ear,
+    Exit,
+    Launch,
+    Leftover,
+    Permission,
+    Reply,
+    Said,
+    Verdict,
+)
 
 
 class DidNotStart(Unavailable):
@@ -63,6 +73,18 @@ class Reclaims(Step, frozen=True, kw_only=True):
 
 
 S = TypeVar("S", bound=Step)
+
+
+class Unasked:
+    """The answers of an ear that nobody is meant to ask anything."""
+
+    async def serve(self, call: Call) -> Reply:
+        """Carry out nothing."""
+        return Reply(False, f"nobody carries out {call.tool}")
+
+    async def permit(self, request: Permission) -> Verdict:
+        """Allow nothing."""
+        return Verdict(False, f"nobody is asked about {request.tool}")
 
 
 class ScriptedSession:

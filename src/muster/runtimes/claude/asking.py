@@ -1,0 +1,110 @@
+"""What a session asks muster: to carry out one of its tools, and whether it may do something.
+
+Both run in the SDK's own tasks. Whatever goes wrong in them is an answer to the program, and nobody
+else's trouble: a tool that broke says so, and what nobody could be asked about is not allowed.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from claude_agent_sdk import (
+    CanUseTool,
+    PermissionResult,
+    PermissionResultAllow,
+    PermissionResultDeny,
+    SdkMcpTool,
+    ToolPermissionContext,
+    create_sdk_mcp_server,
+)
+from claude_agent_sdk.types import McpSdkServerConfig
+
+from muster.agent_settings import ClaudeSettings
+from muster.runtimes.claude.reading import compact, excerpt
+from muster.services.ports import Call, Ear, Permission
+from muster.services.tools import TOOLS, Tool
+from muster.version import __version__
+
+SERVER: Final = "muster"
+"""The name of the MCP server; with it, its tools are called `mcp__muster__turn_complete`."""
+
+DETAIL_CHARS_MAX: Final = 4000
+"""How much of what it wants to do a person is shown: more than anybody reads."""
+
+_FIRST: Final = ("command", "file_path", "notebook_path", "path", "url", "query", "pattern")
+"""What a person wants to see first of what a tool is given."""
+
+Given = dict[str, Any]  # what a tool is given, or gives back, as JSON has it
+
+log = logging.getLogger(__name__)
+
+
+def tool_names() -> list[str]:
+    """Muster's tools, as the program names them."""
+    return [f"mcp__{SERVER}__{tool.name}" for tool in TOOLS]
+
+
+def tool_server(ear: Ear) -> McpSdkServerConfig:
+    """Muster's tools for one session: whoever calls them, it is this session that does."""
+    tools = [
+        SdkMcpTool(
+            name=tool.name,
+            description=tool.description,
+            input_schema=_schema(tool),
+            handler=_handler(tool.name, ear),
+        )
+        for tool in TOOLS
+    ]
+    return create_sdk_mcp_server(SERVER, __version__, tools)
+
+
+def _schema(tool: Tool) -> dict[str, object]:
+    """A schema without properties would be taken for a list of parameters."""
+    return {"type": "object", "properties": {}, **tool.schema}
+
+
+def _handler(name: str, ear: Ear) -> Callable[[Given], Awaitable[Given]]:
+    async def call(arguments: Given) -> Given:
+        try:
+            ok, text = await ear.serve(Call(tool=name, arguments=arguments))
+        except Exception as error:  # the program is told, and can go on
+            log.error("a tool failed", exc_info=error, extra={"action": "tool", "tool": name})
+            ok, text = False, f"muster failed to do that: {error}"
+        return {"content": [{"type": "text", "text": text}], "is_error": not ok}
+
+    return call
+
+
+def asker(settings: ClaudeSettings, ear: Ear, who: Callable[[str | None], str]) -> CanUseTool:
+    """Whoever answers whether a tool may be used: a person, through the ear."""
+
+    async def ask(tool: str, given: Given, context: ToolPermissionContext) -> PermissionResult:
+        request = Permission(
+            tool=tool,
+            detail=detail(given) or tool,
+            by=who(context.agent_id),
+            seconds=settings.approval_seconds,
+            default=settings.approval_default == "allow",
+        )
+        try:
+            allowed, reason = await ear.permit(request)
+        except Exception as error:  # what nobody could be asked about is not allowed
+            log.error("nobody could be asked", exc_info=error, extra={"action": "permit"})
+            return PermissionResultDeny(message=f"Nobody could be asked: {error}")
+        if allowed:
+            return PermissionResultAllow()
+        return PermissionResultDeny(message=reason or "That is not allowed.")
+
+    return ask
+
+
+def detail(given: Given) -> str:
+    """What a tool is to do, for a person to read: what matters first, one thing on each line."""
+    keys = [key for key in _FIRST if key in given]
+    keys += [key for key in given if key not in keys]
+    lines = (f"{key}: {_value(given[key])}" for key in keys)
+    return excerpt("\n".join(lines), DETAIL_CHARS_MAX)
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else compact(value)

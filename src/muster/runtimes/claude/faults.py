@@ -1,0 +1,58 @@
+"""What is wrong with the model server, in words; and what is not its fault."""
+
+from typing import Final
+
+REFUSED: Final = frozenset({401, 403})
+"""What no patience helps against. An expired login is renewed after the first of them."""
+
+REFUSALS_MAX: Final = 1
+"""How often it is asked again in spite of that."""
+
+TEXT_CHARS_MAX: Final = 200
+
+_OWN_FAULT: Final = frozenset({400, 413, 422})
+"""The request itself was wrong: too long, say. The next one may be right."""
+
+_STATUS: Final = {
+    401: "refuses the key (401)",
+    403: "refuses the key (403)",
+    404: "does not know the model (404)",
+    408: "gave up waiting (408)",
+    429: "takes no more for now (429)",
+    529: "is overloaded (529)",
+}
+
+_SIGNS: Final = (
+    ("connection refused", "cannot be reached: connection refused"),
+    ("econnrefused", "cannot be reached: connection refused"),
+    ("enotfound", "cannot be reached: there is no such host"),
+    ("unable to connect", "cannot be reached"),
+    ("econnreset", "broke off its answer"),
+    ("connection error", "cannot be reached"),
+    ("stopped arriving", "fell silent in the middle of its answer"),
+    ("timed out", "does not answer: timed out"),
+)
+"""What the program says where there was no status, in small letters."""
+
+
+def refusal(status: int | None, attempts: int) -> str:
+    """Why there is no use in asking on, if there is none."""
+    if status in REFUSED and attempts > REFUSALS_MAX:
+        return f"the model server {_STATUS[status]}"
+    return ""
+
+
+def fault(status: int | None, text: str, attempts: int) -> str:
+    """Why the model server makes work impossible; nothing where it does not."""
+    lower = text.lower()
+    if "not logged in" in lower or "/login" in lower:
+        return "Claude Code is not logged in: set ANTHROPIC_API_KEY in its env, or run `claude`"
+    if status in _OWN_FAULT:
+        return ""
+    often = f", asked {attempts} times" if attempts > 1 and status not in REFUSED else ""
+    if status is not None:
+        return f"the model server {_STATUS.get(status, f'fails ({status})')}{often}"
+    for sign, words in _SIGNS:
+        if sign in lower:
+            return f"the model server {words}{often}"
+    return f"the model server does not work: {text[:TEXT_CHARS_MAX]}{often}"

@@ -1,0 +1,61 @@
+"""What an agent's folder remembers of Claude Code: which conversation it is in, and what that has
+used up so far. A line with the conversation's id, and one with the counts.
+"""
+
+import logging
+import os
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from muster.machines.vocabulary import NOTHING_USED, Usage
+
+FILE: Final = "claude-session"
+ID_CHARS_MAX: Final = 200
+FILE_BYTES_MAX: Final = 4096
+
+log = logging.getLogger(__name__)
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """A conversation of the program's; without an id it has none yet."""
+
+    conversation: str = ""
+    used: Usage = NOTHING_USED
+
+
+def recall(folder: Path | None) -> Memory:
+    """What was remembered last; nothing where that cannot be read."""
+    if folder is None:
+        return Memory()
+    try:
+        with (folder / FILE).open("rb") as file:
+            first, _, second = file.read(FILE_BYTES_MAX).partition(b"\n")
+        used = msgspec.json.decode(second, type=Usage) if second.strip() else NOTHING_USED
+        conversation = first.decode("ascii").strip()
+    except (OSError, ValueError):
+        return Memory()
+    fine = conversation.replace("-", "").isalnum() and len(conversation) <= ID_CHARS_MAX
+    return Memory(conversation, used) if fine else Memory()
+
+
+def remember(folder: Path | None, memory: Memory) -> None:
+    """Keep it, whole or not at all. A session does not suffer if that fails."""
+    if folder is None:
+        return
+    new = folder / f".{FILE}.new"
+    content = memory.conversation.encode() + b"\n" + msgspec.json.encode(memory.used) + b"\n"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(file, "wb") as opened:
+            opened.write(content)
+        new.replace(folder / FILE)
+    except OSError as error:
+        log.warning(
+            "cannot write %s: %s. The conversation cannot be resumed after this session",
+            folder / FILE,
+            error.strerror,
+            extra={"action": "conversation_not_kept", "path": str(folder / FILE)},
+        )

@@ -1,0 +1,165 @@
+"""How Claude Code is called: which program, with which arguments, in which environment."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from shutil import which
+from typing import Final
+
+from muster.agent_settings import OUR_VARIABLES, AgentSettings, ClaudeSettings
+from muster.claude_plugin.copying import SOURCE, write_copy
+from muster.errors import CannotStart
+from muster.runtimes import processes
+from muster.services.ports import Launch
+
+ANSWER_SECONDS: Final = 60
+"""How long a model server may take to begin its answer, and to go on with it, before it is asked
+again: the slowest begins within half a minute. That it is silent is told long before."""
+
+PLUGIN_FOLDER: Final = "claude-plugin"
+PROMPT_FILE: Final = "claude-system-prompt.md"
+
+_USELESS: Final = ("AskUserQuestion",)
+"""A question to whoever sits in front of it: nobody does. It has muster's tools for that."""
+
+_NESTED: Final = frozenset(
+    {
+        "CLAUDECODE",
+        "CLAUDE_CODE_ENTRYPOINT",
+        "CLAUDE_CODE_SESSION_ID",
+        "CLAUDE_CODE_SSE_PORT",
+        "CLAUDE_ENV_FILE",
+        "CLAUDE_PID",
+        "CLAUDE_PLUGIN_DATA",
+        "CLAUDE_PLUGIN_ROOT",
+        "CLAUDE_PROJECT_DIR",
+    }
+)
+"""What a Claude Code tells its own children of itself; muster may be one of them."""
+
+
+def find_program(settings: ClaudeSettings, base: Path) -> Path:
+    """The program that the settings name, the one that came with the SDK, or that in the PATH."""
+    if settings.program:
+        named = None if "/" in settings.program else which(settings.program)
+        return Path(named) if named else base / Path(settings.program).expanduser()
+    spec = find_spec("claude_agent_sdk")
+    for folder in (spec and spec.submodule_search_locations) or ():
+        bundled = Path(folder) / "_bundled" / "claude"
+        if bundled.exists():
+            return bundled
+    found = which("claude")
+    if found is None:
+        raise CannotStart(
+            program="claude",
+            cwd=str(base),
+            why="there is no such program here",
+            remedy="Install Claude Code, or set program to where it is.",
+        )
+    return Path(found)
+
+
+def plugin(launch: Launch) -> Path:
+    """The plugin that comes with muster, whose hooks keep policy and record: a copy of the agent's
+    own, which names the Python that muster runs on."""
+    if launch.folder is None:
+        return SOURCE
+    folder = launch.folder.absolute() / PLUGIN_FOLDER
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_copy(folder)
+    return folder
+
+
+def arguments(
+    settings: ClaudeSettings,
+    *,
+    resume: str,
+    instructions: str,
+    plugin: Path,
+    allowed: list[str],
+    servers: Mapping[str, Mapping[str, object]],
+) -> list[str]:
+    """What the program is called with. The prompt is not among it: that comes over the wire."""
+    return [
+        "--output-format=stream-json",
+        "--input-format=stream-json",
+        "--verbose",
+        "--include-partial-messages",  # so that a model that talks for minutes is seen to work
+        "--permission-prompt-tool=stdio",
+        f"--permission-mode={settings.permission_mode}",
+        f"--setting-sources={','.join(settings.setting_sources)}",
+        f"--plugin-dir={plugin}",
+        f"--mcp-config={json.dumps({'mcpServers': servers})}",
+        f"--allowedTools={','.join([*allowed, *settings.allowed_tools])}",
+        *_optional(settings, resume, instructions),
+    ]
+
+
+def _optional(settings: ClaudeSettings, resume: str, instructions: str) -> Iterator[str]:
+    yield f"--disallowedTools={','.join([*_USELESS, *settings.disallowed_tools])}"
+    if settings.tools:
+        yield f"--tools={','.join(settings.tools)}"
+    if settings.model:
+        yield f"--model={settings.model}"
+    if instructions:
+        yield instructions
+    if resume:
+        yield f"--resume={resume}"
+
+
+def environment(settings: AgentSettings, launch: Launch) -> dict[str, str]:
+    """What muster itself has without what is muster's, what the settings add, and who it is."""
+    ours = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(OUR_VARIABLES) and name not in _NESTED
+    }
+    return {
+        **_defaults(settings.claude),
+        **ours,
+        **settings.env,
+        **_NEEDED,
+        **launch.environment,
+        processes.SESSION_VARIABLE: launch.session,
+    }
+
+
+def _defaults(settings: ClaudeSettings) -> dict[str, str]:
+    """Without these, a dead model server is asked for minutes."""
+    milliseconds = str(ANSWER_SECONDS * 1000)
+    return {
+        "CLAUDE_CODE_MAX_RETRIES": str(settings.retries),
+        "API_TIMEOUT_MS": milliseconds,
+        "CLAUDE_ENABLE_BYTE_WATCHDOG": "1",
+        "CLAUDE_BYTE_STREAM_IDLE_TIMEOUT_MS": milliseconds,
+    }
+
+
+_NEEDED: Final = {
+    "CLAUDE_CODE_ENTRYPOINT": "sdk-py",
+    "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1",  # says when there is nothing more to come
+    "MUSTER_PYTHON": sys.executable,  # for what a hook has the command line do
+}
+
+
+def system_prompt(launch: Launch, settings: ClaudeSettings) -> str:
+    """The argument that adds to the program's own instructions; nothing where nothing is added.
+
+    What it is told there is in every request, so it outlasts compaction. It goes into a file: it
+    may be longer than an argument can be, and is nobody else's to read.
+    """
+    text = "\n\n".join(part for part in (settings.system_prompt, launch.soul) if part.strip())
+    if not text:
+        return ""
+    if launch.folder is None:
+        return f"--append-system-prompt={text}"
+    launch.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = launch.folder.absolute() / PROMPT_FILE
+    path.unlink(missing_ok=True)
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(file, "w", encoding="utf-8", errors="replace") as opened:
+        opened.write(text)
+    return f"--append-system-prompt-file={path}"

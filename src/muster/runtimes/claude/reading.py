@@ -1,0 +1,350 @@
+"""What Claude Code says over its wire, understood: the SDK's messages in, `Said` out. Pure.
+
+A reader belongs to one session and reads everything, in order. What it comes to know beside what
+is said (which conversation this is, what is wrong with the model server) it keeps to be asked.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, cast
+
+from claude_agent_sdk import (
+    TERMINAL_TASK_STATUSES,
+    AssistantMessage,
+    ConversationResetMessage,
+    Message,
+    ResultMessage,
+    ServerToolResultBlock,
+    ServerToolUseBlock,
+    StreamEvent,
+    SystemMessage,
+    TaskNotificationMessage,
+    TaskProgressMessage,
+    TaskStartedMessage,
+    TaskUpdatedMessage,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserMessage,
+)
+
+from muster.machines.vocabulary import Activity, Usage
+from muster.runtimes.claude.faults import fault, refusal
+from muster.runtimes.claude.prompts import Prompts
+from muster.runtimes.claude.speech import Prose, spoken
+from muster.runtimes.claude.usage import since, total
+from muster.runtimes.claude.wire import LIFECYCLE
+from muster.runtimes.streams import STDERR, Budget
+from muster.services.ports import Did, Output, Result, Said, Working
+
+EXCERPT_CHARS_MAX: Final = 1000
+"""How much of a call, a result or a summary the log is told: the output file has all of it."""
+
+AGENT_TOOLS: Final = ("Agent", "Task")
+"""The tool that starts a helper, by both of its names."""
+
+HELPER_TASKS: Final = ("local_agent", "local_workflow")
+"""What is a helper among all that works in the background; the rest are programs."""
+
+HELPERS_MAX: Final = 1000
+"""How many helpers of a session are known by name: they can be called again long after."""
+
+WORKING_SECONDS: Final = 1.0
+"""How often a model that goes on talking is told of as a sign of work."""
+
+MODEL: Final = "model"
+INTERRUPTED: Final = "interrupted"
+SYNTHETIC: Final = "<synthetic>"
+"""The model that the program names for what it says itself."""
+
+Input = Mapping[str, Any]  # what a tool is given, as JSON has it
+Content = Any  # what a tool gives back: a text, or blocks
+
+
+class Reader:
+    """Reads what one session says."""
+
+    def __init__(self, budget: Budget, now: Callable[[], float], used: Usage) -> None:
+        """`used` is what its conversation had used up before."""
+        self.prompts = Prompts()
+        self.conversation = ""
+        self.used = used
+        self.fault = ""
+        """Why work with the model server is impossible, once it is."""
+
+        self._prose = Prose(budget)
+        self._now = now
+        self._printed: list[str] = []
+        self._calls: dict[str, str] = {}
+        self._names: dict[str, str] = {}  # of helpers, by the call that started them and by task
+        self._helpers: set[str] = set()  # tasks of those who work
+        self._finished: set[str] = set()  # those among them who have not said what came of it
+        self._worked_at = now()
+        self._last_text = ""
+        """What it has said last, and has not ended a turn with yet."""
+
+        self._answer: str | None = None
+        """The last text of the present piece of work, without what was meant for muster."""
+
+        self._blocked = ""
+        self._retries = 0
+
+    @property
+    def calling(self) -> bool:
+        """Whether its work stands while a tool does its own."""
+        return self.prompts.working and bool(self._calls)
+
+    def who(self, task: str | None) -> str:
+        """The name of a helper; nothing for the agent itself."""
+        return "" if task is None else self._names.get(task, task)
+
+    def take_printed(self) -> bytes:
+        """All that was read since this was last asked, as it goes into the output file."""
+        printed, self._printed = "".join(self._printed), []
+        return printed.encode("utf-8", "replace")
+
+    def read(self, message: Message) -> list[Said]:
+        """What a message says."""
+        match message:
+            case AssistantMessage():
+                return list(self._assistant(message))
+            case UserMessage(content=list(blocks), parent_tool_use_id=parent):
+                results = [each for each in blocks if isinstance(each, ToolResultBlock)]
+                by = self.who(parent)
+                return [self._done(e.tool_use_id, e.content, bool(e.is_error), by) for e in results]
+            case ResultMessage():
+                return list(self._result(message))
+            case SystemMessage():
+                return list(self._system(message))
+            case StreamEvent():
+                return list(self._stream())
+            case ConversationResetMessage(new_conversation_id=conversation):
+                self.conversation = conversation
+                return []
+            case _:
+                return []
+
+    # ── what the model says and does ──────────────────────────────────────────────────────────────
+
+    def _assistant(self, message: AssistantMessage) -> Iterator[Said]:
+        main = message.parent_tool_use_id is None
+        if main:
+            self.prompts.speak()
+        if message.model != SYNTHETIC:
+            self._retries = 0
+        for block in message.content:
+            match block:
+                case TextBlock(text=text) if main and message.model == SYNTHETIC:
+                    yield from self._complain(text)
+                case TextBlock(text=text) if main:
+                    yield from self._say(text)
+                case ThinkingBlock() | TextBlock():
+                    yield Working()
+                case ToolUseBlock() | ServerToolUseBlock():
+                    yield self._call(block, self.who(message.parent_tool_use_id))
+                case ServerToolResultBlock(tool_use_id=call, content=content):
+                    yield self._done(call, content, False, self.who(message.parent_tool_use_id))
+                case ToolResultBlock():
+                    pass  # those come as the user's
+
+    def _say(self, text: str) -> Iterator[Said]:
+        self._printed.append(text.rstrip("\n") + "\n")
+        told = spoken(text, self._prose, self._now(), before=self._last_text)
+        yield from told.said
+        self._last_text = told.after
+        self._answer = told.rest
+
+    def _complain(self, text: str) -> Iterator[Said]:
+        """The program itself has something to say, which is no word of its model's."""
+        self._printed.append(text.rstrip("\n") + "\n")
+        if text.strip():
+            yield Output(stream=STDERR, text=excerpt(text.strip()))
+
+    def _call(self, block: ToolUseBlock | ServerToolUseBlock, by: str) -> Did:
+        given = compact(block.input)
+        self._printed.append(f"[{_of(by)}{block.name}] {given}\n")
+        self._calls[block.id] = block.name
+        if block.name in AGENT_TOOLS:
+            self._name(block.id, _called(block.input))
+        return Did(
+            kind=Activity.TOOL_CALL, name=block.name, text=excerpt(given), ref=block.id, by=by
+        )
+
+    def _done(self, call: str, content: Content, failed: bool, by: str) -> Did:
+        text = flat(content)
+        name = self._calls.pop(call, "?")
+        self._printed.append(f"[{_of(by)}{name} {'failed' if failed else 'done'}] {text}\n")
+        kind = Activity.TOOL_FAILED if failed else Activity.TOOL_DONE
+        return Did(kind=kind, name=name, text=excerpt(text), ref=call, by=by)
+
+    def _stream(self) -> Iterator[Said]:
+        if self._now() - self._worked_at >= WORKING_SECONDS:
+            self._worked_at = self._now()
+            yield Working()
+
+    # ── what the program says ─────────────────────────────────────────────────────────────────────
+
+    def _system(self, message: SystemMessage) -> Iterator[Said]:
+        match message:
+            case TaskStartedMessage(task_type=kind) if kind in HELPER_TASKS:
+                yield self._started(message)
+            case TaskNotificationMessage(task_id=task, summary=summary):
+                yield from self._ended(task, summary)
+            case TaskUpdatedMessage(task_id=task, status=status):
+                yield from self._updated(task, status)
+            case TaskProgressMessage():
+                yield Working()
+            case _:
+                yield from self._stated(message.subtype, message.data)
+
+    def _stated(self, what: str, data: Input) -> Iterator[Said]:
+        match what:
+            case "init":
+                yield from self._init(data)
+            case "api_retry":
+                yield self._asked_again(data)
+            case "compact_boundary":
+                yield _compacted(data)
+            case "informational":
+                yield from self._informed(data)
+            case "session_state_changed":
+                self.prompts.running = data.get("state") != "idle"
+            case _ if what == LIFECYCLE:
+                took = self.prompts.become(str(data.get("command_uuid")), str(data.get("state")))
+                if took is not None:
+                    yield took
+            case _:
+                pass
+
+    def _started(self, message: TaskStartedMessage) -> Did:
+        task, given = message.task_id, self._names.get(message.tool_use_id or "")
+        kind = str(message.data.get("subagent_type") or message.description)
+        name = self._names.get(task) or given or kind  # who is called again keeps its name
+        self._name(task, name)
+        self._helpers.add(task)
+        text = str(message.data.get("prompt") or message.description)
+        self._printed.append(f"[{name} started] {text}\n")
+        return Did(kind=Activity.HELPER_STARTED, name=name, text=excerpt(text), ref=task)
+
+    def _name(self, key: str, name: str) -> None:
+        self._names[key] = name
+        while len(self._names) > 2 * HELPERS_MAX:
+            del self._names[next(iter(self._names))]
+
+    def _updated(self, task: str, status: str | None) -> Iterator[Said]:
+        """A helper that has finished says what came of it right after that; any other does not."""
+        if status == "completed":
+            self._finished.add(task)
+        elif status in TERMINAL_TASK_STATUSES:
+            yield from self._ended(task, str(status))
+
+    def _ended(self, task: str, summary: str) -> Iterator[Said]:
+        self._finished.discard(task)
+        if task in self._helpers:
+            self._helpers.remove(task)
+            name = self.who(task)
+            self._printed.append(f"[{name} ended] {summary}\n")
+            yield Did(kind=Activity.HELPER_DONE, name=name, text=excerpt(summary), ref=task)
+
+    def _init(self, data: Input) -> Iterator[Said]:
+        """The beginning of a piece of work: which conversation it is, and what did not load."""
+        self.conversation = str(data.get("session_id") or self.conversation)
+        for error in data.get("plugin_errors") or ():
+            text = f"a plugin of Claude Code does not load: {compact(error)}"
+            self._printed.append(f"{text}\n")
+            yield Output(stream=STDERR, text=excerpt(text))
+
+    def _informed(self, data: Input) -> Iterator[Said]:
+        """The program warns; among that is a prompt that a hook did not let through."""
+        outcome: Input = data.get("prompt_submit_outcome") or {}
+        if outcome.get("kind") == "blocked_by_hook":
+            self._blocked = f"a hook did not let the prompt through: {outcome.get('reason')}"
+        if data.get("level") in ("warning", "error"):
+            yield from self._complain(str(data.get("content") or ""))
+
+    def _asked_again(self, data: Input) -> Did:
+        self._retries = int(data.get("attempt") or self._retries + 1)
+        status = data.get("error_status")
+        self.fault = self.fault or refusal(status, self._retries)
+        what = f"{status or 'no answer'} ({data.get('error') or 'unknown'})"
+        text = f"{what}, attempt {self._retries} of {data.get('max_retries')}"
+        self._printed.append(f"[{MODEL} asked again] {text}\n")
+        return Did(kind=Activity.ASKED_AGAIN, name=MODEL, text=text)
+
+    # ── results ───────────────────────────────────────────────────────────────────────────────────
+
+    def _result(self, message: ResultMessage) -> Iterator[Said]:
+        for task in sorted(self._finished):
+            yield from self._ended(task, "")
+        yield from self._prose.end()
+        self.conversation = message.session_id or self.conversation
+        used, self.used = since(self.used, message), total(message)
+        answers = self.prompts.result(of_ours=_is_ours(message))
+        ok, text = self._outcome(message)
+        if self.fault:  # then no agent has said this
+            answers = False
+        self._last_text, self._answer, self._blocked, self._retries = "", None, "", 0
+        if not self._helpers:
+            self._calls.clear()
+        yield Result(ok=ok, text=text, usage=used, answers=answers)
+
+    def _outcome(self, message: ResultMessage) -> tuple[bool, str]:
+        reason = message.terminal_reason or ""
+        if reason.startswith("aborted"):
+            return False, self.fault or INTERRUPTED
+        text = self._blocked or message.result or "; ".join(message.errors or ())
+        if not message.is_error and not self._blocked:
+            return True, text if self._answer is None else self._answer
+        if reason == "api_error" or message.api_error_status is not None:
+            asked = self._retries + 1
+            self.fault = self.fault or fault(message.api_error_status, text, asked)
+        return False, self.fault or text or message.subtype
+
+
+def _is_ours(message: ResultMessage) -> bool:
+    return message.origin is None or message.origin["kind"] == "human"
+
+
+def _called(given: Input) -> str:
+    return str(given.get("name") or given.get("subagent_type") or "general-purpose")
+
+
+def _of(by: str) -> str:
+    return f"{by}: " if by else ""
+
+
+def _compacted(data: Input) -> Did:
+    found: Input = data.get("compact_metadata") or {}
+    before, after = found.get("pre_tokens", "?"), found.get("post_tokens", "?")
+    text = f"{found.get('trigger', '?')}: from {before} to {after} tokens"
+    return Did(kind=Activity.COMPACTED, name=MODEL, text=text)
+
+
+def compact(given: object) -> str:
+    """Something as JSON on one line."""
+    try:
+        return json.dumps(given, ensure_ascii=False, separators=(",", ":"), default=str)
+    except (ValueError, RecursionError):
+        return "?"
+
+
+def flat(content: Content) -> str:
+    """What a tool gave back, as text."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    if not isinstance(content, list):
+        return compact(content)
+    return "\n".join(_block(each) for each in cast("list[Content]", content))
+
+
+def _block(block: Content) -> str:
+    if not isinstance(block, dict):
+        return str(block)
+    found = cast("Input", block)
+    return str(found["text"]) if "text" in found else f"[{found.get('type', '?')}]"
+
+
+def excerpt(text: str, most: int = EXCERPT_CHARS_MAX) -> str:
+    """As much of a text as the log is told."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"

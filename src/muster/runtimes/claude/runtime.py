@@ -1,0 +1,76 @@
+"""The `claude` runtime: a session is a Claude Code that lives on, started as `muster.toml` says."""
+
+import asyncio
+import logging
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, cast
+
+from muster.agent_settings import AgentSettings
+from muster.errors import CannotStart, MissingExtra
+from muster.runtimes.claude.memory import Memory, recall
+from muster.runtimes.command import CommandRuntime
+from muster.services.ports import Ear, Launch, Leftover, Session
+
+log = logging.getLogger(__name__)
+
+
+class _Starting(Protocol):
+    """What `starting.py` offers; it is loaded with the first session, and the SDK with it."""
+
+    async def start(
+        self, settings: AgentSettings, base: Path, launch: Launch, ear: Ear, memory: Memory
+    ) -> Session:
+        """Start a session, or raise why it did not come up."""
+        ...
+
+
+class ClaudeRuntime:
+    """Starts Claude Code for one agent."""
+
+    def __init__(self, settings: AgentSettings, base: Path) -> None:
+        """`base` is the folder that the settings are seen from."""
+        self._settings = settings
+        self._base = base.absolute()
+
+    @property
+    def speaks(self) -> bool:
+        """What it prints on its way is not what it says; that is its result."""
+        return False
+
+    @property
+    def hears(self) -> bool:
+        """It is told what there is when it starts."""
+        return True
+
+    async def start(self, launch: Launch, ear: Ear) -> Session:
+        """Start it and return when it is up, in its old conversation where it has one.
+
+        A conversation that cannot be resumed is given up, and a new one begun.
+        """
+        starting = await self._starting()
+        memory = recall(launch.folder) if self._settings.claude.resume else Memory()
+        if memory.conversation:
+            try:
+                return await starting.start(self._settings, self._base, launch, ear, memory)
+            except CannotStart as error:
+                log.warning(
+                    "cannot resume the conversation %s, begins a new one: %s",
+                    memory.conversation,
+                    error,
+                    extra={"action": "conversation_lost", "session": launch.session},
+                )
+        return await starting.start(self._settings, self._base, launch, ear, Memory())
+
+    async def reclaim(self, leftover: Leftover) -> str:
+        """End what is left of a session, as with any program."""
+        return await CommandRuntime(self._settings, self._base).reclaim(leftover)
+
+    async def _starting(self) -> _Starting:
+        try:
+            module = await asyncio.to_thread(import_module, "muster.runtimes.claude.starting")
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] == "muster":
+                raise
+            raise MissingExtra(what="The runtime 'claude'", extra="claude") from error
+        return cast("_Starting", module)

@@ -1,0 +1,78 @@
+"""What a model says, told as output, except for the lines in it that are meant for muster.
+
+Markers and `TURN_COMPLETE` count on lines of their own outside code fences, as in any program's
+output. JSON does not: a model that shows some has not done what it says.
+"""
+
+from typing import NamedTuple
+
+from muster.runtimes.framing import Run
+from muster.runtimes.lines import TURN_COMPLETE, Interpreter, Word
+from muster.runtimes.streams import STDOUT, Budget, Stream
+from muster.services.ports import BadLine, Said, TurnDone
+
+
+class Words(Interpreter):
+    """Reads one text. The next one is read by another: a fence ends with its text."""
+
+    def _whole(self, text: str) -> Said | None:
+        if text[:1] == "{" or (self._fence and text == TURN_COMPLETE):
+            return None
+        return super()._whole(text)
+
+    def of(self, raw: bytes) -> list[Word]:
+        """What in a text is meant for muster, and where it stands."""
+        found = self.words(Run(raw))
+        return [
+            word
+            for word in found
+            if not (isinstance(word.said, BadLine) and word.said.line[:1] == "{")
+        ]
+
+
+class Prose(Stream):
+    """Text of a model under a budget; nothing in it is looked at."""
+
+    __slots__ = ()
+
+    def __init__(self, budget: Budget) -> None:
+        """Tell it as what a program prints."""
+        super().__init__(STDOUT, budget)
+        self._interpreter = None
+
+
+class Spoken(NamedTuple):
+    """A text, told."""
+
+    said: list[Said]
+    rest: str
+    """What of it is not meant for muster."""
+
+    after: str
+    """The same, but only what follows the end of a turn, where one is ended in it."""
+
+
+def spoken(text: str, prose: Prose, now: float, *, before: str = "") -> Spoken:
+    """Tell a text. A turn that ends in it ends with what stands before, there or in `before`."""
+    raw = text.encode("utf-8", "replace").strip(b"\n") + b"\n"
+    said: list[Said] = []
+    rest, since, at = b"", b"", 0
+    for word in Words().of(raw):
+        piece = raw[at : word.start]
+        said += _told(prose, piece, now)
+        rest, since, at = rest + piece, since + piece, word.end
+        if isinstance(word.said, TurnDone):
+            said.append(TurnDone(text=_text(since) or before or None))
+            since, before = b"", ""
+        else:
+            said.append(word.said)
+    said += _told(prose, raw[at:], now)
+    return Spoken(said, _text(rest + raw[at:]), _text(since + raw[at:]))
+
+
+def _told(prose: Prose, raw: bytes, now: float) -> list[Said]:
+    return [*prose.take(raw, now), *prose.flush()] if raw.strip() else []
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace").strip()

@@ -1,0 +1,180 @@
+"""How a session of Claude Code comes up: its program, its pipes, and the SDK on top of them."""
+
+import asyncio
+import os
+import signal
+import subprocess
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions, ClaudeSDKClient
+
+from muster.agent_settings import AgentSettings, ClaudeSettings
+from muster.errors import CannotStart
+from muster.routing.agent_files import AgentFile, read_folders
+from muster.runtimes import processes
+from muster.runtimes.claude.asking import SERVER, asker, tool_names, tool_server
+from muster.runtimes.claude.hearing import OrderlyEar
+from muster.runtimes.claude.memory import Memory
+from muster.runtimes.claude.program import (
+    arguments,
+    environment,
+    find_program,
+    plugin,
+    system_prompt,
+)
+from muster.runtimes.claude.reading import Reader
+from muster.runtimes.claude.session import ClaudeSession, NotUp
+from muster.runtimes.claude.wire import Wire
+from muster.runtimes.output_file import OutputFile
+from muster.runtimes.pouring import Tap
+from muster.runtimes.session import Patience
+from muster.runtimes.stdin import Stdin
+from muster.runtimes.streams import STDERR, Budget, Stream
+from muster.services.ports import Ear, Launch
+
+
+async def start(
+    settings: AgentSettings, base: Path, launch: Launch, ear: Ear, memory: Memory
+) -> ClaudeSession:
+    """Start it, and return when it is up and has its prompt."""
+    claude = settings.claude
+    cwd = base / (settings.cwd or "")
+    program = find_program(claude, base)
+    try:
+        agents = _agents(base / claude.agents) if claude.agents else None
+        argv = [
+            str(program),
+            *arguments(
+                claude,
+                resume=memory.conversation,
+                instructions=system_prompt(launch, claude),
+                plugin=plugin(launch),
+                allowed=tool_names(),
+                servers={SERVER: {"type": "sdk", "name": SERVER, "alwaysLoad": True}},
+            ),
+        ]
+        session = _begin(settings, argv, cwd, launch, ear, memory, agents)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise _cannot(program, cwd, why) from error
+    try:
+        await session.connect(launch.prompt, idle=launch.idle)
+    except NotUp as error:
+        await _undo(session)
+        raise _cannot(program, cwd, str(error)) from error
+    except BaseException:  # whoever wanted it does not want it any more
+        await asyncio.shield(_undo(session))
+        raise
+    return session
+
+
+def _begin(
+    settings: AgentSettings,
+    argv: list[str],
+    cwd: Path,
+    launch: Launch,
+    ear: Ear,
+    memory: Memory,
+    agents: Mapping[str, AgentDefinition] | None,
+) -> ClaudeSession:
+    """Start the program. If that fails half-way, nothing of it stays."""
+    with ExitStack() as ours, ExitStack() as theirs:
+        (reads, stdin), (stdout, writes), (stderr, errs) = os.pipe(), os.pipe(), os.pipe()
+        for pipe in (stdin, stdout, stderr):
+            ours.callback(os.close, pipe)
+        for pipe in (reads, writes, errs):
+            theirs.callback(os.close, pipe)
+        program = subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env=environment(settings, launch),
+            stdin=reads,
+            stdout=writes,
+            stderr=errs,
+            process_group=0,
+        )
+        ours.callback(_end, program)
+        loop = asyncio.get_running_loop()
+        budget = Budget(loop.time())
+        reader = Reader(budget, loop.time, memory.used)
+        orderly = OrderlyEar(ear)
+        taps = (Tap(stdout), Tap(stderr))
+        wire = Wire(Stdin(stdin), taps[0])
+        session = ClaudeSession(
+            program,
+            launch.session,
+            client=ClaudeSDKClient(_options(settings.claude, orderly, reader, agents), wire),
+            wire=wire,
+            taps=taps,
+            reader=reader,
+            stderr=Stream(STDERR, budget),
+            patience=Patience(
+                interrupt_s=settings.interrupt_seconds, terminate_s=settings.terminate_seconds
+            ),
+            ear=orderly,
+            file=_output_file(settings, launch),
+            folder=launch.folder,
+        )
+        ours.pop_all()
+    return session
+
+
+def _options(
+    claude: ClaudeSettings,
+    ear: OrderlyEar,
+    reader: Reader,
+    agents: Mapping[str, AgentDefinition] | None,
+) -> ClaudeAgentOptions:
+    """What the SDK itself has to know; the rest is in the program's arguments."""
+    return ClaudeAgentOptions(
+        can_use_tool=asker(claude, ear, reader.who),
+        mcp_servers={SERVER: tool_server(ear)},
+        agents=None if agents is None else dict(agents),
+    )
+
+
+def _agents(folder: Path) -> dict[str, AgentDefinition]:
+    """The subagents that a folder describes."""
+    if not folder.is_dir():
+        raise ValueError(f"there is no folder of agents {folder}")
+    return {agent.name: _definition(agent) for agent in read_folders([folder]).agents}
+
+
+def _definition(agent: AgentFile) -> AgentDefinition:
+    return AgentDefinition(
+        description=agent.description or agent.name,
+        prompt=agent.body,
+        tools=None if agent.tools is None else list(agent.tools),
+        disallowedTools=list(agent.disallowed_tools) or None,
+        model=agent.model,
+    )
+
+
+def _output_file(settings: AgentSettings, launch: Launch) -> OutputFile | None:
+    if launch.folder is None:
+        return None
+    return OutputFile(launch.folder, kept=settings.output_files)
+
+
+def _cannot(program: Path, cwd: Path, why: str) -> CannotStart:
+    if not cwd.is_dir():
+        why, remedy = "there is no such folder", "Make it, or set cwd to another."
+    elif not program.exists():
+        why, remedy = "there is no such program", "Install it, or correct claude.program."
+    else:
+        remedy = "Correct that in the agent's table in muster.toml."
+    return CannotStart(program=str(program), cwd=str(cwd), why=why, remedy=remedy)
+
+
+async def _undo(session: ClaudeSession) -> None:
+    """End a session that nobody has got."""
+    await session.kill()
+    await session.wait()
+
+
+def _end(program: subprocess.Popen[bytes]) -> None:
+    """End a program that was started for nothing."""
+    processes.signal_group(program.pid, signal.SIGKILL)
+    program.wait()

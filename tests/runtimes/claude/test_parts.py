@@ -1,0 +1,295 @@
+"""What Claude Code says, understood: its texts, its prompts, its faults, what it has used up."""
+
+import asyncio
+import json
+import os
+from pathlib import Path
+
+import pytest
+from claude_agent_sdk import CLIConnectionError, ResultMessage
+from claude_agent_sdk.types import ModelUsage
+
+from muster.machines.vocabulary import NOTHING_USED, Usage
+from muster.runtimes.claude import wire as wires
+from muster.runtimes.claude.asking import detail
+from muster.runtimes.claude.faults import fault, refusal
+from muster.runtimes.claude.memory import Memory, recall, remember
+from muster.runtimes.claude.prompts import Prompts
+from muster.runtimes.claude.reading import excerpt, flat
+from muster.runtimes.claude.speech import Prose, Spoken, spoken
+from muster.runtimes.claude.usage import since, total
+from muster.runtimes.claude.wire import Wire
+from muster.runtimes.pouring import Tap
+from muster.runtimes.stdin import Stdin
+from muster.runtimes.streams import BURST_BYTES, Budget
+from muster.services.ports import Marker, Output, TurnDone
+from tests.builders import run
+
+# ── texts ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def speak(text: str, before: str = "") -> Spoken:
+    return spoken(text, Prose(Budget(0)), 0, before=before)
+
+
+def output(text: str) -> Output:
+    return Output(stream="stdout", text=text)
+
+
+def test_a_text_is_told_around_what_is_meant_for_muster() -> None:
+    told = speak('Hello.\n[AGENT_STATUS] {"agents":[]}\nBye.')
+    marker = Marker(name="AGENT_STATUS", body='{"agents":[]}')
+    assert told.said == [output("Hello."), marker, output("Bye.")]
+    assert told.rest == "Hello.\nBye."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\nTURN_COMPLETE\n```",
+        "~~~~\n```\nTURN_COMPLETE\n~~~\nTURN_COMPLETE\n~~~~",
+        "  TURN_COMPLETE",
+        "> TURN_COMPLETE",
+        "I end with TURN_COMPLETE",
+        '{"type": "turn_complete"}',
+        '{"type": "result", "text": "' + "x" * 70_000 + '"}',
+        "```\n[AGENT_REGISTERED] {}",
+    ],
+)
+def test_what_is_only_talked_about_means_nothing(text: str) -> None:
+    told = speak(text)
+    assert all(isinstance(each, Output) for each in told.said)
+    assert told.rest == text.strip()
+
+
+def test_a_turn_ends_with_what_was_said_before_it() -> None:
+    assert speak("My answer.\nTURN_COMPLETE\nThanks.").said == [
+        output("My answer."),
+        TurnDone(text="My answer."),
+        output("Thanks."),
+    ]
+    assert speak("TURN_COMPLETE", before="My answer.").said == [TurnDone(text="My answer.")]
+    assert speak("TURN_COMPLETE").said == [TurnDone()]
+    twice = speak("One.\nTURN_COMPLETE\nTwo.\nTURN_COMPLETE", before="Old.")
+    done = [each.text for each in twice.said if isinstance(each, TurnDone)]
+    assert done == ["One.", "Two."]
+    assert twice.after == ""
+
+
+def test_a_flood_is_left_out_but_what_is_meant_for_muster_is_not() -> None:
+    prose = Prose(Budget(0))
+    spoken("x" * BURST_BYTES, prose, 0)
+    told = spoken("y" * 100_000 + "\nTURN_COMPLETE", prose, 0)
+    [done] = told.said
+    assert done == TurnDone(text="y" * 100_000)
+    [tail] = prose.end()
+    assert isinstance(tail, Output)
+    assert tail.omitted > 90_000
+
+
+def test_what_tools_give_back_is_text_whatever_it_was() -> None:
+    blocks = [{"type": "text", "text": "a"}, {"type": "image"}, "b", 7]
+    assert flat(blocks) == "a\n[image]\nb\n7"
+    assert (flat(None), flat("a"), flat({"a": 1})) == ("", "a", '{"a":1}')
+    assert excerpt("abcdef", 4) == "abc…"
+
+
+def test_a_person_sees_first_what_matters() -> None:
+    given = {"description": "d", "options": {"a": [1]}, "command": "rm -r x"}
+    assert detail(given) == 'command: rm -r x\ndescription: d\noptions: {"a":[1]}'
+
+
+# ── prompts ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def taken(prompts: Prompts, number: str) -> str:
+    took = prompts.become(number, "started")
+    assert took is not None
+    return took.how.value
+
+
+def test_a_prompt_is_started_injected_or_queued() -> None:
+    prompts = Prompts()
+    assert prompts.idle
+    prompts.tell("1", "first")
+    assert (prompts.idle, prompts.waiting, prompts.working) == (False, True, False)
+    assert prompts.become("1", "queued") is None
+    assert taken(prompts, "1") == "started"
+    prompts.speak()
+    prompts.tell("2", "second")
+    prompts.tell("3", "third")
+    prompts.tell("4", "fourth")
+    assert taken(prompts, "2") == "injected"
+    assert prompts.become("2", "completed") is None
+    assert prompts.result(of_ours=False)
+    assert prompts.become("1", "completed") is None
+    assert [taken(prompts, each) for each in "34"] == ["queued", "queued"]
+    prompts.speak()
+    assert prompts.result(of_ours=False)
+    prompts.tell("5", "fifth")
+    assert taken(prompts, "5") == "started", "what is done but not told so yet is done"
+    assert prompts.become("5", "cancelled") is None
+    for each in "34":
+        prompts.become(each, "completed")
+    assert prompts.result(of_ours=False)
+    assert prompts.idle
+
+
+def test_work_that_nobody_asked_for_answers_only_a_prompt_that_came_into_it() -> None:
+    prompts = Prompts()
+    prompts.tell("1", "first")
+    taken(prompts, "1")
+    assert prompts.result(of_ours=True)
+    prompts.become("1", "completed")
+    prompts.speak()
+    assert not prompts.result(of_ours=True)
+    prompts.speak()
+    prompts.tell("2", "second")
+    assert taken(prompts, "2") == "injected"
+    assert prompts.result(of_ours=False)
+    prompts.running = True
+    prompts.become("2", "completed")
+    assert not prompts.idle, "a helper is still at work"
+
+
+# ── faults ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "reason"),
+    [
+        (401, "", "the model server refuses the key (401)"),
+        (503, "", "the model server fails (503), asked 3 times"),
+        (None, "Unable to connect. Is the computer able to access the url?", "cannot be reached"),
+        (None, "getaddrinfo ENOTFOUND nowhere", "there is no such host"),
+        (None, "The response stopped arriving.", "fell silent in the middle"),
+        (None, "something else", "does not work: something else"),
+        (None, "Not logged in · Please run /login", "set ANTHROPIC_API_KEY"),
+        (400, "API Error: 400 prompt is too long", ""),
+    ],
+)
+def test_a_fault_is_named(status: int | None, text: str, reason: str) -> None:
+    found = fault(status, text, 3)
+    assert reason in found
+    assert bool(found) == bool(reason)
+
+
+def test_a_refused_key_is_tried_once_more_in_case_a_login_was_renewed() -> None:
+    assert [refusal(401, attempts) for attempts in (1, 2)] == [
+        "",
+        "the model server refuses the key (401)",
+    ]
+    assert refusal(529, 9) == ""
+
+
+# ── what was used up ──────────────────────────────────────────────────────────────────────────────
+
+
+def counted(all_input: int, own_input: int, cost: float) -> ResultMessage:
+    model = ModelUsage(
+        inputTokens=all_input,
+        outputTokens=1,
+        cacheReadInputTokens=2,
+        cacheCreationInputTokens=3,
+        webSearchRequests=0,
+        costUSD=cost,
+        contextWindow=0,
+        maxOutputTokens=0,
+    )
+    return ResultMessage(
+        subtype="success",
+        duration_ms=1,
+        duration_api_ms=1,
+        is_error=False,
+        num_turns=1,
+        session_id="c-1",
+        total_cost_usd=cost,
+        usage={"input_tokens": own_input, "output_tokens": None},
+        model_usage={"m": model},
+    )
+
+
+def test_each_result_is_told_what_came_since_the_last() -> None:
+    first, second = counted(100, 100, 0.1), counted(150, 10, 0.3)
+    assert since(NOTHING_USED, first) == total(first)
+    assert since(total(first), second) == Usage(cost_usd=0.2, input_tokens=50)
+
+
+def test_a_count_that_began_anew_counts_whole() -> None:
+    before = total(counted(100, 100, 0.1))
+    again = counted(110, 110, 0.2)
+    assert since(before, again) == total(again)
+
+
+# ── memory ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_conversation_is_remembered_whole(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "Ada"
+    memory = Memory("0b5e-1", Usage(cost_usd=0.25, input_tokens=7))
+    remember(folder, memory)
+    assert recall(folder) == memory
+    assert [each.name for each in folder.iterdir()] == ["claude-session"]
+    assert (folder / "claude-session").stat().st_mode & 0o077 == 0
+    remember(None, memory)
+    assert recall(None) == Memory()
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"--x\n{", b"a/../b\n", b"\xff\n", b"x" * 5000])
+def test_what_cannot_be_a_conversation_is_none(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "claude-session").write_bytes(content)
+    assert recall(tmp_path) == Memory()
+
+
+def test_a_folder_that_cannot_be_written_is_no_reason_to_end(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "Ada").write_text("a file")
+    remember(tmp_path / "Ada", Memory("c-1"))
+    assert "cannot be resumed" in caplog.text
+
+
+# ── the wire ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_messages_come_whole_however_their_bytes_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wires, "LINE_BYTES_MAX", 100)
+    sent = [
+        json.dumps({"type": "a"}) + "\n",
+        "no JSON\n{broken\n\n",
+        json.dumps({"type": "command_lifecycle", "state": "started"}) + "\n",
+        json.dumps({"type": "long", "text": "x" * 200}) + "\n",
+        json.dumps({"type": "result", "is_error": True, "errors": ["one", "two"]}) + "\n",
+    ]
+
+    async def scene() -> None:
+        (reads, writes), (theirs, ours) = os.pipe(), os.pipe()
+        tap, stdin = Tap(reads), Stdin(ours)
+        wire = Wire(stdin, tap)
+        with pytest.raises(CLIConnectionError):
+            await wire.write("too early")
+        await wire.connect()
+        await wire.write("hello\n")
+        assert os.read(theirs, 100) == b"hello\n"
+        loop = asyncio.get_running_loop()
+
+        def pour(data: bytes) -> None:
+            os.write(writes, data[:7])
+            if data:
+                loop.call_soon(pour, data[7:])
+            else:
+                os.close(writes)
+
+        pour("".join(sent).encode())
+        found = [message async for message in wire.read_messages()]
+        assert [each["type"] for each in found] == ["a", "system", "result"]
+        assert found[1]["subtype"] == "command_lifecycle"
+        assert wire.last_error == "one; two"
+        await wire.end_input()
+        assert os.read(theirs, 100) == b""
+        await wire.close()
+        assert not wire.is_ready()
+        os.close(theirs)
+        tap.close()
+
+    run(scene())

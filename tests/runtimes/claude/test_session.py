@@ -1,0 +1,251 @@
+"""A session of the runtime `claude` with a program that does what the real one seldom does."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from muster.agent_settings import AgentSettings, ClaudeSettings
+from muster.machines.vocabulary import Outcome, RunMode, Urgency
+from muster.runtimes.claude.runtime import ClaudeRuntime
+from muster.services.ports import Exit, Launch, Output, Result, Said, Session, Took
+from tests.builders import run
+from tests.runtimes.claude.imitation import imitation
+from tests.runtimes.programs import ADA, READY, Listener, alive, new_session, open_files
+
+BEGINS = f"""
+def on_prompt(number, given):
+    state(number, "started")
+    text("{READY}")
+"""
+ANSWERS = """
+def on_prompt(number, given):
+    state(number, "queued")
+    state(number, "started")
+    text("You said " + given)
+    result("You said " + given)
+    state(number, "completed")
+"""
+DEAF = "signal.signal(signal.SIGINT, signal.SIG_IGN)\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)"
+STAYS = "def on_interrupt(): pass\ndef on_end():\n    while True: signal.pause()"
+
+
+class Ear(Listener):
+    """An ear that hears results."""
+
+    def results(self) -> list[Result]:
+        return [each for each in self.said if isinstance(each, Result)]
+
+
+class Stage:
+    def __init__(self, folder: Path) -> None:
+        self.base = folder
+        self.folder = folder / "home" / "agents" / "Ada"
+        self.ear = Ear()
+
+    async def start(self, behaviour: str, prompt: str = "hello", **more: object) -> Session:
+        program = imitation(self.base, behaviour)
+        settings = AgentSettings(
+            runtime="claude", claude=ClaudeSettings(program=str(program)), interrupt_seconds=0.2
+        )
+        runtime = ClaudeRuntime(structs.replace(settings, terminate_seconds=0.2, **more), self.base)
+        launch = Launch(
+            session=new_session(),
+            agent=ADA,
+            mode=RunMode.RUN_ONCE,
+            prompt=prompt,
+            folder=self.folder,
+        )
+        return await runtime.start(launch, self.ear)
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    return Stage(tmp_path)
+
+
+def test_a_program_that_ignores_an_interrupt_is_interrupted_by_a_signal(stage: Stage) -> None:
+    hears = """
+def on_interrupt(): pass
+def interrupted(*_): result("", is_error=True, terminal_reason="aborted_streaming")
+signal.signal(signal.SIGINT, interrupted)
+"""
+
+    async def scene() -> None:
+        session = await stage.start(BEGINS + hears)
+        await stage.ear.ready()
+        await session.interrupt()
+        assert [each.text for each in stage.ear.results()] == ["interrupted"]
+        assert alive(session.pid)
+        await session.stop(Urgency.GRACEFUL)
+        await session.kill()
+        await session.wait()
+
+    run(scene())
+
+
+def test_a_program_that_no_interrupt_stops_is_killed(stage: Stage) -> None:
+    async def scene() -> None:
+        session = await stage.start(BEGINS + DEAF + "\n" + STAYS)
+        await stage.ear.ready()
+        await session.interrupt()
+        assert not alive(session.pid)
+        assert (await session.wait()).reason == "killed"
+
+    run(scene())
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "code", "reason"),
+    [(STAYS, -15, "stopped"), (f"{DEAF}\n{STAYS}", -9, "killed"), ("", 0, "stopped")],
+)
+@pytest.mark.parametrize("begins", [BEGINS, ""])
+def test_stop_now_asks_harder_each_time(
+    stage: Stage, behaviour: str, code: int, reason: str, begins: str
+) -> None:
+    async def scene() -> None:
+        session = await stage.start(f"{begins}\n{behaviour}", "hello" if begins else "")
+        if begins:
+            await stage.ear.ready()
+        await session.stop(Urgency.NOW)
+        expected = Exit(outcome=Outcome.COMPLETED, code=code, reason=reason)
+        assert await session.wait() == expected
+
+    run(scene())
+
+
+def test_several_that_stop_it_in_different_ways_all_come_to_an_end(stage: Stage) -> None:
+    async def scene() -> None:
+        session = await stage.start(BEGINS + STAYS)
+        await stage.ear.ready()
+        async with asyncio.timeout(20):
+            await asyncio.gather(
+                session.interrupt(),
+                session.stop(Urgency.GRACEFUL),
+                session.stop(Urgency.NOW),
+                session.kill(),
+                session.wait(),
+            )
+        assert not alive(session.pid)
+
+    run(scene())
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        ("sys.exit(0)", Exit(outcome=Outcome.COMPLETED, code=0)),
+        (
+            "sys.exit('out of memory')",
+            Exit(outcome=Outcome.FAILED, code=1, reason="out of memory"),
+        ),
+        ("os._exit(143)", Exit(outcome=Outcome.FAILED, code=143, reason="ended by SIGTERM")),
+        ("os._exit(3)", Exit(outcome=Outcome.FAILED, code=3, reason="ended with code 3")),
+        ("os.abort()", Exit(outcome=Outcome.CRASHED, code=-6, reason="killed by SIGABRT")),
+    ],
+)
+def test_an_end_that_nobody_asked_for_says_what_it_was(
+    stage: Stage, ends: str, expected: Exit
+) -> None:
+    async def scene() -> None:
+        session = await stage.start(f"def on_prompt(number, given): {ends}")
+        assert await session.wait() == expected
+
+    run(scene())
+
+
+def test_messages_that_nobody_understands_are_passed_over(stage: Stage) -> None:
+    odd = """
+def on_prompt(number, given):
+    print("not JSON"); print("{broken"); print("[]"); print()
+    say(type="assistant")
+    say(type="assistant", message={"content": [{"type": "tool_use"}], "model": "m"})
+    say(type="system", subtype="api_retry", attempt="often")
+    say(type="system", subtype="init", plugin_errors=[{"plugin": "p", "message": "no"}])
+    say(type="system", subtype="compact_boundary", compact_metadata=7)
+    say(type="from_the_future")
+    state("unknown", "started")
+    text("Half a character: \\ud83d")
+    state(number, "started")
+    result("Done.")
+    state(number, "completed")
+"""
+
+    async def scene() -> None:
+        session = await stage.start(odd)
+        await stage.ear.until(stage.ear.results)
+        assert stage.ear.results()[0].ok
+        assert stage.ear.lines() == ["Half a character: ?"]
+        assert "does not load" in stage.ear.text("stderr")
+        await session.stop(Urgency.GRACEFUL)
+        assert await session.wait() == Exit(outcome=Outcome.COMPLETED, code=0)
+
+    run(scene())
+
+
+def test_an_older_program_that_says_nothing_of_its_prompts_still_answers_them(
+    stage: Stage,
+) -> None:
+    older = """
+def on_prompt(number, given):
+    text("Yes."); result("Yes.")
+    text("Psst."); result("Psst.", origin={"kind": "task-notification"})
+"""
+
+    async def scene() -> None:
+        session = await stage.start(older)
+        await stage.ear.until(lambda: len(stage.ear.results()) == 2)
+        answers = [(each.text, each.answers) for each in stage.ear.results()]
+        assert answers == [("Yes.", True), ("Psst.", False)]
+        await session.stop(Urgency.GRACEFUL)
+        assert await session.wait() == Exit(outcome=Outcome.COMPLETED, code=0)
+
+    run(scene())
+
+
+def test_a_listener_that_fails_does_not_end_the_session(stage: Stage) -> None:
+    class Failing(Ear):
+        async def hear(self, said: Said) -> None:
+            await super().hear(said)
+            if isinstance(said, Took | Output):
+                raise RuntimeError("the log is full")
+
+    async def scene() -> None:
+        stage.ear = Failing()
+        session = await stage.start(ANSWERS)
+        await stage.ear.until(stage.ear.results)
+        await session.stop(Urgency.GRACEFUL)
+        assert await session.wait() == Exit(outcome=Outcome.COMPLETED, code=0)
+
+    run(scene())
+
+
+def test_a_session_leaves_no_file_open_and_no_task_behind(stage: Stage) -> None:
+    async def scene() -> None:
+        session = await stage.start(ANSWERS)  # the first one loads the SDK
+        await session.kill()
+        await session.wait()
+        before, tasks = open_files(), asyncio.all_tasks()
+        for _ in range(3):
+            session = await stage.start(ANSWERS)
+            await session.stop(Urgency.NOW)
+            await session.wait()
+        assert open_files() == before
+        assert asyncio.all_tasks() == tasks
+
+    run(scene())
+
+
+def test_a_thousand_prompts_have_a_thousand_results(stage: Stage) -> None:
+    async def scene() -> None:
+        session = await stage.start(ANSWERS, "0")
+        for number in range(1, 1000):
+            assert await session.tell(str(number))
+        await session.stop(Urgency.GRACEFUL)
+        assert await session.wait() == Exit(outcome=Outcome.COMPLETED, code=0)
+        expected = [f"You said {number}" for number in range(1000)]
+        assert [each.text for each in stage.ear.results()] == expected
+        assert all(each.answers for each in stage.ear.results())
+
+    run(scene())
