@@ -13,6 +13,7 @@ from bench import (
     crowd,
     durable,
     flood,
+    hooks,
     http,
     idle,
     kernel,
@@ -50,12 +51,15 @@ _INTRO: Final = """\
   time it is; how late that is heard is measured at a subscriber to the event stream. That the log
   says how much it left out, and that the files keep everything, is checked.
 - *The dashboard* is looked at by a headless Chromium without a graphics card, on the same machine.
-  Its bytes are counted on the wire; an event is on the screen behind the frame that shows it."""
+  Its bytes are counted on the wire; an event is on the screen behind the frame that shows it.
+- *A policy hook* is what Claude Code runs before every tool call, here one that is allowed in an
+  open state machine session. *All hooks* are those before and after a file is written by the real
+  program, from a scripted model's reply until the program asks it again."""
 
 
 GROUPS: Final = (
     *("kernel", "durable", "boot", "memory", "startup", "http", "sse", "idle"),
-    *("starts", "stops", "crowd", "flood", "web"),
+    *("starts", "stops", "crowd", "flood", "web", "hooks"),
 )
 
 
@@ -82,6 +86,8 @@ class Effort(NamedTuple):
     web_events: int
     web_seconds: float
     web_tabs: int
+    hook_rounds: int
+    hook_sessions: int
 
 
 _FULL: Final = Effort(
@@ -95,6 +101,8 @@ _FULL: Final = Effort(
     web_events=100_000,
     web_seconds=10.0,
     web_tabs=10,
+    hook_rounds=60,
+    hook_sessions=9,
 )
 _QUICK: Final = Effort(
     *(60, 8, 10, 3, 100_000, 2, 2, 6, 3, 1, 2),
@@ -107,6 +115,8 @@ _QUICK: Final = Effort(
     web_events=100_000,
     web_seconds=4.0,
     web_tabs=8,
+    hook_rounds=20,
+    hook_sessions=3,
 )
 
 
@@ -175,6 +185,9 @@ def _benchmarks(
             events=effort.web_events,
             seconds=effort.web_seconds,
             tabs=effort.web_tabs,
+        ),
+        "hooks": partial(
+            hooks.measure, folder / "hooks", effort.hook_rounds, sessions=effort.hook_sessions
         ),
     }
 

@@ -16,17 +16,21 @@ from muster.files.workspace_folder import WorkspaceFolder
 from muster.machines.commands import StartMuster
 from muster.machines.ids import MUSTER, SessionId
 from muster.machines.state import Team
+from muster.runtimes import processes
 from muster.runtimes.delegated import programs
+from muster.services import keepers
 from muster.services.conversations import Conversations
 from muster.services.delegating import HOME_FOLDER
 from muster.services.dispatcher import Dispatcher
 from muster.services.ledger import Book, Settling, Show, show_nobody
-from muster.services.loading import load_from
+from muster.services.loading import load, load_from
 from muster.services.ports import Clock, Ids
 from muster.services.snapshots import Snapshots
 from muster.services.system import RandomIds, SystemClock
 from muster.services.tasks import see_through
 from muster.services.workers import Workers
+from muster.store.home import LOG_FILE
+from muster.store.reading import LogReader
 from muster.store.sqlite import SqliteStore
 from muster.version import __version__
 
@@ -113,5 +117,29 @@ def visited(
         programs=programs(settings, home),
         task_seconds=settings.delegation.task_seconds,
         project=project,
+        lives=keeper_lives,
     )
     return ledger, Conversations(ledger, workers, clock)
+
+
+def keeper_of(session: str, pid: int) -> keepers.Keeper:
+    """The program with that pid, as far as there is one, in a session of its own."""
+    started = processes.start_time(pid) if pid > 0 else None
+    return keepers.Keeper(keepers.plain(session), pid if started else 0, started or "")
+
+
+def keeper_lives(keeper: str) -> bool:
+    """Whether a program still runs that leads a conversation; so it is where nobody can tell."""
+    known = keepers.parse(keeper)
+    if known is None or not known.pid:
+        return True
+    return processes.start_time(known.pid) == known.started
+
+
+def team_in(home: Path) -> Team | None:
+    """The team whose log lies in a home, read without a server; none where there is no log."""
+    path = home / LOG_FILE
+    if not path.is_file():
+        return None
+    with LogReader.open(path) as log:
+        return load(log)

@@ -17,6 +17,7 @@ from muster.routing.agent_files import read_folders
 from muster.runtimes.delegated import programs
 from muster.services import delegating
 from muster.services.conversations import Conversations
+from muster.services.keepers import Lives, nobody_can_tell
 from muster.services.ports import Clock
 from muster.services.traces import ConversationView
 from muster.services.workers import Workers
@@ -73,6 +74,7 @@ class Stage:
         task_seconds: float = 20.0,
         command: tuple[str, ...] = (),
         clock: Clock | None = None,
+        lives: Lives = nobody_can_tell,
     ) -> None:
         """`program` runs every agent that has none of its `own`."""
         self.base = base
@@ -99,6 +101,7 @@ class Stage:
             programs=programs(self.settings, base / ".muster"),
             task_seconds=task_seconds,
             project=self.project,
+            lives=lives,
         )
         self.conversations = Conversations(self.ledger, workers, used)
 

@@ -70,6 +70,10 @@ MAIN_PERMISSIONS = Permissions(
     can_use=(
         *("Read", "Glob", "Grep", "WebSearch", "WebFetch", "TodoWrite", "Task", "Agent"),
         *("Write", "Edit", "MultiEdit", "Bash"),
+        # planning and coordinating, as Claude Code has it beside the seed's list
+        *("AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "ListAgents", "SendMessage", "Skill"),
+        *("TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate"),
+        "ToolSearch",
     ),
     cannot_use=("NotebookEdit",),
     can_write=("*.md", "*.txt", "*.log", "*.json", "*.csv", NON_EXECUTABLE),
@@ -109,7 +113,8 @@ _NAMES = listed(
 _PLACES = listed(
     """*/.git/* */.hg/* */.svn/* */.husky/* */.vscode/* */.idea/* */.ssh/* */.claude/settings*
     */.claude/hooks/* */.claude/commands/* */.claude/skills/* */.claude-plugin/*
-    */.claude/agent-state-machine/sessions */.muster/* */.github/workflows/* */node_modules/* */bin/* */.venv/* */site-packages/*
+    */.claude/agent-state-machine/sessions */.muster/* */.github/workflows/* */node_modules/*
+    */bin/* */.venv/* */site-packages/*
     */.config/* */.docker/* */.kube/* */.local/* */.gnupg/* */.vim/* /etc/* /usr/lib*
     /usr/share/* /usr/local/lib* /bin/* /sbin/* /lib*/* /boot/* /dev/* /proc/* /sys/*
     /var/spool/* /Library/* /System/*"""

@@ -62,6 +62,11 @@ class Conversations:
         """Where the session is kept."""
         return self._ledger
 
+    @property
+    def workers(self) -> Workers:
+        """Those who work on conversations."""
+        return self._workers
+
     async def recover(self) -> None:
         """Bring the folder up to date, and close what a crash left behind."""
         async with self._opening, self._ledger.visit() as book:
@@ -92,10 +97,10 @@ class Conversations:
     async def _open(self, book: Book, text: str, speaker: str, to: str | None = None) -> Begun:
         delegation = book.team.delegation
         agents = await asyncio.to_thread(agents_of, delegation)
-        decision = await asyncio.to_thread(_decide, list(agents.values()), text, to)
+        decision = await asyncio.to_thread(decide, list(agents.values()), text, to)
         opening = c.OpenConversation(text=text, speaker_name=speaker)
         receipt = await book.send(opening, actor=person(speaker))
-        conversation = _opened(receipt)
+        conversation = opened_by(receipt)
         waits = delegation.mode is DelegationMode.RESPONSE
         hold = None if waits else self._workers.hold(conversation)
         try:
@@ -133,7 +138,7 @@ class Conversations:
         text: str,
     ) -> Step | None:
         """Hand it over, leave it in the queue, or answer it."""
-        receipt = await book.send(_route(conversation, decision), actor=MUSTER)
+        receipt = await book.send(route_command(conversation, decision), actor=MUSTER)
         routed = receipt.events[0].fact
         assert isinstance(routed, e.Routed)
         if decision.agent == MAIN:
@@ -289,7 +294,8 @@ def policy_of(root: Path) -> Policy:
         return DEFAULT
 
 
-def _decide(agents: list[AgentFile], text: str, to: str | None) -> Decision:
+def decide(agents: list[AgentFile], text: str, to: str | None = None) -> Decision:
+    """Whom a request is for; a person may have chosen."""
     decision = Router(agents).route(text)
     if to is None:
         return decision
@@ -304,7 +310,8 @@ def _decide(agents: list[AgentFile], text: str, to: str | None) -> Decision:
     )
 
 
-def _route(conversation: ConversationId, decision: Decision) -> Command:
+def route_command(conversation: ConversationId, decision: Decision) -> Command:
+    """Put on record what was decided, and why."""
     return c.RecordRoute(
         conversation=conversation,
         to=decision.agent,
@@ -324,7 +331,8 @@ def _route(conversation: ConversationId, decision: Decision) -> Command:
     )
 
 
-def _opened(receipt: Receipt) -> ConversationId:
+def opened_by(receipt: Receipt) -> ConversationId:
+    """The conversation that a command has opened."""
     fact = receipt.events[0].fact
     assert isinstance(fact, e.ConversationStart)
     return fact.conversation

@@ -11,6 +11,7 @@ from muster.errors import MusterError
 from muster.machines.vocabulary import DelegationMode
 from muster.services.conversations import Begun, Conversations
 from muster.services.delegates import Programs
+from muster.services.keepers import Lives, nobody_can_tell
 from muster.services.ledger import OpenLedger
 from muster.services.muster import Muster
 from muster.services.tasks import background
@@ -77,13 +78,26 @@ class Desk:
 
 @asynccontextmanager
 async def open_desk(
-    muster: Muster, *, home: Path, programs: Programs, task_seconds: float
+    muster: Muster,
+    *,
+    home: Path,
+    programs: Programs,
+    task_seconds: float,
+    lives: Lives = nobody_can_tell,
 ) -> AsyncGenerator[Desk]:
-    """A desk at a team that is open; whatever is worked on at the end is interrupted."""
+    """A desk at a team that is open; whatever is worked on at the end is interrupted.
+
+    `lives` tells whether a program still runs that leads conversations by itself.
+    """
     ledger = OpenLedger(muster.dispatcher, muster.store)
     project = home.parent
     workers = Workers(
-        ledger, home=home, programs=programs, task_seconds=task_seconds, project=project
+        ledger,
+        home=home,
+        programs=programs,
+        task_seconds=task_seconds,
+        project=project,
+        lives=lives,
     )
     conversations = Conversations(ledger, workers, muster.clock)
     async with background() as tasks:

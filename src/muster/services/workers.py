@@ -21,11 +21,12 @@ from muster.machines import commands as c
 from muster.machines.commands import Command
 from muster.machines.ids import MUSTER, ConversationId, SessionId, agent_actor
 from muster.machines.state import MAIN, QUEUE, Conversation, Delegation
-from muster.machines.vocabulary import DelegationMode, Remark
+from muster.machines.vocabulary import NOTHING_USED, DelegationMode, Remark
 from muster.routing.agent_files import AgentFile, read_folders
 from muster.services import assignments, ports, replies
 from muster.services.assignments import Assignment
 from muster.services.delegates import FoundFile, Programs, Task, Work, carry_out
+from muster.services.keepers import Lives, nobody_can_tell
 from muster.services.ledger import Book, Ledger, Show
 from muster.services.tasks import see_through
 
@@ -57,6 +58,7 @@ class Workers:
         programs: Programs,
         task_seconds: float,
         project: Path | None,
+        lives: Lives = nobody_can_tell,
     ) -> None:
         """`home` is where locks and prompts are kept, `project` where requests come from."""
         self._ledger = ledger
@@ -64,6 +66,8 @@ class Workers:
         self._programs = programs
         self._task_seconds = task_seconds
         self._project = project
+        self._lives = lives
+        """Whether a program that leads a conversation still runs."""
 
     async def see_to_end(self, step: Step | None, show: Show) -> None:
         """Let one agent after another work, until the conversation is closed."""
@@ -170,6 +174,9 @@ class Workers:
                 await remark(book, conversation, name, kind, text)
         for file in work.files:
             await book.send(_file(conversation, file), actor=agent_actor(name))
+        if work.usage != NOTHING_USED:
+            used = c.RecordUsage(conversation=conversation, agent_name=name, usage=work.usage)
+            await book.send(used, actor=agent_actor(name))
         astray = [each.found.path for each in work.files if each.outside and not each.named]
         notes = [f"{name} wrote outside of its outputs: {path}" for path in astray]
         if work.hand_to and task.mode is not DelegationMode.INTERACTIVE:
@@ -228,28 +235,38 @@ class Workers:
     async def _give_up(self, step: Step, show: Show) -> None:
         """The work was cut short: by Ctrl-C, or because the server ends."""
         async with self._ledger.visit(show) as book:
-            await self._fail(book, step.task.conversation, "it was interrupted")
+            await self.fail(book, step.task.conversation, "it was interrupted")
 
     # ── what a crash left behind ──────────────────────────────────────────────────────────────────
 
     async def recover(self, book: Book) -> None:
-        """Close every conversation that nobody works on any more."""
+        """Close every conversation that nobody works on or leads any more."""
         delegation = book.team.delegation
         for conversation in in_order(delegation):
-            if conversation.state == QUEUE:
+            keeper = conversation.keeper
+            if conversation.state == QUEUE or (keeper and self._lives(keeper)):
                 continue
             try:
                 hold = self.hold(conversation.id)
             except StateFileInUse:
                 continue
-            session = _session(book, conversation.id, conversation.epoch)
-            runtime = self._programs(conversation.state, self._home)
-            if runtime is not None and conversation.state != MAIN:
-                await runtime.reclaim(ports.Leftover(session=session))
-            await self._fail(book, conversation.id, "muster ended while it was worked on")
+            if keeper:
+                why = "the program that led it has ended"
+            else:
+                why = "muster ended while it was worked on"
+                await self._reclaim(book, conversation)
+            await self.fail(book, conversation.id, why)
             hold.let_go(closed=True)
 
-    async def _fail(self, book: Book, conversation: ConversationId, why: str) -> None:
+    async def _reclaim(self, book: Book, conversation: Conversation) -> None:
+        """End what an earlier life of muster has left running for a conversation."""
+        runtime = self._programs(conversation.state, self._home)
+        if runtime is not None and conversation.state != MAIN:
+            session = _session(book, conversation.id, conversation.epoch)
+            await runtime.reclaim(ports.Leftover(session=session))
+
+    async def fail(self, book: Book, conversation: ConversationId, why: str) -> None:
+        """Close a conversation that was cut short, whoever has it."""
         found = book.team.delegation.conversations.get(conversation)
         if found is None:
             return

@@ -36,6 +36,7 @@ from muster.runtimes.delegated import programs
 from muster.services.desk import open_desk
 from muster.services.muster import Muster
 from muster.store.home import running_pid
+from muster.visiting import keeper_lives
 
 
 @click.command()
@@ -115,6 +116,7 @@ async def _run(home: Path, settings: Settings, listener: socket.socket, *, demo:
             home=home,
             programs=programs(settings, home),
             task_seconds=settings.delegation.task_seconds,
+            lives=keeper_lives,
         ) as desk,
         stage.staged(muster, desk, home) if demo else nullcontext(),
         hooks.serving(home, HookDesk.of_team(muster, desk, home, settings)),

@@ -1,0 +1,381 @@
+"""Answers the hooks of Claude Code, for a running team and, the slow way, for a project alone.
+
+The policy hook (PreToolUse) fails closed: whatever goes wrong, the call is denied with the reason.
+All others only observe: whatever goes wrong is logged, and the program is not told.
+
+Who asks is known by the token of the session in which it runs. A seat's program is an agent; the
+lead's is MAIN. Without a token it is a person's own program, and that is MAIN too.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple, Self, cast
+
+from muster.config import Settings
+from muster.errors import MusterError
+from muster.interfaces.hooks import answers, events
+from muster.interfaces.hooks.calls import HookAnswer, HookCall
+from muster.interfaces.hooks.places import Place, Places, Policies
+from muster.machines.commands import LogWarning
+from muster.machines.ids import LEAD_SEAT, MUSTER
+from muster.machines.state import MAIN, Agent, Team, TurnState
+from muster.permissions.judge import Verdict, judge
+from muster.permissions.policy import Policy, PolicyError
+from muster.services.desk import Desk
+from muster.services.following import REASON_CHARS, Delegate, Following, Judged
+from muster.services.keepers import Keeper
+from muster.services.muster import Muster
+from muster.services.prompting import words_to
+from muster.services.waking import DIRECTIONS
+from muster.visiting import keeper_of, team_in
+
+POLICY: Final = "PreToolUse"
+STARTERS: Final = frozenset({"Agent", "Task"})
+"""Tools that start a subagent."""
+
+OWN_TOOLS: Final = "mcp__muster__"
+"""What muster gives to the programs that it runs, whatever else those may do."""
+
+RECORD_SECONDS: Final = 10.0
+"""How long the policy hook may take to put something on record: what is decided does not wait."""
+
+JUDGED_HERE_BYTES: Final = 64 * 1024
+"""A larger call is judged in a thread, so that others are answered meanwhile."""
+
+_INJECTED: Final = ("<task-notification>", "<agent-message", "<teammate-message")
+"""How inputs begin that the program makes itself."""
+
+_COMMANDS: Final = ("/muster:", "/agent-state-machine", *DIRECTIONS)
+"""Inputs that are for muster, and not for MAIN."""
+
+REMINDER: Final = (
+    "You still have the turn in {channel}. Call mcp__muster__turn_complete if you are done with "
+    "it, mcp__muster__turn_pass if you have nothing to say, or mcp__muster__turn_wait if you wait "
+    "for something. Without that muster ends the turn."
+)
+
+ACTIVE: Final = TurnState.ACTIVE
+
+log = logging.getLogger(__name__)
+
+
+class Caller(NamedTuple):
+    """Who asks."""
+
+    known: bool = True
+    agent: Agent | None = None
+    """Whose seat it is; nobody's where a person runs the program."""
+
+    @property
+    def leads(self) -> bool:
+        """Whether its own calls are those of MAIN."""
+        return self.agent is None or self.agent.seat == LEAD_SEAT
+
+
+class _Asked(NamedTuple):
+    """A hook on its way: the call, who makes it, and the session that it belongs to."""
+
+    call: HookCall
+    caller: Caller
+    place: Place | None
+
+    @property
+    def followed(self) -> Following | None:
+        """Where its conversations are followed; nowhere if it leads none."""
+        return self.place.following if self.place is not None and self.caller.leads else None
+
+
+class HookDesk:
+    """Answers hooks."""
+
+    def __init__(
+        self, places: Places, *, home: Path, human: str, muster: Muster | None = None
+    ) -> None:
+        """Sessions are found in these places; inputs come from `human`."""
+        self._places = places
+        self._policies = Policies()
+        self._home = home
+        self._human = human
+        self._muster = muster
+        # Each value takes a hook's call: what it answers depends on the event.
+        self._answers: Final[dict[str, Callable[[_Asked], Awaitable[HookAnswer]]]] = {
+            POLICY: self._tool_use,
+            "PostToolUse": self._tool_done,
+            "UserPromptSubmit": self._prompt,
+            "SubagentStart": self._subagent_start,
+            "SubagentStop": self._subagent_stop,
+            "Stop": self._stop,
+            "SessionStart": self._session_start,
+            "SessionEnd": self._session_end,
+        }
+
+    @classmethod
+    def of_team(cls, muster: Muster, desk: Desk, home: Path, settings: Settings) -> Self:
+        """The desk of a server: for its team's session, and for those of projects."""
+        places = Places(home, settings, muster=muster, desk=desk)
+        return cls(places, home=home, human=settings.team.human, muster=muster)
+
+    @classmethod
+    def of_project(cls, home: Path, settings: Settings) -> Self:
+        """The desk where no server runs: each answer visits the log of the project's session."""
+        return cls(Places(home, settings), home=home, human=settings.team.human)
+
+    async def answer(self, call: HookCall) -> HookAnswer:
+        """Answer one call."""
+        decides = call.event == POLICY
+        try:
+            return await self._answer(call)
+        except (events.BadHook, MusterError, PolicyError, OSError, ValueError) as error:
+            log.warning("%s: %s", call.event, error, extra={"action": "hook_failed"})
+            return answers.closed(str(error)) if decides else answers.NOTHING
+        except Exception as error:  # whatever it is, a hook must be answered
+            log.exception("a hook failed", extra={"action": "hook_failed"})
+            return answers.closed(repr(error)) if decides else answers.NOTHING
+
+    async def _answer(self, call: HookCall) -> HookAnswer:
+        respond = self._answers.get(call.event)
+        if respond is None:
+            return answers.NOTHING
+        caller = self._caller(call.token)
+        if not caller.known:
+            if call.event == POLICY:
+                return answers.deny("The session that this token belongs to is over.")
+            return answers.NOTHING
+        return await respond(_Asked(call, caller, self._places.of(call.project)))
+
+    # ── who ───────────────────────────────────────────────────────────────────────────────────────
+
+    def _caller(self, token: str) -> Caller:
+        token = events.whole(token)
+        if not token:
+            return Caller()
+        if self._muster is None:
+            return Caller(known=False)
+        # imported late: the slow way knows no tokens, and needs no web server for that
+        from muster.interfaces.http.auth import token_of
+
+        team = self._muster.team
+        found = self._muster.passes.token_of(team, token) or token_of(team, token)
+        if found is None:
+            return Caller(known=False)
+        return Caller(agent=None if found.seat is None else team.agents[found.seat])
+
+    async def _keeper(self, asked: _Asked, hook: events.Hook) -> Keeper:
+        return await asyncio.to_thread(keeper_of, hook.session_id, asked.call.pid)
+
+    # ── policy ────────────────────────────────────────────────────────────────────────────────────
+
+    async def _tool_use(self, asked: _Asked) -> HookAnswer:
+        if asked.place is None:
+            return answers.NOTHING
+        hook = events.read(asked.call.data, events.ToolUse)
+        if asked.caller.agent is not None and hook.tool_name.startswith(OWN_TOOLS):
+            return answers.NOTHING
+        policy = self._policies.of(asked.place.root)
+        states = _states(asked.caller, hook)
+        judging = partial(_judged, hook, policy, states)
+        if len(asked.call.data) > JUDGED_HERE_BYTES:
+            verdict = await asyncio.to_thread(judging, None)
+        else:
+            verdict = judging(None)
+        if verdict.allowed:
+            await self._see_task(asked, hook)
+            return answers.NOTHING
+        verdict = await self._on_record(asked, hook, judging, verdict)
+        return answers.deny(verdict.reason[:REASON_CHARS])
+
+    async def _on_record(
+        self,
+        asked: _Asked,
+        hook: events.ToolUse,
+        judging: Judged,
+        verdict: Verdict,
+    ) -> Verdict:
+        """Put a denial on record; it stands, whatever becomes of that."""
+        try:
+            async with asyncio.timeout(RECORD_SECONDS):
+                if asked.followed is None:
+                    return await self._warned(asked.caller, verdict)
+                keeper = await self._keeper(asked, hook)
+                return await asked.followed.denied(keeper, hook.subagent, judging)
+        except Exception as error:  # the verdict is known
+            log.warning("a denial is not on record: %s", error, extra={"action": "hook_failed"})
+            return verdict
+
+    async def _warned(self, caller: Caller, verdict: Verdict) -> Verdict:
+        """A seat that leads no conversation was denied something."""
+        assert self._muster is not None
+        assert caller.agent is not None
+        text = f"denied ({verdict.rule}): {events.whole(verdict.reason[:REASON_CHARS])}"
+        warning = LogWarning(text=text, seat=caller.agent.seat)
+        await self._muster.dispatcher.send(warning, actor=MUSTER)
+        return verdict
+
+    async def _see_task(self, asked: _Asked, hook: events.ToolUse) -> None:
+        """Put a task on record that is set for a subagent; it is allowed, whatever becomes of
+        that."""
+        if hook.tool_name not in STARTERS or not asked.caller.leads:
+            return
+        to = events.whole(_text(hook.tool_input, "subagent_type")) or "general-purpose"
+        told = (_text(hook.tool_input, "description"), _text(hook.tool_input, "prompt"))
+        task = events.whole("\n\n".join(each for each in told if each))
+        try:
+            async with asyncio.timeout(RECORD_SECONDS):
+                keeper = await self._keeper(asked, hook)
+                assert asked.followed is not None
+                await asked.followed.tasked(keeper, hook.subagent, to, task)
+        except Exception as error:  # the verdict is known
+            log.warning("a task is not on record: %s", error, extra={"action": "hook_failed"})
+
+    # ── conversations ─────────────────────────────────────────────────────────────────────────────
+
+    async def _prompt(self, asked: _Asked) -> HookAnswer:
+        hook = events.read(asked.call.data, events.Prompt)
+        text, agent = events.whole(hook.prompt), asked.caller.agent
+        if agent is not None:  # muster has told it, and of much that is no input
+            text = words_to(text)
+        if asked.followed is None or not _is_input(text):
+            return answers.NOTHING
+        keeper = await self._keeper(asked, hook)
+        seat = None if agent is None else agent.seat
+        told = await asked.followed.open(text, keeper, self._human, seat=seat)
+        return answers.context("UserPromptSubmit", told)
+
+    async def _subagent_start(self, asked: _Asked) -> HookAnswer:
+        hook = events.read(asked.call.data, events.SubagentStart)
+        if asked.followed is None:
+            return answers.NOTHING
+        keeper = await self._keeper(asked, hook)
+        agent = events.whole(hook.agent_type)
+        told = await asked.followed.started(keeper, agent, hook.subagent)
+        return answers.context("SubagentStart", told)
+
+    async def _subagent_stop(self, asked: _Asked) -> HookAnswer:
+        hook = events.read(asked.call.data, events.SubagentStop)
+        if asked.followed is not None:
+            keeper, agent = await self._keeper(asked, hook), events.whole(hook.agent_type)
+            report = events.whole(hook.last_assistant_message)
+            await asked.followed.stopped(keeper, hook.subagent, agent, report)
+        return answers.NOTHING
+
+    async def _tool_done(self, asked: _Asked) -> HookAnswer:
+        hook = events.read(asked.call.data, events.ToolDone)
+        path = _text(hook.tool_input, "file_path") or _text(hook.tool_input, "notebook_path")
+        if asked.followed is None or not path or "\0" in path:
+            return answers.NOTHING
+        project = asked.call.project
+        await asked.followed.wrote(
+            await self._keeper(asked, hook),
+            hook.subagent,
+            Path(hook.cwd or project) / path,
+            project=project,
+            created=_text(hook.tool_response, "type") == "create",
+        )
+        return answers.NOTHING
+
+    async def _stop(self, asked: _Asked) -> HookAnswer:
+        hook = events.read(asked.call.data, events.Stop)
+        if asked.caller.agent is not None and not hook.stop_hook_active:
+            channel = self._turn_of(asked.caller.agent)
+            if channel:
+                return answers.go_on(REMINDER.format(channel=channel))
+        if asked.followed is not None:
+            answer = events.whole(hook.last_assistant_message)
+            await asked.followed.closed(await self._keeper(asked, hook), answer, hook.working)
+        return answers.NOTHING
+
+    def _turn_of(self, agent: Agent) -> str:
+        """The channel in which an agent has the turn, works, and knows that it does."""
+        assert self._muster is not None
+        for name in agent.holding:
+            channel = self._muster.team.channels[name]
+            turn = channel.turn
+            if turn is not None and turn.taken and channel.state_of(agent.seat) is ACTIVE:
+                return name
+        return ""
+
+    # ── sessions of the program ───────────────────────────────────────────────────────────────────
+
+    async def _session_start(self, asked: _Asked) -> HookAnswer:
+        hook = events.read(asked.call.data, events.SessionStart)
+        parts = [await self._soul(asked, hook.source)]
+        if asked.followed is not None:
+            if hook.source != "compact":  # that comes in the middle of a conversation
+                why = "the program that led it was started anew"
+                await asked.followed.left(await self._keeper(asked, hook), why)
+            parts.append(await asked.followed.state())
+        return answers.context("SessionStart", "\n\n".join(each for each in parts if each))
+
+    async def _soul(self, asked: _Asked, source: str) -> str:
+        """Who it is: a seat's program that has forgotten it, and a person's that sits for the
+        lead."""
+        agent = asked.caller.agent
+        if agent is None:
+            team = await self._team()
+            agent = None if team is None else team.agents.get(LEAD_SEAT)
+        elif source not in ("resume", "compact"):
+            return ""  # its prompt says it
+        if agent is None or not agent.soul:
+            return ""
+        return f"You are {agent.id}. This is your soul, as you wrote it:\n\n{agent.soul}"
+
+    async def _team(self) -> Team | None:
+        if self._muster is not None:
+            return self._muster.team
+        return await asyncio.to_thread(team_in, self._home)
+
+    async def _session_end(self, asked: _Asked) -> HookAnswer:
+        hook = events.read(asked.call.data, events.SessionEnd)
+        if asked.followed is not None:
+            why = "the program that led it has ended"
+            await asked.followed.left(await self._keeper(asked, hook), why)
+        return answers.NOTHING
+
+
+def _is_input(text: str) -> bool:
+    """Whether a person has said something to MAIN."""
+    begins = text.lstrip()
+    return bool(begins) and not begins.startswith((*_INJECTED, *_COMMANDS))
+
+
+def _states(caller: Caller, hook: events.ToolUse) -> list[object]:
+    """The states that must all be allowed to make a call.
+
+    A subagent is the state that it is called after. One that the program of a seat has started may
+    not do more than that seat may, unless it is the lead's, whose subagents are the agents.
+    """
+    inside: list[object] = [hook.agent_type] if hook.subagent else []
+    if caller.agent is None or caller.leads:
+        return inside or [MAIN]
+    return [caller.agent.id, *inside]
+
+
+def _judged(
+    hook: events.ToolUse, policy: Policy, states: list[object], delegate: Delegate
+) -> Verdict:
+    """The verdict of the first state that is denied, or else of the last."""
+    verdict = None
+    for state in states:
+        verdict = judge(
+            state,
+            hook.tool_name,
+            hook.tool_input,
+            cwd=hook.cwd or None,
+            policy=policy,
+            delegate=delegate,
+        )
+        if not verdict.allowed:
+            break
+    assert verdict is not None
+    return verdict
+
+
+def _text(fields: object, name: str) -> str:
+    """A text in what a tool was given or has answered, which may be anything."""
+    if not isinstance(fields, dict):
+        return ""
+    found = cast("dict[str, object]", fields).get(name)
+    return found if isinstance(found, str) else ""

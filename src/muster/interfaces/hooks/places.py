@@ -1,0 +1,121 @@
+"""Where a hook belongs: the state machine session that is open for its project, and its policy.
+
+With a server, that is the team's own session if one is open; else, and without a server, the one
+that was started last in the project and has not ended.
+"""
+
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from muster.config import SETTINGS_FILE, Settings, load_settings
+from muster.permissions.policy import DEFAULT, POLICY_FILE, Policy, load
+from muster.services.delegating import HOME_FOLDER, SESSIONS_FOLDER, has_session
+from muster.services.desk import Desk
+from muster.services.following import Following
+from muster.services.muster import Muster
+from muster.visiting import visited
+
+SESSIONS_FILE: Final = SESSIONS_FOLDER / "sessions"
+
+SESSIONS_KEPT: Final = 64
+"""How many sessions of projects a server remembers at once."""
+
+
+class Place:
+    """A session that is open."""
+
+    def __init__(self, root: Path, follow: Callable[[], Following]) -> None:
+        """What follows its conversations is made when somebody asks for it: a verdict needs only
+        the policy in the session's folder."""
+        self.root = root
+        self._follow = follow
+
+    @property
+    def following(self) -> Following:
+        """What follows its conversations."""
+        return self._follow()
+
+
+class Places:
+    """Finds the session of a hook."""
+
+    def __init__(
+        self,
+        home: Path,
+        settings: Settings,
+        *,
+        muster: Muster | None = None,
+        desk: Desk | None = None,
+    ) -> None:
+        """Without a team and its desk, only projects have sessions."""
+        self._home = home
+        self._settings = settings
+        self._muster = muster
+        self._team: Following | None = None
+        if desk is not None:
+            self._team = Following(desk.conversations, home=home, queued=desk.serve_queue)
+        self._known: dict[Path, Following] = {}
+
+    def of(self, project: Path) -> Place | None:
+        """The session that is open for a project."""
+        team = self._team
+        if self._muster is not None and team is not None:
+            delegation = self._muster.team.delegation
+            if delegation.mode is not None:
+                return Place(Path(delegation.path), lambda: team)
+        root = last_session(project)
+        return None if root is None else Place(root, partial(self._following, root, project))
+
+    def _following(self, root: Path, project: Path) -> Following:
+        found = self._known.pop(root, None) or self._visiting(root, project)
+        self._known[root] = found
+        while len(self._known) > SESSIONS_KEPT:
+            del self._known[next(iter(self._known))]
+        return found
+
+    def _visiting(self, root: Path, project: Path) -> Following:
+        own, settings = root / HOME_FOLDER, self._settings
+        if (own / SETTINGS_FILE).exists():
+            settings = load_settings(own, os.environ)
+        ledger, conversations = visited(root, settings, home=self._home, project=project)
+        return Following(conversations, home=ledger.home)
+
+
+def last_session(project: Path) -> Path | None:
+    """The session that was started last in a project and has not ended, if it has a log."""
+    try:
+        lines = os.fsdecode((project / SESSIONS_FILE).read_bytes()).split("\n")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    known = [line for line in lines if line]
+    root = Path(known[-1]) if known else None
+    return root if root is not None and has_session(root) else None
+
+
+class Policies:
+    """The policies of sessions, read again when their files change."""
+
+    def __init__(self) -> None:
+        """Nothing is known yet."""
+        self._known: dict[Path, tuple[tuple[int, int, int], Policy]] = {}
+
+    def of(self, root: Path) -> Policy:
+        """The policy of a session's folder; without a file, the default.
+
+        A file that cannot be read, or is no policy, is the caller's trouble.
+        """
+        path = root / POLICY_FILE
+        try:
+            found = path.stat()
+        except FileNotFoundError:
+            return DEFAULT
+        version = (found.st_mtime_ns, found.st_size, found.st_ino)
+        known = self._known.get(path)
+        if known is None or known[0] != version:
+            if len(self._known) >= SESSIONS_KEPT:
+                self._known.clear()
+            known = self._known[path] = (version, load(path))
+        return known[1]

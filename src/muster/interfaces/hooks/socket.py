@@ -1,0 +1,230 @@
+"""The socket on which the hooks of Claude Code ask: `hooks.sock` in the home, for its owner alone.
+
+A hook connects, sends a line of JSON about itself and then its input, and reads the answer until
+the end: a digit, which is its exit code, and a text. `claude_plugin/hook.py` is the other side.
+
+The socket is bound under a name of its own and moved to its place when it is ready, so a hook finds
+a muster that listens or none; what a muster left behind that was killed is replaced by that.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import socket
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from muster.interfaces.hooks.calls import Answering, HookAnswer, HookCall
+
+FILE: Final = "hooks.sock"
+
+POLICY_EVENT: Final = "PreToolUse"
+"""The hook that decides. If it cannot be answered, what it asks for is denied."""
+
+RECORD_EVENT: Final = "PostToolUse"
+"""The hook that only puts something on record, at every file that is written. It is answered before
+that is done, since the answer is always empty; hooks of its project that come later wait for it."""
+
+RECORD_SECONDS: Final = 10.0
+"""How long muster's end waits for what is still being put on record."""
+
+INPUT_BYTES_MAX: Final = 32 * 1024 * 1024
+"""The input of a hook: a file that is written whole, and what JSON makes of it."""
+
+HEADER_BYTES_MAX: Final = 64 * 1024
+"""The line about a hook: a path, a token and two numbers."""
+
+REQUEST_SECONDS: Final = 10.0
+"""How long a hook may take to say what it asks; it has read its input before it connects."""
+
+BACKLOG: Final = 1024
+"""How many hooks may wait to be heard: a crowd of subagents calls its tools at once."""
+
+log = logging.getLogger(__name__)
+
+
+class _Header(msgspec.Struct, frozen=True, kw_only=True):
+    """The line before a hook's input."""
+
+    event: str
+    project: str
+    length: int
+    token: str = ""
+    pid: int = 0
+
+
+class _NotAnswered(Exception):
+    """A request that nobody can answer, and why."""
+
+    def __init__(self, why: str, event: str = POLICY_EVENT) -> None:
+        super().__init__(why)
+        self.event = event
+
+
+@asynccontextmanager
+async def serving(home: Path, desk: Answering) -> AsyncGenerator[None]:
+    """Answer the hooks that ask in a home, as long as this is entered."""
+    hooks = _Hooks(desk)
+    with _listening(home) as listener:
+        server = await asyncio.start_unix_server(
+            hooks.handle, sock=listener, limit=HEADER_BYTES_MAX, backlog=BACKLOG
+        )
+        try:
+            yield
+        finally:
+            server.close()
+            await hooks.end()
+
+
+# ── the file ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@contextmanager
+def _listening(home: Path) -> Generator[socket.socket]:
+    """A socket in its place, which is empty again at the end."""
+    folder = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
+    aside = f"{FILE}.new"
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        with suppress(FileNotFoundError):
+            os.unlink(aside, dir_fd=folder)
+        place = Path(f"/proc/self/fd/{folder}/{aside}")  # the home's own path may be too long
+        listener.bind(str(place))
+        place.chmod(0o600)  # nobody can connect before it listens
+        listener.listen(BACKLOG)
+        os.rename(aside, FILE, src_dir_fd=folder, dst_dir_fd=folder)
+        ours = os.stat(FILE, dir_fd=folder).st_ino
+        yield listener
+        with suppress(FileNotFoundError):
+            if os.stat(FILE, dir_fd=folder).st_ino == ours:
+                os.unlink(FILE, dir_fd=folder)
+    finally:
+        listener.close()
+        os.close(folder)
+
+
+# ── one request ───────────────────────────────────────────────────────────────────────────────────
+
+
+class _Hooks:
+    """The hooks that are being answered."""
+
+    def __init__(self, desk: Answering) -> None:
+        self._desk = desk
+        self._asking: set[asyncio.Task[None]] = set()
+        self._recording: dict[asyncio.Task[None], Path] = {}
+        """Those that have been answered already, and what project they are of."""
+
+    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer whoever has connected."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._asking.add(task)
+        try:
+            call = await _request(reader)
+            if isinstance(call, HookCall) and call.event == RECORD_EVENT:
+                self._recording[task] = call.project
+                await _reply(writer, HookAnswer(0, ""))
+                await answer_safely(self._desk, call)
+            else:
+                await _reply(writer, await self._answered(call))
+        finally:
+            self._asking.discard(task)
+            self._recording.pop(task, None)
+            writer.close()
+
+    async def _answered(self, call: HookCall | HookAnswer) -> HookAnswer:
+        if isinstance(call, HookAnswer):
+            return call
+        if call.event != POLICY_EVENT:
+            before = [each for each, of in self._recording.items() if of == call.project]
+            if before:
+                await asyncio.wait(before)
+        return await answer_safely(self._desk, call)
+
+    async def end(self) -> None:
+        """Leave nobody waiting; what has been answered is put on record first."""
+        for task in self._asking - set(self._recording):
+            task.cancel()
+        if self._recording:
+            await asyncio.wait(list(self._recording), timeout=RECORD_SECONDS)
+        for task in self._asking:
+            task.cancel()
+        await asyncio.gather(*self._asking, return_exceptions=True)
+
+
+async def _reply(writer: asyncio.StreamWriter, answer: HookAnswer) -> None:
+    with suppress(OSError):  # a hook that has gone: Claude Code takes that for its failure
+        writer.write(f"{answer.code}{answer.text}".encode("utf-8", "backslashreplace"))
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+
+async def _request(reader: asyncio.StreamReader) -> HookCall | HookAnswer:
+    """What a hook asks; or at once the answer, if that cannot be read."""
+    try:
+        async with asyncio.timeout(REQUEST_SECONDS):
+            return await _call(reader)
+    except _NotAnswered as wrong:
+        return _failed(wrong.event, str(wrong))
+    except TimeoutError:
+        return _failed(POLICY_EVENT, "the hook did not say in time what it asks")
+
+
+async def answer_safely(desk: Answering, call: HookCall) -> HookAnswer:
+    """What a desk answers. If it fails, the policy hook denies, and no other gets in the way."""
+    try:
+        answer = await desk.answer(call)
+    except Exception as error:  # whatever it is, a hook must be answered
+        log.exception("a hook could not be answered", extra={"action": "hook_failed"})
+        return _failed(call.event, f"muster failed: {error}")
+    if answer.code not in (0, 2):
+        return _failed(call.event, f"muster answered with {answer.code}")
+    return answer
+
+
+def _failed(event: str, why: str) -> HookAnswer:
+    """The answer where there is none: the policy hook denies, the others are not in the way."""
+    log.warning("%s: %s", event, why, extra={"action": "hook_refused"})
+    if event != POLICY_EVENT:
+        return HookAnswer(0, "")
+    return HookAnswer(2, f"muster cannot tell whether this is allowed, so it is denied: {why}.\n")
+
+
+async def _call(reader: asyncio.StreamReader) -> HookCall:
+    header = _header(await _line(reader))
+    if not 0 <= header.length <= INPUT_BYTES_MAX:
+        why = f"its input has {header.length} bytes; at most {INPUT_BYTES_MAX} are read"
+        raise _NotAnswered(why, header.event)
+    try:
+        data = await reader.readexactly(header.length)
+    except asyncio.IncompleteReadError:
+        raise _NotAnswered("the hook's input ends too early", header.event) from None
+    return HookCall(
+        event=header.event,
+        project=Path(header.project),
+        token=header.token,
+        pid=header.pid,
+        data=data,
+    )
+
+
+async def _line(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.readuntil(b"\n")
+    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        raise _NotAnswered("the hook did not say who it is") from None
+
+
+def _header(line: bytes) -> _Header:
+    try:
+        # not msgspec's own reader: a path need not be UTF-8, and then has half a surrogate in it
+        return msgspec.convert(json.loads(line), _Header)
+    except (ValueError, RecursionError, msgspec.ValidationError):
+        raise _NotAnswered("the hook did not say who it is") from None

@@ -1,0 +1,101 @@
+"""What a program that leads a conversation is told: as MAIN, and as a subagent that works on it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from muster.machines.state import MAIN, QUEUE, Delegation
+from muster.machines.vocabulary import DelegationMode
+from muster.routing.router import Decision
+from muster.services.traces import ConversationView
+
+AGENTS_SHOWN: Final = 12
+
+
+def main(
+    conversation: str, decision: Decision, delegation: Delegation, outputs: Path, said: Path
+) -> str:
+    """What MAIN is told with an input."""
+    rules = [
+        "Begin your answer with the line above.",
+        f"Every file that comes of this goes into {outputs}/, unless the request itself names "
+        "another place.",
+        f"muster keeps the dialogue in {said}; do not write into it.",
+        _whose(decision, delegation),
+    ]
+    if delegation.mode is DelegationMode.INTERACTIVE:
+        rules.append("An agent may start another one; that hands the conversation over to it.")
+    return "\n".join([_head(MAIN, conversation), *_duties(), *_listed(rules)])
+
+
+def _head(state: str, conversation: str) -> str:
+    return f"[State: {state}] [Conv: {conversation.removeprefix('conv_')}]"
+
+
+def _duties() -> Sequence[str]:
+    return (
+        "You are the state MAIN of a muster session: you plan, read, coordinate and answer.",
+        "Writing code or configuration and running programs is denied to MAIN. Hand such work to "
+        "an agent with the Agent tool: the whole task in its prompt, files by their whole paths.",
+    )
+
+
+def _whose(decision: Decision, delegation: Delegation) -> str:
+    if decision.agent != MAIN:
+        return f"This request is for {decision.agent} ({decision.reason}): delegate it there."
+    if decision.rule == "no-match":
+        return (
+            f"No agent matches this request ({_agents(delegation)}). If it needs what MAIN may "
+            "not do, say which agent should be created for it."
+        )
+    return f"This request is yours to answer ({decision.reason})."
+
+
+def queued(view: ConversationView, done: Path) -> str:
+    """What a program is told in response mode, where there is no MAIN."""
+    if view.outcome is not None:
+        told = f"It was answered at once: {view.answer}"
+    else:
+        agent = view.route.agent if view.route is not None else "an agent"
+        told = (
+            f"This input waits in the queue for {agent}. Whoever serves the queue carries it out; "
+            f"what comes of it will stand in {done}. Do not carry it out yourself."
+        )
+    here = "A muster session in response mode is open here: there is no MAIN."
+    return f"{_head(QUEUE, view.conversation)}\n{here} {told}"
+
+
+def subagent(conversation: str, agent: str, outputs: Path, said: Path | None) -> str:
+    """What a subagent is told when it starts; one that is no state has no dialogue to write in."""
+    who = f", as its state {agent}" if said is not None else ""
+    rules = [
+        f"Every file that you make goes into {outputs}/, temporary ones too.",
+        "Write nowhere else, whatever you usually do, unless the task itself names another place.",
+        "Name files by their whole paths, and end with what has come of the task.",
+    ]
+    if said is not None:
+        rules.insert(2, f"Add what you think and do to the end of {said}.")
+    return "\n".join([f"You work for {conversation} of a muster session{who}.", *_listed(rules)])
+
+
+def session(delegation: Delegation, root: Path) -> str:
+    """What a program is told that begins, or has forgotten, in a session that is open."""
+    head = f"[State: {delegation.home_state}]"
+    where = f"A muster session is open in {root}, in {delegation.mode} mode"
+    lines = [f"{head} {where}, with {_agents(delegation)}."]
+    if delegation.mode is not DelegationMode.RESPONSE:
+        lines += [*_duties(), "Every input opens a conversation, which your answer closes."]
+    return "\n".join(lines)
+
+
+def _agents(delegation: Delegation) -> str:
+    count = len(delegation.agents)
+    if not count:
+        return "no agents"
+    names = ", ".join(delegation.agents[:AGENTS_SHOWN])
+    more = f" and {count - AGENTS_SHOWN} more" if count > AGENTS_SHOWN else ""
+    return f"the agents {names}{more}"
+
+
+def _listed(rules: Sequence[str]) -> Sequence[str]:
+    return [f"- {rule}" for rule in rules]
