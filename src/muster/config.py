@@ -99,7 +99,9 @@ RULES: Final[Mapping[str, Rule]] = {
         "The address to listen on; others than this machine reach it only if you say so."
     ),
     "server.port": Rule("The port to listen on; 0 picks a free one.", 0, 65535),
-    "server.open_browser": Rule("Whether `muster up` opens the dashboard, on a terminal with a screen."),
+    "server.open_browser": Rule(
+        "Whether `muster up` opens the dashboard, on a terminal with a screen."
+    ),
     "presence.heartbeat_timeout_seconds": _seconds(
         "An agent that connects by itself and is not heard of for this long is OFFLINE."
     ),

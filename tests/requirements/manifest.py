@@ -1517,7 +1517,182 @@ ROUTING = (
     ),
 )
 
+CLAUDE = (
+    Promise(
+        "Real programs run against a scripted model, without a key, and leave nothing behind.",
+        {
+            "testing/test_model.py": [
+                "test_the_first_rule_that_fits_answers_as_often_as_it_may",
+                "test_closing_hangs_up_on_everybody_at_once_and_leaves_no_thread",
+                "test_an_odd_body_gets_400",
+            ],
+            "testing/test_claude_sandbox.py": ["test_a_process_that_lives_on_is_killed_and_named"],
+            "claude/test_offline.py": [
+                "test_it_answers_from_the_script_and_asks_nothing_else",
+                "test_a_subagent_is_told_from_main_by_its_id",
+                "test_an_overload_and_a_cut_stream_are_tried_again",
+                "test_nothing_is_written_outside_the_sandbox",
+            ],
+        },
+    ),
+    Promise(
+        "Claude Code is told, heard and asked in one session, and each result is its prompt's own.",
+        {
+            "claude/test_runtime.py": [
+                "test_a_prompt_in_the_middle_of_a_tool_round_is_injected_and_has_one_result_with_it",
+                "test_a_prompt_behind_the_last_word_is_queued_and_each_result_is_its_own",
+                "test_what_comes_of_a_helper_in_the_background_is_no_answer_to_a_prompt",
+                "test_it_has_musters_tools_and_the_session_calls_them",
+            ],
+            "runtimes/claude/test_parts.py": ["test_a_prompt_is_started_injected_or_queued"],
+            "services/test_tools.py": [
+                "test_nobody_can_be_somebody_else_by_what_it_gives",
+                "test_a_turn_that_was_told_in_the_middle_of_something_is_not_over_with_that",
+                "test_a_result_ends_a_turn_that_nobody_ended_with_the_warning_and_its_cost",
+            ],
+        },
+    ),
+    Promise(
+        "Claude Code ends with all it started, goes on in its conversation, and keeps its soul.",
+        {
+            "claude/test_runtime_lives.py": [
+                "test_killed_from_outside_it_is_resumed_and_nothing_runs_twice",
+                "test_its_soul_is_in_every_request_also_after_compaction",
+                "test_stop_now_ends_it_in_the_middle_with_all_it_started",
+            ],
+            "runtimes/claude/test_session.py": ["test_stop_now_asks_harder_each_time"],
+        },
+    ),
+    Promise(
+        "A model server that fails is named as the reason, and what nobody allows is not done.",
+        {
+            "claude/test_runtime_faults.py": [
+                "test_a_model_server_that_refuses_ends_the_session_with_the_reason",
+                "test_a_model_server_that_is_not_there_is_named",
+                "test_what_nobody_could_be_asked_about_is_not_allowed",
+                "test_a_file_that_somebody_mentions_in_a_message_is_not_read",
+            ],
+        },
+    ),
+    Promise(
+        "Real Claude Codes are a team: they are born, speak in turn, are asked about, and paused.",
+        {
+            "claude/test_lead.py": [
+                "test_a_real_lead_brings_a_team_to_life_and_wakes_it_after_its_own_death",
+            ],
+            "claude/test_round.py": [
+                "test_three_speak_in_turn_and_a_killed_one_wakes_with_its_soul_and_repeats_nothing",
+            ],
+            "claude/test_team_story.py": [
+                "test_the_lead_is_main_and_what_it_may_not_do_its_subagent_does",
+                "test_a_person_is_asked_before_a_tool_is_used_and_the_agent_waits",
+                "test_a_limit_pauses_it_before_its_next_turn_and_says_which",
+                "test_an_idle_agent_asks_its_model_nothing_and_is_told_who_it_is_with_the_first_word",
+            ],
+        },
+    ),
+    Promise(
+        "Hooks make an ordinary Claude Code MAIN: what it may not do is denied, all is on record.",
+        {
+            "hooks/test_desk.py": [
+                "test_main_is_denied_what_a_subagent_may",
+                "test_a_recorded_session_with_a_subagent_is_told_in_every_file",
+            ],
+            "hooks/test_desk_team.py": ["test_who_still_has_the_turn_is_reminded_once"],
+            "hooks/test_desk_hostile.py": [
+                "test_whatever_stands_in_a_name_or_a_text_the_record_stays_whole",
+            ],
+            "claude/test_plugin_story.py": [
+                "test_main_is_denied_what_its_subagent_may_and_the_files_tell_it",
+            ],
+        },
+    ),
+    Promise(
+        "A conversation that another program leads is followed to its end, also if that dies.",
+        {
+            "services/test_following.py": [
+                "test_what_a_program_left_behind_is_closed_when_it_is_gone",
+                "test_a_conversation_is_not_closed_while_subagents_work_on",
+            ],
+        },
+    ),
+    Promise(
+        "A hook fails closed where it decides, and is never in the way where it observes.",
+        {
+            "hooks/test_client.py": [
+                "test_an_answer_that_is_none_denies_a_tool_and_is_in_nobody_elses_way",
+                "test_a_slow_way_that_cannot_be_gone_denies_a_tool_and_is_in_nobody_elses_way",
+            ],
+            "hooks/test_socket.py": [
+                "test_a_desk_that_fails_denies_a_tool_and_is_in_nobody_elses_way",
+                "test_muster_up_answers_hooks_and_a_killed_one_is_followed_by_one_that_does",
+            ],
+        },
+    ),
+    Promise(
+        "The plugin's commands are read by no shell, and installing it changes nothing else.",
+        {
+            "hooks/test_plugin.py": ["test_what_is_typed_after_a_command_is_read_by_no_shell"],
+            "interfaces/test_claude_plugin.py": [
+                "test_installing_and_removing_leave_everything_else_as_it_was",
+                "test_an_ordinary_claude_has_the_commands_and_the_hooks_until_they_are_removed",
+            ],
+        },
+    ),
+)
+
+APPROVALS = (
+    Promise(
+        "What only a person may allow waits for an operator's answer, and never for an agent's.",
+        {
+            "machines/test_approvals.py": [
+                "test_the_clock_of_the_turn_stands_until_the_answer",
+                "test_without_an_answer_the_declared_default_holds_at_the_deadline",
+                "test_the_end_of_the_session_settles_what_it_asked",
+            ],
+            "interfaces/test_http_approvals.py": [
+                "test_no_agent_and_no_viewer_may_answer_and_all_may_look",
+                "test_a_request_is_answered_once_and_whoever_is_second_is_told",
+                "test_what_nobody_answers_takes_its_declared_default",
+                "test_why_tells_a_turn_that_went_on_to_the_answer_and_to_the_request",
+            ],
+            "interfaces/test_cli_approvals.py": [
+                "test_a_person_sees_what_is_asked_and_allows_or_denies_it",
+            ],
+            "web/test_approvals.py": [
+                "test_whoever_asks_is_seen_at_once_and_a_person_allows_it",
+                "test_a_person_answers_with_the_keyboard_alone",
+                "test_what_is_asked_is_shown_as_text_with_nothing_hidden_in_it",
+            ],
+            "machines/test_sentences.py": ["test_the_answer_is_told_with_whose_it_was"],
+        },
+    ),
+    Promise(
+        "What was used up is told by agent, session, channel and conversation, and is limited.",
+        {
+            "machines/test_spending.py": [
+                "test_a_result_is_charged_to_session_agent_and_channel",
+                "test_whoever_reaches_a_limit_is_paused_before_its_next_turn",
+                "test_in_a_channel_that_has_used_up_its_allowance_the_next_is_paused_instead",
+            ],
+            "interfaces/test_http_costs.py": [
+                "test_a_result_counts_for_its_agent_its_session_and_its_channel",
+                "test_a_conversation_is_told_of_with_all_who_worked_on_it",
+                "test_the_log_is_added_up_in_bounded_pieces_and_each_event_once",
+            ],
+            "interfaces/test_cli_approvals.py": [
+                "test_costs_are_shown_by_agent_session_and_channel",
+            ],
+            "web/test_approvals.py": [
+                "test_costs_are_shown_where_something_was_used_and_nowhere_else",
+            ],
+        },
+    ),
+)
+
 PROMISES = (
+    *CLAUDE,
+    *APPROVALS,
     *MISSION_CONTROL,
     *PAST,
     *DELEGATING,

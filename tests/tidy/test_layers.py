@@ -37,6 +37,9 @@ LAYERS: dict[str, Layer] = {
     "muster.limits": Layer((), "numbers with reasons"),
     "muster.version": Layer((), "a number"),
     "muster.permissions": Layer((), "it runs in a hook at every tool call, and loads nothing else"),
+    "muster.claude_plugin": Layer(
+        ("muster.permissions",), "it runs at every tool call, and loads nothing else"
+    ),
     "muster.routing": Layer(
         ("muster.errors", "muster.limits"), "who a request is for follows from what agents say"
     ),
@@ -58,7 +61,13 @@ LAYERS: dict[str, Layer] = {
         "settings give the machines' defaults other values",
     ),
     "muster.runtimes": Layer(
-        (*CORE, "muster.agent_settings", "muster.config", "muster.services.ports"),
+        (
+            *CORE,
+            "muster.agent_settings",
+            "muster.claude_plugin",
+            "muster.config",
+            "muster.services.ports",
+        ),
         "a runtime is asked by a service, and asks nobody but its program",
     ),
     "muster.demo": Layer(
@@ -75,6 +84,7 @@ LAYERS: dict[str, Layer] = {
         (
             *CORE,
             "muster.agent_settings",
+            "muster.claude_plugin",
             "muster.config",
             "muster.permissions",
             "muster.routing",
@@ -125,6 +135,21 @@ class Door(NamedTuple):
 
 
 DOORS = (
+    Door(
+        ("muster.runtimes.claude.asking",),
+        ("muster.services.tools",),
+        "the tools that a model is told of are the service's own list",
+    ),
+    Door(
+        ("muster.runtimes.claude.starting",),
+        ("muster.routing.agent_files",),
+        "subagents are described by the same files as agents",
+    ),
+    Door(
+        ("muster.interfaces.hooks.desk", "muster.interfaces.hooks.places"),
+        ("muster.visiting",),
+        "hooks are answered without a server too: each answer visits the session's own log",
+    ),
     Door(
         (
             "muster.services.board",
@@ -185,6 +210,7 @@ DOORS = (
             "muster.demo.stage",
             "muster.runtimes.delegated",
             "muster.store.home",
+            "muster.visiting",
         ),
         "`muster up` runs the whole, and says that a home is taken before it takes a port",
     ),
@@ -296,6 +322,7 @@ CHANCE = Keeper(
 
 KEEPERS = {
     "msgspec": WIRE,
+    "claude_agent_sdk": Keeper(("muster.runtimes.claude",), "one runtime of several, an extra"),
     "click": Keeper(("muster.interfaces.cli",), "one interface of several"),
     "markdown_it": Keeper(
         ("muster.interfaces.rendering",), "what agents write becomes HTML in one place"
