@@ -17,7 +17,7 @@ from muster.errors import BadSettings, BadSource, Refused
 from muster.limits import TURN_SECONDS_MAX
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
-from muster.machines.vocabulary import TurnConfig
+from muster.machines.vocabulary import Allowance, TurnConfig
 from muster.setting_rules import Rule, WrongError, converted, in_words, shown, suggestion
 from muster.settings_file import line_of, parsed, text_of
 
@@ -70,6 +70,13 @@ class DelegationSettings(msgspec.Struct, frozen=True, kw_only=True):
     command: tuple[str, ...] = ()
     prompt: Literal["stdin", "file", "none"] = "stdin"
     task_seconds: float = 1800.0  # as the longest turn
+    max_cost_usd: float = 0.0
+    max_tokens: int = 0
+
+    @property
+    def allowance(self) -> Allowance:
+        """What one conversation may use up."""
+        return Allowance(max_cost_usd=self.max_cost_usd, max_tokens=self.max_tokens)
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,6 +146,12 @@ RULES: Final[Mapping[str, Rule]] = {
         "How it gets the task: on stdin, as a file in MUSTER_PROMPT_FILE, or not."
     ),
     "delegation.task_seconds": _seconds("How long an agent may work on a task."),
+    "delegation.max_cost_usd": Rule(
+        "What one conversation may cost, in dollars; 0 is no limit.", 0, 1_000_000
+    ),
+    "delegation.max_tokens": Rule(
+        "How many tokens one conversation may use; 0 is no limit.", 0, 10**15
+    ),
 }
 
 

@@ -277,6 +277,10 @@ class WrongMode(Refused):
     """Cannot {act} in {mode} mode."""
 
 
+class UsedUp(Refused):
+    """{reached}. Nobody else begins to work on it."""
+
+
 class ConversationClosed(Refused):
     """Conversation {conversation!r} is closed. Every input opens a new one."""
 

@@ -1,21 +1,29 @@
 """Every reachable state of small teams, with every invariant checked in each."""
 
+from functools import cache
+
 import pytest
 from msgspec.structs import replace
 
 from muster.machines import turn_rules
 from muster.machines.maps import put
 from muster.testing import explore
-from muster.testing.explore import SPACES, START, Space
+from muster.testing.explore import SPACES, START, Report, Space
 
 pytestmark = pytest.mark.exhaustive
+
+
+@cache
+def explored(space: Space) -> Report:
+    """Once is enough, for whoever asks."""
+    return explore.explore(space)
 
 
 @pytest.mark.parametrize("space", SPACES, ids=[space.name for space in SPACES])
 def test_every_reachable_state_keeps_every_invariant(
     space: Space, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    report = explore.explore(space)
+    report = explored(space)
     with capsys.disabled():
         print(f"\n  {report}")
     assert report.transitions > report.states > 10
@@ -24,9 +32,17 @@ def test_every_reachable_state_keeps_every_invariant(
 def test_the_explored_turns_use_every_row_that_connected_agents_can_cause() -> None:
     report = explore.explore(explore.turn_space(2, 1))
     rows = {(row.source, row.target, row.trigger) for row in turn_rules.TABLE}
-    by_sessions = {row for row in rows if row[2] in ("place_kept", "session_ended")}
+    asking = {"approval_requested", "approval_answered"}
+    by_sessions = {row for row in rows if row[2] in {"place_kept", "session_ended", *asking}}
     by_sessions.add(("QUEUED", "OFFLINE", "agent_stops"))
     assert rows - by_sessions == report.moves & rows
+
+
+def test_the_explored_approvals_use_every_row_that_sessions_can_cause() -> None:
+    moves = explored(SPACES[-1]).moves
+    triggers = {trigger for _, _, trigger in moves}
+    expected = {"approval_requested", "approval_answered", "place_kept", "session_ended"}
+    assert expected <= triggers
 
 
 def test_the_explorer_notices_a_turn_that_nobody_is_granted() -> None:

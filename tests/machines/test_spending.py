@@ -5,7 +5,7 @@ import pytest
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.state import Phase, TurnState
-from muster.machines.vocabulary import Budget, RunMode, Taken, TurnConfig, Urgency, Usage
+from muster.machines.vocabulary import Allowance, Budget, RunMode, Taken, TurnConfig, Urgency, Usage
 from tests.machines.scene import REVIEWS, Scene, facts
 
 DOLLAR = Usage(
@@ -147,9 +147,45 @@ def test_a_result_of_the_work_on_a_conversation_is_charged_to_that() -> None:
     assert scene.agent("Lyra").conversation == "conv_001"
     result = facts(works(scene, "Lyra", turn=False), e.SessionResult)[0]
     assert result.conversation == "conv_001"
+    scene.do(c.CloseConversation(conversation=e.ConversationId("conv_001"), summary="done"))
+    works(scene, "Lyra", turn=False)
     assert scene.agent("Lyra").conversation is None
     result = facts(works(scene, "Lyra", turn=False), e.SessionResult)[0]
     assert result.conversation is None
+
+
+def delegating(scene: Scene, allowance: Allowance) -> None:
+    mode = e.DelegationMode.INTERACTIVE
+    scene.do(c.StartDelegation(mode=mode, path="p", agents=("ada", "bob"), allowance=allowance))
+
+
+def test_who_leads_a_conversation_that_costs_too_much_is_paused_and_told_which() -> None:
+    scene = pair()
+    delegating(scene, Allowance(max_cost_usd=2))
+    seat = scene.seat("Lyra")
+    scene.do(c.OpenConversation(text="do it", speaker_name="Marcus", keeper="k", seat=seat))
+    works(scene, "Lyra", turn=False)  # helpers of it work on, so it is still open
+    assert scene.agent("Lyra").conversation == "conv_001"
+    scene.do(c.CloseConversation(conversation=e.ConversationId("conv_001"), summary="done"))
+    wish = facts(works(scene, "Lyra", turn=False), e.DesiredSet)[0]
+    assert wish.note == "$2.0000 used in conv_001, and $2 are allowed"
+    scene.ends("Lyra")
+    scene.want("Lyra", RunMode.CONTINUOUS)
+    scene.up("Lyra")
+    assert facts(works(scene, "Lyra", turn=False), e.DesiredSet) == []  # that one is over
+
+
+def test_nobody_else_begins_with_a_conversation_that_has_used_up_all_it_may() -> None:
+    scene = Scene()
+    delegating(scene, Allowance(max_tokens=100))
+    one = e.ConversationId("conv_001")
+    scene.do(c.OpenConversation(text="do it", speaker_name="Marcus"))
+    scene.do(c.Delegate(conversation=one, to="ada", trigger="fits"))
+    scene.do(c.RecordUsage(conversation=one, agent_name="ada", usage=DOLLAR))
+    refused = scene.refuse(c.HandOff(conversation=one, epoch=1, to="bob", reason="x"), "used_up")
+    assert str(refused).startswith("100 tokens used in conv_001, and 100 are allowed.")
+    scene.do(c.FinishTask(conversation=one, epoch=1))
+    scene.refuse(c.Delegate(conversation=one, to="bob", trigger="fits"), "used_up")
 
 
 def test_a_turn_is_taken_when_its_holder_has_taken_in_that_it_has_it() -> None:

@@ -71,6 +71,7 @@ from muster.machines.papers import AgentDocument, MessageCopy
 from muster.machines.state import Status
 from muster.machines.vocabulary import (
     Activity,
+    Allowance,
     Answered,
     Authority,
     Budget,
@@ -306,6 +307,7 @@ EXAMPLES: tuple[Fact, ...] = (
         agent_list="tester\nwriter\n",
         directory="# Agent directory\n",
         permissions=(StatePermissions(state="MAIN", can_write=("*.md",), cannot_use=("Bash",)),),
+        allowance=Allowance(max_cost_usd=1.5, max_tokens=90_000),
     ),
     DelegationEnded(reason="done"),
     ConversationStart(

@@ -11,7 +11,9 @@ from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.papers import AgentDocument, MessageCopy
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import (
+    NO_LIMIT,
     Activity,
+    Allowance,
     Authority,
     Budget,
     DelegationMode,
@@ -517,6 +519,8 @@ class StartDelegation(Command, frozen=True, kw_only=True):
     agent_list: str = ""
     directory: str = ""
     permissions: tuple[StatePermissions, ...] = ()
+    allowance: Allowance = NO_LIMIT
+    """What one conversation may use up."""
 
 
 class EndDelegation(Command, frozen=True, kw_only=True):

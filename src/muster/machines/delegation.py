@@ -20,6 +20,7 @@ from muster.errors import (
     NoDelegation,
     NotFound,
     StaleEpoch,
+    UsedUp,
     WrongMode,
 )
 from muster.machines import commands as c
@@ -28,6 +29,7 @@ from muster.machines.events import Fact
 from muster.machines.ids import ConversationId
 from muster.machines.messages import check_text
 from muster.machines.names import check_plain
+from muster.machines.spending import talked_out
 from muster.machines.state import MAIN, QUEUE, Conversation, Delegation, Team
 from muster.machines.tables import Row, Table
 from muster.machines.vocabulary import DelegationMode, Machine
@@ -153,6 +155,7 @@ def delegate(team: Team, command: c.Delegate, now: datetime) -> Sequence[Fact]:
     _require_agent(delegation, command.to)
     if conversation.state != delegation.home_state:
         raise AlreadyClaimed(conversation=conversation.id, state=conversation.state)
+    _check_allowance(delegation, conversation)
     return (_move(delegation, conversation, "delegated", command.to, reason=command.trigger),)
 
 
@@ -163,6 +166,7 @@ def hand_off(team: Team, command: c.HandOff, now: datetime) -> Sequence[Fact]:
     if command.to == MAIN:
         return (_move(delegation, conversation, "handed_back", MAIN, reason=command.reason),)
     _require_agent(delegation, command.to)
+    _check_allowance(delegation, conversation)
     move = _move(delegation, conversation, "handed_over", command.to, reason=command.reason)
     if move.target == command.to:
         return (move,)
@@ -228,6 +232,12 @@ def _working(
     if epoch != conversation.epoch or conversation.state == delegation.home_state:
         raise StaleEpoch(channel=conversation.id, given=epoch, epoch=conversation.epoch)
     return delegation, conversation
+
+
+def _check_allowance(delegation: Delegation, conversation: Conversation) -> None:
+    """Nobody else begins to work on what has used up all that it may."""
+    if reached := talked_out(conversation, delegation.allowance):
+        raise UsedUp(reached=reached)
 
 
 def _require_agent(delegation: Delegation, name: str) -> None:

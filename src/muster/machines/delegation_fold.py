@@ -6,6 +6,7 @@ from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.maps import drop, put
 from muster.machines.state import Conversation, Delegation, Team, Visit
+from muster.machines.vocabulary import NOTHING_USED
 
 
 def delegation_started(team: Team, event: Event, fact: e.DelegationStarted) -> Team:
@@ -15,6 +16,7 @@ def delegation_started(team: Team, event: Event, fact: e.DelegationStarted) -> T
         path=fact.path,
         agents=fact.agents,
         folders=fact.folders,
+        allowance=fact.allowance,
     )
     return replace(team, delegation=delegation)
 
@@ -35,7 +37,11 @@ def conversation_start(team: Team, event: Event, fact: e.ConversationStart) -> T
     )
     team = replace(team, delegation=delegation)
     if fact.seat is not None:
-        leads = replace(team.agents[fact.seat], conversation=fact.conversation)
+        leads = replace(
+            team.agents[fact.seat],
+            conversation=fact.conversation,
+            conversation_used=NOTHING_USED,
+        )
         team = replace(team, agents=put(team.agents, fact.seat, leads))
     return _with(team, conversation)
 
@@ -43,6 +49,11 @@ def conversation_start(team: Team, event: Event, fact: e.ConversationStart) -> T
 def routed(team: Team, event: Event, fact: e.Routed) -> Team:
     conversation = team.delegation.conversations[fact.conversation]
     return _with(team, replace(conversation, routed=fact.to))
+
+
+def usage_recorded(team: Team, event: Event, fact: e.UsageRecorded) -> Team:
+    conversation = team.delegation.conversations[fact.conversation]
+    return _with(team, replace(conversation, used=conversation.used + fact.usage))
 
 
 def progress_recorded(team: Team, event: Event, fact: e.ProgressRecorded | e.FileRecorded) -> Team:

@@ -14,7 +14,9 @@ import msgspec
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.papers import AgentDocument, MessageCopy
 from muster.machines.vocabulary import (
+    NO_LIMIT,
     Activity,
+    Allowance,
     Answered,
     Authority,
     Budget,
@@ -554,6 +556,7 @@ class DelegationStarted(Fact, frozen=True, kw_only=True):
     """What the session's `agent-list.txt` and `AGENT_DIRECTORY.md` say."""
 
     permissions: tuple[StatePermissions, ...] = ()
+    allowance: Allowance = NO_LIMIT
 
 
 class DelegationEnded(Fact, frozen=True, kw_only=True):

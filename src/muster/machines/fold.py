@@ -92,7 +92,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.DialogueRecorded: _only_told,
     e.FileRecorded: delegation_fold.progress_recorded,
     e.ConversationLogged: _only_told,
-    e.UsageRecorded: _only_told,
+    e.UsageRecorded: delegation_fold.usage_recorded,
     e.ProgressRecorded: delegation_fold.progress_recorded,
     e.ConversationEnd: delegation_fold.conversation_end,
 }

@@ -30,7 +30,8 @@ from muster.machines.papers import (
     check_message,
     document_of,
 )
-from muster.machines.state import Agent, Evidence, Status, Team, initial_run
+from muster.machines.run_fold import initial_run
+from muster.machines.state import Agent, Evidence, Status, Team
 from muster.machines.vocabulary import Authority, RunMode
 
 EVIDENCE: Final = "import"

@@ -38,7 +38,6 @@ from muster.machines.vocabulary import (
     Outcome,
     RunMode,
     Urgency,
-    Usage,
 )
 
 CONTINUOUS, PAUSE, RUN_ONCE, RUN_CLEANUP = RunMode
@@ -285,29 +284,27 @@ def report_result(team: Team, command: c.ReportResult, now: datetime) -> Iterato
     """A one-shot of a program that lives on is over when nothing is left to do."""
     session = _live(team, command.session)
     agent = team.agents[session.seats[0]]
-    result = e.SessionResult(
+    conversation = agent.conversation if command.channel is None else None
+    yield e.SessionResult(
         seat=agent.seat,
         session=session.id,
         ok=command.ok,
         text=command.text,
         usage=command.usage,
         channel=command.channel,
-        conversation=agent.conversation if command.channel is None else None,
+        conversation=conversation,
     )
-    yield result
-    session, used = _charged(agent, session, command.usage)
-    if reached := spending.exhausted(used, session):
+    after = spending.charged(agent, command.usage, conversation)
+    used = replace(session, used=session.used + command.usage)
+    reached = spending.exhausted(after, used) or spending.led_too_far(
+        after, conversation, team.delegation.allowance
+    )
+    if reached:
         yield from pause_for(team, agent, reached)
         return
     busy = agent.holding or agent.delivered < agent.last_message
     if session.mode in ONE_SHOTS and agent.run.long_lived and not busy:
         yield from _stop(team, agent, Urgency.GRACEFUL)
-
-
-def _charged(agent: Agent, session: Session, usage: Usage) -> tuple[Session, Agent]:
-    """Both as they are after a result."""
-    run = replace(agent.run, used=agent.run.used + usage)
-    return replace(session, used=session.used + usage), replace(agent, run=run)
 
 
 def pause_for(team: Team, agent: Agent, reached: str) -> Iterator[Fact]:

@@ -14,9 +14,15 @@ from muster.machines.state import (
     RunControl,
     Session,
     Team,
-    initial_run,
 )
-from muster.machines.vocabulary import NOTHING_USED, Outcome, RunMode
+from muster.machines.vocabulary import NOTHING_USED, Authority, Outcome, RunMode
+
+
+def initial_run(authority: Authority, *, long_lived: bool = False) -> RunControl:
+    """What is wanted of somebody new: who is started elsewhere runs until a person says stop."""
+    started_elsewhere = authority in (Authority.SELF, Authority.LEAD)
+    desired = RunMode.CONTINUOUS if started_elsewhere else RunMode.PAUSE
+    return RunControl(desired=desired, long_lived=long_lived)
 
 
 def desired_set(team: Team, event: Event, fact: e.DesiredSet) -> Team:

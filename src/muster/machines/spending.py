@@ -1,4 +1,4 @@
-"""What work with models has used up, by session, agent and channel, and which limit that reaches.
+"""What work with models has used up, and which limit that reaches.
 
 A result brings what a piece of work has used up. Whoever reaches a limit is paused before its next
 turn starts, and the note says which limit it was.
@@ -8,16 +8,17 @@ from msgspec.structs import replace
 
 from muster.machines import events as e
 from muster.machines.events import Event
+from muster.machines.ids import ConversationId
 from muster.machines.maps import put
-from muster.machines.state import Agent, Channel, Session, Team
-from muster.machines.vocabulary import Usage
+from muster.machines.state import Agent, Channel, Conversation, Session, Team
+from muster.machines.vocabulary import NOTHING_USED, Allowance, Usage
 
 
 def session_result(team: Team, event: Event, fact: e.SessionResult) -> Team:
     """Add what it has used up to all who have to answer for it."""
-    agent = team.agents[fact.seat]
-    run = replace(agent.run, used=agent.run.used + fact.usage)
-    agent = replace(agent, run=run, used=agent.used + fact.usage, conversation=None)
+    agent = charged(team.agents[fact.seat], fact.usage, fact.conversation)
+    if agent.conversation not in team.delegation.conversations:
+        agent = replace(agent, conversation=None)  # that was the last of it
     team = replace(team, agents=put(team.agents, agent.seat, agent))
     session = team.sessions[fact.session]
     session = replace(session, used=session.used + fact.usage)
@@ -29,14 +30,34 @@ def session_result(team: Team, event: Event, fact: e.SessionResult) -> Team:
     return replace(team, channels=put(team.channels, channel.id, channel))
 
 
-def exhausted(agent: Agent, session: Session | None) -> str:
+def charged(agent: Agent, usage: Usage, conversation: ConversationId | None) -> Agent:
+    """An agent after a piece of work: of a conversation, where it led one with that."""
+    return replace(
+        agent,
+        run=replace(agent.run, used=agent.run.used + usage),
+        used=agent.used + usage,
+        conversation_used=agent.conversation_used + (usage if conversation else NOTHING_USED),
+    )
+
+
+def exhausted(agent: Agent, session: Session) -> str:
     """Which limit of its own an agent has reached, if any."""
     budget = agent.run.budget
-    reached = _over(agent.run.used, budget.cost_usd, budget.tokens, "")
-    if not reached and session is not None:
-        limits = budget.session_cost_usd, budget.session_tokens
-        reached = _over(session.used, *limits, " in one session")
-    return reached
+    return _over(agent.run.used, budget.cost_usd, budget.tokens, "") or _over(
+        session.used, budget.session_cost_usd, budget.session_tokens, " in one session"
+    )
+
+
+def led_too_far(agent: Agent, conversation: ConversationId | None, allowance: Allowance) -> str:
+    """Which limit an agent has reached in the conversation that it led, if any."""
+    if conversation is None:
+        return ""
+    return _over_allowance(agent.conversation_used, allowance, f" in {conversation}")
+
+
+def talked_out(conversation: Conversation, allowance: Allowance) -> str:
+    """Which limit those have reached who work on a conversation, if any."""
+    return _over_allowance(conversation.used, allowance, f" in {conversation.id}")
 
 
 def dried_up(channel: Channel) -> str:
@@ -44,8 +65,12 @@ def dried_up(channel: Channel) -> str:
     config = channel.config
     if not config.max_cost_usd and not config.max_tokens:
         return ""
-    where = f" in the channel {channel.id}"
-    return _over(channel.used, config.max_cost_usd or None, config.max_tokens or None, where)
+    allowance = Allowance(max_cost_usd=config.max_cost_usd, max_tokens=config.max_tokens)
+    return _over_allowance(channel.used, allowance, f" in the channel {channel.id}")
+
+
+def _over_allowance(used: Usage, allowance: Allowance, where: str) -> str:
+    return _over(used, allowance.max_cost_usd or None, allowance.max_tokens or None, where)
 
 
 def _over(used: Usage, cost_usd: float | None, tokens: int | None, where: str) -> str:

@@ -21,6 +21,8 @@ from muster.machines.ids import (
     document_id,
 )
 from muster.machines.vocabulary import (
+    NO_LIMIT,
+    Allowance,
     Authority,
     Budget,
     DelegationMode,
@@ -107,13 +109,6 @@ class RunControl(Record, frozen=True, kw_only=True):
         return max((at for at in (self.set_at, self.current_at) if at), default=None)
 
 
-def initial_run(authority: Authority, *, long_lived: bool = False) -> RunControl:
-    """What is wanted of somebody new: who is started elsewhere runs until a person says stop."""
-    started_elsewhere = authority in (Authority.SELF, Authority.LEAD)
-    desired = RunMode.CONTINUOUS if started_elsewhere else RunMode.PAUSE
-    return RunControl(desired=desired, long_lived=long_lived)
-
-
 class Approval(Record, frozen=True, kw_only=True):
     """Something that an agent may do only if a person allows it, while nobody has answered."""
 
@@ -191,6 +186,8 @@ class Agent(Record, frozen=True, kw_only=True):
 
     conversation: ConversationId | None = None
     """The conversation that it leads, or led with the work that has no result yet."""
+
+    conversation_used: Usage = Usage()
 
     @property
     def id(self) -> str:
@@ -364,6 +361,9 @@ class Conversation(Record, frozen=True, kw_only=True):
     keeper: str = ""
     """The program that leads it where muster does not."""
 
+    used: Usage = Usage()
+    """By those who work on it without a seat."""
+
 
 class Delegation(Record, frozen=True, kw_only=True):
     """The state machine session of a team, if one is open."""
@@ -372,6 +372,7 @@ class Delegation(Record, frozen=True, kw_only=True):
     path: str = ""
     agents: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
+    allowance: Allowance = NO_LIMIT
     opened: int = 0
     """Conversations ever opened; the next one's number comes from here."""
 

@@ -100,6 +100,16 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 NOTHING_USED = Usage()
 
 
+class Allowance(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What may be used up; 0 is no limit."""
+
+    max_cost_usd: float = 0.0
+    max_tokens: int = 0
+
+
+NO_LIMIT = Allowance()
+
+
 class Budget(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What an agent may use up before it is paused. What is not said is not limited."""
 

@@ -14,7 +14,7 @@ from muster.files.workspace_folder import MEMORY_FILE
 from muster.machines.commands import EndDelegation, StartDelegation
 from muster.machines.names import check_plain
 from muster.machines.state import MAIN, QUEUE, Delegation
-from muster.machines.vocabulary import DelegationMode, StatePermissions
+from muster.machines.vocabulary import NO_LIMIT, Allowance, DelegationMode, StatePermissions
 from muster.permissions.policy import POLICY_FILE, Permissions, Policy
 from muster.routing.agent_files import PROJECT_FOLDER, AgentFile, Found, Warned
 from muster.routing.directory import directory_text, list_text
@@ -58,6 +58,7 @@ async def start(
     folders: Sequence[Path],
     policy: Policy,
     actor: str,
+    allowance: Allowance = NO_LIMIT,
 ) -> tuple[Delegation, bool]:
     """Open a session; or go on with the one that is open there, which the second answer says."""
     async with ledger.visit() as book:
@@ -75,6 +76,7 @@ async def start(
             agent_list=list_text(agents),
             directory=directory_text(agents),
             permissions=permissions_of(policy),
+            allowance=allowance,
         )
         await book.send(opening, actor=actor)
         return book.team.delegation, False

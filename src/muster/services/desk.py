@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from muster.errors import MusterError
-from muster.machines.vocabulary import DelegationMode
+from muster.machines.vocabulary import NO_LIMIT, Allowance, DelegationMode
 from muster.services.conversations import Begun, Conversations
 from muster.services.delegates import Programs
 from muster.services.keepers import Lives, nobody_can_tell
@@ -34,8 +34,13 @@ class Desk:
         tasks: asyncio.TaskGroup,
         *,
         project: Path,
+        allowance: Allowance = NO_LIMIT,
     ) -> None:
-        """Work goes on in these tasks; `project` is where the team's folder is."""
+        """Work goes on in these tasks; `project` is where the team's folder is.
+
+        `allowance` is what a conversation may use up in sessions that begin here.
+        """
+        self.allowance = allowance
         self._muster = muster
         self.conversations = conversations
         self.project = project
@@ -84,6 +89,7 @@ async def open_desk(
     programs: Programs,
     task_seconds: float,
     lives: Lives = nobody_can_tell,
+    allowance: Allowance = NO_LIMIT,
 ) -> AsyncGenerator[Desk]:
     """A desk at a team that is open; whatever is worked on at the end is interrupted.
 
@@ -101,7 +107,7 @@ async def open_desk(
     )
     conversations = Conversations(ledger, workers, muster.clock)
     async with background() as tasks:
-        desk = Desk(muster, conversations, tasks, project=project)
+        desk = Desk(muster, conversations, tasks, project=project, allowance=allowance)
         await conversations.recover()
         desk.serve_queue()
         yield desk

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from muster.machines import events as e
 from muster.machines.events import Event, Fact
 from muster.machines.ids import ChannelId, SeatId, SessionId
-from muster.machines.state import TurnState, initial_run
+from muster.machines.run_fold import initial_run
+from muster.machines.state import TurnState
 from muster.machines.vocabulary import Authority, Machine, RunMode
 
 _HELD = (TurnState.ACTIVE, TurnState.WAITING)

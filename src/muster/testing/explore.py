@@ -33,6 +33,7 @@ from muster.machines.vocabulary import (
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 _STATES_MAX = 1_000_000
+_ASKED_MAX = 2  # requests of one agent that are open at once
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -112,6 +113,8 @@ def _when(team: Team, command: Command, now: datetime) -> datetime:
         case c.CheckChannel(channel=channel):
             deadline = deadlines.of(team, channel)
         case c.CheckAgent(seat=seat) | c.StartSession(seat=seat, trigger="retry"):
+            deadline = deadlines.of(team, seat)
+        case c.CheckApprovals(seat=seat):
             deadline = deadlines.of(team, seat)
         case _:
             return now
@@ -197,7 +200,7 @@ def _channel_key(
         else (
             turn.posted,
             turn.silent_at is not None,
-            0 if turn.wait is None else 1 + turn.wait.by_human,
+            0 if turn.wait is None else 1 + turn.wait.by_human + 2 * turn.wait.approval,
         )
     )
     return (
@@ -304,6 +307,71 @@ def _one_agent_key(team: Team, agent: Agent) -> Hashable:
     )
 
 
+# ── asking a person ───────────────────────────────────────────────────────────────────────────────
+
+
+def approval_space() -> Space:
+    """Two agents that muster runs take turns, ask a person, are stopped and start again."""
+    channel, seats = ChannelId("c0"), (SeatId(9), SeatId(10))
+
+    def start() -> Team:
+        rules = e.TurnConfig(
+            human_interrupt_mode=e.InterruptMode.INTERRUPT, rest_after_idle_rounds=1
+        )
+        team = _play(
+            [
+                c.StartMuster(server_session=SessionId("boot"), muster_version="explored"),
+                *(
+                    c.EnrollAgent(name=f"a{seat}", authority=Authority.MUSTER, long_lived=True)
+                    for seat in seats
+                ),
+                c.CreateChannel(channel=channel, config=rules),
+            ]
+        )
+        for seat in seats:
+            wish = c.SetDesired(seat=seat, desired=RunMode.CONTINUOUS, set_by="Ann")
+            team = decide(team, wish, START, actor="explorer").team
+            session = team.agents[seat].session
+            assert session is not None
+            up = c.ReportSessionStarted(session=session)
+            team = decide(team, up, START, actor="explorer").team
+            joins = c.AddMember(channel=channel, seat=seat)
+            team = decide(team, joins, START, actor="explorer").team
+        return team
+
+    def tries(team: Team) -> Iterator[Command]:
+        for seat in seats:
+            yield from _turn_tries(channel, seat)
+            yield from _asking_tries(team, team.agents[seat])
+        yield c.PostMessage(channel=channel, text="hello", speaker_name="Ann")
+        yield c.CheckChannel(channel=channel)
+
+    return Space(name="turns while a person is asked", start=start, tries=tries, key=_asking_key)
+
+
+def _asking_tries(team: Team, agent: Agent) -> Iterator[Command]:
+    seat, session = agent.seat, agent.session
+    yield c.ReportWorkStopped(channel=ChannelId("c0"), seat=seat)
+    yield c.CheckApprovals(seat=seat)
+    yield c.StartSession(seat=seat, trigger="retry")
+    for approval in agent.approvals:
+        yield c.AnswerApproval(approval=approval.id, allow=True)
+    if session is None:
+        return
+    if len(agent.approvals) < _ASKED_MAX:
+        yield c.RequestApproval(session=session, tool="Bash", detail="make", seconds=60)
+    yield c.ReportSessionStarted(session=session)
+    for outcome in (Outcome.COMPLETED, Outcome.CRASHED):
+        yield c.ReportSessionEnded(session=session, outcome=outcome)
+
+
+def _asking_key(team: Team) -> Hashable:
+    agents = [team.agents[seat] for seat in sorted(team.agents)]
+    asked = tuple((_one_agent_key(team, each), len(each.approvals)) for each in agents)
+    drained = tuple(channel.drain and channel.drain.seat for channel in team.channels.values())
+    return (_turn_key(team), asked, drained)
+
+
 def _play(commands: Iterable[Command]) -> Team:
     team = Team()
     for command in commands:
@@ -318,6 +386,7 @@ SPACES = (
     turn_space(2, 2),
     turn_space(3, 2),
     *(agent_space(authority) for authority in Authority),
+    approval_space(),
 )
 
 

@@ -140,6 +140,7 @@ def _start(root: Path, mode: DelegationMode | None, given: tuple[Path, ...], hom
             folders=delegating.folders_of(given, project=Path.cwd(), user=Path.home()),
             policy=policy,
             actor=person(settings.team.human),
+            allowance=settings.delegation.allowance,
         )
     )
     sessions.remember(root)

@@ -117,6 +117,7 @@ async def _run(home: Path, settings: Settings, listener: socket.socket, *, demo:
             programs=programs(settings, home),
             task_seconds=settings.delegation.task_seconds,
             lives=keeper_lives,
+            allowance=settings.delegation.allowance,
         ) as desk,
         stage.staged(muster, desk, home) if demo else nullcontext(),
         hooks.serving(home, HookDesk.of_team(muster, desk, home, settings)),

@@ -115,6 +115,7 @@ async def start_session(call: Call) -> DelegationView:
         folders=delegating.folders_of(given, project=desk.project, user=Path.home()),
         policy=policy_of(root),
         actor=call.caller.actor,
+        allowance=desk.allowance,
     )
     view = _view(delegation, resumed=resumed)
     return msgspec.structs.replace(view, warnings=tuple(map(str, found.warnings)))
