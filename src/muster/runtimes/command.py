@@ -15,8 +15,9 @@ from muster.errors import CannotStart
 from muster.machines.vocabulary import RunMode
 from muster.runtimes import processes
 from muster.runtimes.output_file import OutputFile
+from muster.runtimes.owned import Patience
 from muster.runtimes.pouring import Tap
-from muster.runtimes.session import CommandSession, Patience
+from muster.runtimes.session import CommandSession
 from muster.runtimes.stdin import Stdin, prompt_line
 from muster.services.ports import Ear, Launch, Leftover
 

@@ -16,8 +16,9 @@ from muster.errors import CannotStart
 from muster.machines.vocabulary import RunMode
 from muster.runtimes import processes
 from muster.runtimes.command import CLEANUP_FLAG
+from muster.runtimes.owned import Patience
 from muster.runtimes.pouring import Tap
-from muster.runtimes.session import CommandSession, Patience
+from muster.runtimes.session import CommandSession
 from muster.services.ports import Ear, Launch, Leftover
 
 STATE_FILE_VARIABLE: Final = "MUSTER_STATE_FILE"

@@ -24,7 +24,7 @@ from muster.machines.names import check_agent_name
 from muster.machines.state import Team
 from muster.machines.vocabulary import Authority, Urgency
 from muster.runtimes.inheriting import InheritingRuntime
-from muster.runtimes.session import Patience
+from muster.runtimes.owned import Patience
 from muster.services.dispatcher import Commit
 from muster.services.muster import Muster
 from muster.services.roster import Plan, enlist

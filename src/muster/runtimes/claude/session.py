@@ -1,15 +1,10 @@
-"""One life of Claude Code: it is told things, says and asks things, and its end is the end of all.
-
-As with any program, it is not reaped before everybody whom it left behind is gone: until then its
-number, and with it that of its process group, belongs to nobody else.
-"""
+"""One life of Claude Code: it is told things, says and asks things, and its end is that of all."""
 
 import asyncio
 import logging
 import signal
 import subprocess
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -17,23 +12,24 @@ from typing import Any, Final
 from claude_agent_sdk import ClaudeSDKClient, ClaudeSDKError, Message
 
 from muster.machines.vocabulary import Outcome, Urgency
-from muster.runtimes import processes
 from muster.runtimes.claude.hearing import OrderlyEar
 from muster.runtimes.claude.memory import Memory, remember
 from muster.runtimes.claude.reading import Reader
 from muster.runtimes.claude.silence import Silence
 from muster.runtimes.claude.wire import Wire, Wired
 from muster.runtimes.output_file import OutputFile
-from muster.runtimes.pouring import Pouring, Tap
-from muster.runtimes.session import (
+from muster.runtimes.owned import (
     DRAIN_SECONDS,
     INTERRUPTED,
     KILLED,
-    LEAVE_SECONDS,
     REASON_CHARS_MAX,
     STOPPED,
+    Owned,
     Patience,
+    exit_of,
+    signal_name,
 )
+from muster.runtimes.pouring import Pouring, Tap
 from muster.runtimes.streams import Stream
 from muster.services.ports import Exit, Said, Working
 
@@ -47,8 +43,6 @@ PULSE_SECONDS: Final = 5.0
 
 COMMANDS: Final = ("/compact",)
 """What is meant for the program and not for its model, where it stands alone."""
-
-_OUR_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
 log = logging.getLogger(__name__)
 
@@ -77,10 +71,9 @@ class ClaudeSession:
     ) -> None:
         """Take a program over that has just been started, and live until it has ended."""
         loop = asyncio.get_running_loop()
+        self._program = Owned(program, session)
         self.pid: int | None = program.pid
-        self.started = processes.start_time(program.pid)
-        self._program = program
-        self._group = program.pid
+        self.started = self._program.started
         self._session = session
         self._client = client
         self._wire = wire
@@ -106,10 +99,7 @@ class ClaudeSession:
         self._waiters: list[tuple[Callable[[], bool], asyncio.Future[None]]] = []
         self._stopping: asyncio.Task[None] | None = None
         self._pouring = Pouring(ear, file, lambda _: None)
-        self._exited = processes.ended(program.pid)
         self._connected: asyncio.Future[None] = loop.create_future()
-        self._ending = asyncio.Lock()
-        self._gone: asyncio.Future[None] = loop.create_future()
         self._life = loop.create_task(self._live())
 
     async def connect(self, prompt: str, *, idle: bool = False) -> None:
@@ -144,26 +134,25 @@ class ClaudeSession:
     async def interrupt(self) -> None:
         """Stop its work, and return when it has stopped; harder if it does not."""
         prompts = self._reader.prompts
-        if self._exited.done() or not (prompts.working or prompts.waiting):
+        if self._program.exited.done() or not (prompts.working or prompts.waiting):
             return
         if await self._interrupted(self._patience.interrupt_s):
             return
-        with suppress(ProcessLookupError):
-            self._program.send_signal(signal.SIGINT)
+        self._program.interrupt()
         if not await self._until(lambda: not prompts.working, self._patience.terminate_s):
             self._asked = self._asked or INTERRUPTED
             await self.kill()
 
     async def kill(self) -> None:
         """End it and all it has started, without asking."""
-        if not self._exited.done():
+        if not self._program.exited.done():
             self._asked = KILLED
-        await self._kill_all()
-        await asyncio.shield(self._gone)
+        await self._program.kill_all()
+        await asyncio.shield(self._program.gone)
 
     async def tell(self, text: str) -> bool:
         """Hand it one more thing to do, unless it finishes."""
-        if self._closing or self._reader.fault or self._exited.done() or self._stdin.full:
+        if self._closing or self._reader.fault or self._program.exited.done() or self._stdin.full:
             return False
         sound = text.encode("utf-8", "replace").decode()  # half a character is nothing in JSON
         self._told += 1
@@ -180,13 +169,13 @@ class ClaudeSession:
     # ── stopping ──────────────────────────────────────────────────────────────────────────────────
 
     async def _stop_now(self) -> None:
-        if not self._exited.done():
+        if not self._program.exited.done():
             self._asked = self._asked or STOPPED
             self._closing = True
             self._end()
         if self._stopping is not None:
             await asyncio.shield(self._stopping)
-        await asyncio.shield(self._gone)
+        await asyncio.shield(self._program.gone)
 
     async def _descend(self) -> None:
         """Ask harder each time until it ends."""
@@ -196,12 +185,13 @@ class ClaudeSession:
             await self._interrupted(self._patience.interrupt_s)
         self._stdin.close()
         self._dismissed = True
-        if not prompts.waiting and await self._exits_within(max(0.0, until - loop.time())):
+        left = max(0.0, until - loop.time())
+        if not prompts.waiting and await self._program.exits_within(left):
             return  # with a prompt that waits, it would go on
         self._asked = self._asked or STOPPED
-        processes.signal_group(self._group, signal.SIGTERM)
-        if not await self._exits_within(self._patience.terminate_s):
-            await self._kill_all()
+        self._program.signal_all(signal.SIGTERM)
+        if not await self._program.exits_within(self._patience.terminate_s):
+            await self._program.kill_all()
 
     async def _interrupted(self, seconds: float) -> bool:
         """Interrupt its work, and say whether that ended in time.
@@ -218,15 +208,6 @@ class ClaudeSession:
         await self._attempt(self._client.interrupt(), max(0.0, until - loop.time()))
         return await self._until(over, max(0.0, until - loop.time()))
 
-    async def _kill_all(self) -> None:
-        async with self._ending:  # while its number is certainly its own
-            if not self._gone.done():
-                await processes.kill(self._session, self._group)
-
-    async def _exits_within(self, seconds: float) -> bool:
-        await asyncio.wait({self._exited}, timeout=seconds)
-        return self._exited.done()
-
     # ── waiting for what it says ──────────────────────────────────────────────────────────────────
 
     # What a coroutine is sent and yields is asyncio's affair: Any stands for that.
@@ -235,7 +216,7 @@ class ClaudeSession:
         task = asyncio.ensure_future(call)
         try:
             await asyncio.wait(
-                {task, self._exited}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+                {task, self._program.exited}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
             )
         finally:
             if not task.done():
@@ -257,11 +238,11 @@ class ClaudeSession:
         self._waiters.append(waiter)
         try:
             await asyncio.wait(
-                {met, self._exited}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+                {met, self._program.exited}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
             )
         finally:
             self._waiters.remove(waiter)
-        return met.done() or self._exited.done()
+        return met.done() or self._program.exited.done()
 
     # ── its life ──────────────────────────────────────────────────────────────────────────────────
 
@@ -270,12 +251,10 @@ class ClaudeSession:
             async with asyncio.TaskGroup() as tasks:
                 reading = tasks.create_task(self._read())
                 complaints = tasks.create_task(self._pouring.pour(self._taps[1], self._stderr))
-                await self._exited
+                await self._program.exited
                 if not self._asked:
                     await asyncio.wait({reading, complaints}, timeout=DRAIN_SECONDS)
-                async with self._ending:
-                    await processes.end(self._session, self._group, seconds=LEAVE_SECONDS)
-                    code = self._reap()
+                code = await self._program.end_the_rest()
                 for tap in self._taps:
                     tap.finish()
             return self._exit(code)
@@ -284,7 +263,9 @@ class ClaudeSession:
 
     async def _read(self) -> None:
         """Read all that it says, until it says no more."""
-        await asyncio.wait({self._connected, self._exited}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(
+            {self._connected, self._program.exited}, return_when=asyncio.FIRST_COMPLETED
+        )
         if not self._connected.done():
             return  # the SDK was never told that it is up, and has nothing to give
         while True:
@@ -345,20 +326,12 @@ class ClaudeSession:
 
     def _end(self) -> None:
         """End it, as quickly as it ends, and harder if it does not."""
-        if self._stopping is None and not self._exited.done():
+        if self._stopping is None and not self._program.exited.done():
             self._stopping = asyncio.get_running_loop().create_task(self._descend())
-
-    def _reap(self) -> int:
-        code = self._program.wait()  # it has ended, so this does not wait
-        self._gone.set_result(None)
-        return code
 
     async def _release(self) -> None:
         """Leave nothing behind, in whatever way this life ends."""
-        if not self._gone.done():  # the event loop itself is being closed
-            processes.kill_once(self._session, self._group)
-            self._reap()
-        self._exited.cancel()
+        self._program.release()
         self._silence.end()
         for task in (self._pulse, self._noticing):
             if task is not None:
@@ -380,15 +353,8 @@ class ClaudeSession:
             return Exit(outcome=Outcome.FAILED, code=code, reason=self._reader.fault)
         if self._dismissed and code >= 0:  # its code says how its last piece of work ended
             return Exit(outcome=Outcome.COMPLETED, code=code, reason=self._asked)
-        if self._asked and (code >= 0 or -code in _OUR_SIGNALS):
-            reason = KILLED if -code == signal.SIGKILL else self._asked
-            return Exit(outcome=Outcome.COMPLETED, code=code, reason=reason)
-        if code < 0:
-            return Exit(outcome=Outcome.CRASHED, code=code, reason=f"killed by {_name(-code)}")
-        if code > 0:
-            last = (self._stderr.last_line or self._wire.last_error)[:REASON_CHARS_MAX]
-            return Exit(outcome=Outcome.FAILED, code=code, reason=last or _by_itself(code))
-        return Exit(outcome=Outcome.COMPLETED, code=0)
+        last = self._stderr.last_line or self._wire.last_error or _by_itself(code)
+        return exit_of(code, asked=self._asked, last_words=last)
 
 
 def _number(session: str, count: int) -> str:
@@ -415,13 +381,6 @@ async def _one(message: Wired) -> AsyncIterator[Wired]:
     yield message
 
 
-def _name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
 def _by_itself(code: int) -> str:
     """A program that takes a signal in ends with 128 and its number."""
-    return f"ended by {_name(code - 128)}" if code > 128 else f"ended with code {code}"
+    return f"ended by {signal_name(code - 128)}" if code > 128 else f"ended with code {code}"

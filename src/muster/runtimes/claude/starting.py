@@ -28,8 +28,8 @@ from muster.runtimes.claude.reading import Reader
 from muster.runtimes.claude.session import ClaudeSession, NotUp
 from muster.runtimes.claude.wire import Wire
 from muster.runtimes.output_file import OutputFile
+from muster.runtimes.owned import Patience
 from muster.runtimes.pouring import Tap
-from muster.runtimes.session import Patience
 from muster.runtimes.stdin import Stdin
 from muster.runtimes.streams import STDERR, Budget, Stream
 from muster.services.ports import Ear, Launch

@@ -1,0 +1,116 @@
+"""A program that was started here, and all that it starts: it ends as one, and is told by one end.
+
+The program is not reaped before everybody whom it left behind is gone: until then its number, and
+with it that of its process group, belongs to nobody else, so that no signal can hit a stranger.
+"""
+
+import asyncio
+import signal
+import subprocess
+from contextlib import suppress
+from typing import Final
+
+from muster.machines.vocabulary import Outcome
+from muster.runtimes import processes
+from muster.services.ports import Exit
+
+DRAIN_SECONDS: Final = 0.5
+"""How long those may go on talking whom a program leaves behind when it ends."""
+
+LEAVE_SECONDS: Final = 0.5
+"""How long they then have to end by themselves."""
+
+REASON_CHARS_MAX: Final = 300
+"""How much of a program's last words is the reason of its end."""
+
+STOPPED: Final = "stopped"
+INTERRUPTED: Final = "interrupted"
+KILLED: Final = "killed"
+
+_OUR_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+
+
+class Patience:
+    """How long a program has to obey."""
+
+    def __init__(self, *, interrupt_s: float, terminate_s: float) -> None:
+        """After an interrupt, and after it was told to terminate."""
+        self.interrupt_s = interrupt_s
+        self.terminate_s = terminate_s
+
+
+class Owned:
+    """A program that runs, in a process group of its own."""
+
+    def __init__(self, program: subprocess.Popen[bytes], session: str) -> None:
+        """Take a program over that has just been started for a session."""
+        self.pid = program.pid
+        self.started = processes.start_time(program.pid)
+        self.exited = processes.ended(program.pid)
+        """Done when the program itself has ended, whoever it left behind."""
+
+        self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when nobody is left."""
+
+        self._program = program
+        self._session = session
+        self._ending = asyncio.Lock()
+
+    async def exits_within(self, seconds: float) -> bool:
+        """Whether the program ends within that many seconds."""
+        await asyncio.wait({self.exited}, timeout=seconds)
+        return self.exited.done()
+
+    def interrupt(self) -> None:
+        """Interrupt the program alone, and not what it has started."""
+        with suppress(ProcessLookupError):
+            self._program.send_signal(signal.SIGINT)
+
+    def signal_all(self, number: signal.Signals) -> None:
+        """Signal it and all that is still in its group."""
+        processes.signal_group(self.pid, number)
+
+    async def kill_all(self) -> None:
+        """Kill it and all that it has started, wherever they went."""
+        async with self._ending:  # while its number is certainly its own
+            if not self.gone.done():
+                await processes.kill(self._session, self.pid)
+
+    async def end_the_rest(self) -> int:
+        """It has ended: end whoever is left, and say how it ended."""
+        async with self._ending:
+            await processes.end(self._session, self.pid, seconds=LEAVE_SECONDS)
+            return self._reap()
+
+    def release(self) -> None:
+        """Leave nothing behind, in whatever way this ends."""
+        if not self.gone.done():  # the event loop itself is being closed
+            processes.kill_once(self._session, self.pid)
+            self._reap()
+        self.exited.cancel()
+
+    def _reap(self) -> int:
+        code = self._program.wait()  # it has ended, so this does not wait
+        self.gone.set_result(None)
+        return code
+
+
+def exit_of(code: int, *, asked: str, last_words: str) -> Exit:
+    """How a session ended whose program ended with this code, after it was asked to or not."""
+    if asked and (code >= 0 or -code in _OUR_SIGNALS):
+        reason = KILLED if -code == signal.SIGKILL else asked
+        return Exit(outcome=Outcome.COMPLETED, code=code, reason=reason)
+    if code < 0:
+        return Exit(outcome=Outcome.CRASHED, code=code, reason=f"killed by {signal_name(-code)}")
+    if code > 0:
+        reason = last_words.strip()[:REASON_CHARS_MAX]
+        return Exit(outcome=Outcome.FAILED, code=code, reason=reason)
+    return Exit(outcome=Outcome.COMPLETED, code=0)
+
+
+def signal_name(number: int) -> str:
+    """What a signal is called."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
