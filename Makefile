@@ -23,13 +23,15 @@ help:  ## say what can be made
 up: $(VENV)/.installed  ## run muster here with its demo team, in the foreground (ARGS="--port 0" passes options)
 	@exec $(BIN)/python -m muster up --demo $(ARGS)
 
-# Watching every branch slows the exhaustive tests down threefold and shows nothing new: they run unwatched.
+# Watching every branch slows the exhaustive tests down threefold and shows nothing new: they run unwatched, and
+# beside the others, which mostly wait for processes.
 COVER := --cov=muster.machines --cov=muster.store --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
 test: $(VENV)/.installed-test | $(CHROMIUM)  ## run the tests (ARGS="-k name" passes options, and watches no branches)
 ifeq ($(ARGS),)
-	$(BIN)/python -m pytest -m exhaustive
-	$(BIN)/python -m pytest -m 'not exhaustive' $(COVER)
+	@$(BIN)/python -m pytest -m exhaustive > $(VENV)/exhaustive.log 2>&1 & beside=$$!; \
+	$(BIN)/python -m pytest -m 'not exhaustive' $(COVER); failed=$$?; \
+	wait $$beside || failed=1; cat $(VENV)/exhaustive.log; exit $$failed
 else
 	$(BIN)/python -m pytest $(ARGS)
 endif

@@ -145,7 +145,7 @@ def recorder(tmp_path: Path) -> Path:
     """Stands for the Python of muster where the command line is called; else it is the real one."""
     program = tmp_path / "python"
     program.write_text(
-        f"#!/bin/sh\nexec {sys.executable} '{tmp_path}/record.py' '{tmp_path}/called' \"$@\"\n"
+        f"#!/bin/sh\nexec '{sys.executable}' '{tmp_path}/record.py' '{tmp_path}/called' \"$@\"\n"
     )
     program.chmod(0o755)
     (tmp_path / "record.py").write_text(

@@ -174,11 +174,11 @@ class Toolbox:
         channel = await self._turn(given.channel)
         if channel is None:
             return "You have no turn, so there is none to pass."
-        epoch = self._told.turns.pop(channel, None)
-        reason = given.reason or None
+        epoch, reason = self._told.turns.get(channel), given.reason or None
         await self._send(
             c.CompleteTurn(channel=channel, seat=self._seat, epoch=epoch, reason=reason)
         )
+        self._told.turns.pop(channel, None)
         return f"You passed in {channel}. Stop now; you are told when it is your turn again."
 
     async def turn_wait(self, given: TurnWait) -> str:
@@ -209,13 +209,13 @@ class Toolbox:
         return f"Said in {channel}. It is still your turn: end it with turn_complete."
 
     async def _end(self, channel: ChannelId, message: str) -> None:
-        epoch = self._told.turns.pop(channel, None)
+        seat, epoch = self._seat, self._told.turns.get(channel)
         if message:
-            await self._send(
-                c.Speak(channel=channel, seat=self._seat, text=message, epoch=epoch, complete=True)
-            )
+            done = c.Speak(channel=channel, seat=seat, text=message, epoch=epoch, complete=True)
+            await self._send(done)
         else:
-            await self._send(c.CompleteTurn(channel=channel, seat=self._seat, epoch=epoch))
+            await self._send(c.CompleteTurn(channel=channel, seat=seat, epoch=epoch))
+        self._told.turns.pop(channel, None)
 
     async def _turn(self, named: str | None) -> ChannelId | None:
         """The turn that is meant, which goes on if it was waiting for its own agent."""

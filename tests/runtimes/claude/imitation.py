@@ -48,6 +48,9 @@ def imitation(folder: Path, behaviour: str) -> Path:
     """A program that behaves so."""
     path = folder / "imitation"
     body = IMITATION.replace("{behaviour}", behaviour)
-    path.write_text(f"#!{sys.executable} -S\n{body}", encoding="utf-8")
+    source = path.with_suffix(".py")
+    source.write_text(body, encoding="utf-8")
+    # not by a first line of its own: that cannot name a folder with a space in it
+    path.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "{source}" "$@"\n', encoding="utf-8")
     path.chmod(0o700)
     return path

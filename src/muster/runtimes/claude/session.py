@@ -109,6 +109,8 @@ class ClaudeSession:
         """
         up = await self._attempt(self._client.connect(), CONNECT_SECONDS)
         if not up:
+            if self._program.exited.done():  # then it has said why
+                await asyncio.wait({self._life}, timeout=DISCONNECT_SECONDS)
             why = self._wire.last_error or self._stderr.last_line or "it did not answer"
             raise NotUp(why[:REASON_CHARS_MAX])
         self._connected.set_result(None)
