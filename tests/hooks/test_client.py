@@ -1,4 +1,4 @@
-"""`claude_plugin/hook.py` as a real process: with a muster, without one, and with trouble."""
+"""`claude_plugin/client.py` as a real process: with a muster, without one, and with trouble."""
 
 import json
 import os
@@ -110,7 +110,7 @@ def test_with_a_muster_the_client_imports_next_to_nothing(project: Path) -> None
     bare = project / "bare.py"
     bare.write_text("")
     with served(project / ".muster", Desk()):
-        assert imported(HOOK) - imported(bare) == {b"_socket"}
+        assert imported(HOOK) - imported(bare) == {b"_socket", b"client"}
 
 
 # ── trouble with a muster ─────────────────────────────────────────────────────────────────────────
@@ -136,9 +136,11 @@ def test_a_muster_that_hangs_is_not_waited_for_for_ever(
     event: str, code: int, project: Path, tmp_path: Path
 ) -> None:
     impatient = tmp_path / "hook.py"
-    text = HOOK.read_text(encoding="utf-8")
+    impatient.write_bytes(HOOK.read_bytes())
+    text = HOOK.with_name("client.py").read_text(encoding="utf-8")
     assert text.count("ANSWER_SECONDS = 20") == 1
-    impatient.write_text(text.replace("ANSWER_SECONDS = 20", "ANSWER_SECONDS = 1"))
+    changed = text.replace("ANSWER_SECONDS = 20", "ANSWER_SECONDS = 1")
+    impatient.with_name("client.py").write_text(changed, encoding="utf-8")
     (project / ".muster").mkdir()
     with socket.socket(socket.AF_UNIX) as listener:  # takes connections, and never answers
         listener.bind(_short(project / ".muster"))

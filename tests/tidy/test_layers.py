@@ -225,7 +225,7 @@ DOORS = (
             "muster.app",
             "muster.files.locking",
             "muster.runtimes.inheriting",
-            "muster.runtimes.session",
+            "muster.runtimes.owned",
             "muster.store.memory",
         ),
         "`muster run` is a whole team of one: it puts that together as app.py does for others",
@@ -323,6 +323,10 @@ CHANCE = Keeper(
 KEEPERS = {
     "msgspec": WIRE,
     "claude_agent_sdk": Keeper(("muster.runtimes.claude",), "one runtime of several, an extra"),
+    "client": Keeper(
+        ("muster.claude_plugin.hook",),
+        "`claude_plugin/client.py`, as a hook finds it beside itself",
+    ),
     "click": Keeper(("muster.interfaces.cli",), "one interface of several"),
     "markdown_it": Keeper(
         ("muster.interfaces.rendering",), "what agents write becomes HTML in one place"

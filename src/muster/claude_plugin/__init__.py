@@ -1,4 +1,5 @@
-"""The plugin for Claude Code: its commands, its hooks, and `hook.py`, which every hook runs.
+"""The plugin for Claude Code: its commands, its hooks, and what every hook runs.
 
-`hook.py` is a program of its own, started at every tool call. Nothing here may be imported by it.
+`hook.py` with `client.py` is a program of its own, started at every tool call; it imports nothing
+else from here.
 """

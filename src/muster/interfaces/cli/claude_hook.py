@@ -1,6 +1,6 @@
 """`muster claude-hook EVENT`: what a hook of Claude Code is answered where no server runs.
 
-`claude_plugin/hook.py` calls it, with the hook's JSON on standard input. A policy hook that meets
+`claude_plugin/client.py` calls it, with the hook's JSON on standard input. A policy hook that meets
 trouble denies (exit code 2, and the reason on stderr); any other says nothing and ends with 0.
 
 The plugin's own commands come this way too. What was typed arrives as JSON and becomes arguments

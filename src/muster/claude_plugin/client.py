@@ -1,0 +1,233 @@
+"""What every hook of the plugin does: `python3 -I -S hook.py EVENT`, with the hook's JSON on stdin.
+
+It hands the JSON to the muster that runs in the project's home, over a socket, and prints what that
+answers. A new Python starts for it at every tool call, so with a muster running it imports next to
+nothing, not even `os`. Without one it judges a tool call itself, by `muster.permissions`. A denial,
+and whatever else belongs on record, goes the slow way: `python -m muster claude-hook EVENT`.
+
+The policy hook (PreToolUse) fails closed: any trouble is exit code 2 with a reason. All others only
+observe, and never get in the way: any trouble is exit code 0, and nothing is said.
+"""
+
+import posix
+import sys
+
+TYPE_CHECKING = False  # as type checkers read it; to import typing would double the start
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+POLICY = "PreToolUse"
+COMMAND = "UserPromptExpansion"
+"""One of the plugin's own commands was typed; the command line carries it out."""
+
+RECORDED_TOOLS = ("Agent", "Task")
+"""A call of these begins a transition, so the slow way hears of it whatever is decided."""
+
+ANSWER_SECONDS = 20
+"""How long a muster may take. The `timeout` in hooks.json is longer, so that a reason is given."""
+
+SESSIONS_FILE = b".claude/agent-state-machine/sessions"
+SESSION_MARKS = (b"/.workspace.json", b"/state.jsonl")
+"""A folder with one of these and with a log is that of a state machine session."""
+
+PASS = (0, b"")
+DENY = 2
+
+_CHUNK = 1 << 16
+_PATH_BYTES_MAX = 100  # what the kernel takes as the name of a socket
+_NOBODY_THERE = (2, 20, 111)  # ENOENT, ENOTDIR, and ECONNREFUSED: a dead muster's socket
+
+
+class Trouble(Exception):
+    """There is no answer; says why."""
+
+
+def main() -> "NoReturn":
+    """Answer one hook, and end at once: taking the interpreter apart costs time too."""
+    event = sys.argv[1] if len(sys.argv) > 1 else POLICY
+    try:
+        code, text = answer(event, _read(0))
+        _write(2 if code else 1, text)
+    except BaseException as failed:  # whatever it is
+        code = DENY if event == POLICY else 0
+        if code:
+            said = f"muster cannot tell whether this is allowed, so it is denied: {failed}\n"
+            _write(2, said.encode("utf-8", "backslashreplace"))
+    posix._exit(code)  # pyright: ignore[reportPrivateUsage]
+
+
+def answer(event: str, data: bytes) -> "tuple[int, bytes]":
+    """The exit code, and what goes to stdout (0) or to stderr (2)."""
+    given = posix.environ.get
+    project = given(b"CLAUDE_PROJECT_DIR") or posix.getcwdb()
+    home = given(b"MUSTER_HOME") or project + b"/.muster"
+    if event == COMMAND:
+        go_the_slow_way(event, data, home)
+    answered = ask(event, data, project, home)
+    if answered is not None:
+        return answered
+    if given(b"MUSTER_TOKEN"):
+        raise Trouble("the muster that this session belongs to does not run any more.")
+    return alone(event, data, project, home)
+
+
+# ── with a muster ─────────────────────────────────────────────────────────────────────────────────
+
+
+def ask(event: str, data: bytes, project: bytes, home: bytes) -> "tuple[int, bytes] | None":
+    """What the muster in that home answers; None if there is none."""
+    import _socket
+
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    # A timeout that the kernel keeps: Python's own makes connecting fail where it should wait.
+    patience = ANSWER_SECONDS.to_bytes(8, sys.byteorder) + bytes(8)
+    connection.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVTIMEO, patience)
+    connection.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDTIMEO, patience)
+    try:
+        connection.connect(_short(home))
+    except OSError as failed:
+        if failed.errno in _NOBODY_THERE:
+            return None
+        raise
+    owner = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)[4:8]
+    if int.from_bytes(owner, sys.byteorder) not in (posix.geteuid(), 0):
+        raise Trouble("the muster in this project's home belongs to another user.")
+    try:
+        connection.sendall(_header(event, project, len(data)) + data)
+        return _answered(b"".join(iter(lambda: connection.recv(_CHUNK), b"")))
+    except BlockingIOError:
+        raise Trouble(f"muster has not answered for {ANSWER_SECONDS} seconds.") from None
+
+
+def _short(home: bytes) -> bytes:
+    """The socket in a home, by a name that is not too long."""
+    path = home + b"/hooks.sock"
+    if len(path) <= _PATH_BYTES_MAX:
+        return path
+    folder = posix.open(home, posix.O_RDONLY | posix.O_DIRECTORY)
+    return b"/proc/self/fd/%d/hooks.sock" % folder
+
+
+def _header(event: str, project: bytes, length: int) -> bytes:
+    given = posix.environ.get
+    pid = given(b"CLAUDE_PID", b"")
+    return b'{"event":%s,"project":%s,"token":%s,"pid":%d,"length":%d}\n' % (
+        _quoted(event),
+        _quoted(project.decode("utf-8", "surrogateescape")),
+        _quoted(given(b"MUSTER_TOKEN", b"").decode("utf-8", "surrogateescape")),
+        int(pid) if pid.isdigit() else 0,
+        length,
+    )
+
+
+def _quoted(text: str) -> bytes:
+    """A text in JSON."""
+    if not text.isascii() or not text.isprintable() or '"' in text or "\\" in text:
+        units = text.encode("utf-16-be", "surrogatepass").hex()
+        text = "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+    return b'"%s"' % text.encode("ascii")
+
+
+def _answered(text: bytes) -> "tuple[int, bytes]":
+    if text[:1] not in (b"0", b"2"):
+        raise Trouble("muster went away before it answered.")
+    return int(text[:1]), text[1:]
+
+
+# ── without one ───────────────────────────────────────────────────────────────────────────────────
+
+
+def alone(event: str, data: bytes, project: bytes, home: bytes) -> "tuple[int, bytes]":
+    """Judge by the policy of the open session, if there is one; the slow way does what is left."""
+    root = open_session(project)
+    if root is not None:
+        answered = ask(event, data, project, root + b"/.muster")
+        if answered is not None:
+            return answered
+    if event == POLICY:
+        if root is None or _may(root, data):
+            return PASS
+    elif root is None and not _exists(home + b"/team.db"):
+        return PASS
+    go_the_slow_way(event, data, home)
+
+
+def open_session(project: bytes) -> "bytes | None":
+    """The folder of the session that was started last in the project and has not ended."""
+    try:
+        file = posix.open(project + b"/" + SESSIONS_FILE, posix.O_RDONLY)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    known = [line for line in _read(file).split(b"\n") if line]
+    if not known or not _exists(known[-1] + b"/.muster/team.db"):
+        return None
+    return known[-1] if any(_exists(known[-1] + mark) for mark in SESSION_MARKS) else None
+
+
+def _may(root: bytes, data: bytes) -> bool:
+    """Whether a session's policy allows a call that needs no record."""
+    sys.path.append(_package().rpartition("/")[0])
+    from json import loads
+
+    from muster.permissions.judge import judge
+    from muster.permissions.policy import DEFAULT, POLICY_FILE, load
+
+    call = loads(data)
+    tool = call.get("tool_name")
+    if tool in RECORDED_TOOLS:
+        return False
+    policy = root + b"/" + POLICY_FILE.encode()
+    return judge(
+        call.get("agent_type") if call.get("agent_id") else "MAIN",
+        tool,
+        call.get("tool_input"),
+        cwd=call.get("cwd"),
+        policy=load(policy.decode("utf-8", "surrogateescape")) if _exists(policy) else DEFAULT,
+    ).allowed
+
+
+def go_the_slow_way(event: str, data: bytes, home: bytes) -> "NoReturn":
+    """Become the command line, which judges by the same policy and puts it on record."""
+    stdin = posix.memfd_create("hook", 0)
+    _write(stdin, data)
+    posix.lseek(stdin, 0, 0)
+    posix.dup2(stdin, 0)
+    python = _python()
+    # What lies in the project is not muster, whatever its name, and whatever the variables say.
+    environ = {name: each for name, each in posix.environ.items() if name[:6] != b"PYTHON"}
+    verb = ("-P", "-m", "muster", "--home", home, "claude-hook", event)
+    posix.execve(python, (python, *verb), environ)
+
+
+def _python() -> str:
+    """The Python that muster is installed for."""
+    told = posix.environ.get(b"MUSTER_PYTHON", b"").decode("utf-8", "surrogateescape")
+    prefix, library, _ = _package().rpartition("/lib/python")
+    inside = f"{prefix}/bin/python" if library else ""
+    return told or (inside if inside and _exists(inside.encode()) else sys.executable)
+
+
+def _package() -> str:
+    """The folder of muster, in which this file's folder is."""
+    return __file__.rpartition("/")[0].rpartition("/")[0]
+
+
+# ── files ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _read(file: int) -> bytes:
+    return b"".join(iter(lambda: posix.read(file, _CHUNK), b""))
+
+
+def _write(file: int, data: bytes) -> None:
+    while data:
+        data = data[posix.write(file, data) :]
+
+
+def _exists(path: bytes) -> bool:
+    try:
+        posix.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
