@@ -11,9 +11,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from muster.interfaces.hooks import socket as hooks
-from muster.interfaces.hooks.calls import HookAnswer, HookCall
+from muster.interfaces.hooks.calls import HookAnswer, HookCall, began_here, now
 from muster.interfaces.hooks.socket import INPUT_BYTES_MAX, serving
 from tests.hooks.clients import BOUND_SECONDS, Desk, hook
 from tests.interfaces.live import live
@@ -66,7 +67,9 @@ def test_an_answer_is_a_digit_and_a_text(tmp_path: Path) -> None:
     desk = Desk(HookAnswer(2, "No."))
     with_socket(tmp_path, desk, act)
     told = HookCall(event="Stop", project=Path("/p"), token="t", pid=7, data=b'{"a": 1}')
-    assert desk.calls == [told]
+    [call] = desk.calls
+    assert structs.replace(call, began=0.0) == told
+    assert began_here() < call.began <= now()
 
 
 def test_many_ask_at_once_and_each_gets_its_own_answer(tmp_path: Path) -> None:

@@ -1605,6 +1605,9 @@ CLAUDE = (
             "claude/test_plugin_story.py": [
                 "test_main_is_denied_what_its_subagent_may_and_the_files_tell_it",
             ],
+            "claude/test_interactive.py": [
+                "test_what_a_person_types_is_followed_and_an_escape_is_no_riddle",
+            ],
         },
     ),
     Promise(
@@ -1613,6 +1616,7 @@ CLAUDE = (
             "services/test_following.py": [
                 "test_what_a_program_left_behind_is_closed_when_it_is_gone",
                 "test_a_conversation_is_not_closed_while_subagents_work_on",
+                "test_what_was_said_before_an_input_came_is_no_answer_to_it",
             ],
         },
     ),

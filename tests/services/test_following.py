@@ -688,6 +688,21 @@ def test_what_a_program_left_behind_is_closed_when_it_is_gone(tmp_path: Path) ->
     run(play())
 
 
+def test_what_was_said_before_an_input_came_is_no_answer_to_it(tmp_path: Path) -> None:
+    async def play() -> None:
+        stage = Followed(tmp_path)
+        await stage.start()
+        await stage.following.open(PYTHON, OURS, MARCUS, began=7.5)
+        await stage.following.closed(OURS, "It is open.", (), began=7.4)  # was overtaken
+        assert (await stage.view()).outcome is None
+        await stage.following.closed(OURS, "Done.", (), began=7.6)
+        view = await stage.view()
+        assert (view.outcome, view.answer) == ("answered", "Done.")
+        assert stage.notes() == Notes()
+
+    run(play())
+
+
 def test_a_request_to_muster_leaves_alone_what_a_living_program_leads(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Followed(tmp_path, lives=keeper_lives)

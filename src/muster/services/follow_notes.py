@@ -49,6 +49,9 @@ class Subagent(msgspec.Struct, frozen=True, kw_only=True):
 class Notes(msgspec.Struct, kw_only=True):
     """One session of the program."""
 
+    opened: float = 0.0
+    """When the hook began that opened the newest conversation, in seconds since the machine did."""
+
     given: list[Given] = msgspec.field(default_factory=list[Given])
     subagents: dict[str, Subagent] = msgspec.field(default_factory=dict[str, Subagent])
     background: list[str] = msgspec.field(default_factory=list[str])

@@ -87,14 +87,24 @@ class Following:
     # ── an input ──────────────────────────────────────────────────────────────────────────────────
 
     async def open(
-        self, text: str, keeper: Keeper, speaker: str, *, seat: SeatId | None = None
+        self,
+        text: str,
+        keeper: Keeper,
+        speaker: str,
+        *,
+        seat: SeatId | None = None,
+        began: float = 0.0,
     ) -> str:
-        """Open a conversation for an input; what comes back is what MAIN is to know."""
+        """Open a conversation for an input; what comes back is what MAIN is to know.
+
+        `began` is when the program began to tell of it, where that is known.
+        """
         text = fitting(text)
         async with self._visit(keeper) as page:
             if page is None:
                 return ""
             if page.mode is not DelegationMode.RESPONSE:
+                page.notes.opened = began
                 return await self._open(page, text, speaker, seat)
         return await self._enqueue(text, speaker)
 
@@ -328,10 +338,15 @@ class Following:
             )
             page.notes.forget(conversation.id)
 
-    async def closed(self, keeper: Keeper, answer: str, working: Collection[str]) -> None:
-        """MAIN has answered, and these subagents work on: what they work on stays open."""
+    async def closed(
+        self, keeper: Keeper, answer: str, working: Collection[str], *, began: float = 0.0
+    ) -> None:
+        """MAIN has answered, and these subagents work on: what they work on stays open.
+
+        A quick person can overtake this: what was said before the input came is no answer to it.
+        """
         async with self._visit(keeper) as page:
-            if page is None:
+            if page is None or 0.0 < began < page.notes.opened:
                 return
             page.notes.background = sorted(working)
             newest = page.current()
@@ -349,6 +364,8 @@ class Following:
             if not working:
                 page.notes.given = []
                 page.notes.subagents = {}
+            if page.current() is None:
+                page.notes.opened = 0.0
 
     async def _answer(self, page: Page, conversation: Conversation, answer: str) -> None:
         """MAIN has spoken, and will once more when its subagents are done."""

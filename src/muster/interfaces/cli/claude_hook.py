@@ -21,7 +21,7 @@ import msgspec
 
 from muster.config import load_settings
 from muster.interfaces.cli.render import clean
-from muster.interfaces.hooks.calls import HookAnswer, HookCall
+from muster.interfaces.hooks.calls import HookAnswer, HookCall, began_here
 from muster.interfaces.hooks.desk import HookDesk
 from muster.interfaces.hooks.socket import POLICY_EVENT, answer_safely
 
@@ -50,6 +50,7 @@ def claude_hook(ctx: click.Context, home: Path | None, event: str) -> None:
         project=project,
         token=os.environ.get("MUSTER_TOKEN", ""),
         pid=int(pid) if pid.isdecimal() else 0,
+        began=began_here(),
         data=sys.stdin.buffer.read(),
     )
     answer = _answer(call, _home(ctx, home, project))

@@ -241,7 +241,9 @@ class HookDesk:
             return answers.NOTHING
         keeper = await self._keeper(asked, hook)
         seat = None if agent is None else agent.seat
-        told = await asked.followed.open(text, keeper, self._human, seat=seat)
+        told = await asked.followed.open(
+            text, keeper, self._human, seat=seat, began=asked.call.began
+        )
         return answers.context("UserPromptSubmit", told)
 
     async def _subagent_start(self, asked: _Asked) -> HookAnswer:
@@ -284,7 +286,8 @@ class HookDesk:
                 return answers.go_on(REMINDER.format(channel=channel))
         if asked.followed is not None:
             answer = events.whole(hook.last_assistant_message)
-            await asked.followed.closed(await self._keeper(asked, hook), answer, hook.working)
+            keeper, began = await self._keeper(asked, hook), asked.call.began
+            await asked.followed.closed(keeper, answer, hook.working, began=began)
         return answers.NOTHING
 
     def _turn_of(self, agent: Agent) -> str:

@@ -19,7 +19,7 @@ from typing import Final
 
 import msgspec
 
-from muster.interfaces.hooks.calls import Answering, HookAnswer, HookCall
+from muster.interfaces.hooks.calls import Answering, HookAnswer, HookCall, now
 
 FILE: Final = "hooks.sock"
 
@@ -198,6 +198,7 @@ def _failed(event: str, why: str) -> HookAnswer:
 
 
 async def _call(reader: asyncio.StreamReader) -> HookCall:
+    began = now()
     header = _header(await _line(reader))
     if not 0 <= header.length <= INPUT_BYTES_MAX:
         why = f"its input has {header.length} bytes; at most {INPUT_BYTES_MAX} are read"
@@ -211,6 +212,7 @@ async def _call(reader: asyncio.StreamReader) -> HookCall:
         project=Path(header.project),
         token=header.token,
         pid=header.pid,
+        began=began,
         data=data,
     )
 
