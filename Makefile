@@ -23,15 +23,18 @@ help:  ## say what can be made
 up: $(VENV)/.installed  ## run muster here with its demo team, in the foreground (ARGS="--port 0" passes options)
 	@exec $(BIN)/python -m muster up --demo $(ARGS)
 
-# Watching every branch slows the exhaustive tests down threefold and shows nothing new: they run unwatched, and
-# beside the others, which mostly wait for processes.
+# Two at once, as many as there are cores at least: those that drive browsers and other programs, which mostly wait,
+# and the rest. Watching every branch slows the exhaustive tests down threefold and shows nothing new: they run
+# unwatched, after the first.
+DRIVING := bench claude demo hooks web
 COVER := --cov=muster.machines --cov=muster.store --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
 test: $(VENV)/.installed-test | $(CHROMIUM)  ## run the tests (ARGS="-k name" passes options, and watches no branches)
 ifeq ($(ARGS),)
-	@$(BIN)/python -m pytest -m exhaustive > $(VENV)/exhaustive.log 2>&1 & beside=$$!; \
-	$(BIN)/python -m pytest -m 'not exhaustive' $(COVER); failed=$$?; \
-	wait $$beside || failed=1; cat $(VENV)/exhaustive.log; exit $$failed
+	@{ $(BIN)/python -m pytest -m 'not exhaustive' $(addprefix tests/,$(DRIVING)); driving=$$?; \
+	   $(BIN)/python -m pytest -m exhaustive && exit $$driving; } > $(VENV)/beside.log 2>&1 & beside=$$!; \
+	$(BIN)/python -m pytest -m 'not exhaustive' $(addprefix --ignore=tests/,$(DRIVING)) $(COVER); failed=$$?; \
+	wait $$beside || failed=1; cat $(VENV)/beside.log; exit $$failed
 else
 	$(BIN)/python -m pytest $(ARGS)
 endif
