@@ -2,7 +2,7 @@
 
 import re
 from html.parser import HTMLParser
-from time import monotonic
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -91,9 +91,9 @@ def test_an_image_becomes_a_link() -> None:
 
 @pytest.mark.parametrize("text", ["[" * 30_000, ">" * 30_000, "*a " * 10_000, "`" * 30_000])
 def test_what_is_hard_to_parse_is_done_in_time(text: str) -> None:
-    began = monotonic()
+    began = process_time()  # whatever else the machine does
     _is_harmless(render(text))
-    assert monotonic() - began < 5
+    assert process_time() - began < 5
 
 
 def test_a_text_that_is_too_long_is_shown_as_it_is() -> None:

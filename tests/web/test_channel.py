@@ -215,6 +215,7 @@ def test_the_rules_are_changed_and_one_that_cannot_work_is_refused(
     expect(page.get_by_label("Announce timeouts")).not_to_be_checked()
     timeout.fill("45")
     timeout.press("Enter")
+    scene.until(lambda event: event.get("config", {}).get("defaultTimeoutSeconds") == 45)
     expect(page.locator("channel-rules [aria-busy]")).to_have_count(0)
     expect(timeout).to_have_value("45")
     config = scene.get(scene.channel)["config"]
