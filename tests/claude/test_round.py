@@ -4,10 +4,10 @@ import os
 import signal
 from collections.abc import Generator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
+from muster.runtimes import processes
 from muster.testing.claude_sandbox import Box
 from muster.testing.model import Rule, ScriptedModel, Tool
 from tests.claude.teams import (
@@ -119,6 +119,6 @@ def test_three_speak_in_turn_and_a_killed_one_wakes_with_its_soul_and_repeats_no
         assert "Bea was here" in woken[-1]
         assert SOUL in requests(models["Bea"])[-1]
         assert ran.read_text() == "x\n"  # what it had begun was not begun again
-        assert not Path(f"/proc/{worker}").exists()
+        assert processes.alive(worker) is None
     for model in models.values():
         assert not model.unmatched()
