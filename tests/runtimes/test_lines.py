@@ -2,6 +2,7 @@
 
 import pytest
 
+from muster.machines.vocabulary import Usage
 from muster.runtimes.framing import LINE_BYTES_MAX, Framer, Run
 from muster.runtimes.lines import SHOWN_CHARS, Interpreter, Interrupted, Nothing
 from muster.services import ports
@@ -32,6 +33,10 @@ def said(*lines: str, hasty: bool = False) -> list[Said]:
         ('{"type":"working"}', ports.Working()),
         ('{"type":"result"}', Result()),
         ('{"type":"result","ok":false,"text":"no"}', Result(ok=False, text="no")),
+        (
+            '{"type":"result","usage":{"costUsd":0.5,"outputTokens":8}}',
+            Result(usage=Usage(cost_usd=0.5, output_tokens=8)),
+        ),
         ('{"type":"interrupted"}', Interrupted()),
         ('{"type":"working","more":1}', ports.Working()),
         ("TURN_COMPLETE", TurnDone()),
