@@ -434,7 +434,7 @@ def test_a_loop_that_knows_nothing_of_muster_is_started_and_stopped(place: Place
         place.want("loop", "run_once")
         until_current("run_once")
         until_current("pause")
-        assert place.run("loop")["desired"] == "pause"
+        until(lambda: place.run("loop")["desired"] == "pause", lambda: place.run("loop"))
         place.want("loop", "run_cleanup")
         until_current("run_cleanup")
         until_current("pause")
