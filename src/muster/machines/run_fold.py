@@ -97,13 +97,8 @@ def stop_requested(team: Team, event: Event, fact: e.StopRequested) -> Team:
     return replace(team, sessions=put(team.sessions, session.id, session))
 
 
-def agent_activity(team: Team, event: Event, fact: e.AgentActivity) -> Team:
-    """Whoever is seen doing something is here."""
-    return agent_output(team, event, fact)
-
-
-def agent_output(team: Team, event: Event, fact: e.AgentOutput | e.AgentActivity) -> Team:
-    """Whoever prints something is here."""
+def seen_at_work(team: Team, event: Event, fact: e.AgentOutput | e.AgentActivity) -> Team:
+    """Whoever prints or does something is here."""
     seen = Evidence(kind="output", at=event.ts, seq=event.seq)
     agent = replace(team.agents[fact.seat], evidence=seen, last_alive_at=event.ts)
     return _with(team, agent)

@@ -310,6 +310,18 @@ def decide(agents: list[AgentFile], text: str, to: str | None = None) -> Decisio
     )
 
 
+def ranked(decision: Decision) -> tuple[Ranked, ...]:
+    """Everybody who was considered, with the words that spoke for each."""
+    return tuple(
+        Ranked(
+            agent=each.agent,
+            score=each.score,
+            words=tuple(piece.typed for piece in typed_words(each.evidence, most=5)),
+        )
+        for each in decision.candidates
+    )
+
+
 def route_command(conversation: ConversationId, decision: Decision) -> Command:
     """Put on record what was decided, and why."""
     return c.RecordRoute(
@@ -320,14 +332,7 @@ def route_command(conversation: ConversationId, decision: Decision) -> Command:
         reason=decision.reason,
         router=decision.router,
         margin=decision.margin,
-        candidates=tuple(
-            Ranked(
-                agent=each.agent,
-                score=each.score,
-                words=tuple(piece.typed for piece in typed_words(each.evidence, most=5)),
-            )
-            for each in decision.candidates
-        ),
+        candidates=ranked(decision),
     )
 
 

@@ -13,14 +13,13 @@ from muster.errors import Invalid, NotFound, PathTaken
 from muster.interfaces.http.routing import EVERYBODY, OPERATOR, Call, Route
 from muster.machines.ids import ConversationId
 from muster.machines.state import Delegation
-from muster.machines.vocabulary import DelegationMode, Ranked
+from muster.machines.vocabulary import DelegationMode
 from muster.permissions.judge import judge
 from muster.routing.agent_files import AgentFile, find_agents
-from muster.routing.lexical import typed_words
 from muster.routing.router import Router
 from muster.services import delegating
 from muster.services.board import View
-from muster.services.conversations import policy_of
+from muster.services.conversations import policy_of, ranked
 from muster.services.desk import Desk
 from muster.services.muster import Muster
 from muster.services.traces import (
@@ -198,14 +197,7 @@ async def route(call: Call) -> RouteView:
         rule=decision.rule,
         reason=decision.reason,
         router=decision.router,
-        candidates=tuple(
-            Ranked(
-                agent=each.agent,
-                score=each.score,
-                words=tuple(piece.typed for piece in typed_words(each.evidence, most=5)),
-            )
-            for each in decision.candidates
-        ),
+        candidates=ranked(decision),
     )
 
 
