@@ -5,15 +5,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from muster.agent_settings import (
+from muster.errors import BadSettings
+from muster.settings.agents import (
     AGENT_RULES,
     AgentSettings,
     BudgetSettings,
     ClaudeSettings,
     expected,
 )
-from muster.config import Settings, load_settings
-from muster.errors import BadSettings
+from muster.settings.model import Settings, load_settings
 
 
 def read(home: Path, text: str) -> Settings:

@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from muster.config import RULES, SETTINGS, Settings, load_settings
 from muster.errors import BadSettings
 from muster.machines.vocabulary import InterruptMode, TurnConfig
-from muster.settings_file import line_of
+from muster.settings.file import line_of
+from muster.settings.model import RULES, SETTINGS, Settings, load_settings
 
 
 def write(home: Path, text: str) -> Path:
@@ -220,7 +220,7 @@ def test_the_line_of_a_key_is_found_in_every_way_of_writing_it() -> None:
 
 def test_no_parser_is_loaded_where_there_is_no_file(tmp_path: Path) -> None:
     program = (
-        "import sys, pathlib; from muster.config import load_settings;"
+        "import sys, pathlib; from muster.settings.model import load_settings;"
         "load_settings(pathlib.Path(sys.argv[1]), {});"
         "sys.exit('tomllib' in sys.modules or 'difflib' in sys.modules)"
     )

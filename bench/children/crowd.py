@@ -13,10 +13,10 @@ from pathlib import Path
 from bench.processes import own_bytes
 from muster.__main__ import GC_THRESHOLD
 from muster.app import Muster, open_configured
-from muster.config import load_settings
 from muster.machines.commands import SetDesired
 from muster.machines.ids import SeatId, person
 from muster.machines.vocabulary import RunMode
+from muster.settings.model import load_settings
 
 _BOUND_SECONDS = 60.0
 _SETTLE_SECONDS = 2.0

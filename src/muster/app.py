@@ -18,8 +18,6 @@ from typing import Final, Protocol
 
 import msgspec
 
-from muster.agent_settings import ANYBODY
-from muster.config import HEARTBEAT_TIMEOUT_SECONDS, Settings
 from muster.errors import MusterError
 from muster.machines.commands import StartMuster, StopMuster
 from muster.machines.ids import MUSTER, SeatId, SessionId
@@ -46,6 +44,8 @@ from muster.services.surroundings import Surroundings
 from muster.services.system import RandomIds, SystemClock
 from muster.services.tasks import background, see_through
 from muster.services.timers import Timers
+from muster.settings.agents import ANYBODY
+from muster.settings.model import HEARTBEAT_TIMEOUT_SECONDS, Settings
 from muster.store.base import EventStore
 from muster.store.sqlite import SqliteStore
 from muster.version import __version__

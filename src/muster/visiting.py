@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from muster.config import Settings
 from muster.errors import HomeInUse
 from muster.files.workspace_folder import WorkspaceFolder
 from muster.machines.commands import StartMuster
@@ -29,6 +28,7 @@ from muster.services.snapshots import Snapshots
 from muster.services.system import RandomIds, SystemClock
 from muster.services.tasks import see_through
 from muster.services.workers import Workers
+from muster.settings.model import Settings
 from muster.store.home import LOG_FILE
 from muster.store.reading import LogReader
 from muster.store.sqlite import SqliteStore

@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from msgspec import structs
 
-from muster.agent_settings import AgentSettings, ClaudeSettings
 from muster.machines.ids import SessionId
 from muster.machines.vocabulary import Activity, RunMode
 from muster.runtimes.claude.runtime import ClaudeRuntime
@@ -25,6 +24,7 @@ from muster.services.ports import (
     Verdict,
     Working,
 )
+from muster.settings.agents import AgentSettings, ClaudeSettings
 from muster.testing.claude_sandbox import Box, scrubbed
 from muster.testing.model import Hold
 from tests.runtimes.programs import ADA, Listener, new_session

@@ -4,9 +4,9 @@ from collections.abc import Generator
 
 import pytest
 
-from muster.agent_settings import ClaudeSettings
 from muster.machines.vocabulary import Activity, Outcome, Urgency
 from muster.services.ports import Call, Did, Exit, Marker, Reply, Result, TurnDone
+from muster.settings.agents import ClaudeSettings
 from muster.testing.claude_sandbox import Box
 from muster.testing.model import Hold, Rule, ScriptedModel, Tool
 from muster.testing.model import Usage as Spent

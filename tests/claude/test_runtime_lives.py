@@ -7,9 +7,9 @@ from collections.abc import Generator
 
 import pytest
 
-from muster.agent_settings import ClaudeSettings
 from muster.machines.vocabulary import Activity, Outcome, Urgency
 from muster.services.ports import Did, Exit, Leftover, Result
+from muster.settings.agents import ClaudeSettings
 from muster.testing.claude_sandbox import Box
 from muster.testing.model import Call, Hold, Rule, ScriptedModel, Tool
 from tests.builders import run

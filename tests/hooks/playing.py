@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from muster.config import Settings, TeamSettings
 from muster.files.workspace import files_of
 from muster.interfaces.hooks.calls import HookAnswer, HookCall
 from muster.interfaces.hooks.desk import HookDesk
@@ -18,6 +17,7 @@ from muster.permissions.policy import DEFAULT
 from muster.routing.agent_files import read_folders
 from muster.services import delegating
 from muster.services.traces import ConversationView
+from muster.settings.model import Settings, TeamSettings
 from muster.visiting import visited
 from tests.services.stage import agent_file
 

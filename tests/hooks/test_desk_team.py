@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from muster.app import Muster, open_team
-from muster.config import Settings, TeamSettings
 from muster.interfaces.hooks.desk import HookDesk
 from muster.interfaces.http.tokens import new_token
 from muster.machines import events as e
@@ -33,6 +32,7 @@ from muster.services import delegating
 from muster.services.delegates import no_programs
 from muster.services.desk import Desk, open_desk
 from muster.services.keepers import Keeper
+from muster.settings.model import Settings, TeamSettings
 from muster.testing.runtime import ScriptedRuntime, Starts, Stops
 from muster.visiting import keeper_lives, team_in
 from tests.builders import ADA, BEN, DESIGN, HUMAN, eventually, logged, run, want, with_channel

@@ -15,7 +15,6 @@ from threading import Thread
 from typing import Any, TypeVar, cast
 
 from muster.app import open_configured
-from muster.config import load_settings
 from muster.interfaces import address, operator
 from muster.interfaces.http import app as http
 from muster.interfaces.http.serving import Server as HttpServer
@@ -28,6 +27,7 @@ from muster.machines.state import Agent, Phase, Team
 from muster.machines.vocabulary import Role, RunMode, Usage
 from muster.services.dispatcher import Receipt
 from muster.services.muster import Muster
+from muster.settings.model import load_settings
 from tests.interfaces.live import WAIT_SECONDS, Server
 
 T = TypeVar("T")

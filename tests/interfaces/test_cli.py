@@ -11,13 +11,13 @@ import click
 import msgspec
 import pytest
 
-from muster.agent_settings import AGENT_RULES, AgentSettings, expected
-from muster.config import SETTINGS, Settings, load_settings
 from muster.errors import MusterError
 from muster.interfaces.cli.init import starter
 from muster.interfaces.cli.main import cli
 from muster.interfaces.cli.verbs import VERBS
 from muster.services.snapshots import SNAPSHOT_EVENTS
+from muster.settings.agents import AGENT_RULES, AgentSettings, expected
+from muster.settings.model import SETTINGS, Settings, load_settings
 from muster.version import __version__
 from tests.interfaces.homes import BOUND_SECONDS, MUSTER_SCRIPT, environment, muster
 

@@ -593,7 +593,7 @@ EDGES = (
     Promise(
         "A wrong setting is named with its file, its line and what to do.",
         {
-            "test_config.py": [
+            "settings/test_model.py": [
                 "test_a_value_that_cannot_be_is_refused_with_its_line",
                 "test_the_remedy_says_what_may_be_written",
                 "test_what_does_not_exist_is_refused_with_the_nearest_that_does",
@@ -825,7 +825,7 @@ CLIENTS = (
                 "test_a_cursor_that_is_not_in_the_log_is_said_to_be_unknown",
                 "test_a_browser_that_connects_again_goes_on_by_its_last_event_id",
             ],
-            "test_client.py": [
+            "client/test_client.py": [
                 "test_a_follower_goes_on_where_it_was_when_the_server_is_back",
             ],
         },
@@ -849,7 +849,7 @@ CLIENTS = (
     Promise(
         "An agent is ten lines, outlives its server, and says nothing twice.",
         {
-            "test_client.py": [
+            "client/test_client.py": [
                 "test_the_programs_of_the_guide_are_agents_that_talk",
                 "test_agents_take_turns_and_each_hears_everything_once",
                 "test_a_server_that_was_killed_is_waited_for_and_the_turn_goes_on",
@@ -860,7 +860,7 @@ CLIENTS = (
     Promise(
         "The operator's token is shown to the server of its home, and to no other.",
         {
-            "test_client.py": [
+            "client/test_client.py": [
                 "test_an_address_that_a_crash_left_behind_is_not_believed",
                 "test_the_operator_s_token_is_shown_to_the_server_of_its_home_only",
             ],
@@ -885,7 +885,7 @@ SUPERVISION = (
     Promise(
         "A mistake in an agent's settings is named with its line and what to write.",
         {
-            "test_agent_settings.py": [
+            "settings/test_agents.py": [
                 "test_a_mistake_is_told_with_its_line_and_what_to_write",
                 "test_a_command_that_cannot_be_run_says_how_to_write_it",
                 "test_tables_that_cannot_stand_together_are_refused",
@@ -920,7 +920,7 @@ SUPERVISION = (
                 "test_who_is_paused_gets_no_turn_and_no_message_until_it_is_wanted_again",
                 "test_who_is_paused_and_away_is_told_to_stop_and_stays_away",
             ],
-            "test_client.py": ["test_an_agent_that_is_paused_finishes_its_turn_and_stops"],
+            "client/test_client.py": ["test_an_agent_that_is_paused_finishes_its_turn_and_stops"],
             "machines/test_supervision.py": [
                 "test_one_that_is_stopped_finishes_its_turn_and_gets_no_other"
             ],

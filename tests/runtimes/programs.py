@@ -11,7 +11,6 @@ from pathlib import Path
 
 from msgspec import structs
 
-from muster.agent_settings import AgentSettings
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import RunMode
@@ -19,6 +18,7 @@ from muster.runtimes import processes
 from muster.runtimes.command import CommandRuntime
 from muster.runtimes.session import CommandSession
 from muster.services.ports import Launch, Output, Said
+from muster.settings.agents import AgentSettings
 from muster.testing.runtime import Unasked
 
 BOUND_SECONDS = 20.0

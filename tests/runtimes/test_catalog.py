@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from muster.agent_settings import AgentSettings
-from muster.config import Settings
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import RunMode
 from muster.runtimes.catalog import runtimes
 from muster.services.ports import Launch
+from muster.settings.agents import AgentSettings
+from muster.settings.model import Settings
 from tests.builders import run
 from tests.runtimes.programs import Listener, new_session
 

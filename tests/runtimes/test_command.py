@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent_settings import AgentSettings
 from muster.errors import CannotStart
 from muster.machines.vocabulary import Outcome, RunMode, Urgency
 from muster.runtimes import command, processes
 from muster.services.ports import BadLine, Exit, Launch, Output, Says, TurnDone
+from muster.settings.agents import AgentSettings
 from muster.testing.runtime import Unasked
 from tests.builders import run
 from tests.runtimes.programs import (

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent_settings import AgentSettings
 from muster.machines.vocabulary import Outcome, Urgency
 from muster.runtimes import processes
 from muster.services.ports import Exit
+from muster.settings.agents import AgentSettings
 from tests.builders import run
 from tests.runtimes.programs import (
     READY,

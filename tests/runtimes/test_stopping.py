@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent_settings import AgentSettings
 from muster.machines.vocabulary import Outcome, Urgency
 from muster.services.ports import Exit, Result
+from muster.settings.agents import AgentSettings
 from tests.builders import run
 from tests.runtimes.programs import (
     READY,

@@ -6,8 +6,6 @@ from pathlib import Path
 from threading import Event as Pause
 from time import monotonic
 
-from muster.agent_settings import AgentSettings
-from muster.config import DelegationSettings, Settings
 from muster.files.workspace import files_of
 from muster.machines.events import Event, Fact
 from muster.machines.ids import person
@@ -21,6 +19,8 @@ from muster.services.keepers import Lives, nobody_can_tell
 from muster.services.ports import Clock
 from muster.services.traces import ConversationView
 from muster.services.workers import Workers
+from muster.settings.agents import AgentSettings
+from muster.settings.model import DelegationSettings, Settings
 from muster.testing.clock import ManualClock
 from muster.testing.ids import CountingIds
 from muster.visiting import VisitedLedger

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent_settings import AgentSettings
 from muster.files import footprints
 from muster.machines.ids import SessionId
 from muster.runtimes.command import CommandRuntime
 from muster.services.delegates import Task, Work, carry_out
+from muster.settings.agents import AgentSettings
 from tests.builders import run
 
 

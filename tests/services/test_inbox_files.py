@@ -12,7 +12,6 @@ from typing import Any, cast
 
 import pytest
 
-from muster.config import TeamSettings
 from muster.errors import StoreFailed
 from muster.machines.commands import (
     DeliverMessages,
@@ -31,6 +30,7 @@ from muster.services.dispatcher import Dispatcher
 from muster.services.inbox_files import InboxFiles
 from muster.services.system import SystemClock
 from muster.services.tasks import background
+from muster.settings.model import TeamSettings
 from muster.store.memory import MemoryStore
 from tests.builders import HUMAN, WAIT_SECONDS, a_dispatcher, a_feed, logged, run, seat_of
 

@@ -50,22 +50,22 @@ LAYERS: dict[str, Layer] = {
         (*CORE, "muster.files", "muster.permissions", "muster.routing", "muster.store.base"),
         "a service knows a store only by its protocol",
     ),
-    "muster.settings_file": Layer(("muster.errors",), "finding a line in a file needs nothing"),
-    "muster.setting_rules": Layer((), "what a value may be does not depend on whose it is"),
-    "muster.agent_settings": Layer(
-        (*CORE, "muster.setting_rules", "muster.settings_file"),
+    "muster.settings.file": Layer(("muster.errors",), "finding a line in a file needs nothing"),
+    "muster.settings.rules": Layer((), "what a value may be does not depend on whose it is"),
+    "muster.settings.agents": Layer(
+        (*CORE, "muster.settings.rules", "muster.settings.file"),
         "an agent is described in the words of the machines",
     ),
-    "muster.config": Layer(
-        (*CORE, "muster.agent_settings", "muster.setting_rules", "muster.settings_file"),
+    "muster.settings.model": Layer(
+        (*CORE, "muster.settings.agents", "muster.settings.rules", "muster.settings.file"),
         "settings give the machines' defaults other values",
     ),
     "muster.runtimes": Layer(
         (
             *CORE,
-            "muster.agent_settings",
+            "muster.settings.agents",
             "muster.claude_plugin",
-            "muster.config",
+            "muster.settings.model",
             "muster.services.ports",
         ),
         "a runtime is asked by a service, and asks nobody but its program",
@@ -73,8 +73,8 @@ LAYERS: dict[str, Layer] = {
     "muster.demo": Layer(
         (
             *CORE,
-            "muster.agent_settings",
-            "muster.config",
+            "muster.settings.agents",
+            "muster.settings.model",
             "muster.routing",
             "muster.services",
         ),
@@ -83,9 +83,9 @@ LAYERS: dict[str, Layer] = {
     "muster.interfaces": Layer(
         (
             *CORE,
-            "muster.agent_settings",
+            "muster.settings.agents",
             "muster.claude_plugin",
-            "muster.config",
+            "muster.settings.model",
             "muster.permissions",
             "muster.routing",
             "muster.services",
@@ -93,14 +93,14 @@ LAYERS: dict[str, Layer] = {
         "an interface has no logic and no memory",
     ),
     "muster.testing": Layer(
-        (*CORE, "muster.store", "muster.services", "muster.config", "muster.app"),
+        (*CORE, "muster.store", "muster.services", "muster.settings.model", "muster.app"),
         "fakes and simulations play a team without any way to talk to it",
     ),
     "muster.app": Layer(
         (
             *CORE,
-            "muster.agent_settings",
-            "muster.config",
+            "muster.settings.agents",
+            "muster.settings.model",
             "muster.runtimes",
             "muster.services",
             "muster.store",
@@ -110,7 +110,7 @@ LAYERS: dict[str, Layer] = {
     "muster.visiting": Layer(
         (
             *CORE,
-            "muster.config",
+            "muster.settings.model",
             "muster.files",
             "muster.runtimes",
             "muster.services",

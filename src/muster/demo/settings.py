@@ -5,9 +5,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from muster.agent_settings import ANYBODY, AgentSettings
-from muster.config import Settings
 from muster.demo.cast import LEAD, LEAD_SEAT
+from muster.settings.agents import ANYBODY, AgentSettings
+from muster.settings.model import Settings
 
 HOME_FOLDER: Final = ".muster-demo"
 """Its home, beside that of the user's own team."""

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from muster.agent_settings import ANYBODY, AgentSettings
-from muster.config import Settings
 from muster.machines.ids import GRID_SEATS, name_key
 from muster.machines.state import Agent
 from muster.runtimes.claude.runtime import ClaudeRuntime
 from muster.runtimes.command import CommandRuntime
 from muster.services import ports
+from muster.settings.agents import ANYBODY, AgentSettings
+from muster.settings.model import Settings
 
 
 def runtimes(settings: Settings, home: Path) -> ports.Runtimes:

@@ -10,7 +10,6 @@ from pathlib import Path
 from shutil import which
 from typing import Final, NamedTuple
 
-from muster.agent_settings import OUR_VARIABLES, AgentSettings
 from muster.errors import CannotStart
 from muster.machines.vocabulary import RunMode
 from muster.runtimes import processes
@@ -20,6 +19,7 @@ from muster.runtimes.pouring import Tap
 from muster.runtimes.session import CommandSession
 from muster.runtimes.stdin import Stdin, prompt_line
 from muster.services.ports import Ear, Launch, Leftover
+from muster.settings.agents import OUR_VARIABLES, AgentSettings
 
 CLEANUP_FLAG: Final = "--cleanup-session"
 PROMPT_FILE: Final = "prompt.md"

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from muster.agent_settings import AgentSettings
-from muster.config import Settings
 from muster.machines.ids import name_key
 from muster.runtimes.catalog import runtime_of
 from muster.services import ports
+from muster.settings.agents import AgentSettings
+from muster.settings.model import Settings
 
 
 def programs(settings: Settings, home: Path) -> Callable[[str, Path], ports.Runtime | None]:

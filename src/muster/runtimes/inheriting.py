@@ -11,7 +11,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from muster.agent_settings import OUR_VARIABLES
 from muster.errors import CannotStart
 from muster.machines.vocabulary import RunMode
 from muster.runtimes import processes
@@ -20,6 +19,7 @@ from muster.runtimes.owned import Patience
 from muster.runtimes.pouring import Tap
 from muster.runtimes.session import CommandSession
 from muster.services.ports import Ear, Launch, Leftover
+from muster.settings.agents import OUR_VARIABLES
 
 STATE_FILE_VARIABLE: Final = "MUSTER_STATE_FILE"
 MODE_VARIABLE: Final = "MUSTER_MODE"

@@ -19,11 +19,11 @@ from typing import Final
 import click
 import msgspec
 
-from muster.config import load_settings
 from muster.interfaces.cli.render import clean
 from muster.interfaces.hooks.calls import HookAnswer, HookCall, began_here
 from muster.interfaces.hooks.desk import HookDesk
 from muster.interfaces.hooks.socket import POLICY_EVENT, answer_safely
+from muster.settings.model import load_settings
 
 COMMAND_EVENT: Final = "UserPromptExpansion"
 

@@ -17,7 +17,6 @@ from typing import Any, Final, NamedTuple, TypeVar
 import click
 import msgspec
 
-from muster.config import SETTINGS_FILE, Settings, load_settings
 from muster.errors import BadSource, Invalid, NoDelegation
 from muster.interfaces.cli import sessions
 from muster.interfaces.cli.acting import print_json, server
@@ -36,6 +35,7 @@ from muster.routing.agent_files import Warned, find_agents
 from muster.services import delegating
 from muster.services.ledger import Ledger, show_nobody
 from muster.services.traces import ConversationView, head_of, step_line
+from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 from muster.visiting import VisitedLedger, visited
 
 FAILED: Final = 1

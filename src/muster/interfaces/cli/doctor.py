@@ -17,8 +17,6 @@ from typing import Final, NamedTuple
 
 import click
 
-from muster.agent_settings import AgentSettings
-from muster.config import SETTINGS_FILE, Settings, load_settings
 from muster.errors import BadSettings, MusterError, NoTeam, PortTaken
 from muster.interfaces.cli.options import home_option
 from muster.interfaces.cli.reading import running
@@ -27,6 +25,8 @@ from muster.interfaces.cli.terminal import look
 from muster.interfaces.http.serving import listen
 from muster.machines.invariants import violations
 from muster.services.loading import load
+from muster.settings.agents import AgentSettings
+from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 from muster.store.home import LOG_FILE
 from muster.store.reading import LogReader
 

@@ -6,9 +6,9 @@ from typing import Final
 
 import click
 
-from muster.config import SETTINGS, SETTINGS_FILE, Setting
 from muster.errors import SettingsExist
 from muster.interfaces.cli.options import home_option
+from muster.settings.model import SETTINGS, SETTINGS_FILE, Setting
 
 EXAMPLE: Final = """\
 An agent that muster runs has a table of its own, named after it. `command` is all that it needs;

@@ -15,7 +15,6 @@ import msgspec
 from click.core import ParameterSource
 
 from muster.app import open_configured
-from muster.config import Settings, load_settings
 from muster.demo import stage
 from muster.demo.settings import HOME_FOLDER as DEMO_HOME
 from muster.demo.settings import demo_settings
@@ -35,6 +34,7 @@ from muster.machines.vocabulary import Role
 from muster.runtimes.delegated import programs
 from muster.services.desk import open_desk
 from muster.services.muster import Muster
+from muster.settings.model import Settings, load_settings
 from muster.store.home import running_pid
 from muster.visiting import keeper_lives
 

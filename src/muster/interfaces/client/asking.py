@@ -12,9 +12,9 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 
-from muster.config import find_home
 from muster.errors import Broken, MusterError, NotRunning, Refused, Unavailable
 from muster.interfaces import address, operator
+from muster.settings.model import find_home
 from muster.store.home import running_pid
 from muster.version import __version__
 

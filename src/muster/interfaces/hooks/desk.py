@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, Self, cast
 
-from muster.config import Settings
 from muster.errors import MusterError
 from muster.interfaces.hooks import answers, events
 from muster.interfaces.hooks.calls import HookAnswer, HookCall
@@ -30,6 +29,7 @@ from muster.services.keepers import Keeper
 from muster.services.muster import Muster
 from muster.services.prompting import words_to
 from muster.services.waking import DIRECTIONS
+from muster.settings.model import Settings
 from muster.visiting import keeper_of, team_in
 
 POLICY: Final = "PreToolUse"

@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from muster.config import SETTINGS_FILE, Settings, load_settings
 from muster.permissions.policy import DEFAULT, POLICY_FILE, Policy, load
 from muster.services.delegating import HOME_FOLDER, SESSIONS_FOLDER, has_session
 from muster.services.desk import Desk
 from muster.services.following import Following
 from muster.services.muster import Muster
+from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 from muster.visiting import visited
 
 SESSIONS_FILE: Final = SESSIONS_FOLDER / "sessions"

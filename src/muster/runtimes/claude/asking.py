@@ -19,10 +19,10 @@ from claude_agent_sdk import (
 )
 from claude_agent_sdk.types import McpSdkServerConfig
 
-from muster.agent_settings import ClaudeSettings
 from muster.runtimes.claude.reading import compact, excerpt
 from muster.services.ports import Call, Ear, Permission
 from muster.services.tools import TOOLS, Tool
+from muster.settings.agents import ClaudeSettings
 from muster.version import __version__
 
 SERVER: Final = "muster"

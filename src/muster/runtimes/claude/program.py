@@ -9,11 +9,11 @@ from pathlib import Path
 from shutil import which
 from typing import Final
 
-from muster.agent_settings import OUR_VARIABLES, AgentSettings, ClaudeSettings
 from muster.claude_plugin.copying import SOURCE, write_copy
 from muster.errors import CannotStart
 from muster.runtimes import processes
 from muster.services.ports import Launch
+from muster.settings.agents import OUR_VARIABLES, AgentSettings, ClaudeSettings
 
 ANSWER_SECONDS: Final = 60
 """How long a model server may take to begin its answer, and to go on with it, before it is asked

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions, ClaudeSDKClient
 
-from muster.agent_settings import AgentSettings, ClaudeSettings
 from muster.errors import CannotStart
 from muster.routing.agent_files import AgentFile, read_folders
 from muster.runtimes import processes
@@ -33,6 +32,7 @@ from muster.runtimes.pouring import Tap
 from muster.runtimes.stdin import Stdin
 from muster.runtimes.streams import STDERR, Budget, Stream
 from muster.services.ports import Ear, Launch
+from muster.settings.agents import AgentSettings, ClaudeSettings
 
 
 async def start(

@@ -16,8 +16,8 @@ from muster.limits import MAX_TURNS_MAX, TURN_SECONDS_MAX
 from muster.machines.ids import name_key
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
-from muster.setting_rules import Rule, WrongError, converted, in_words, shown, suggestion
-from muster.settings_file import line_of
+from muster.settings.file import line_of
+from muster.settings.rules import Rule, WrongError, converted, in_words, shown, suggestion
 
 AGENTS: Final = "agents"
 """The table that holds the agents' own."""

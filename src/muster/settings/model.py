@@ -12,14 +12,14 @@ from typing import Any, Final, Literal, NamedTuple, cast
 
 import msgspec
 
-from muster.agent_settings import AGENTS, AgentSettings, read_agents
 from muster.errors import BadSettings, BadSource, Refused
 from muster.limits import TURN_SECONDS_MAX
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
 from muster.machines.vocabulary import Allowance, TurnConfig
-from muster.setting_rules import Rule, WrongError, converted, in_words, shown, suggestion
-from muster.settings_file import line_of, parsed, text_of
+from muster.settings.agents import AGENTS, AgentSettings, read_agents
+from muster.settings.file import line_of, parsed, text_of
+from muster.settings.rules import Rule, WrongError, converted, in_words, shown, suggestion
 
 SETTINGS_FILE: Final = "muster.toml"
 HOME_FOLDER: Final = ".muster"
