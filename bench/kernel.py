@@ -19,8 +19,8 @@ from bench.rounds import in_turns
 from bench.teams import channel_id, founded
 from muster.machines.commands import Command, CompleteTurn
 from muster.machines.ids import agent_actor
+from muster.machines.kernel.team import decide
 from muster.machines.state import Team
-from muster.machines.team import decide
 from muster.testing.clock import EPOCH
 
 _STEPS: Final = 400

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 from muster.machines import commands as c
-from muster.machines import snapshots
 from muster.machines.commands import Command
 from muster.machines.events import Event
 from muster.machines.ids import (
@@ -20,8 +19,9 @@ from muster.machines.ids import (
     agent_actor,
     person,
 )
+from muster.machines.kernel import snapshots
+from muster.machines.kernel.team import decide
 from muster.machines.state import Channel, Team
-from muster.machines.team import decide
 from muster.machines.vocabulary import Authority, TurnConfig
 from muster.services.loading import load_from
 from muster.services.reactors.sessions import Sessions

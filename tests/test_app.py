@@ -9,7 +9,6 @@ import pytest
 
 from muster.app import Muster, open_team, run_team
 from muster.errors import HomeInUse, Impossible, NotFound
-from muster.machines import snapshots
 from muster.machines.commands import ConnectAgent, EnrollAgent
 from muster.machines.events import (
     MusterStarted,
@@ -20,6 +19,7 @@ from muster.machines.events import (
     StateTransition,
 )
 from muster.machines.ids import SeatId
+from muster.machines.kernel import snapshots
 from muster.machines.vocabulary import (
     Authority,
     Outcome,

@@ -7,7 +7,7 @@ from bench.boot import write_log
 from bench.contestants import running
 from bench.processes import output, python
 from bench.teams import found_home
-from muster.machines.invariants import violations
+from muster.machines.kernel.invariants import violations
 from muster.services.loading import load
 from muster.store.codec import decode
 from muster.store.home import LOG_FILE

@@ -14,8 +14,8 @@ from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.events import Event
 from muster.machines.ids import ConversationId
+from muster.machines.kernel.team import decide
 from muster.machines.state import Team
-from muster.machines.team import decide
 from muster.machines.vocabulary import DelegationMode, FileChange, Remark, StatePermissions
 from tests.store.building import NOON
 

@@ -14,8 +14,8 @@ from muster.interfaces.documents import Button
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, SeatId, SessionId
-from muster.machines.papers import MessageCopy
 from muster.machines.state import Status
+from muster.machines.teams.papers import MessageCopy
 from muster.machines.vocabulary import Authority, Profile, StatusEntry
 from muster.services.waking import PALETTE
 from muster.testing.clock import EPOCH

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import strategies as st
 
 from muster.machines.ids import SessionId
-from muster.machines.papers import AgentDocument, LooseDocument, MessageCopy, tidied
 from muster.machines.state import Status
+from muster.machines.teams.papers import AgentDocument, LooseDocument, MessageCopy, tidied
 
 NOON = datetime(2026, 2, 17, 12, tzinfo=UTC)
 

@@ -7,15 +7,15 @@ import pytest
 
 from muster.errors import Refused
 from muster.machines import commands as c
-from muster.machines import deadlines
 from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.events import Event, Fact
-from muster.machines.fold import fold
 from muster.machines.ids import ChannelId, SeatId, SessionId, name_key
-from muster.machines.invariants import violations
+from muster.machines.kernel import deadlines
+from muster.machines.kernel.fold import fold
+from muster.machines.kernel.invariants import violations
+from muster.machines.kernel.team import decide
 from muster.machines.state import Agent, Channel, Session, Team, TurnState
-from muster.machines.team import decide
 from muster.machines.vocabulary import Authority, Machine, RunMode
 
 START = datetime(2026, 2, 4, 21, 0, tzinfo=UTC)

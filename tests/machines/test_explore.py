@@ -5,8 +5,8 @@ from functools import cache
 import pytest
 from msgspec.structs import replace
 
-from muster.machines import turn_rules
 from muster.machines.maps import put
+from muster.machines.turns import table as turn_rules
 from muster.testing import explore
 from muster.testing.explore import SPACES, START, Report, Space
 

@@ -7,7 +7,7 @@ import pytest
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import GRID_SEATS, LEAD_SEAT, SeatId, SessionId
-from muster.machines.sentences import sentence
+from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Agent, Status, TurnState
 from muster.machines.vocabulary import (
     Authority,

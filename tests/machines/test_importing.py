@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, SeatId
-from muster.machines.importing import message_copy
-from muster.machines.merge import merge
-from muster.machines.papers import AgentDocument, MessageCopy, document_of
-from muster.machines.sentences import sentence
-from muster.machines.snapshots import decode, encode
+from muster.machines.kernel.sentences import sentence
+from muster.machines.kernel.snapshots import decode, encode
 from muster.machines.state import Status, TurnState
+from muster.machines.teams.importing import message_copy
+from muster.machines.teams.merge import merge
+from muster.machines.teams.papers import AgentDocument, MessageCopy, document_of
 from muster.machines.vocabulary import Authority, RunMode
 from tests.machines import test_identity
 from tests.machines.papers import at, hatching, paper, said, teams

@@ -8,9 +8,9 @@ from hypothesis import given
 
 from muster.errors import Refused
 from muster.machines.ids import name_key
-from muster.machines.merge import join, merge
-from muster.machines.papers import AgentDocument, LooseDocument, check_document, tidied
 from muster.machines.state import Status
+from muster.machines.teams.merge import join, merge
+from muster.machines.teams.papers import AgentDocument, LooseDocument, check_document, tidied
 from tests.machines.papers import NOON, at, hatching, paper, teams
 
 Papers = list[AgentDocument]

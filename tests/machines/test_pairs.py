@@ -9,15 +9,15 @@ from muster.errors import Refused
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import COMMANDS, Command
-from muster.machines.couplings import COUPLINGS
 from muster.machines.events import FACTS
-from muster.machines.fold import EVOLVERS
 from muster.machines.ids import GRID_SEATS, LEAD_SEAT, ChannelId, ConversationId, SeatId, SessionId
-from muster.machines.invariants import violations
-from muster.machines.papers import AgentDocument
-from muster.machines.snapshots import decode, encode
+from muster.machines.kernel.couplings import COUPLINGS
+from muster.machines.kernel.fold import EVOLVERS
+from muster.machines.kernel.invariants import violations
+from muster.machines.kernel.snapshots import decode, encode
+from muster.machines.kernel.team import DECIDERS, decide
 from muster.machines.state import Status, Team, TurnState
-from muster.machines.team import DECIDERS, decide
+from muster.machines.teams.papers import AgentDocument
 from muster.machines.vocabulary import (
     Activity,
     Authority,

@@ -9,15 +9,16 @@ from msgspec.structs import replace
 
 from muster.errors import Impossible, NotFound
 from muster.machines import commands as c
-from muster.machines import deadlines, diagrams, snapshots
 from muster.machines import events as e
-from muster.machines.diagrams import MACHINES, mermaid
 from muster.machines.events import Event
-from muster.machines.fold import evolve
 from muster.machines.ids import GRID_SEATS, SeatId, SessionId, agent_actor, person
-from muster.machines.invariants import violations
+from muster.machines.kernel import deadlines, diagrams, snapshots
+from muster.machines.kernel.diagrams import MACHINES, mermaid
+from muster.machines.kernel.fold import evolve
+from muster.machines.kernel.invariants import violations
+from muster.machines.kernel.sentences import _TRIGGERS, sentence  # pyright: ignore[reportPrivateUsage]
+from muster.machines.kernel.team import refusal
 from muster.machines.maps import drop, put
-from muster.machines.sentences import _TRIGGERS, sentence  # pyright: ignore[reportPrivateUsage]
 from muster.machines.state import (
     Agent,
     Approval,
@@ -28,8 +29,7 @@ from muster.machines.state import (
     TurnState,
     Wait,
 )
-from muster.machines.team import refusal
-from muster.machines.turn_rules import TABLE
+from muster.machines.turns.table import TABLE
 from muster.machines.vocabulary import Authority, Machine
 from tests.machines import test_identity
 from tests.machines.scene import REVIEWS, START, Scene

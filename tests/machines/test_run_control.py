@@ -9,7 +9,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.ids import SessionId
-from muster.machines.run_control import DESIRED, TABLE, retry_pause
+from muster.machines.run_control.decide import DESIRED, TABLE, retry_pause
 from muster.machines.state import Phase, Status
 from muster.machines.vocabulary import (
     Authority,

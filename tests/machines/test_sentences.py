@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from muster.machines import events as e
 from muster.machines.events import Event, Fact
 from muster.machines.ids import MUSTER, ChannelId, ConversationId, SeatId, SessionId
-from muster.machines.sentences import sentence
+from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Team
 from muster.machines.vocabulary import Activity, Answered, Taken, Usage
 from muster.testing.clock import EPOCH

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import SeatId, SessionId
-from muster.machines.sentences import sentence
+from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Phase, Status, TurnState
 from muster.machines.vocabulary import Authority, Budget, Machine, Outcome, RunMode, Urgency
 from tests.machines.scene import REVIEWS, Scene, facts, moves

@@ -9,7 +9,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import TurnState
-from muster.machines.turn_rules import TABLE
+from muster.machines.turns.table import TABLE
 from muster.machines.vocabulary import (
     Authority,
     InterruptMode,

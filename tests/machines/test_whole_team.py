@@ -9,15 +9,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from muster.errors import Refused
 from muster.machines import commands as c
-from muster.machines import deadlines, snapshots
 from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.events import Event
-from muster.machines.fold import fold
 from muster.machines.ids import GRID_SEATS, LEAD_SEAT, ChannelId, SeatId, SessionId
-from muster.machines.invariants import violations
+from muster.machines.kernel import deadlines, snapshots
+from muster.machines.kernel.fold import fold
+from muster.machines.kernel.invariants import violations
+from muster.machines.kernel.team import decide
 from muster.machines.state import Team, TurnState
-from muster.machines.team import decide
 from muster.machines.vocabulary import (
     Authority,
     InterruptMode,

@@ -7,10 +7,10 @@ from typing import Final
 import pytest
 
 from muster.errors import NotFound, StillReading
-from muster.machines import snapshots
 from muster.machines.events import Event
-from muster.machines.fold import evolve, fold
 from muster.machines.ids import SeatId
+from muster.machines.kernel import snapshots
+from muster.machines.kernel.fold import evolve, fold
 from muster.machines.state import Team
 from muster.machines.vocabulary import Machine
 from muster.services import history

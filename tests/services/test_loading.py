@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from muster.errors import Impossible, StoreFailed
-from muster.machines import snapshots as codec
 from muster.machines.commands import PostMessage
+from muster.machines.kernel import snapshots as codec
 from muster.services import loading
 from muster.services.dispatcher import Dispatcher
 from muster.services.loading import advance, load, load_from

@@ -10,11 +10,11 @@ from datetime import timedelta
 import pytest
 
 from muster.errors import Impossible
-from muster.machines import deadlines
 from muster.machines.commands import Command, CompleteTurn, ConfigureChannel, PostMessage, RenewTurn
-from muster.machines.deadlines import Deadline, Key
 from muster.machines.events import StateTransition
 from muster.machines.ids import MUSTER, ChannelId, SeatId
+from muster.machines.kernel import deadlines
+from muster.machines.kernel.deadlines import Deadline, Key
 from muster.machines.state import Team
 from muster.machines.vocabulary import TurnConfig
 from muster.services import timers as timing

@@ -8,11 +8,12 @@ from msgspec.structs import replace
 
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines import run_fold, team
 from muster.machines.events import Event, Fact
-from muster.machines.fold import EVOLVERS
 from muster.machines.ids import SessionId
+from muster.machines.kernel import team
+from muster.machines.kernel.fold import EVOLVERS
 from muster.machines.maps import put
+from muster.machines.run_control import fold as run_fold
 from muster.machines.state import Team
 from muster.machines.vocabulary import RunMode
 from muster.testing import world

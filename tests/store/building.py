@@ -67,8 +67,8 @@ from muster.machines.events import (
     WorkStopped,
 )
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
-from muster.machines.papers import AgentDocument, MessageCopy
 from muster.machines.state import Status
+from muster.machines.teams.papers import AgentDocument, MessageCopy
 from muster.machines.vocabulary import (
     Activity,
     Allowance,

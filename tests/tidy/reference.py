@@ -26,9 +26,10 @@ from muster import errors
 from muster.errors import Broken, MusterError, Refused, Unavailable
 from muster.interfaces.http.app import routes
 from muster.interfaces.http.routing import EVERYBODY, Route
-from muster.machines import commands, events, papers, vocabulary
+from muster.machines import commands, events, vocabulary
 from muster.machines.commands import COMMANDS
 from muster.machines.events import FACTS, Fact
+from muster.machines.teams import papers
 from tests.tidy.source import ROOT
 
 COMMAND = "python -m tests.tidy.reference"

@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Final
 
 from muster.machines.ids import LEAD_SEAT
-from muster.machines.papers import AgentDocument, document_of
 from muster.machines.state import Status, Team
+from muster.machines.teams.papers import AgentDocument, document_of
 
 __all__ = ["AgentDocument", "Button", "button_of", "document_of"]
 

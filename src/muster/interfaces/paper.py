@@ -10,7 +10,7 @@ from typing import Final, Literal
 import msgspec
 
 from muster.errors import Invalid, Malformed
-from muster.machines.papers import (
+from muster.machines.teams.papers import (
     AgentDocument,
     LooseDocument,
     MessageCopy,

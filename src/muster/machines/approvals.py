@@ -14,9 +14,9 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Event, Fact
 from muster.machines.maps import put
-from muster.machines.messages import check_text
 from muster.machines.state import Agent, Approval, Team
-from muster.machines.turn_rules import check_seconds, seconds
+from muster.machines.turns.messages import check_text
+from muster.machines.turns.table import check_seconds, seconds
 from muster.machines.vocabulary import Answered
 
 # ── deciding ──────────────────────────────────────────────────────────────────────────────────────

@@ -8,8 +8,8 @@ is refused or does nothing.
 import msgspec
 
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
-from muster.machines.papers import AgentDocument, MessageCopy
 from muster.machines.state import TurnState
+from muster.machines.teams.papers import AgentDocument, MessageCopy
 from muster.machines.vocabulary import (
     NO_LIMIT,
     Activity,

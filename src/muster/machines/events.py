@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 import msgspec
 
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
-from muster.machines.papers import AgentDocument, MessageCopy
+from muster.machines.teams.papers import AgentDocument, MessageCopy
 from muster.machines.vocabulary import (
     NO_LIMIT,
     Activity,

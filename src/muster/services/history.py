@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from muster.errors import NotFound, StillReading
-from muster.machines import snapshots
+from muster.machines.kernel import snapshots
 from muster.machines.state import Team
 from muster.services.lanes import Lanes
 from muster.services.loading import advance, begin

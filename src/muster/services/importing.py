@@ -12,7 +12,7 @@ import msgspec
 
 from muster.machines.commands import ImportTeam
 from muster.machines.ids import SessionId
-from muster.machines.papers import AgentDocument, MessageCopy, check_message
+from muster.machines.teams.papers import AgentDocument, MessageCopy, check_message
 from muster.services.board import MESSAGE_TYPES
 from muster.services.dispatcher import Receipt
 from muster.services.muster import Muster

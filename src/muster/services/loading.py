@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 
 from muster.errors import Impossible
-from muster.machines import snapshots
+from muster.machines.kernel import snapshots
 from muster.machines.state import Team
 from muster.store.base import EventStore, Snapshot, Stored
 
@@ -68,7 +68,7 @@ def begin(snapshot: Snapshot | None) -> Team:
 def advance(team: Team, page: Sequence[Stored]) -> Team:
     """Fold a page of the log into the team."""
     # Imported late: after a clean stop the snapshot is all, and `muster status` is quicker for it.
-    from muster.machines.fold import fold
+    from muster.machines.kernel.fold import fold
     from muster.store.codec import decode
 
     expected = team.seq + len(page)

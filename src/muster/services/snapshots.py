@@ -9,7 +9,7 @@ import logging
 from typing import Final
 
 from muster.errors import Unavailable
-from muster.machines import snapshots
+from muster.machines.kernel import snapshots
 from muster.services.dispatcher import Commit, Dispatcher
 from muster.store.base import EventStore, Snapshot
 

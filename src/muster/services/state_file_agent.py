@@ -24,7 +24,7 @@ from muster.files.state_document import (
 )
 from muster.machines.commands import SetDesired
 from muster.machines.ids import MUSTER, person
-from muster.machines.run_control import ONE_SHOTS
+from muster.machines.run_control.decide import ONE_SHOTS
 from muster.machines.state import RunControl
 from muster.machines.vocabulary import Outcome, RunMode
 from muster.services.state_file_link import Link, Seen, is_newer, short_name, short_note

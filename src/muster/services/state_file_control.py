@@ -21,7 +21,7 @@ from muster.files.state_document import (
 )
 from muster.machines.commands import ConnectAgent, ReportCurrent, SetDesired
 from muster.machines.ids import agent_actor, person
-from muster.machines.run_control import ONE_SHOTS
+from muster.machines.run_control.decide import ONE_SHOTS
 from muster.machines.state import RunControl
 from muster.machines.vocabulary import RunMode
 from muster.services.state_file_agent import FILE, READING, UNKNOWN, WRITING

@@ -18,9 +18,9 @@ from itertools import count
 from typing import Final
 
 from muster.errors import Refused, Unavailable
-from muster.machines import deadlines
-from muster.machines.deadlines import Deadline, Key
 from muster.machines.ids import MUSTER
+from muster.machines.kernel import deadlines
+from muster.machines.kernel.deadlines import Deadline, Key
 from muster.services.dispatcher import Commit, Dispatcher
 from muster.services.pauses import pause_s
 from muster.services.ports import Clock

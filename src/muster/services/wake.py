@@ -14,8 +14,8 @@ from xml.sax.saxutils import escape, quoteattr
 from muster.limits import TRANSCRIPT_BYTES_MAX
 from muster.machines.events import MessageImported
 from muster.machines.ids import SeatId
-from muster.machines.papers import MessageCopy
 from muster.machines.state import Agent, Team
+from muster.machines.teams.papers import MessageCopy
 from muster.services.board import MESSAGE_TYPES, MessageView, View, message_view
 from muster.store.base import EventStore, LogFilter, Stored
 from muster.store.codec import decode

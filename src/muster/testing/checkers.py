@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from muster.machines import events as e
 from muster.machines.events import Event, Fact
 from muster.machines.ids import ChannelId, SeatId, SessionId
-from muster.machines.run_fold import initial_run
+from muster.machines.run_control.fold import initial_run
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import Authority, Machine, RunMode
 

@@ -15,15 +15,15 @@ import msgspec
 
 from muster.errors import Refused
 from muster.machines import commands as c
-from muster.machines import deadlines
 from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.events import Event
 from muster.machines.ids import GRID_SEATS, LEAD_SEAT, ChannelId, SeatId, SessionId
-from muster.machines.invariants import violations
+from muster.machines.kernel import deadlines
+from muster.machines.kernel.invariants import violations
+from muster.machines.kernel.team import decide
 from muster.machines.state import Agent, Channel, Team, TurnState
-from muster.machines.team import decide
-from muster.machines.turns import offer_turn
+from muster.machines.turns.decide import offer_turn
 from muster.machines.vocabulary import (
     Authority,
     InterruptMode,

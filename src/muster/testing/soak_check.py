@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 from muster.machines import events as e
 from muster.machines.events import Event
-from muster.machines.fold import fold
 from muster.machines.ids import ChannelId, SeatId
-from muster.machines.invariants import violations
+from muster.machines.kernel.fold import fold
+from muster.machines.kernel.invariants import violations
 from muster.machines.state import Team, TurnState
 from muster.machines.vocabulary import Machine
 from muster.services.loading import load

@@ -20,15 +20,15 @@ import msgspec
 
 from muster.errors import Refused
 from muster.machines import commands as c
-from muster.machines import deadlines, snapshots
 from muster.machines.commands import Command
 from muster.machines.events import Event
-from muster.machines.fold import fold
 from muster.machines.ids import SeatId, SessionId
-from muster.machines.invariants import violations
+from muster.machines.kernel import deadlines, snapshots
+from muster.machines.kernel.fold import fold
+from muster.machines.kernel.invariants import violations
+from muster.machines.kernel.team import decide
 from muster.machines.state import Status, Team
-from muster.machines.team import decide
-from muster.machines.turns import offer_turn
+from muster.machines.turns.decide import offer_turn
 from muster.machines.vocabulary import Authority, Outcome, Urgency
 from muster.services.reactors.orders import Interrupt, Kill, Order, Reclaim, Spawn, Stop, orders
 from muster.testing.checkers import LogChecker

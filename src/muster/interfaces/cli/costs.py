@@ -11,7 +11,7 @@ from muster.interfaces.cli.options import home_option, json_option
 from muster.interfaces.cli.render import Look, Row, json_line, table
 from muster.interfaces.cli.terminal import look
 from muster.interfaces.costs import CostsView, LimitedView, view_costs
-from muster.machines.sentences import dollars
+from muster.machines.kernel.sentences import dollars
 from muster.services.board import UsageView
 from muster.services.costs import PAGE_EVENTS, SPENT, Tally
 from muster.services.loading import load

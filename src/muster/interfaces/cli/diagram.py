@@ -2,7 +2,7 @@
 
 import click
 
-from muster.machines.diagrams import mermaid
+from muster.machines.kernel.diagrams import mermaid
 from muster.machines.vocabulary import Machine
 
 

@@ -23,7 +23,7 @@ from muster.interfaces.cli.reading import running
 from muster.interfaces.cli.render import Cell, Tone, count, table
 from muster.interfaces.cli.terminal import look
 from muster.interfaces.http.serving import listen
-from muster.machines.invariants import violations
+from muster.machines.kernel.invariants import violations
 from muster.services.loading import load
 from muster.settings.agents import AgentSettings
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings

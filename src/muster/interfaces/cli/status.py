@@ -22,7 +22,7 @@ from muster.interfaces.cli.render import (
 )
 from muster.interfaces.cli.terminal import look
 from muster.interfaces.views import AgentView, ChannelView, TeamView, view_team
-from muster.machines.sentences import dollars
+from muster.machines.kernel.sentences import dollars
 from muster.machines.state import Status, TurnState
 from muster.services.loading import load
 from muster.store.home import LOG_FILE

@@ -2,7 +2,7 @@
 
 from muster.interfaces.cli.render import Look, Tone, clean, fit, paint
 from muster.machines.events import Event
-from muster.machines.sentences import sentence
+from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Team
 
 

@@ -16,7 +16,7 @@ from muster.interfaces.paper import Imported
 from muster.interfaces.threads import ThreadPage, WakePreview
 from muster.interfaces.views import AgentList, AgentView, Called, OutputPage, RunView
 from muster.machines.ids import ChannelId
-from muster.machines.papers import AgentDocument, MessageCopy
+from muster.machines.teams.papers import AgentDocument, MessageCopy
 from muster.services.board import ChannelList, ChannelState, MessagePage
 
 # ── what is answered ──────────────────────────────────────────────────────────────────────────────

@@ -16,10 +16,10 @@ from muster.interfaces.http.events import LOG_EVENTS, LOG_EVENTS_MAX, Wanted, re
 from muster.interfaces.http.packing import packed
 from muster.interfaces.http.routing import EVERYBODY, Call, Route
 from muster.interfaces.views import View
-from muster.machines.diagrams import TABLES, AnyRow
 from muster.machines.events import Event
 from muster.machines.ids import ChannelId, SeatId, document_id, name_key
-from muster.machines.sentences import sentence
+from muster.machines.kernel.diagrams import TABLES, AnyRow
+from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Team
 from muster.machines.vocabulary import Machine
 from muster.services.history import History

@@ -11,7 +11,7 @@ from muster.interfaces.causes import cause_of
 from muster.interfaces.http.routing import EVERYBODY, Call, Route
 from muster.interfaces.views import View
 from muster.machines.events import Event, StateTransition
-from muster.machines.sentences import sentence
+from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Machine
 from muster.store.base import EventStore, LogFilter

@@ -13,7 +13,7 @@ from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.ids import LEAD_SEAT
 from muster.machines.state import Team
-from muster.machines.turn_rules import member
+from muster.machines.turns.table import member
 
 
 def send_message(team: Team, command: c.SendMessage, now: datetime) -> Sequence[Fact]:

@@ -28,9 +28,9 @@ from muster.machines import events as e
 from muster.machines import spending
 from muster.machines.events import Fact
 from muster.machines.ids import MUSTER, SeatId, SessionId
-from muster.machines.messages import word_to_lead
 from muster.machines.state import Agent, Phase, Session, Status, Team
 from muster.machines.tables import Row, Table
+from muster.machines.turns.messages import word_to_lead
 from muster.machines.vocabulary import (
     Authority,
     Budget,

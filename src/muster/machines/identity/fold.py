@@ -6,7 +6,7 @@ from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.ids import SeatId, SessionId, name_key
 from muster.machines.maps import put
-from muster.machines.run_fold import initial_run
+from muster.machines.run_control.fold import initial_run
 from muster.machines.state import Agent, Evidence, Status, Team
 from muster.machines.vocabulary import Authority
 

@@ -6,19 +6,15 @@ from typing import Any
 from msgspec.structs import replace
 
 from muster.errors import Impossible
-from muster.machines import (
-    approvals,
-    delegation_fold,
-    identity_fold,
-    importing,
-    run_fold,
-    spending,
-    tokens,
-    turn_fold,
-)
+from muster.machines import approvals, spending, tokens
 from muster.machines import events as e
+from muster.machines.delegation import fold as delegation_fold
 from muster.machines.events import Event, Fact, StateTransition
+from muster.machines.identity import fold as identity_fold
+from muster.machines.run_control import fold as run_fold
 from muster.machines.state import Team
+from muster.machines.teams import importing
+from muster.machines.turns import fold as turn_fold
 from muster.machines.vocabulary import Machine
 
 

@@ -20,9 +20,11 @@ from muster.machines import events as e
 from muster.machines.events import Event, Fact
 from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, name_key
 from muster.machines.maps import drop, put
-from muster.machines.merge import Documents, as_chosen, called, join, named
 from muster.machines.names import check_agent_name
-from muster.machines.papers import (
+from muster.machines.run_control.fold import initial_run
+from muster.machines.state import Agent, Evidence, Status, Team
+from muster.machines.teams.merge import Documents, as_chosen, called, join, named
+from muster.machines.teams.papers import (
     BORN,
     AgentDocument,
     MessageCopy,
@@ -30,8 +32,6 @@ from muster.machines.papers import (
     check_message,
     document_of,
 )
-from muster.machines.run_fold import initial_run
-from muster.machines.state import Agent, Evidence, Status, Team
 from muster.machines.vocabulary import Authority, RunMode
 
 EVIDENCE: Final = "import"

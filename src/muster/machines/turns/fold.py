@@ -10,7 +10,7 @@ from muster.machines.events import Event
 from muster.machines.ids import ChannelId
 from muster.machines.maps import put
 from muster.machines.state import Agent, Channel, Drain, Team, Turn, Wait
-from muster.machines.turn_rules import (
+from muster.machines.turns.table import (
     ACTIVE,
     HELD,
     IDLE,

@@ -4,9 +4,12 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from muster.errors import NotFound
-from muster.machines import delegation, identity, run_control, turn_rules
+from muster.machines.delegation import decide as delegation
+from muster.machines.identity import decide as identity
+from muster.machines.run_control import decide as run_control
 from muster.machines.state import MAIN, QUEUE, Status, TurnState
 from muster.machines.tables import Row
+from muster.machines.turns import table as turn_rules
 
 AnyRow = Row[Any]  # what its guard looks at is no affair of a diagram
 

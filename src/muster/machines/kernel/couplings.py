@@ -15,9 +15,9 @@ from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.events import Event, Fact, StateTransition
 from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId
-from muster.machines.run_control import between_sessions
+from muster.machines.run_control.decide import between_sessions
 from muster.machines.state import Agent, Status, Team
-from muster.machines.turn_rules import ACTIVE, HELD, QUEUED
+from muster.machines.turns.table import ACTIVE, HELD, QUEUED
 from muster.machines.vocabulary import (
     Authority,
     Machine,

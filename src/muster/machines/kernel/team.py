@@ -14,25 +14,21 @@ from msgspec.structs import replace
 
 from muster.errors import Impossible, Refused
 from muster.limits import COUPLING_STEPS_MAX
-from muster.machines import (
-    approvals,
-    channels,
-    delegation,
-    identity,
-    importing,
-    messages,
-    run_control,
-    tokens,
-    turns,
-)
+from muster.machines import approvals, tokens
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
-from muster.machines.couplings import follow
+from muster.machines.delegation import decide as delegation
 from muster.machines.events import Event, Fact
-from muster.machines.fold import evolve
+from muster.machines.identity import decide as identity
 from muster.machines.ids import MUSTER
+from muster.machines.kernel.couplings import follow
+from muster.machines.kernel.fold import evolve
+from muster.machines.run_control import decide as run_control
 from muster.machines.state import Team
+from muster.machines.teams import importing
+from muster.machines.turns import channels, messages
+from muster.machines.turns import decide as turns
 
 
 class Decision(msgspec.Struct, frozen=True, gc=False):

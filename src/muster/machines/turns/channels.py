@@ -21,7 +21,7 @@ from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.names import check_plain
 from muster.machines.state import Status, Team
-from muster.machines.turn_rules import (
+from muster.machines.turns.table import (
     ACTIVE,
     IDLE,
     OFFLINE,

@@ -27,11 +27,11 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.ids import ConversationId
-from muster.machines.messages import check_text
 from muster.machines.names import check_plain
 from muster.machines.spending import talked_out
 from muster.machines.state import MAIN, QUEUE, Conversation, Delegation, Team
 from muster.machines.tables import Row, Table
+from muster.machines.turns.messages import check_text
 from muster.machines.vocabulary import DelegationMode, Machine
 
 AGENT = "AGENT"

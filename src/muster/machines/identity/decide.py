@@ -23,11 +23,11 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.ids import LEAD_SEAT, SeatId, SessionId, document_id
-from muster.machines.messages import word_to_lead
 from muster.machines.names import check_agent_name
-from muster.machines.run_control import desire
+from muster.machines.run_control.decide import desire
 from muster.machines.state import Agent, Status, Team
 from muster.machines.tables import Row, Table
+from muster.machines.turns.messages import word_to_lead
 from muster.machines.vocabulary import Authority, Machine, RunMode
 
 NONE, HATCHING, ALIVE, SLEEPING, EXPIRED, _ = Status

@@ -19,11 +19,11 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.ids import SeatId
-from muster.machines.messages import check_key, check_text
-from muster.machines.run_control import pause_for
+from muster.machines.run_control.decide import pause_for
 from muster.machines.spending import dried_up
 from muster.machines.state import Channel, Team, Turn
-from muster.machines.turn_rules import (
+from muster.machines.turns.messages import check_key, check_text
+from muster.machines.turns.table import (
     ACTIVE,
     HELD,
     IDLE,

@@ -23,8 +23,8 @@ from msgspec.structs import replace
 
 from muster import limits
 from muster.machines.ids import SeatId, name_key
-from muster.machines.papers import BORN, AgentDocument
 from muster.machines.state import Status
+from muster.machines.teams.papers import BORN, AgentDocument
 from muster.machines.vocabulary import FaceVariant
 
 Documents = Mapping[SeatId, AgentDocument]

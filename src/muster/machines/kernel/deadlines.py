@@ -16,7 +16,7 @@ from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.events import Event, Fact
 from muster.machines.ids import ChannelId, SeatId
-from muster.machines.run_control import own_session, session_deadline
+from muster.machines.run_control.decide import own_session, session_deadline
 from muster.machines.state import Agent, Channel, Session, Status, Team
 
 Key = SeatId | ChannelId

@@ -1,0 +1,1 @@
+"""The delegation machine: conversations, and which agent works on each."""

@@ -1,0 +1,1 @@
+"""The identity machine: who an agent is, and whether it is here."""

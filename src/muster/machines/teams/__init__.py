@@ -1,0 +1,1 @@
+"""A team as documents: export, import, and merging two machines' versions."""

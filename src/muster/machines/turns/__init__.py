@@ -1,0 +1,1 @@
+"""The turn machine: channels, their ring, the turn, and messages."""
