@@ -12,6 +12,7 @@ from typing import Final
 
 from muster.errors import HomeInUse
 from muster.files.workspace_folder import WorkspaceFolder
+from muster.home.lock import LOG_FILE
 from muster.machines.commands import StartMuster
 from muster.machines.ids import MUSTER, SessionId
 from muster.machines.state import Team
@@ -29,7 +30,6 @@ from muster.services.system import RandomIds, SystemClock
 from muster.services.tasks import see_through
 from muster.services.workers import Workers
 from muster.settings.model import Settings
-from muster.store.home import LOG_FILE
 from muster.store.reading import LogReader
 from muster.store.sqlite import SqliteStore
 from muster.version import __version__

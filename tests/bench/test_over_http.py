@@ -8,8 +8,8 @@ import pytest
 from bench.flush import Flushing
 from bench.http import measure, serving
 from bench.turns import Posted, Told, playing
+from muster.home.lock import LOG_FILE
 from muster.store.codec import decode
-from muster.store.home import LOG_FILE
 from muster.store.reading import LogReader
 
 AS_IT_IS = Flushing(name="this disk", environment={})

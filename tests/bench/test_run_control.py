@@ -7,8 +7,8 @@ import pytest
 from bench import flood
 from bench.run_control import measure_starts, measure_stops
 from bench.supervised import p99, up
+from muster.home.lock import LOG_FILE
 from muster.store.codec import decode
-from muster.store.home import LOG_FILE
 from muster.store.reading import LogReader
 
 

@@ -15,7 +15,7 @@ from threading import Thread
 from typing import Any, TypeVar, cast
 
 from muster.app import open_configured
-from muster.interfaces import address, operator
+from muster.home import address, operator_token
 from muster.interfaces.http import app as http
 from muster.interfaces.http.serving import Server as HttpServer
 from muster.interfaces.http.serving import listen, serve_until, url_of
@@ -160,9 +160,9 @@ async def _serve(ready: "Future[tuple[Inside, asyncio.Event]]", home: Path) -> N
     with listen("127.0.0.1", 0) as listener:
         url = url_of(listener)
         async with open_configured(home, load_settings(home, {}), url=url) as muster:
-            command, secret = new_token(muster.ids, Role.OPERATOR, note=operator.NOTE)
+            command, secret = new_token(muster.ids, Role.OPERATOR, note=operator_token.NOTE)
             await muster.dispatcher.send(command, actor=MUSTER)
-            operator.keep(home, secret)
+            operator_token.keep(home, secret)
             address.publish(home, address.Address(url=url, pid=os.getpid()))
             process = cast("subprocess.Popen[str]", None)  # it has none of its own
             found = Inside(muster, Server(process, url, secret), home)

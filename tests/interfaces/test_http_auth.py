@@ -10,7 +10,7 @@ import pytest
 
 from muster import limits
 from muster.errors import TooFast
-from muster.interfaces import operator
+from muster.home import operator_token
 from muster.interfaces.http.auth import Rates, is_ours
 from tests.interfaces.asking import Asker, a_name, asker
 from tests.interfaces.homes import BOUND_SECONDS
@@ -84,8 +84,8 @@ def test_the_operators_token_is_in_a_private_file_and_in_a_link_that_signs_in(
     tmp_path: Path,
 ) -> None:
     with live(tmp_path) as server:
-        assert (tmp_path / operator.FILE).stat().st_mode & 0o777 == 0o600
-        assert operator.find(tmp_path) == server.token
+        assert (tmp_path / operator_token.FILE).stat().st_mode & 0o777 == 0o600
+        assert operator_token.find(tmp_path) == server.token
         assert server.process.stdout is not None
         link = re.search(r"http://\S+", server.process.stdout.readline())
         assert link
@@ -109,7 +109,7 @@ def test_an_operators_file_that_is_gone_or_open_to_others_is_made_anew_and_the_o
         with live(tmp_path) as server, asker(server, server.token) as boss:
             assert len(boss.get("/api/tokens")["tokens"]) == 1
             tokens.append(server.token)
-        spoil(tmp_path / operator.FILE)
+        spoil(tmp_path / operator_token.FILE)
     with live(tmp_path) as server:
         assert server.token not in tokens
         for old in tokens:

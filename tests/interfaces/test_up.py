@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from muster.interfaces import address
+from muster.home import address
 from muster.interfaces.http.serving import url_for
 from muster.version import __version__
 from tests.interfaces.homes import BOUND_SECONDS, MUSTER_SCRIPT, environment, muster

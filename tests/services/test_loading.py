@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from muster.errors import Impossible, StoreFailed
+from muster.home.lock import LOG_FILE
 from muster.machines.commands import PostMessage
 from muster.machines.kernel import snapshots as codec
 from muster.services import loading
@@ -14,7 +15,6 @@ from muster.services.loading import advance, load, load_from
 from muster.services.snapshots import Snapshots
 from muster.services.tasks import background
 from muster.store.base import Snapshot
-from muster.store.home import LOG_FILE
 from muster.store.memory import MemoryStore
 from muster.store.reading import LogReader
 from muster.store.sqlite import SqliteStore

@@ -17,9 +17,9 @@ from muster.errors import (
     MusterError,
     StoreFailed,
 )
+from muster.home.lock import LOG_FILE
 from muster.machines.events import Event
 from muster.store.base import Snapshot, Stored
-from muster.store.home import LOG_FILE
 from muster.store.reading import LogReader
 from muster.store.sqlite import SqliteStore
 from tests.store.building import Counter, event, said

@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from muster.errors import HomeInUse, StoreFailed
-from muster.store.home import LOCK_FILE, LOG_FILE, HomeLock, running_pid
+from muster.home.lock import LOCK_FILE, LOG_FILE, HomeLock, running_pid
 from muster.store.sqlite import SqliteStore
 from tests.store.harness import file_size_limited, in_loop
 
@@ -20,7 +20,7 @@ BOUND_S = 10.0
 HOLD = """
 import sys
 from pathlib import Path
-from muster.store.home import HomeLock
+from muster.home.lock import HomeLock
 lock = HomeLock.take(Path(sys.argv[1]))
 print("locked", flush=True)
 sys.stdin.read()

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from muster.errors import NoTeam
+from muster.home.lock import LOG_FILE, running_pid
 from muster.machines.events import AgentMessage
 from muster.store.codec import decode
-from muster.store.home import LOG_FILE, running_pid
 from muster.store.reading import LogReader
 
 ROUNDS = int(os.environ.get("MUSTER_KILL_ROUNDS", "40"))

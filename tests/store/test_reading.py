@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from muster.errors import LogUnreadable, NoTeam
+from muster.home.lock import LOG_FILE
 from muster.machines.ids import SeatId
 from muster.store.base import LogFilter, Snapshot
 from muster.store.codec import stored
-from muster.store.home import LOG_FILE
 from muster.store.reading import LogReader
 from muster.store.sqlite import SqliteStore
 from tests.store.building import event, said
@@ -87,9 +87,7 @@ def test_a_home_with_signs_in_its_name_is_found(tmp_path: Path) -> None:
 
 
 def test_reading_knows_nothing_of_asyncio() -> None:
-    question = (
-        "import sys, muster.store.reading, muster.store.home; print('asyncio' in sys.modules)"
-    )
+    question = "import sys, muster.store.reading, muster.home.lock; print('asyncio' in sys.modules)"
 
     answer = subprocess.run(
         [sys.executable, "-c", question], capture_output=True, text=True, check=True

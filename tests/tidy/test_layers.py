@@ -177,7 +177,7 @@ DOORS = (
             "muster.interfaces.cli.status",
             "muster.interfaces.cli.why",
         ),
-        ("muster.store.base", "muster.store.codec", "muster.store.home", "muster.store.reading"),
+        ("muster.store.base", "muster.store.codec", "muster.home.lock", "muster.store.reading"),
         "reading verbs work when no server runs: they read the file, and cannot write to it",
     ),
     Door(
@@ -199,7 +199,7 @@ DOORS = (
     ),
     Door(
         ("muster.interfaces.client.asking",),
-        ("muster.store.home",),
+        ("muster.home.lock",),
         "an address is believed only while a process holds the home",
     ),
     Door(
@@ -209,7 +209,7 @@ DOORS = (
             "muster.demo.settings",
             "muster.demo.stage",
             "muster.runtimes.delegated",
-            "muster.store.home",
+            "muster.home.lock",
             "muster.visiting",
         ),
         "`muster up` runs the whole, and says that a home is taken before it takes a port",

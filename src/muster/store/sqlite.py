@@ -25,9 +25,9 @@ from time import perf_counter
 from typing import Final, NamedTuple, TypeVar
 
 from muster.errors import NoTeam, StoreFailed
+from muster.home.lock import LOG_FILE, HomeLock
 from muster.store.base import EVERYTHING, SNAPSHOTS_KEPT, LogFilter, Snapshot, Stored
 from muster.store.batching import Batch, BatchingStore, vet
-from muster.store.home import LOG_FILE, HomeLock
 from muster.store.migrate import migrate
 from muster.store.reading import SQL, LogReader, checksum
 from muster.store.writer import Writer

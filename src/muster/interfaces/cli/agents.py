@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from muster.errors import NotFound
+from muster.home.lock import LOG_FILE
 from muster.interfaces.cli.options import home_option, json_option
 from muster.interfaces.cli.reading import need_agent, now, running
 from muster.interfaces.cli.render import (
@@ -34,7 +35,6 @@ from muster.machines.state import Agent, Status
 from muster.services.board import MESSAGE_TYPES, thread_of
 from muster.services.loading import load
 from muster.store.codec import decode
-from muster.store.home import LOG_FILE
 from muster.store.reading import LogReader
 
 PAGE: Final = 64

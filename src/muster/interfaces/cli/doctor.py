@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 import click
 
 from muster.errors import BadSettings, MusterError, NoTeam, PortTaken
+from muster.home.lock import LOG_FILE
 from muster.interfaces.cli.options import home_option
 from muster.interfaces.cli.reading import running
 from muster.interfaces.cli.render import Cell, Tone, count, table
@@ -27,7 +28,6 @@ from muster.machines.kernel.invariants import violations
 from muster.services.loading import load
 from muster.settings.agents import AgentSettings
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
-from muster.store.home import LOG_FILE
 from muster.store.reading import LogReader
 
 FOUND_SOMETHING: Final = 1

@@ -11,6 +11,7 @@ from typing import Final
 
 import click
 
+from muster.home.lock import LOG_FILE
 from muster.interfaces.cli.options import home_option
 from muster.interfaces.cli.render import count
 from muster.interfaces.paper import write_paper
@@ -19,7 +20,6 @@ from muster.machines.teams.papers import STORED, MessageCopy, document_of
 from muster.services.loading import load
 from muster.store.base import LogFilter
 from muster.store.codec import decode
-from muster.store.home import LOG_FILE
 from muster.store.reading import LogReader
 
 PAGE: Final = 256

@@ -12,6 +12,7 @@ from typing import Final
 import click
 
 from muster.errors import Invalid
+from muster.home.lock import LOG_FILE
 from muster.interfaces.cli.options import home_option, json_option
 from muster.interfaces.cli.reading import need_agent
 from muster.interfaces.cli.render import Look, json_line
@@ -23,7 +24,6 @@ from muster.machines.state import Team
 from muster.services.loading import advance, load
 from muster.store.base import LogFilter, Stored
 from muster.store.codec import decode
-from muster.store.home import LOG_FILE
 from muster.store.reading import LogReader
 
 SHOWN: Final = 50

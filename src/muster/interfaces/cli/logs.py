@@ -12,6 +12,7 @@ from typing import Final
 import click
 import msgspec
 
+from muster.home.lock import LOG_FILE
 from muster.interfaces.cli.options import home_option, json_option
 from muster.interfaces.cli.reading import need_agent
 from muster.interfaces.cli.render import Look, Tone, clean, json_line, paint
@@ -21,7 +22,6 @@ from muster.machines.ids import SeatId, SessionId
 from muster.services.loading import load
 from muster.settings.agents import AGENTS
 from muster.store.base import LogFilter
-from muster.store.home import LOG_FILE
 from muster.store.reading import LogReader
 
 SHOWN: Final = 100

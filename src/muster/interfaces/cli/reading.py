@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from muster.errors import NotFound
-from muster.interfaces import address
+from muster.home import address
+from muster.home.lock import running_pid
 from muster.machines.ids import SeatId, name_key
 from muster.machines.state import Agent, Team
-from muster.store.home import running_pid
 
 
 def now() -> datetime:

@@ -19,7 +19,8 @@ from muster.demo import stage
 from muster.demo.settings import HOME_FOLDER as DEMO_HOME
 from muster.demo.settings import demo_settings
 from muster.errors import HomeInUse
-from muster.interfaces import address, operator
+from muster.home import address, operator_token
+from muster.home.lock import running_pid
 from muster.interfaces.cli.options import home_option
 from muster.interfaces.hooks import socket as hooks
 from muster.interfaces.hooks.desk import HookDesk
@@ -35,7 +36,6 @@ from muster.runtimes.delegated import programs
 from muster.services.desk import open_desk
 from muster.services.muster import Muster
 from muster.settings.model import Settings, load_settings
-from muster.store.home import running_pid
 from muster.visiting import keeper_lives
 
 
@@ -152,13 +152,15 @@ def _show(link: str) -> None:
 
 async def _operator_secret(home: Path, muster: Muster) -> str:
     """The secret in the operator's file, or a new one where none counts; then no older one does."""
-    found = operator.find(home)
+    found = operator_token.find(home)
     token = token_of(muster.team, found)
     if found is not None and token is not None and token.role is Role.OPERATOR:
         return found
-    command, secret = new_token(muster.ids, Role.OPERATOR, note=operator.NOTE)
-    operator.keep(home, secret)
-    outdated = [token.id for token in muster.team.tokens.values() if token.note == operator.NOTE]
+    command, secret = new_token(muster.ids, Role.OPERATOR, note=operator_token.NOTE)
+    operator_token.keep(home, secret)
+    outdated = [
+        token.id for token in muster.team.tokens.values() if token.note == operator_token.NOTE
+    ]
     await muster.dispatcher.send(command, actor=MUSTER)
     for token_id in outdated:
         await muster.dispatcher.send(RevokeToken(token_id=token_id), actor=MUSTER)

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import click
 
 from muster.errors import NotFound
+from muster.home.lock import LOG_FILE
 from muster.interfaces.causes import cause_of
 from muster.interfaces.cli.options import home_option, json_option
 from muster.interfaces.cli.reading import find_agent, need_agent
@@ -21,7 +22,6 @@ from muster.machines.vocabulary import Machine
 from muster.services.loading import load
 from muster.store.base import LogFilter
 from muster.store.codec import decode, encode
-from muster.store.home import LOG_FILE
 from muster.store.reading import LogReader
 
 STEPS_MAX: Final = 100

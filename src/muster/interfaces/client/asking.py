@@ -13,9 +13,9 @@ from urllib.parse import quote, urlencode, urlsplit
 import msgspec
 
 from muster.errors import Broken, MusterError, NotRunning, Refused, Unavailable
-from muster.interfaces import address, operator
+from muster.home import address, operator_token
+from muster.home.lock import running_pid
 from muster.settings.model import find_home
-from muster.store.home import running_pid
 from muster.version import __version__
 
 TOKEN_VARIABLE: Final = "MUSTER_TOKEN"
@@ -137,7 +137,7 @@ def locate(
     # what a crash left behind is not believed: somebody else may listen there now
     if found is None or found.pid != running_pid(home):
         raise NotRunning(home=home)
-    return Server(found.url, token or operator.find(home) or "")
+    return Server(found.url, token or operator_token.find(home) or "")
 
 
 # ── what went wrong ───────────────────────────────────────────────────────────────────────────────
