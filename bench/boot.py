@@ -10,8 +10,8 @@ from bench.lines import Bound, Goal, Line
 from bench.processes import output, python
 from bench.rounds import in_turns
 from bench.teams import Life, founding, writing
+from muster.engine.snapshots import SNAPSHOT_EVENTS
 from muster.machines.vocabulary import TurnConfig
-from muster.services.snapshots import SNAPSHOT_EVENTS
 from muster.store.sqlite import SqliteStore
 
 _CHILD: Final = "bench.children.boot"

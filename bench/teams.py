@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from muster.engine.loading import load_from
+from muster.engine.system import SystemClock
 from muster.machines import commands as c
 from muster.machines.commands import Command
 from muster.machines.events import Event
@@ -23,9 +25,7 @@ from muster.machines.kernel import snapshots
 from muster.machines.kernel.team import decide
 from muster.machines.state import Channel, Team
 from muster.machines.vocabulary import Authority, TurnConfig
-from muster.services.loading import load_from
 from muster.services.reactors.sessions import Sessions
-from muster.services.system import SystemClock
 from muster.store.base import Snapshot
 from muster.store.sqlite import SqliteStore
 

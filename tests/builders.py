@@ -4,6 +4,10 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.feed import Feed
+from muster.engine.loading import load_from
+from muster.engine.ports import Clock
 from muster.machines.commands import (
     AddMember,
     ConnectAgent,
@@ -16,10 +20,6 @@ from muster.machines.events import Event, Fact
 from muster.machines.ids import FIRST_ENROLLED_SEAT, MUSTER, ChannelId, SeatId, SessionId, person
 from muster.machines.state import Team
 from muster.machines.vocabulary import Authority, RunMode, TurnConfig
-from muster.services.dispatcher import Dispatcher
-from muster.services.feed import Feed
-from muster.services.loading import load_from
-from muster.services.ports import Clock
 from muster.store.base import EventStore
 from muster.store.codec import decode
 

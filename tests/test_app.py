@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from muster.app import Muster, open_team, run_team
+from muster.engine.ports import Runtimes
+from muster.engine.timers import Timers
 from muster.errors import HomeInUse, Impossible, NotFound
 from muster.machines.commands import ConnectAgent, EnrollAgent
 from muster.machines.events import (
@@ -26,8 +28,6 @@ from muster.machines.vocabulary import (
     RunMode,
     Urgency,
 )
-from muster.services.ports import Runtimes
-from muster.services.timers import Timers
 from muster.store.memory import MemoryStore
 from muster.store.sqlite import SqliteStore
 from muster.testing.clock import ManualClock

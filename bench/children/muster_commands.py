@@ -11,8 +11,8 @@ from pathlib import Path
 from bench.children.serving import Task, serve
 from bench.teams import ACTOR, HUMAN, channel_id, found_home
 from muster.app import open_team
+from muster.engine.dispatcher import Dispatcher
 from muster.machines.commands import PostMessage
-from muster.services.dispatcher import Dispatcher
 
 _CHANNELS = 16
 _IN_FLIGHT = (1, 16, 100)

@@ -18,32 +18,32 @@ from typing import Final, Protocol
 
 import msgspec
 
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.feed import Feed
+from muster.engine.loading import load_from
+from muster.engine.ports import Clock, Ids, Runtimes
+from muster.engine.presence import Presence
+from muster.engine.reactors import Runner
+from muster.engine.snapshots import SNAPSHOT_EVENTS, Snapshots
+from muster.engine.system import RandomIds, SystemClock
+from muster.engine.tasks import background, see_through
+from muster.engine.timers import Timers
 from muster.errors import MusterError
 from muster.machines.commands import StartMuster, StopMuster
 from muster.machines.ids import MUSTER, SeatId, SessionId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import Authority, Budget, TurnConfig
 from muster.runtimes import catalog
-from muster.services.dispatcher import Dispatcher
-from muster.services.feed import Feed
 from muster.services.inbox import Inbox
 from muster.services.inbox_files import InboxFiles
 from muster.services.letters import Letters
-from muster.services.loading import load_from
 from muster.services.muster import Births, Muster
 from muster.services.passes import Passes
-from muster.services.ports import Clock, Ids, Runtimes
-from muster.services.presence import Presence
 from muster.services.prompting import Prompter
-from muster.services.reactors.base import Runner
 from muster.services.reactors.sessions import Sessions
 from muster.services.roster import Plan, enlist, state_files
-from muster.services.snapshots import SNAPSHOT_EVENTS, Snapshots
 from muster.services.state_files import StateFiles, wishes
 from muster.services.surroundings import Surroundings
-from muster.services.system import RandomIds, SystemClock
-from muster.services.tasks import background, see_through
-from muster.services.timers import Timers
 from muster.settings.agents import ANYBODY
 from muster.settings.model import HEARTBEAT_TIMEOUT_SECONDS, Settings
 from muster.store.base import EventStore

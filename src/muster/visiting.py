@@ -10,6 +10,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.loading import load, load_from
+from muster.engine.ports import Clock, Ids
+from muster.engine.snapshots import Snapshots
+from muster.engine.system import RandomIds, SystemClock
+from muster.engine.tasks import see_through
 from muster.errors import HomeInUse
 from muster.files.workspace_folder import WorkspaceFolder
 from muster.home.lock import LOG_FILE
@@ -21,13 +27,7 @@ from muster.runtimes.delegated import programs
 from muster.services import keepers
 from muster.services.conversations import Conversations
 from muster.services.delegating import HOME_FOLDER
-from muster.services.dispatcher import Dispatcher
 from muster.services.ledger import Book, Settling, Show, show_nobody
-from muster.services.loading import load, load_from
-from muster.services.ports import Clock, Ids
-from muster.services.snapshots import Snapshots
-from muster.services.system import RandomIds, SystemClock
-from muster.services.tasks import see_through
 from muster.services.workers import Workers
 from muster.settings.model import Settings
 from muster.store.reading import LogReader

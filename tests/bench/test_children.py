@@ -7,9 +7,9 @@ from bench.boot import write_log
 from bench.contestants import running
 from bench.processes import output, python
 from bench.teams import found_home
+from muster.engine.loading import load
 from muster.home.lock import LOG_FILE
 from muster.machines.kernel.invariants import violations
-from muster.services.loading import load
 from muster.store.codec import decode
 from muster.store.reading import LogReader
 

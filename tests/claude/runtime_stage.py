@@ -8,10 +8,7 @@ from typing import TypeVar
 
 from msgspec import structs
 
-from muster.machines.ids import SessionId
-from muster.machines.vocabulary import Activity, RunMode
-from muster.runtimes.claude.runtime import ClaudeRuntime
-from muster.services.ports import (
+from muster.engine.ports import (
     Call,
     Did,
     Launch,
@@ -24,6 +21,9 @@ from muster.services.ports import (
     Verdict,
     Working,
 )
+from muster.machines.ids import SessionId
+from muster.machines.vocabulary import Activity, RunMode
+from muster.runtimes.claude.runtime import ClaudeRuntime
 from muster.settings.agents import AgentSettings, ClaudeSettings
 from muster.testing.claude_sandbox import Box, scrubbed
 from muster.testing.model import Hold

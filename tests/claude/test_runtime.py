@@ -4,8 +4,8 @@ from collections.abc import Generator
 
 import pytest
 
+from muster.engine.ports import Call, Did, Exit, Marker, Reply, Result, TurnDone
 from muster.machines.vocabulary import Activity, Outcome, Urgency
-from muster.services.ports import Call, Did, Exit, Marker, Reply, Result, TurnDone
 from muster.settings.agents import ClaudeSettings
 from muster.testing.claude_sandbox import Box
 from muster.testing.model import Hold, Rule, ScriptedModel, Tool

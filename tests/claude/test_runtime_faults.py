@@ -8,10 +8,10 @@ from collections.abc import Generator
 import pytest
 from msgspec import structs
 
+from muster.engine.ports import Did, Permission, Result, Verdict
 from muster.errors import CannotStart, MissingExtra
 from muster.machines.vocabulary import Activity, Outcome
 from muster.runtimes.claude import runtime
-from muster.services.ports import Did, Permission, Result, Verdict
 from muster.settings.agents import ClaudeSettings
 from muster.testing.claude_sandbox import Box
 from muster.testing.model import Cut, Hold, Part, Rule, ScriptedModel, Status, Tool

@@ -7,8 +7,8 @@ from collections.abc import Generator
 
 import pytest
 
+from muster.engine.ports import Did, Exit, Leftover, Result
 from muster.machines.vocabulary import Activity, Outcome, Urgency
-from muster.services.ports import Did, Exit, Leftover, Result
 from muster.settings.agents import ClaudeSettings
 from muster.testing.claude_sandbox import Box
 from muster.testing.model import Call, Hold, Rule, ScriptedModel, Tool

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from muster.engine.tasks import background
 from muster.files import libc, watching
 from muster.files.watching import LOOK_SECONDS, POLL_SECONDS, Watching
-from muster.services.tasks import background
 from muster.testing.clock import ManualClock
 from tests.builders import WAIT_SECONDS, run, settled
 

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.loading import load_from
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import MUSTER, ChannelId, SeatId, SessionId, person
-from muster.services.dispatcher import Dispatcher
-from muster.services.loading import load_from
 from muster.store.sqlite import SqliteStore
 from muster.testing.clock import ManualClock
 

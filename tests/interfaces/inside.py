@@ -15,6 +15,7 @@ from threading import Thread
 from typing import Any, TypeVar, cast
 
 from muster.app import open_configured
+from muster.engine.dispatcher import Receipt
 from muster.home import address, operator_token
 from muster.interfaces.http import app as http
 from muster.interfaces.http.serving import Server as HttpServer
@@ -25,7 +26,6 @@ from muster.machines.events import ApprovalRequested
 from muster.machines.ids import MUSTER, ChannelId, SessionId, agent_actor, name_key, person
 from muster.machines.state import Agent, Phase, Team
 from muster.machines.vocabulary import Role, RunMode, Usage
-from muster.services.dispatcher import Receipt
 from muster.services.muster import Muster
 from muster.settings.model import load_settings
 from tests.interfaces.live import WAIT_SECONDS, Server

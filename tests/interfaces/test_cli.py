@@ -11,11 +11,11 @@ import click
 import msgspec
 import pytest
 
+from muster.engine.snapshots import SNAPSHOT_EVENTS
 from muster.errors import MusterError
 from muster.interfaces.cli.init import starter
 from muster.interfaces.cli.main import cli
 from muster.interfaces.cli.verbs import VERBS
-from muster.services.snapshots import SNAPSHOT_EVENTS
 from muster.settings.agents import AGENT_RULES, AgentSettings, expected
 from muster.settings.model import SETTINGS, Settings, load_settings
 from muster.version import __version__

@@ -12,12 +12,12 @@ import httpx
 import pytest
 from starlette.types import Message
 
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.feed import Feed
 from muster.interfaces.http import events as http_events
 from muster.interfaces.http.events import EventStream, Streams, streams_of
 from muster.machines.commands import PostMessage
 from muster.machines.ids import ChannelId
-from muster.services.dispatcher import Dispatcher
-from muster.services.feed import Feed
 from muster.store.base import EVERYTHING, LogFilter
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from msgspec import structs
 
+from muster.engine.ports import Launch, Output, Said
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import RunMode
 from muster.runtimes import processes
 from muster.runtimes.command import CommandRuntime
 from muster.runtimes.session import CommandSession
-from muster.services.ports import Launch, Output, Said
 from muster.settings.agents import AgentSettings
 from muster.testing.runtime import Unasked
 

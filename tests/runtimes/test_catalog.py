@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from muster.engine.ports import Launch
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import RunMode
 from muster.runtimes.catalog import runtimes
-from muster.services.ports import Launch
 from muster.settings.agents import AgentSettings
 from muster.settings.model import Settings
 from tests.builders import run

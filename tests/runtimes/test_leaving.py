@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from muster.engine.ports import Exit
 from muster.machines.vocabulary import Outcome, Urgency
 from muster.runtimes import processes
-from muster.services.ports import Exit
 from muster.settings.agents import AgentSettings
 from tests.builders import run
 from tests.runtimes.programs import (

@@ -2,11 +2,11 @@
 
 import pytest
 
+from muster.engine import ports
+from muster.engine.ports import BadLine, Marker, Result, Said, Says, TurnDone, TurnWaits
 from muster.machines.vocabulary import Usage
 from muster.runtimes.framing import LINE_BYTES_MAX, Framer, Run
 from muster.runtimes.lines import SHOWN_CHARS, Interpreter, Interrupted, Nothing
-from muster.services import ports
-from muster.services.ports import BadLine, Marker, Result, Said, Says, TurnDone, TurnWaits
 
 STATUS = '[AGENT_STATUS] {"agents":[]}'
 MARKER = Marker(name="AGENT_STATUS", body='{"agents":[]}')

@@ -3,9 +3,9 @@
 import asyncio
 import os
 
+from muster.engine.ports import Output, Said
 from muster.runtimes.pouring import LAST_BYTES_MAX, READ_BYTES, Pouring, Tap
 from muster.runtimes.streams import STDOUT, Budget, Stream
-from muster.services.ports import Output, Said
 from tests.builders import run
 from tests.runtimes.programs import Listener
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from muster.engine.ports import Leftover
 from muster.runtimes import processes
 from muster.runtimes.command import CommandRuntime
-from muster.services.ports import Leftover
 from muster.settings.agents import AgentSettings
 from tests.builders import run
 from tests.runtimes.programs import BOUND_SECONDS, a_process, alive, new_session

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from muster.engine.ports import Exit, Result
 from muster.machines.vocabulary import Outcome, Urgency
-from muster.services.ports import Exit, Result
 from muster.settings.agents import AgentSettings
 from tests.builders import run
 from tests.runtimes.programs import (

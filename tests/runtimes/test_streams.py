@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster.engine.ports import Marker, Output, Said, Says, TurnDone
 from muster.limits import OUTPUT_BYTES_MAX
 from muster.runtimes.streams import (
     BURST_BYTES,
@@ -13,7 +14,6 @@ from muster.runtimes.streams import (
     Budget,
     Stream,
 )
-from muster.services.ports import Marker, Output, Said, Says, TurnDone
 
 LINE = b"a line of a flood, like all the others in it ......\n"
 FLOOD = LINE * (2 * BURST_BYTES // len(LINE))

@@ -6,6 +6,7 @@ from pathlib import Path
 from threading import Event as Pause
 from time import monotonic
 
+from muster.engine.ports import Clock
 from muster.files.workspace import files_of
 from muster.machines.events import Event, Fact
 from muster.machines.ids import person
@@ -16,7 +17,6 @@ from muster.runtimes.delegated import programs
 from muster.services import delegating
 from muster.services.conversations import Conversations
 from muster.services.keepers import Lives, nobody_can_tell
-from muster.services.ports import Clock
 from muster.services.traces import ConversationView
 from muster.services.workers import Workers
 from muster.settings.agents import AgentSettings

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from muster.engine.system import SystemClock
 from muster.errors import (
     DelegationOpen,
     Invalid,
@@ -24,7 +25,6 @@ from muster.machines.vocabulary import DelegationMode, FileChange, Remark
 from muster.permissions.policy import parse
 from muster.runtimes import processes
 from muster.services import delegating
-from muster.services.system import SystemClock
 from muster.services.traces import ConversationView
 from tests.builders import run
 from tests.services.stage import DOCS, MARCUS, PYTHON, SQL, Stage, number_in

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from muster.engine.dispatcher import Commit, Dispatcher
+from muster.engine.loading import load_from
 from muster.errors import NameTaken, NotYourTurn, StoreFailed
 from muster.machines.commands import CompleteTurn, EnrollAgent, PostMessage
 from muster.machines.events import CommandRefused, Event, UserMessage
 from muster.machines.ids import agent_actor
 from muster.machines.state import Team
 from muster.machines.vocabulary import Authority
-from muster.services.dispatcher import Commit, Dispatcher
-from muster.services.loading import load_from
 from muster.store.base import Decider
 from muster.store.memory import MemoryStore
 from muster.store.sqlite import SqliteStore

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from muster.engine import feed as feeds
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.feed import Feed
 from muster.machines.commands import CreateChannel, PostMessage
 from muster.machines.ids import ChannelId
-from muster.services import feed as feeds
-from muster.services.dispatcher import Dispatcher
-from muster.services.feed import Feed
 from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored
 from muster.store.memory import MemoryStore
 from muster.store.sqlite import SqliteStore

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from muster.engine.ports import Clock
+from muster.engine.system import SystemClock
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import ConversationId, person
@@ -18,8 +20,6 @@ from muster.services import keepers
 from muster.services.follow_notes import FOLDER, Given, Notebook, Notes, Subagent
 from muster.services.following import Following
 from muster.services.keepers import Keeper, Lives, nobody_can_tell
-from muster.services.ports import Clock
-from muster.services.system import SystemClock
 from muster.services.traces import ConversationView
 from muster.visiting import keeper_lives, keeper_of
 from tests.builders import run

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
+from muster.engine.dispatcher import Dispatcher, Receipt
 from muster.machines import commands as c
 from muster.machines.commands import Command
 from muster.machines.events import MessagesDelivered
@@ -12,7 +13,6 @@ from muster.machines.ids import ChannelId, SeatId, agent_actor
 from muster.machines.state import Status, TurnState
 from muster.machines.vocabulary import InterruptMode, RunMode, TurnConfig
 from muster.services import inbox as inboxes
-from muster.services.dispatcher import Dispatcher, Receipt
 from muster.services.errands import Do, Known, Next
 from muster.services.inbox import Inbox
 from muster.store.memory import MemoryStore

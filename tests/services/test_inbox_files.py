@@ -12,6 +12,9 @@ from typing import Any, cast
 
 import pytest
 
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.system import SystemClock
+from muster.engine.tasks import background
 from muster.errors import StoreFailed
 from muster.machines.commands import (
     DeliverMessages,
@@ -26,10 +29,7 @@ from muster.machines.ids import LEAD_SEAT, MUSTER, SeatId, agent_actor
 from muster.machines.state import Agent
 from muster.machines.vocabulary import Authority, Placeholder, Profile
 from muster.services import inbox_file_link
-from muster.services.dispatcher import Dispatcher
 from muster.services.inbox_files import InboxFiles
-from muster.services.system import SystemClock
-from muster.services.tasks import background
 from muster.settings.model import TeamSettings
 from muster.store.memory import MemoryStore
 from tests.builders import HUMAN, WAIT_SECONDS, a_dispatcher, a_feed, logged, run, seat_of

@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 import pytest
 
 from muster.app import run_team
+from muster.engine import ports
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.state import Status, TurnState
 from muster.machines.vocabulary import Authority, Placeholder, RunMode, TurnConfig
-from muster.services import ports
 from muster.services.muster import Muster
 from muster.services.passes import Passes
 from muster.store.memory import MemoryStore

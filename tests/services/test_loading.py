@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from muster.engine import loading
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.loading import advance, load, load_from
+from muster.engine.snapshots import Snapshots
+from muster.engine.tasks import background
 from muster.errors import Impossible, StoreFailed
 from muster.home.lock import LOG_FILE
 from muster.machines.commands import PostMessage
 from muster.machines.kernel import snapshots as codec
-from muster.services import loading
-from muster.services.dispatcher import Dispatcher
-from muster.services.loading import advance, load, load_from
-from muster.services.snapshots import Snapshots
-from muster.services.tasks import background
 from muster.store.base import Snapshot
 from muster.store.memory import MemoryStore
 from muster.store.reading import LogReader

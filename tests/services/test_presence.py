@@ -3,6 +3,9 @@
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.presence import Presence
+from muster.engine.tasks import background
 from muster.errors import StoreFailed
 from muster.machines.commands import (
     ConnectAgent,
@@ -14,9 +17,6 @@ from muster.machines.events import Event, StateTransition
 from muster.machines.ids import MUSTER, SeatId
 from muster.machines.state import Status, TurnState
 from muster.machines.vocabulary import Authority
-from muster.services.dispatcher import Dispatcher
-from muster.services.presence import Presence
-from muster.services.tasks import background
 from muster.store.base import Decider
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock

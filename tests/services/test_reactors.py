@@ -7,14 +7,14 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.feed import Feed
+from muster.engine.reactors import Runner
+from muster.engine.tasks import background
 from muster.errors import StoreFailed
 from muster.machines.commands import PostMessage
 from muster.machines.events import Event
 from muster.machines.state import Team
-from muster.services.dispatcher import Dispatcher
-from muster.services.feed import Feed
-from muster.services.reactors.base import Runner
-from muster.services.tasks import background
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock
 from tests.builders import (

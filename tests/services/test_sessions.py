@@ -6,6 +6,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.ports import Ear, Exit, Launch, Leftover, Runtimes
+from muster.engine.tasks import background
 from muster.limits import INTERRUPT_SECONDS
 from muster.machines.commands import CheckChannel, OverrideTurn, ReportSessionEnded
 from muster.machines.events import (
@@ -18,17 +21,14 @@ from muster.machines.events import (
 )
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import Outcome, RunMode, Urgency
-from muster.services.dispatcher import Dispatcher
 from muster.services.inbox import Inbox
 from muster.services.letters import Letters
 from muster.services.passes import Passes
-from muster.services.ports import Ear, Exit, Launch, Leftover, Runtimes
 from muster.services.prompting import Prompter
 from muster.services.reactors import sessions as reactor
 from muster.services.reactors.orders import Reclaim, Spawn, Stop, orders
 from muster.services.reactors.sessions import Sessions
 from muster.services.surroundings import Surroundings
-from muster.services.tasks import background
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock
 from muster.testing.runtime import (

@@ -14,6 +14,9 @@ from typing import Any, cast
 
 import pytest
 
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.system import SystemClock
+from muster.engine.tasks import background
 from muster.files import exchange as files
 from muster.files.state_document import timestamp
 from muster.machines.commands import (
@@ -26,10 +29,7 @@ from muster.machines.events import DesiredSet, WarningLogged
 from muster.machines.ids import MUSTER
 from muster.machines.state import RunControl, Status
 from muster.machines.vocabulary import Authority, Outcome, RunMode
-from muster.services.dispatcher import Dispatcher
 from muster.services.state_files import StateFiles, wishes
-from muster.services.system import SystemClock
-from muster.services.tasks import background
 from muster.store.memory import MemoryStore
 from tests.builders import ADA, HUMAN, WAIT_SECONDS, a_dispatcher, logged, run, settled
 

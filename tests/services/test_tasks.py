@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from muster.engine.tasks import background, see_through
 from muster.errors import Closed, Impossible
-from muster.services.tasks import background, see_through
 from tests.builders import eventually, run, settled
 
 

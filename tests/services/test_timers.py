@@ -9,6 +9,10 @@ from datetime import timedelta
 
 import pytest
 
+from muster.engine import timers as timing
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.tasks import background
+from muster.engine.timers import Timers
 from muster.errors import Impossible
 from muster.machines.commands import Command, CompleteTurn, ConfigureChannel, PostMessage, RenewTurn
 from muster.machines.events import StateTransition
@@ -17,10 +21,6 @@ from muster.machines.kernel import deadlines
 from muster.machines.kernel.deadlines import Deadline, Key
 from muster.machines.state import Team
 from muster.machines.vocabulary import TurnConfig
-from muster.services import timers as timing
-from muster.services.dispatcher import Dispatcher
-from muster.services.tasks import background
-from muster.services.timers import Timers
 from muster.store.base import EventStore
 from muster.store.memory import MemoryStore
 from muster.testing.clock import EPOCH, ManualClock

@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
+from muster.engine import ports
+from muster.engine.ports import Call, Permission, Reply
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import Activity, Outcome, RunMode, Taken, TurnConfig, Usage
-from muster.services import ports
-from muster.services.ports import Call, Permission, Reply
 from muster.services.told import PROMPTS_MAX, Told
 from muster.services.tools import TOOLS
 from muster.testing.runtime import ScriptedSession

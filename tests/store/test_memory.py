@@ -2,11 +2,11 @@
 
 import asyncio
 
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.loading import load_from
+from muster.engine.snapshots import Snapshots
 from muster.machines.commands import LogWarning
 from muster.machines.ids import MUSTER
-from muster.services.dispatcher import Dispatcher
-from muster.services.loading import load_from
-from muster.services.snapshots import Snapshots
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock
 from tests.builders import a_dispatcher, run

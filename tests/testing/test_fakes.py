@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
+from muster.engine.ports import Launch, Leftover, Said
+from muster.engine.system import RandomIds, SystemClock
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import RunMode, Urgency
-from muster.services.ports import Launch, Leftover, Said
-from muster.services.system import RandomIds, SystemClock
 from muster.testing.clock import EPOCH, ManualClock
 from muster.testing.ids import CountingIds
 from muster.testing.runtime import DidNotStart, Reclaims, ScriptedRuntime, Starts, Stops, Unasked

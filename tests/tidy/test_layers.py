@@ -66,7 +66,7 @@ LAYERS: dict[str, Layer] = {
             "muster.settings.agents",
             "muster.claude_plugin",
             "muster.settings.model",
-            "muster.services.ports",
+            "muster.engine.ports",
         ),
         "a runtime is asked by a service, and asks nobody but its program",
     ),
@@ -157,8 +157,8 @@ DOORS = (
             "muster.services.inbox_file_agent",
             "muster.services.inbox_file_human",
             "muster.services.ledger",
-            "muster.services.loading",
-            "muster.services.reactors.base",
+            "muster.engine.loading",
+            "muster.engine.reactors",
             "muster.services.wake",
         ),
         ("muster.store.codec",),
@@ -317,7 +317,7 @@ class Keeper(NamedTuple):
 WIRE = Keeper(("muster",), "records and their encoding, everywhere")
 WEB = Keeper(("muster.interfaces.http",), "one interface of several")
 CHANCE = Keeper(
-    ("muster.services.system", "muster.testing"), "time, ids and chance come in through ports"
+    ("muster.engine.system", "muster.testing"), "time, ids and chance come in through ports"
 )
 
 KEEPERS = {

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from muster.demo.cast import ALL, APPROVALS, CREW, WELCOME_TASK, WORKSHOP, Character, in_seat
+from muster.engine.dispatcher import Commit
+from muster.engine.tasks import background
 from muster.errors import MusterError
 from muster.machines import events as e
 from muster.machines.commands import AddMember, Command, CreateChannel, SetDesired, SummonAgents
@@ -23,9 +25,7 @@ from muster.routing.agent_files import read_folders
 from muster.services import delegating
 from muster.services.conversations import policy_of
 from muster.services.desk import Desk
-from muster.services.dispatcher import Commit
 from muster.services.muster import Muster
-from muster.services.tasks import background
 from muster.services.waking import PALETTE
 
 DEMO: Final = "demo"

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from muster.engine import ports
 from muster.machines.ids import GRID_SEATS, name_key
 from muster.machines.state import Agent
 from muster.runtimes.claude.runtime import ClaudeRuntime
 from muster.runtimes.command import CommandRuntime
-from muster.services import ports
 from muster.settings.agents import ANYBODY, AgentSettings
 from muster.settings.model import Settings
 

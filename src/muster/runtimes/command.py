@@ -10,6 +10,7 @@ from pathlib import Path
 from shutil import which
 from typing import Final, NamedTuple
 
+from muster.engine.ports import Ear, Launch, Leftover
 from muster.errors import CannotStart
 from muster.machines.vocabulary import RunMode
 from muster.runtimes import processes
@@ -18,7 +19,6 @@ from muster.runtimes.owned import Patience
 from muster.runtimes.pouring import Tap
 from muster.runtimes.session import CommandSession
 from muster.runtimes.stdin import Stdin, prompt_line
-from muster.services.ports import Ear, Launch, Leftover
 from muster.settings.agents import OUR_VARIABLES, AgentSettings
 
 CLEANUP_FLAG: Final = "--cleanup-session"

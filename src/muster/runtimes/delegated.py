@@ -5,9 +5,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from muster.engine import ports
 from muster.machines.ids import name_key
 from muster.runtimes.catalog import runtime_of
-from muster.services import ports
 from muster.settings.agents import AgentSettings
 from muster.settings.model import Settings
 

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
+from muster.engine.ports import Ear, Launch, Leftover
 from muster.errors import CannotStart
 from muster.machines.vocabulary import RunMode
 from muster.runtimes import processes
@@ -18,7 +19,6 @@ from muster.runtimes.command import CLEANUP_FLAG
 from muster.runtimes.owned import Patience
 from muster.runtimes.pouring import Tap
 from muster.runtimes.session import CommandSession
-from muster.services.ports import Ear, Launch, Leftover
 from muster.settings.agents import OUR_VARIABLES
 
 STATE_FILE_VARIABLE: Final = "MUSTER_STATE_FILE"

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from muster.engine import ports
+from muster.engine.ports import BadLine, Marker, Said, TurnDone
 from muster.runtimes.framing import LINE_BYTES_MAX, Run
-from muster.services import ports
-from muster.services.ports import BadLine, Marker, Said, TurnDone
 
 TURN_COMPLETE: Final = "TURN_COMPLETE"
 

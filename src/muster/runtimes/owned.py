@@ -10,9 +10,9 @@ import subprocess
 from contextlib import suppress
 from typing import Final
 
+from muster.engine.ports import Exit
 from muster.machines.vocabulary import Outcome
 from muster.runtimes import processes
-from muster.services.ports import Exit
 
 DRAIN_SECONDS: Final = 0.5
 """How long those may go on talking whom a program leaves behind when it ends."""

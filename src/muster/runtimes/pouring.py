@@ -11,10 +11,10 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from muster.engine.ports import Ear, Said
 from muster.runtimes.lines import Interrupted, Nothing
 from muster.runtimes.output_file import OutputFile
 from muster.runtimes.streams import Stream
-from muster.services.ports import Ear, Said
 
 GATHER_SECONDS: Final = 0.05
 """How long text waits for more: too short to notice, long enough that a burst is one event."""

@@ -4,6 +4,7 @@ import asyncio
 import signal
 import subprocess
 
+from muster.engine.ports import Ear, Exit, Result, Said, TurnDone
 from muster.machines.vocabulary import Urgency
 from muster.runtimes.lines import Interrupted
 from muster.runtimes.output_file import OutputFile
@@ -19,7 +20,6 @@ from muster.runtimes.owned import (
 from muster.runtimes.pouring import Pouring, Tap
 from muster.runtimes.stdin import Stdin, prompt_line
 from muster.runtimes.streams import STDERR, STDOUT, Budget, Stream
-from muster.services.ports import Ear, Exit, Result, Said, TurnDone
 
 
 class CommandSession:

@@ -8,10 +8,10 @@ muster; the rest is left out and counted, and the next text says how much that w
 from collections.abc import Iterator
 from typing import Final
 
+from muster.engine.ports import Output, Said
 from muster.limits import OUTPUT_BYTES_MAX
 from muster.runtimes.framing import Framer, Run
 from muster.runtimes.lines import Interpreter
-from muster.services.ports import Output, Said
 
 STDOUT: Final = "stdout"
 STDERR: Final = "stderr"

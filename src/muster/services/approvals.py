@@ -6,13 +6,13 @@ it is, it is a fact in the log, and the one who asked is told when that fact is 
 
 import asyncio
 
+from muster.engine.dispatcher import Commit, Dispatcher
+from muster.engine.ports import Permission, Verdict
 from muster.errors import Refused
 from muster.machines import events as e
 from muster.machines.commands import RequestApproval
 from muster.machines.ids import SessionId
 from muster.machines.vocabulary import Answered
-from muster.services.dispatcher import Commit, Dispatcher
-from muster.services.ports import Permission, Verdict
 
 
 class Approvals:

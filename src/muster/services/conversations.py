@@ -10,6 +10,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from muster.engine import ports
+from muster.engine.dispatcher import Receipt
 from muster.errors import AlreadyClaimed, NoDelegation, NotFound, StateFileInUse
 from muster.files import dropped
 from muster.files.dropped import Dropped
@@ -24,8 +26,7 @@ from muster.permissions.policy import DEFAULT, POLICY_FILE, Policy, PolicyError,
 from muster.routing.agent_files import AgentFile
 from muster.routing.lexical import typed_words
 from muster.routing.router import Decision, Router
-from muster.services import ports, replies
-from muster.services.dispatcher import Receipt
+from muster.services import replies
 from muster.services.ledger import Book, Ledger, Show, show_nobody
 from muster.services.traces import ConversationView, views_of
 from muster.services.workers import Hold, Step, Workers, agents_of, close, in_order

@@ -14,14 +14,14 @@ from typing import Final
 
 import msgspec
 
+from muster.engine import ports
+from muster.engine.tasks import see_through
 from muster.errors import MusterError
 from muster.files import footprints
 from muster.limits import MESSAGE_BYTES_MAX
 from muster.machines.ids import FIRST_ENROLLED_SEAT, SessionId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import Outcome, RunMode, Urgency, Usage
-from muster.services import ports
-from muster.services.tasks import see_through
 
 HANDOFF: Final = re.compile(r"^\[HANDOFF ([^\]\n]+)\][ \t]*(.*)$", re.MULTILINE)
 

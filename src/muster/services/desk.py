@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from muster.engine.tasks import background
 from muster.errors import MusterError
 from muster.machines.vocabulary import NO_LIMIT, Allowance, DelegationMode
 from muster.services.conversations import Begun, Conversations
@@ -14,7 +15,6 @@ from muster.services.delegates import Programs
 from muster.services.keepers import Lives, nobody_can_tell
 from muster.services.ledger import OpenLedger
 from muster.services.muster import Muster
-from muster.services.tasks import background
 from muster.services.traces import ConversationView
 from muster.services.workers import Workers
 

@@ -15,11 +15,11 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from muster.engine.loading import advance, begin
 from muster.errors import NotFound, StillReading
 from muster.machines.kernel import snapshots
 from muster.machines.state import Team
 from muster.services.lanes import Lanes
-from muster.services.loading import advance, begin
 from muster.store.base import EventStore, Stored
 
 PAGE_EVENTS: Final = 256

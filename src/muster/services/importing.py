@@ -10,11 +10,11 @@ from typing import Final
 
 import msgspec
 
+from muster.engine.dispatcher import Receipt
 from muster.machines.commands import ImportTeam
 from muster.machines.ids import SessionId
 from muster.machines.teams.papers import AgentDocument, MessageCopy, check_message
 from muster.services.board import MESSAGE_TYPES
-from muster.services.dispatcher import Receipt
 from muster.services.muster import Muster
 from muster.store.base import EventStore, LogFilter
 

@@ -17,6 +17,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Final, cast
 
+from muster.engine.dispatcher import Commit, Dispatcher, Receipt
+from muster.engine.feed import Feed
 from muster.errors import Impossible, NotAMember
 from muster.machines import events as e
 from muster.machines.commands import Command, ConnectAgent, DeliverMessages
@@ -24,7 +26,6 @@ from muster.machines.ids import SeatId
 from muster.machines.state import Agent, Channel, Status, Team, TurnState
 from muster.machines.vocabulary import Authority, InterruptMode
 from muster.services.board import MessageView, handed_message, message_view, said_in
-from muster.services.dispatcher import Commit, Dispatcher, Receipt
 from muster.services.errands import (
     EMPTY,
     Do,
@@ -37,7 +38,6 @@ from muster.services.errands import (
     to_look_at,
     to_stop,
 )
-from muster.services.feed import Feed
 from muster.store.base import LogFilter, Stored
 from muster.store.codec import decode
 

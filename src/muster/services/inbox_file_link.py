@@ -11,6 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from muster.engine.backoff import pause_s
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.ports import Clock
+from muster.engine.tasks import see_through
 from muster.errors import Closed, Refused, Unavailable
 from muster.files import inboxes
 from muster.files.inboxes import Edit, Items, Late, Unsettled
@@ -19,10 +23,6 @@ from muster.machines.commands import Command, LogWarning
 from muster.machines.ids import LEAD_SEAT, MUSTER, SeatId
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Authority
-from muster.services.dispatcher import Dispatcher
-from muster.services.pauses import pause_s
-from muster.services.ports import Clock
-from muster.services.tasks import see_through
 
 log = logging.getLogger(__name__)
 

@@ -12,19 +12,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from muster.engine.dispatcher import Commit, Dispatcher
+from muster.engine.feed import Feed
+from muster.engine.ports import Clock
+from muster.engine.reactors import Runner
 from muster.files.inboxes import inbox_path
 from muster.files.watching import POLL_SECONDS, Watching
 from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent, Team
-from muster.services.dispatcher import Commit, Dispatcher
-from muster.services.feed import Feed
 from muster.services.inbox_file_agent import Desk
 from muster.services.inbox_file_human import Replies
 from muster.services.inbox_file_link import InboxFile, lives_on_files
-from muster.services.ports import Clock
-from muster.services.reactors.base import Runner
 from muster.store.base import EventStore
 
 _COMING: Final = (e.AgentsSummoned, e.AgentEnrolled, e.AgentConfigured, e.AgentRegistered)

@@ -13,6 +13,9 @@ from typing import Final
 
 import msgspec
 
+from muster.engine import ports
+from muster.engine.backoff import pause_s
+from muster.engine.dispatcher import Dispatcher
 from muster.errors import Closed, Refused, Unavailable
 from muster.limits import MESSAGE_BYTES_MAX
 from muster.machines import commands as c
@@ -20,10 +23,7 @@ from muster.machines.commands import Command
 from muster.machines.ids import ChannelId, SeatId, SessionId, agent_actor
 from muster.machines.state import Agent, TurnState
 from muster.machines.vocabulary import Profile, StatusEntry
-from muster.services import ports
 from muster.services.approvals import Approvals
-from muster.services.dispatcher import Dispatcher
-from muster.services.pauses import pause_s
 from muster.services.told import Told
 from muster.services.tools import Toolbox
 

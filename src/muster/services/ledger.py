@@ -12,6 +12,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Final, Protocol
 
+from muster.engine.dispatcher import Dispatcher, Receipt
+from muster.engine.tasks import see_through
 from muster.errors import FolderBehind
 from muster.files.workspace import KINDS
 from muster.files.workspace_folder import WorkspaceFolder
@@ -19,8 +21,6 @@ from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.events import Event
 from muster.machines.state import Team
-from muster.services.dispatcher import Dispatcher, Receipt
-from muster.services.tasks import see_through
 from muster.store.base import EventStore, LogFilter
 from muster.store.codec import decode
 

@@ -2,14 +2,14 @@
 
 import msgspec
 
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.feed import Feed
+from muster.engine.ports import Clock, Ids
+from muster.engine.presence import Presence
 from muster.machines.state import Team
 from muster.machines.vocabulary import TurnConfig
-from muster.services.dispatcher import Dispatcher
-from muster.services.feed import Feed
 from muster.services.inbox import Inbox
 from muster.services.passes import Passes
-from muster.services.ports import Clock, Ids
-from muster.services.presence import Presence
 from muster.services.prompting import Prompter
 from muster.store.base import EventStore
 

@@ -11,17 +11,17 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
+from muster.engine.dispatcher import Dispatcher, Receipt
+from muster.engine.ports import Session
 from muster.errors import MusterError
 from muster.machines.commands import Command
 from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId
 from muster.machines.state import Agent, Status, Team, TurnState
 from muster.machines.vocabulary import RunMode
 from muster.services.board import HandedMessage
-from muster.services.dispatcher import Dispatcher, Receipt
 from muster.services.errands import Do, Known, Next
 from muster.services.inbox import Inbox
 from muster.services.letters import BIRTH, LEAD, WAKE, Letters
-from muster.services.ports import Session
 from muster.services.told import Told
 from muster.services.wake import as_xml, wake_payload
 from muster.store.base import EventStore

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import msgspec
 
+from muster.engine.dispatcher import Dispatcher
 from muster.errors import Refused
 from muster.machines.commands import Command, ConfigureAgent, EnrollAgent, LogWarning
 from muster.machines.ids import MUSTER, SeatId, name_key
 from muster.machines.state import Team
 from muster.machines.vocabulary import Authority, Budget
-from muster.services.dispatcher import Dispatcher
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

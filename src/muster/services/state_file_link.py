@@ -14,6 +14,10 @@ from typing import Final, Protocol
 
 import msgspec
 
+from muster.engine.backoff import pause_s
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.ports import Clock
+from muster.engine.tasks import see_through
 from muster.errors import Closed, Refused, Unavailable
 from muster.files import exchange as files
 from muster.files.exchange import Change, Exchanged, Late
@@ -22,10 +26,6 @@ from muster.limits import NAME_CHARS_MAX, NOTE_CHARS_MAX
 from muster.machines.commands import Command, LogWarning
 from muster.machines.ids import MUSTER, SeatId
 from muster.machines.state import Agent, RunControl
-from muster.services.dispatcher import Dispatcher
-from muster.services.pauses import pause_s
-from muster.services.ports import Clock
-from muster.services.tasks import see_through
 
 log = logging.getLogger(__name__)
 

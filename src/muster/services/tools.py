@@ -9,14 +9,14 @@ from typing import Any, Final
 
 import msgspec
 
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.ports import Call, Reply
 from muster.errors import Refused, Unavailable
 from muster.machines import commands as c
 from muster.machines.commands import Command
 from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, SessionId, agent_actor, name_key
 from muster.machines.state import MAIN, Agent, Status, Team, TurnState
 from muster.machines.vocabulary import RunMode, StatusEntry
-from muster.services.dispatcher import Dispatcher
-from muster.services.ports import Call, Reply
 from muster.services.told import Told
 
 

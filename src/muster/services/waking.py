@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import Final
 from xml.sax.saxutils import quoteattr
 
+from muster.engine.dispatcher import Commit, Receipt
 from muster.errors import NobodyToSummon
 from muster.machines.commands import SendMessage, SleepAgents, SummonAgents, WakeAgents
 from muster.machines.events import AgentStatus
 from muster.machines.ids import GRID_SEATS, SeatId
 from muster.machines.state import Agent, Status, Team
 from muster.machines.vocabulary import Authority, Placeholder
-from muster.services.dispatcher import Commit, Receipt
 from muster.services.muster import Muster
 from muster.services.wake import as_xml, wake_payload
 

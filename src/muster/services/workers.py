@@ -13,6 +13,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from muster.engine import ports
+from muster.engine.tasks import see_through
 from muster.errors import Refused, StateFileInUse
 from muster.files.locking import FileLock
 from muster.files.workspace import dialogue_of, outputs_of
@@ -23,12 +25,11 @@ from muster.machines.ids import MUSTER, ConversationId, SessionId, agent_actor
 from muster.machines.state import MAIN, QUEUE, Conversation, Delegation
 from muster.machines.vocabulary import NOTHING_USED, DelegationMode, Remark
 from muster.routing.agent_files import AgentFile, read_folders
-from muster.services import assignments, ports, replies
+from muster.services import assignments, replies
 from muster.services.assignments import Assignment
 from muster.services.delegates import FoundFile, Programs, Task, Work, carry_out
 from muster.services.keepers import Lives, nobody_can_tell
 from muster.services.ledger import Book, Ledger, Show
-from muster.services.tasks import see_through
 
 LOCKS_FOLDER: Final = "working"
 TASKS_FOLDER: Final = "tasks"

@@ -7,11 +7,7 @@ from typing import Self, TypeVar
 
 import msgspec
 
-from muster.errors import Unavailable
-from muster.machines.ids import SeatId, SessionId
-from muster.machines.state import Agent
-from muster.machines.vocabulary import Outcome, Urgency
-from muster.services.ports import (
+from muster.engine.ports import (
     Call,
     Ear,
     Exit,
@@ -22,6 +18,10 @@ from muster.services.ports import (
     Said,
     Verdict,
 )
+from muster.errors import Unavailable
+from muster.machines.ids import SeatId, SessionId
+from muster.machines.state import Agent
+from muster.machines.vocabulary import Outcome, Urgency
 
 
 class DidNotStart(Unavailable):

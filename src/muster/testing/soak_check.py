@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from muster.engine.loading import load
 from muster.home.lock import LOG_FILE
 from muster.machines import events as e
 from muster.machines.events import Event
@@ -18,7 +19,6 @@ from muster.machines.kernel.fold import fold
 from muster.machines.kernel.invariants import violations
 from muster.machines.state import Team, TurnState
 from muster.machines.vocabulary import Machine
-from muster.services.loading import load
 from muster.store.codec import decode
 from muster.store.reading import LogReader
 from muster.testing.checkers import LogChecker

@@ -22,6 +22,9 @@ from typing import Any, Final
 
 import msgspec
 
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.system import SystemClock
+from muster.engine.tasks import background
 from muster.errors import Refused
 from muster.machines.commands import (
     EnrollAgent,
@@ -32,10 +35,7 @@ from muster.machines.commands import (
 from muster.machines.ids import FIRST_ENROLLED_SEAT, MUSTER, SessionId
 from muster.machines.state import Team
 from muster.machines.vocabulary import Authority, Outcome, RunMode
-from muster.services.dispatcher import Dispatcher
 from muster.services.state_files import StateFiles
-from muster.services.system import SystemClock
-from muster.services.tasks import background
 from muster.store.memory import MemoryStore
 
 SETTLE_SECONDS: Final = 10.0

@@ -9,6 +9,7 @@ import pytest
 from claude_agent_sdk import CLIConnectionError, ResultMessage
 from claude_agent_sdk.types import ModelUsage
 
+from muster.engine.ports import Marker, Output, TurnDone
 from muster.machines.vocabulary import NOTHING_USED, Usage
 from muster.runtimes.claude import wire as wires
 from muster.runtimes.claude.asking import detail
@@ -22,7 +23,6 @@ from muster.runtimes.claude.wire import Wire
 from muster.runtimes.pouring import Tap
 from muster.runtimes.stdin import Stdin
 from muster.runtimes.streams import BURST_BYTES, Budget
-from muster.services.ports import Marker, Output, TurnDone
 from tests.builders import run
 
 # ── texts ─────────────────────────────────────────────────────────────────────────────────────────

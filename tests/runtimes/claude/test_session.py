@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from muster.engine.ports import Exit, Launch, Output, Result, Said, Session, Took
 from muster.machines.vocabulary import Outcome, RunMode, Urgency
 from muster.runtimes.claude.runtime import ClaudeRuntime
-from muster.services.ports import Exit, Launch, Output, Result, Said, Session, Took
 from muster.settings.agents import AgentSettings, ClaudeSettings
 from tests.builders import run
 from tests.runtimes.claude.imitation import imitation

@@ -11,6 +11,7 @@ from typing import Final
 import click
 import msgspec
 
+from muster.engine.loading import load
 from muster.errors import NotFound
 from muster.home.lock import LOG_FILE
 from muster.interfaces.cli.options import home_option, json_option
@@ -33,7 +34,6 @@ from muster.interfaces.threads import MessageDocument, message_document
 from muster.interfaces.views import AgentList, AgentView, view_agents
 from muster.machines.state import Agent, Status
 from muster.services.board import MESSAGE_TYPES, thread_of
-from muster.services.loading import load
 from muster.store.codec import decode
 from muster.store.reading import LogReader
 

@@ -7,6 +7,7 @@ from typing import Final
 import click
 import msgspec
 
+from muster.engine.loading import load
 from muster.home.lock import LOG_FILE
 from muster.interfaces.cli.options import home_option, json_option
 from muster.interfaces.cli.render import Look, Row, json_line, table
@@ -15,7 +16,6 @@ from muster.interfaces.costs import CostsView, LimitedView, view_costs
 from muster.machines.kernel.sentences import dollars
 from muster.services.board import UsageView
 from muster.services.costs import PAGE_EVENTS, SPENT, Tally
-from muster.services.loading import load
 from muster.store.reading import LogReader
 
 _COSTS: Final = ("COST", "TOKENS", "READ", "WRITTEN", "FROM CACHE", "INTO CACHE", "LIMIT")

@@ -116,7 +116,7 @@ def agent_state_machine(
 
 
 def _local_now() -> datetime:
-    from muster.services.system import SystemClock
+    from muster.engine.system import SystemClock
 
     return SystemClock().now().astimezone()
 

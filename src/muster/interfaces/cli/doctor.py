@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 import click
 
+from muster.engine.loading import load
 from muster.errors import BadSettings, MusterError, NoTeam, PortTaken
 from muster.home.lock import LOG_FILE
 from muster.interfaces.cli.options import home_option
@@ -25,7 +26,6 @@ from muster.interfaces.cli.render import Cell, Tone, count, table
 from muster.interfaces.cli.terminal import look
 from muster.interfaces.http.serving import listen
 from muster.machines.kernel.invariants import violations
-from muster.services.loading import load
 from muster.settings.agents import AgentSettings
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 from muster.store.reading import LogReader

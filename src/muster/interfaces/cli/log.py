@@ -11,6 +11,7 @@ from typing import Final
 
 import click
 
+from muster.engine.loading import advance, load
 from muster.errors import Invalid
 from muster.home.lock import LOG_FILE
 from muster.interfaces.cli.options import home_option, json_option
@@ -21,7 +22,6 @@ from muster.interfaces.cli.terminal import look
 from muster.machines.events import FACTS
 from muster.machines.ids import ChannelId
 from muster.machines.state import Team
-from muster.services.loading import advance, load
 from muster.store.base import LogFilter, Stored
 from muster.store.codec import decode
 from muster.store.reading import LogReader

@@ -12,6 +12,7 @@ from typing import Final
 import click
 import msgspec
 
+from muster.engine.loading import load
 from muster.home.lock import LOG_FILE
 from muster.interfaces.cli.options import home_option, json_option
 from muster.interfaces.cli.reading import need_agent
@@ -19,7 +20,6 @@ from muster.interfaces.cli.render import Look, Tone, clean, json_line, paint
 from muster.interfaces.cli.terminal import look
 from muster.interfaces.views import OutputView
 from muster.machines.ids import SeatId, SessionId
-from muster.services.loading import load
 from muster.settings.agents import AGENTS
 from muster.store.base import LogFilter
 from muster.store.reading import LogReader

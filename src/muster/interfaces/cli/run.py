@@ -13,6 +13,9 @@ from typing import Final
 import click
 
 from muster.app import run_team
+from muster.engine.dispatcher import Commit
+from muster.engine.system import RandomIds, SystemClock
+from muster.engine.tasks import background
 from muster.errors import Invalid, Refused
 from muster.files.locking import FileLock
 from muster.interfaces.cli.render import clean
@@ -25,12 +28,9 @@ from muster.machines.state import Team
 from muster.machines.vocabulary import Authority, Urgency
 from muster.runtimes.inheriting import InheritingRuntime
 from muster.runtimes.owned import Patience
-from muster.services.dispatcher import Commit
 from muster.services.muster import Muster
 from muster.services.roster import Plan, enlist
 from muster.services.state_files import StateFiles
-from muster.services.system import RandomIds, SystemClock
-from muster.services.tasks import background
 from muster.store.memory import MemoryStore
 
 HUMAN: Final = "human"

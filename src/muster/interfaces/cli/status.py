@@ -7,6 +7,7 @@ from typing import Final
 import click
 import msgspec
 
+from muster.engine.loading import load
 from muster.home.lock import LOG_FILE
 from muster.interfaces.cli.options import home_option, json_option
 from muster.interfaces.cli.reading import now, running
@@ -25,7 +26,6 @@ from muster.interfaces.cli.terminal import look
 from muster.interfaces.views import AgentView, ChannelView, TeamView, view_team
 from muster.machines.kernel.sentences import dollars
 from muster.machines.state import Status, TurnState
-from muster.services.loading import load
 from muster.store.reading import LogReader
 
 

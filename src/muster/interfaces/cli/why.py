@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 import click
 
+from muster.engine.loading import load
 from muster.errors import NotFound
 from muster.home.lock import LOG_FILE
 from muster.interfaces.causes import cause_of
@@ -19,7 +20,6 @@ from muster.machines.events import ApprovalAnswered, ApprovalRequested, Event, S
 from muster.machines.ids import ChannelId, name_key
 from muster.machines.state import Agent, Channel, Team
 from muster.machines.vocabulary import Machine
-from muster.services.loading import load
 from muster.store.base import LogFilter
 from muster.store.codec import decode, encode
 from muster.store.reading import LogReader

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Self
 
+from muster.engine.tasks import background
 from muster.errors import AlreadyAMember, Closed, MusterError, Refused, Unavailable
 from muster.interfaces.approvals import ApprovalList, Settled
 from muster.interfaces.client import asks
@@ -28,7 +29,6 @@ from muster.interfaces.views import AgentList, AgentView, Called, OutputPage, Ru
 from muster.machines.state import TurnState
 from muster.services.board import ChannelState, MessagePage, MessageView
 from muster.services.inbox import Do, Next
-from muster.services.tasks import background
 
 
 class AsyncClient:

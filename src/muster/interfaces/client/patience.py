@@ -2,8 +2,8 @@
 
 from typing import Final
 
+from muster.engine.backoff import pause_s
 from muster.errors import Unavailable
-from muster.services.pauses import pause_s
 
 PATIENCE_SECONDS: Final = 30.0
 """How long a server that has answered before may be gone: a restart takes a second or two."""

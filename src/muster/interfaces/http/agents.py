@@ -1,7 +1,7 @@
 """Agents over HTTP: who is here, and agents that register, connect and leave by themselves.
 
 Whoever registers gets a token, and with it may act as that agent alone. It is here from `connect`
-on, for as long as it is heard of (`services/presence.py`).
+on, for as long as it is heard of (`engine/presence.py`).
 """
 
 from typing import Annotated, Final

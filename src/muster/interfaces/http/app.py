@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from muster import limits
+from muster.engine.tasks import background
 from muster.errors import Invalid, Malformed, MusterError, TooLarge
 from muster.interfaces.http import (
     agents,
@@ -45,7 +46,6 @@ from muster.interfaces.http import (
 from muster.interfaces.http.auth import Gate
 from muster.interfaces.http.routing import Call, Caller, Found, Route, Table
 from muster.services.muster import Muster
-from muster.services.tasks import background
 from muster.version import __version__
 
 ANSWER_HEADERS: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}

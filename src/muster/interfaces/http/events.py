@@ -21,12 +21,12 @@ from weakref import WeakKeyDictionary
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from muster.engine.feed import Feed
 from muster.errors import Invalid
 from muster.interfaces.http.routing import EVERYBODY, Call, Route
 from muster.machines.events import FACTS, StateTransition
 from muster.machines.ids import ChannelId
 from muster.machines.vocabulary import Machine
-from muster.services.feed import Feed
 from muster.services.muster import Muster
 from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored
 from muster.store.codec import decode

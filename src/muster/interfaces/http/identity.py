@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from muster.engine.dispatcher import Receipt
 from muster.errors import Invalid, WrongState
 from muster.interfaces.documents import button_of
 from muster.interfaces.http.events import Cursor, read_slice
@@ -28,7 +29,6 @@ from muster.machines.state import Status
 from muster.machines.vocabulary import Authority
 from muster.services import waking
 from muster.services.board import thread_of
-from muster.services.dispatcher import Receipt
 from muster.services.wake import as_xml, wake_payload
 from muster.store.codec import decode
 

@@ -9,6 +9,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from muster.engine.dispatcher import Receipt
 from muster.errors import Invalid, Repeated
 from muster.interfaces.http.channels import Body, channel_in
 from muster.interfaces.http.routing import ACTORS, EVERYBODY, OPERATOR, Call, Route
@@ -18,7 +19,6 @@ from muster.machines.ids import ChannelId, SeatId
 from muster.machines.vocabulary import Role
 from muster.services import waking
 from muster.services.board import MessagePage, View, read_page
-from muster.services.dispatcher import Receipt
 from muster.services.muster import Muster
 
 Epoch = Annotated[int, msgspec.Meta(ge=0, le=2**53)]

@@ -13,12 +13,12 @@ from urllib.parse import unquote
 import msgspec
 from starlette.requests import Request
 
+from muster.engine.dispatcher import Receipt
 from muster.errors import Forbidden, NotFound, WrongMethod
 from muster.machines.commands import Command
 from muster.machines.ids import SeatId, name_key
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Role
-from muster.services.dispatcher import Receipt
 from muster.services.muster import Muster
 
 EVERYBODY: Final = frozenset(Role)

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from muster.services.ports import Call, Ear, Permission, Reply, Said, Verdict
+from muster.engine.ports import Call, Ear, Permission, Reply, Said, Verdict
 
 log = logging.getLogger(__name__)
 

@@ -10,9 +10,9 @@ from shutil import which
 from typing import Final
 
 from muster.claude_plugin.copying import SOURCE, write_copy
+from muster.engine.ports import Launch
 from muster.errors import CannotStart
 from muster.runtimes import processes
-from muster.services.ports import Launch
 from muster.settings.agents import OUR_VARIABLES, AgentSettings, ClaudeSettings
 
 ANSWER_SECONDS: Final = 60

@@ -9,8 +9,8 @@ has come to an end) are begun by the program itself. Pure.
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from muster.engine.ports import Took
 from muster.machines.vocabulary import Taken
-from muster.services.ports import Took
 
 QUEUED: Final = "queued"
 STARTED: Final = "started"

@@ -29,6 +29,7 @@ from claude_agent_sdk import (
     UserMessage,
 )
 
+from muster.engine.ports import Did, Output, Result, Said, Working
 from muster.machines.vocabulary import Activity, Usage
 from muster.runtimes.claude.faults import fault, refusal
 from muster.runtimes.claude.prompts import Prompts
@@ -36,7 +37,6 @@ from muster.runtimes.claude.speech import Prose, spoken
 from muster.runtimes.claude.usage import since, total
 from muster.runtimes.claude.wire import LIFECYCLE
 from muster.runtimes.streams import STDERR, Budget
-from muster.services.ports import Did, Output, Result, Said, Working
 
 EXCERPT_CHARS_MAX: Final = 1000
 """How much of a call, a result or a summary the log is told: the output file has all of it."""

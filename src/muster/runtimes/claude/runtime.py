@@ -6,10 +6,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
+from muster.engine.ports import Ear, Launch, Leftover, Session
 from muster.errors import CannotStart, MissingExtra
 from muster.runtimes.claude.memory import Memory, recall
 from muster.runtimes.command import CommandRuntime
-from muster.services.ports import Ear, Launch, Leftover, Session
 from muster.settings.agents import AgentSettings
 
 log = logging.getLogger(__name__)

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from claude_agent_sdk import ClaudeSDKClient, ClaudeSDKError, Message
 
+from muster.engine.ports import Exit, Said, Working
 from muster.machines.vocabulary import Outcome, Urgency
 from muster.runtimes.claude.hearing import OrderlyEar
 from muster.runtimes.claude.memory import Memory, remember
@@ -31,7 +32,6 @@ from muster.runtimes.owned import (
 )
 from muster.runtimes.pouring import Pouring, Tap
 from muster.runtimes.streams import Stream
-from muster.services.ports import Exit, Said, Working
 
 CONNECT_SECONDS: Final = 60.0
 """How long it may take to come up, on a machine that is busy with others of its kind."""

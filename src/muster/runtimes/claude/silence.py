@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
+from muster.engine.ports import Did
 from muster.machines.vocabulary import Activity
-from muster.services.ports import Did
 
 SILENCE_SECONDS: Final = 15.0
 """Longer than a model usually thinks before its first word."""

@@ -6,10 +6,10 @@ output. JSON does not: a model that shows some has not done what it says.
 
 from typing import NamedTuple
 
+from muster.engine.ports import BadLine, Said, TurnDone
 from muster.runtimes.framing import Run
 from muster.runtimes.lines import TURN_COMPLETE, Interpreter, Word
 from muster.runtimes.streams import STDOUT, Budget, Stream
-from muster.services.ports import BadLine, Said, TurnDone
 
 
 class Words(Interpreter):

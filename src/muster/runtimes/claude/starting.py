@@ -10,6 +10,7 @@ from pathlib import Path
 
 from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions, ClaudeSDKClient
 
+from muster.engine.ports import Ear, Launch
 from muster.errors import CannotStart
 from muster.routing.agent_files import AgentFile, read_folders
 from muster.runtimes import processes
@@ -31,7 +32,6 @@ from muster.runtimes.owned import Patience
 from muster.runtimes.pouring import Tap
 from muster.runtimes.stdin import Stdin
 from muster.runtimes.streams import STDERR, Budget, Stream
-from muster.services.ports import Ear, Launch
 from muster.settings.agents import AgentSettings, ClaudeSettings
 
 

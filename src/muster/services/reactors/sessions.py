@@ -10,6 +10,10 @@ What a session is told is `prompting.py`'s, and what it says `intake.py`'s.
 import asyncio
 import logging
 
+from muster.engine import ports
+from muster.engine.backoff import pause_s
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.ports import Exit, Launch, Leftover
 from muster.errors import Closed, Invalid, Refused, Unavailable
 from muster.limits import KILL_SECONDS
 from muster.machines.commands import (
@@ -22,12 +26,8 @@ from muster.machines.events import Event
 from muster.machines.ids import MUSTER, SessionId
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Outcome, Urgency
-from muster.services import ports
 from muster.services.approvals import Approvals
-from muster.services.dispatcher import Dispatcher
 from muster.services.intake import Intake
-from muster.services.pauses import pause_s
-from muster.services.ports import Exit, Launch, Leftover
 from muster.services.prompting import NOTHING_TO_TELL, Opening, Prompter
 from muster.services.reactors.orders import (
     TYPES,

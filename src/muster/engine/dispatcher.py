@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 import msgspec
 
+from muster.engine.ports import Clock
 from muster.errors import Impossible, Refused
 from muster.machines.commands import Command
 from muster.machines.events import Event
 from muster.machines.kernel.fold import fold
 from muster.machines.kernel.team import Decision, decide, refusal
 from muster.machines.state import Team
-from muster.services.ports import Clock
 from muster.store.base import EventStore, Stored
 
 

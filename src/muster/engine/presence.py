@@ -17,14 +17,14 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
 
+from muster.engine.dispatcher import Commit, Dispatcher
+from muster.engine.ports import Clock
 from muster.errors import Refused, Unavailable
 from muster.machines.commands import Command, ConnectAgent, DisconnectAgent
 from muster.machines.events import StateTransition
 from muster.machines.ids import MUSTER, SeatId
 from muster.machines.state import Agent, Status
 from muster.machines.vocabulary import Authority, Machine
-from muster.services.dispatcher import Commit, Dispatcher
-from muster.services.ports import Clock
 
 HEARTBEAT_REASON: Final = "heartbeat"
 

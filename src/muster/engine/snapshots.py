@@ -8,9 +8,9 @@ import asyncio
 import logging
 from typing import Final
 
+from muster.engine.dispatcher import Commit, Dispatcher
 from muster.errors import Unavailable
 from muster.machines.kernel import snapshots
-from muster.services.dispatcher import Commit, Dispatcher
 from muster.store.base import EventStore, Snapshot
 
 SNAPSHOT_EVENTS: Final = 20_000

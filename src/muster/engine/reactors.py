@@ -8,13 +8,13 @@ twice. One that fails tries the same event again, later each time, and says so; 
 import logging
 from typing import Protocol
 
+from muster.engine.backoff import pause_s
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.feed import Feed
+from muster.engine.ports import Clock
 from muster.errors import Unavailable
 from muster.machines.events import Event
 from muster.machines.state import Team
-from muster.services.dispatcher import Dispatcher
-from muster.services.feed import Feed
-from muster.services.pauses import pause_s
-from muster.services.ports import Clock
 from muster.store.base import EventStore, LogFilter
 from muster.store.codec import decode
 

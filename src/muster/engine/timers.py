@@ -17,13 +17,13 @@ from datetime import datetime, timedelta
 from itertools import count
 from typing import Final
 
+from muster.engine.backoff import pause_s
+from muster.engine.dispatcher import Commit, Dispatcher
+from muster.engine.ports import Clock
 from muster.errors import Refused, Unavailable
 from muster.machines.ids import MUSTER
 from muster.machines.kernel import deadlines
 from muster.machines.kernel.deadlines import Deadline, Key
-from muster.services.dispatcher import Commit, Dispatcher
-from muster.services.pauses import pause_s
-from muster.services.ports import Clock
 
 LOOK_AGAIN_SECONDS: Final = 5.0
 """The longest wait: how late a deadline may be after the wall clock jumped or the lid was shut."""
