@@ -16,8 +16,8 @@ from muster.machines.vocabulary import DelegationMode
 from muster.permissions.policy import DEFAULT
 from muster.routing.agent_files import read_folders
 from muster.services import delegating
-from muster.services.traces import ConversationView
 from muster.settings.model import Settings, TeamSettings
+from muster.views.conversations import ConversationView
 from muster.visiting import visited
 from tests.services.stage import agent_file
 

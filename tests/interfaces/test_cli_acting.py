@@ -22,7 +22,7 @@ from muster.interfaces.cli.watch import Happening, view
 from muster.interfaces.client.blocking import Client
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import TurnState
-from muster.services.board import ChannelState, MemberView, Rules
+from muster.views.channels import ChannelState, MemberView, Rules
 from tests.interfaces.homes import MUSTER_SCRIPT, environment, muster
 from tests.interfaces.live import LIFE_SECONDS, WAIT_SECONDS, Json, live
 

@@ -10,7 +10,6 @@ import pytest
 
 from muster.client import AsyncClient, Client
 from muster.errors import AlreadySummoned, Forbidden, NobodyIs, NotFound, WrongState
-from muster.interfaces.documents import Button
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, SeatId, SessionId
@@ -19,6 +18,7 @@ from muster.machines.teams.papers import MessageCopy
 from muster.machines.vocabulary import Authority, Profile, StatusEntry
 from muster.services.waking import PALETTE
 from muster.testing.clock import EPOCH
+from muster.views.documents import Button
 from tests.builders import run
 from tests.interfaces.homes import BOUND_SECONDS, append, environment, muster, play
 from tests.interfaces.live import Json, live

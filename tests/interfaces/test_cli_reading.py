@@ -14,13 +14,13 @@ import pytest
 
 from muster.engine.loading import load
 from muster.home.lock import LOG_FILE
-from muster.interfaces.views import view_team
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import Status
 from muster.store.reading import LogReader
 from muster.testing.clock import EPOCH
+from muster.views.agents import view_team
 from tests.interfaces.homes import (
     ADA,
     BO,

@@ -18,12 +18,12 @@ from muster.interfaces.cli.logs import size
 from muster.interfaces.cli.run_control import answers, in_a_line
 from muster.interfaces.client import asks
 from muster.interfaces.client.blocking import Client
-from muster.interfaces.views import BADGES, RunView, SessionView
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.state import Phase
 from muster.machines.vocabulary import Authority, Budget, RunMode
+from muster.views.agents import BADGES, RunView, SessionView
 from tests.interfaces.homes import MUSTER_SCRIPT, append, environment, muster, play
 from tests.interfaces.live import LIFE_SECONDS, WAIT_SECONDS, live
 

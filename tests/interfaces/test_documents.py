@@ -6,10 +6,10 @@ from itertools import product
 import msgspec
 import pytest
 
-from muster.interfaces.documents import Button, button_of, document_of
 from muster.machines.ids import LEAD_SEAT, SeatId, SessionId
 from muster.machines.state import Agent, Status, Team
 from muster.machines.vocabulary import FaceVariant
+from muster.views.documents import Button, button_of, document_of
 
 BOOT = SessionId("boot-2")
 NONE, HATCHING, ALIVE, SLEEPING, EXPIRED, UNKNOWN = Status

@@ -11,12 +11,12 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import MUSTER, ConversationId, SeatId, SessionId
 from muster.machines.vocabulary import DelegationMode, Usage
-from muster.services import costs
-from muster.services.costs import Costs, Tally
 from muster.store.base import Stored
 from muster.store.codec import stored
 from muster.store.memory import MemoryStore
 from muster.testing.clock import EPOCH
+from muster.views import conversation_costs
+from muster.views.conversation_costs import Costs, Tally
 from tests.interfaces.asking import Asker, asker
 from tests.interfaces.inside import Inside, inside
 from tests.interfaces.live import Json
@@ -203,7 +203,7 @@ def test_a_conversation_has_used_up_what_its_lead_and_those_without_a_seat_did()
 
 
 def test_only_the_newest_conversations_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(costs, "CONVERSATIONS_MAX", 2)
+    monkeypatch.setattr(conversation_costs, "CONVERSATIONS_MAX", 2)
     tally = Tally()
     tally.add(in_log(*(recorded(seq, f"conv_{seq:03}", 1.0) for seq in range(1, 4))))
     tally.add(in_log(result(4, "conv_002", 1.0), recorded(5, "conv_005", 1.0)))
@@ -214,8 +214,8 @@ def test_only_the_newest_conversations_are_told_apart(monkeypatch: pytest.Monkey
 def test_the_log_is_added_up_in_bounded_pieces_and_each_event_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(costs, "PAGE_EVENTS", 2)
-    monkeypatch.setattr(costs, "FOLDED_MAX", 4)
+    monkeypatch.setattr(conversation_costs, "PAGE_EVENTS", 2)
+    monkeypatch.setattr(conversation_costs, "FOLDED_MAX", 4)
     asyncio.run(_added_up_in_pieces())
 
 

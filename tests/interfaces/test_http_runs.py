@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from muster.interfaces.views import BADGES
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.vocabulary import Authority, RunMode
+from muster.views.agents import BADGES
 from tests.interfaces.asking import Asker, a_name, asker
 from tests.interfaces.homes import append, play
 from tests.interfaces.live import Json, Server, live

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.interfaces.rendering import RENDERED_CHARS_MAX, render
+from muster.views.markdown import RENDERED_CHARS_MAX, render
 
 HARMLESS = {
     *("a", "blockquote", "br", "code", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li"),

@@ -17,12 +17,12 @@ from muster.runtimes.delegated import programs
 from muster.services import delegating
 from muster.services.conversations import Conversations
 from muster.services.keepers import Lives, nobody_can_tell
-from muster.services.traces import ConversationView
 from muster.services.workers import Workers
 from muster.settings.agents import AgentSettings
 from muster.settings.model import DelegationSettings, Settings
 from muster.testing.clock import ManualClock
 from muster.testing.ids import CountingIds
+from muster.views.conversations import ConversationView
 from muster.visiting import VisitedLedger
 
 MARCUS = "Marcus"

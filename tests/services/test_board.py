@@ -8,7 +8,11 @@ from muster.machines import commands as c
 from muster.machines.ids import SeatId
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import InterruptMode, Outcome, TurnConfig
-from muster.services.board import (
+from muster.store.base import Stored
+from muster.store.codec import decode, stored
+from muster.store.memory import MemoryStore
+from muster.testing.clock import ManualClock
+from muster.views.channels import (
     ChannelState,
     Delivery,
     MessageView,
@@ -19,10 +23,6 @@ from muster.services.board import (
     read_state,
     unread_of,
 )
-from muster.store.base import Stored
-from muster.store.codec import decode, stored
-from muster.store.memory import MemoryStore
-from muster.testing.clock import ManualClock
 from tests.builders import ADA, BEN, DESIGN, HUMAN, a_dispatcher, run, with_agents, with_channel
 from tests.machines.scene import REVIEWS, START, Scene
 from tests.machines.test_turns import trio

@@ -25,7 +25,7 @@ from muster.machines.vocabulary import DelegationMode, FileChange, Remark
 from muster.permissions.policy import parse
 from muster.runtimes import processes
 from muster.services import delegating
-from muster.services.traces import ConversationView
+from muster.views.conversations import ConversationView
 from tests.builders import run
 from tests.services.stage import DOCS, MARCUS, PYTHON, SQL, Stage, number_in
 

@@ -20,7 +20,7 @@ from muster.services import keepers
 from muster.services.follow_notes import FOLDER, Given, Notebook, Notes, Subagent
 from muster.services.following import Following
 from muster.services.keepers import Keeper, Lives, nobody_can_tell
-from muster.services.traces import ConversationView
+from muster.views.conversations import ConversationView
 from muster.visiting import keeper_lives, keeper_of
 from tests.builders import run
 from tests.services.stage import DOCS, MARCUS, PYTHON, Stage

@@ -13,13 +13,13 @@ from muster.machines.kernel import snapshots
 from muster.machines.kernel.fold import evolve, fold
 from muster.machines.state import Team
 from muster.machines.vocabulary import Machine
-from muster.services import history
-from muster.services.history import History
-from muster.services.lanes import FREE, WORKING, LaneId, Lanes, states_of
 from muster.store.base import Snapshot, Stored
 from muster.store.codec import stored
 from muster.store.memory import MemoryStore
 from muster.testing.world import World
+from muster.views import history
+from muster.views.history import History
+from muster.views.timeline import FREE, WORKING, LaneId, Lanes, states_of
 from tests.builders import run
 
 LIFE: Final = 1_500
@@ -207,7 +207,7 @@ def test_what_lies_closer_together_than_a_point_is_one_span_that_says_so() -> No
 def test_where_there_is_too_much_to_see_it_is_drawn_more_coarsely(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("muster.services.lanes.SPANS_MAX", 50)
+    monkeypatch.setattr("muster.views.timeline.SPANS_MAX", 50)
     busy = played([(number, ("ACTIVE", "QUEUED")[number % 2]) for number in range(1000)])
     ((_, spans),) = busy.window(START, START + s(1000), 1000)
     assert 20 < len(spans) <= 50

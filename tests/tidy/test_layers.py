@@ -152,14 +152,14 @@ DOORS = (
     ),
     Door(
         (
-            "muster.services.board",
+            "muster.views.channels",
             "muster.services.inbox",
             "muster.services.inbox_file_agent",
             "muster.services.inbox_file_human",
             "muster.services.ledger",
             "muster.engine.loading",
             "muster.engine.reactors",
-            "muster.services.wake",
+            "muster.views.wake_payload",
         ),
         ("muster.store.codec",),
         "stores and the feed carry encoded events, and these need what is inside; "
@@ -329,7 +329,7 @@ KEEPERS = {
     ),
     "click": Keeper(("muster.interfaces.cli",), "one interface of several"),
     "markdown_it": Keeper(
-        ("muster.interfaces.rendering",), "what agents write becomes HTML in one place"
+        ("muster.views.markdown",), "what agents write becomes HTML in one place"
     ),
     "starlette": WEB,
     "uvicorn": WEB,

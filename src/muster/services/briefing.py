@@ -7,7 +7,7 @@ from typing import Final
 from muster.machines.state import MAIN, QUEUE, Delegation
 from muster.machines.vocabulary import DelegationMode
 from muster.routing.router import Decision
-from muster.services.traces import ConversationView
+from muster.views.conversations import ConversationView
 
 AGENTS_SHOWN: Final = 12
 

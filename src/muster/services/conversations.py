@@ -28,8 +28,8 @@ from muster.routing.lexical import typed_words
 from muster.routing.router import Decision, Router
 from muster.services import replies
 from muster.services.ledger import Book, Ledger, Show, show_nobody
-from muster.services.traces import ConversationView, views_of
 from muster.services.workers import Hold, Step, Workers, agents_of, close, in_order
+from muster.views.conversations import ConversationView, views_of
 
 CHOSEN: Final = "person"
 """The rule by which a conversation goes where a person says."""

@@ -15,8 +15,8 @@ from muster.services.delegates import Programs
 from muster.services.keepers import Lives, nobody_can_tell
 from muster.services.ledger import OpenLedger
 from muster.services.muster import Muster
-from muster.services.traces import ConversationView
 from muster.services.workers import Workers
+from muster.views.conversations import ConversationView
 
 RUNNERS: Final = 4
 """How many conversations of a queue are worked on at once."""

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import Agent, Channel, Team, TurnState
 from muster.machines.vocabulary import Authority, InterruptMode, RunMode
-from muster.services.board import HandedMessage, MessageView, View, timeout_at
+from muster.views.channels import HandedMessage, MessageView, View, timeout_at
 
 Known = Mapping[ChannelId, int]
 """Turns that an agent says it is working on: the epoch by the channel."""

@@ -14,9 +14,9 @@ from muster.engine.dispatcher import Receipt
 from muster.machines.commands import ImportTeam
 from muster.machines.ids import SessionId
 from muster.machines.teams.papers import AgentDocument, MessageCopy, check_message
-from muster.services.board import MESSAGE_TYPES
 from muster.services.muster import Muster
 from muster.store.base import EventStore, LogFilter
+from muster.views.channels import MESSAGE_TYPES
 
 PAGE: Final = 512
 

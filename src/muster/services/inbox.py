@@ -25,7 +25,6 @@ from muster.machines.commands import Command, ConnectAgent, DeliverMessages
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent, Channel, Status, Team, TurnState
 from muster.machines.vocabulary import Authority, InterruptMode
-from muster.services.board import MessageView, handed_message, message_view, said_in
 from muster.services.errands import (
     EMPTY,
     Do,
@@ -40,6 +39,7 @@ from muster.services.errands import (
 )
 from muster.store.base import LogFilter, Stored
 from muster.store.codec import decode
+from muster.views.channels import MessageView, handed_message, message_view, said_in
 
 PAGE_MESSAGES: Final = 200
 PAGE_BYTES: Final = 4 * 1024 * 1024

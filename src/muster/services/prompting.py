@@ -18,13 +18,13 @@ from muster.machines.commands import Command
 from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId
 from muster.machines.state import Agent, Status, Team, TurnState
 from muster.machines.vocabulary import RunMode
-from muster.services.board import HandedMessage
 from muster.services.errands import Do, Known, Next
 from muster.services.inbox import Inbox
 from muster.services.letters import BIRTH, LEAD, WAKE, Letters
 from muster.services.told import Told
-from muster.services.wake import as_xml, wake_payload
 from muster.store.base import EventStore
+from muster.views.channels import HandedMessage
+from muster.views.wake_payload import as_xml, wake_payload
 
 WAIT_SECONDS = 3600.0
 """How long one question to the inbox lasts before it is asked again."""

@@ -19,7 +19,7 @@ from muster.machines.ids import GRID_SEATS, SeatId
 from muster.machines.state import Agent, Status, Team
 from muster.machines.vocabulary import Authority, Placeholder
 from muster.services.muster import Muster
-from muster.services.wake import as_xml, wake_payload
+from muster.views.wake_payload import as_xml, wake_payload
 
 SUMMON: Final = "[SUMMON AGENTS]"
 WAKE: Final = "[WAKE AGENTS]"

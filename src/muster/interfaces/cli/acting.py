@@ -13,7 +13,7 @@ from muster.interfaces.cli.render import Look, Row, duration, json_line, table
 from muster.interfaces.cli.terminal import look
 from muster.interfaces.client.asks import Said
 from muster.interfaces.client.blocking import Client
-from muster.services.board import ChannelState
+from muster.views.channels import ChannelState
 
 _CHANNELS: Final = ("CHANNEL", "STATE", "HOLDER", "TURN", "ENDS IN", "RING")
 

@@ -11,7 +11,7 @@ from muster.interfaces.cli.render import clean, table
 from muster.interfaces.cli.terminal import look
 from muster.interfaces.client import asks
 from muster.interfaces.client.asking import TOKEN_VARIABLE
-from muster.interfaces.views import AgentView
+from muster.views.agents import AgentView
 
 _AGENTS: Final = ("SEAT", "AGENT", "STATUS", "TURN", "CHANNELS")
 

@@ -29,13 +29,13 @@ from muster.interfaces.cli.render import (
     table,
 )
 from muster.interfaces.cli.terminal import look
-from muster.interfaces.documents import Button
-from muster.interfaces.threads import MessageDocument, message_document
-from muster.interfaces.views import AgentList, AgentView, view_agents
 from muster.machines.state import Agent, Status
-from muster.services.board import MESSAGE_TYPES, thread_of
 from muster.store.codec import decode
 from muster.store.reading import LogReader
+from muster.views.agents import AgentList, AgentView, view_agents
+from muster.views.channels import MESSAGE_TYPES, thread_of
+from muster.views.documents import Button
+from muster.views.messages import MessageDocument, message_document
 
 PAGE: Final = 64
 

@@ -5,14 +5,14 @@ from typing import Final
 
 import click
 
-from muster.interfaces.approvals import Settled
 from muster.interfaces.cli.acting import print_json, server
 from muster.interfaces.cli.options import Function, home_option, json_option
 from muster.interfaces.cli.reading import now
 from muster.interfaces.cli.render import Cell, Look, Row, Tone, clean, duration, table
 from muster.interfaces.cli.terminal import look
 from muster.interfaces.client import asks
-from muster.services.board import ApprovalView
+from muster.views.approvals import Settled
+from muster.views.channels import ApprovalView
 
 _APPROVALS: Final = ("ID", "AGENT", "TOOL", "ELSE", "IN", "WHERE", "WHAT")
 

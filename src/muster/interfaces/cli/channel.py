@@ -20,7 +20,7 @@ from muster.interfaces.cli.render import Look, Row, table
 from muster.interfaces.cli.terminal import look
 from muster.interfaces.client import asks
 from muster.machines.vocabulary import TurnConfig
-from muster.services.board import ChannelState, MemberView
+from muster.views.channels import ChannelState, MemberView
 
 RULES: Final = TurnConfig.__struct_encode_fields__
 

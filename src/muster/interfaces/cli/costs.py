@@ -12,11 +12,11 @@ from muster.home.lock import LOG_FILE
 from muster.interfaces.cli.options import home_option, json_option
 from muster.interfaces.cli.render import Look, Row, json_line, table
 from muster.interfaces.cli.terminal import look
-from muster.interfaces.costs import CostsView, LimitedView, view_costs
 from muster.machines.kernel.sentences import dollars
-from muster.services.board import UsageView
-from muster.services.costs import PAGE_EVENTS, SPENT, Tally
 from muster.store.reading import LogReader
+from muster.views.channels import UsageView
+from muster.views.conversation_costs import PAGE_EVENTS, SPENT, Tally
+from muster.views.costs import CostsView, LimitedView, view_costs
 
 _COSTS: Final = ("COST", "TOKENS", "READ", "WRITTEN", "FROM CACHE", "INTO CACHE", "LIMIT")
 

@@ -34,8 +34,8 @@ from muster.permissions.policy import DEFAULT, POLICY_FILE, Policy, PolicyError,
 from muster.routing.agent_files import Warned, find_agents
 from muster.services import delegating
 from muster.services.ledger import Ledger, show_nobody
-from muster.services.traces import ConversationView, head_of, step_line
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
+from muster.views.conversations import ConversationView, head_of, step_line
 from muster.visiting import VisitedLedger, visited
 
 FAILED: Final = 1

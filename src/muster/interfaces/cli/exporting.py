@@ -15,12 +15,12 @@ from muster.engine.loading import load
 from muster.home.lock import LOG_FILE
 from muster.interfaces.cli.options import home_option
 from muster.interfaces.cli.render import count
-from muster.interfaces.paper import write_paper
 from muster.machines.teams.importing import message_copy, said_order
 from muster.machines.teams.papers import STORED, MessageCopy, document_of
 from muster.store.base import LogFilter
 from muster.store.codec import decode
 from muster.store.reading import LogReader
+from muster.views.paper import write_paper
 
 PAGE: Final = 256
 MESSAGES: Final = LogFilter(types=frozenset({"user_message", "agent_message", "message_imported"}))

@@ -11,7 +11,7 @@ import click
 from muster.interfaces.cli.acting import print_json, server
 from muster.interfaces.cli.options import Function, home_option, json_option
 from muster.interfaces.cli.render import clean, count
-from muster.interfaces.views import Called
+from muster.views.agents import Called
 
 
 def _options(function: Function) -> Function:

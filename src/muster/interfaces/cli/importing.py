@@ -17,8 +17,8 @@ from muster.interfaces.cli.acting import print_json, server
 from muster.interfaces.cli.options import home_option, json_option
 from muster.interfaces.cli.render import clean, count
 from muster.interfaces.client import asks
-from muster.interfaces.paper import Imported, documents_in, read_paper
 from muster.machines.teams.papers import AgentDocument, MessageCopy
+from muster.views.paper import Imported, documents_in, read_paper
 
 PART_BYTES: Final = limits.REQUEST_BYTES_MAX // 2
 """How much goes into one request, unless one message alone is more."""

@@ -18,11 +18,11 @@ from muster.interfaces.cli.options import home_option, json_option
 from muster.interfaces.cli.reading import need_agent
 from muster.interfaces.cli.render import Look, Tone, clean, json_line, paint
 from muster.interfaces.cli.terminal import look
-from muster.interfaces.views import OutputView
 from muster.machines.ids import SeatId, SessionId
 from muster.settings.agents import AGENTS
 from muster.store.base import LogFilter
 from muster.store.reading import LogReader
+from muster.views.agents import OutputView
 
 SHOWN: Final = 100
 PAGE: Final = 64

@@ -17,9 +17,9 @@ from muster.interfaces.cli.options import Function, home_option, json_option
 from muster.interfaces.cli.render import clean
 from muster.interfaces.client import asks
 from muster.interfaces.client.blocking import Client
-from muster.interfaces.views import RunView
 from muster.machines.state import Phase
 from muster.machines.vocabulary import Authority, RunMode
+from muster.views.agents import RunView
 
 NOT_SO: Final = 1
 """The exit code where the wish that was waited for did not come about."""

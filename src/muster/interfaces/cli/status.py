@@ -23,10 +23,10 @@ from muster.interfaces.cli.render import (
     table,
 )
 from muster.interfaces.cli.terminal import look
-from muster.interfaces.views import AgentView, ChannelView, TeamView, view_team
 from muster.machines.kernel.sentences import dollars
 from muster.machines.state import Status, TurnState
 from muster.store.reading import LogReader
+from muster.views.agents import AgentView, ChannelView, TeamView, view_team
 
 
 class StatusReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

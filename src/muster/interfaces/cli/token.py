@@ -11,8 +11,8 @@ from muster.interfaces.cli.options import home_option, json_option
 from muster.interfaces.cli.render import table
 from muster.interfaces.cli.terminal import look
 from muster.interfaces.client.asking import Ask, a_path
-from muster.interfaces.views import NewToken, TokenList
 from muster.machines.vocabulary import Role
+from muster.views.agents import NewToken, TokenList
 
 _TOKENS: Final = ("TOKEN", "ROLE", "AGENT", "NOTE")
 

@@ -26,7 +26,7 @@ from muster.interfaces.cli.render import Look, Tone, clean, fit, paint
 from muster.interfaces.cli.terminal import look
 from muster.interfaces.client import asks
 from muster.interfaces.client.blocking import Client
-from muster.services.board import ChannelState, MemberView
+from muster.views.channels import ChannelState, MemberView
 
 KEPT: Final = 200
 """Lines that are kept: more than any terminal shows."""

@@ -10,7 +10,6 @@ import click
 from muster.engine.loading import load
 from muster.errors import NotFound
 from muster.home.lock import LOG_FILE
-from muster.interfaces.causes import cause_of
 from muster.interfaces.cli.options import home_option, json_option
 from muster.interfaces.cli.reading import find_agent, need_agent
 from muster.interfaces.cli.render import Look, Tone, json_line, paint
@@ -23,6 +22,7 @@ from muster.machines.vocabulary import Machine
 from muster.store.base import LogFilter
 from muster.store.codec import decode, encode
 from muster.store.reading import LogReader
+from muster.views.causes import cause_of
 
 STEPS_MAX: Final = 100
 """Causes that are followed; a person reads no further, and events are never so far apart."""

@@ -9,15 +9,15 @@ from typing import Final
 
 import msgspec
 
-from muster.interfaces.approvals import ApprovalList, Settled
 from muster.interfaces.client.asking import Ask, a_key, a_path
-from muster.interfaces.costs import CostsView
-from muster.interfaces.paper import Imported
-from muster.interfaces.threads import ThreadPage, WakePreview
-from muster.interfaces.views import AgentList, AgentView, Called, OutputPage, RunView
 from muster.machines.ids import ChannelId
 from muster.machines.teams.papers import AgentDocument, MessageCopy
-from muster.services.board import ChannelList, ChannelState, MessagePage
+from muster.views.agents import AgentList, AgentView, Called, OutputPage, RunView
+from muster.views.approvals import ApprovalList, Settled
+from muster.views.channels import ChannelList, ChannelState, MessagePage
+from muster.views.costs import CostsView
+from muster.views.messages import ThreadPage, WakePreview
+from muster.views.paper import Imported
 
 # ── what is answered ──────────────────────────────────────────────────────────────────────────────
 

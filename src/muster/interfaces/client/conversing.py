@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from muster.interfaces.client.asking import Ask, a_path
 from muster.limits import TURN_SECONDS_MAX
-from muster.services.traces import ConversationList, ConversationView, DelegationView
+from muster.views.conversations import ConversationList, ConversationView, DelegationView
 
 
 def _given(**fields: object) -> dict[str, object]:

@@ -10,7 +10,6 @@ from typing import Self
 
 from muster.engine.tasks import background
 from muster.errors import AlreadyAMember, Closed, MusterError, Refused, Unavailable
-from muster.interfaces.approvals import ApprovalList, Settled
 from muster.interfaces.client import asks
 from muster.interfaces.client.asking import Ask, T, locate
 from muster.interfaces.client.asks import Presence, Registered, Said
@@ -23,12 +22,13 @@ from muster.interfaces.client.patience import (
     Patience,
 )
 from muster.interfaces.client.turn import Told, next_ask
-from muster.interfaces.costs import CostsView
-from muster.interfaces.threads import ThreadPage, WakePreview
-from muster.interfaces.views import AgentList, AgentView, Called, OutputPage, RunView
 from muster.machines.state import TurnState
-from muster.services.board import ChannelState, MessagePage, MessageView
 from muster.services.inbox import Do, Next
+from muster.views.agents import AgentList, AgentView, Called, OutputPage, RunView
+from muster.views.approvals import ApprovalList, Settled
+from muster.views.channels import ChannelState, MessagePage, MessageView
+from muster.views.costs import CostsView
+from muster.views.messages import ThreadPage, WakePreview
 
 
 class AsyncClient:

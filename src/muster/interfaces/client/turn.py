@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from muster.interfaces.client.asking import Ask, a_path
-from muster.services.board import MessageView
 from muster.services.inbox import Next
+from muster.views.channels import MessageView
 
 
 def next_ask(name: str, wait_s: float, known: Mapping[str, int]) -> Ask[Next]:

@@ -12,7 +12,6 @@ from muster import limits
 from muster.errors import Disabled, WrongState
 from muster.interfaces.http.routing import ACTORS, EVERYBODY, OPERATOR, Call, Route
 from muster.interfaces.http.tokens import Note, new_token
-from muster.interfaces.views import AgentList, AgentView, NewToken, view_agent, view_agents
 from muster.machines.commands import (
     ConnectAgent,
     DisableAgent,
@@ -25,6 +24,7 @@ from muster.machines.commands import (
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import Agent, Status, TurnState
 from muster.machines.vocabulary import Authority, Role, RunMode
+from muster.views.agents import AgentList, AgentView, NewToken, view_agent, view_agents
 
 BEATS: Final = 3
 """How many heartbeats fit into the time after which an agent counts as gone."""

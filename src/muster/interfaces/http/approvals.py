@@ -7,11 +7,11 @@ from typing import Final
 
 import msgspec
 
-from muster.interfaces.approvals import ApprovalList, Settled, view_approvals
 from muster.interfaces.http.routing import EVERYBODY, OPERATOR, Call, Route
 from muster.interfaces.http.tokens import Note
 from muster.machines.approvals import open_approval
 from muster.machines.commands import AnswerApproval
+from muster.views.approvals import ApprovalList, Settled, view_approvals
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

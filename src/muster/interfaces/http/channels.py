@@ -14,7 +14,7 @@ from muster.limits import TURN_SECONDS_MAX
 from muster.machines.commands import AddMember, ConfigureChannel, CreateChannel, RemoveMember
 from muster.machines.ids import ChannelId
 from muster.machines.vocabulary import InterruptMode, TurnConfig
-from muster.services.board import ChannelList, ChannelState, channel_state, read_state
+from muster.views.channels import ChannelList, ChannelState, channel_state, read_state
 
 Seconds = Annotated[float, msgspec.Meta(ge=0.1, le=TURN_SECONDS_MAX)]
 """As in the settings: a channel that times out faster than anybody can act only fills the log."""

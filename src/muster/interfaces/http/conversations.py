@@ -18,17 +18,17 @@ from muster.permissions.judge import judge
 from muster.routing.agent_files import AgentFile, find_agents
 from muster.routing.router import Router
 from muster.services import delegating
-from muster.services.board import View
 from muster.services.conversations import policy_of, ranked
 from muster.services.desk import Desk
 from muster.services.muster import Muster
-from muster.services.traces import (
+from muster.services.workers import agents_of
+from muster.views.channels import View
+from muster.views.conversations import (
     ConversationList,
     ConversationView,
     DelegationView,
     RouteView,
 )
-from muster.services.workers import agents_of
 
 CONVERSATIONS: Final = 50
 CONVERSATIONS_MAX: Final = 1000

@@ -3,10 +3,10 @@
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from muster.interfaces.costs import CostsView, view_costs
 from muster.interfaces.http.routing import EVERYBODY, Call, Route
-from muster.services.costs import Costs
 from muster.services.muster import Muster
+from muster.views.conversation_costs import Costs
+from muster.views.costs import CostsView, view_costs
 
 _COSTS: Final[WeakKeyDictionary[Muster, Costs]] = WeakKeyDictionary()
 

@@ -19,12 +19,12 @@ from muster.errors import Forbidden, NotFound
 from muster.files.workspace import outputs_of
 from muster.interfaces.http.conversations import desk_of
 from muster.interfaces.http.routing import EVERYBODY, Call, Route
-from muster.interfaces.views import View
 from muster.machines.events import Event
 from muster.machines.ids import ConversationId
 from muster.machines.vocabulary import FileChange
-from muster.services.traces import FileView, views_of
 from muster.store.codec import encode
+from muster.views.agents import View
+from muster.views.conversations import FileView, views_of
 
 DIALOGUE_EVENTS_MAX: Final = 1000
 """How many events of a conversation are shown: the newest. The log has them all."""

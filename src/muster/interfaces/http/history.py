@@ -15,18 +15,18 @@ from muster.errors import Invalid
 from muster.interfaces.http.events import LOG_EVENTS, LOG_EVENTS_MAX, Wanted, read_slice
 from muster.interfaces.http.packing import packed
 from muster.interfaces.http.routing import EVERYBODY, Call, Route
-from muster.interfaces.views import View
 from muster.machines.events import Event
 from muster.machines.ids import ChannelId, SeatId, document_id, name_key
 from muster.machines.kernel.diagrams import TABLES, AnyRow
 from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Team
 from muster.machines.vocabulary import Machine
-from muster.services.history import History
-from muster.services.lanes import LaneId, Span
 from muster.services.muster import Muster
 from muster.store.base import Stored
 from muster.store.codec import decode
+from muster.views.agents import View
+from muster.views.history import History
+from muster.views.timeline import LaneId, Span
 
 POINTS: Final = 1000
 POINTS_MAX: Final = 4000

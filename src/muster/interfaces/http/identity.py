@@ -10,27 +10,27 @@ import msgspec
 
 from muster.engine.dispatcher import Receipt
 from muster.errors import Invalid, WrongState
-from muster.interfaces.documents import button_of
 from muster.interfaces.http.events import Cursor, read_slice
 from muster.interfaces.http.messages import Said, say
 from muster.interfaces.http.routing import ACTORS, EVERYBODY, OPERATOR, Call, Route
-from muster.interfaces.threads import (
-    THREAD_MESSAGES,
-    THREAD_MESSAGES_MAX,
-    ThreadPage,
-    WakePreview,
-    message_document,
-)
-from muster.interfaces.views import Called, view_agent
 from muster.machines.commands import TellHuman
 from muster.machines.events import AgentsSummoned, SleepRequested, WakeRequested
 from muster.machines.ids import SeatId
 from muster.machines.state import Status
 from muster.machines.vocabulary import Authority
 from muster.services import waking
-from muster.services.board import thread_of
-from muster.services.wake import as_xml, wake_payload
 from muster.store.codec import decode
+from muster.views.agents import Called, view_agent
+from muster.views.channels import thread_of
+from muster.views.documents import button_of
+from muster.views.messages import (
+    THREAD_MESSAGES,
+    THREAD_MESSAGES_MAX,
+    ThreadPage,
+    WakePreview,
+    message_document,
+)
+from muster.views.wake_payload import as_xml, wake_payload
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -3,9 +3,9 @@
 from typing import Final
 
 from muster.interfaces.http.routing import OPERATOR, Call, Route
-from muster.interfaces.paper import Imported, LoosePaper, documents_in
 from muster.machines.events import DocumentsImported
 from muster.services.importing import import_team
+from muster.views.paper import Imported, LoosePaper, documents_in
 
 
 async def take_in(call: Call) -> Imported:

@@ -7,8 +7,8 @@ import msgspec
 
 from muster.interfaces.http.channels import Body
 from muster.interfaces.http.routing import EVERYBODY, Call, Route
-from muster.interfaces.rendering import render
-from muster.interfaces.views import View
+from muster.views.agents import View
+from muster.views.markdown import render
 
 TEXTS_MAX: Final = 256
 """How many texts are rendered at once: as many as a page of messages has."""

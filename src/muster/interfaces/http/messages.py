@@ -18,8 +18,8 @@ from muster.machines.events import AgentMessage, Event, UserMessage
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.vocabulary import Role
 from muster.services import waking
-from muster.services.board import MessagePage, View, read_page
 from muster.services.muster import Muster
+from muster.views.channels import MessagePage, View, read_page
 
 Epoch = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 """The number of a turn."""

@@ -13,12 +13,12 @@ from muster.errors import Invalid
 from muster.interfaces.http.events import Cursor, read_slice
 from muster.interfaces.http.routing import EVERYBODY, OPERATOR, Call, Route
 from muster.interfaces.http.tokens import Note
-from muster.interfaces.views import OutputPage, OutputView, RunView, view_run
 from muster.machines.commands import SetDesired
 from muster.machines.events import AgentOutput
 from muster.machines.vocabulary import RunMode
 from muster.store.base import LogFilter, Stored
 from muster.store.codec import decode
+from muster.views.agents import OutputPage, OutputView, RunView, view_run
 
 OUTPUTS: Final = 100
 OUTPUTS_MAX: Final = 256

@@ -13,15 +13,15 @@ import msgspec
 from starlette.responses import Response
 
 from muster.errors import Invalid
-from muster.interfaces.documents import Button, button_of
 from muster.interfaces.http.history import Instant, Seq, seen_at
 from muster.interfaces.http.packing import packed
 from muster.interfaces.http.routing import EVERYBODY, Call, Route
-from muster.interfaces.views import AgentView, SessionView, View, view_agent, view_run
 from muster.machines.ids import ChannelId, SeatId, SessionId
 from muster.machines.state import Agent, Status, Team
-from muster.services.board import ChannelState, channel_state
 from muster.version import __version__
+from muster.views.agents import AgentView, SessionView, View, view_agent, view_run
+from muster.views.channels import ChannelState, channel_state
+from muster.views.documents import Button, button_of
 
 
 class Card(AgentView, frozen=True, kw_only=True):

@@ -11,11 +11,11 @@ from muster import limits
 from muster.engine.ports import Ids
 from muster.interfaces.http.auth import digest
 from muster.interfaces.http.routing import OPERATOR, Call, Route
-from muster.interfaces.views import NewToken, TokenList, TokenView
 from muster.machines.commands import IssueToken, RevokeToken
 from muster.machines.ids import SeatId
 from muster.machines.state import Team, Token
 from muster.machines.vocabulary import Role
+from muster.views.agents import NewToken, TokenList, TokenView
 
 Note = Annotated[str, msgspec.Meta(max_length=limits.NOTE_CHARS_MAX)]
 

@@ -19,7 +19,7 @@ from muster.machines.commands import (
 from muster.machines.ids import SeatId
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import Role
-from muster.services.board import View
+from muster.views.channels import View
 
 
 class TurnAct(Body, frozen=True, kw_only=True):

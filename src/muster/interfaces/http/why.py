@@ -7,15 +7,15 @@ from typing import Annotated, Final
 import msgspec
 
 from muster.errors import NotFound
-from muster.interfaces.causes import cause_of
 from muster.interfaces.http.routing import EVERYBODY, Call, Route
-from muster.interfaces.views import View
 from muster.machines.events import Event, StateTransition
 from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Machine
 from muster.store.base import EventStore, LogFilter
 from muster.store.codec import decode
+from muster.views.agents import View
+from muster.views.causes import cause_of
 
 STEPS_MAX: Final = 50
 """Causes that are followed; a person reads no further."""

@@ -12,8 +12,8 @@ import msgspec
 from muster.machines.events import AgentMessage, Event, MessageImported, UserMessage
 from muster.machines.ids import ChannelId, SessionId
 from muster.machines.state import Agent
-from muster.services.board import Delivery
-from muster.services.wake import WakePayload
+from muster.views.channels import Delivery
+from muster.views.wake_payload import WakePayload
 
 THREAD_MESSAGES: Final = 100
 THREAD_MESSAGES_MAX: Final = 256

@@ -16,9 +16,9 @@ from muster.machines.events import MessageImported
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent, Team
 from muster.machines.teams.papers import MessageCopy
-from muster.services.board import MESSAGE_TYPES, MessageView, View, message_view
 from muster.store.base import EventStore, LogFilter, Stored
 from muster.store.codec import decode
+from muster.views.channels import MESSAGE_TYPES, MessageView, View, message_view
 
 PAGE: Final = 200
 

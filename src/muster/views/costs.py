@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.state import Team
 from muster.machines.vocabulary import NOTHING_USED, Usage
-from muster.services.board import (
+from muster.views.channels import (
     UsageView,
     View,
     usage_fields,
     usage_or_nothing,
     usage_view,
 )
-from muster.services.costs import Tally
+from muster.views.conversation_costs import Tally
 
 
 class LimitedView(UsageView, frozen=True, kw_only=True):

@@ -10,16 +10,16 @@ from typing import Final
 
 import msgspec
 
-from muster.interfaces.documents import AgentDocument, Button, button_of, document_of
 from muster.machines.ids import ChannelId, SeatId, SessionId
 from muster.machines.state import Agent, Channel, Phase, Status, Team, TurnState
 from muster.machines.vocabulary import Authority, Budget, Role, RunMode
-from muster.services.board import (
+from muster.views.channels import (
     ApprovalView,
     UsageView,
     approvals_of,
     usage_or_nothing,
 )
+from muster.views.documents import AgentDocument, Button, button_of, document_of
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -1,7 +1,7 @@
 """Approvals as they are shown and answered: what agents may do only if a person allows it."""
 
 from muster.machines.state import Team
-from muster.services.board import ApprovalView, View, approvals_of
+from muster.views.channels import ApprovalView, View, approvals_of
 
 
 class ApprovalList(View, frozen=True, kw_only=True):

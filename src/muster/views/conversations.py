@@ -13,7 +13,7 @@ from muster.machines.ids import ConversationId
 from muster.machines.state import MAIN, QUEUE
 from muster.machines.vocabulary import DelegationMode, FileChange, Machine, Ranked, Remark
 from muster.routing.router import state_name
-from muster.services.board import View
+from muster.views.channels import View
 
 
 class RouteView(View, frozen=True, kw_only=True):

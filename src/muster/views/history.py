@@ -19,8 +19,8 @@ from muster.engine.loading import advance, begin
 from muster.errors import NotFound, StillReading
 from muster.machines.kernel import snapshots
 from muster.machines.state import Team
-from muster.services.lanes import Lanes
 from muster.store.base import EventStore, Stored
+from muster.views.timeline import Lanes
 
 PAGE_EVENTS: Final = 256
 """Events that are folded before others have their turn: a few milliseconds of work."""
