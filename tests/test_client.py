@@ -31,12 +31,12 @@ from muster.errors import (
 )
 from muster.home import address
 from muster.home.lock import HomeLock
+from muster.inbox.inbox import Do
 from muster.interfaces.client.asking import Answer, Server, a_path, error_of, locate
 from muster.interfaces.client.frames import EVENT_BYTES_MAX, FrameReader
 from muster.interfaces.client.patience import Patience
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import RunMode
-from muster.services.inbox import Do
 from tests.builders import run
 from tests.interfaces import live
 from tests.interfaces.homes import environment

@@ -29,12 +29,12 @@ from muster.engine.system import RandomIds, SystemClock
 from muster.engine.tasks import background, see_through
 from muster.engine.timers import Timers
 from muster.errors import MusterError
+from muster.inbox.inbox import Inbox
 from muster.machines.commands import StartMuster, StopMuster
 from muster.machines.ids import MUSTER, SeatId, SessionId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import Authority, Budget, TurnConfig
 from muster.runtimes import catalog
-from muster.services.inbox import Inbox
 from muster.services.inbox_files import InboxFiles
 from muster.services.letters import Letters
 from muster.services.muster import Births, Muster

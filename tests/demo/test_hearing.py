@@ -9,9 +9,9 @@ from muster.demo.answers import answer, named
 from muster.demo.cast import ALL, CREW, LEAD
 from muster.demo.delegate import document, slug
 from muster.demo.hearing import Errand, Kind, Message, Stdin, errands
+from muster.inbox.errands import Do, Next
 from muster.machines.ids import LEAD_SEAT, ChannelId
 from muster.machines.state import TurnState
-from muster.services.errands import Do, Next
 from muster.services.prompting import errand
 
 

@@ -10,13 +10,13 @@ import pytest
 
 from muster.client import AsyncClient, Client
 from muster.errors import AlreadySummoned, Forbidden, NobodyIs, NotFound, WrongState
+from muster.identity.waking import PALETTE
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, SeatId, SessionId
 from muster.machines.state import Status
 from muster.machines.teams.papers import MessageCopy
 from muster.machines.vocabulary import Authority, Profile, StatusEntry
-from muster.services.waking import PALETTE
 from muster.testing.clock import EPOCH
 from muster.views.documents import Button
 from tests.builders import run

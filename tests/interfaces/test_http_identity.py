@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import pytest
 
+from muster.identity.waking import PALETTE
 from muster.machines import commands as c
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.vocabulary import Authority, Profile, StatusEntry
-from muster.services.waking import PALETTE
 from tests.interfaces.asking import Asker, a_name, asker
 from tests.interfaces.homes import play
 from tests.interfaces.live import LIFE_SECONDS, Json, Server, live

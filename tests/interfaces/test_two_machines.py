@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from muster.client import AsyncClient, Client
+from muster.identity.waking import PALETTE
 from muster.interfaces.client import asks
 from muster.machines import commands as c
 from muster.machines.ids import LEAD_SEAT, SeatId, SessionId
 from muster.machines.vocabulary import Authority, Profile
-from muster.services.waking import PALETTE
 from tests.builders import run
 from tests.interfaces.asking import Asker, asker
 from tests.interfaces.homes import muster, play

@@ -6,15 +6,15 @@ from typing import NamedTuple
 import pytest
 
 from muster.engine.dispatcher import Dispatcher, Receipt
+from muster.inbox import inbox as inboxes
+from muster.inbox.errands import Do, Known, Next
+from muster.inbox.inbox import Inbox
 from muster.machines import commands as c
 from muster.machines.commands import Command
 from muster.machines.events import MessagesDelivered
 from muster.machines.ids import ChannelId, SeatId, agent_actor
 from muster.machines.state import Status, TurnState
 from muster.machines.vocabulary import InterruptMode, RunMode, TurnConfig
-from muster.services import inbox as inboxes
-from muster.services.errands import Do, Known, Next
-from muster.services.inbox import Inbox
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock
 from tests.builders import (

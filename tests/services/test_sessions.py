@@ -9,6 +9,7 @@ import pytest
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.ports import Ear, Exit, Launch, Leftover, Runtimes
 from muster.engine.tasks import background
+from muster.inbox.inbox import Inbox
 from muster.limits import INTERRUPT_SECONDS
 from muster.machines.commands import CheckChannel, OverrideTurn, ReportSessionEnded
 from muster.machines.events import (
@@ -21,7 +22,6 @@ from muster.machines.events import (
 )
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import Outcome, RunMode, Urgency
-from muster.services.inbox import Inbox
 from muster.services.letters import Letters
 from muster.services.passes import Passes
 from muster.services.prompting import Prompter

@@ -7,12 +7,12 @@ import pytest
 
 from muster.engine import ports
 from muster.errors import NobodyToSummon
+from muster.identity import waking
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import GRID_SEATS, LEAD_SEAT, SeatId, SessionId
 from muster.machines.state import Status
 from muster.machines.vocabulary import Authority, RunMode
-from muster.services import waking
 from muster.services.letters import BIRTH, LEAD, WAKE, Letters
 from muster.testing.runtime import Starts
 from tests.builders import HUMAN, run, settled

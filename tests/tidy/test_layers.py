@@ -153,7 +153,7 @@ DOORS = (
     Door(
         (
             "muster.views.channels",
-            "muster.services.inbox",
+            "muster.inbox.inbox",
             "muster.services.inbox_file_agent",
             "muster.services.inbox_file_human",
             "muster.services.ledger",

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
+from muster.identity.waking import PALETTE
 from muster.machines.commands import EnrollAgent, SummonAgents
 from muster.machines.events import Conflict
 from muster.machines.ids import LEAD_SEAT
 from muster.machines.vocabulary import Authority
-from muster.services.waking import PALETTE
 from tests.interfaces.asking import Asker, asker
 from tests.interfaces.homes import ADA, TWO_AGENTS
 from tests.interfaces.live import Server, live

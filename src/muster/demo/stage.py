@@ -16,6 +16,7 @@ from muster.demo.cast import ALL, APPROVALS, CREW, WELCOME_TASK, WORKSHOP, Chara
 from muster.engine.dispatcher import Commit
 from muster.engine.tasks import background
 from muster.errors import MusterError
+from muster.identity.waking import PALETTE
 from muster.machines import events as e
 from muster.machines.commands import AddMember, Command, CreateChannel, SetDesired, SummonAgents
 from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId
@@ -26,7 +27,6 @@ from muster.services import delegating
 from muster.services.conversations import policy_of
 from muster.services.desk import Desk
 from muster.services.muster import Muster
-from muster.services.waking import PALETTE
 
 DEMO: Final = "demo"
 """Who speaks and acts where a person would."""

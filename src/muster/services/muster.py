@@ -6,9 +6,9 @@ from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
 from muster.engine.ports import Clock, Ids
 from muster.engine.presence import Presence
+from muster.inbox.inbox import Inbox
 from muster.machines.state import Team
 from muster.machines.vocabulary import TurnConfig
-from muster.services.inbox import Inbox
 from muster.services.passes import Passes
 from muster.services.prompting import Prompter
 from muster.store.base import EventStore

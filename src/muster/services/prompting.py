@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from muster.engine.dispatcher import Dispatcher, Receipt
 from muster.engine.ports import Session
 from muster.errors import MusterError
+from muster.inbox.errands import Do, Known, Next
+from muster.inbox.inbox import Inbox
 from muster.machines.commands import Command
 from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId
 from muster.machines.state import Agent, Status, Team, TurnState
 from muster.machines.vocabulary import RunMode
-from muster.services.errands import Do, Known, Next
-from muster.services.inbox import Inbox
 from muster.services.letters import BIRTH, LEAD, WAKE, Letters
 from muster.services.told import Told
 from muster.store.base import EventStore

@@ -10,6 +10,7 @@ from typing import Self
 
 from muster.engine.tasks import background
 from muster.errors import AlreadyAMember, Closed, MusterError, Refused, Unavailable
+from muster.inbox.inbox import Do, Next
 from muster.interfaces.client import asks
 from muster.interfaces.client.asking import Ask, T, locate
 from muster.interfaces.client.asks import Presence, Registered, Said
@@ -23,7 +24,6 @@ from muster.interfaces.client.patience import (
 )
 from muster.interfaces.client.turn import Told, next_ask
 from muster.machines.state import TurnState
-from muster.services.inbox import Do, Next
 from muster.views.agents import AgentList, AgentView, Called, OutputPage, RunView
 from muster.views.approvals import ApprovalList, Settled
 from muster.views.channels import ChannelState, MessagePage, MessageView

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Self, cast
 
 from muster.errors import MusterError
+from muster.identity.waking import DIRECTIONS
 from muster.interfaces.hooks import answers, events
 from muster.interfaces.hooks.calls import HookAnswer, HookCall
 from muster.interfaces.hooks.places import Place, Places, Policies
@@ -28,7 +29,6 @@ from muster.services.following import REASON_CHARS, Delegate, Following, Judged
 from muster.services.keepers import Keeper
 from muster.services.muster import Muster
 from muster.services.prompting import words_to
-from muster.services.waking import DIRECTIONS
 from muster.settings.model import Settings
 from muster.visiting import keeper_of, team_in
 

@@ -1,6 +1,6 @@
 """Identity over HTTP: births, waking and sleeping, and an agent's thread with the human.
 
-What is to happen is decided by the machine, and `services/waking.py` builds what is told. A person
+What is to happen is decided by the machine, and `identity/waking.py` builds what is told. A person
 says who; an agent answers as itself, and as nobody else.
 """
 
@@ -10,6 +10,7 @@ import msgspec
 
 from muster.engine.dispatcher import Receipt
 from muster.errors import Invalid, WrongState
+from muster.identity import waking
 from muster.interfaces.http.events import Cursor, read_slice
 from muster.interfaces.http.messages import Said, say
 from muster.interfaces.http.routing import ACTORS, EVERYBODY, OPERATOR, Call, Route
@@ -18,7 +19,6 @@ from muster.machines.events import AgentsSummoned, SleepRequested, WakeRequested
 from muster.machines.ids import SeatId
 from muster.machines.state import Status
 from muster.machines.vocabulary import Authority
-from muster.services import waking
 from muster.store.codec import decode
 from muster.views.agents import Called, view_agent
 from muster.views.channels import thread_of

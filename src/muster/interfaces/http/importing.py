@@ -2,9 +2,9 @@
 
 from typing import Final
 
+from muster.identity.importing import import_team
 from muster.interfaces.http.routing import OPERATOR, Call, Route
 from muster.machines.events import DocumentsImported
-from muster.services.importing import import_team
 from muster.views.paper import Imported, LoosePaper, documents_in
 
 

@@ -11,13 +11,13 @@ import msgspec
 
 from muster.engine.dispatcher import Receipt
 from muster.errors import Invalid, Repeated
+from muster.identity import waking
 from muster.interfaces.http.channels import Body, channel_in
 from muster.interfaces.http.routing import ACTORS, EVERYBODY, OPERATOR, Call, Route
 from muster.machines.commands import Command, PostMessage, SendMessage, Speak
 from muster.machines.events import AgentMessage, Event, UserMessage
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.vocabulary import Role
-from muster.services import waking
 from muster.services.muster import Muster
 from muster.views.channels import MessagePage, View, read_page
 

@@ -3,7 +3,7 @@
     GET /api/agents/pm/next                  a fresh start: its turn is told, again if need be
     GET /api/agents/pm/next?known=design:7   it works on turn 7 in 'design': only what is new
 
-What there is to do, and the delivery of messages, is `services/inbox.py`'s.
+What there is to do, and the delivery of messages, is `inbox/inbox.py`'s.
 """
 
 from typing import Annotated
@@ -11,9 +11,9 @@ from typing import Annotated
 import msgspec
 
 from muster.errors import Invalid
+from muster.inbox.errands import Known, Next
 from muster.interfaces.http.routing import ACTORS, Call, Route
 from muster.machines.ids import ChannelId
-from muster.services.errands import Known, Next
 from muster.services.muster import Muster
 
 

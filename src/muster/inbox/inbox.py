@@ -20,12 +20,7 @@ from typing import Final, cast
 from muster.engine.dispatcher import Commit, Dispatcher, Receipt
 from muster.engine.feed import Feed
 from muster.errors import Impossible, NotAMember
-from muster.machines import events as e
-from muster.machines.commands import Command, ConnectAgent, DeliverMessages
-from muster.machines.ids import SeatId
-from muster.machines.state import Agent, Channel, Status, Team, TurnState
-from muster.machines.vocabulary import Authority, InterruptMode
-from muster.services.errands import (
+from muster.inbox.errands import (
     EMPTY,
     Do,
     Known,
@@ -37,6 +32,11 @@ from muster.services.errands import (
     to_look_at,
     to_stop,
 )
+from muster.machines import events as e
+from muster.machines.commands import Command, ConnectAgent, DeliverMessages
+from muster.machines.ids import SeatId
+from muster.machines.state import Agent, Channel, Status, Team, TurnState
+from muster.machines.vocabulary import Authority, InterruptMode
 from muster.store.base import LogFilter, Stored
 from muster.store.codec import decode
 from muster.views.channels import MessageView, handed_message, message_view, said_in
