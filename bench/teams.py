@@ -25,7 +25,7 @@ from muster.machines.kernel import snapshots
 from muster.machines.kernel.team import decide
 from muster.machines.state import Channel, Team
 from muster.machines.vocabulary import Authority, TurnConfig
-from muster.services.reactors.sessions import Sessions
+from muster.sessions.reactor import Sessions
 from muster.store.base import Snapshot
 from muster.store.sqlite import SqliteStore
 

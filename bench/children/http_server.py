@@ -26,7 +26,7 @@ from muster.interfaces.http.tokens import new_token
 from muster.machines.commands import PostMessage
 from muster.machines.ids import MUSTER
 from muster.machines.vocabulary import Role
-from muster.services.muster import Muster
+from muster.team import Muster
 
 CHANNELS: Final = 16
 MEMBERS: Final = 3

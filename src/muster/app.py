@@ -36,18 +36,18 @@ from muster.machines.state import Agent
 from muster.machines.vocabulary import Authority, Budget, TurnConfig
 from muster.runtimes import catalog
 from muster.services.inbox_files import InboxFiles
-from muster.services.letters import Letters
-from muster.services.muster import Births, Muster
-from muster.services.passes import Passes
-from muster.services.prompting import Prompter
-from muster.services.reactors.sessions import Sessions
 from muster.services.roster import Plan, enlist, state_files
 from muster.services.state_files import StateFiles, wishes
-from muster.services.surroundings import Surroundings
+from muster.sessions.environment import Surroundings
+from muster.sessions.prompt import Prompter
+from muster.sessions.prompt_templates import Letters
+from muster.sessions.reactor import Sessions
+from muster.sessions.session_tokens import Passes
 from muster.settings.agents import ANYBODY
 from muster.settings.model import HEARTBEAT_TIMEOUT_SECONDS, Settings
 from muster.store.base import EventStore
 from muster.store.sqlite import SqliteStore
+from muster.team import Births, Muster
 from muster.version import __version__
 
 log = logging.getLogger(__name__)

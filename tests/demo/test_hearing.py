@@ -12,7 +12,7 @@ from muster.demo.hearing import Errand, Kind, Message, Stdin, errands
 from muster.inbox.errands import Do, Next
 from muster.machines.ids import LEAD_SEAT, ChannelId
 from muster.machines.state import TurnState
-from muster.services.prompting import errand
+from muster.sessions.prompt import errand
 
 
 def told(do: Do, channel: str | None = None, epoch: int | None = None) -> str:

@@ -26,8 +26,8 @@ from muster.machines.events import ApprovalRequested
 from muster.machines.ids import MUSTER, ChannelId, SessionId, agent_actor, name_key, person
 from muster.machines.state import Agent, Phase, Team
 from muster.machines.vocabulary import Role, RunMode, Usage
-from muster.services.muster import Muster
 from muster.settings.model import load_settings
+from muster.team import Muster
 from tests.interfaces.live import WAIT_SECONDS, Server
 
 T = TypeVar("T")

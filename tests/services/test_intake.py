@@ -12,9 +12,9 @@ from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.state import Status, TurnState
 from muster.machines.vocabulary import Authority, Placeholder, RunMode, TurnConfig
-from muster.services.muster import Muster
-from muster.services.passes import Passes
+from muster.sessions.session_tokens import Passes
 from muster.store.memory import MemoryStore
+from muster.team import Muster
 from muster.testing.clock import ManualClock
 from muster.testing.ids import CountingIds
 from muster.testing.runtime import ScriptedRuntime, ScriptedSession, Starts, Stops

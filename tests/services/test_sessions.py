@@ -22,13 +22,13 @@ from muster.machines.events import (
 )
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import Outcome, RunMode, Urgency
-from muster.services.letters import Letters
-from muster.services.passes import Passes
-from muster.services.prompting import Prompter
-from muster.services.reactors import sessions as reactor
-from muster.services.reactors.orders import Reclaim, Spawn, Stop, orders
-from muster.services.reactors.sessions import Sessions
-from muster.services.surroundings import Surroundings
+from muster.sessions import reactor
+from muster.sessions.environment import Surroundings
+from muster.sessions.orders import Reclaim, Spawn, Stop, orders
+from muster.sessions.prompt import Prompter
+from muster.sessions.prompt_templates import Letters
+from muster.sessions.reactor import Sessions
+from muster.sessions.session_tokens import Passes
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock
 from muster.testing.runtime import (

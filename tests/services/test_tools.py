@@ -11,8 +11,8 @@ from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import Activity, Outcome, RunMode, Taken, TurnConfig, Usage
-from muster.services.told import PROMPTS_MAX, Told
-from muster.services.tools import TOOLS
+from muster.sessions.prompt_state import PROMPTS_MAX, Told
+from muster.sessions.tools import TOOLS
 from muster.testing.runtime import ScriptedSession
 from tests.builders import ADA, BEN, DESIGN, run, settled, with_agents, with_channel
 from tests.services.test_intake import Stage, staged

@@ -13,7 +13,7 @@ from muster.machines import events as e
 from muster.machines.ids import GRID_SEATS, LEAD_SEAT, SeatId, SessionId
 from muster.machines.state import Status
 from muster.machines.vocabulary import Authority, RunMode
-from muster.services.letters import BIRTH, LEAD, WAKE, Letters
+from muster.sessions.prompt_templates import BIRTH, LEAD, WAKE, Letters
 from muster.testing.runtime import Starts
 from tests.builders import HUMAN, run, settled
 from tests.services.test_intake import Stage, staged

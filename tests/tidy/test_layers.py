@@ -137,7 +137,7 @@ class Door(NamedTuple):
 DOORS = (
     Door(
         ("muster.runtimes.claude.asking",),
-        ("muster.services.tools",),
+        ("muster.sessions.tools",),
         "the tools that a model is told of are the service's own list",
     ),
     Door(

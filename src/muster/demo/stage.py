@@ -26,7 +26,7 @@ from muster.routing.agent_files import read_folders
 from muster.services import delegating
 from muster.services.conversations import policy_of
 from muster.services.desk import Desk
-from muster.services.muster import Muster
+from muster.team import Muster
 
 DEMO: Final = "demo"
 """Who speaks and acts where a person would."""

@@ -14,8 +14,8 @@ from muster.engine.dispatcher import Receipt
 from muster.machines.commands import ImportTeam
 from muster.machines.ids import SessionId
 from muster.machines.teams.papers import AgentDocument, MessageCopy, check_message
-from muster.services.muster import Muster
 from muster.store.base import EventStore, LogFilter
+from muster.team import Muster
 from muster.views.channels import MESSAGE_TYPES
 
 PAGE: Final = 512

@@ -18,7 +18,7 @@ from muster.machines.events import AgentStatus
 from muster.machines.ids import GRID_SEATS, SeatId
 from muster.machines.state import Agent, Status, Team
 from muster.machines.vocabulary import Authority, Placeholder
-from muster.services.muster import Muster
+from muster.team import Muster
 from muster.views.wake_payload import as_xml, wake_payload
 
 SUMMON: Final = "[SUMMON AGENTS]"

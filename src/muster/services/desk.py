@@ -14,8 +14,8 @@ from muster.services.conversations import Begun, Conversations
 from muster.services.delegates import Programs
 from muster.services.keepers import Lives, nobody_can_tell
 from muster.services.ledger import OpenLedger
-from muster.services.muster import Muster
 from muster.services.workers import Workers
+from muster.team import Muster
 from muster.views.conversations import ConversationView
 
 RUNNERS: Final = 4

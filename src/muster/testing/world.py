@@ -30,7 +30,7 @@ from muster.machines.kernel.team import decide
 from muster.machines.state import Status, Team
 from muster.machines.turns.decide import offer_turn
 from muster.machines.vocabulary import Authority, Outcome, Urgency
-from muster.services.reactors.orders import Interrupt, Kill, Order, Reclaim, Spawn, Stop, orders
+from muster.sessions.orders import Interrupt, Kill, Order, Reclaim, Spawn, Stop, orders
 from muster.testing.checkers import LogChecker
 from muster.testing.crowd import Crowd
 

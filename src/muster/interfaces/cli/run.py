@@ -28,10 +28,10 @@ from muster.machines.state import Team
 from muster.machines.vocabulary import Authority, Urgency
 from muster.runtimes.inheriting import InheritingRuntime
 from muster.runtimes.owned import Patience
-from muster.services.muster import Muster
 from muster.services.roster import Plan, enlist
 from muster.services.state_files import StateFiles
 from muster.store.memory import MemoryStore
+from muster.team import Muster
 
 HUMAN: Final = "human"
 

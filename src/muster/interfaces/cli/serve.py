@@ -34,8 +34,8 @@ from muster.machines.ids import MUSTER
 from muster.machines.vocabulary import Role
 from muster.runtimes.delegated import programs
 from muster.services.desk import open_desk
-from muster.services.muster import Muster
 from muster.settings.model import Settings, load_settings
+from muster.team import Muster
 from muster.visiting import keeper_lives
 
 

@@ -27,9 +27,9 @@ from muster.permissions.policy import Policy, PolicyError
 from muster.services.desk import Desk
 from muster.services.following import REASON_CHARS, Delegate, Following, Judged
 from muster.services.keepers import Keeper
-from muster.services.muster import Muster
-from muster.services.prompting import words_to
+from muster.sessions.prompt import words_to
 from muster.settings.model import Settings
+from muster.team import Muster
 from muster.visiting import keeper_of, team_in
 
 POLICY: Final = "PreToolUse"

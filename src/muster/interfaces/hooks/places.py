@@ -14,8 +14,8 @@ from muster.permissions.policy import DEFAULT, POLICY_FILE, Policy, load
 from muster.services.delegating import HOME_FOLDER, SESSIONS_FOLDER, has_session
 from muster.services.desk import Desk
 from muster.services.following import Following
-from muster.services.muster import Muster
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
+from muster.team import Muster
 from muster.visiting import visited
 
 SESSIONS_FILE: Final = SESSIONS_FOLDER / "sessions"

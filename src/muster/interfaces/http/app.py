@@ -45,7 +45,7 @@ from muster.interfaces.http import (
 )
 from muster.interfaces.http.auth import Gate
 from muster.interfaces.http.routing import Call, Caller, Found, Route, Table
-from muster.services.muster import Muster
+from muster.team import Muster
 from muster.version import __version__
 
 ANSWER_HEADERS: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}

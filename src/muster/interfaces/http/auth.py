@@ -20,7 +20,7 @@ from muster.interfaces.http.routing import Caller, Route
 from muster.machines.ids import agent_actor, person
 from muster.machines.state import Team, Token
 from muster.machines.vocabulary import Role
-from muster.services.passes import Passes
+from muster.sessions.session_tokens import Passes
 
 COOKIE: Final = "muster"
 SAFE: Final = frozenset({"GET", "HEAD"})

@@ -20,8 +20,8 @@ from muster.routing.router import Router
 from muster.services import delegating
 from muster.services.conversations import policy_of, ranked
 from muster.services.desk import Desk
-from muster.services.muster import Muster
 from muster.services.workers import agents_of
+from muster.team import Muster
 from muster.views.channels import View
 from muster.views.conversations import (
     ConversationList,

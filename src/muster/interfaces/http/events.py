@@ -27,9 +27,9 @@ from muster.interfaces.http.routing import EVERYBODY, Call, Route
 from muster.machines.events import FACTS, StateTransition
 from muster.machines.ids import ChannelId
 from muster.machines.vocabulary import Machine
-from muster.services.muster import Muster
 from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored
 from muster.store.codec import decode
+from muster.team import Muster
 
 KEEP_ALIVE_SECONDS: Final = 15.0
 """Between comments that say that the stream is alive: proxies give up after 30 to 60 s."""

@@ -21,9 +21,9 @@ from muster.machines.kernel.diagrams import TABLES, AnyRow
 from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Team
 from muster.machines.vocabulary import Machine
-from muster.services.muster import Muster
 from muster.store.base import Stored
 from muster.store.codec import decode
+from muster.team import Muster
 from muster.views.agents import View
 from muster.views.history import History
 from muster.views.timeline import LaneId, Span

@@ -18,7 +18,7 @@ from muster.machines.commands import Command, PostMessage, SendMessage, Speak
 from muster.machines.events import AgentMessage, Event, UserMessage
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.vocabulary import Role
-from muster.services.muster import Muster
+from muster.team import Muster
 from muster.views.channels import MessagePage, View, read_page
 
 Epoch = Annotated[int, msgspec.Meta(ge=0, le=2**53)]

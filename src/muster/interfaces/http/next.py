@@ -14,7 +14,7 @@ from muster.errors import Invalid
 from muster.inbox.errands import Known, Next
 from muster.interfaces.http.routing import ACTORS, Call, Route
 from muster.machines.ids import ChannelId
-from muster.services.muster import Muster
+from muster.team import Muster
 
 
 class Asking(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

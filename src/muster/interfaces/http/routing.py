@@ -19,7 +19,7 @@ from muster.machines.commands import Command
 from muster.machines.ids import SeatId, name_key
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Role
-from muster.services.muster import Muster
+from muster.team import Muster
 
 EVERYBODY: Final = frozenset(Role)
 OPERATOR: Final = frozenset({Role.OPERATOR})

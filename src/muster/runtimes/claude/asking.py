@@ -21,7 +21,7 @@ from claude_agent_sdk.types import McpSdkServerConfig
 
 from muster.engine.ports import Call, Ear, Permission
 from muster.runtimes.claude.reading import compact, excerpt
-from muster.services.tools import TOOLS, Tool
+from muster.sessions.tools import TOOLS, Tool
 from muster.settings.agents import ClaudeSettings
 from muster.version import __version__
 

@@ -17,7 +17,7 @@ from muster.machines.commands import Command
 from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, SessionId, agent_actor, name_key
 from muster.machines.state import MAIN, Agent, Status, Team, TurnState
 from muster.machines.vocabulary import RunMode, StatusEntry
-from muster.services.told import Told
+from muster.sessions.prompt_state import Told
 
 
 class Tool(msgspec.Struct, frozen=True):

@@ -26,10 +26,10 @@ from muster.machines.events import Event
 from muster.machines.ids import MUSTER, SessionId
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Outcome, Urgency
-from muster.services.approvals import Approvals
-from muster.services.intake import Intake
-from muster.services.prompting import NOTHING_TO_TELL, Opening, Prompter
-from muster.services.reactors.orders import (
+from muster.sessions.approvals import Approvals
+from muster.sessions.environment import Surroundings
+from muster.sessions.intake import Intake
+from muster.sessions.orders import (
     TYPES,
     Interrupt,
     Kill,
@@ -39,8 +39,8 @@ from muster.services.reactors.orders import (
     Stop,
     orders,
 )
-from muster.services.surroundings import Surroundings
-from muster.services.told import Told
+from muster.sessions.prompt import NOTHING_TO_TELL, Opening, Prompter
+from muster.sessions.prompt_state import Told
 
 log = logging.getLogger(__name__)
 

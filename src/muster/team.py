@@ -9,8 +9,8 @@ from muster.engine.presence import Presence
 from muster.inbox.inbox import Inbox
 from muster.machines.state import Team
 from muster.machines.vocabulary import TurnConfig
-from muster.services.passes import Passes
-from muster.services.prompting import Prompter
+from muster.sessions.prompt import Prompter
+from muster.sessions.session_tokens import Passes
 from muster.store.base import EventStore
 
 

@@ -20,8 +20,8 @@ from muster.machines.commands import Command
 from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId
 from muster.machines.state import Agent, Status, Team, TurnState
 from muster.machines.vocabulary import RunMode
-from muster.services.letters import BIRTH, LEAD, WAKE, Letters
-from muster.services.told import Told
+from muster.sessions.prompt_state import Told
+from muster.sessions.prompt_templates import BIRTH, LEAD, WAKE, Letters
 from muster.store.base import EventStore
 from muster.views.channels import HandedMessage
 from muster.views.wake_payload import as_xml, wake_payload

@@ -7,7 +7,7 @@ from typing import Final
 from muster.machines.ids import SessionId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import RunMode
-from muster.services.passes import Passes
+from muster.sessions.session_tokens import Passes
 
 AGENTS_FOLDER: Final = "agents"
 

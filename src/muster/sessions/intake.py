@@ -23,9 +23,9 @@ from muster.machines.commands import Command
 from muster.machines.ids import ChannelId, SeatId, SessionId, agent_actor
 from muster.machines.state import Agent, TurnState
 from muster.machines.vocabulary import Profile, StatusEntry
-from muster.services.approvals import Approvals
-from muster.services.told import Told
-from muster.services.tools import Toolbox
+from muster.sessions.approvals import Approvals
+from muster.sessions.prompt_state import Told
+from muster.sessions.tools import Toolbox
 
 REASON_CHARS_MAX: Final = 300
 """How much of a failure stands in the log as the reason of a turn's end."""

@@ -1,1 +1,0 @@
-"""What must happen in the world after an event, one duty each."""
