@@ -34,10 +34,10 @@ from muster.machines.commands import StartMuster, StopMuster
 from muster.machines.ids import MUSTER, SeatId, SessionId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import Authority, Budget, TurnConfig
+from muster.mirrors.inbox_file.files import InboxFiles
+from muster.mirrors.roster import Plan, enlist, state_files
+from muster.mirrors.state_file.files import StateFiles, wishes
 from muster.runtimes import catalog
-from muster.services.inbox_files import InboxFiles
-from muster.services.roster import Plan, enlist, state_files
-from muster.services.state_files import StateFiles, wishes
 from muster.sessions.environment import Surroundings
 from muster.sessions.prompt import Prompter
 from muster.sessions.prompt_templates import Letters

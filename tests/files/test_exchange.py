@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from muster.files import exchange as e
-from muster.files import libc
-from muster.files.exchange import Late, create, exchange, read, recover, write
+from muster.mirrors import exchange as e
+from muster.mirrors import libc
+from muster.mirrors.exchange import Late, create, exchange, read, recover, write
 
 BOUND_SECONDS = 20.0
 

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from muster.errors import Refused
-from muster.files import inboxes, libc
-from muster.files.exchange import TooLong
-from muster.files.inboxes import (
+from muster.mirrors import libc
+from muster.mirrors.exchange import TooLong
+from muster.mirrors.inbox_file import format as inboxes
+from muster.mirrors.inbox_file.format import (
     Items,
     Unsettled,
     adding,
@@ -25,7 +26,7 @@ from muster.files.inboxes import (
     new_entry,
     restoring,
 )
-from muster.files.state_document import Malformed
+from muster.mirrors.state_file.document import Malformed
 
 AT = datetime(2025, 10, 15, 22, 39, 14, 372_000, tzinfo=UTC)
 
@@ -33,7 +34,7 @@ LOCKING_WRITER = """
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from muster.files.inboxes import adding, change, new_entry
+from muster.mirrors.inbox_file.format import adding, change, new_entry
 
 path, first = Path(sys.argv[1]), int(sys.argv[2])
 for seq in range(first, first + 40):

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.files.state_document import (
+from muster.machines.vocabulary import RunMode
+from muster.mirrors.state_file.document import (
     Malformed,
     StateDocument,
     Wish,
@@ -15,7 +16,6 @@ from muster.files.state_document import (
     parse,
     timestamp,
 )
-from muster.machines.vocabulary import RunMode
 
 SEED = b"""{
   "desired_state": "continuous",

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from muster.engine.tasks import background
-from muster.files import libc, watching
-from muster.files.watching import LOOK_SECONDS, POLL_SECONDS, Watching
+from muster.mirrors import libc, watch
+from muster.mirrors.watch import LOOK_SECONDS, POLL_SECONDS, Watching
 from muster.testing.clock import ManualClock
 from tests.builders import WAIT_SECONDS, run, settled
 
@@ -209,7 +209,7 @@ def test_where_other_machines_can_write_files_are_looked_at_too(
     path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scene() -> None:
-        monkeypatch.setattr(watching, "_REMOTE", ("",))
+        monkeypatch.setattr(watch, "_REMOTE", ("",))
         waiter = Waiter(path)
         async with waiter.waiting() as found:
             assert found.polled == {path}

@@ -28,8 +28,8 @@ from muster.machines.events import AgentMessage, MessagesDelivered, UserMessage,
 from muster.machines.ids import LEAD_SEAT, MUSTER, SeatId, agent_actor
 from muster.machines.state import Agent
 from muster.machines.vocabulary import Authority, Placeholder, Profile
-from muster.services import inbox_file_link
-from muster.services.inbox_files import InboxFiles
+from muster.mirrors.inbox_file import link
+from muster.mirrors.inbox_file.files import InboxFiles
 from muster.settings.model import TeamSettings
 from muster.store.memory import MemoryStore
 from tests.builders import HUMAN, WAIT_SECONDS, a_dispatcher, a_feed, logged, run, seat_of
@@ -544,7 +544,7 @@ def test_a_lock_that_is_held_is_waited_for_and_then_counts_as_broken(
                 await asyncio.sleep(0)
             await desk.until(lambda: desk.agent("Lyra").delivered == seq)
             assert desk.texts("Lyra") == ["one"]
-            monkeypatch.setattr(inbox_file_link, "LOCK_SECONDS", 0.05)
+            monkeypatch.setattr(link, "LOCK_SECONDS", 0.05)
             with (desk.folder / ".lyra.json.muster-lock").open("wb") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 seq = await desk.say("Lyra", "two")

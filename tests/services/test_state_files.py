@@ -17,8 +17,6 @@ import pytest
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.system import SystemClock
 from muster.engine.tasks import background
-from muster.files import exchange as files
-from muster.files.state_document import timestamp
 from muster.machines.commands import (
     EnrollAgent,
     ReportSessionEnded,
@@ -29,7 +27,9 @@ from muster.machines.events import DesiredSet, WarningLogged
 from muster.machines.ids import MUSTER
 from muster.machines.state import RunControl, Status
 from muster.machines.vocabulary import Authority, Outcome, RunMode
-from muster.services.state_files import StateFiles, wishes
+from muster.mirrors import exchange as files
+from muster.mirrors.state_file.document import timestamp
+from muster.mirrors.state_file.files import StateFiles, wishes
 from muster.store.memory import MemoryStore
 from tests.builders import ADA, HUMAN, WAIT_SECONDS, a_dispatcher, logged, run, settled
 

@@ -154,8 +154,8 @@ DOORS = (
         (
             "muster.views.channels",
             "muster.inbox.inbox",
-            "muster.services.inbox_file_agent",
-            "muster.services.inbox_file_human",
+            "muster.mirrors.inbox_file.agent",
+            "muster.mirrors.inbox_file.human",
             "muster.services.ledger",
             "muster.engine.loading",
             "muster.engine.reactors",
@@ -223,7 +223,7 @@ DOORS = (
         ("muster.interfaces.cli.run",),
         (
             "muster.app",
-            "muster.files.locking",
+            "muster.mirrors.file_lock",
             "muster.runtimes.inheriting",
             "muster.runtimes.owned",
             "muster.store.memory",

@@ -16,7 +16,6 @@ import msgspec
 from muster.engine import ports
 from muster.engine.tasks import see_through
 from muster.errors import Refused, StateFileInUse
-from muster.files.locking import FileLock
 from muster.files.workspace import dialogue_of, outputs_of
 from muster.limits import MESSAGE_BYTES_MAX
 from muster.machines import commands as c
@@ -24,6 +23,7 @@ from muster.machines.commands import Command
 from muster.machines.ids import MUSTER, ConversationId, SessionId, agent_actor
 from muster.machines.state import MAIN, QUEUE, Conversation, Delegation
 from muster.machines.vocabulary import NOTHING_USED, DelegationMode, Remark
+from muster.mirrors.file_lock import FileLock
 from muster.routing.agent_files import AgentFile, read_folders
 from muster.services import assignments, replies
 from muster.services.assignments import Assignment

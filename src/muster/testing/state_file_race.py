@@ -35,7 +35,7 @@ from muster.machines.commands import (
 from muster.machines.ids import FIRST_ENROLLED_SEAT, MUSTER, SessionId
 from muster.machines.state import Team
 from muster.machines.vocabulary import Authority, Outcome, RunMode
-from muster.services.state_files import StateFiles
+from muster.mirrors.state_file.files import StateFiles
 from muster.store.memory import MemoryStore
 
 SETTLE_SECONDS: Final = 10.0

@@ -17,7 +17,6 @@ from muster.engine.dispatcher import Commit
 from muster.engine.system import RandomIds, SystemClock
 from muster.engine.tasks import background
 from muster.errors import Invalid, Refused
-from muster.files.locking import FileLock
 from muster.interfaces.cli.render import clean
 from muster.limits import NAME_CHARS_MAX
 from muster.machines import events as e
@@ -26,10 +25,11 @@ from muster.machines.ids import MUSTER, name_key
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
 from muster.machines.vocabulary import Authority, Urgency
+from muster.mirrors.file_lock import FileLock
+from muster.mirrors.roster import Plan, enlist
+from muster.mirrors.state_file.files import StateFiles
 from muster.runtimes.inheriting import InheritingRuntime
 from muster.runtimes.owned import Patience
-from muster.services.roster import Plan, enlist
-from muster.services.state_files import StateFiles
 from muster.store.memory import MemoryStore
 from muster.team import Muster
 

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from muster.errors import NoLead, Refused, Repeated
-from muster.files.inboxes import Entry, Items, adding, is_read, mark_of, new_entry
 from muster.machines.commands import DeliverMessages, MarkRead, SendMessage
 from muster.machines.events import Event, UserMessage
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent
-from muster.services.inbox_file_link import InboxFile, lives_on_files
+from muster.mirrors.inbox_file.format import Entry, Items, adding, is_read, mark_of, new_entry
+from muster.mirrors.inbox_file.link import InboxFile, lives_on_files
 from muster.store.base import EventStore, LogFilter
 from muster.store.codec import decode
 

@@ -19,13 +19,13 @@ from muster.engine.dispatcher import Dispatcher
 from muster.engine.ports import Clock
 from muster.engine.tasks import see_through
 from muster.errors import Closed, Refused, Unavailable
-from muster.files import exchange as files
-from muster.files.exchange import Change, Exchanged, Late
-from muster.files.state_document import Malformed, StateDocument, parse
 from muster.limits import NAME_CHARS_MAX, NOTE_CHARS_MAX
 from muster.machines.commands import Command, LogWarning
 from muster.machines.ids import MUSTER, SeatId
 from muster.machines.state import Agent, RunControl
+from muster.mirrors import exchange as files
+from muster.mirrors.exchange import Change, Exchanged, Late
+from muster.mirrors.state_file.document import Malformed, StateDocument, parse
 
 log = logging.getLogger(__name__)
 

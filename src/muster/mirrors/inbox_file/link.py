@@ -16,13 +16,13 @@ from muster.engine.dispatcher import Dispatcher
 from muster.engine.ports import Clock
 from muster.engine.tasks import see_through
 from muster.errors import Closed, Refused, Unavailable
-from muster.files import inboxes
-from muster.files.inboxes import Edit, Items, Late, Unsettled
-from muster.files.state_document import Malformed
 from muster.machines.commands import Command, LogWarning
 from muster.machines.ids import LEAD_SEAT, MUSTER, SeatId
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Authority
+from muster.mirrors.inbox_file import format as inboxes
+from muster.mirrors.inbox_file.format import Edit, Items, Late, Unsettled
+from muster.mirrors.state_file.document import Malformed
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from muster.errors import StateFileInUse
-from muster.files.exchange import target_of
+from muster.mirrors.exchange import target_of
 
 
 class FileLock:

@@ -13,13 +13,13 @@ from datetime import UTC, datetime
 from typing import Final
 
 from muster.errors import Refused
-from muster.files.inboxes import Items, as_entry, is_read, keys_of, marking, said_at
 from muster.limits import NAME_CHARS_MAX
 from muster.machines.commands import TellHuman
 from muster.machines.events import AgentMessage
 from muster.machines.ids import SeatId, agent_actor, name_key
 from muster.machines.state import Agent
-from muster.services.inbox_file_link import ON_FILES, InboxFile
+from muster.mirrors.inbox_file.format import Items, as_entry, is_read, keys_of, marking, said_at
+from muster.mirrors.inbox_file.link import ON_FILES, InboxFile
 from muster.store.base import EventStore, LogFilter
 from muster.store.codec import decode
 

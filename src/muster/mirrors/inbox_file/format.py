@@ -26,10 +26,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple, cast
 
-from muster.files import libc
-from muster.files.exchange import TooLong
-from muster.files.state_document import Malformed, timestamp
 from muster.machines.names import check_plain
+from muster.mirrors import libc
+from muster.mirrors.exchange import TooLong
+from muster.mirrors.state_file.document import Malformed, timestamp
 
 Entry = dict[str, object]
 Items = list[object]

@@ -12,15 +12,15 @@ from pathlib import Path
 
 from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.ports import Clock
-from muster.files.exchange import recover
-from muster.files.watching import Watching
 from muster.machines.events import DesiredSet, StateTransition
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Authority, Machine, RunMode
-from muster.services.state_file_agent import Obeying
-from muster.services.state_file_control import Directing
-from muster.services.state_file_link import SETTLE_SECONDS, Link, Role, Seen, is_newer, look
+from muster.mirrors.exchange import recover
+from muster.mirrors.state_file.agent import Obeying
+from muster.mirrors.state_file.control import Directing
+from muster.mirrors.state_file.link import SETTLE_SECONDS, Link, Role, Seen, is_newer, look
+from muster.mirrors.watch import Watching
 
 log = logging.getLogger(__name__)
 

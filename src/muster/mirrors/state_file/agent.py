@@ -8,8 +8,13 @@ newer wish is never clobbered. What is current is muster's own field.
 from pathlib import Path
 from typing import Final
 
-from muster.files import exchange as files
-from muster.files.state_document import (
+from muster.machines.commands import SetDesired
+from muster.machines.ids import MUSTER, person
+from muster.machines.run_control.decide import ONE_SHOTS
+from muster.machines.state import RunControl
+from muster.machines.vocabulary import Outcome, RunMode
+from muster.mirrors import exchange as files
+from muster.mirrors.state_file.document import (
     CURRENT,
     DESIRED,
     NOTE,
@@ -22,12 +27,7 @@ from muster.files.state_document import (
     parse,
     timestamp,
 )
-from muster.machines.commands import SetDesired
-from muster.machines.ids import MUSTER, person
-from muster.machines.run_control.decide import ONE_SHOTS
-from muster.machines.state import RunControl
-from muster.machines.vocabulary import Outcome, RunMode
-from muster.services.state_file_link import Link, Seen, is_newer, short_name, short_note
+from muster.mirrors.state_file.link import Link, Seen, is_newer, short_name, short_note
 
 FILE: Final = "file"
 """Who set what a file says without saying who."""

@@ -26,7 +26,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from muster.files import libc
+from muster.mirrors import libc
 
 Change = Callable[[bytes], bytes]
 """What is to become of a content. It is pure, and asked again when the content is another."""

@@ -7,7 +7,13 @@ again; the pause that it writes after a one-shot is taken in, unless something e
 
 from typing import Final
 
-from muster.files.state_document import (
+from muster.machines.commands import ConnectAgent, ReportCurrent, SetDesired
+from muster.machines.ids import agent_actor, person
+from muster.machines.run_control.decide import ONE_SHOTS
+from muster.machines.state import RunControl
+from muster.machines.vocabulary import RunMode
+from muster.mirrors.state_file.agent import FILE, READING, UNKNOWN, WRITING
+from muster.mirrors.state_file.document import (
     DESIRED,
     NOTE,
     SET_BY,
@@ -19,13 +25,7 @@ from muster.files.state_document import (
     parse,
     timestamp,
 )
-from muster.machines.commands import ConnectAgent, ReportCurrent, SetDesired
-from muster.machines.ids import agent_actor, person
-from muster.machines.run_control.decide import ONE_SHOTS
-from muster.machines.state import RunControl
-from muster.machines.vocabulary import RunMode
-from muster.services.state_file_agent import FILE, READING, UNKNOWN, WRITING
-from muster.services.state_file_link import Link, Seen, is_newer, short_name, short_note
+from muster.mirrors.state_file.link import Link, Seen, is_newer, short_name, short_note
 
 AGENT: Final = "agent"
 """Who set a pause that the loop wrote by itself."""

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from muster.files import libc
+from muster.mirrors import libc
 
 log = logging.getLogger(__name__)
 

@@ -16,15 +16,15 @@ from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.feed import Feed
 from muster.engine.ports import Clock
 from muster.engine.reactors import Runner
-from muster.files.inboxes import inbox_path
-from muster.files.watching import POLL_SECONDS, Watching
 from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent, Team
-from muster.services.inbox_file_agent import Desk
-from muster.services.inbox_file_human import Replies
-from muster.services.inbox_file_link import InboxFile, lives_on_files
+from muster.mirrors.inbox_file.agent import Desk
+from muster.mirrors.inbox_file.format import inbox_path
+from muster.mirrors.inbox_file.human import Replies
+from muster.mirrors.inbox_file.link import InboxFile, lives_on_files
+from muster.mirrors.watch import POLL_SECONDS, Watching
 from muster.store.base import EventStore
 
 _COMING: Final = (e.AgentsSummoned, e.AgentEnrolled, e.AgentConfigured, e.AgentRegistered)

@@ -1,0 +1,1 @@
+"""Inbox files: messages to and from agents that live on files."""
