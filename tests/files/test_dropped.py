@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.files.dropped import look, reject
+from muster.delegation.folder.queue import look, reject
 from muster.limits import MESSAGE_BYTES_MAX
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.files import footprints
-from muster.files.footprints import Found, difference, look
+from muster.delegation.folder import footprints
+from muster.delegation.folder.footprints import Found, difference, look
 from muster.machines.vocabulary import FileChange
 
 

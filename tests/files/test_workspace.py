@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.files.workspace import Projection, files_of
-from muster.files.workspace_folder import WorkspaceFolder
+from muster.delegation.folder.mirror import WorkspaceFolder
+from muster.delegation.folder.workspace import Projection, files_of
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command

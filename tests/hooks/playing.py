@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from muster.files.workspace import files_of
+from muster.delegation import session_folder
+from muster.delegation.folder.workspace import files_of
+from muster.delegation.visiting import visited
 from muster.interfaces.hooks.calls import HookAnswer, HookCall
 from muster.interfaces.hooks.desk import HookDesk
 from muster.interfaces.hooks.places import SESSIONS_FILE
@@ -15,10 +17,8 @@ from muster.machines.ids import person
 from muster.machines.vocabulary import DelegationMode
 from muster.permissions.policy import DEFAULT
 from muster.routing.agent_files import read_folders
-from muster.services import delegating
 from muster.settings.model import Settings, TeamSettings
 from muster.views.conversations import ConversationView
-from muster.visiting import visited
 from tests.services.stage import agent_file
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -50,13 +50,13 @@ class Project:
         self.desk = HookDesk.of_project(self.home, settings)
 
     async def start(self, mode: DelegationMode = DelegationMode.ORCHESTRATOR) -> None:
-        delegating.prepare(self.root)
+        session_folder.prepare(self.root)
         folders = [self.folder / ".claude" / "agents"]
-        await delegating.start(
+        await session_folder.start(
             self.ledger,
             root=self.root,
             mode=mode,
-            agents=delegating.usable(read_folders(folders)).agents,
+            agents=session_folder.usable(read_folders(folders)).agents,
             folders=folders,
             policy=DEFAULT,
             actor=person(HUMAN),

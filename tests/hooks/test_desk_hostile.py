@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from muster.delegation.following.record import Following
 from muster.interfaces.hooks.calls import HookCall
 from muster.interfaces.hooks.desk import HookDesk
 from muster.machines import events as e
-from muster.services.following import Following
 from tests.builders import run
 from tests.hooks.playing import PYTHON, Claude, Project
 

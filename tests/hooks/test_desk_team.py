@@ -7,6 +7,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from muster.app import Muster, open_team
+from muster.delegation import session_folder
+from muster.delegation.desk import Desk, open_desk
+from muster.delegation.following.owner import Keeper
+from muster.delegation.task_runner import no_programs
+from muster.delegation.visiting import keeper_lives, team_in
 from muster.interfaces.hooks.desk import HookDesk
 from muster.interfaces.http.tokens import new_token
 from muster.machines import events as e
@@ -28,13 +33,8 @@ from muster.machines.vocabulary import (
 )
 from muster.permissions.policy import DEFAULT
 from muster.routing.agent_files import read_folders
-from muster.services import delegating
-from muster.services.delegates import no_programs
-from muster.services.desk import Desk, open_desk
-from muster.services.keepers import Keeper
 from muster.settings.model import Settings, TeamSettings
 from muster.testing.runtime import ScriptedRuntime, Starts, Stops
-from muster.visiting import keeper_lives, team_in
 from tests.builders import ADA, BEN, DESIGN, HUMAN, eventually, logged, run, want, with_channel
 from tests.hooks.playing import PYTHON, Claude, Project
 from tests.machines.papers import paper
@@ -60,13 +60,13 @@ class Team:
 
     async def open(self, mode: DelegationMode = DelegationMode.ORCHESTRATOR) -> None:
         """Open a session in the team's own log."""
-        delegating.prepare(self.root)
+        session_folder.prepare(self.root)
         folders = [self.project.folder / ".claude" / "agents"]
-        await delegating.start(
+        await session_folder.start(
             self.desk.conversations.ledger,
             root=self.root,
             mode=mode,
-            agents=delegating.usable(read_folders(folders)).agents,
+            agents=session_folder.usable(read_folders(folders)).agents,
             folders=folders,
             policy=DEFAULT,
             actor=HUMAN,

@@ -6,24 +6,24 @@ from pathlib import Path
 from threading import Event as Pause
 from time import monotonic
 
+from muster.delegation import session_folder
+from muster.delegation.conversations import Conversations
+from muster.delegation.folder.workspace import files_of
+from muster.delegation.following.owner import Lives, nobody_can_tell
+from muster.delegation.visiting import VisitedLedger
+from muster.delegation.workers import Workers
 from muster.engine.ports import Clock
-from muster.files.workspace import files_of
 from muster.machines.events import Event, Fact
 from muster.machines.ids import person
 from muster.machines.vocabulary import DelegationMode
 from muster.permissions.policy import DEFAULT, Policy
 from muster.routing.agent_files import read_folders
 from muster.runtimes.delegated import programs
-from muster.services import delegating
-from muster.services.conversations import Conversations
-from muster.services.keepers import Lives, nobody_can_tell
-from muster.services.workers import Workers
 from muster.settings.agents import AgentSettings
 from muster.settings.model import DelegationSettings, Settings
 from muster.testing.clock import ManualClock
 from muster.testing.ids import CountingIds
 from muster.views.conversations import ConversationView
-from muster.visiting import VisitedLedger
 
 MARCUS = "Marcus"
 
@@ -113,13 +113,13 @@ class Stage:
         mode: DelegationMode | None = DelegationMode.ORCHESTRATOR,
         policy: Policy = DEFAULT,
     ) -> bool:
-        delegating.prepare(self.root)
+        session_folder.prepare(self.root)
         folders = [self.base / "agents"]
-        _, resumed = await delegating.start(
+        _, resumed = await session_folder.start(
             self.ledger,
             root=self.root,
             mode=mode,
-            agents=delegating.usable(read_folders(folders)).agents,
+            agents=session_folder.usable(read_folders(folders)).agents,
             folders=folders,
             policy=policy,
             actor=person(MARCUS),
@@ -130,7 +130,7 @@ class Stage:
         return await self.conversations.ask(text, speaker=MARCUS, to=to)
 
     async def end(self) -> None:
-        await delegating.end(self.ledger, actor=person(MARCUS))
+        await session_folder.end(self.ledger, actor=person(MARCUS))
 
     # ── seeing ────────────────────────────────────────────────────────────────────────────────────
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from muster.delegation import session_folder
+from muster.delegation.folder.workspace import files_of
 from muster.engine.system import SystemClock
 from muster.errors import (
     DelegationOpen,
@@ -17,14 +19,12 @@ from muster.errors import (
     PathTaken,
     PathUnusable,
 )
-from muster.files.workspace import files_of
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import MUSTER, ConversationId, person
 from muster.machines.vocabulary import DelegationMode, FileChange, Remark
 from muster.permissions.policy import parse
 from muster.runtimes import processes
-from muster.services import delegating
 from muster.views.conversations import ConversationView
 from tests.builders import run
 from tests.services.stage import DOCS, MARCUS, PYTHON, SQL, Stage, number_in
@@ -637,11 +637,11 @@ def test_a_folder_that_is_not_empty_or_cannot_be_made_is_refused(tmp_path: Path)
     full.mkdir()
     (full / "thesis.txt").write_text("mine")
     with pytest.raises(PathTaken, match="is not empty"):
-        delegating.prepare(full)
+        session_folder.prepare(full)
     with pytest.raises(PathTaken, match="is a file"):
-        delegating.prepare(full / "thesis.txt")
+        session_folder.prepare(full / "thesis.txt")
     with pytest.raises(PathUnusable, match="Give another --path"):
-        delegating.prepare(full / "thesis.txt" / "below")
+        session_folder.prepare(full / "thesis.txt" / "below")
     assert [each.name for each in full.iterdir()] == ["thesis.txt"]
 
 
@@ -650,7 +650,7 @@ def test_the_project_of_a_team_is_no_session(tmp_path: Path) -> None:
     (tmp_path / ".muster" / "team.db").touch()
     (tmp_path / "main.py").touch()
     with pytest.raises(PathTaken, match="is not empty"):
-        delegating.prepare(tmp_path)
+        session_folder.prepare(tmp_path)
 
 
 def test_a_folder_that_was_moved_goes_on_where_it_is(tmp_path: Path) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from muster.files import footprints
+from muster.delegation.folder import footprints
+from muster.delegation.task_runner import Task, Work, carry_out
 from muster.machines.ids import SessionId
 from muster.runtimes.command import CommandRuntime
-from muster.services.delegates import Task, Work, carry_out
 from muster.settings.agents import AgentSettings
 from tests.builders import run
 

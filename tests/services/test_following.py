@@ -9,6 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from muster.delegation.following import owner
+from muster.delegation.following.notes import FOLDER, Given, Notebook, Notes, Subagent
+from muster.delegation.following.owner import Keeper, Lives, nobody_can_tell
+from muster.delegation.following.record import Following
+from muster.delegation.visiting import keeper_lives, keeper_of
 from muster.engine.ports import Clock
 from muster.engine.system import SystemClock
 from muster.machines import commands as c
@@ -16,12 +21,7 @@ from muster.machines import events as e
 from muster.machines.ids import ConversationId, person
 from muster.machines.vocabulary import DelegationMode, FileChange, Remark
 from muster.permissions.judge import DENY, Verdict
-from muster.services import keepers
-from muster.services.follow_notes import FOLDER, Given, Notebook, Notes, Subagent
-from muster.services.following import Following
-from muster.services.keepers import Keeper, Lives, nobody_can_tell
 from muster.views.conversations import ConversationView
-from muster.visiting import keeper_lives, keeper_of
 from tests.builders import run
 from tests.services.stage import DOCS, MARCUS, PYTHON, Stage
 
@@ -494,7 +494,7 @@ def test_a_file_is_found_in_the_outputs_by_any_way_that_leads_there(tmp_path: Pa
 def test_more_files_than_can_be_told_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("muster.services.follow_page.FILES_RECORDED_MAX", 2)
+    monkeypatch.setattr("muster.delegation.following.page.FILES_RECORDED_MAX", 2)
 
     async def play() -> None:
         stage = Followed(tmp_path)
@@ -507,7 +507,7 @@ def test_more_files_than_can_be_told_are_counted(
         assert len((await stage.view()).files) == 2
         [note] = await stage.remarks(Remark.NOTE)
         assert note.startswith("3 more files in ")
-        monkeypatch.setattr("muster.files.footprints.FILES_MAX", 3)
+        monkeypatch.setattr("muster.delegation.folder.footprints.FILES_MAX", 3)
         await stage.answer()
         assert "too many files" in (await stage.remarks(Remark.NOTE))[-1]
 
@@ -732,8 +732,8 @@ def test_the_end_of_a_program_closes_all_that_it_leads(tmp_path: Path) -> None:
 
 def test_a_keeper_is_read_as_it_is_written() -> None:
     for keeper in (OURS, OURS.of("a1"), Keeper("x"), OURS.of("Lyra the «odd»/..")):
-        assert keepers.parse(str(keeper)) == keeper
-    assert keepers.parse("another program") is None
+        assert owner.parse(str(keeper)) == keeper
+    assert owner.parse("another program") is None
     assert keeper_lives("another program")
     assert keeper_lives(str(Keeper("x")))
     assert not keeper_lives(str(keeper_of("x", os.getpid())._replace(started="1@never")))

@@ -2,10 +2,10 @@
 
 import pytest
 
+from muster.delegation.replies import about_the_past, denial, reply, slug, suggested
 from muster.machines.events import Routed
 from muster.machines.ids import ConversationId
 from muster.permissions.policy import DEFAULT, parse
-from muster.services.replies import about_the_past, denial, reply, slug, suggested
 
 AGENTS = tuple(f"agent-{number}" for number in range(12))
 LAST = "conv_002, a script was written"

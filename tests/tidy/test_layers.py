@@ -107,7 +107,7 @@ LAYERS: dict[str, Layer] = {
         ),
         "puts everything together",
     ),
-    "muster.visiting": Layer(
+    "muster.delegation.visiting": Layer(
         (
             *CORE,
             "muster.settings.model",
@@ -147,7 +147,7 @@ DOORS = (
     ),
     Door(
         ("muster.interfaces.hooks.desk", "muster.interfaces.hooks.places"),
-        ("muster.visiting",),
+        ("muster.delegation.visiting",),
         "hooks are answered without a server too: each answer visits the session's own log",
     ),
     Door(
@@ -156,7 +156,7 @@ DOORS = (
             "muster.inbox.inbox",
             "muster.mirrors.inbox_file.agent",
             "muster.mirrors.inbox_file.human",
-            "muster.services.ledger",
+            "muster.delegation.ledger",
             "muster.engine.loading",
             "muster.engine.reactors",
             "muster.views.wake_payload",
@@ -194,7 +194,7 @@ DOORS = (
     ),
     Door(
         ("muster.interfaces.http.dialogues",),
-        ("muster.files.workspace",),
+        ("muster.delegation.folder.workspace",),
         "a conversation is shown with the names that its files have in its folder",
     ),
     Door(
@@ -210,13 +210,13 @@ DOORS = (
             "muster.demo.stage",
             "muster.runtimes.delegated",
             "muster.home.lock",
-            "muster.visiting",
+            "muster.delegation.visiting",
         ),
         "`muster up` runs the whole, and says that a home is taken before it takes a port",
     ),
     Door(
         ("muster.interfaces.cli.delegation",),
-        ("muster.visiting",),
+        ("muster.delegation.visiting",),
         "delegation works without a server: each call visits the session's own log",
     ),
     Door(

@@ -12,6 +12,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from muster.delegation import session_folder
+from muster.delegation.conversations import policy_of
+from muster.delegation.desk import Desk
 from muster.demo.cast import ALL, APPROVALS, CREW, WELCOME_TASK, WORKSHOP, Character, in_seat
 from muster.engine.dispatcher import Commit
 from muster.engine.tasks import background
@@ -23,9 +26,6 @@ from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId
 from muster.machines.state import Status
 from muster.machines.vocabulary import Authority, InterruptMode, Machine, RunMode, TurnConfig
 from muster.routing.agent_files import read_folders
-from muster.services import delegating
-from muster.services.conversations import policy_of
-from muster.services.desk import Desk
 from muster.team import Muster
 
 DEMO: Final = "demo"
@@ -148,11 +148,11 @@ class Stage:
         try:
             self._root.mkdir(parents=True, exist_ok=True)
             ledger = self._desk.conversations.ledger
-            await delegating.start(
+            await session_folder.start(
                 ledger,
                 root=self._root,
                 mode=None,
-                agents=delegating.usable(read_folders([AGENTS_FOLDER])).agents,
+                agents=session_folder.usable(read_folders([AGENTS_FOLDER])).agents,
                 folders=[AGENTS_FOLDER],
                 policy=policy_of(self._root),
                 actor=MUSTER,

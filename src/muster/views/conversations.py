@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from muster.files.dialogue import reason_of
+from muster.delegation.folder.dialogue import reason_of
 from muster.machines import events as e
 from muster.machines.events import Event, Fact
 from muster.machines.ids import ConversationId

@@ -17,6 +17,9 @@ from typing import Any, Final, NamedTuple, TypeVar
 import click
 import msgspec
 
+from muster.delegation import session_folder
+from muster.delegation.ledger import Ledger, show_nobody
+from muster.delegation.visiting import VisitedLedger, visited
 from muster.errors import BadSource, Invalid, NoDelegation
 from muster.interfaces.cli import sessions
 from muster.interfaces.cli.acting import print_json, server
@@ -32,11 +35,8 @@ from muster.machines.state import MAIN, QUEUE, Delegation
 from muster.machines.vocabulary import DelegationMode, Machine
 from muster.permissions.policy import DEFAULT, POLICY_FILE, Policy, PolicyError, load
 from muster.routing.agent_files import Warned, find_agents
-from muster.services import delegating
-from muster.services.ledger import Ledger, show_nobody
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 from muster.views.conversations import ConversationView, head_of, step_line
-from muster.visiting import VisitedLedger, visited
 
 FAILED: Final = 1
 """The exit code of a request from which nothing came."""
@@ -125,19 +125,19 @@ def _local_now() -> datetime:
 
 
 def _start(root: Path, mode: DelegationMode | None, given: tuple[Path, ...], home: Path) -> None:
-    found = delegating.usable(find_agents(given, project=Path.cwd(), user=Path.home()))
+    found = session_folder.usable(find_agents(given, project=Path.cwd(), user=Path.home()))
     _warn(found.warnings)
     settings = _settings(root, home)
-    delegating.prepare(root)
+    session_folder.prepare(root)
     policy = _policy(root)
     ledger, _ = visited(root, settings, home=home)
     delegation, resumed = asyncio.run(
-        delegating.start(
+        session_folder.start(
             ledger,
             root=root,
             mode=mode,
             agents=found.agents,
-            folders=delegating.folders_of(given, project=Path.cwd(), user=Path.home()),
+            folders=session_folder.folders_of(given, project=Path.cwd(), user=Path.home()),
             policy=policy,
             actor=person(settings.team.human),
             allowance=settings.delegation.allowance,
@@ -197,7 +197,7 @@ def _end(path: Path | None, home: Path) -> None:
         return
     settings = _settings(root, home)
     ledger, _ = visited(root, settings, home=home)
-    ended = asyncio.run(delegating.end(ledger, actor=person(settings.team.human)))
+    ended = asyncio.run(session_folder.end(ledger, actor=person(settings.team.human)))
     sessions.forget(root)
     click.echo(f"Session ended: {clean(str(root))}, {ended.opened} conversations.")
     _check(ledger)
@@ -215,7 +215,7 @@ def _serve_queue(root: Path, home: Path, names: tuple[str, ...], until_empty: bo
 def _root(path: Path | None) -> Path:
     """The session that is meant; it must have a log."""
     root = path.absolute() if path is not None else sessions.last()
-    if root is None or not delegating.has_session(root):
+    if root is None or not session_folder.has_session(root):
         raise NoDelegation()
     return root
 
@@ -230,8 +230,8 @@ class _Place(NamedTuple):
 
 def _place(path: Path | None, home: Path) -> _Place:
     root = path.absolute() if path is not None else sessions.last()
-    if root is not None and delegating.has_session(root):
-        own = root / delegating.HOME_FOLDER
+    if root is not None and session_folder.has_session(root):
+        own = root / session_folder.HOME_FOLDER
         return _Place(root, own if _serves(own) else None)
     if not _serves(home):
         raise NoDelegation()
@@ -245,7 +245,7 @@ def _serves(home: Path) -> bool:
 
 def _settings(root: Path, home: Path) -> Settings:
     """The settings in the session's own home, or else those of the team."""
-    own = root / delegating.HOME_FOLDER
+    own = root / session_folder.HOME_FOLDER
     return load_settings(own if (own / SETTINGS_FILE).exists() else home, os.environ)
 
 

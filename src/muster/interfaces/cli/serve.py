@@ -15,6 +15,8 @@ import msgspec
 from click.core import ParameterSource
 
 from muster.app import open_configured
+from muster.delegation.desk import open_desk
+from muster.delegation.visiting import keeper_lives
 from muster.demo import stage
 from muster.demo.settings import HOME_FOLDER as DEMO_HOME
 from muster.demo.settings import demo_settings
@@ -33,10 +35,8 @@ from muster.machines.commands import RevokeToken
 from muster.machines.ids import MUSTER
 from muster.machines.vocabulary import Role
 from muster.runtimes.delegated import programs
-from muster.services.desk import open_desk
 from muster.settings.model import Settings, load_settings
 from muster.team import Muster
-from muster.visiting import keeper_lives
 
 
 @click.command()

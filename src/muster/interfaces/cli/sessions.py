@@ -5,7 +5,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
-from muster.services.delegating import SESSIONS_FOLDER
+from muster.delegation.session_folder import SESSIONS_FOLDER
 
 FILE: Final = "sessions"
 

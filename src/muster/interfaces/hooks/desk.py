@@ -14,6 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, Self, cast
 
+from muster.delegation.desk import Desk
+from muster.delegation.following.owner import Keeper
+from muster.delegation.following.record import REASON_CHARS, Delegate, Following, Judged
+from muster.delegation.visiting import keeper_of, team_in
 from muster.errors import MusterError
 from muster.identity.waking import DIRECTIONS
 from muster.interfaces.hooks import answers, events
@@ -24,13 +28,9 @@ from muster.machines.ids import LEAD_SEAT, MUSTER
 from muster.machines.state import MAIN, Agent, Team, TurnState
 from muster.permissions.judge import Verdict, judge
 from muster.permissions.policy import Policy, PolicyError
-from muster.services.desk import Desk
-from muster.services.following import REASON_CHARS, Delegate, Following, Judged
-from muster.services.keepers import Keeper
 from muster.sessions.prompt import words_to
 from muster.settings.model import Settings
 from muster.team import Muster
-from muster.visiting import keeper_of, team_in
 
 POLICY: Final = "PreToolUse"
 STARTERS: Final = frozenset({"Agent", "Task"})

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from muster.services.keepers import plain
+from muster.delegation.following.owner import plain
 
 BACKGROUND_MAX: Final = 1000
 """How many tasks in the background are looked at."""

@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from muster.delegation.desk import Desk
+from muster.delegation.following.record import Following
+from muster.delegation.session_folder import HOME_FOLDER, SESSIONS_FOLDER, has_session
+from muster.delegation.visiting import visited
 from muster.permissions.policy import DEFAULT, POLICY_FILE, Policy, load
-from muster.services.delegating import HOME_FOLDER, SESSIONS_FOLDER, has_session
-from muster.services.desk import Desk
-from muster.services.following import Following
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 from muster.team import Muster
-from muster.visiting import visited
 
 SESSIONS_FILE: Final = SESSIONS_FOLDER / "sessions"
 

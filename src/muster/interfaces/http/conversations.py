@@ -9,6 +9,10 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
+from muster.delegation import session_folder
+from muster.delegation.conversations import policy_of, ranked
+from muster.delegation.desk import Desk
+from muster.delegation.workers import agents_of
 from muster.errors import Invalid, NotFound, PathTaken
 from muster.interfaces.http.routing import EVERYBODY, OPERATOR, Call, Route
 from muster.machines.ids import ConversationId
@@ -17,10 +21,6 @@ from muster.machines.vocabulary import DelegationMode
 from muster.permissions.judge import judge
 from muster.routing.agent_files import AgentFile, find_agents
 from muster.routing.router import Router
-from muster.services import delegating
-from muster.services.conversations import policy_of, ranked
-from muster.services.desk import Desk
-from muster.services.workers import agents_of
 from muster.team import Muster
 from muster.views.channels import View
 from muster.views.conversations import (
@@ -99,19 +99,21 @@ async def start_session(call: Call) -> DelegationView:
     """Open a session, or go on with the one that is open in that folder."""
     desk, wish = desk_of(call), _session_wish(call)
     given = [_inside(desk, folder) for folder in wish.agents]
-    found = delegating.usable(find_agents(given, project=desk.project, user=Path.home()))
-    name = f"{delegating.SESSIONS_FOLDER}/{call.muster.clock.now():%Y%m%d_%H%M%S}"
+    found = session_folder.usable(find_agents(given, project=desk.project, user=Path.home()))
+    name = f"{session_folder.SESSIONS_FOLDER}/{call.muster.clock.now():%Y%m%d_%H%M%S}"
     root = _inside(desk, wish.path or name)
-    if delegating.has_session(root):
+    if session_folder.has_session(root):
         raise PathTaken(path=root, why="has a log of its own")
     if call.team.delegation.path != str(root):
-        delegating.prepare(root, ours=await delegating.was_here(desk.conversations.ledger, root))
-    delegation, resumed = await delegating.start(
+        session_folder.prepare(
+            root, ours=await session_folder.was_here(desk.conversations.ledger, root)
+        )
+    delegation, resumed = await session_folder.start(
         desk.conversations.ledger,
         root=root,
         mode=wish.mode,
         agents=found.agents,
-        folders=delegating.folders_of(given, project=desk.project, user=Path.home()),
+        folders=session_folder.folders_of(given, project=desk.project, user=Path.home()),
         policy=policy_of(root),
         actor=call.caller.actor,
         allowance=desk.allowance,
@@ -127,7 +129,7 @@ def _session_wish(call: Call) -> SessionWish:
 
 async def end_session(call: Call) -> DelegationView:
     """Close the session and whatever is open in it."""
-    await delegating.end(desk_of(call).conversations.ledger, actor=call.caller.actor)
+    await session_folder.end(desk_of(call).conversations.ledger, actor=call.caller.actor)
     return _view(call.team.delegation)
 
 

@@ -15,8 +15,8 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
+from muster.delegation.folder.workspace import outputs_of
 from muster.errors import Forbidden, NotFound
-from muster.files.workspace import outputs_of
 from muster.interfaces.http.conversations import desk_of
 from muster.interfaces.http.routing import EVERYBODY, Call, Route
 from muster.machines.events import Event

@@ -7,14 +7,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from muster.delegation.conversations import Begun, Conversations
+from muster.delegation.following.owner import Lives, nobody_can_tell
+from muster.delegation.ledger import OpenLedger
+from muster.delegation.task_runner import Programs
+from muster.delegation.workers import Workers
 from muster.engine.tasks import background
 from muster.errors import MusterError
 from muster.machines.vocabulary import NO_LIMIT, Allowance, DelegationMode
-from muster.services.conversations import Begun, Conversations
-from muster.services.delegates import Programs
-from muster.services.keepers import Lives, nobody_can_tell
-from muster.services.ledger import OpenLedger
-from muster.services.workers import Workers
 from muster.team import Muster
 from muster.views.conversations import ConversationView
 

@@ -14,8 +14,8 @@ from typing import Final
 
 import msgspec
 
-from muster.files.footprints import Look
-from muster.services.keepers import plain
+from muster.delegation.folder.footprints import Look
+from muster.delegation.following.owner import plain
 
 FOLDER: Final = "following"
 

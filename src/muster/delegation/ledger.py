@@ -2,7 +2,7 @@
 
 A visit reads and writes; when it ends, the session's folder is brought up to date. Agents work for
 minutes, and between visits: so others can use the same log meanwhile, from other processes too
-(`muster.visiting`), and a running server serves all of them (`OpenLedger`).
+(`muster.delegation.visiting`), and a running server serves all of them (`OpenLedger`).
 """
 
 import asyncio
@@ -12,11 +12,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Final, Protocol
 
+from muster.delegation.folder.mirror import WorkspaceFolder
+from muster.delegation.folder.workspace import KINDS
 from muster.engine.dispatcher import Dispatcher, Receipt
 from muster.engine.tasks import see_through
 from muster.errors import FolderBehind
-from muster.files.workspace import KINDS
-from muster.files.workspace_folder import WorkspaceFolder
 from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.events import Event

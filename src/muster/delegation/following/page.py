@@ -5,19 +5,19 @@ import os
 from pathlib import Path
 from typing import Final
 
-from muster.files import footprints
-from muster.files.footprints import Found, Look
-from muster.files.workspace import outputs_of
-from muster.files.workspace_folder import WorkspaceFolder
+from muster.delegation.folder import footprints
+from muster.delegation.folder.footprints import Found, Look
+from muster.delegation.folder.mirror import WorkspaceFolder
+from muster.delegation.folder.workspace import outputs_of
+from muster.delegation.following import owner
+from muster.delegation.following.notes import Notes, Subagent
+from muster.delegation.following.owner import Keeper
+from muster.delegation.ledger import Book
+from muster.delegation.workers import REMARK_CHARS_MAX, in_order, remark
 from muster.machines import commands as c
 from muster.machines.ids import MUSTER, ConversationId, agent_actor
 from muster.machines.state import MAIN, Conversation, Delegation
 from muster.machines.vocabulary import DelegationMode, FileChange, Remark
-from muster.services import keepers
-from muster.services.follow_notes import Notes, Subagent
-from muster.services.keepers import Keeper
-from muster.services.ledger import Book
-from muster.services.workers import REMARK_CHARS_MAX, in_order, remark
 
 FILES_RECORDED_MAX: Final = 200
 """How many files are put on record at once: a hook that waits for more is in the way."""
@@ -50,7 +50,7 @@ class Page:
         return [each for each in in_order(self.delegation) if self._leads(each)]
 
     def _leads(self, conversation: Conversation) -> bool:
-        known = keepers.parse(conversation.keeper)
+        known = owner.parse(conversation.keeper)
         return known is not None and known.session == self.keeper.session
 
     def mains(self) -> list[Conversation]:
@@ -66,13 +66,13 @@ class Page:
         return bool(self._subagent_of(conversation))
 
     def _subagent_of(self, conversation: Conversation) -> str:
-        known = keepers.parse(conversation.keeper)
+        known = owner.parse(conversation.keeper)
         return "" if known is None else known.subagent
 
     def works_on(self, conversation: Conversation) -> bool:
         """Whether the subagent that has it for itself works in the background."""
         whose = self._subagent_of(conversation)
-        return any(keepers.plain(each) == whose for each in self.notes.background)
+        return any(owner.plain(each) == whose for each in self.notes.background)
 
     def main_of(self, conversation: Conversation) -> str:
         """The conversation of an input that another one is a part of."""

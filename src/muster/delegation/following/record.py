@@ -21,19 +21,20 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from muster.files.workspace import DONE_FOLDER, dialogue_of, outputs_of
+from muster.delegation import replies
+from muster.delegation.conversations import Conversations, decide, opened_by, route_command
+from muster.delegation.folder.workspace import DONE_FOLDER, dialogue_of, outputs_of
+from muster.delegation.following import briefing
+from muster.delegation.following.notes import Given, Notebook, Subagent
+from muster.delegation.following.owner import Keeper, parse
+from muster.delegation.following.page import Page, fitting
+from muster.delegation.ledger import Ledger
+from muster.delegation.workers import agents_of, clipped, close, remark
 from muster.machines import commands as c
 from muster.machines.ids import MUSTER, ConversationId, SeatId, agent_actor, person
 from muster.machines.state import MAIN, Conversation
 from muster.machines.vocabulary import DelegationMode, Remark
 from muster.permissions.judge import Verdict
-from muster.services import briefing, replies
-from muster.services.conversations import Conversations, decide, opened_by, route_command
-from muster.services.follow_notes import Given, Notebook, Subagent
-from muster.services.follow_page import Page, fitting
-from muster.services.keepers import Keeper, parse
-from muster.services.ledger import Ledger
-from muster.services.workers import agents_of, clipped, close, remark
 
 NEXT_INPUT: Final = "the next input came before it was answered"
 NO_REPORT: Final = "it ended without a report"

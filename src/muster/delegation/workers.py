@@ -13,10 +13,15 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from muster.delegation import assignments, replies
+from muster.delegation.assignments import Assignment
+from muster.delegation.folder.workspace import dialogue_of, outputs_of
+from muster.delegation.following.owner import Lives, nobody_can_tell
+from muster.delegation.ledger import Book, Ledger, Show
+from muster.delegation.task_runner import FoundFile, Programs, Task, Work, carry_out
 from muster.engine import ports
 from muster.engine.tasks import see_through
 from muster.errors import Refused, StateFileInUse
-from muster.files.workspace import dialogue_of, outputs_of
 from muster.limits import MESSAGE_BYTES_MAX
 from muster.machines import commands as c
 from muster.machines.commands import Command
@@ -25,11 +30,6 @@ from muster.machines.state import MAIN, QUEUE, Conversation, Delegation
 from muster.machines.vocabulary import NOTHING_USED, DelegationMode, Remark
 from muster.mirrors.file_lock import FileLock
 from muster.routing.agent_files import AgentFile, read_folders
-from muster.services import assignments, replies
-from muster.services.assignments import Assignment
-from muster.services.delegates import FoundFile, Programs, Task, Work, carry_out
-from muster.services.keepers import Lives, nobody_can_tell
-from muster.services.ledger import Book, Ledger, Show
 
 LOCKS_FOLDER: Final = "working"
 TASKS_FOLDER: Final = "tasks"

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from muster.files import dialogue
+from muster.delegation.folder import dialogue
 from muster.machines import events as e
 from muster.machines.events import Event, Fact
 from muster.machines.state import MAIN, QUEUE

@@ -1,6 +1,6 @@
 """State machine sessions: opening one in a folder, over the agents that are there, and closing it.
 
-What the folder then holds is the affair of `files/workspace.py`; what happens in a session is told
+What the folder then holds is the affair of `delegation/folder/workspace.py`; what happens in a session is told
 in `conversations.py`.
 """
 
@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from muster.delegation.folder.mirror import MEMORY_FILE
+from muster.delegation.folder.workspace import EVERY_AGENT, STATE_FILE
+from muster.delegation.ledger import Ledger
 from muster.errors import DelegationOpen, PathTaken, PathUnusable, Refused
-from muster.files.workspace import EVERY_AGENT, STATE_FILE
-from muster.files.workspace_folder import MEMORY_FILE
 from muster.machines.commands import EndDelegation, StartDelegation
 from muster.machines.names import check_plain
 from muster.machines.state import MAIN, QUEUE, Delegation
@@ -18,7 +19,6 @@ from muster.machines.vocabulary import NO_LIMIT, Allowance, DelegationMode, Stat
 from muster.permissions.policy import POLICY_FILE, Permissions, Policy
 from muster.routing.agent_files import PROJECT_FOLDER, AgentFile, Found, Warned
 from muster.routing.directory import directory_text, list_text
-from muster.services.ledger import Ledger
 
 SESSIONS_FOLDER: Final = Path(".claude", "agent-state-machine")
 """Where sessions are that are given no path."""

@@ -10,12 +10,15 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from muster.delegation import replies
+from muster.delegation.folder import queue as dropped
+from muster.delegation.folder.queue import Dropped
+from muster.delegation.folder.workspace import QUEUE_FOLDER
+from muster.delegation.ledger import Book, Ledger, Show, show_nobody
+from muster.delegation.workers import Hold, Step, Workers, agents_of, close, in_order
 from muster.engine import ports
 from muster.engine.dispatcher import Receipt
 from muster.errors import AlreadyClaimed, NoDelegation, NotFound, StateFileInUse
-from muster.files import dropped
-from muster.files.dropped import Dropped
-from muster.files.workspace import QUEUE_FOLDER
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
@@ -26,9 +29,6 @@ from muster.permissions.policy import DEFAULT, POLICY_FILE, Policy, PolicyError,
 from muster.routing.agent_files import AgentFile
 from muster.routing.lexical import typed_words
 from muster.routing.router import Decision, Router
-from muster.services import replies
-from muster.services.ledger import Book, Ledger, Show, show_nobody
-from muster.services.workers import Hold, Step, Workers, agents_of, close, in_order
 from muster.views.conversations import ConversationView, views_of
 
 CHOSEN: Final = "person"

@@ -10,6 +10,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from muster.delegation.conversations import Conversations
+from muster.delegation.folder.mirror import WorkspaceFolder
+from muster.delegation.following import owner
+from muster.delegation.ledger import Book, Settling, Show, show_nobody
+from muster.delegation.session_folder import HOME_FOLDER
+from muster.delegation.workers import Workers
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.loading import load, load_from
 from muster.engine.ports import Clock, Ids
@@ -17,18 +23,12 @@ from muster.engine.snapshots import Snapshots
 from muster.engine.system import RandomIds, SystemClock
 from muster.engine.tasks import see_through
 from muster.errors import HomeInUse
-from muster.files.workspace_folder import WorkspaceFolder
 from muster.home.lock import LOG_FILE
 from muster.machines.commands import StartMuster
 from muster.machines.ids import MUSTER, SessionId
 from muster.machines.state import Team
 from muster.runtimes import processes
 from muster.runtimes.delegated import programs
-from muster.services import keepers
-from muster.services.conversations import Conversations
-from muster.services.delegating import HOME_FOLDER
-from muster.services.ledger import Book, Settling, Show, show_nobody
-from muster.services.workers import Workers
 from muster.settings.model import Settings
 from muster.store.reading import LogReader
 from muster.store.sqlite import SqliteStore
@@ -122,15 +122,15 @@ def visited(
     return ledger, Conversations(ledger, workers, clock)
 
 
-def keeper_of(session: str, pid: int) -> keepers.Keeper:
+def keeper_of(session: str, pid: int) -> owner.Keeper:
     """The program with that pid, as far as there is one, in a session of its own."""
     started = processes.start_time(pid) if pid > 0 else None
-    return keepers.Keeper(keepers.plain(session), pid if started else 0, started or "")
+    return owner.Keeper(owner.plain(session), pid if started else 0, started or "")
 
 
 def keeper_lives(keeper: str) -> bool:
     """Whether a program still runs that leads a conversation; so it is where nobody can tell."""
-    known = keepers.parse(keeper)
+    known = owner.parse(keeper)
     if known is None or not known.pid:
         return True
     return processes.start_time(known.pid) == known.started

@@ -14,10 +14,10 @@ from typing import Final
 
 import msgspec
 
+from muster.delegation.folder import footprints
 from muster.engine import ports
 from muster.engine.tasks import see_through
 from muster.errors import MusterError
-from muster.files import footprints
 from muster.limits import MESSAGE_BYTES_MAX
 from muster.machines.ids import FIRST_ENROLLED_SEAT, SessionId
 from muster.machines.state import Agent

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from muster.files.workspace import (
+from muster.delegation.folder.workspace import (
     Change,
     Made,
     Projection,

@@ -1,0 +1,1 @@
+"""Conversations that another program leads, recorded from its hooks."""

@@ -1,1 +1,0 @@
-"""The files that muster shares with other programs: written whole, watched, and never clobbered."""

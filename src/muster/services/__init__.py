@@ -1,1 +1,0 @@
-"""What muster does: the one write path, the feed, the timers and the reactors."""
