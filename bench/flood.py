@@ -13,7 +13,7 @@ import msgspec
 from bench.lines import Bound, Goal, Line, ratios
 from bench.processes import own_bytes, python
 from bench.supervised import Up, milliseconds, pause, up
-from muster.runtimes.output_file import OUTPUT_FILE
+from muster.runtimes.process.output_file import OUTPUT_FILE
 
 FLOOD_BYTES: Final = 1_000_000_000
 CALM_SECONDS: Final = 4.0

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from muster.runtimes import processes
+from muster.runtimes.process import processes
 from muster.testing.claude_sandbox import Box
 from muster.testing.model import Rule, ScriptedModel, Tool
 from tests.claude.teams import (

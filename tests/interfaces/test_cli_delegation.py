@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from muster.runtimes import processes
+from muster.runtimes.process import processes
 from tests.interfaces.homes import BOUND_SECONDS, MUSTER_SCRIPT, environment, muster
 from tests.interfaces.live import live
 from tests.services.stage import AGENTS, DOCS, HELLO, PYTHON, agent_file, number_in

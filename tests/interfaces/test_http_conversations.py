@@ -9,7 +9,7 @@ import pytest
 
 from muster.interfaces.client import conversing
 from muster.interfaces.client.blocking import Client
-from muster.runtimes import processes
+from muster.runtimes.process import processes
 from tests.interfaces.asking import Asker, asker
 from tests.interfaces.live import WAIT_SECONDS, Json, Server, live
 from tests.services.stage import AGENTS, DOCS, HELLO, PYTHON, agent_file, number_in

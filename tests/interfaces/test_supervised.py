@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from muster.runtimes import processes
+from muster.runtimes.process import processes
 from tests.interfaces.asking import Asker, asker
 from tests.interfaces.homes import muster
 from tests.interfaces.live import WAIT_SECONDS, Server, live

@@ -15,9 +15,9 @@ from muster.engine.ports import Launch, Output, Said
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import RunMode
-from muster.runtimes import processes
 from muster.runtimes.command import CommandRuntime
-from muster.runtimes.session import CommandSession
+from muster.runtimes.process import processes
+from muster.runtimes.process.session import CommandSession
 from muster.settings.agents import AgentSettings
 from muster.testing.runtime import Unasked
 

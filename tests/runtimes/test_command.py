@@ -10,7 +10,8 @@ import pytest
 from muster.engine.ports import BadLine, Exit, Launch, Output, Says, TurnDone
 from muster.errors import CannotStart
 from muster.machines.vocabulary import Outcome, RunMode, Urgency
-from muster.runtimes import command, processes
+from muster.runtimes import command
+from muster.runtimes.process import processes
 from muster.settings.agents import AgentSettings
 from muster.testing.runtime import Unasked
 from tests.builders import run

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.runtimes.framing import LINE_BYTES_MAX, Framer, Run
+from muster.runtimes.process.framing import LINE_BYTES_MAX, Framer, Run
 
 LONG = b"x" * (LINE_BYTES_MAX + 10)
 

@@ -7,7 +7,7 @@ import pytest
 
 from muster.engine.ports import Exit
 from muster.machines.vocabulary import Outcome, Urgency
-from muster.runtimes import processes
+from muster.runtimes.process import processes
 from muster.settings.agents import AgentSettings
 from tests.builders import run
 from tests.runtimes.programs import (

@@ -5,8 +5,8 @@ import pytest
 from muster.engine import ports
 from muster.engine.ports import BadLine, Marker, Result, Said, Says, TurnDone, TurnWaits
 from muster.machines.vocabulary import Usage
-from muster.runtimes.framing import LINE_BYTES_MAX, Framer, Run
-from muster.runtimes.lines import SHOWN_CHARS, Interpreter, Interrupted, Nothing
+from muster.runtimes.process.framing import LINE_BYTES_MAX, Framer, Run
+from muster.runtimes.process.lines import SHOWN_CHARS, Interpreter, Interrupted, Nothing
 
 STATUS = '[AGENT_STATUS] {"agents":[]}'
 MARKER = Marker(name="AGENT_STATUS", body='{"agents":[]}')

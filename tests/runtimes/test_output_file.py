@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.runtimes.output_file import INLINE_BYTES_MAX, OUTPUT_FILE, OutputFile
+from muster.runtimes.process.output_file import INLINE_BYTES_MAX, OUTPUT_FILE, OutputFile
 from tests.builders import run
 from tests.runtimes.programs import open_files
 

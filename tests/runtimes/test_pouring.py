@@ -4,8 +4,8 @@ import asyncio
 import os
 
 from muster.engine.ports import Output, Said
-from muster.runtimes.pouring import LAST_BYTES_MAX, READ_BYTES, Pouring, Tap
-from muster.runtimes.streams import STDOUT, Budget, Stream
+from muster.runtimes.process.output import LAST_BYTES_MAX, READ_BYTES, Pouring, Tap
+from muster.runtimes.process.pipes import STDOUT, Budget, Stream
 from tests.builders import run
 from tests.runtimes.programs import Listener
 

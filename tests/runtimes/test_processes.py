@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from muster.runtimes import processes
-from muster.runtimes.processes import SESSION_VARIABLE
+from muster.runtimes.process import processes
+from muster.runtimes.process.processes import SESSION_VARIABLE
 from tests.builders import run
 from tests.runtimes.programs import BOUND_SECONDS, a_process, alive, new_session
 

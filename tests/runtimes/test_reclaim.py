@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from muster.engine.ports import Leftover
-from muster.runtimes import processes
 from muster.runtimes.command import CommandRuntime
+from muster.runtimes.process import processes
 from muster.settings.agents import AgentSettings
 from tests.builders import run
 from tests.runtimes.programs import BOUND_SECONDS, a_process, alive, new_session

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from muster.engine.ports import Marker, Output, Said, Says, TurnDone
 from muster.limits import OUTPUT_BYTES_MAX
-from muster.runtimes.streams import (
+from muster.runtimes.process.pipes import (
     BURST_BYTES,
     BYTES_PER_SECOND,
     STDERR,

@@ -24,7 +24,7 @@ from muster.machines import events as e
 from muster.machines.ids import MUSTER, ConversationId, person
 from muster.machines.vocabulary import DelegationMode, FileChange, Remark
 from muster.permissions.policy import parse
-from muster.runtimes import processes
+from muster.runtimes.process import processes
 from muster.views.conversations import ConversationView
 from tests.builders import run
 from tests.services.stage import DOCS, MARCUS, PYTHON, SQL, Stage, number_in

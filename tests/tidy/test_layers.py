@@ -224,8 +224,8 @@ DOORS = (
         (
             "muster.app",
             "muster.mirrors.file_lock",
-            "muster.runtimes.inheriting",
-            "muster.runtimes.owned",
+            "muster.runtimes.inherit",
+            "muster.runtimes.process.group",
             "muster.store.memory",
         ),
         "`muster run` is a whole team of one: it puts that together as app.py does for others",

@@ -27,8 +27,8 @@ from muster.home.lock import LOG_FILE
 from muster.machines.commands import StartMuster
 from muster.machines.ids import MUSTER, SessionId
 from muster.machines.state import Team
-from muster.runtimes import processes
 from muster.runtimes.delegated import programs
+from muster.runtimes.process import processes
 from muster.settings.model import Settings
 from muster.store.reading import LogReader
 from muster.store.sqlite import SqliteStore

@@ -13,12 +13,12 @@ from typing import Final, NamedTuple
 from muster.engine.ports import Ear, Launch, Leftover
 from muster.errors import CannotStart
 from muster.machines.vocabulary import RunMode
-from muster.runtimes import processes
-from muster.runtimes.output_file import OutputFile
-from muster.runtimes.owned import Patience
-from muster.runtimes.pouring import Tap
-from muster.runtimes.session import CommandSession
-from muster.runtimes.stdin import Stdin, prompt_line
+from muster.runtimes.process import processes
+from muster.runtimes.process.group import Patience
+from muster.runtimes.process.output import Tap
+from muster.runtimes.process.output_file import OutputFile
+from muster.runtimes.process.session import CommandSession
+from muster.runtimes.process.stdin import Stdin, prompt_line
 from muster.settings.agents import OUR_VARIABLES, AgentSettings
 
 CLEANUP_FLAG: Final = "--cleanup-session"

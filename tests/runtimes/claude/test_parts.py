@@ -20,9 +20,9 @@ from muster.runtimes.claude.reading import excerpt, flat
 from muster.runtimes.claude.speech import Prose, Spoken, spoken
 from muster.runtimes.claude.usage import since, total
 from muster.runtimes.claude.wire import Wire
-from muster.runtimes.pouring import Tap
-from muster.runtimes.stdin import Stdin
-from muster.runtimes.streams import BURST_BYTES, Budget
+from muster.runtimes.process.output import Tap
+from muster.runtimes.process.pipes import BURST_BYTES, Budget
+from muster.runtimes.process.stdin import Stdin
 from tests.builders import run
 
 # ── texts ─────────────────────────────────────────────────────────────────────────────────────────

@@ -28,8 +28,8 @@ from muster.machines.vocabulary import Authority, Urgency
 from muster.mirrors.file_lock import FileLock
 from muster.mirrors.roster import Plan, enlist
 from muster.mirrors.state_file.files import StateFiles
-from muster.runtimes.inheriting import InheritingRuntime
-from muster.runtimes.owned import Patience
+from muster.runtimes.inherit import InheritingRuntime
+from muster.runtimes.process.group import Patience
 from muster.store.memory import MemoryStore
 from muster.team import Muster
 

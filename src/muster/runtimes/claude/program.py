@@ -12,7 +12,7 @@ from typing import Final
 from muster.claude_plugin.copying import SOURCE, write_copy
 from muster.engine.ports import Launch
 from muster.errors import CannotStart
-from muster.runtimes import processes
+from muster.runtimes.process import processes
 from muster.settings.agents import OUR_VARIABLES, AgentSettings, ClaudeSettings
 
 ANSWER_SECONDS: Final = 60

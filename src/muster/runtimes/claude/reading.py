@@ -36,7 +36,7 @@ from muster.runtimes.claude.prompts import Prompts
 from muster.runtimes.claude.speech import Prose, spoken
 from muster.runtimes.claude.usage import since, total
 from muster.runtimes.claude.wire import LIFECYCLE
-from muster.runtimes.streams import STDERR, Budget
+from muster.runtimes.process.pipes import STDERR, Budget
 
 EXCERPT_CHARS_MAX: Final = 1000
 """How much of a call, a result or a summary the log is told: the output file has all of it."""

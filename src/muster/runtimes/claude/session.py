@@ -18,8 +18,7 @@ from muster.runtimes.claude.memory import Memory, remember
 from muster.runtimes.claude.reading import Reader
 from muster.runtimes.claude.silence import Silence
 from muster.runtimes.claude.wire import Wire, Wired
-from muster.runtimes.output_file import OutputFile
-from muster.runtimes.owned import (
+from muster.runtimes.process.group import (
     DRAIN_SECONDS,
     INTERRUPTED,
     KILLED,
@@ -30,8 +29,9 @@ from muster.runtimes.owned import (
     exit_of,
     signal_name,
 )
-from muster.runtimes.pouring import Pouring, Tap
-from muster.runtimes.streams import Stream
+from muster.runtimes.process.output import Pouring, Tap
+from muster.runtimes.process.output_file import OutputFile
+from muster.runtimes.process.pipes import Stream
 
 CONNECT_SECONDS: Final = 60.0
 """How long it may take to come up, on a machine that is busy with others of its kind."""

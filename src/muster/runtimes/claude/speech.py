@@ -7,9 +7,9 @@ output. JSON does not: a model that shows some has not done what it says.
 from typing import NamedTuple
 
 from muster.engine.ports import BadLine, Said, TurnDone
-from muster.runtimes.framing import Run
-from muster.runtimes.lines import TURN_COMPLETE, Interpreter, Word
-from muster.runtimes.streams import STDOUT, Budget, Stream
+from muster.runtimes.process.framing import Run
+from muster.runtimes.process.lines import TURN_COMPLETE, Interpreter, Word
+from muster.runtimes.process.pipes import STDOUT, Budget, Stream
 
 
 class Words(Interpreter):

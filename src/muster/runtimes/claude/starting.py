@@ -13,7 +13,6 @@ from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions, ClaudeSDKClien
 from muster.engine.ports import Ear, Launch
 from muster.errors import CannotStart
 from muster.routing.agent_files import AgentFile, read_folders
-from muster.runtimes import processes
 from muster.runtimes.claude.asking import SERVER, asker, tool_names, tool_server
 from muster.runtimes.claude.hearing import OrderlyEar
 from muster.runtimes.claude.memory import Memory
@@ -27,11 +26,12 @@ from muster.runtimes.claude.program import (
 from muster.runtimes.claude.reading import Reader
 from muster.runtimes.claude.session import ClaudeSession, NotUp
 from muster.runtimes.claude.wire import Wire
-from muster.runtimes.output_file import OutputFile
-from muster.runtimes.owned import Patience
-from muster.runtimes.pouring import Tap
-from muster.runtimes.stdin import Stdin
-from muster.runtimes.streams import STDERR, Budget, Stream
+from muster.runtimes.process import processes
+from muster.runtimes.process.group import Patience
+from muster.runtimes.process.output import Tap
+from muster.runtimes.process.output_file import OutputFile
+from muster.runtimes.process.pipes import STDERR, Budget, Stream
+from muster.runtimes.process.stdin import Stdin
 from muster.settings.agents import AgentSettings, ClaudeSettings
 
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from claude_agent_sdk import CLIConnectionError, Transport
 
-from muster.runtimes.pouring import Tap
-from muster.runtimes.stdin import Stdin
+from muster.runtimes.process.output import Tap
+from muster.runtimes.process.stdin import Stdin
 
 LINE_BYTES_MAX: Final = 64 * 1024 * 1024
 """One message of the program: several pictures. A longer one is left out."""

@@ -12,7 +12,7 @@ from typing import Final
 
 from muster.engine.ports import Exit
 from muster.machines.vocabulary import Outcome
-from muster.runtimes import processes
+from muster.runtimes.process import processes
 
 DRAIN_SECONDS: Final = 0.5
 """How long those may go on talking whom a program leaves behind when it ends."""

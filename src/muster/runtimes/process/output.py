@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from muster.engine.ports import Ear, Said
-from muster.runtimes.lines import Interrupted, Nothing
-from muster.runtimes.output_file import OutputFile
-from muster.runtimes.streams import Stream
+from muster.runtimes.process.lines import Interrupted, Nothing
+from muster.runtimes.process.output_file import OutputFile
+from muster.runtimes.process.pipes import Stream
 
 GATHER_SECONDS: Final = 0.05
 """How long text waits for more: too short to notice, long enough that a burst is one event."""

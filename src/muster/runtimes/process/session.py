@@ -6,9 +6,7 @@ import subprocess
 
 from muster.engine.ports import Ear, Exit, Result, Said, TurnDone
 from muster.machines.vocabulary import Urgency
-from muster.runtimes.lines import Interrupted
-from muster.runtimes.output_file import OutputFile
-from muster.runtimes.owned import (
+from muster.runtimes.process.group import (
     DRAIN_SECONDS,
     INTERRUPTED,
     KILLED,
@@ -17,9 +15,11 @@ from muster.runtimes.owned import (
     Patience,
     exit_of,
 )
-from muster.runtimes.pouring import Pouring, Tap
-from muster.runtimes.stdin import Stdin, prompt_line
-from muster.runtimes.streams import STDERR, STDOUT, Budget, Stream
+from muster.runtimes.process.lines import Interrupted
+from muster.runtimes.process.output import Pouring, Tap
+from muster.runtimes.process.output_file import OutputFile
+from muster.runtimes.process.pipes import STDERR, STDOUT, Budget, Stream
+from muster.runtimes.process.stdin import Stdin, prompt_line
 
 
 class CommandSession:

@@ -14,11 +14,11 @@ from typing import Final
 from muster.engine.ports import Ear, Launch, Leftover
 from muster.errors import CannotStart
 from muster.machines.vocabulary import RunMode
-from muster.runtimes import processes
 from muster.runtimes.command import CLEANUP_FLAG
-from muster.runtimes.owned import Patience
-from muster.runtimes.pouring import Tap
-from muster.runtimes.session import CommandSession
+from muster.runtimes.process import processes
+from muster.runtimes.process.group import Patience
+from muster.runtimes.process.output import Tap
+from muster.runtimes.process.session import CommandSession
 from muster.settings.agents import OUR_VARIABLES
 
 STATE_FILE_VARIABLE: Final = "MUSTER_STATE_FILE"

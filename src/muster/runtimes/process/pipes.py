@@ -10,8 +10,8 @@ from typing import Final
 
 from muster.engine.ports import Output, Said
 from muster.limits import OUTPUT_BYTES_MAX
-from muster.runtimes.framing import Framer, Run
-from muster.runtimes.lines import Interpreter
+from muster.runtimes.process.framing import Framer, Run
+from muster.runtimes.process.lines import Interpreter
 
 STDOUT: Final = "stdout"
 STDERR: Final = "stderr"

@@ -14,7 +14,7 @@ import msgspec
 
 from muster.engine import ports
 from muster.engine.ports import BadLine, Marker, Said, TurnDone
-from muster.runtimes.framing import LINE_BYTES_MAX, Run
+from muster.runtimes.process.framing import LINE_BYTES_MAX, Run
 
 TURN_COMPLETE: Final = "TURN_COMPLETE"
 

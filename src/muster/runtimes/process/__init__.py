@@ -1,0 +1,1 @@
+"""A child process and its descendants: spawning, pipes, output, and ending all of it."""
