@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster.permissions.judge import Verdict, judge
-from muster.permissions.shell import COMMAND_CHARS_MAX, parse
-from muster.permissions.words import NotUnderstood
+from muster.permissions.shell.grammar import COMMAND_CHARS_MAX, parse
+from muster.permissions.shell.words import NotUnderstood
 from tests.permissions.verdicts import ALLOWED, DENIED
 
 BOUND_SECONDS = 5.0

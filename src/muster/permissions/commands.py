@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from muster.permissions import builtins, git, programs, wrappers
-from muster.permissions.effects import Scene
-from muster.permissions.words import NotUnderstood
+from muster.permissions.programs import editors, git, wrappers
+from muster.permissions.shell import builtins
+from muster.permissions.shell.effects import Scene
+from muster.permissions.shell.words import NotUnderstood
 
-HANDLERS = builtins.HANDLERS | git.HANDLERS | programs.HANDLERS | wrappers.HANDLERS
+HANDLERS = builtins.HANDLERS | git.HANDLERS | editors.HANDLERS | wrappers.HANDLERS
 
 
 def acts_of(command: str, cwd: str) -> Scene:

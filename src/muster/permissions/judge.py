@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from muster.permissions.effects import Act, Scene
+    from muster.permissions.shell.effects import Act, Scene
 
     Delegate = Callable[[str], str | None] | str | None
 
@@ -243,7 +243,7 @@ def _check_execution(call: _Call, act: Act, command: str) -> None:
 
 def _fits(pattern: str, name: str) -> bool:
     if pattern == GATHERING:
-        from muster.permissions.catalogue import LOOKING
+        from muster.permissions.programs.catalogue import LOOKING
 
         return name in LOOKING
     return matches(pattern, name) if "/" not in name else matches(pattern, name.rpartition("/")[2])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muster.permissions.words import NotUnderstood, Word
+from muster.permissions.shell.words import NotUnderstood, Word
 
 
 class Redirect:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from muster.permissions.catalogue import named
-from muster.permissions.effects import Scene, unknown_value
-from muster.permissions.options import Options, read
-from muster.permissions.words import NotUnderstood, Word, unknown_word
+from muster.permissions.programs.catalogue import named
+from muster.permissions.programs.options import Options, read
+from muster.permissions.shell.effects import Scene, unknown_value
+from muster.permissions.shell.words import NotUnderstood, Word, unknown_word
 
 _SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "ash")
 _SHELL = Options(flags="ceux", longs="norc noprofile")

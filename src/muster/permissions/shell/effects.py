@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 
-from muster.permissions import catalogue
-from muster.permissions.shell import parse
-from muster.permissions.simple import Redirect, Simple
-from muster.permissions.words import DEPTH_MAX, NotUnderstood, Word
+from muster.permissions.programs import catalogue
+from muster.permissions.shell.grammar import parse
+from muster.permissions.shell.simple import Redirect, Simple
+from muster.permissions.shell.words import DEPTH_MAX, NotUnderstood, Word
 
 TYPE_CHECKING = False
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from muster.permissions.effects import Scene, unknown_value
-from muster.permissions.words import NotUnderstood, Word
+from muster.permissions.shell.effects import Scene, unknown_value
+from muster.permissions.shell.words import NotUnderstood, Word
 
 
 class Options:

@@ -8,8 +8,8 @@ with certainty raises `NotUnderstood`.
 
 from __future__ import annotations
 
-from muster.permissions.simple import Here, Redirect, Simple, assigned_name, is_identifier
-from muster.permissions.words import META, Lexer, NotUnderstood, Word
+from muster.permissions.shell.simple import Here, Redirect, Simple, assigned_name, is_identifier
+from muster.permissions.shell.words import META, Lexer, NotUnderstood, Word
 
 TYPE_CHECKING = False
 

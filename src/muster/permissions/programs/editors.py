@@ -4,11 +4,11 @@ downloaders, archives, and tools with subcommands.
 
 from __future__ import annotations
 
-from muster.permissions import catalogue
-from muster.permissions.effects import Scene, subcommand, unknown_value
-from muster.permissions.options import Options, Read, read
-from muster.permissions.scripts import awk_writes, sed_writes
-from muster.permissions.words import NotUnderstood, Word
+from muster.permissions.programs import catalogue
+from muster.permissions.programs.options import Options, Read, read
+from muster.permissions.programs.sed_awk import awk_writes, sed_writes
+from muster.permissions.shell.effects import Scene, subcommand, unknown_value
+from muster.permissions.shell.words import NotUnderstood, Word
 
 _SED = Options(
     "nErszu",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from muster.permissions.effects import Scene, unknown_value
-from muster.permissions.simple import is_identifier
-from muster.permissions.words import NotUnderstood, Word
+from muster.permissions.shell.effects import Scene, unknown_value
+from muster.permissions.shell.simple import is_identifier
+from muster.permissions.shell.words import NotUnderstood, Word
 
 _COMPARISONS = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 _SETTINGS = frozenset(("-e", "-u", "-x", "-eu", "-ex", "-eux", "+e", "+u", "+x", "-o", "+o"))

@@ -5,7 +5,7 @@ Both are read no further than that needs; what cannot be read with certainty is 
 
 from __future__ import annotations
 
-from muster.permissions.words import NotUnderstood
+from muster.permissions.shell.words import NotUnderstood
 
 _SED_PLAIN = frozenset("=dDgGhHnNpPxzF")
 _SED_FLAGS = frozenset("gpiImM0123456789")

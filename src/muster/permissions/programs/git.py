@@ -6,9 +6,9 @@ An alias may run anything, so a subcommand that is not known is run. Settings gi
 
 from __future__ import annotations
 
-from muster.permissions.catalogue import named
-from muster.permissions.effects import Scene, unknown_value
-from muster.permissions.words import NotUnderstood, Word
+from muster.permissions.programs.catalogue import named
+from muster.permissions.shell.effects import Scene, unknown_value
+from muster.permissions.shell.words import NotUnderstood, Word
 
 _GLOBAL_FLAGS = named(
     """--no-pager -P -p --paginate --no-optional-locks --literal-pathspecs --glob-pathspecs

@@ -1,0 +1,1 @@
+"""Shell command lines: words, grammar, builtins, and what a line does."""
