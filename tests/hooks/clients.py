@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from muster.claude_plugin.copying import SOURCE
-from muster.interfaces.hooks.calls import HookAnswer, HookCall
-from muster.interfaces.hooks.socket import serving
+from muster.claude_plugin.hooks.calls import HookAnswer, HookCall
+from muster.claude_plugin.hooks.server import serving
 
 HOOK = SOURCE / "hook.py"
 BOUND_SECONDS = 30.0

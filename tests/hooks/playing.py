@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from muster.claude_plugin.hooks.calls import HookAnswer, HookCall
+from muster.claude_plugin.hooks.desk import HookDesk
+from muster.claude_plugin.hooks.places import SESSIONS_FILE
 from muster.delegation import session_folder
 from muster.delegation.folder.workspace import files_of
 from muster.delegation.visiting import visited
-from muster.interfaces.hooks.calls import HookAnswer, HookCall
-from muster.interfaces.hooks.desk import HookDesk
-from muster.interfaces.hooks.places import SESSIONS_FILE
 from muster.machines.events import Event, Fact
 from muster.machines.ids import person
 from muster.machines.vocabulary import DelegationMode

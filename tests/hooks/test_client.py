@@ -1,4 +1,4 @@
-"""`claude_plugin/client.py` as a real process: with a muster, without one, and with trouble."""
+"""`claude_plugin/plugin/client.py` as a real process: with a muster, without one, and with trouble."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from threading import Thread
 
 import pytest
 
-from muster.interfaces.hooks.calls import HookAnswer
+from muster.claude_plugin.hooks.calls import HookAnswer
 from tests.hooks.clients import HOOK, OBSERVERS, Desk, call_of, hook, run, served
 from tests.interfaces.homes import muster
 

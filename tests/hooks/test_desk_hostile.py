@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from muster.claude_plugin.hooks.calls import HookCall
+from muster.claude_plugin.hooks.desk import HookDesk
 from muster.delegation.following.record import Following
-from muster.interfaces.hooks.calls import HookCall
-from muster.interfaces.hooks.desk import HookDesk
 from muster.machines import events as e
 from tests.builders import run
 from tests.hooks.playing import PYTHON, Claude, Project
@@ -213,7 +213,7 @@ def test_settings_that_cannot_be_read_change_no_verdict(tmp_path: Path) -> None:
 def test_a_server_remembers_no_more_projects_than_it_should(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("muster.interfaces.hooks.places.SESSIONS_KEPT", 1)
+    monkeypatch.setattr("muster.claude_plugin.hooks.places.SESSIONS_KEPT", 1)
 
     async def play() -> None:
         desk = Project(tmp_path / "desk").desk
@@ -233,7 +233,7 @@ def test_a_server_remembers_no_more_projects_than_it_should(
 def test_a_record_that_takes_too_long_does_not_hold_up_the_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("muster.interfaces.hooks.desk.RECORD_SECONDS", 0.05)
+    monkeypatch.setattr("muster.claude_plugin.hooks.desk.RECORD_SECONDS", 0.05)
 
     async def play() -> None:
         project = Project(tmp_path)
@@ -256,7 +256,7 @@ def test_a_desk_that_breaks_denies_and_is_not_in_the_way(
     def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("muster.interfaces.hooks.desk.judge", broken)
+    monkeypatch.setattr("muster.claude_plugin.hooks.desk.judge", broken)
     monkeypatch.setattr(Following, "open", broken)
 
     async def play() -> None:

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from muster.app import Muster, open_team
+from muster.claude_plugin.hooks.desk import HookDesk
 from muster.delegation import session_folder
 from muster.delegation.desk import Desk, open_desk
 from muster.delegation.following.owner import Keeper
 from muster.delegation.task_runner import no_programs
 from muster.delegation.visiting import keeper_lives, team_in
-from muster.interfaces.hooks.desk import HookDesk
 from muster.interfaces.http.tokens import new_token
 from muster.machines import events as e
 from muster.machines.commands import (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from muster.claude_plugin.copying import SOURCE
-from muster.interfaces.hooks.calls import HookAnswer, HookCall
+from muster.claude_plugin.hooks.calls import HookAnswer, HookCall
 from muster.testing.claude_sandbox import Box, boxed, claude_binary
 from muster.testing.model import Rule, ScriptedModel, Tool
 from tests.hooks.clients import Desk, served

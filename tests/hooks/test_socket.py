@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from muster.interfaces.hooks import socket as hooks
-from muster.interfaces.hooks.calls import HookAnswer, HookCall, began_here, now
-from muster.interfaces.hooks.socket import INPUT_BYTES_MAX, serving
+from muster.claude_plugin.hooks import server as hooks
+from muster.claude_plugin.hooks.calls import HookAnswer, HookCall, began_here, now
+from muster.claude_plugin.hooks.server import INPUT_BYTES_MAX, serving
 from tests.hooks.clients import BOUND_SECONDS, Desk, hook
 from tests.interfaces.live import live
 

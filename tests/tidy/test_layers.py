@@ -146,7 +146,7 @@ DOORS = (
         "subagents are described by the same files as agents",
     ),
     Door(
-        ("muster.interfaces.hooks.desk", "muster.interfaces.hooks.places"),
+        ("muster.claude_plugin.hooks.desk", "muster.claude_plugin.hooks.places"),
         ("muster.delegation.visiting",),
         "hooks are answered without a server too: each answer visits the session's own log",
     ),
@@ -324,8 +324,8 @@ KEEPERS = {
     "msgspec": WIRE,
     "claude_agent_sdk": Keeper(("muster.runtimes.claude",), "one runtime of several, an extra"),
     "client": Keeper(
-        ("muster.claude_plugin.hook",),
-        "`claude_plugin/client.py`, as a hook finds it beside itself",
+        ("muster.claude_plugin.plugin.hook",),
+        "`claude_plugin/plugin/client.py`, as a hook finds it beside itself",
     ),
     "click": Keeper(("muster.interfaces.cli",), "one interface of several"),
     "markdown_it": Keeper(

@@ -1,6 +1,6 @@
 """`muster claude-hook EVENT`: what a hook of Claude Code is answered where no server runs.
 
-`claude_plugin/client.py` calls it, with the hook's JSON on standard input. A policy hook that meets
+`claude_plugin/plugin/client.py` calls it, with the hook's JSON on standard input. A policy hook that meets
 trouble denies (exit code 2, and the reason on stderr); any other says nothing and ends with 0.
 
 The plugin's own commands come this way too. What was typed arrives as JSON and becomes arguments
@@ -19,10 +19,10 @@ from typing import Final
 import click
 import msgspec
 
+from muster.claude_plugin.hooks.calls import HookAnswer, HookCall, began_here
+from muster.claude_plugin.hooks.desk import HookDesk
+from muster.claude_plugin.hooks.server import POLICY_EVENT, answer_safely
 from muster.interfaces.cli.render import clean
-from muster.interfaces.hooks.calls import HookAnswer, HookCall, began_here
-from muster.interfaces.hooks.desk import HookDesk
-from muster.interfaces.hooks.socket import POLICY_EVENT, answer_safely
 from muster.settings.model import load_settings
 
 COMMAND_EVENT: Final = "UserPromptExpansion"

@@ -15,6 +15,8 @@ import msgspec
 from click.core import ParameterSource
 
 from muster.app import open_configured
+from muster.claude_plugin.hooks import server as hooks
+from muster.claude_plugin.hooks.desk import HookDesk
 from muster.delegation.desk import open_desk
 from muster.delegation.visiting import keeper_lives
 from muster.demo import stage
@@ -24,8 +26,6 @@ from muster.errors import HomeInUse
 from muster.home import address, operator_token
 from muster.home.lock import running_pid
 from muster.interfaces.cli.options import home_option
-from muster.interfaces.hooks import socket as hooks
-from muster.interfaces.hooks.desk import HookDesk
 from muster.interfaces.http import app as http
 from muster.interfaces.http import conversations
 from muster.interfaces.http.auth import token_of

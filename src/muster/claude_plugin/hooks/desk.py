@@ -14,15 +14,15 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, Self, cast
 
+from muster.claude_plugin.hooks import answers, events
+from muster.claude_plugin.hooks.calls import HookAnswer, HookCall
+from muster.claude_plugin.hooks.places import Place, Places, Policies
 from muster.delegation.desk import Desk
 from muster.delegation.following.owner import Keeper
 from muster.delegation.following.record import REASON_CHARS, Delegate, Following, Judged
 from muster.delegation.visiting import keeper_of, team_in
 from muster.errors import MusterError
 from muster.identity.waking import DIRECTIONS
-from muster.interfaces.hooks import answers, events
-from muster.interfaces.hooks.calls import HookAnswer, HookCall
-from muster.interfaces.hooks.places import Place, Places, Policies
 from muster.machines.commands import LogWarning
 from muster.machines.ids import LEAD_SEAT, MUSTER
 from muster.machines.state import MAIN, Agent, Team, TurnState

@@ -3,7 +3,7 @@
 import json
 from typing import Final
 
-from muster.interfaces.hooks.calls import HookAnswer
+from muster.claude_plugin.hooks.calls import HookAnswer
 
 NOTHING: Final = HookAnswer(0, "")
 """Whatever it is may go on; the person's own rules still hold."""

@@ -8,7 +8,7 @@ import msgspec
 
 
 class HookCall(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of a hook, as `claude_plugin/client.py` hands it over."""
+    """One call of a hook, as `claude_plugin/plugin/client.py` hands it over."""
 
     event: str
     project: Path
