@@ -18,11 +18,11 @@ from bench.children.serving import Task, serve
 from bench.teams import ACTOR, HUMAN, channel_id, found_home
 from muster.__main__ import GC_THRESHOLD
 from muster.app import open_team
-from muster.interfaces.http import app as http
-from muster.interfaces.http.auth import Gate
-from muster.interfaces.http.routing import ACTORS, Call, Route, Table
-from muster.interfaces.http.serving import Server, listen, serve_until, url_of
-from muster.interfaces.http.tokens import new_token
+from muster.http import app as http
+from muster.http.auth import Gate
+from muster.http.routes.tokens import new_token
+from muster.http.routing import ACTORS, Call, Route, Table
+from muster.http.server import Server, listen, serve_until, url_of
 from muster.machines.commands import PostMessage
 from muster.machines.ids import MUSTER
 from muster.machines.vocabulary import Role

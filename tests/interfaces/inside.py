@@ -17,10 +17,10 @@ from typing import Any, TypeVar, cast
 from muster.app import open_configured
 from muster.engine.dispatcher import Receipt
 from muster.home import address, operator_token
-from muster.interfaces.http import app as http
-from muster.interfaces.http.serving import Server as HttpServer
-from muster.interfaces.http.serving import listen, serve_until, url_of
-from muster.interfaces.http.tokens import new_token
+from muster.http import app as http
+from muster.http.routes.tokens import new_token
+from muster.http.server import Server as HttpServer
+from muster.http.server import listen, serve_until, url_of
 from muster.machines import commands as c
 from muster.machines.events import ApprovalRequested
 from muster.machines.ids import MUSTER, ChannelId, SessionId, agent_actor, name_key, person

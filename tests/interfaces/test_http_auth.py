@@ -11,7 +11,7 @@ import pytest
 from muster import limits
 from muster.errors import TooFast
 from muster.home import operator_token
-from muster.interfaces.http.auth import Rates, is_ours
+from muster.http.auth import Rates, is_ours
 from tests.interfaces.asking import Asker, a_name, asker
 from tests.interfaces.homes import BOUND_SECONDS
 from tests.interfaces.live import Server, live

@@ -4,7 +4,7 @@ from collections.abc import Generator
 
 import pytest
 
-from muster.interfaces.http.channels import ConfigChange
+from muster.http.routes.channels import ConfigChange
 from muster.machines.vocabulary import TurnConfig
 from tests.interfaces.live import Json, Scene, Server, a_scene, live
 

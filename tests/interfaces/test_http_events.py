@@ -14,8 +14,8 @@ from starlette.types import Message
 
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
-from muster.interfaces.http import events as http_events
-from muster.interfaces.http.events import EventStream, Streams, streams_of
+from muster.http.routes import events as http_events
+from muster.http.routes.events import EventStream, Streams, streams_of
 from muster.machines.commands import PostMessage
 from muster.machines.ids import ChannelId
 from muster.store.base import EVERYTHING, LogFilter

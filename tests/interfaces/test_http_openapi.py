@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from muster.errors import MusterError
-from muster.interfaces.http.app import routes
-from muster.interfaces.http.handbook import handbook
-from muster.interfaces.http.openapi import describe
-from muster.interfaces.http.routing import EVERYBODY, Call, Route, Table
+from muster.http.app import routes
+from muster.http.handbook import handbook
+from muster.http.openapi import describe
+from muster.http.routing import EVERYBODY, Call, Route, Table
 from tests.interfaces.asking import Asker, Json, asker
 from tests.interfaces.homes import environment
 from tests.interfaces.live import Server, live

@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from muster.home import address
-from muster.interfaces.http.serving import url_for
+from muster.http.server import url_for
 from muster.version import __version__
 from tests.interfaces.homes import BOUND_SECONDS, MUSTER_SCRIPT, environment, muster
 

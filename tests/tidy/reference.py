@@ -24,8 +24,8 @@ from msgspec.structs import FieldInfo
 
 from muster import errors
 from muster.errors import Broken, MusterError, Refused, Unavailable
-from muster.interfaces.http.app import routes
-from muster.interfaces.http.routing import EVERYBODY, Route
+from muster.http.app import routes
+from muster.http.routing import EVERYBODY, Route
 from muster.machines import commands, events, vocabulary
 from muster.machines.commands import COMMANDS
 from muster.machines.events import FACTS, Fact

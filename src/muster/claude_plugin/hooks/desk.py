@@ -155,7 +155,7 @@ class HookDesk:
         if self._muster is None:
             return Caller(known=False)
         # imported late: the slow way knows no tokens, and needs no web server for that
-        from muster.interfaces.http.auth import token_of
+        from muster.http.auth import token_of
 
         team = self._muster.team
         found = self._muster.passes.token_of(team, token) or token_of(team, token)

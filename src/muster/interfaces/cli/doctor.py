@@ -20,11 +20,11 @@ import click
 from muster.engine.loading import load
 from muster.errors import BadSettings, MusterError, NoTeam, PortTaken
 from muster.home.lock import LOG_FILE
+from muster.http.server import listen
 from muster.interfaces.cli.options import home_option
 from muster.interfaces.cli.reading import running
 from muster.interfaces.cli.render import Cell, Tone, count, table
 from muster.interfaces.cli.terminal import look
-from muster.interfaces.http.serving import listen
 from muster.machines.kernel.invariants import violations
 from muster.settings.agents import AgentSettings
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings

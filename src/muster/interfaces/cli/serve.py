@@ -25,12 +25,12 @@ from muster.demo.settings import demo_settings
 from muster.errors import HomeInUse
 from muster.home import address, operator_token
 from muster.home.lock import running_pid
+from muster.http import app as http
+from muster.http.auth import token_of
+from muster.http.routes import conversations
+from muster.http.routes.tokens import new_token
+from muster.http.server import Server, listen, serve_until, url_of
 from muster.interfaces.cli.options import home_option
-from muster.interfaces.http import app as http
-from muster.interfaces.http import conversations
-from muster.interfaces.http.auth import token_of
-from muster.interfaces.http.serving import Server, listen, serve_until, url_of
-from muster.interfaces.http.tokens import new_token
 from muster.machines.commands import RevokeToken
 from muster.machines.ids import MUSTER
 from muster.machines.vocabulary import Role

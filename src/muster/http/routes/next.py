@@ -11,8 +11,8 @@ from typing import Annotated
 import msgspec
 
 from muster.errors import Invalid
+from muster.http.routing import ACTORS, Call, Route
 from muster.inbox.errands import Known, Next
-from muster.interfaces.http.routing import ACTORS, Call, Route
 from muster.machines.ids import ChannelId
 from muster.team import Muster
 

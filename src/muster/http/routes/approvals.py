@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from muster.interfaces.http.routing import EVERYBODY, OPERATOR, Call, Route
-from muster.interfaces.http.tokens import Note
+from muster.http.routes.tokens import Note
+from muster.http.routing import EVERYBODY, OPERATOR, Call, Route
 from muster.machines.approvals import open_approval
 from muster.machines.commands import AnswerApproval
 from muster.views.approvals import ApprovalList, Settled, view_approvals

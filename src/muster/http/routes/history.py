@@ -12,9 +12,9 @@ import msgspec
 from starlette.responses import Response
 
 from muster.errors import Invalid
-from muster.interfaces.http.events import LOG_EVENTS, LOG_EVENTS_MAX, Wanted, read_slice
-from muster.interfaces.http.packing import packed
-from muster.interfaces.http.routing import EVERYBODY, Call, Route
+from muster.http.compression import packed
+from muster.http.routes.events import LOG_EVENTS, LOG_EVENTS_MAX, Wanted, read_slice
+from muster.http.routing import EVERYBODY, Call, Route
 from muster.machines.events import Event
 from muster.machines.ids import ChannelId, SeatId, document_id, name_key
 from muster.machines.kernel.diagrams import TABLES, AnyRow

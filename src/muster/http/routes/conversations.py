@@ -14,7 +14,7 @@ from muster.delegation.conversations import policy_of, ranked
 from muster.delegation.desk import Desk
 from muster.delegation.workers import agents_of
 from muster.errors import Invalid, NotFound, PathTaken
-from muster.interfaces.http.routing import EVERYBODY, OPERATOR, Call, Route
+from muster.http.routing import EVERYBODY, OPERATOR, Call, Route
 from muster.machines.ids import ConversationId
 from muster.machines.state import Delegation
 from muster.machines.vocabulary import DelegationMode

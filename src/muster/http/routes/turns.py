@@ -4,10 +4,10 @@ An agent's token acts for that agent. The operator names the agent, or means who
 """
 
 from muster.errors import Forbidden, Invalid
-from muster.interfaces.http.channels import Body, Seconds, channel_in
-from muster.interfaces.http.messages import Epoch, Said, say
-from muster.interfaces.http.routing import ACTORS, OPERATOR, Call, Handler, Route
-from muster.interfaces.http.tokens import Note
+from muster.http.routes.channels import Body, Seconds, channel_in
+from muster.http.routes.messages import Epoch, Said, say
+from muster.http.routes.tokens import Note
+from muster.http.routing import ACTORS, OPERATOR, Call, Handler, Route
 from muster.machines.commands import (
     Command,
     CompleteTurn,

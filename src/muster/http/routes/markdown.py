@@ -5,8 +5,8 @@ from typing import Annotated, Final
 
 import msgspec
 
-from muster.interfaces.http.channels import Body
-from muster.interfaces.http.routing import EVERYBODY, Call, Route
+from muster.http.routes.channels import Body
+from muster.http.routing import EVERYBODY, Call, Route
 from muster.views.agents import View
 from muster.views.markdown import render
 

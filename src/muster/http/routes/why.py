@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import msgspec
 
 from muster.errors import NotFound
-from muster.interfaces.http.routing import EVERYBODY, Call, Route
+from muster.http.routing import EVERYBODY, Call, Route
 from muster.machines.events import Event, StateTransition
 from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Agent, Team

@@ -16,7 +16,7 @@ from starlette.requests import Request
 
 from muster import limits
 from muster.errors import Forbidden, TooFast, Unauthenticated
-from muster.interfaces.http.routing import Caller, Route
+from muster.http.routing import Caller, Route
 from muster.machines.ids import agent_actor, person
 from muster.machines.state import Team, Token
 from muster.machines.vocabulary import Role

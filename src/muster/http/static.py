@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from muster.errors import NotFound
-from muster.interfaces.http.routing import Call, Route
+from muster.http.routing import Call, Route
 from muster.machines.events import FACTS
 
 FOLDER: Final = Path(__file__).parent.parent / "web"

@@ -11,7 +11,7 @@ from html import escape
 from typing import Any, Final
 
 from muster.errors import MusterError, Refused, Unavailable
-from muster.interfaces.http.routing import EVERYBODY, Route
+from muster.http.routing import EVERYBODY, Route
 
 Schema = dict[str, Any]  # JSON Schema and OpenAPI: whatever JSON holds
 

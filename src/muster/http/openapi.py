@@ -12,10 +12,10 @@ from typing import Any, Final
 import msgspec
 from starlette.responses import HTMLResponse, Response
 
-from muster.interfaces.http.handbook import STYLE_DIGEST, handbook
-from muster.interfaces.http.problems import MEDIA_TYPE, Problem
-from muster.interfaces.http.routing import EVERYBODY, Call, Handler, Route
-from muster.interfaces.http.signin import NOTHING_ELSE, PAGE_HEADERS
+from muster.http.handbook import STYLE_DIGEST, handbook
+from muster.http.problems import MEDIA_TYPE, Problem
+from muster.http.routing import EVERYBODY, Call, Handler, Route
+from muster.http.signin import NOTHING_ELSE, PAGE_HEADERS
 from muster.version import __version__
 
 Schema = dict[str, Any]  # JSON Schema and OpenAPI: whatever JSON holds

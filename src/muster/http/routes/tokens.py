@@ -9,8 +9,8 @@ import msgspec
 
 from muster import limits
 from muster.engine.ports import Ids
-from muster.interfaces.http.auth import digest
-from muster.interfaces.http.routing import OPERATOR, Call, Route
+from muster.http.auth import digest
+from muster.http.routing import OPERATOR, Call, Route
 from muster.machines.commands import IssueToken, RevokeToken
 from muster.machines.ids import SeatId
 from muster.machines.state import Team, Token

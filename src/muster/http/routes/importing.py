@@ -2,8 +2,8 @@
 
 from typing import Final
 
+from muster.http.routing import OPERATOR, Call, Route
 from muster.identity.importing import import_team
-from muster.interfaces.http.routing import OPERATOR, Call, Route
 from muster.machines.events import DocumentsImported
 from muster.views.paper import Imported, LoosePaper, documents_in
 

@@ -13,9 +13,9 @@ import msgspec
 from starlette.responses import Response
 
 from muster.errors import Invalid
-from muster.interfaces.http.history import Instant, Seq, seen_at
-from muster.interfaces.http.packing import packed
-from muster.interfaces.http.routing import EVERYBODY, Call, Route
+from muster.http.compression import packed
+from muster.http.routes.history import Instant, Seq, seen_at
+from muster.http.routing import EVERYBODY, Call, Route
 from muster.machines.ids import ChannelId, SeatId, SessionId
 from muster.machines.state import Agent, Status, Team
 from muster.version import __version__

@@ -10,9 +10,9 @@ from typing import Annotated, Final
 import msgspec
 
 from muster.errors import Invalid
-from muster.interfaces.http.events import Cursor, read_slice
-from muster.interfaces.http.routing import EVERYBODY, OPERATOR, Call, Route
-from muster.interfaces.http.tokens import Note
+from muster.http.routes.events import Cursor, read_slice
+from muster.http.routes.tokens import Note
+from muster.http.routing import EVERYBODY, OPERATOR, Call, Route
 from muster.machines.commands import SetDesired
 from muster.machines.events import AgentOutput
 from muster.machines.vocabulary import RunMode

@@ -10,10 +10,10 @@ import msgspec
 
 from muster.engine.dispatcher import Receipt
 from muster.errors import Invalid, WrongState
+from muster.http.routes.events import Cursor, read_slice
+from muster.http.routes.messages import Said, say
+from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, Call, Route
 from muster.identity import waking
-from muster.interfaces.http.events import Cursor, read_slice
-from muster.interfaces.http.messages import Said, say
-from muster.interfaces.http.routing import ACTORS, EVERYBODY, OPERATOR, Call, Route
 from muster.machines.commands import TellHuman
 from muster.machines.events import AgentsSummoned, SleepRequested, WakeRequested
 from muster.machines.ids import SeatId

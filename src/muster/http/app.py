@@ -19,7 +19,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from muster import limits
 from muster.engine.tasks import background
 from muster.errors import Invalid, Malformed, MusterError, TooLarge
-from muster.interfaces.http import (
+from muster.http import openapi, problems, signin, static
+from muster.http.auth import Gate
+from muster.http.routes import (
     agents,
     approvals,
     channels,
@@ -32,19 +34,14 @@ from muster.interfaces.http import (
     importing,
     markdown,
     messages,
-    next,  # noqa: A004 - named after its path, as they all are
-    openapi,
-    problems,
+    next,
     runs,
-    signin,
     state,
-    static,
     tokens,
     turns,
     why,
 )
-from muster.interfaces.http.auth import Gate
-from muster.interfaces.http.routing import Call, Caller, Found, Route, Table
+from muster.http.routing import Call, Caller, Found, Route, Table
 from muster.team import Muster
 from muster.version import __version__
 

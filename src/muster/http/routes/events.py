@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from muster.engine.feed import Feed
 from muster.errors import Invalid
-from muster.interfaces.http.routing import EVERYBODY, Call, Route
+from muster.http.routing import EVERYBODY, Call, Route
 from muster.machines.events import FACTS, StateTransition
 from muster.machines.ids import ChannelId
 from muster.machines.vocabulary import Machine

@@ -17,8 +17,8 @@ import msgspec
 
 from muster.delegation.folder.workspace import outputs_of
 from muster.errors import Forbidden, NotFound
-from muster.interfaces.http.conversations import desk_of
-from muster.interfaces.http.routing import EVERYBODY, Call, Route
+from muster.http.routes.conversations import desk_of
+from muster.http.routing import EVERYBODY, Call, Route
 from muster.machines.events import Event
 from muster.machines.ids import ConversationId
 from muster.machines.vocabulary import FileChange

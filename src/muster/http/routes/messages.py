@@ -11,9 +11,9 @@ import msgspec
 
 from muster.engine.dispatcher import Receipt
 from muster.errors import Invalid, Repeated
+from muster.http.routes.channels import Body, channel_in
+from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, Call, Route
 from muster.identity import waking
-from muster.interfaces.http.channels import Body, channel_in
-from muster.interfaces.http.routing import ACTORS, EVERYBODY, OPERATOR, Call, Route
 from muster.machines.commands import Command, PostMessage, SendMessage, Speak
 from muster.machines.events import AgentMessage, Event, UserMessage
 from muster.machines.ids import ChannelId, SeatId

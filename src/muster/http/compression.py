@@ -6,8 +6,8 @@ from typing import Final
 import msgspec
 from starlette.responses import Response
 
-from muster.interfaces.http.routing import Call
-from muster.interfaces.http.static import accepts_gzip
+from muster.http.routing import Call
+from muster.http.static import accepts_gzip
 
 PACKED_BYTES_MIN: Final = 16 * 1024
 """From here on an answer is worth compressing."""

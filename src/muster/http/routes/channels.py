@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from muster.interfaces.http.routing import ACTORS, EVERYBODY, OPERATOR, Call, Route
+from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, Call, Route
 from muster.limits import TURN_SECONDS_MAX
 from muster.machines.commands import AddMember, ConfigureChannel, CreateChannel, RemoveMember
 from muster.machines.ids import ChannelId

@@ -3,7 +3,7 @@
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from muster.interfaces.http.routing import EVERYBODY, Call, Route
+from muster.http.routing import EVERYBODY, Call, Route
 from muster.team import Muster
 from muster.views.conversation_costs import Costs
 from muster.views.costs import CostsView, view_costs

@@ -10,8 +10,8 @@ import msgspec
 
 from muster import limits
 from muster.errors import Disabled, WrongState
-from muster.interfaces.http.routing import ACTORS, EVERYBODY, OPERATOR, Call, Route
-from muster.interfaces.http.tokens import Note, new_token
+from muster.http.routes.tokens import Note, new_token
+from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, Call, Route
 from muster.machines.commands import (
     ConnectAgent,
     DisableAgent,

@@ -10,9 +10,9 @@ import msgspec
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from muster.errors import Unauthenticated
-from muster.interfaces.http.auth import COOKIE, token_of
-from muster.interfaces.http.routing import Call, Route
-from muster.interfaces.http.static import front
+from muster.http.auth import COOKIE, token_of
+from muster.http.routing import Call, Route
+from muster.http.static import front
 from muster.machines.vocabulary import Role
 
 NOTHING_ELSE: Final = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -1,1 +1,0 @@
-"""HTTP and server-sent events."""
