@@ -20,7 +20,7 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # for terminals that lack a letter
-    from muster.interfaces.cli.main import run  # after the line about collecting
+    from muster.cli.main import run  # after the line about collecting
 
     code = run(sys.argv[1:])
     sys.stderr.flush()

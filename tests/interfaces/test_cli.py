@@ -11,11 +11,11 @@ import click
 import msgspec
 import pytest
 
+from muster.cli.main import cli
+from muster.cli.setup.init import starter
+from muster.cli.verbs import VERBS
 from muster.engine.snapshots import SNAPSHOT_EVENTS
 from muster.errors import MusterError
-from muster.interfaces.cli.init import starter
-from muster.interfaces.cli.main import cli
-from muster.interfaces.cli.verbs import VERBS
 from muster.settings.agents import AGENT_RULES, AgentSettings, expected
 from muster.settings.model import SETTINGS, Settings, load_settings
 from muster.version import __version__
@@ -59,7 +59,7 @@ def test_every_verb_exists_and_its_help_begins_with_its_line() -> None:
 def test_help_and_status_load_no_more_than_they_need() -> None:
     heavy = {"asyncio", "starlette", "uvicorn", "tomllib", "http", "ssl", "concurrent.futures"}
     program = (
-        "import sys; from muster.interfaces.cli.main import run; run(sys.argv[1:]);"
+        "import sys; from muster.cli.main import run; run(sys.argv[1:]);"
         "print(*sys.modules, file=sys.stderr)"
     )
     for args in (["--help"], ["status", "--home", "/nowhere"]):

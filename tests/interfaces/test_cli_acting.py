@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import pytest
 
-from muster.interfaces.cli.channel import parsed
-from muster.interfaces.cli.render import Look
-from muster.interfaces.cli.watch import Happening, view
+from muster.cli.act.channel import parsed
+from muster.cli.act.watch import Happening, view
+from muster.cli.render import Look
 from muster.interfaces.client.blocking import Client
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import TurnState

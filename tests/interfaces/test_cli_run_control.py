@@ -14,8 +14,8 @@ from threading import Timer
 
 import pytest
 
-from muster.interfaces.cli.logs import size
-from muster.interfaces.cli.run_control import answers, in_a_line
+from muster.cli.act.run_control import answers, in_a_line
+from muster.cli.look.logs import size
 from muster.interfaces.client import asks
 from muster.interfaces.client.blocking import Client
 from muster.machines import commands as c

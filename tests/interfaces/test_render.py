@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.interfaces.cli.render import (
+from muster.cli.render import (
     Cell,
     Look,
     Tone,

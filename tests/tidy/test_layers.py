@@ -118,7 +118,7 @@ LAYERS: dict[str, Layer] = {
         ),
         "puts a state machine session together that no server keeps open",
     ),
-    "muster.__main__": Layer(("muster.interfaces.cli.main",), "the command line is the program"),
+    "muster.__main__": Layer(("muster.cli.main",), "the command line is the program"),
     "muster.client": Layer(("muster.interfaces.client",), "a short name for what is there"),
     "muster": Layer(
         (*GROUND, "muster.app", "muster.client"), "the public names, and nothing of its own"
@@ -167,15 +167,15 @@ DOORS = (
     ),
     Door(
         (
-            "muster.interfaces.cli.agents",
-            "muster.interfaces.cli.costs",
-            "muster.interfaces.cli.doctor",
-            "muster.interfaces.cli.exporting",
-            "muster.interfaces.cli.log",
-            "muster.interfaces.cli.logs",
-            "muster.interfaces.cli.reading",
-            "muster.interfaces.cli.status",
-            "muster.interfaces.cli.why",
+            "muster.cli.look.agents",
+            "muster.cli.look.costs",
+            "muster.cli.setup.doctor",
+            "muster.cli.look.exporting",
+            "muster.cli.look.log",
+            "muster.cli.look.logs",
+            "muster.cli.reading",
+            "muster.cli.look.status",
+            "muster.cli.look.why",
         ),
         ("muster.store.base", "muster.store.codec", "muster.home.lock", "muster.store.reading"),
         "reading verbs work when no server runs: they read the file, and cannot write to it",
@@ -203,7 +203,7 @@ DOORS = (
         "an address is believed only while a process holds the home",
     ),
     Door(
-        ("muster.interfaces.cli.serve",),
+        ("muster.cli.run.up",),
         (
             "muster.app",
             "muster.demo.settings",
@@ -215,12 +215,12 @@ DOORS = (
         "`muster up` runs the whole, and says that a home is taken before it takes a port",
     ),
     Door(
-        ("muster.interfaces.cli.delegation",),
+        ("muster.cli.delegate.delegation",),
         ("muster.delegation.visiting",),
         "delegation works without a server: each call visits the session's own log",
     ),
     Door(
-        ("muster.interfaces.cli.run",),
+        ("muster.cli.run.run",),
         (
             "muster.app",
             "muster.mirrors.file_lock",
@@ -334,7 +334,7 @@ KEEPERS = {
     "starlette": WEB,
     "uvicorn": WEB,
     "sqlite3": Keeper(
-        ("muster.store", "muster.interfaces.cli.doctor"),
+        ("muster.store", "muster.cli.setup.doctor"),
         "one store of several; the doctor tells which SQLite it would run on",
     ),
     "random": CHANCE,
@@ -401,7 +401,7 @@ QUICK = (
 
 PROGRAM = """
 import sys
-from muster.interfaces.cli.main import run
+from muster.cli.main import run
 
 code = run(sys.argv[2:])
 print(code, *(name for name in sys.argv[1].split() if name in sys.modules), file=sys.stderr)

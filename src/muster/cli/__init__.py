@@ -1,0 +1,1 @@
+"""The command line. Each verb's module is imported when the verb is called."""

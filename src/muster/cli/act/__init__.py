@@ -1,0 +1,1 @@
+"""Verbs that act in a running team."""

@@ -1,0 +1,96 @@
+"""`muster agent`: agents that connect by themselves, and who may take part."""
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from muster.cli.acting import print_json, server
+from muster.cli.options import home_option, json_option
+from muster.cli.render import clean, table
+from muster.cli.terminal import look
+from muster.interfaces.client import asks
+from muster.interfaces.client.asking import TOKEN_VARIABLE
+from muster.views.agents import AgentView
+
+_AGENTS: Final = ("SEAT", "AGENT", "STATUS", "TURN", "CHANNELS")
+
+
+@click.group()
+def agent() -> None:
+    """Register agents, and say who may take part.
+
+    An agent that is registered connects by itself, with the token that it is given.
+    """
+
+
+@agent.command()
+@home_option
+@json_option("Print the agent and its token as JSON.")
+@click.option("--color", metavar="C", help="The colour it is shown in.")
+@click.option("--max-turns", type=int, metavar="N", help="How many turns it may hold at once [1].")
+@click.argument("name")
+def register(
+    home: Path, as_json: bool, color: str | None, max_turns: int | None, name: str
+) -> None:
+    """Give an agent a seat and a token, which is shown this once.
+
+    Whatever runs the agent shows the token to the server, and can act only as this agent.
+    """
+    with server(home) as client:
+        joined = client.ask(asks.register(name, color, max_turns))
+    if as_json:
+        print_json(joined)
+        return
+    click.echo(f"{clean(joined.agent.label)} has seat {joined.agent.seat}. Its token, told once:")
+    click.echo(f"{TOKEN_VARIABLE}={joined.token.secret}")
+
+
+@agent.command("list")
+@home_option
+@json_option("Print everybody as JSON.")
+def list_(home: Path, as_json: bool) -> None:
+    """Show everybody in the team: who is here, and whose turn it is where."""
+    with server(home) as client:
+        found = client.ask(asks.agents())
+    if as_json:
+        print_json(found)
+    elif found.agents:
+        click.echo(table(_AGENTS, [_row(each) for each in found.agents], look()))
+    else:
+        click.echo("Nobody is in this team yet. `muster agent register NAME` gives a seat.")
+
+
+def _row(agent: AgentView) -> tuple[str, ...]:
+    channels = ", ".join(f"{channel} ({state})" for channel, state in agent.channels.items())
+    status = "disabled" if agent.disabled else str(agent.status)
+    return (str(agent.seat), agent.label, status, str(agent.turn), channels or "-")
+
+
+@agent.command()
+@home_option
+@json_option("Print the agent as JSON.")
+@click.option("--reason", metavar="TEXT", help="Why, for the log.")
+@click.argument("name")
+def disable(home: Path, as_json: bool, reason: str | None, name: str) -> None:
+    """Take an agent out: it is OFFLINE, and nothing starts it until it is enabled."""
+    with server(home) as client:
+        _print(client.ask(asks.disable(name, reason)), as_json)
+
+
+@agent.command()
+@home_option
+@json_option("Print the agent as JSON.")
+@click.argument("name")
+def enable(home: Path, as_json: bool, name: str) -> None:
+    """Let an agent that was disabled come back."""
+    with server(home) as client:
+        _print(client.ask(asks.enable(name)), as_json)
+
+
+def _print(agent: AgentView, as_json: bool) -> None:
+    if as_json:
+        print_json(agent)
+    else:
+        state = "disabled" if agent.disabled else f"{agent.status} and {agent.turn}"
+        click.echo(f"{clean(agent.label)} is {state}")

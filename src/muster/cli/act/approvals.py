@@ -1,0 +1,92 @@
+"""`muster approvals`, `approve` and `deny`: what agents may do only if a person allows it."""
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from muster.cli.acting import print_json, server
+from muster.cli.options import Function, home_option, json_option
+from muster.cli.reading import now
+from muster.cli.render import Cell, Look, Row, Tone, clean, duration, table
+from muster.cli.terminal import look
+from muster.interfaces.client import asks
+from muster.views.approvals import Settled
+from muster.views.channels import ApprovalView
+
+_APPROVALS: Final = ("ID", "AGENT", "TOOL", "ELSE", "IN", "WHERE", "WHAT")
+
+
+@click.command()
+@home_option
+@json_option("Print the requests as JSON.")
+def approvals(home: Path, as_json: bool) -> None:
+    """Show what agents may do only if you allow it.
+
+    `muster approve ID` allows it, `muster deny ID` does not; ELSE holds if nobody answers in time.
+    """
+    with server(home) as client:
+        found = client.ask(asks.approvals())
+    if as_json:
+        print_json(found)
+    elif found.approvals:
+        click.echo(approval_table(found.approvals, look()))
+    else:
+        click.echo("Nobody waits for an approval.")
+
+
+def approval_table(asked: tuple[ApprovalView, ...], shown: Look) -> str:
+    """Requests, one a line."""
+    return table(_APPROVALS, [_row(each) for each in asked], shown)
+
+
+def _row(asked: ApprovalView) -> Row:
+    left = (asked.until - now()).total_seconds()
+    return (
+        asked.id,
+        f"{asked.agent} ({asked.by})" if asked.by else asked.agent,
+        asked.tool,
+        Cell("allowed", Tone.ODD) if asked.default else "denied",
+        "due" if left < 0 else duration(left),
+        asked.channel or "-",
+        asked.detail or "-",
+    )
+
+
+def note_option(function: Function) -> Function:
+    """Let an answer say why."""
+    return click.option("--note", metavar="TEXT", help="Why; the agent is told.")(function)
+
+
+@click.command()
+@home_option
+@json_option("Print the answer and where it stands in the log, as JSON.")
+@note_option
+@click.argument("approval", metavar="ID")
+def approve(home: Path, as_json: bool, note: str | None, approval: str) -> None:
+    """Allow what an agent asks for. `muster approvals` lists what is asked."""
+    _answer(home, as_json, approval, allow=True, note=note)
+
+
+@click.command()
+@home_option
+@json_option("Print the answer and where it stands in the log, as JSON.")
+@note_option
+@click.argument("approval", metavar="ID")
+def deny(home: Path, as_json: bool, note: str | None, approval: str) -> None:
+    """Deny what an agent asks for. `muster approvals` lists what is asked."""
+    _answer(home, as_json, approval, allow=False, note=note)
+
+
+def _answer(home: Path, as_json: bool, approval: str, *, allow: bool, note: str | None) -> None:
+    with server(home) as client:
+        settled = client.ask(asks.answer(approval, allow=allow, note=note))
+    if as_json:
+        print_json(settled)
+    else:
+        click.echo(clean(_told(settled)))
+
+
+def _told(settled: Settled) -> str:
+    may = "may" if settled.allow else "may not"
+    return f"{settled.agent} {may} use {settled.tool} ({settled.id}): event {settled.seq}"

@@ -1,0 +1,101 @@
+"""`muster turn`: what an agent says about its turn, and what a human decides about it."""
+
+from pathlib import Path
+
+import click
+
+from muster.cli.acting import agent_option, epoch_option, print_said, server
+from muster.cli.options import home_option, json_option
+from muster.interfaces.client import asks
+
+JSON = "Print where it stands in the log as JSON."
+
+
+@click.group()
+def turn() -> None:
+    """Complete, pass, pause, resume or override a turn."""
+
+
+@turn.command()
+@home_option
+@json_option(JSON)
+@agent_option
+@epoch_option
+@click.argument("channel")
+@click.argument("text", required=False)
+def complete(
+    home: Path, as_json: bool, agent: str | None, epoch: int | None, channel: str, text: str | None
+) -> None:
+    """End a turn, with last words (TEXT) or without."""
+    with server(home) as client:
+        said = client.ask(asks.complete(channel, text, agent=agent, epoch=epoch))
+    print_said(said, as_json)
+
+
+@turn.command("pass")
+@home_option
+@json_option(JSON)
+@agent_option
+@epoch_option
+@click.argument("channel")
+@click.argument("reason", required=False)
+def pass_(
+    home: Path,
+    as_json: bool,
+    agent: str | None,
+    epoch: int | None,
+    channel: str,
+    reason: str | None,
+) -> None:
+    """End a turn without a word."""
+    with server(home) as client:
+        said = client.ask(asks.pass_turn(channel, reason, agent=agent, epoch=epoch))
+    print_said(said, as_json)
+
+
+@turn.command()
+@home_option
+@json_option(JSON)
+@agent_option
+@epoch_option
+@click.option("--timeout", type=float, metavar="S", help="The turn is lost after S seconds.")
+@click.argument("channel")
+@click.argument("reason", required=False)
+def wait(
+    home: Path,
+    as_json: bool,
+    agent: str | None,
+    epoch: int | None,
+    timeout: float | None,
+    channel: str,
+    reason: str | None,
+) -> None:
+    """Pause a turn and keep it; nobody else is ACTIVE meanwhile."""
+    ask = asks.wait_turn(channel, reason, agent=agent, epoch=epoch, timeout_seconds=timeout)
+    with server(home) as client:
+        print_said(client.ask(ask), as_json)
+
+
+@turn.command()
+@home_option
+@json_option(JSON)
+@agent_option
+@epoch_option
+@click.argument("channel")
+def resume(home: Path, as_json: bool, agent: str | None, epoch: int | None, channel: str) -> None:
+    """Go on with a turn that was paused, by its agent or by a human's message."""
+    with server(home) as client:
+        print_said(client.ask(asks.resume_turn(channel, agent=agent, epoch=epoch)), as_json)
+
+
+@turn.command()
+@home_option
+@json_option(JSON)
+@click.argument("channel")
+@click.argument("state", type=click.Choice(["active", "queued"], case_sensitive=False))
+@click.argument("agent", required=False)
+def override(home: Path, as_json: bool, channel: str, state: str, agent: str | None) -> None:
+    """Decide yourself: AGENT (else the holder) is active, or queued and the turn goes on."""
+    with server(home) as client:
+        said = client.ask(asks.override_turn(channel, state.upper(), agent=agent))
+    print_said(said, as_json)

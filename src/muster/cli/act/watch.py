@@ -1,0 +1,221 @@
+"""`muster watch`: a channel live in the terminal. Into a pipe, a line for each thing that happens.
+
+The stream of events says that something has changed and what was said; how the channel is now, and
+when its turn ends, is asked anew each time, so that the view cannot drift from the truth.
+"""
+
+import os
+import sys
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from queue import Empty, Queue
+from shutil import get_terminal_size
+from threading import Thread
+from typing import Final, Literal
+
+import click
+import msgspec
+
+from muster.cli.acting import ends_in, what_goes_on
+from muster.cli.options import home_option
+from muster.cli.render import Look, Tone, clean, fit, paint
+from muster.cli.terminal import look
+from muster.errors import MusterError, Unavailable
+from muster.interfaces.client import asks
+from muster.interfaces.client.blocking import Client
+from muster.views.channels import ChannelState, MemberView
+
+KEPT: Final = 200
+"""Lines that are kept: more than any terminal shows."""
+
+WAITING: Final = 1000
+"""Events that may wait to be shown; then the stream waits."""
+
+TICK_SECONDS: Final = 1.0
+
+_MESSAGES: Final = ("user_message", "agent_message", "announcement")
+_TONES: Final = {"ACTIVE": Tone.GOOD, "WAITING": Tone.ODD, "QUEUED": Tone.PLAIN}
+
+
+class Block(msgspec.Struct, frozen=True):
+    """A part of what an agent said."""
+
+    text: str = ""
+
+
+class Happening(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An event, as far as it is shown here."""
+
+    type: str
+    ts: datetime
+    text: str = ""
+    speaker_name: str = ""
+    agent_name: str = ""
+    content: tuple[Block, ...] = ()
+    machine: str = ""
+    agent_id: str = ""
+    source: str = msgspec.field(name="from", default="")
+    target: str = msgspec.field(name="to", default="")
+    trigger: str = ""
+
+    @property
+    def line(self) -> str | None:
+        """What to show of it, if anything."""
+        said = self._said()
+        return f"{self.ts.astimezone():%H:%M:%S}  {clean(said)}" if said else None
+
+    @property
+    def is_message(self) -> bool:
+        """Whether it was said by somebody, and not only done."""
+        return self.type in _MESSAGES
+
+    def _said(self) -> str | None:
+        match self.type:
+            case "user_message":
+                return f"{self.speaker_name}: {self.text}"
+            case "agent_message":
+                return f"{self.agent_name}: {' '.join(block.text for block in self.content)}"
+            case "announcement":
+                return f"· {self.text}"
+            case "state_transition" if self.machine == "turns":
+                return f"  {self.agent_id}: {self.source} → {self.target} ({self.trigger})"
+            case _:
+                return None
+
+
+@click.command()
+@home_option
+@click.option("--last", type=click.IntRange(0, KEPT), default=20, help="Begin so far back [20].")
+@click.argument("channel")
+def watch(home: Path, last: int, channel: str) -> None:
+    """Watch a channel live: the ring, the turn, and what is said.
+
+    In a terminal it shows the members in the order of their turns, who has the turn and for how
+    long, and below it what is said. Into a pipe it prints a line for each message and each change.
+    Ctrl-C ends it.
+    """
+    with Client(home=home) as client:
+        state = client.channel(channel)
+        page = client.ask(asks.log(limit=max(1, last), channel=channel, types=_MESSAGES))
+        happened = [msgspec.json.decode(each, type=Happening) for each in page.events]
+        news = _follow(client, channel, page.after)
+        try:
+            if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
+                _draw(client, state, happened[len(happened) - last :], news)
+            else:
+                _print(happened[len(happened) - last :], news)
+        except KeyboardInterrupt:
+            return
+
+
+News = Queue[Happening | MusterError]
+
+
+def _follow(client: Client, channel: str, after: int) -> News:
+    """What happens in a channel, put into a queue by a thread that ends with the program."""
+    news: News = Queue(WAITING)
+
+    def read() -> None:
+        try:
+            for event in client.events(after=after, channel=channel):
+                if event.type != "cursor_unknown":
+                    news.put(msgspec.json.decode(event.data, type=Happening))
+        except MusterError as error:
+            news.put(error)
+
+    Thread(target=read, name=f"watch {channel}", daemon=True).start()
+    return news
+
+
+def _taken(happening: Happening | MusterError) -> Happening:
+    if isinstance(happening, MusterError):
+        raise happening
+    return happening
+
+
+def _print(happened: Iterable[Happening], news: News) -> None:
+    """A line for each thing, for a pipe."""
+
+    def all_of_it() -> Iterator[Happening]:
+        yield from happened
+        while True:
+            yield _taken(news.get())
+
+    for each in all_of_it():
+        if each.line is not None:
+            sys.stdout.write(f"{each.line}\n")
+            sys.stdout.flush()
+
+
+# ── in a terminal ─────────────────────────────────────────────────────────────────────────────────
+
+
+def _draw(client: Client, state: ChannelState, happened: Sequence[Happening], news: News) -> None:
+    """Show the channel, every second and whenever something happens."""
+    lines = deque((each.line or "" for each in happened), KEPT)
+    lost = False
+    with _screen():
+        while True:
+            height = get_terminal_size().lines
+            shown = view(state, lines, look(), height, lost=lost)
+            sys.stdout.write("\x1b[H\x1b[J" + "\n".join(shown))
+            sys.stdout.flush()
+            for each in _some(news):
+                if each.is_message and each.line:
+                    lines.append(each.line)
+            try:
+                state, lost = client.ask(asks.channel(state.channel), patience_s=0.0), False
+            except Unavailable:
+                lost = True
+
+
+def _some(news: News) -> Iterator[Happening]:
+    """Whatever there is, after at most a second."""
+    try:
+        yield _taken(news.get(timeout=TICK_SECONDS))
+        while True:
+            yield _taken(news.get_nowait())
+    except Empty:
+        return
+
+
+@contextmanager
+def _screen() -> Generator[None]:
+    """A screen of our own, without a cursor; what was there before comes back."""
+    sys.stdout.write("\x1b[?1049h\x1b[?25l")
+    try:
+        yield
+    finally:
+        sys.stdout.write("\x1b[?25h\x1b[?1049l")
+        sys.stdout.flush()
+
+
+def view(
+    state: ChannelState, lines: Sequence[str], look: Look, height: int, *, lost: bool = False
+) -> list[str]:
+    """The channel as lines that fit the terminal: how it is above, what was said below."""
+    head = [*_head(state, look, lost), *(_member(state, each, look) for each in state.members), ""]
+    width = look.width or 80
+    room = max(0, height - len(head) - 1)
+    return [*head, *(fit(line, width) for line in list(lines)[len(lines) - room :] if room)]
+
+
+def _head(state: ChannelState, look: Look, lost: bool) -> Iterator[str]:
+    turn = f", turn {state.epoch}" if state.epoch else ""
+    ends = f", ends in {ends_in(state)}" if state.timeout_at else ""
+    yield paint(state.channel, Tone.STRONG, look) + clean(f": {what_goes_on(state)}{turn}{ends}")
+    if lost:
+        yield paint("No server answers. This is how it was.", Tone.BAD, look)
+
+
+def _member(state: ChannelState, member: MemberView, look: Look) -> str:
+    holds = member.agent == state.holder
+    mark: Literal["▶", "·", " "] = "▶" if holds else "·" if member.agent == state.next else " "
+    away = "" if member.present else ", away"
+    unread = f", {member.unread} unread" if member.unread else ""
+    tone = _TONES.get(member.state, Tone.DIM) if member.present else Tone.DIM
+    text = f" {mark} {clean(member.agent)}  {member.state}{away}{unread}"
+    return paint(fit(text, look.width or 80), tone, look)

@@ -1,0 +1,93 @@
+"""What the acting verbs share: the server they act on, and how its answers look."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+
+from muster.cli.options import Function
+from muster.cli.reading import now
+from muster.cli.render import Look, Row, duration, json_line, table
+from muster.cli.terminal import look
+from muster.interfaces.client.asks import Said
+from muster.interfaces.client.blocking import Client
+from muster.views.channels import ChannelState
+
+_CHANNELS: Final = ("CHANNEL", "STATE", "HOLDER", "TURN", "ENDS IN", "RING")
+
+
+def server(home: Path) -> Client:
+    """The server that runs in the home. A person at a terminal would rather know than wait."""
+    return Client(home=home, patience_s=0.0)
+
+
+def agent_option(function: Function) -> Function:
+    """Let a verb say whose turn is meant."""
+    return click.option(
+        "--agent", metavar="A", help="Whose turn [yours with an agent's token, else the holder's]."
+    )(function)
+
+
+def epoch_option(function: Function) -> Function:
+    """Let a verb say which turn is meant."""
+    return click.option(
+        "--epoch", type=int, metavar="N", help="Only if the turn still has this number."
+    )(function)
+
+
+def print_json(answer: object) -> None:
+    """An answer for programs."""
+    click.echo(json_line(msgspec.json.encode(answer)))
+
+
+def print_said(said: Said, as_json: bool) -> None:
+    """Where something that was done stands in the log."""
+    if as_json:
+        print_json(said)
+    else:
+        click.echo(f"{'said before, as' if said.repeated else 'done:'} event {said.seq}")
+
+
+def print_channel(state: ChannelState, as_json: bool) -> None:
+    """How a channel is after something was done to it."""
+    if as_json:
+        print_json(state)
+    else:
+        click.echo(channel_table([state], look()))
+
+
+def channel_table(states: Sequence[ChannelState], shown: Look) -> str:
+    """Channels, one a line."""
+    return table(_CHANNELS, [_row(state) for state in states], shown)
+
+
+def _row(state: ChannelState) -> Row:
+    return (
+        state.channel,
+        what_goes_on(state),
+        state.holder or "-",
+        str(state.epoch) if state.epoch else "-",
+        ends_in(state),
+        " → ".join(state.ring) or "-",
+    )
+
+
+def what_goes_on(state: ChannelState) -> str:
+    """A channel's state in a few words."""
+    if state.waiting:
+        return f"waiting: {state.waiting.reason}"
+    if state.stopping:
+        return f"stopping the work of {state.stopping}"
+    if state.holder:
+        return "active"
+    return "resting" if state.resting else "idle" if state.ring else "empty"
+
+
+def ends_in(state: ChannelState) -> str:
+    """How long until the channel moves on by itself."""
+    if state.timeout_at is None:
+        return "-"
+    left = (state.timeout_at - now()).total_seconds()
+    return "due" if left < 0 else duration(left)

@@ -1,0 +1,1 @@
+"""Verbs that delegate, with or without a server."""

@@ -1,0 +1,394 @@
+"""`muster agent-state-machine`, `muster ask`, `muster conversation-log`: delegation in a folder.
+
+No server is needed: a session's folder has its own log, and every call visits it. Where a server
+runs in that log, the calls go to the server.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Coroutine, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeVar
+
+import click
+import msgspec
+
+from muster.cli.acting import print_json, server
+from muster.cli.delegate import sessions
+from muster.cli.options import home_option, json_option
+from muster.cli.reading import running
+from muster.cli.render import clean
+from muster.delegation import session_folder
+from muster.delegation.ledger import Ledger, show_nobody
+from muster.delegation.visiting import VisitedLedger, visited
+from muster.errors import BadSource, Invalid, NoDelegation
+from muster.interfaces.client import conversing
+from muster.machines import events as e
+from muster.machines.commands import LogConversation
+from muster.machines.events import Event
+from muster.machines.ids import MUSTER, person
+from muster.machines.state import MAIN, QUEUE, Delegation
+from muster.machines.vocabulary import DelegationMode, Machine
+from muster.permissions.policy import DEFAULT, POLICY_FILE, Policy, PolicyError, load
+from muster.routing.agent_files import Warned, find_agents
+from muster.settings.model import SETTINGS_FILE, Settings, load_settings
+from muster.views.conversations import ConversationView, head_of, step_line
+
+FAILED: Final = 1
+"""The exit code of a request from which nothing came."""
+
+TERMINATED: Final = 143
+"""What shells report for a program that SIGTERM ended."""
+
+T = TypeVar("T")
+
+_path_option = click.option(
+    "--path",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The session's folder [the session started last in this folder].",
+)
+
+
+@click.command(name="agent-state-machine")
+@click.option(
+    "--session",
+    "act",
+    type=click.Choice(["start", "end"]),
+    default="start",
+    show_default=True,
+    help="Open a session, or close it.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice([mode.value for mode in DelegationMode]),
+    help="Who a conversation may go to next [orchestrator].",
+)
+@click.option(
+    "--path",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The session's folder [.claude/agent-state-machine/YYYYMMDD_HHMMSS].",
+)
+@click.option(
+    "--agents",
+    "folders",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="A folder with agents; comes before .claude/agents of the project and of the user.",
+)
+@click.option(
+    "--run",
+    "names",
+    multiple=True,
+    metavar="AGENT",
+    help="Response mode: carry out what waits for this agent; '*' is every agent.",
+)
+@click.option("--until-empty", is_flag=True, help="With --run: end when nothing waits any more.")
+@home_option
+def agent_state_machine(
+    act: str,
+    mode: str | None,
+    path: Path | None,
+    folders: tuple[Path, ...],
+    names: tuple[str, ...],
+    until_empty: bool,
+    home: Path,
+) -> None:
+    """Open or close a state machine session over a folder of agents.
+
+    The agents are its states, their descriptions its transitions. A session has a folder with its
+    log, its history and its conversations. Without --path a start makes a new one, and an end
+    closes the session that was started last in this folder.
+    """
+    if names:
+        _serve_queue(_root(path), home, names, until_empty)
+    elif act == "end":
+        _end(path, home)
+    else:
+        chosen = None if mode is None else DelegationMode(mode)
+        _start((path or sessions.new_path(_local_now())).absolute(), chosen, folders, home)
+
+
+def _local_now() -> datetime:
+    from muster.engine.system import SystemClock
+
+    return SystemClock().now().astimezone()
+
+
+# ── sessions ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _start(root: Path, mode: DelegationMode | None, given: tuple[Path, ...], home: Path) -> None:
+    found = session_folder.usable(find_agents(given, project=Path.cwd(), user=Path.home()))
+    _warn(found.warnings)
+    settings = _settings(root, home)
+    session_folder.prepare(root)
+    policy = _policy(root)
+    ledger, _ = visited(root, settings, home=home)
+    delegation, resumed = asyncio.run(
+        session_folder.start(
+            ledger,
+            root=root,
+            mode=mode,
+            agents=found.agents,
+            folders=session_folder.folders_of(given, project=Path.cwd(), user=Path.home()),
+            policy=policy,
+            actor=person(settings.team.human),
+            allowance=settings.delegation.allowance,
+        )
+    )
+    sessions.remember(root)
+    click.echo("\n".join(_status(root, delegation, policy, resumed=resumed)))
+    _check(ledger)
+
+
+def _status(root: Path, delegation: Delegation, policy: Policy, *, resumed: bool) -> Sequence[str]:
+    """How a session begins, as the seed shows it."""
+    where = clean(str(root))
+    opened = delegation.opened
+    waiting = f"{opened} conversations so far. " if opened else ""
+    count = len(delegation.agents)
+    return [
+        f"🚀 Agent State Machine {'Resumed' if resumed else 'Initialized'}",
+        "",
+        f"[State: {delegation.home_state}]",
+        "",
+        "Session Parameters:",
+        f"  Mode: {delegation.mode}",
+        f"  Path: {where}",
+        "  Session: start",
+        "",
+        f"Available Agents: {count} agent{'' if count == 1 else 's'} loaded",
+        f"  ✓ State persistence: {where}/state.jsonl",
+        f"  ✓ Agent descriptions: {where}/AGENT_DIRECTORY.md",
+        f"  ✓ Conversations directory: {where}/conversations/",
+        "",
+        f"{waiting}Waiting for {'the next' if opened else 'first'} user input to create "
+        "conversation...",
+        "",
+        *_permissions(policy),
+    ]
+
+
+def _permissions(policy: Policy) -> Sequence[str]:
+    main = policy.main
+    return [
+        "MAIN State Permissions:",
+        f"  Can Write: {', '.join(main.can_write)}",
+        f"  Cannot Write: {', '.join(main.cannot_write)}",
+        f"  Can Execute: {', '.join(main.can_execute)}",
+        f"  Cannot Execute: {', '.join(main.cannot_execute)}",
+    ]
+
+
+def _end(path: Path | None, home: Path) -> None:
+    place = _place(path, home)
+    root = place.root
+    if place.server is not None:
+        with server(place.server) as client:
+            client.ask(conversing.end_delegation())
+        click.echo("Session ended.")
+        return
+    settings = _settings(root, home)
+    ledger, _ = visited(root, settings, home=home)
+    ended = asyncio.run(session_folder.end(ledger, actor=person(settings.team.human)))
+    sessions.forget(root)
+    click.echo(f"Session ended: {clean(str(root))}, {ended.opened} conversations.")
+    _check(ledger)
+
+
+def _serve_queue(root: Path, home: Path, names: tuple[str, ...], until_empty: bool) -> None:
+    settings = _settings(root, home)
+    ledger, conversations = visited(root, settings, home=home, project=Path.cwd())
+    wanted = () if "*" in names else names
+    done = _run(conversations.serve_queue(wanted, until_empty=until_empty, show=_Display().show))
+    click.echo(f"{done} conversation{'' if done == 1 else 's'} carried out.")
+    _check(ledger)
+
+
+def _root(path: Path | None) -> Path:
+    """The session that is meant; it must have a log."""
+    root = path.absolute() if path is not None else sessions.last()
+    if root is None or not session_folder.has_session(root):
+        raise NoDelegation()
+    return root
+
+
+class _Place(NamedTuple):
+    """Where a session is: in a folder with a log of its own, or with a server."""
+
+    root: Path
+    server: Path | None = None
+    """The home of the server, where one keeps the log open."""
+
+
+def _place(path: Path | None, home: Path) -> _Place:
+    root = path.absolute() if path is not None else sessions.last()
+    if root is not None and session_folder.has_session(root):
+        own = root / session_folder.HOME_FOLDER
+        return _Place(root, own if _serves(own) else None)
+    if not _serves(home):
+        raise NoDelegation()
+    return _Place(root or home, home)
+
+
+def _serves(home: Path) -> bool:
+    found = running(home)
+    return found is not None and found.url != ""
+
+
+def _settings(root: Path, home: Path) -> Settings:
+    """The settings in the session's own home, or else those of the team."""
+    own = root / session_folder.HOME_FOLDER
+    return load_settings(own if (own / SETTINGS_FILE).exists() else home, os.environ)
+
+
+def _policy(root: Path) -> Policy:
+    path = root / POLICY_FILE
+    try:
+        return load(path)
+    except FileNotFoundError:
+        return DEFAULT
+    except (PolicyError, UnicodeDecodeError) as wrong:
+        remedy = "`muster permit --init --policy FILE` writes one to compare with."
+        raise BadSource(path=path, what=str(wrong), remedy=remedy) from None
+
+
+def _warn(warnings: Sequence[Warned]) -> None:
+    for warning in warnings:
+        click.echo(f"muster: warning: {clean(str(warning))}", err=True)
+
+
+def _check(ledger: Ledger | None) -> None:
+    """Say that the folder is behind its log, if it is."""
+    if ledger is not None and ledger.trouble is not None:
+        raise ledger.trouble
+
+
+# A coroutine's first two parameters are what asyncio itself sends and yields.
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """Run something to its end. SIGTERM ends it in order, as Ctrl-C does: its agents with it."""
+
+    async def run() -> T:
+        task = asyncio.ensure_future(work)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        return await task
+
+    try:
+        return asyncio.run(run())
+    except asyncio.CancelledError:
+        raise click.exceptions.Exit(TERMINATED) from None
+
+
+# ── one request ───────────────────────────────────────────────────────────────────────────────────
+
+
+@click.command()
+@_path_option
+@click.option("--to", metavar="AGENT", help="Give it to this agent, whoever matches.")
+@json_option("Print the conversation as JSON.")
+@home_option
+@click.argument("text")
+@click.pass_context
+def ask(
+    ctx: click.Context, path: Path | None, to: str | None, as_json: bool, home: Path, text: str
+) -> None:
+    """Hand one request to the agent whose description matches.
+
+    It is seen through to its end, and what comes of it is shown. With TEXT `-` it is read from
+    standard input. The exit code is 1 if nothing came of it.
+    """
+    text = sys.stdin.read() if text == "-" else text
+    display = _Display()
+    place = _place(path, home)
+    ledger = None
+    if place.server is not None:
+        with server(place.server) as client:
+            view = client.ask(conversing.converse(text, to=to))
+    else:
+        settings = _settings(place.root, home)
+        ledger, conversations = visited(place.root, settings, home=home, project=Path.cwd())
+        show = show_nobody if as_json else display.show
+        human = settings.team.human
+        view = _run(conversations.ask(text, speaker=human, to=to, show=show))
+    if as_json:
+        print_json(view)
+    else:
+        display.finish(view)
+    _check(ledger)
+    if view.outcome == "failed":
+        ctx.exit(FAILED)
+
+
+class _Display:
+    """Shows a conversation as it goes on, as the seed does."""
+
+    def __init__(self) -> None:
+        self._begun = False
+
+    def show(self, events: Sequence[Event]) -> None:
+        """Show what has happened just now."""
+        for event in events:
+            fact = event.fact
+            if isinstance(fact, e.StateTransition) and fact.machine is Machine.DELEGATION:
+                self._begin(fact)
+                click.echo(clean(step_line(fact)))
+
+    def _begin(self, fact: e.StateTransition) -> None:
+        if fact.source in (MAIN, QUEUE):
+            number = (fact.conversation or "").removeprefix("conv_")
+            click.echo(f"[State: {fact.source}] [Conv: {number}]")
+            self._begun = True
+
+    def finish(self, view: ConversationView) -> None:
+        """Show what came of it."""
+        head = "" if self._begun else f"{head_of(view)} "
+        if view.outcome is None and view.route is not None:
+            click.echo(f"{head}Waiting in the queue for {clean(view.route.agent)}.")
+            return
+        lines = view.answer.split("\n")
+        click.echo("\n".join([head + clean(lines[0]), *map(clean, lines[1:])]))
+        for file in view.files:
+            where = " (outside of the outputs)" if file.outside and not file.named else ""
+            click.echo(f"  {file.change} {clean(file.path)}, {file.size} bytes{where}")
+
+
+# ── a line from elsewhere ─────────────────────────────────────────────────────────────────────────
+
+
+class _Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """What the seed's logger is given."""
+
+    session_path: str
+    conversation_data: dict[str, object]
+
+
+@click.command(name="conversation-log")
+@home_option
+def conversation_log(home: Path) -> None:
+    """Add a line of JSON from standard input to messages.jsonl.
+
+    It is {"session_path": DIR, "conversation_data": {...}}, as the seed's logger takes it.
+    """
+    try:
+        entry = msgspec.json.decode(sys.stdin.buffer.read(), type=_Entry)
+    except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
+        raise Invalid(what="The entry", why=f"is not as it should be: {wrong}") from None
+    if not isinstance(entry.conversation_data.get("conversation_id"), str):
+        raise Invalid(what="The entry", why="has no conversation_id in its conversation_data")
+    root = _root(Path(entry.session_path))
+    ledger, _ = visited(root, _settings(root, home), home=home)
+    asyncio.run(_log(ledger, json.dumps(entry.conversation_data, ensure_ascii=False)))
+    _check(ledger)
+    click.echo(f"Logged {clean(str(entry.conversation_data['conversation_id']))}.")
+
+
+async def _log(ledger: VisitedLedger, line: str) -> None:
+    async with ledger.visit() as book:
+        await book.send(LogConversation(entry=line), actor=MUSTER)

@@ -1,0 +1,1 @@
+"""Verbs that show a team, whether or not it runs."""

@@ -1,0 +1,169 @@
+"""`muster agents`, `soul` and `transcript`: who is who, from the log, whether or not a server runs.
+
+What agents wrote is hostile: it is shown line by line, without anything that a terminal acts upon.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+
+from muster.cli.options import home_option, json_option
+from muster.cli.reading import need_agent, now, running
+from muster.cli.render import (
+    Cell,
+    Look,
+    Row,
+    Tone,
+    clean,
+    count,
+    duration,
+    json_line,
+    paint,
+    table,
+)
+from muster.cli.terminal import look
+from muster.engine.loading import load
+from muster.errors import NotFound
+from muster.home.lock import LOG_FILE
+from muster.machines.state import Agent, Status
+from muster.store.codec import decode
+from muster.store.reading import LogReader
+from muster.views.agents import AgentList, AgentView, view_agents
+from muster.views.channels import MESSAGE_TYPES, thread_of
+from muster.views.documents import Button
+from muster.views.messages import MessageDocument, message_document
+
+PAGE: Final = 64
+
+_HEADER: Final = ("SEAT", "AGENT", "STATUS", "COLOUR", "GENDER", "SOUL", "LAST ALIVE", "BECAUSE")
+_TONES: Final = {
+    Status.ALIVE: Tone.GOOD,
+    Status.HATCHING: Tone.ODD,
+    Status.SLEEPING: Tone.DIM,
+    Status.UNKNOWN: Tone.DIM,
+}
+_PRESS: Final = {
+    Button.SUMMON: "Nobody is here yet. `muster summon` prepares eight places for births.",
+    Button.WAKE: "`muster wake` wakes whoever sleeps.",
+}
+
+
+@click.command()
+@home_option
+@json_option("Print everybody with their documents as JSON.")
+def agents(home: Path, as_json: bool) -> None:
+    """Show who is who: name, looks, soul, and whether it is here.
+
+    Whom nobody has confirmed since muster started is unknown. Places in which nobody was born are
+    in the JSON only.
+    """
+    with LogReader.open(home / LOG_FILE) as reader:
+        team = load(reader)
+    found = view_agents(team, now(), running=running(home) is not None)
+    if as_json:
+        click.echo(json_line(msgspec.json.encode(found)))
+    else:
+        click.echo("\n\n".join(_told(found, look())))
+
+
+def _told(found: AgentList, shown: Look) -> Iterator[str]:
+    visible = [agent for agent in found.agents if agent.status is not Status.EXPIRED]
+    if visible:
+        yield table(_HEADER, [_row(agent) for agent in visible], shown)
+    if found.button is not None:
+        yield _PRESS[found.button]
+
+
+def _row(agent: AgentView) -> Row:
+    document = agent.document
+    assert document is not None
+    colors = " ".join(each for each in (document.color, document.color_name) if each)
+    written, seen = document.individuation_artifact, document.last_alive_at
+    evidence = agent.evidence
+    return (
+        str(agent.seat),
+        agent.label,
+        Cell(str(agent.status), _TONES.get(agent.status, Tone.PLAIN)),
+        colors or "-",
+        document.gender or "-",
+        count(len(written), "character") if written else "-",
+        f"{seen.astimezone():%Y-%m-%d %H:%M}" if seen else "-",
+        f"{evidence.kind}, {duration(evidence.age_seconds)} ago" if evidence else "no evidence",
+    )
+
+
+@click.command()
+@home_option
+@click.argument("name", metavar="AGENT")
+def soul(home: Path, name: str) -> None:
+    """Print what an agent wrote when it took its name.
+
+    It is given this text whenever it wakes.
+    """
+    with LogReader.open(home / LOG_FILE) as reader:
+        agent = need_agent(load(reader), name)
+    if not agent.soul:
+        raise NotFound(kind="soul of", name=agent.id)
+    click.echo("\n".join(_lines(agent.soul)))
+
+
+def _lines(text: str) -> list[str]:
+    return [clean(line.expandtabs()) for line in text.split("\n")]
+
+
+# ── what was said ─────────────────────────────────────────────────────────────────────────────────
+
+
+@click.command()
+@home_option
+@json_option("Print one JSON object a line for each message.")
+@click.option("--all", "whole", is_flag=True, help="From its first life on, not only its last.")
+@click.argument("name", metavar="AGENT")
+def transcript(home: Path, as_json: bool, whole: bool, name: str) -> None:
+    """Show what an agent said, and what was said to it alone.
+
+    It is what was said here in the last of its lives in which anything was: what it remembers when
+    it wakes. With --all it is also what was said before, and on other machines. A message to it
+    that it has not acted on says how far it has come.
+    """
+    shown = look()
+    with LogReader.open(home / LOG_FILE) as reader:
+        team = load(reader)
+        agent = need_agent(team, name)
+        for message in _thread(reader, agent, team.seq, whole=whole):
+            if as_json:
+                sys.stdout.write(f"{json_line(msgspec.json.encode(message))}\n")
+            else:
+                sys.stdout.write(f"{_said(message, shown)}\n")
+
+
+def _thread(
+    reader: LogReader, agent: Agent, last: int, *, whole: bool
+) -> Iterator[MessageDocument]:
+    """The messages of an agent's last life, or all, up to where the team was loaded."""
+    where, after = thread_of(agent.seat), 0 if whole else agent.transcript_from
+    while page := reader.read(after=after, limit=PAGE, where=where):
+        for each in page:
+            if each.seq <= last and (whole or each.type in MESSAGE_TYPES):
+                yield message_document(decode(each.data), agent)
+        after = page[-1].seq
+
+
+def _said(message: MessageDocument, shown: Look) -> str:
+    at = paint(f"{message.created_at.astimezone():%Y-%m-%d %H:%M:%S}", Tone.DIM, shown)
+    where = f" in {message.channel}" if message.channel else ""
+    speaker = paint(f"{message.speaker_name}{where}:", Tone.STRONG, shown)
+    first, *more = _lines(message.text)
+    told = "\n    ".join([first, *more])
+    return f"{at}  {speaker} {told}{_how_far(message, shown)}"
+
+
+def _how_far(message: MessageDocument, shown: Look) -> str:
+    """How far a message to an agent has come, where it is still on its way."""
+    if message.delivery is None or message.delivery == "read":
+        return ""
+    return " " + paint(f"({message.delivery})", Tone.ODD, shown)

@@ -1,0 +1,85 @@
+"""`muster costs`: what was used up, by agent, session, channel and conversation."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+
+from muster.cli.options import home_option, json_option
+from muster.cli.render import Look, Row, json_line, table
+from muster.cli.terminal import look
+from muster.engine.loading import load
+from muster.home.lock import LOG_FILE
+from muster.machines.kernel.sentences import dollars
+from muster.store.reading import LogReader
+from muster.views.channels import UsageView
+from muster.views.conversation_costs import PAGE_EVENTS, SPENT, Tally
+from muster.views.costs import CostsView, LimitedView, view_costs
+
+_COSTS: Final = ("COST", "TOKENS", "READ", "WRITTEN", "FROM CACHE", "INTO CACHE", "LIMIT")
+
+
+@click.command()
+@home_option
+@json_option("Print one JSON object.")
+def costs(home: Path, as_json: bool) -> None:
+    """Show what was used up, and by whom.
+
+    That is: by which agents, sessions that live, channels and conversations. It reads the team's
+    log, so it works whether or not a server runs. Whoever has used up nothing is left out.
+    """
+    with LogReader.open(home / LOG_FILE) as log:
+        found = view_costs(load(log), _tally(log))
+    if as_json:
+        click.echo(json_line(msgspec.json.encode(found)))
+    else:
+        click.echo("\n".join(_text(found, look())))
+
+
+def _tally(log: LogReader) -> Tally:
+    tally = Tally()
+    while page := log.read(after=tally.seq, limit=PAGE_EVENTS, where=SPENT):
+        tally.add(page)
+    return tally
+
+
+def _text(found: CostsView, shown: Look) -> Iterator[str]:
+    if not found.team.tokens and not found.team.cost_usd:
+        yield "Nothing was used up yet."
+        return
+    yield f"{dollars(found.team.cost_usd)}, {found.team.tokens} tokens in all"
+    agents = [(each.agent, each) for each in found.agents]
+    sessions = [(f"{each.agent}: {each.session}", each) for each in found.sessions]
+    channels = [(each.channel, each) for each in found.channels]
+    talks = [(each.conversation, each) for each in found.conversations]
+    yield from _table("AGENT", agents, shown)
+    yield from _table("SESSION", sessions, shown)
+    yield from _table("CHANNEL", channels, shown)
+    yield from _table("CONVERSATION", talks, shown)
+
+
+def _table(title: str, rows: Sequence[tuple[str, UsageView]], shown: Look) -> Iterator[str]:
+    if rows:
+        yield ""
+        yield table((title, *_COSTS), [_row(name, each) for name, each in rows], shown)
+
+
+def _row(name: str, used: UsageView) -> Row:
+    return (
+        name,
+        dollars(used.cost_usd),
+        str(used.tokens),
+        str(used.input_tokens),
+        str(used.output_tokens),
+        str(used.cache_read_tokens),
+        str(used.cache_write_tokens),
+        _limit(used) if isinstance(used, LimitedView) else "-",
+    )
+
+
+def _limit(used: LimitedView) -> str:
+    cost = [] if used.max_cost_usd is None else [f"${used.max_cost_usd:g}"]
+    tokens = [] if used.max_tokens is None else [f"{used.max_tokens} tokens"]
+    return " or ".join([*cost, *tokens]) or "-"

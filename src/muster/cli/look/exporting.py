@@ -1,0 +1,76 @@
+"""`muster export`: the team in a file, for another machine. It reads the log, and needs no server.
+
+Souls and messages are private: the file is for its owner alone.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import click
+
+from muster.cli.options import home_option
+from muster.cli.render import count
+from muster.engine.loading import load
+from muster.home.lock import LOG_FILE
+from muster.machines.teams.importing import message_copy, said_order
+from muster.machines.teams.papers import STORED, MessageCopy, document_of
+from muster.store.base import LogFilter
+from muster.store.codec import decode
+from muster.store.reading import LogReader
+from muster.views.paper import write_paper
+
+PAGE: Final = 256
+MESSAGES: Final = LogFilter(types=frozenset({"user_message", "agent_message", "message_imported"}))
+
+
+@click.command()
+@home_option
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+def export(home: Path, file: Path) -> None:
+    """Write the team into a file, for another machine.
+
+    It holds every agent's document, and all that was said. `muster import` merges it into the team
+    there. With FILE `-` it is printed.
+    """
+    with LogReader.open(home / LOG_FILE) as reader:
+        team = load(reader)
+        messages = sorted(_messages(reader, team.seq), key=said_order)
+    seats = [seat for seat in sorted(team.agents) if team.agents[seat].status in STORED]
+    documents = [document_of(team.agents[seat]) for seat in seats]
+    content = write_paper(team.human, documents, messages)
+    if str(file) == "-":
+        sys.stdout.buffer.write(content)
+        return
+    _write(file, content)
+    agents, said = count(len(documents), "agent"), count(len(messages), "message")
+    click.echo(f"{file}: {agents}, {said}")
+
+
+def _messages(reader: LogReader, last: int) -> Iterator[MessageCopy]:
+    after = 0
+    while page := reader.read(after=after, limit=PAGE, where=MESSAGES):
+        for each in page:
+            copy = message_copy(decode(each.data)) if each.seq <= last else None
+            if copy is not None:
+                yield copy
+        after = page[-1].seq
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write aside and rename, so that there is a whole file or the one before."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(aside, "wb", opener=_private) as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -1,0 +1,121 @@
+"""`muster log`: what happened, and with `--follow` what happens.
+
+Following reads the log's file again and again, so it needs no server and outlives one.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from threading import Event as Pause
+from typing import Final
+
+import click
+
+from muster.cli.options import home_option, json_option
+from muster.cli.reading import need_agent
+from muster.cli.render import Look, json_line
+from muster.cli.telling import tell
+from muster.cli.terminal import look
+from muster.engine.loading import advance, load
+from muster.errors import Invalid
+from muster.home.lock import LOG_FILE
+from muster.machines.events import FACTS
+from muster.machines.ids import ChannelId
+from muster.machines.state import Team
+from muster.store.base import LogFilter, Stored
+from muster.store.codec import decode
+from muster.store.reading import LogReader
+
+SHOWN: Final = 50
+PAGE: Final = 1000
+POLL_SECONDS: Final = 0.2
+
+TYPES: Final = tuple(sorted(str(fact.__struct_config__.tag) for fact in FACTS))
+
+
+@click.command()
+@home_option
+@click.option("--follow", "-f", is_flag=True, help="Go on with what happens, until Ctrl-C.")
+@json_option("Print one JSON object a line, as it lies in the log.")
+@click.option("--after", type=click.IntRange(min=0), metavar="N", help="Only what came after N.")
+@click.option("--agent", metavar="A", help="Only what concerns an agent (name or seat).")
+@click.option("--channel", metavar="C", help="Only what happened in a channel.")
+@click.option("--type", "kind", metavar="T", help="Only one type of event; any other lists them.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many events.")
+def log(
+    home: Path,
+    follow: bool,
+    as_json: bool,
+    after: int | None,
+    agent: str | None,
+    channel: str | None,
+    kind: str | None,
+    limit: int | None,
+) -> None:
+    """Show what happened, and with --follow what happens.
+
+    Without --after it shows the newest 50 events (or --limit). With --after it shows everything
+    from there on. Conditions are joined by "and".
+    """
+    if follow and limit and after is not None:
+        raise click.UsageError("--limit would leave a gap between --after and what --follow shows.")
+    with LogReader.open(home / LOG_FILE) as reader:
+        team = load(reader)
+        where = _filter(team, agent, channel, kind)
+        shown = look()
+        for page in _pages(reader, where, after, limit):
+            # what was added since the team was read is for --follow to show
+            _print([event for event in page if event.seq <= team.seq], team, as_json, shown)
+        if follow:
+            _follow(reader, where, team, as_json, shown)
+
+
+def _filter(team: Team, agent: str | None, channel: str | None, kind: str | None) -> LogFilter:
+    if kind is not None and kind not in TYPES:
+        raise Invalid(what=f"{kind!r}", why=f"is no type of event; they are {', '.join(TYPES)}")
+    return LogFilter(
+        types=frozenset({kind} if kind else ()),
+        seat=need_agent(team, agent).seat if agent else None,
+        channel=team.channel(ChannelId(channel)).id if channel else None,
+    )
+
+
+def _pages(
+    reader: LogReader, where: LogFilter, after: int | None, limit: int | None
+) -> Iterator[Sequence[Stored]]:
+    """What stands in the log already: the newest, or from a place on."""
+    if after is None:
+        newest = reader.read(after=0, limit=limit or SHOWN, where=where, backwards=True)
+        yield newest[::-1]
+        return
+    left = limit
+    while left is None or left > 0:
+        page = reader.read(after=after, limit=min(PAGE, left or PAGE), where=where)
+        if not page:
+            return
+        yield page
+        after = page[-1].seq
+        left = None if left is None else left - len(page)
+
+
+def _follow(reader: LogReader, where: LogFilter, team: Team, as_json: bool, shown: Look) -> None:
+    """Print what is added, until Ctrl-C, which is how this ends and therefore no error.
+
+    It goes on from where `team` was read: all of that has been printed or was not wanted.
+    """
+    pause = Pause()
+    try:
+        while True:
+            while page := reader.read(after=team.seq, limit=PAGE):
+                team = advance(team, page)
+                _print([event for event in page if where.wants(event)], team, as_json, shown)
+            pause.wait(POLL_SECONDS)
+    except KeyboardInterrupt:
+        return
+
+
+def _print(page: Sequence[Stored], team: Team, as_json: bool, shown: Look) -> None:
+    for stored in page:
+        line = json_line(stored.data) if as_json else tell(decode(stored.data), team, shown)
+        sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()

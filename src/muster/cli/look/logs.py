@@ -1,0 +1,167 @@
+"""`muster logs`: what an agent's sessions printed, and with `--follow` what they print.
+
+What stands in the log is read from its file, whether or not a server runs. What comes then is the
+server's to tell: without one nothing comes.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+
+from muster.cli.options import home_option, json_option
+from muster.cli.reading import need_agent
+from muster.cli.render import Look, Tone, clean, json_line, paint
+from muster.cli.terminal import look
+from muster.engine.loading import load
+from muster.home.lock import LOG_FILE
+from muster.machines.ids import SeatId, SessionId
+from muster.settings.agents import AGENTS
+from muster.store.base import LogFilter
+from muster.store.reading import LogReader
+from muster.views.agents import OutputView
+
+SHOWN: Final = 100
+PAGE: Final = 64
+
+OUTPUT: Final = "agent_output"
+
+OUTPUT_FILE: Final = "output.log"
+"""What an agent printed last, whole, in its folder in the home; older ones are beside it."""
+
+_UNITS: Final = ("kB", "MB", "GB", "TB")
+
+
+@click.command()
+@home_option
+@click.option("--follow", "-f", is_flag=True, help="Go on with what it prints, until Ctrl-C.")
+@click.option(
+    "--lines",
+    "-n",
+    type=click.IntRange(0),
+    default=SHOWN,
+    metavar="N",
+    help=f"Begin so many lines back [{SHOWN}].",
+)
+@json_option("Print one JSON object for each piece of output.")
+@click.argument("name", metavar="AGENT")
+def logs(home: Path, follow: bool, lines: int, as_json: bool, name: str) -> None:
+    """Show what an agent's sessions print.
+
+    It works whether or not a server runs; with --follow one has to. A line has the time before it,
+    and a ! after the time where it was printed as an error. The log has an excerpt of what a
+    program prints too much of; the files beside it have all of it.
+    """
+    with LogReader.open(home / LOG_FILE) as reader:
+        team = load(reader)
+        agent = need_agent(team, name)
+        found = _newest(reader, agent.seat, lines, team.seq)
+    folder = agent.name or f"seat-{agent.seat}"
+    shown = _Printer(home / AGENTS / folder / OUTPUT_FILE, as_json, look())
+    shown.begin(found, lines)
+    if follow:
+        _follow(home, agent.id, team.seq, shown)
+
+
+def _newest(reader: LogReader, seat: SeatId, lines: int, last: int) -> list[OutputView]:
+    """The newest output in order, as many pieces as have that many lines."""
+    where = LogFilter(types=frozenset({OUTPUT}), seat=seat)
+    found: list[OutputView] = []
+    count, limit = 0, PAGE
+    while count < lines:
+        # there is no reading backwards from a place: read more, and take what is further back
+        page = reader.read(after=0, limit=limit, where=where, backwards=True)
+        found = [_view(each.data) for each in page if each.seq <= last]
+        count = sum(_lines(each) for each in found)
+        if len(page) < limit:
+            break
+        limit *= 4
+    return _as_many(found, lines)
+
+
+def _as_many(newest_first: Sequence[OutputView], lines: int) -> list[OutputView]:
+    """The newest pieces that have so many lines, in order; the first may have more."""
+    kept: list[OutputView] = []
+    for piece in newest_first:
+        if lines <= 0:
+            break
+        kept.append(piece)
+        lines -= _lines(piece)
+    return kept[::-1]
+
+
+def _lines(piece: OutputView) -> int:
+    return piece.text.count("\n") + 1
+
+
+def _view(data: bytes) -> OutputView:
+    return msgspec.json.decode(data, type=OutputView)
+
+
+def _follow(home: Path, agent: str, after: int, shown: "_Printer") -> None:
+    """Print what comes, until Ctrl-C, which is how this ends and therefore no error."""
+    from muster.interfaces.client.blocking import Client  # a connection is only for those who wait
+
+    try:
+        with Client(home=home) as client:
+            for event in client.events(after=after, types=(OUTPUT,), agent=agent):
+                if event.type == OUTPUT:
+                    shown.show(_view(event.data))
+    except KeyboardInterrupt:
+        return
+
+
+# ── as it is shown ────────────────────────────────────────────────────────────────────────────────
+
+
+class _Printer:
+    """Prints pieces of output, and says where another session begins."""
+
+    def __init__(self, file: Path, as_json: bool, shown: Look) -> None:
+        self._file = file
+        self._as_json = as_json
+        self._look = shown
+        self._session: SessionId | None = None
+
+    def begin(self, pieces: Sequence[OutputView], lines: int) -> None:
+        """Print the newest output, cut to that many lines at its beginning."""
+        over = sum(map(_lines, pieces)) - lines
+        for number, piece in enumerate(pieces):
+            self.show(piece, skip=max(0, over) if number == 0 else 0)
+
+    def show(self, piece: OutputView, *, skip: int = 0) -> None:
+        """Print a piece of output at once."""
+        if self._as_json:
+            sys.stdout.write(f"{json_line(msgspec.json.encode(piece))}\n")
+        else:
+            sys.stdout.writelines(f"{line}\n" for line in self._told(piece, skip))
+        sys.stdout.flush()
+
+    def _told(self, piece: OutputView, skip: int) -> Iterator[str]:
+        if piece.session != self._session:
+            self._session = piece.session
+            yield paint(f"── session {piece.session}", Tone.DIM, self._look)
+        if piece.omitted and not skip:
+            left_out = f"… {size(piece.omitted)} left out, see {self._file}"
+            yield paint(left_out, Tone.ODD, self._look)
+        error = piece.stream == "stderr"
+        at = paint(
+            f"{piece.ts.astimezone():%H:%M:%S}{'!' if error else ' '} ", Tone.DIM, self._look
+        )
+        for line in piece.text.split("\n")[skip:]:
+            told = clean(line.expandtabs())
+            yield at + (paint(told, Tone.BAD, self._look) if error else told)
+
+
+def size(count: int) -> str:
+    """A number of bytes in its largest fitting unit."""
+    if count < 1000:
+        return f"{count} bytes"
+    amount, units = count / 1000, iter(_UNITS)
+    unit = next(units)
+    while amount >= 999.95 and unit != _UNITS[-1]:
+        amount, unit = amount / 1000, next(units)
+    return f"{amount:.1f} {unit}"

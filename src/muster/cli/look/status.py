@@ -1,0 +1,186 @@
+"""`muster status`: who is here, what runs, and whose turn it is."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+
+from muster.cli.options import home_option, json_option
+from muster.cli.reading import now, running
+from muster.cli.render import (
+    Cell,
+    Look,
+    Row,
+    Tone,
+    count,
+    duration,
+    json_line,
+    paint,
+    table,
+)
+from muster.cli.terminal import look
+from muster.engine.loading import load
+from muster.home.lock import LOG_FILE
+from muster.machines.kernel.sentences import dollars
+from muster.machines.state import Status, TurnState
+from muster.store.reading import LogReader
+from muster.views.agents import AgentView, ChannelView, TeamView, view_team
+
+
+class StatusReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What `muster status --json` prints."""
+
+    home: str
+    running: bool
+    pid: int | None
+    url: str | None
+    team: TeamView
+
+
+@click.command()
+@home_option
+@json_option("Print one JSON object.")
+def status(home: Path, as_json: bool) -> None:
+    """Show who is here, what runs, and whose turn it is.
+
+    It reads the team's log, so it works whether or not a server runs. A status that nobody has
+    confirmed since muster started is shown as unknown.
+    """
+    report = _report(home)
+    if as_json:
+        click.echo(json_line(msgspec.json.encode(report)))
+    else:
+        click.echo("\n".join(_text(report, look())))
+
+
+def _report(home: Path) -> StatusReport:
+    with LogReader.open(home / LOG_FILE) as log:
+        team = load(log)
+    server = running(home)
+    return StatusReport(
+        home=str(home),
+        running=server is not None,
+        pid=server.pid if server else None,
+        url=(server.url or None) if server else None,
+        team=view_team(team, now(), running=server is not None),
+    )
+
+
+# ── as text ───────────────────────────────────────────────────────────────────────────────────────
+
+_AGENTS: Final = ("SEAT", "AGENT", "STATUS", "RUN", "TURN", "BECAUSE")
+_APPROVALS: Final = ("APPROVAL", "AGENT", "TOOL", "WHAT")
+_CHANNELS: Final = ("CHANNEL", "STATE", "HOLDER", "TURN", "ENDS IN", "RING")
+
+_STATUS_TONES: Final = {
+    Status.ALIVE: Tone.GOOD,
+    Status.HATCHING: Tone.ODD,
+    Status.SLEEPING: Tone.DIM,
+    Status.UNKNOWN: Tone.DIM,
+}
+_TURN_TONES: Final = {
+    TurnState.ACTIVE: Tone.GOOD,
+    TurnState.WAITING: Tone.ODD,
+    TurnState.OFFLINE: Tone.DIM,
+}
+
+
+def _text(report: StatusReport, look: Look) -> Iterator[str]:
+    team = report.team
+    shown = [agent for agent in team.agents if agent.status is not Status.EXPIRED]
+    yield _headline(report, look)
+    yield _counts(team, shown)
+    if not shown:
+        yield ""
+        yield from _next_step(report)
+    else:
+        yield ""
+        yield table(_AGENTS, [_agent_row(agent) for agent in shown], look)
+    yield from _asked(team, look)
+    if team.channels:
+        yield ""
+        yield table(_CHANNELS, [_channel_row(channel) for channel in team.channels], look)
+
+
+def _asked(team: TeamView, look: Look) -> Iterator[str]:
+    """What only a person can allow; how, is told with it."""
+    asked = [each for agent in team.agents for each in agent.approvals]
+    if asked:
+        yield ""
+        yield table(
+            _APPROVALS, [(each.id, each.agent, each.tool, each.detail) for each in asked], look
+        )
+        yield "`muster approve ID` allows it, `muster deny ID` does not."
+
+
+def _headline(report: StatusReport, look: Look) -> str:
+    home = paint(report.home, Tone.STRONG, look)
+    if not report.running:
+        return f"{home}: no server runs"
+    where = f" at {report.url}" if report.url else ""
+    return f"{home}: the server runs{where} (process {report.pid})"
+
+
+def _counts(team: TeamView, shown: list[AgentView]) -> str:
+    alive = sum(agent.status is Status.ALIVE for agent in shown)
+    parts = [
+        f"{count(len(shown), 'agent')} ({alive} alive)",
+        count(len(team.channels), "channel"),
+        count(team.sessions, "session"),
+        count(team.conversations, "open conversation"),
+        count(team.seq, "event"),
+    ]
+    expired = len(team.agents) - len(shown)
+    cost_usd = sum(agent.used.cost_usd for agent in team.agents if agent.used)
+    if cost_usd:
+        parts.append(f"{dollars(cost_usd)} used")
+    return ", ".join([*parts, *([f"{expired} never hatched"] if expired else [])])
+
+
+def _next_step(report: StatusReport) -> Iterator[str]:
+    yield "Nobody is in this team yet."
+    if report.running:
+        yield "`muster log --follow` shows what happens as it happens."
+    else:
+        yield "`muster up` starts the server; `muster log` shows what happened so far."
+
+
+def _agent_row(agent: AgentView) -> Row:
+    state = "disabled" if agent.disabled else str(agent.status)
+    tone = Tone.BAD if agent.disabled else _STATUS_TONES.get(agent.status, Tone.PLAIN)
+    return (
+        str(agent.seat),
+        agent.label,
+        Cell(state, tone),
+        _run(agent),
+        Cell(agent.turn, _TURN_TONES.get(agent.turn, Tone.PLAIN)),
+        _because(agent),
+    )
+
+
+def _run(agent: AgentView) -> Cell:
+    """What it does, and what is wanted of it where that is something else."""
+    if agent.failures:
+        return Cell(f"{agent.current} (failed {agent.failures}x)", Tone.BAD)
+    if agent.current != agent.desired:
+        return Cell(f"{agent.current} → {agent.desired}", Tone.ODD)
+    return Cell(agent.current)
+
+
+def _because(agent: AgentView) -> str:
+    found = agent.evidence
+    return f"{found.kind}, {duration(found.age_seconds)} ago" if found else "no evidence"
+
+
+def _channel_row(channel: ChannelView) -> Row:
+    left = channel.remaining_seconds
+    return (
+        channel.channel,
+        f"{channel.state}: {channel.waits_for}" if channel.waits_for else channel.state,
+        channel.holder or "-",
+        str(channel.epoch) if channel.epoch else "-",
+        "-" if left is None else "due" if left < 0 else duration(left),
+        " → ".join(channel.ring) or "-",
+    )

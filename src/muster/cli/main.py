@@ -1,0 +1,171 @@
+"""The command line: finds the verb, and turns whatever happens into a message and an exit code.
+
+Verbs live in their own modules (`verbs.py` says which) and are imported when they are called. What
+can go wrong carries its own message and exit code (`errors.py`, `docs/reference/exit-codes.md`).
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+from muster.cli.render import clean
+from muster.cli.verbs import HIDDEN, SECTIONS, VERBS
+from muster.errors import Broken, MusterError, Unavailable
+from muster.version import __version__
+
+OK: Final = 0
+USAGE: Final = 2
+BUG: Final = Broken.exit_code
+INTERRUPTED: Final = 130  # what shells report for a program that Ctrl-C ended
+
+COMPLETE_VARIABLE: Final = "_MUSTER_COMPLETE"  # set by the scripts that `muster completion` prints
+
+_EXAMPLES: Final = """
+Examples:
+  muster init && muster up            write the settings, then run the team
+  muster status                       who is here, and whose turn it is
+  muster log --follow --agent Lyra    what Lyra does, as it happens
+  muster why Lyra                     how Lyra came to be in its state
+"""
+
+
+class VerbGroup(click.Group):
+    """A group that imports a verb only when it is asked for, and says which belong together."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every verb, without importing any."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the verb's module and take the command of that name."""
+        from importlib import import_module
+
+        verb = VERBS.get(cmd_name) or HIDDEN.get(cmd_name)
+        if verb is None:
+            return None
+        module = import_module(f"{__package__}.{verb.module}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        command.short_help = verb.about
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb; for one that does not exist, name the nearest that does."""
+        if args[0] not in (*VERBS, *HIDDEN) and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], VERBS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"There is no verb {args[0]!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs in their sections."""
+        for section in SECTIONS:
+            with formatter.section(section):
+                formatter.write_dl(
+                    [
+                        (f"{name:<10}", verb.about)
+                        for name, verb in VERBS.items()
+                        if verb.section == section
+                    ],
+                    col_max=12,
+                )
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Close with examples, as they are typed."""
+        formatter.write(_EXAMPLES)
+
+
+@click.group(
+    cls=VerbGroup,
+    invoke_without_command=True,
+    subcommand_metavar="VERB ...",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--home",
+    type=click.Path(path_type=Path),
+    envvar="MUSTER_HOME",
+    default=".muster",
+    show_envvar=True,
+    show_default=True,
+    help="The folder that holds the team. Accepted after the verb too.",
+)
+@click.version_option(__version__, prog_name="muster", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(ctx: click.Context, home: Path) -> None:
+    """Keep a team of AI agents in order.
+
+    For every agent: who is it, should it run, may it speak, who does the work. Each answer is a
+    state with a history, and all of the history is in one log.
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def run(args: Sequence[str]) -> int:
+    """Carry out one call of the command line, and answer with its exit code."""
+    try:
+        code = _invoke(args)
+        sys.stdout.flush()
+    except click.UsageError as wrong:
+        return _complain(wrong.format_message(), USAGE, hint=_usage_hint(wrong))
+    except click.ClickException as failed:
+        return _complain(failed.format_message(), USAGE)
+    except MusterError as failed:
+        return _complain(str(failed), failed.exit_code)
+    except BrokenPipeError:
+        return _pipe_closed()
+    except OSError as failed:
+        return _complain(str(failed), Unavailable.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except Exception:
+        return _bug()
+    return code
+
+
+def _invoke(args: Sequence[str]) -> int:
+    instruction = os.environ.get(COMPLETE_VARIABLE)
+    if instruction:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(cli, {}, "muster", COMPLETE_VARIABLE, instruction)
+    try:
+        with cli.make_context("muster", list(args)) as ctx:
+            code = cli.invoke(ctx)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    return code if isinstance(code, int) else OK
+
+
+def _complain(message: str, code: int, hint: str = "") -> int:
+    """Tell a person what is wrong. The message may quote an agent, so it is cleaned."""
+    click.echo(f"muster: {clean(message)}{hint}", err=True)
+    return code
+
+
+def _bug() -> int:
+    """Show everything that helps to find it."""
+    from traceback import print_exc
+
+    print_exc()
+    return _complain("this is a bug in muster; please report it with what stands above.", BUG)
+
+
+def _usage_hint(wrong: click.UsageError) -> str:
+    return f"\nTry '{wrong.ctx.command_path} --help'." if wrong.ctx else ""
+
+
+def _pipe_closed() -> int:
+    """Whoever read our output has enough. Python flushes once more at exit: into nothing, then."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+    return OK

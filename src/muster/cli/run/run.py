@@ -1,0 +1,220 @@
+"""`muster run`: one program under one state file, without a server: the smallest useful muster.
+
+It is a whole team of one, in memory; the file is all that is kept. What happens is said on standard
+error, one line each; the program has standard output, and standard error too.
+"""
+
+import asyncio
+import re
+import signal
+from pathlib import Path
+from typing import Final
+
+import click
+
+from muster.app import run_team
+from muster.cli.render import clean
+from muster.engine.dispatcher import Commit
+from muster.engine.system import RandomIds, SystemClock
+from muster.engine.tasks import background
+from muster.errors import Invalid, Refused
+from muster.limits import NAME_CHARS_MAX
+from muster.machines import events as e
+from muster.machines.commands import StopMuster
+from muster.machines.ids import MUSTER, name_key
+from muster.machines.names import check_agent_name
+from muster.machines.state import Team
+from muster.machines.vocabulary import Authority, Urgency
+from muster.mirrors.file_lock import FileLock
+from muster.mirrors.roster import Plan, enlist
+from muster.mirrors.state_file.files import StateFiles
+from muster.runtimes.inherit import InheritingRuntime
+from muster.runtimes.process.group import Patience
+from muster.store.memory import MemoryStore
+from muster.team import Muster
+
+HUMAN: Final = "human"
+
+SNAPSHOT_EVENTS: Final = 500
+"""After so many events the older ones are forgotten."""
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option(
+    "--state-file",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The agent_state.json to obey; it is made, paused, where none is.",
+)
+@click.option(
+    "--prompt",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A file that every session gets on its standard input.",
+)
+@click.option(
+    "--interrupt-seconds",
+    type=click.FloatRange(0, 3600),
+    default=2.0,
+    show_default=True,
+    help="Stopping now: how long after the interrupt it is told to terminate.",
+)
+@click.option(
+    "--terminate-seconds",
+    type=click.FloatRange(0, 3600),
+    default=5.0,
+    show_default=True,
+    help="Stopping now: how long after that it is killed.",
+)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def run(
+    state_file: Path,
+    prompt: Path | None,
+    interrupt_seconds: float,
+    terminate_seconds: float,
+    command: tuple[str, ...],
+) -> None:
+    """Run one program as its state file says; no server is needed.
+
+    It goes on until Ctrl-C. Whoever writes desired_state into the file decides: continuous,
+    run_once, run_cleanup (COMMAND gets --cleanup-session appended) or pause. current_state says
+    what is done. The first Ctrl-C lets the session finish; the second, or SIGTERM, ends it now.
+    """
+    path = state_file.absolute()
+    if not path.parent.is_dir():
+        raise Invalid(what=f"{path.parent}", why="is no folder: make it, or name another file")
+    patience = Patience(interrupt_s=interrupt_seconds, terminate_s=terminate_seconds)
+    runtime = InheritingRuntime(command, path, prompt and prompt.absolute(), patience)
+    lock = FileLock.take(path)
+    try:
+        asyncio.run(_run(path, runtime))
+    finally:
+        lock.release()
+
+
+async def _run(path: Path, runtime: InheritingRuntime) -> None:
+    wanted = _End()
+    _say(f"obeys {path}")
+    left = await runtime.end_leftovers()
+    if left:
+        _say(f"an earlier runner was killed; ended what it left running: {left}")
+    store = MemoryStore(forgetful=True)
+    async with run_team(
+        store,
+        human=HUMAN,
+        clock=SystemClock(),
+        ids=RandomIds(),
+        runtimes=lambda _: runtime,
+        snapshot_every=SNAPSHOT_EVENTS,
+    ) as muster:
+        files = await _join(muster, path)
+        async with background() as tasks:
+            tasks.create_task(files.run())
+            await wanted.soon.wait()
+            await _finish(muster, wanted)
+    await files.close()
+    await store.close()
+    _say("ended")
+
+
+async def _join(muster: Muster, path: Path) -> StateFiles:
+    """Have the agent of this file in the team, and say what becomes of it."""
+    plan = Plan(name=_name_for(path, muster.team), authority=Authority.MUSTER, state_file=path)
+    await enlist(muster.dispatcher, [plan])
+    muster.dispatcher.watch(_tell)
+    seat = muster.team.names[name_key(plan.name)]
+    return StateFiles(muster.dispatcher, muster.clock, {seat: path}, only_truth=True)
+
+
+def _name_for(path: Path, team: Team) -> str:
+    """A name for the agent: that of its folder, as far as it is one."""
+    name = re.sub(r"[^\w.-]+", "-", path.resolve().parent.name).strip("-. ")[:NAME_CHARS_MAX]
+    try:
+        check_agent_name(team, name)
+    except Refused:
+        return "agent"
+    return name
+
+
+# ── the end ───────────────────────────────────────────────────────────────────────────────────────
+
+
+class _End:
+    """Whether this is to end, and how soon."""
+
+    def __init__(self) -> None:
+        self.soon = asyncio.Event()
+        self.now = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._interrupted)
+        loop.add_signal_handler(signal.SIGTERM, self._terminated)
+
+    def _interrupted(self) -> None:
+        """The first time it may finish."""
+        if self.soon.is_set():
+            self._terminated()
+        self.soon.set()
+
+    def _terminated(self) -> None:
+        self.soon.set()
+        self.now.set()
+
+
+async def _finish(muster: Muster, wanted: _End) -> None:
+    """Let nothing start any more, and the session that runs come to its end, unless it hurries."""
+    ended = asyncio.Event()
+
+    def look(_: Commit | None = None) -> None:
+        if not muster.team.sessions:
+            ended.set()
+
+    muster.dispatcher.watch(look)
+    await muster.dispatcher.send(StopMuster(reason="interrupted"), actor=MUSTER)
+    look()
+    if not ended.is_set() and not wanted.now.is_set():
+        _say("lets the session finish; Ctrl-C once more ends it now")
+    async with background() as tasks:
+        either = asyncio.Event()
+        for event in (ended, wanted.now):
+            tasks.create_task(_pass_on(event, either))
+        await either.wait()
+
+
+async def _pass_on(event: asyncio.Event, to: asyncio.Event) -> None:
+    await event.wait()
+    to.set()
+
+
+# ── what it says ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _tell(commit: Commit) -> None:
+    for event in commit.events:
+        line = _line(event.fact)
+        if line:
+            _say(line)
+
+
+def _line(fact: e.Fact) -> str:
+    """What somebody who runs a program wants to know of a fact; mostly nothing."""
+    match fact:
+        case e.DesiredSet(desired=desired, set_by=set_by, note=note):
+            return f"{set_by} wants {desired}" + (f": {note}" if note else "")
+        case e.SessionStart(mode=mode, pid=pid):
+            return f"session started ({mode}), process {pid}"
+        case e.SessionEnd(outcome=outcome, code=code, reason=reason):
+            with_code = "" if code is None else f" with code {code}"
+            return f"session {outcome}{with_code}" + (f": {reason}" if reason else "")
+        case e.StopRequested(urgency=Urgency.NOW):
+            return "session is ended now"
+        case e.RetryScheduled(failures=failures, until=until):
+            why = f"failed {failures} times in a row" if failures else "ended at once"
+            return f"{why}; the next session starts at {until.astimezone():%H:%M:%S}"
+        case e.WarningLogged(text=text):
+            return f"warning: {text}"
+        case _:
+            return ""
+
+
+def _say(line: str) -> None:
+    """Say something on standard error; what others wrote in a file is not trusted."""
+    click.echo(f"muster run: {clean(line)}", err=True)

@@ -1,0 +1,167 @@
+"""`muster up`: a team's server in the foreground, from the first lock to the last commit."""
+
+import asyncio
+import os
+import resource
+import signal
+import socket
+import sys
+import webbrowser
+from contextlib import nullcontext
+from pathlib import Path
+
+import click
+import msgspec
+from click.core import ParameterSource
+
+from muster.app import open_configured
+from muster.claude_plugin.hooks import server as hooks
+from muster.claude_plugin.hooks.desk import HookDesk
+from muster.cli.options import home_option
+from muster.delegation.desk import open_desk
+from muster.delegation.visiting import keeper_lives
+from muster.demo import stage
+from muster.demo.settings import HOME_FOLDER as DEMO_HOME
+from muster.demo.settings import demo_settings
+from muster.errors import HomeInUse
+from muster.home import address, operator_token
+from muster.home.lock import running_pid
+from muster.http import app as http
+from muster.http.auth import token_of
+from muster.http.routes import conversations
+from muster.http.routes.tokens import new_token
+from muster.http.server import Server, listen, serve_until, url_of
+from muster.machines.commands import RevokeToken
+from muster.machines.ids import MUSTER
+from muster.machines.vocabulary import Role
+from muster.runtimes.delegated import programs
+from muster.settings.model import Settings, load_settings
+from muster.team import Muster
+
+
+@click.command()
+@home_option
+@click.option("--host", help="The address to listen on [settings: server.host].")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="The port; 0 picks a free one [server.port]."
+)
+@click.option("--no-browser", is_flag=True, help="Do not open the dashboard [server.open_browser].")
+@click.option("--demo", is_flag=True, help="A team of scripts, without a model, in .muster-demo.")
+@click.pass_context
+def up(
+    ctx: click.Context,
+    home: Path,
+    host: str | None,
+    port: int | None,
+    no_browser: bool,
+    demo: bool,
+) -> None:
+    """Run the team's server here until Ctrl-C.
+
+    It prints its address when it is ready, and a link to sign in with. Ctrl-C and SIGTERM end it in
+    order: what was accepted is committed, and the exit code is 0. With --demo it shows a team that
+    needs no key and no network, in a home of its own unless --home names one.
+    """
+    home = _demo_home(ctx, home) if demo else home
+    settings = _chosen(load_settings(home, os.environ), host, port, no_browser)
+    settings = demo_settings(settings) if demo else settings
+    pid = running_pid(home)
+    if pid is not None:
+        raise HomeInUse(pid=pid, home=home)
+    _allow_many_files()
+    # the port before the home: whoever cannot listen leaves nothing behind
+    with listen(settings.server.host, settings.server.port) as listener:
+        if demo:
+            stage.claim(home)
+        asyncio.run(_run(home, settings, listener, demo=demo))
+
+
+def _demo_home(ctx: click.Context, home: Path) -> Path:
+    """The demo's own home, unless another is named; a team that is there already is left alone."""
+    typed = ParameterSource.COMMANDLINE
+    if typed not in (each.get_parameter_source("home") for each in (ctx, ctx.find_root())):
+        home = Path(DEMO_HOME).absolute()
+    if not stage.is_free(home):
+        what = f"{home} has a team of its own, and the demo would move in with it."
+        raise click.UsageError(f"{what} Name another folder with --home.", ctx)
+    return home
+
+
+def _allow_many_files() -> None:
+    """Every session has pipes and every reader a connection: use all that the system allows."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def _chosen(settings: Settings, host: str | None, port: int | None, no_browser: bool) -> Settings:
+    """The settings, with what the command line says instead."""
+    server = msgspec.structs.replace(
+        settings.server,
+        host=settings.server.host if host is None else host,
+        port=settings.server.port if port is None else port,
+        open_browser=settings.server.open_browser and not no_browser,
+    )
+    return msgspec.structs.replace(settings, server=server)
+
+
+async def _run(home: Path, settings: Settings, listener: socket.socket, *, demo: bool) -> None:
+    stop = asyncio.Event()
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(ending, stop.set)
+
+    async with (
+        open_configured(home, settings, url=url_of(listener)) as muster,
+        open_desk(
+            muster,
+            home=home,
+            programs=programs(settings, home),
+            task_seconds=settings.delegation.task_seconds,
+            lives=keeper_lives,
+            allowance=settings.delegation.allowance,
+        ) as desk,
+        stage.staged(muster, desk, home) if demo else nullcontext(),
+        hooks.serving(home, HookDesk.of_team(muster, desk, home, settings)),
+    ):
+        conversations.seat_desk(muster, desk)
+        secret = await _operator_secret(home, muster)
+
+        def ready() -> None:
+            url = url_of(listener)
+            address.publish(home, address.Address(url=url, pid=os.getpid()))
+            click.echo(f"muster is up at {url} for {home}. Ctrl-C stops it.")
+            click.echo(f"Sign in: {url}/?token={secret}")
+            if demo:
+                click.echo("This is the demo team: nine scripts, and no model behind them.")
+            if settings.server.open_browser:
+                _show(f"{url}/?token={secret}")
+
+        api = http.build(muster, host=settings.server.host)
+        server = Server(api, ready, on_end=lambda: http.end_waiting(muster))
+        try:
+            await serve_until(stop, server, listener)
+        finally:
+            address.withdraw(home)
+
+
+def _show(link: str) -> None:
+    """Open the dashboard for whoever sits in front of this terminal, if there is a screen."""
+    screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if screen and sys.stdout.isatty():
+        asyncio.get_running_loop().run_in_executor(None, webbrowser.open, link)
+
+
+async def _operator_secret(home: Path, muster: Muster) -> str:
+    """The secret in the operator's file, or a new one where none counts; then no older one does."""
+    found = operator_token.find(home)
+    token = token_of(muster.team, found)
+    if found is not None and token is not None and token.role is Role.OPERATOR:
+        return found
+    command, secret = new_token(muster.ids, Role.OPERATOR, note=operator_token.NOTE)
+    operator_token.keep(home, secret)
+    outdated = [
+        token.id for token in muster.team.tokens.values() if token.note == operator_token.NOTE
+    ]
+    await muster.dispatcher.send(command, actor=MUSTER)
+    for token_id in outdated:
+        await muster.dispatcher.send(RevokeToken(token_id=token_id), actor=MUSTER)
+    return secret

@@ -1,0 +1,1 @@
+"""Verbs that set up and explain: `init`, `doctor`, plugin, diagrams, completion."""

@@ -1,0 +1,180 @@
+"""`muster claude-plugin`: the plugin for Claude Code: where it is, and giving it to Claude Code.
+
+What is installed is a copy that names the Python muster runs on, and the file of muster that the
+hooks run, so an update of muster is an update of the hooks. Claude Code is told of it in its
+settings: the folder as a marketplace, with one plugin in it, which is enabled. Whatever else stands
+in the settings stays as it is.
+"""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from muster.claude_plugin.copying import MANIFEST, SOURCE, as_text, write_copy
+from muster.cli.render import clean
+from muster.errors import BadSource, Invalid
+
+NAME: Final = "muster"
+PLUGIN: Final = f"{NAME}@{NAME}"
+"""The plugin as Claude Code calls it: the plugin, and the marketplace that has it."""
+
+MARKETPLACES: Final = "extraKnownMarketplaces"
+ENABLED: Final = "enabledPlugins"
+
+_MARKETPLACE: Final = Path(".claude-plugin", "marketplace.json")
+Json = Any  # whatever JSON holds
+
+_scope_options = (
+    click.option(
+        "--user", "scope", flag_value="user", default="user", help="In all projects [the default]."
+    ),
+    click.option("--project", "scope", flag_value="project", help="In this folder's project only."),
+)
+
+
+@click.group(name="claude-plugin")
+def claude_plugin() -> None:
+    """Give Claude Code muster's commands and hooks.
+
+    The commands are /muster:agent-state-machine, /muster:status and /muster:ask. The hooks keep the
+    record of a state machine session, and see to it that MAIN delegates what it may not do.
+    """
+
+
+@claude_plugin.command()
+def path() -> None:
+    """Print the plugin's folder, for `claude --plugin-dir`."""
+    click.echo(SOURCE)
+
+
+@claude_plugin.command()
+@_scope_options[0]
+@_scope_options[1]
+def install(scope: str) -> None:
+    """Make the plugin part of Claude Code, from its next start on."""
+    folder, file = _places(scope)
+    settings = _read(file)
+    _refuse_others(folder, file, settings)
+    _write_copy(folder)
+    source = {"source": "directory", "path": str(folder)}
+    _table(file, settings, MARKETPLACES)[NAME] = {"source": source}
+    _table(file, settings, ENABLED)[PLUGIN] = True
+    _write(file, settings)
+    click.echo(f"Installed in {clean(str(folder))}. Claude Code has it from its next start on.")
+    if scope == "project":
+        click.echo(
+            "In a project, Claude Code loads it once you have said that you trust the folder."
+        )
+
+
+@claude_plugin.command()
+@_scope_options[0]
+@_scope_options[1]
+def remove(scope: str) -> None:
+    """Take the plugin away from Claude Code again."""
+    folder, file = _places(scope)
+    settings = _read(file)
+    _refuse_others(folder, file, settings)
+    ours = _is_ours(folder)
+    gone = [_taken(file, settings, MARKETPLACES, NAME), _taken(file, settings, ENABLED, PLUGIN)]
+    if any(gone):
+        _write(file, settings)
+    if ours:
+        shutil.rmtree(folder)
+    click.echo("Removed." if ours or any(gone) else "It was not installed.")
+
+
+def _places(scope: str) -> tuple[Path, Path]:
+    """The folder of the copy, and the settings that name it.
+
+    In a project they are the settings that are one person's own: the copy is on this machine only.
+    """
+    if scope == "project":
+        base, name = Path(".claude").absolute(), "settings.local.json"
+    else:
+        told = os.environ.get("CLAUDE_CONFIG_DIR")
+        base, name = Path(told).absolute() if told else Path.home() / ".claude", "settings.json"
+    return base / "hooks" / NAME, base / name
+
+
+# ── the copy ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _write_copy(folder: Path) -> None:
+    """Write the copy, and the marketplace that has it."""
+    write_copy(folder)
+    about = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    entry = {"name": NAME, "source": "./", "description": about["description"]}
+    market = {"name": NAME, "owner": {"name": NAME}, "plugins": [entry]}
+    (folder / _MARKETPLACE).write_text(as_text(market), encoding="utf-8")
+
+
+def _is_ours(folder: Path) -> bool:
+    try:
+        return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["name"] == NAME
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+# ── the settings ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _read(file: Path) -> dict[str, Json]:
+    try:
+        settings = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (ValueError, RecursionError) as wrong:
+        remedy = "Nothing was changed; correct the file first."
+        raise BadSource(path=file, what=f"is not JSON: {wrong}", remedy=remedy) from None
+    if not isinstance(settings, dict):
+        raise _unexpected(file, "the settings are not an object")
+    return settings  # pyright: ignore[reportUnknownVariableType]
+
+
+def _table(file: Path, settings: dict[str, Json], name: str) -> dict[str, Json]:
+    table = settings.setdefault(name, {})
+    if not isinstance(table, dict):
+        raise _unexpected(file, f"{name} is not an object")
+    return table  # pyright: ignore[reportUnknownVariableType]
+
+
+def _refuse_others(folder: Path, file: Path, settings: dict[str, Json]) -> None:
+    """Whatever has our name and is not ours is left alone."""
+    known = _table(file, settings, MARKETPLACES).get(NAME)
+    _table(file, settings, ENABLED)
+    ours = {"source": {"source": "directory", "path": str(folder)}}
+    if known is not None and known != ours:
+        raise _unexpected(file, f"{MARKETPLACES} has another marketplace that is called {NAME!r}")
+    if folder.exists() and not _is_ours(folder):
+        raise Invalid(what=f"{folder}", why="holds something else; move it away first")
+
+
+def _taken(file: Path, settings: dict[str, Json], name: str, key: str) -> bool:
+    """Take an entry out of a table, and the table with the last entry."""
+    if name not in settings:
+        return False
+    table = _table(file, settings, name)
+    found = table.pop(key, None) is not None
+    if not table:
+        del settings[name]
+    return found
+
+
+def _write(file: Path, settings: dict[str, Json]) -> None:
+    """Replace the settings at once; if the file is a link to somewhere, there."""
+    file = file.resolve()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    aside = file.with_name(f".{file.name}.{NAME}")
+    aside.write_text(as_text(settings), encoding="utf-8")
+    if file.exists():
+        shutil.copymode(file, aside)
+    aside.replace(file)
+
+
+def _unexpected(file: Path, what: str) -> BadSource:
+    return BadSource(path=file, what=what, remedy="Nothing was changed; correct the file first.")

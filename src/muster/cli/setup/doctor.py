@@ -1,0 +1,202 @@
+"""`muster doctor`: what is installed, what is missing, and what to do about it.
+
+Each check answers with findings and changes nothing. The exit code is 1 where something must be
+fixed before a team can run.
+"""
+
+import os
+import platform
+import shutil
+import sqlite3
+import sys
+from collections.abc import Iterator
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import click
+
+from muster.cli.options import home_option
+from muster.cli.reading import running
+from muster.cli.render import Cell, Tone, count, table
+from muster.cli.terminal import look
+from muster.engine.loading import load
+from muster.errors import BadSettings, MusterError, NoTeam, PortTaken
+from muster.home.lock import LOG_FILE
+from muster.http.server import listen
+from muster.machines.kernel.invariants import violations
+from muster.settings.agents import AgentSettings
+from muster.settings.model import SETTINGS_FILE, Settings, load_settings
+from muster.store.reading import LogReader
+
+FOUND_SOMETHING: Final = 1
+
+PYTHON_NEEDED: Final = (3, 11)
+SQLITE_NEEDED: Final = (3, 40)  # what Debian 12 ships; older ones lack SQL that the log uses
+
+PACKAGES: Final = ("click", "msgspec", "starlette", "uvicorn")
+PROGRAMS: Final = {
+    "git": "agents that work on code usually want it",
+    "claude": "needed for agents that are Claude Code",
+    "chromium": "needed only to test the dashboard",
+}
+
+
+class Level(StrEnum):
+    """How much a finding matters."""
+
+    OK = "ok"
+    NOTE = "note"
+    WARN = "warn"
+    FIX = "fix"
+
+
+class Finding(NamedTuple):
+    """What was looked at, what was found, and what to do."""
+
+    level: Level
+    subject: str
+    found: str
+
+
+_TONES: Final = {
+    Level.OK: Tone.GOOD,
+    Level.NOTE: Tone.DIM,
+    Level.WARN: Tone.ODD,
+    Level.FIX: Tone.BAD,
+}
+
+
+@click.command()
+@home_option
+@click.pass_context
+def doctor(ctx: click.Context, home: Path) -> None:
+    """Say what is installed, what is missing, and what to do.
+
+    Nothing is changed. The exit code is 1 where something must be fixed before a team can run.
+    """
+    findings = list(examine(home))
+    rows = [(Cell(each.level, _TONES[each.level]), each.subject, each.found) for each in findings]
+    click.echo(table(("", "WHAT", "FOUND"), rows, look()._replace(width=None)))
+    if any(each.level is Level.FIX for each in findings):
+        ctx.exit(FOUND_SOMETHING)
+
+
+def examine(home: Path) -> Iterator[Finding]:
+    """Every check, from the ground up."""
+    yield _at_least("python", sys.version_info[:3], PYTHON_NEEDED, "Install a newer Python.")
+    yield _at_least(
+        "sqlite", sqlite3.sqlite_version_info, SQLITE_NEEDED, "Use a Python with a newer SQLite."
+    )
+    yield from _packages()
+    yield _home(home)
+    yield from _settings_and_port(home)
+    yield _log(home)
+    yield from _programs()
+
+
+def _at_least(
+    subject: str, found: tuple[int, ...], needed: tuple[int, ...], remedy: str
+) -> Finding:
+    shown = ".".join(map(str, found))
+    if found >= needed:
+        return Finding(Level.OK, subject, shown)
+    wanted = ".".join(map(str, needed))
+    return Finding(Level.FIX, subject, f"{shown}, but muster needs {wanted} or later. {remedy}")
+
+
+def _packages() -> Iterator[Finding]:
+    for package in PACKAGES:
+        try:
+            yield Finding(Level.OK, package, version(package))
+        except PackageNotFoundError:
+            yield Finding(Level.FIX, package, "missing. Install muster-agents again.")
+
+
+def _home(home: Path) -> Finding:
+    if not home.exists():
+        return Finding(Level.NOTE, "home", f"{home} does not exist yet; `muster init` makes it")
+    if not home.is_dir():
+        return Finding(
+            Level.FIX, "home", f"{home} is not a folder. Move it, or give another --home."
+        )
+    if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
+        return Finding(Level.FIX, "home", f"{home} is not yours to write. Give another --home.")
+    if home.stat().st_mode & 0o077:
+        return Finding(Level.WARN, "home", f"{home} is open to others. `chmod 700` closes it.")
+    return Finding(Level.OK, "home", str(home))
+
+
+def _settings_and_port(home: Path) -> Iterator[Finding]:
+    try:
+        settings = load_settings(home, os.environ)
+    except BadSettings as bad:
+        yield Finding(Level.FIX, "settings", str(bad))
+        return
+    written = (home / SETTINGS_FILE).exists()
+    yield Finding(Level.OK, "settings", SETTINGS_FILE if written else "all default, no file")
+    yield _server(home, settings)
+    for name, agent in settings.agents.items():
+        yield _agent(home, name, agent)
+
+
+def _agent(home: Path, name: str, agent: AgentSettings) -> Finding:
+    """Whether what an agent is to run can be run."""
+    subject = f"agent {name}"
+    if agent.runtime == "file":
+        found = f"runs itself, by {agent.state_file_beside(home, name)}"
+        return Finding(Level.OK, subject, found)
+    folder = agent.cwd_beside(home)
+    if not folder.is_dir():
+        remedy = f"Make it, or correct agents.{name}.cwd."
+        return Finding(Level.FIX, subject, f"its folder {folder} is not there. {remedy}")
+    program = _program(agent, folder)
+    if program is None:
+        remedy = f"Install it, or correct agents.{name}.command."
+        found = f"its program {agent.command[0]} is not there, or cannot be run. {remedy}"
+        return Finding(Level.FIX, subject, found)
+    return Finding(Level.OK, subject, program)
+
+
+def _program(agent: AgentSettings, folder: Path) -> str | None:
+    """The program, as it will be found: a path is seen from the folder that it works in."""
+    program = agent.command[0]
+    if "/" in program:
+        return shutil.which(str(folder / program))
+    return shutil.which(program, path=agent.env.get("PATH"))
+
+
+def _server(home: Path, settings: Settings) -> Finding:
+    server = running(home)
+    if server is not None:
+        where = f" at {server.url}" if server.url else ""
+        return Finding(Level.OK, "server", f"runs{where} (process {server.pid})")
+    host, port = settings.server.host, settings.server.port
+    try:
+        listen(host, port).close()
+    except PortTaken as taken:
+        return Finding(Level.FIX, "server", f"does not run, and could not: {taken}")
+    return Finding(Level.NOTE, "server", f"does not run; {host}:{port} is free for `muster up`")
+
+
+def _log(home: Path) -> Finding:
+    try:
+        with LogReader.open(home / LOG_FILE) as reader:
+            team = load(reader)
+    except NoTeam:
+        return Finding(Level.NOTE, "log", "none yet; `muster up` begins it")
+    except MusterError as failed:
+        return Finding(Level.FIX, "log", str(failed))
+    wrong = list(violations(team))
+    if wrong:
+        found = f"readable, but what it adds up to cannot be: {'; '.join(wrong)}. Report it."
+        return Finding(Level.FIX, "log", found)
+    return Finding(Level.OK, "log", f"readable, {count(team.seq, 'event')}, adds up")
+
+
+def _programs() -> Iterator[Finding]:
+    for program, purpose in PROGRAMS.items():
+        path = shutil.which(program)
+        yield Finding(Level.NOTE, program, path or f"not found; {purpose}")
+    yield Finding(Level.NOTE, "system", f"{platform.system()} {platform.release()}")
