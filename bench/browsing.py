@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from bench.processes import environment, python
 from bench.supervised import pause
-from muster.interfaces.client.blocking import Client
+from muster.client.sync import Client
 
 CHROMIUM: Final = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 BOUND_MS: Final = 60_000

@@ -10,7 +10,7 @@ from bench.lines import Bound, Goal, Line
 from bench.processes import output, python
 from bench.rounds import in_turns
 from bench.supervised import Up, pause, settled_home, until, up
-from muster.interfaces.client import asks
+from muster.client import requests
 
 AGENTS: Final = 200
 _SETTLE_SECONDS: Final = 3.0
@@ -49,7 +49,7 @@ def _start_everybody(team: Up) -> None:
 
 
 def _runs(team: Up, number: int) -> Callable[[], bool]:
-    return lambda: team.client.ask(asks.run_state(f"agent-{number}")).current == "continuous"
+    return lambda: team.client.ask(requests.run_state(f"agent-{number}")).current == "continuous"
 
 
 def own_kilobytes(folder: Path, agents: int, *options: str) -> Callable[[], float]:

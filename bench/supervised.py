@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Final, NamedTuple
 
 from bench.processes import environment, python
-from muster.interfaces.client.blocking import Client
+from muster.client.sync import Client
 
 BOUND_SECONDS: Final = 60.0
 """Nothing that is waited for takes longer."""

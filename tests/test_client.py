@@ -17,6 +17,9 @@ import pytest
 import muster
 from muster import AsyncClient, Client
 from muster.client import asks
+from muster.client.frames import EVENT_BYTES_MAX, FrameReader
+from muster.client.request import Answer, Server, a_path, error_of, locate
+from muster.client.retry import Patience
 from muster.errors import (
     ChannelExists,
     Invalid,
@@ -32,9 +35,6 @@ from muster.errors import (
 from muster.home import address
 from muster.home.lock import HomeLock
 from muster.inbox.inbox import Do
-from muster.interfaces.client.asking import Answer, Server, a_path, error_of, locate
-from muster.interfaces.client.frames import EVENT_BYTES_MAX, FrameReader
-from muster.interfaces.client.patience import Patience
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import RunMode
 from tests.builders import run

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from bench.browsing import Speakers
 from bench.web import measure
-from muster.interfaces.client.blocking import Client
+from muster.client.sync import Client
 
 
 def test_every_line_of_the_dashboard_is_measured_in_a_browser(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import pytest
 from muster.cli.act.channel import parsed
 from muster.cli.act.watch import Happening, view
 from muster.cli.render import Look
-from muster.interfaces.client.blocking import Client
+from muster.client.sync import Client
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import TurnState
 from muster.views.channels import ChannelState, MemberView, Rules

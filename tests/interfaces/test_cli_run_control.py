@@ -16,8 +16,8 @@ import pytest
 
 from muster.cli.act.run_control import answers, in_a_line
 from muster.cli.look.logs import size
-from muster.interfaces.client import asks
-from muster.interfaces.client.blocking import Client
+from muster.client import requests
+from muster.client.sync import Client
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import SeatId, SessionId
@@ -151,7 +151,7 @@ def test_who_waits_is_told_when_somebody_wants_something_else(home: Path, pm: st
 
 def test_nobody_waits_for_one_who_is_disabled(home: Path, pm: str) -> None:
     with Client(home=home) as client:
-        client.ask(asks.disable(pm))
+        client.ask(requests.disable(pm))
     told = does(home, "once", pm, "--wait", code=1)
     assert told.endswith(f"it is disabled, and `muster agent enable {pm}` lets it run\n")
 
@@ -176,7 +176,7 @@ def output_of(home: Path, agent: str) -> list[tuple[str, str]]:
 def ended(home: Path, agent: str) -> None:
     """Wait until an agent's session is over."""
     with Client(home=home) as client:
-        run = client.ask(asks.run_state(agent))
+        run = client.ask(requests.run_state(agent))
         if run.current is RunMode.PAUSE and run.session is None:
             return
         for event in client.events(after=run.seq, types=["state_transition"], agent=agent):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.interfaces.client import conversing
-from muster.interfaces.client.blocking import Client
+from muster.client import delegation
+from muster.client.sync import Client
 from muster.runtimes.process import processes
 from tests.interfaces.asking import Asker, asker
 from tests.interfaces.live import WAIT_SECONDS, Json, Server, live
@@ -155,11 +155,11 @@ def test_a_viewer_reads_and_asks_for_nothing_to_be_done(server: Server, operator
 
 def test_the_python_client_has_it_all(server: Server, base: Path) -> None:
     with Client(server.url, server.token) as client:
-        opened = client.ask(conversing.start_delegation(path="client", agents=["agents"]))
-        assert client.ask(conversing.delegation()) == opened
-        view = client.ask(conversing.converse(PYTHON))
-        assert client.ask(conversing.conversations(limit=1)).conversations == (view,)
-        assert not client.ask(conversing.end_delegation()).open
+        opened = client.ask(delegation.start_delegation(path="client", agents=["agents"]))
+        assert client.ask(delegation.delegation()) == opened
+        view = client.ask(delegation.converse(PYTHON))
+        assert client.ask(delegation.conversations(limit=1)).conversations == (view,)
+        assert not client.ask(delegation.end_delegation()).open
     assert (base / "client" / "state.jsonl").exists()
 
 

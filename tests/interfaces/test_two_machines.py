@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.client import AsyncClient, Client
+from muster.client import AsyncClient, Client, requests
 from muster.identity.waking import PALETTE
-from muster.interfaces.client import asks
 from muster.machines import commands as c
 from muster.machines.ids import LEAD_SEAT, SeatId, SessionId
 from muster.machines.vocabulary import Authority, Profile
@@ -236,12 +235,12 @@ def test_a_program_imports_with_either_client(tmp_path: Path) -> None:
     play(home, JULIAN)
     with live(home):
         with Client(home=home) as client:
-            done = client.ask(asks.import_team([paper(0)], [said(1)]))
+            done = client.ask(requests.import_team([paper(0)], [said(1)]))
         assert (done.changed, done.messages) == (("Lyra",), 1)
 
         async def again() -> None:
             async with AsyncClient(home=home) as client:
-                done = await client.ask(asks.import_team([paper(0)], [said(1)]))
+                done = await client.ask(requests.import_team([paper(0)], [said(1)]))
             assert (done.changed, done.messages) == ((), 0)
 
         run(again())

@@ -198,7 +198,7 @@ DOORS = (
         "a conversation is shown with the names that its files have in its folder",
     ),
     Door(
-        ("muster.interfaces.client.asking",),
+        ("muster.client.request",),
         ("muster.home.lock",),
         "an address is believed only while a process holds the home",
     ),

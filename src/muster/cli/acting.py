@@ -11,8 +11,8 @@ from muster.cli.options import Function
 from muster.cli.reading import now
 from muster.cli.render import Look, Row, duration, json_line, table
 from muster.cli.terminal import look
-from muster.interfaces.client.asks import Said
-from muster.interfaces.client.blocking import Client
+from muster.client.requests import Said
+from muster.client.sync import Client
 from muster.views.channels import ChannelState
 
 _CHANNELS: Final = ("CHANNEL", "STATE", "HOLDER", "TURN", "ENDS IN", "RING")

@@ -9,8 +9,8 @@ from muster.cli.acting import print_json, server
 from muster.cli.options import home_option, json_option
 from muster.cli.render import clean, table
 from muster.cli.terminal import look
-from muster.interfaces.client import asks
-from muster.interfaces.client.asking import TOKEN_VARIABLE
+from muster.client import requests
+from muster.client.request import TOKEN_VARIABLE
 from muster.views.agents import AgentView
 
 _AGENTS: Final = ("SEAT", "AGENT", "STATUS", "TURN", "CHANNELS")
@@ -38,7 +38,7 @@ def register(
     Whatever runs the agent shows the token to the server, and can act only as this agent.
     """
     with server(home) as client:
-        joined = client.ask(asks.register(name, color, max_turns))
+        joined = client.ask(requests.register(name, color, max_turns))
     if as_json:
         print_json(joined)
         return
@@ -52,7 +52,7 @@ def register(
 def list_(home: Path, as_json: bool) -> None:
     """Show everybody in the team: who is here, and whose turn it is where."""
     with server(home) as client:
-        found = client.ask(asks.agents())
+        found = client.ask(requests.agents())
     if as_json:
         print_json(found)
     elif found.agents:
@@ -75,7 +75,7 @@ def _row(agent: AgentView) -> tuple[str, ...]:
 def disable(home: Path, as_json: bool, reason: str | None, name: str) -> None:
     """Take an agent out: it is OFFLINE, and nothing starts it until it is enabled."""
     with server(home) as client:
-        _print(client.ask(asks.disable(name, reason)), as_json)
+        _print(client.ask(requests.disable(name, reason)), as_json)
 
 
 @agent.command()
@@ -85,7 +85,7 @@ def disable(home: Path, as_json: bool, reason: str | None, name: str) -> None:
 def enable(home: Path, as_json: bool, name: str) -> None:
     """Let an agent that was disabled come back."""
     with server(home) as client:
-        _print(client.ask(asks.enable(name)), as_json)
+        _print(client.ask(requests.enable(name)), as_json)
 
 
 def _print(agent: AgentView, as_json: bool) -> None:

@@ -10,7 +10,7 @@ from muster.cli.options import Function, home_option, json_option
 from muster.cli.reading import now
 from muster.cli.render import Cell, Look, Row, Tone, clean, duration, table
 from muster.cli.terminal import look
-from muster.interfaces.client import asks
+from muster.client import requests
 from muster.views.approvals import Settled
 from muster.views.channels import ApprovalView
 
@@ -26,7 +26,7 @@ def approvals(home: Path, as_json: bool) -> None:
     `muster approve ID` allows it, `muster deny ID` does not; ELSE holds if nobody answers in time.
     """
     with server(home) as client:
-        found = client.ask(asks.approvals())
+        found = client.ask(requests.approvals())
     if as_json:
         print_json(found)
     elif found.approvals:
@@ -80,7 +80,7 @@ def deny(home: Path, as_json: bool, note: str | None, approval: str) -> None:
 
 def _answer(home: Path, as_json: bool, approval: str, *, allow: bool, note: str | None) -> None:
     with server(home) as client:
-        settled = client.ask(asks.answer(approval, allow=allow, note=note))
+        settled = client.ask(requests.answer(approval, allow=allow, note=note))
     if as_json:
         print_json(settled)
     else:

@@ -17,8 +17,8 @@ from muster.cli.acting import (
 from muster.cli.options import home_option, json_option
 from muster.cli.render import Look, Row, table
 from muster.cli.terminal import look
+from muster.client import requests
 from muster.errors import Invalid
-from muster.interfaces.client import asks
 from muster.machines.vocabulary import TurnConfig
 from muster.views.channels import ChannelState, MemberView
 
@@ -48,9 +48,9 @@ def create(
     Agents can be added later. `muster channel config CHANNEL` lists the rules.
     """
     with server(home) as client:
-        state = client.ask(asks.create_channel(name, parsed(rules)))
+        state = client.ask(requests.create_channel(name, parsed(rules)))
         for agent in agents:
-            state = client.ask(asks.add_member(name, agent))
+            state = client.ask(requests.add_member(name, agent))
     print_channel(state, as_json)
 
 
@@ -60,7 +60,7 @@ def create(
 def list_(home: Path, as_json: bool) -> None:
     """Show every channel: what goes on, who has the turn, who is in it."""
     with server(home) as client:
-        found = client.ask(asks.channels())
+        found = client.ask(requests.channels())
     if as_json:
         print_json(found)
     elif found.channels:
@@ -76,7 +76,7 @@ def list_(home: Path, as_json: bool) -> None:
 def show(home: Path, as_json: bool, name: str) -> None:
     """Show one channel and each of its members."""
     with server(home) as client:
-        state = client.ask(asks.channel(name))
+        state = client.ask(requests.channel(name))
     print_channel(state, as_json)
     if not as_json and state.members:
         click.echo("\n" + member_table(state, look()))
@@ -91,7 +91,7 @@ def show(home: Path, as_json: bool, name: str) -> None:
 def add(home: Path, as_json: bool, timeout: float | None, name: str, agents: Sequence[str]) -> None:
     """Give AGENTS places at the end of the ring."""
     with server(home) as client:
-        states = [client.ask(asks.add_member(name, agent, timeout)) for agent in agents]
+        states = [client.ask(requests.add_member(name, agent, timeout)) for agent in agents]
     print_channel(states[-1], as_json)
 
 
@@ -103,7 +103,7 @@ def add(home: Path, as_json: bool, timeout: float | None, name: str, agents: Seq
 def remove(home: Path, as_json: bool, name: str, agents: Sequence[str]) -> None:
     """Take the places of AGENTS away; a turn that one of them holds goes to the next."""
     with server(home) as client:
-        states = [client.ask(asks.remove_member(name, agent)) for agent in agents]
+        states = [client.ask(requests.remove_member(name, agent)) for agent in agents]
     print_channel(states[-1], as_json)
 
 
@@ -116,7 +116,7 @@ def config(home: Path, as_json: bool, name: str, rules: Sequence[str]) -> None:
     """Show the rules of a channel, after changing those that are given."""
     wanted = parsed(rules)
     with server(home) as client:
-        change = asks.configure_channel(name, wanted) if wanted else asks.channel(name)
+        change = requests.configure_channel(name, wanted) if wanted else requests.channel(name)
         state = client.ask(change)
     if as_json:
         print_json(state.config)

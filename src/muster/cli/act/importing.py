@@ -16,7 +16,7 @@ from muster import limits
 from muster.cli.acting import print_json, server
 from muster.cli.options import home_option, json_option
 from muster.cli.render import clean, count
-from muster.interfaces.client import asks
+from muster.client import requests
 from muster.machines.teams.papers import AgentDocument, MessageCopy
 from muster.views.paper import Imported, documents_in, read_paper
 
@@ -43,7 +43,7 @@ def take_in(home: Path, as_json: bool, file: Path) -> None:
     documents = documents_in(paper)
     with server(home) as client:
         parts = _parts(documents, paper.messages)
-        done = [client.ask(asks.import_team(*part)) for part in parts]
+        done = [client.ask(requests.import_team(*part)) for part in parts]
     total = _sum(done)
     if as_json:
         print_json(total)

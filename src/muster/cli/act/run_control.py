@@ -14,9 +14,9 @@ import msgspec
 from muster.cli.acting import print_json, server
 from muster.cli.options import Function, home_option, json_option
 from muster.cli.render import clean
+from muster.client import requests
+from muster.client.sync import Client
 from muster.errors import Closed
-from muster.interfaces.client import asks
-from muster.interfaces.client.blocking import Client
 from muster.machines.state import Phase
 from muster.machines.vocabulary import Authority, RunMode
 from muster.views.agents import RunView
@@ -112,7 +112,7 @@ def _want(
         run = client.run(name, desired, now=now, note=note)
         if wait and not answers(run):
             ended = _until_answered(client, run)
-            run = client.ask(asks.run_state(run.agent))
+            run = client.ask(requests.run_state(run.agent))
     if as_json:
         print_json(run)
     else:

@@ -7,7 +7,7 @@ import click
 
 from muster.cli.acting import print_said, server
 from muster.cli.options import home_option, json_option
-from muster.interfaces.client import asks
+from muster.client import requests
 
 
 @click.command()
@@ -26,4 +26,4 @@ def send(home: Path, as_json: bool, to: str | None, channel: str | None, text: s
     if text == "-":
         text = sys.stdin.read()
     with server(home) as client:
-        print_said(client.ask(asks.send(text, to=to, channel=channel)), as_json)
+        print_said(client.ask(requests.send(text, to=to, channel=channel)), as_json)

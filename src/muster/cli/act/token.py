@@ -10,7 +10,7 @@ from muster.cli.acting import print_json, server
 from muster.cli.options import home_option, json_option
 from muster.cli.render import table
 from muster.cli.terminal import look
-from muster.interfaces.client.asking import Ask, a_path
+from muster.client.request import Ask, a_path
 from muster.machines.vocabulary import Role
 from muster.views.agents import NewToken, TokenList
 

@@ -6,7 +6,7 @@ import click
 
 from muster.cli.acting import agent_option, epoch_option, print_said, server
 from muster.cli.options import home_option, json_option
-from muster.interfaces.client import asks
+from muster.client import requests
 
 JSON = "Print where it stands in the log as JSON."
 
@@ -28,7 +28,7 @@ def complete(
 ) -> None:
     """End a turn, with last words (TEXT) or without."""
     with server(home) as client:
-        said = client.ask(asks.complete(channel, text, agent=agent, epoch=epoch))
+        said = client.ask(requests.complete(channel, text, agent=agent, epoch=epoch))
     print_said(said, as_json)
 
 
@@ -49,7 +49,7 @@ def pass_(
 ) -> None:
     """End a turn without a word."""
     with server(home) as client:
-        said = client.ask(asks.pass_turn(channel, reason, agent=agent, epoch=epoch))
+        said = client.ask(requests.pass_turn(channel, reason, agent=agent, epoch=epoch))
     print_said(said, as_json)
 
 
@@ -71,7 +71,7 @@ def wait(
     reason: str | None,
 ) -> None:
     """Pause a turn and keep it; nobody else is ACTIVE meanwhile."""
-    ask = asks.wait_turn(channel, reason, agent=agent, epoch=epoch, timeout_seconds=timeout)
+    ask = requests.wait_turn(channel, reason, agent=agent, epoch=epoch, timeout_seconds=timeout)
     with server(home) as client:
         print_said(client.ask(ask), as_json)
 
@@ -85,7 +85,7 @@ def wait(
 def resume(home: Path, as_json: bool, agent: str | None, epoch: int | None, channel: str) -> None:
     """Go on with a turn that was paused, by its agent or by a human's message."""
     with server(home) as client:
-        print_said(client.ask(asks.resume_turn(channel, agent=agent, epoch=epoch)), as_json)
+        print_said(client.ask(requests.resume_turn(channel, agent=agent, epoch=epoch)), as_json)
 
 
 @turn.command()
@@ -97,5 +97,5 @@ def resume(home: Path, as_json: bool, agent: str | None, epoch: int | None, chan
 def override(home: Path, as_json: bool, channel: str, state: str, agent: str | None) -> None:
     """Decide yourself: AGENT (else the holder) is active, or queued and the turn goes on."""
     with server(home) as client:
-        said = client.ask(asks.override_turn(channel, state.upper(), agent=agent))
+        said = client.ask(requests.override_turn(channel, state.upper(), agent=agent))
     print_said(said, as_json)

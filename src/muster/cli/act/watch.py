@@ -23,9 +23,9 @@ from muster.cli.acting import ends_in, what_goes_on
 from muster.cli.options import home_option
 from muster.cli.render import Look, Tone, clean, fit, paint
 from muster.cli.terminal import look
+from muster.client import requests
+from muster.client.sync import Client
 from muster.errors import MusterError, Unavailable
-from muster.interfaces.client import asks
-from muster.interfaces.client.blocking import Client
 from muster.views.channels import ChannelState, MemberView
 
 KEPT: Final = 200
@@ -99,7 +99,7 @@ def watch(home: Path, last: int, channel: str) -> None:
     """
     with Client(home=home) as client:
         state = client.channel(channel)
-        page = client.ask(asks.log(limit=max(1, last), channel=channel, types=_MESSAGES))
+        page = client.ask(requests.log(limit=max(1, last), channel=channel, types=_MESSAGES))
         happened = [msgspec.json.decode(each, type=Happening) for each in page.events]
         news = _follow(client, channel, page.after)
         try:
@@ -167,7 +167,7 @@ def _draw(client: Client, state: ChannelState, happened: Sequence[Happening], ne
                 if each.is_message and each.line:
                     lines.append(each.line)
             try:
-                state, lost = client.ask(asks.channel(state.channel), patience_s=0.0), False
+                state, lost = client.ask(requests.channel(state.channel), patience_s=0.0), False
             except Unavailable:
                 lost = True
 

@@ -22,11 +22,11 @@ from muster.cli.delegate import sessions
 from muster.cli.options import home_option, json_option
 from muster.cli.reading import running
 from muster.cli.render import clean
+from muster.client import delegation
 from muster.delegation import session_folder
 from muster.delegation.ledger import Ledger, show_nobody
 from muster.delegation.visiting import VisitedLedger, visited
 from muster.errors import BadSource, Invalid, NoDelegation
-from muster.interfaces.client import conversing
 from muster.machines import events as e
 from muster.machines.commands import LogConversation
 from muster.machines.events import Event
@@ -192,7 +192,7 @@ def _end(path: Path | None, home: Path) -> None:
     root = place.root
     if place.server is not None:
         with server(place.server) as client:
-            client.ask(conversing.end_delegation())
+            client.ask(delegation.end_delegation())
         click.echo("Session ended.")
         return
     settings = _settings(root, home)
@@ -310,7 +310,7 @@ def ask(
     ledger = None
     if place.server is not None:
         with server(place.server) as client:
-            view = client.ask(conversing.converse(text, to=to))
+            view = client.ask(delegation.converse(text, to=to))
     else:
         settings = _settings(place.root, home)
         ledger, conversations = visited(place.root, settings, home=home, project=Path.cwd())

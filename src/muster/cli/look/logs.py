@@ -103,7 +103,7 @@ def _view(data: bytes) -> OutputView:
 
 def _follow(home: Path, agent: str, after: int, shown: "_Printer") -> None:
     """Print what comes, until Ctrl-C, which is how this ends and therefore no error."""
-    from muster.interfaces.client.blocking import Client  # a connection is only for those who wait
+    from muster.client.sync import Client  # a connection is only for those who wait
 
     try:
         with Client(home=home) as client:

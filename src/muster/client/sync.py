@@ -8,20 +8,20 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Self
 
-from muster.errors import AlreadyAMember, Closed, MusterError, Refused, Unavailable
-from muster.inbox.inbox import Do, Next
-from muster.interfaces.client import asks
-from muster.interfaces.client.asking import Ask, T, locate
-from muster.interfaces.client.asks import Presence, Registered, Said
-from muster.interfaces.client.frames import FrameReader, ServerEvent
-from muster.interfaces.client.patience import (
+from muster.client import requests
+from muster.client.frames import FrameReader, ServerEvent
+from muster.client.request import Ask, T, locate
+from muster.client.requests import Presence, Registered, Said
+from muster.client.retry import (
     PATIENCE_SECONDS,
     POLL_SECONDS,
     SILENT_SECONDS,
     Patience,
 )
-from muster.interfaces.client.turn import Told, next_ask
-from muster.interfaces.client.waiting_http import Connections
+from muster.client.transport import Connections
+from muster.client.turn import Told, next_ask
+from muster.errors import AlreadyAMember, Closed, MusterError, Refused, Unavailable
+from muster.inbox.inbox import Do, Next
 from muster.machines.state import TurnState
 from muster.views.agents import AgentList, AgentView, Called, OutputPage, RunView
 from muster.views.approvals import ApprovalList, Settled
@@ -61,11 +61,11 @@ class Client:
         """Leave as the agents that took turns, and let go of the connections."""
         while self._present:
             with suppress(MusterError):
-                self.ask(asks.disconnect(self._present.pop()), patience_s=0.0)
+                self.ask(requests.disconnect(self._present.pop()), patience_s=0.0)
         self._forget()
 
     def ask(self, ask: Ask[T], *, patience_s: float | None = None) -> T:
-        """Ask anything that `muster.interfaces.client.asks` has."""
+        """Ask anything that `muster.client.requests` has."""
         patience = Patience(self._patience_s if patience_s is None else patience_s)
         while True:
             try:
@@ -94,55 +94,55 @@ class Client:
 
     def register(self, name: str, *, max_turns: int | None = None) -> Registered:
         """Give an agent a seat and a token; that is the operator's to do."""
-        return self.ask(asks.register(name, max_turns=max_turns))
+        return self.ask(requests.register(name, max_turns=max_turns))
 
     def agent(self, name: str) -> AgentView:
         """How an agent is."""
-        return self.ask(asks.agent(name))
+        return self.ask(requests.agent(name))
 
     def agents(self) -> AgentList:
         """Who is in the team, and which button it shows."""
-        return self.ask(asks.agents())
+        return self.ask(requests.agents())
 
     def summon(self) -> Called:
         """Prepare eight places around the lead, in which agents are born."""
-        return self.ask(asks.summon())
+        return self.ask(requests.summon())
 
     def wake(self, *names: str) -> Called:
         """Wake these, or all who sleep."""
-        return self.ask(asks.wake(names))
+        return self.ask(requests.wake(names))
 
     def sleep(self, *names: str) -> Called:
         """Put these to sleep, or all who are awake."""
-        return self.ask(asks.sleep(names))
+        return self.ask(requests.sleep(names))
 
     def wake_payload(self, name: str) -> WakePreview:
         """What an agent would be told if it woke now."""
-        return self.ask(asks.wake_payload(name))
+        return self.ask(requests.wake_payload(name))
 
     def thread(
         self, name: str, *, after: int | None = None, limit: int | None = None
     ) -> ThreadPage:
         """What an agent said, and what was said to it: after a place in the log, or the newest."""
-        return self.ask(asks.thread(name, after=after, limit=limit))
+        return self.ask(requests.thread(name, after=after, limit=limit))
 
     def tell(self, name: str, message: str) -> Said:
         """Say something to the human, as an agent."""
-        return self.ask(asks.tell(name, message))
+        return self.ask(requests.tell(name, message))
 
     def connect(self, name: str) -> Presence:
         """Say that an agent is here."""
-        return self.ask(asks.connect(name))
+        return self.ask(requests.connect(name))
 
     def heartbeat(
         self, name: str, *, working: bool = False, current: str | None = None
     ) -> Presence:
         """Say that an agent is still here, and what it is doing."""
-        return self.ask(asks.heartbeat(name, working=working, current=current))
+        return self.ask(requests.heartbeat(name, working=working, current=current))
 
     def disconnect(self, name: str, reason: str | None = None) -> Presence:
         """Say that an agent leaves."""
-        return self.ask(asks.disconnect(name, reason))
+        return self.ask(requests.disconnect(name, reason))
 
     def run(
         self,
@@ -154,53 +154,55 @@ class Client:
         if_generation: int | None = None,
     ) -> RunView:
         """Want something of an agent: `continuous`, `pause`, `run_once` or `run_cleanup`."""
-        return self.ask(asks.run(name, desired, now=now, note=note, if_generation=if_generation))
+        return self.ask(
+            requests.run(name, desired, now=now, note=note, if_generation=if_generation)
+        )
 
     def output(
         self, name: str, *, after: int | None = None, limit: int | None = None
     ) -> OutputPage:
         """What an agent's sessions printed: after a place in the log (-1: all), or the newest."""
-        return self.ask(asks.output(name, after=after, limit=limit))
+        return self.ask(requests.output(name, after=after, limit=limit))
 
     def approvals(self) -> ApprovalList:
         """What agents want to do and may not unless a person allows it."""
-        return self.ask(asks.approvals())
+        return self.ask(requests.approvals())
 
     def approve(self, approval: str, *, note: str | None = None) -> Settled:
         """Allow what an agent asks for; that is the operator's to do."""
-        return self.ask(asks.answer(approval, allow=True, note=note))
+        return self.ask(requests.answer(approval, allow=True, note=note))
 
     def deny(self, approval: str, *, note: str | None = None) -> Settled:
         """Deny what an agent asks for; that is the operator's to do."""
-        return self.ask(asks.answer(approval, allow=False, note=note))
+        return self.ask(requests.answer(approval, allow=False, note=note))
 
     def costs(self) -> CostsView:
         """What the team has used up, and who of it."""
-        return self.ask(asks.costs())
+        return self.ask(requests.costs())
 
     def create_channel(self, name: str, config: Mapping[str, object] | None = None) -> ChannelState:
         """Open a channel. Members join it one by one, in the order of their turns."""
-        return self.ask(asks.create_channel(name, config))
+        return self.ask(requests.create_channel(name, config))
 
     def channel(self, name: str) -> ChannelState:
         """A channel: its ring, holder, epoch, deadline and members."""
-        return self.ask(asks.channel(name))
+        return self.ask(requests.channel(name))
 
     def add_member(self, channel: str, agent: str) -> ChannelState:
         """Give an agent a place at the end of a channel's ring."""
-        return self.ask(asks.add_member(channel, agent))
+        return self.ask(requests.add_member(channel, agent))
 
     def post(self, channel: str, message: str) -> Said:
         """Say something in a channel."""
-        return self.ask(asks.post(channel, message))
+        return self.ask(requests.post(channel, message))
 
     def messages(self, channel: str, *, after: int = 0) -> MessagePage:
         """Messages of a channel, with their delivery to each member."""
-        return self.ask(asks.messages(channel, after=after))
+        return self.ask(requests.messages(channel, after=after))
 
     def send(self, message: str, *, to: str | None = None, channel: str | None = None) -> Said:
         """Say something to an agent, to a channel, or to the lead."""
-        return self.ask(asks.send(message, to=to, channel=channel))
+        return self.ask(requests.send(message, to=to, channel=channel))
 
     def next(
         self, name: str, *, wait_s: float = POLL_SECONDS, known: Mapping[str, int] | None = None
@@ -248,7 +250,7 @@ class Client:
         def beat() -> None:
             while not over.wait(rhythm_s):
                 with suppress(MusterError):
-                    self.ask(asks.heartbeat(name, working=True), patience_s=0.0)
+                    self.ask(requests.heartbeat(name, working=True), patience_s=0.0)
 
         Thread(target=beat, name=f"heartbeat of {name}", daemon=True).start()
         try:
@@ -267,7 +269,7 @@ class Client:
         """Every event after a place in the log (-1: all; none: only new ones), as it happens."""
         frames, patience = FrameReader(after), Patience(self._patience_s)
         while True:
-            ask = asks.events(after=frames.cursor, types=types, agent=agent, channel=channel)
+            ask = requests.events(after=frames.cursor, types=types, agent=agent, channel=channel)
             try:
                 for data in self._reach().stream(ask, SILENT_SECONDS):
                     self._answered, patience = True, Patience(self._patience_s)
@@ -291,22 +293,24 @@ class Turn(Told):
 
     def post(self, message: str) -> Said:
         """Say something and keep the turn."""
-        ask = asks.post(self.channel, message, agent=self.agent, epoch=self.epoch)
+        ask = requests.post(self.channel, message, agent=self.agent, epoch=self.epoch)
         return self._client.ask(ask)
 
     def complete(self, message: str | None = None) -> Said:
         """End the turn, with last words or without."""
-        ask = asks.complete(self.channel, message, agent=self.agent, epoch=self.epoch)
+        ask = requests.complete(self.channel, message, agent=self.agent, epoch=self.epoch)
         return self._end(ask)
 
     def pass_on(self, reason: str | None = None) -> Said:
         """End the turn without a word."""
-        return self._end(asks.pass_turn(self.channel, reason, agent=self.agent, epoch=self.epoch))
+        return self._end(
+            requests.pass_turn(self.channel, reason, agent=self.agent, epoch=self.epoch)
+        )
 
     def wait(self, reason: str, timeout_seconds: float | None = None) -> Said:
         """Pause the turn and keep it."""
         return self._client.ask(
-            asks.wait_turn(
+            requests.wait_turn(
                 self.channel,
                 reason,
                 agent=self.agent,
@@ -317,7 +321,9 @@ class Turn(Told):
 
     def resume(self) -> Said:
         """Go on after `wait`."""
-        return self._client.ask(asks.resume_turn(self.channel, agent=self.agent, epoch=self.epoch))
+        return self._client.ask(
+            requests.resume_turn(self.channel, agent=self.agent, epoch=self.epoch)
+        )
 
     def finish(self) -> None:
         """End the turn, unless that was done."""

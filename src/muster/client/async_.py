@@ -8,21 +8,21 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Self
 
-from muster.engine.tasks import background
-from muster.errors import AlreadyAMember, Closed, MusterError, Refused, Unavailable
-from muster.inbox.inbox import Do, Next
-from muster.interfaces.client import asks
-from muster.interfaces.client.asking import Ask, T, locate
-from muster.interfaces.client.asks import Presence, Registered, Said
-from muster.interfaces.client.frames import FrameReader, ServerEvent
-from muster.interfaces.client.looping_http import Connections
-from muster.interfaces.client.patience import (
+from muster.client import requests
+from muster.client.async_transport import Connections
+from muster.client.frames import FrameReader, ServerEvent
+from muster.client.request import Ask, T, locate
+from muster.client.requests import Presence, Registered, Said
+from muster.client.retry import (
     PATIENCE_SECONDS,
     POLL_SECONDS,
     SILENT_SECONDS,
     Patience,
 )
-from muster.interfaces.client.turn import Told, next_ask
+from muster.client.turn import Told, next_ask
+from muster.engine.tasks import background
+from muster.errors import AlreadyAMember, Closed, MusterError, Refused, Unavailable
+from muster.inbox.inbox import Do, Next
 from muster.machines.state import TurnState
 from muster.views.agents import AgentList, AgentView, Called, OutputPage, RunView
 from muster.views.approvals import ApprovalList, Settled
@@ -64,12 +64,12 @@ class AsyncClient:
         """Leave as the agents that took turns, and let go of the connections."""
         while self._present:
             with suppress(MusterError):
-                await self.ask(asks.disconnect(self._present.pop()), patience_s=0.0)
+                await self.ask(requests.disconnect(self._present.pop()), patience_s=0.0)
         await self._stack.aclose()
         await self._forget()
 
     async def ask(self, ask: Ask[T], *, patience_s: float | None = None) -> T:
-        """Ask anything that `muster.interfaces.client.asks` has."""
+        """Ask anything that `muster.client.requests` has."""
         patience = Patience(self._patience_s if patience_s is None else patience_s)
         while True:
             try:
@@ -96,55 +96,55 @@ class AsyncClient:
 
     async def register(self, name: str, *, max_turns: int | None = None) -> Registered:
         """Give an agent a seat and a token; that is the operator's to do."""
-        return await self.ask(asks.register(name, max_turns=max_turns))
+        return await self.ask(requests.register(name, max_turns=max_turns))
 
     async def agent(self, name: str) -> AgentView:
         """How an agent is."""
-        return await self.ask(asks.agent(name))
+        return await self.ask(requests.agent(name))
 
     async def agents(self) -> AgentList:
         """Who is in the team, and which button it shows."""
-        return await self.ask(asks.agents())
+        return await self.ask(requests.agents())
 
     async def summon(self) -> Called:
         """Prepare eight places around the lead, in which agents are born."""
-        return await self.ask(asks.summon())
+        return await self.ask(requests.summon())
 
     async def wake(self, *names: str) -> Called:
         """Wake these, or all who sleep."""
-        return await self.ask(asks.wake(names))
+        return await self.ask(requests.wake(names))
 
     async def sleep(self, *names: str) -> Called:
         """Put these to sleep, or all who are awake."""
-        return await self.ask(asks.sleep(names))
+        return await self.ask(requests.sleep(names))
 
     async def wake_payload(self, name: str) -> WakePreview:
         """What an agent would be told if it woke now."""
-        return await self.ask(asks.wake_payload(name))
+        return await self.ask(requests.wake_payload(name))
 
     async def thread(
         self, name: str, *, after: int | None = None, limit: int | None = None
     ) -> ThreadPage:
         """What an agent said, and what was said to it: after a place in the log, or the newest."""
-        return await self.ask(asks.thread(name, after=after, limit=limit))
+        return await self.ask(requests.thread(name, after=after, limit=limit))
 
     async def tell(self, name: str, message: str) -> Said:
         """Say something to the human, as an agent."""
-        return await self.ask(asks.tell(name, message))
+        return await self.ask(requests.tell(name, message))
 
     async def connect(self, name: str) -> Presence:
         """Say that an agent is here."""
-        return await self.ask(asks.connect(name))
+        return await self.ask(requests.connect(name))
 
     async def heartbeat(
         self, name: str, *, working: bool = False, current: str | None = None
     ) -> Presence:
         """Say that an agent is still here, and what it is doing."""
-        return await self.ask(asks.heartbeat(name, working=working, current=current))
+        return await self.ask(requests.heartbeat(name, working=working, current=current))
 
     async def disconnect(self, name: str, reason: str | None = None) -> Presence:
         """Say that an agent leaves."""
-        return await self.ask(asks.disconnect(name, reason))
+        return await self.ask(requests.disconnect(name, reason))
 
     async def run(
         self,
@@ -157,58 +157,58 @@ class AsyncClient:
     ) -> RunView:
         """Want something of an agent: `continuous`, `pause`, `run_once` or `run_cleanup`."""
         return await self.ask(
-            asks.run(name, desired, now=now, note=note, if_generation=if_generation)
+            requests.run(name, desired, now=now, note=note, if_generation=if_generation)
         )
 
     async def output(
         self, name: str, *, after: int | None = None, limit: int | None = None
     ) -> OutputPage:
         """What an agent's sessions printed: after a place in the log (-1: all), or the newest."""
-        return await self.ask(asks.output(name, after=after, limit=limit))
+        return await self.ask(requests.output(name, after=after, limit=limit))
 
     async def approvals(self) -> ApprovalList:
         """What agents want to do and may not unless a person allows it."""
-        return await self.ask(asks.approvals())
+        return await self.ask(requests.approvals())
 
     async def approve(self, approval: str, *, note: str | None = None) -> Settled:
         """Allow what an agent asks for; that is the operator's to do."""
-        return await self.ask(asks.answer(approval, allow=True, note=note))
+        return await self.ask(requests.answer(approval, allow=True, note=note))
 
     async def deny(self, approval: str, *, note: str | None = None) -> Settled:
         """Deny what an agent asks for; that is the operator's to do."""
-        return await self.ask(asks.answer(approval, allow=False, note=note))
+        return await self.ask(requests.answer(approval, allow=False, note=note))
 
     async def costs(self) -> CostsView:
         """What the team has used up, and who of it."""
-        return await self.ask(asks.costs())
+        return await self.ask(requests.costs())
 
     async def create_channel(
         self, name: str, config: Mapping[str, object] | None = None
     ) -> ChannelState:
         """Open a channel. Members join it one by one, in the order of their turns."""
-        return await self.ask(asks.create_channel(name, config))
+        return await self.ask(requests.create_channel(name, config))
 
     async def channel(self, name: str) -> ChannelState:
         """A channel: its ring, holder, epoch, deadline and members."""
-        return await self.ask(asks.channel(name))
+        return await self.ask(requests.channel(name))
 
     async def add_member(self, channel: str, agent: str) -> ChannelState:
         """Give an agent a place at the end of a channel's ring."""
-        return await self.ask(asks.add_member(channel, agent))
+        return await self.ask(requests.add_member(channel, agent))
 
     async def post(self, channel: str, message: str) -> Said:
         """Say something in a channel."""
-        return await self.ask(asks.post(channel, message))
+        return await self.ask(requests.post(channel, message))
 
     async def messages(self, channel: str, *, after: int = 0) -> MessagePage:
         """Messages of a channel, with their delivery to each member."""
-        return await self.ask(asks.messages(channel, after=after))
+        return await self.ask(requests.messages(channel, after=after))
 
     async def send(
         self, message: str, *, to: str | None = None, channel: str | None = None
     ) -> Said:
         """Say something to an agent, to a channel, or to the lead."""
-        return await self.ask(asks.send(message, to=to, channel=channel))
+        return await self.ask(requests.send(message, to=to, channel=channel))
 
     async def next(
         self, name: str, *, wait_s: float = POLL_SECONDS, known: Mapping[str, int] | None = None
@@ -256,7 +256,7 @@ class AsyncClient:
             while True:
                 await asyncio.sleep(rhythm_s)
                 with suppress(MusterError):
-                    await self.ask(asks.heartbeat(name, working=True), patience_s=0.0)
+                    await self.ask(requests.heartbeat(name, working=True), patience_s=0.0)
 
         if self._beats is None:
             raise RuntimeError("use the client with `async with`, which gives signs of life")
@@ -277,7 +277,7 @@ class AsyncClient:
         """Every event after a place in the log (-1: all; none: only new ones), as it happens."""
         frames, patience = FrameReader(after), Patience(self._patience_s)
         while True:
-            ask = asks.events(after=frames.cursor, types=types, agent=agent, channel=channel)
+            ask = requests.events(after=frames.cursor, types=types, agent=agent, channel=channel)
             try:
                 async for data in self._reach().stream(ask, SILENT_SECONDS):
                     self._answered, patience = True, Patience(self._patience_s)
@@ -302,24 +302,24 @@ class AsyncTurn(Told):
 
     async def post(self, message: str) -> Said:
         """Say something and keep the turn."""
-        ask = asks.post(self.channel, message, agent=self.agent, epoch=self.epoch)
+        ask = requests.post(self.channel, message, agent=self.agent, epoch=self.epoch)
         return await self._client.ask(ask)
 
     async def complete(self, message: str | None = None) -> Said:
         """End the turn, with last words or without."""
-        ask = asks.complete(self.channel, message, agent=self.agent, epoch=self.epoch)
+        ask = requests.complete(self.channel, message, agent=self.agent, epoch=self.epoch)
         return await self._end(ask)
 
     async def pass_on(self, reason: str | None = None) -> Said:
         """End the turn without a word."""
         return await self._end(
-            asks.pass_turn(self.channel, reason, agent=self.agent, epoch=self.epoch)
+            requests.pass_turn(self.channel, reason, agent=self.agent, epoch=self.epoch)
         )
 
     async def wait(self, reason: str, timeout_seconds: float | None = None) -> Said:
         """Pause the turn and keep it."""
         return await self._client.ask(
-            asks.wait_turn(
+            requests.wait_turn(
                 self.channel,
                 reason,
                 agent=self.agent,
@@ -331,7 +331,7 @@ class AsyncTurn(Told):
     async def resume(self) -> Said:
         """Go on after `wait`."""
         return await self._client.ask(
-            asks.resume_turn(self.channel, agent=self.agent, epoch=self.epoch)
+            requests.resume_turn(self.channel, agent=self.agent, epoch=self.epoch)
         )
 
     async def finish(self) -> None:

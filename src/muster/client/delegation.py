@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from muster.interfaces.client.asking import Ask, a_path
+from muster.client.request import Ask, a_path
 from muster.limits import TURN_SECONDS_MAX
 from muster.views.conversations import ConversationList, ConversationView, DelegationView
 

@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from muster.client.request import Answer, Ask, Server, T, error_of
+from muster.client.retry import ANSWER_SECONDS
 from muster.errors import NotRunning
-from muster.interfaces.client.asking import Answer, Ask, Server, T, error_of
-from muster.interfaces.client.patience import ANSWER_SECONDS
 
 READ_BYTES: Final = 64 * 1024
 

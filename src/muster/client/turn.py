@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from muster.client.request import Ask, a_path
 from muster.inbox.inbox import Next
-from muster.interfaces.client.asking import Ask, a_path
 from muster.views.channels import MessageView
 
 

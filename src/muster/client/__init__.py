@@ -10,8 +10,8 @@ answered once and is gone is waited for, up to `patience_s` seconds: every post 
 asking again does not say it twice. `asks` has everything there is to ask, for `client.ask`.
 """
 
-from muster.interfaces.client import asks
-from muster.interfaces.client.blocking import Client, Turn
-from muster.interfaces.client.looping import AsyncClient, AsyncTurn
+from muster.client import requests
+from muster.client.async_ import AsyncClient, AsyncTurn
+from muster.client.sync import Client, Turn
 
 __all__ = ["AsyncClient", "AsyncTurn", "Client", "Turn", "asks"]

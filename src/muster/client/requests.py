@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from muster.interfaces.client.asking import Ask, a_key, a_path
+from muster.client.request import Ask, a_key, a_path
 from muster.machines.ids import ChannelId
 from muster.machines.teams.papers import AgentDocument, MessageCopy
 from muster.views.agents import AgentList, AgentView, Called, OutputPage, RunView

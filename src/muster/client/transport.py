@@ -5,9 +5,9 @@ import ssl
 from collections.abc import Iterator
 from typing import Final
 
+from muster.client.request import Answer, Ask, Server, T, error_of
+from muster.client.retry import ANSWER_SECONDS
 from muster.errors import NotRunning
-from muster.interfaces.client.asking import Answer, Ask, Server, T, error_of
-from muster.interfaces.client.patience import ANSWER_SECONDS
 
 READ_BYTES: Final = 64 * 1024
 

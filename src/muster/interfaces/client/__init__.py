@@ -1,1 +1,0 @@
-"""The Python client, for programs that act in a team: `muster.Client` and `muster.AsyncClient`."""
