@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from muster.demo.cast import APPROVALS, CREW, LEAD, WORKSHOP
-from tests.interfaces.homes import MUSTER_SCRIPT, environment, muster
-from tests.interfaces.live import LIFE_SECONDS, WAIT_SECONDS, Json
+from tests.homes import MUSTER_SCRIPT, environment, muster
+from tests.live import LIFE_SECONDS, WAIT_SECONDS, Json
 
 PACE = "0.02"
 QUIET_SECONDS = 2.0

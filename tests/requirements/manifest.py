@@ -1,7 +1,7 @@
 """What the core promises, sentence by sentence, and the tests that show it.
 
 A promise is kept by every test that is named under it; `test_coverage.py` sees to it that the names
-are right. To show one: `pytest tests/machines/test_turns.py -k the_name`.
+are right. To show one: `pytest tests/machines/turns/test_turns.py -k the_name`.
 """
 
 from typing import NamedTuple
@@ -18,27 +18,29 @@ TURNS = (
     Promise(
         "In one channel there are never two agents ACTIVE at the same time.",
         {
-            "machines/test_explore.py": ["test_every_reachable_state_keeps_every_invariant"],
-            "machines/test_parts.py": ["test_every_invariant_notices_when_it_is_broken"],
-            "machines/test_whole_team.py": ["TestWholeTeam"],
+            "machines/kernel/test_explore.py": ["test_every_reachable_state_keeps_every_invariant"],
+            "machines/kernel/test_parts.py": ["test_every_invariant_notices_when_it_is_broken"],
+            "machines/kernel/test_whole_team.py": ["TestWholeTeam"],
             "simulation/test_world.py": ["test_nothing_breaks_in_a_teams_life"],
         },
     ),
     Promise(
         "Every row of the turn-taking table is there, can happen, and stands in its diagram.",
         {
-            "machines/test_turns.py": [
+            "machines/turns/test_turns.py": [
                 "test_the_table_has_every_row_of_the_seed",
                 "test_every_row_of_the_seed_happens",
                 "test_the_rows_that_happen_are_all_rows_of_the_seed",
             ],
-            "machines/test_parts.py": ["test_the_diagram_of_turns_has_every_row_of_the_seed"],
+            "machines/kernel/test_parts.py": [
+                "test_the_diagram_of_turns_has_every_row_of_the_seed"
+            ],
         },
     ),
     Promise(
         "A message that is sent again is not said again, and is handed over in order, once.",
         {
-            "machines/test_messages.py": [
+            "machines/turns/test_messages.py": [
                 "test_a_message_that_is_sent_twice_under_one_key_is_said_once",
                 "test_delivery_goes_forward_only_and_never_beyond_what_was_said",
             ],
@@ -47,7 +49,7 @@ TURNS = (
     Promise(
         "Who completes or times out keeps the place in the ring; who joins comes last.",
         {
-            "machines/test_turns.py": [
+            "machines/turns/test_turns.py": [
                 "test_a_timeout_is_announced_and_keeps_the_place_in_the_queue",
                 "test_a_new_member_is_added_at_the_end_of_the_ring",
                 "test_removing_the_holder_passes_the_turn_to_the_next",
@@ -57,11 +59,11 @@ TURNS = (
     Promise(
         "An agent that crashes in its turn loses it and its place, and the next one goes on.",
         {
-            "machines/test_turns.py": [
+            "machines/turns/test_turns.py": [
                 "test_an_agent_that_crashes_mid_turn_forfeits_it_and_the_next_is_granted",
                 "test_an_agent_that_comes_back_after_a_crash_is_idle_and_not_queued_again",
             ],
-            "machines/test_run_control.py": [
+            "machines/run_control/test_run_control.py": [
                 "test_a_crash_takes_an_agent_out_of_its_channels_and_an_orderly_end_does_not",
             ],
         },
@@ -69,7 +71,7 @@ TURNS = (
     Promise(
         "A session that ends as it should completes its turn and keeps its agent's places.",
         {
-            "machines/test_turns.py": [
+            "machines/turns/test_turns.py": [
                 "test_the_end_of_a_session_completes_its_turn_and_keeps_its_place",
                 "test_a_granted_turn_wakes_a_sleeper_that_may_run",
             ],
@@ -78,7 +80,7 @@ TURNS = (
     Promise(
         "An agent has no more turns at once than it allows, and is passed over without loss.",
         {
-            "machines/test_turns.py": [
+            "machines/turns/test_turns.py": [
                 "test_an_agent_holds_one_turn_at_a_time_and_the_channel_that_passed_it_over_waits",
                 "test_an_agent_may_hold_several_turns_if_it_says_so",
                 "test_a_busy_agent_is_passed_over_and_keeps_its_place",
@@ -89,11 +91,13 @@ TURNS = (
     Promise(
         "What is said for a turn that is over is refused, and on record.",
         {
-            "machines/test_turns.py": [
+            "machines/turns/test_turns.py": [
                 "test_every_grant_has_a_number_that_grows_and_an_old_one_is_refused",
             ],
-            "machines/test_parts.py": ["test_an_attempt_that_was_refused_can_be_put_on_record"],
-            "services/test_dispatcher.py": [
+            "machines/kernel/test_parts.py": [
+                "test_an_attempt_that_was_refused_can_be_put_on_record"
+            ],
+            "engine/test_dispatcher.py": [
                 "test_a_refusal_that_belongs_in_the_log_is_there_before_it_is_raised",
             ],
         },
@@ -101,7 +105,7 @@ TURNS = (
     Promise(
         "Only the holder of the turn may post or complete; anybody else is told who holds it.",
         {
-            "machines/test_turns.py": [
+            "machines/turns/test_turns.py": [
                 "test_only_the_holder_may_speak_and_the_refusal_says_who_holds_the_turn",
             ],
         },
@@ -109,7 +113,7 @@ TURNS = (
     Promise(
         "Whoever waits keeps the turn, resumes with the time that was left, or forfeits it.",
         {
-            "machines/test_turns.py": [
+            "machines/turns/test_turns.py": [
                 "test_a_waiting_agent_holds_the_turn_and_resumes_with_the_time_that_was_left",
                 "test_a_wait_may_have_a_timeout_of_its_own",
                 "test_a_human_can_override_a_wait",
@@ -120,13 +124,13 @@ TURNS = (
     Promise(
         "A turn that was taken away goes to the next only when the work on it has stopped.",
         {
-            "machines/test_turns.py": [
+            "machines/turns/test_turns.py": [
                 "test_a_turn_taken_from_a_session_is_granted_again_only_when_its_work_has_stopped",
                 "test_work_that_does_not_stop_is_killed_and_then_the_next_is_granted",
                 "test_where_even_a_kill_is_not_confirmed_the_channel_goes_on_and_says_so",
                 "test_a_vacant_turn_cannot_be_given_away_while_work_is_being_stopped",
             ],
-            "services/test_sessions.py": [
+            "sessions/test_reactor.py": [
                 "test_work_that_lost_its_turn_is_interrupted_and_its_end_reported",
                 "test_work_that_does_not_stop_in_time_is_killed_with_its_session",
             ],
@@ -135,16 +139,16 @@ TURNS = (
     Promise(
         "Signs of work keep a turn alive, up to a cap.",
         {
-            "machines/test_turns.py": [
+            "machines/turns/test_turns.py": [
                 "test_signs_of_work_renew_a_turn_up_to_its_cap_and_small_ones_are_not_logged",
             ],
-            "services/test_timers.py": ["test_a_sign_of_work_moves_the_deadline"],
+            "engine/test_timers.py": ["test_a_sign_of_work_moves_the_deadline"],
         },
     ),
     Promise(
         "A channel in which nobody has anything to say comes to rest until somebody posts.",
         {
-            "machines/test_turns.py": [
+            "machines/turns/test_turns.py": [
                 "test_a_channel_rests_after_silent_rounds_until_somebody_posts",
                 "test_a_post_in_a_round_keeps_a_channel_awake",
                 "test_a_lone_member_that_completes_is_idle_until_somebody_posts",
@@ -154,7 +158,7 @@ TURNS = (
     Promise(
         "A person can always speak, and chooses what that does to a turn in progress.",
         {
-            "machines/test_turns.py": [
+            "machines/turns/test_turns.py": [
                 "test_a_human_message_in_mid_turn_goes_where_its_mode_says",
                 "test_a_human_who_interrupts_holds_the_turn_until_released_or_silent",
                 "test_a_human_can_take_the_turn_away_and_give_a_vacant_one",
@@ -165,7 +169,7 @@ TURNS = (
     Promise(
         "A turn that nobody ended is noticed: by silence where that is wanted, else by a timeout.",
         {
-            "machines/test_turns.py": [
+            "machines/turns/test_turns.py": [
                 "test_silence_after_a_post_ends_the_turn_where_the_channel_detects_it",
                 "test_silence_without_a_post_is_no_end_of_a_turn",
                 "test_an_agent_that_forgets_turn_complete_is_warned_of_when_it_times_out",
@@ -175,11 +179,11 @@ TURNS = (
     Promise(
         "Once a free turn and somebody free for it exist, it is granted.",
         {
-            "machines/test_explore.py": [
+            "machines/kernel/test_explore.py": [
                 "test_every_reachable_state_keeps_every_invariant",
                 "test_the_explorer_notices_a_turn_that_nobody_is_granted",
             ],
-            "machines/test_turns.py": [
+            "machines/turns/test_turns.py": [
                 "test_a_second_member_makes_a_lone_idle_one_queued",
                 "test_when_all_agents_are_gone_messages_are_history_and_the_first_to_return_is_active",
             ],
@@ -191,7 +195,7 @@ RUN_CONTROL = (
     Promise(
         "A paused agent never runs, whatever asks for it.",
         {
-            "machines/test_run_control.py": [
+            "machines/run_control/test_run_control.py": [
                 "test_a_paused_agent_never_starts_whatever_asks_for_it",
                 "test_the_gate_names_the_rule_that_keeps_it_shut",
                 "test_pause_lets_the_session_finish_and_starts_no_other",
@@ -205,7 +209,7 @@ RUN_CONTROL = (
     Promise(
         "A one-shot is exactly one session; its pause gives way to what was asked meanwhile.",
         {
-            "machines/test_run_control.py": [
+            "machines/run_control/test_run_control.py": [
                 "test_a_one_shot_runs_exactly_one_session_and_then_pauses_by_itself",
                 "test_a_one_shot_that_fails_is_not_tried_again",
                 "test_the_automatic_pause_gives_way_to_what_was_asked_meanwhile",
@@ -215,7 +219,7 @@ RUN_CONTROL = (
     Promise(
         "What is desired is changed by people and by the end of a one-shot, and has a number.",
         {
-            "machines/test_run_control.py": [
+            "machines/run_control/test_run_control.py": [
                 "test_every_wish_has_a_number_and_current_says_which_it_answers",
                 "test_a_wish_that_is_out_of_date_is_refused",
                 "test_people_may_want_anything_at_any_time_and_only_one_shots_end_by_themselves",
@@ -225,17 +229,17 @@ RUN_CONTROL = (
     Promise(
         "A stop lets the work finish; a second stop does not wait.",
         {
-            "machines/test_run_control.py": [
+            "machines/run_control/test_run_control.py": [
                 "test_a_second_stop_is_a_stop_now_and_a_third_changes_nothing",
                 "test_stop_now_stops_at_once_and_its_death_is_no_crash",
             ],
-            "services/test_sessions.py": ["test_a_stop_is_passed_on_with_its_urgency"],
+            "sessions/test_reactor.py": ["test_a_stop_is_passed_on_with_its_urgency"],
         },
     ),
     Promise(
         "What fails is tried again after pauses that grow, and says so; it never spins.",
         {
-            "machines/test_run_control.py": [
+            "machines/run_control/test_run_control.py": [
                 "test_failures_are_retried_with_growing_pauses_and_say_so",
                 "test_a_session_that_goes_well_ends_a_row_of_failures",
             ],
@@ -244,10 +248,10 @@ RUN_CONTROL = (
     Promise(
         "A disabled agent is OFFLINE, and nothing starts it.",
         {
-            "machines/test_identity.py": [
+            "machines/identity/test_identity.py": [
                 "test_a_disabled_agent_is_offline_and_cannot_connect_until_it_is_enabled",
             ],
-            "machines/test_turns.py": [
+            "machines/turns/test_turns.py": [
                 "test_a_disabled_agent_leaves_its_channels_and_its_work_is_stopped",
             ],
         },
@@ -258,7 +262,7 @@ IDENTITY = (
     Promise(
         "A seat keeps its first name and its first soul.",
         {
-            "machines/test_identity.py": [
+            "machines/identity/test_identity.py": [
                 "test_a_seat_keeps_its_first_name",
                 "test_a_registration_in_every_state",
             ],
@@ -267,7 +271,7 @@ IDENTITY = (
     Promise(
         "Whoever has no name in time was not born, and the attempt can be repeated.",
         {
-            "machines/test_identity.py": [
+            "machines/identity/test_identity.py": [
                 "test_who_has_no_name_after_five_minutes_expires_and_is_kept_on_record",
                 "test_a_summon_that_failed_altogether_can_be_repeated",
             ],
@@ -276,19 +280,21 @@ IDENTITY = (
     Promise(
         "There are no ghosts: an agent that muster runs is alive only while its process lives.",
         {
-            "machines/test_explore.py": ["test_every_reachable_state_keeps_every_invariant"],
-            "machines/test_identity.py": ["test_nobody_is_born_into_a_process_that_is_gone"],
+            "machines/kernel/test_explore.py": ["test_every_reachable_state_keeps_every_invariant"],
+            "machines/identity/test_identity.py": [
+                "test_nobody_is_born_into_a_process_that_is_gone"
+            ],
             "simulation/test_world.py": ["test_nothing_breaks_in_a_teams_life"],
         },
     ),
     Promise(
         "A report against what the authority says changes nothing, and is logged as a conflict.",
         {
-            "machines/test_identity.py": [
+            "machines/identity/test_identity.py": [
                 "test_a_report_that_contradicts_a_process_changes_nothing_and_is_logged_as_a_conflict",
                 "test_who_is_not_the_lead_cannot_register_or_report",
             ],
-            "machines/test_run_control.py": [
+            "machines/run_control/test_run_control.py": [
                 "test_nobody_but_the_process_reports_for_an_agent_that_muster_runs",
             ],
         },
@@ -296,7 +302,7 @@ IDENTITY = (
     Promise(
         "The end of a session touches the seats that were in it, and no others.",
         {
-            "machines/test_identity.py": [
+            "machines/identity/test_identity.py": [
                 "test_a_session_end_touches_only_the_seats_in_that_session",
                 "test_the_end_of_the_leads_session_in_every_state",
             ],
@@ -305,7 +311,7 @@ IDENTITY = (
     Promise(
         "A lead's report puts to sleep whom it leaves out, and never moves a hatching seat.",
         {
-            "machines/test_identity.py": [
+            "machines/identity/test_identity.py": [
                 "test_a_status_report_in_every_state",
                 "test_an_entry_that_is_not_alive_counts_as_not_listed",
                 "test_a_lead_that_lost_its_team_puts_all_to_sleep_with_an_empty_list",
@@ -315,11 +321,11 @@ IDENTITY = (
     Promise(
         "Nobody is shown as alive on a guess, and every shown state says what it rests on.",
         {
-            "machines/test_identity.py": [
+            "machines/identity/test_identity.py": [
                 "test_after_a_restart_whom_nobody_has_confirmed_is_unknown_until_its_authority_speaks",
                 "test_every_state_says_on_which_evidence_it_rests",
             ],
-            "interfaces/test_cli_reading.py": [
+            "cli/look/test_reading.py": [
                 "test_who_was_alive_is_shown_as_such_only_while_a_muster_runs",
             ],
         },
@@ -327,12 +333,12 @@ IDENTITY = (
     Promise(
         "Names are unique whatever their case, and none can leave its folder.",
         {
-            "machines/test_identity.py": [
+            "machines/identity/test_identity.py": [
                 "test_names_are_unique_without_regard_to_case",
                 "test_a_name_that_is_reserved_or_not_plain_is_refused",
                 "test_a_plain_name_in_any_script_is_taken",
             ],
-            "machines/test_turns.py": [
+            "machines/turns/test_turns.py": [
                 "test_a_channel_name_that_could_leave_its_place_is_refused",
             ],
         },
@@ -340,7 +346,7 @@ IDENTITY = (
     Promise(
         "A marker that does not count changes nothing, and why is on record.",
         {
-            "machines/test_identity.py": [
+            "machines/identity/test_identity.py": [
                 "test_a_rejected_marker_changes_nothing_and_is_on_record"
             ],
         },
@@ -348,7 +354,7 @@ IDENTITY = (
     Promise(
         "An agent that comes by itself gets a seat outside the grid, and lives while connected.",
         {
-            "machines/test_identity.py": [
+            "machines/identity/test_identity.py": [
                 "test_an_agent_that_enrols_takes_the_next_free_seat_from_nine_on_and_sleeps",
                 "test_an_agent_that_connects_is_alive_while_it_is_connected",
             ],
@@ -360,7 +366,7 @@ DELEGATION = (
     Promise(
         "In each of the three modes a conversation goes only where that mode lets it.",
         {
-            "machines/test_delegation.py": [
+            "machines/delegation/test_delegation.py": [
                 "test_in_orchestrator_mode_a_task_goes_to_an_agent_and_back_to_main",
                 "test_only_in_interactive_mode_may_an_agent_hand_over",
                 "test_in_interactive_mode_a_chain_of_agents_leads_back_to_main",
@@ -371,7 +377,7 @@ DELEGATION = (
     Promise(
         "A queued message is claimed once, however many agents want it.",
         {
-            "machines/test_delegation.py": [
+            "machines/delegation/test_delegation.py": [
                 "test_in_response_mode_a_message_waits_in_a_queue_and_is_claimed_exactly_once",
             ],
         },
@@ -379,7 +385,7 @@ DELEGATION = (
     Promise(
         "Agents that only hand work round in a circle are stopped.",
         {
-            "machines/test_delegation.py": [
+            "machines/delegation/test_delegation.py": [
                 "test_a_chain_that_comes_back_with_nothing_new_is_stopped_and_said_so",
                 "test_a_chain_that_comes_back_with_something_new_goes_on",
             ],
@@ -388,7 +394,7 @@ DELEGATION = (
     Promise(
         "Two conversations never get the same number, and old holders cannot go on.",
         {
-            "machines/test_delegation.py": [
+            "machines/delegation/test_delegation.py": [
                 "test_every_input_is_a_conversation_with_a_number_of_its_own",
                 "test_only_the_agent_that_was_handed_it_last_may_go_on",
             ],
@@ -400,7 +406,7 @@ LOG = (
     Promise(
         "Whoever has an answer can rely on it: it is on disk, through kill -9 too.",
         {
-            "services/test_dispatcher.py": [
+            "engine/test_dispatcher.py": [
                 "test_an_answer_means_that_it_is_on_disk",
                 "test_readers_see_nothing_that_is_not_on_disk",
             ],
@@ -413,34 +419,34 @@ LOG = (
         {
             "store/test_conformance.py": ["test_a_log_never_has_a_gap_or_a_place_taken_twice"],
             "store/test_damage.py": ["test_a_missing_event_is_found"],
-            "services/test_loading.py": ["test_a_log_with_a_gap_is_not_folded"],
-            "machines/test_parts.py": ["test_events_must_follow_each_other"],
+            "engine/test_loading.py": ["test_a_log_with_a_gap_is_not_folded"],
+            "machines/kernel/test_parts.py": ["test_events_must_follow_each_other"],
         },
     ),
     Promise(
         "The state is what the log adds up to, with a snapshot or without.",
         {
-            "services/test_dispatcher.py": ["test_the_committed_state_is_the_fold_of_the_log"],
-            "services/test_loading.py": [
+            "engine/test_dispatcher.py": ["test_the_committed_state_is_the_fold_of_the_log"],
+            "engine/test_loading.py": [
                 "test_a_snapshot_and_its_tail_give_the_same_team_as_the_whole_log",
                 "test_a_snapshot_that_cannot_be_used_costs_only_time",
             ],
-            "machines/test_whole_team.py": ["TestWholeTeam"],
+            "machines/kernel/test_whole_team.py": ["TestWholeTeam"],
         },
     ),
     Promise(
         "A refused command leaves everything as it was, and names the rule.",
         {
-            "machines/test_pairs.py": [
+            "machines/kernel/test_pairs.py": [
                 "test_every_command_moves_or_refuses_and_a_refusal_leaves_the_state_equal",
             ],
-            "services/test_dispatcher.py": ["test_a_command_that_is_refused_changes_nothing"],
+            "engine/test_dispatcher.py": ["test_a_command_that_is_refused_changes_nothing"],
         },
     ),
     Promise(
         "Commands that come together share a commit and keep their order.",
         {
-            "services/test_dispatcher.py": [
+            "engine/test_dispatcher.py": [
                 "test_commands_that_arrive_together_are_committed_together_and_in_order",
             ],
             "store/test_conformance.py": [
@@ -454,7 +460,7 @@ LOG = (
     Promise(
         "A commit that fails did not happen, for anybody.",
         {
-            "services/test_dispatcher.py": [
+            "engine/test_dispatcher.py": [
                 "test_when_a_commit_fails_the_head_goes_back_to_what_is_on_disk",
             ],
             "store/test_conformance.py": [
@@ -481,12 +487,12 @@ LOG = (
     Promise(
         "One home has one muster; a killed one does not lock it for ever.",
         {
-            "store/test_home.py": [
+            "home/test_lock.py": [
                 "test_a_home_can_be_held_once",
                 "test_the_kernel_releases_the_home_of_a_killed_holder",
             ],
             "test_app.py": ["test_a_home_belongs_to_one_muster_at_a_time"],
-            "interfaces/test_up.py": ["test_a_second_muster_in_the_same_home_is_refused"],
+            "cli/run/test_up.py": ["test_a_second_muster_in_the_same_home_is_refused"],
         },
     ),
     Promise(
@@ -505,9 +511,9 @@ LOG = (
     Promise(
         "Every event says why it happened, and the whole chain can be told.",
         {
-            "machines/test_parts.py": ["test_every_fact_is_a_sentence"],
-            "machines/test_whole_team.py": ["TestWholeTeam"],
-            "interfaces/test_cli_reading.py": [
+            "machines/kernel/test_parts.py": ["test_every_fact_is_a_sentence"],
+            "machines/kernel/test_whole_team.py": ["TestWholeTeam"],
+            "cli/look/test_reading.py": [
                 "test_why_follows_an_event_to_its_cause",
                 "test_why_tells_of_an_agent_how_each_of_its_states_came_about",
             ],
@@ -519,7 +525,7 @@ SERVICES = (
     Promise(
         "A deadline that passed while muster was down is dealt with when it starts.",
         {
-            "services/test_timers.py": [
+            "engine/test_timers.py": [
                 "test_a_turn_that_timed_out_while_muster_was_down_is_timed_out_at_boot",
             ],
             "test_app.py": [
@@ -530,7 +536,7 @@ SERVICES = (
     Promise(
         "A clock that is moved causes neither a missed deadline nor a busy loop.",
         {
-            "services/test_timers.py": [
+            "engine/test_timers.py": [
                 "test_a_wall_clock_that_jumps_ahead_is_noticed_within_a_slice",
                 "test_a_wall_clock_that_is_set_back_delays_a_deadline_without_a_busy_loop",
             ],
@@ -539,7 +545,7 @@ SERVICES = (
     Promise(
         "Every reader gets each event once and in order; a slow one holds up nobody.",
         {
-            "services/test_feed.py": [
+            "engine/test_feed.py": [
                 "test_a_subscriber_sees_every_event_from_its_cursor_on_as_it_is_committed",
                 "test_a_slow_subscriber_catches_up_from_the_store_with_no_gap_and_no_repeat",
                 "test_what_is_kept_in_memory_is_bounded_in_number_and_in_bytes",
@@ -549,11 +555,11 @@ SERVICES = (
     Promise(
         "A reactor goes on where it was, and what it sees twice is done once.",
         {
-            "services/test_reactors.py": [
+            "engine/test_reactors.py": [
                 "test_a_reactor_goes_on_from_its_cursor_after_a_restart",
                 "test_a_reactor_killed_between_react_and_cursor_sees_the_event_again",
             ],
-            "services/test_sessions.py": [
+            "sessions/test_reactor.py": [
                 "test_a_session_that_is_asked_for_is_started_once_and_reported",
             ],
             "simulation/test_world.py": ["test_nothing_breaks_in_a_teams_life"],
@@ -562,12 +568,12 @@ SERVICES = (
     Promise(
         "What an earlier life of muster left running is ended before anything new is started.",
         {
-            "services/test_sessions.py": [
+            "sessions/test_reactor.py": [
                 "test_what_an_earlier_life_left_is_reclaimed_and_reported_lost_once",
                 "test_a_session_that_an_earlier_life_never_started_is_not_started_under_its_old_name",
             ],
             "test_app.py": ["test_what_a_crash_left_behind_is_reclaimed_and_started_again"],
-            "machines/test_run_control.py": [
+            "machines/run_control/test_run_control.py": [
                 "test_what_should_run_and_was_lost_runs_again_after_a_restart",
             ],
         },
@@ -580,11 +586,11 @@ SERVICES = (
                 "test_a_service_that_fails_ends_the_team_in_order_and_is_told",
                 "test_sessions_run_while_muster_runs_and_end_in_order_with_it",
             ],
-            "services/test_tasks.py": [
+            "engine/test_tasks.py": [
                 "test_work_is_seen_through_before_a_cancellation_is_passed_on",
             ],
-            "machines/test_run_control.py": ["test_a_stopping_muster_starts_nothing"],
-            "interfaces/test_up.py": ["test_a_signal_ends_it_in_order"],
+            "machines/run_control/test_run_control.py": ["test_a_stopping_muster_starts_nothing"],
+            "cli/run/test_up.py": ["test_a_signal_ends_it_in_order"],
         },
     ),
 )
@@ -598,7 +604,7 @@ EDGES = (
                 "test_the_remedy_says_what_may_be_written",
                 "test_what_does_not_exist_is_refused_with_the_nearest_that_does",
             ],
-            "interfaces/test_cli.py": [
+            "cli/test_main.py": [
                 "test_a_mistake_in_the_settings_names_file_line_and_remedy",
                 "test_init_writes_a_file_that_changes_nothing",
             ],
@@ -611,17 +617,17 @@ EDGES = (
                 "test_a_closed_log_is_read_when_no_server_runs",
                 "test_a_log_is_read_while_a_server_writes_it",
             ],
-            "interfaces/test_cli_reading.py": ["test_reading_changes_nothing"],
+            "cli/look/test_reading.py": ["test_reading_changes_nothing"],
             "tidy/test_layers.py": ["test_a_quick_verb_loads_no_event_loop_and_no_server"],
         },
     ),
     Promise(
         "Text that agents wrote cannot steer a terminal.",
         {
-            "interfaces/test_cli_reading.py": [
+            "cli/look/test_reading.py": [
                 "test_nothing_that_an_agent_wrote_reaches_the_terminal_as_a_command",
             ],
-            "interfaces/test_render.py": [
+            "cli/test_render.py": [
                 "test_escape_sequences_are_shown_instead_of_obeyed",
                 "test_no_cell_can_bring_a_control_character_or_a_line_into_a_table",
             ],
@@ -630,7 +636,7 @@ EDGES = (
     Promise(
         "Errors go to standard error, with exit codes that are documented.",
         {
-            "interfaces/test_cli.py": [
+            "cli/test_main.py": [
                 "test_a_wrong_call_is_explained_on_standard_error_with_code_2",
                 "test_every_exit_code_is_documented",
             ],
@@ -640,7 +646,7 @@ EDGES = (
     Promise(
         "When `muster up` prints its address, it answers there; killed, it loses nothing.",
         {
-            "interfaces/test_up.py": [
+            "cli/run/test_up.py": [
                 "test_when_the_address_is_printed_health_is_answered",
                 "test_one_that_was_killed_starts_again_and_loses_nothing",
             ],
@@ -649,7 +655,7 @@ EDGES = (
     Promise(
         "What was acknowledged is said once and handed to each member once, whoever gets killed.",
         {
-            "simulation/test_soak.py": [
+            "stress/test_soak.py": [
                 "test_nothing_is_lost_or_done_twice_while_agents_and_muster_are_killed",
                 "test_a_message_that_was_handed_over_as_new_twice_is_found",
             ],
@@ -686,7 +692,7 @@ TALKING = (
     Promise(
         "Every row of the turn-taking table and its six edge cases happen over HTTP.",
         {
-            "interfaces/test_seed_over_http.py": [
+            "acceptance/test_turns_over_http.py": [
                 "test_every_row_of_the_seed_happens_over_http",
                 "test_the_rows_that_happen_over_http_are_all_rows_of_the_seed",
                 "test_an_agent_that_falls_silent_mid_turn_is_offline_and_the_next_goes_on",
@@ -704,12 +710,12 @@ TALKING = (
     Promise(
         "An agent that asks what to do is told its turn, and is handed every message once.",
         {
-            "services/test_inbox.py": [
+            "inbox/test_inbox.py": [
                 "test_whoever_has_the_turn_is_told_so_with_its_number_and_all_that_was_said",
                 "test_two_who_ask_for_the_same_agent_share_its_messages_and_none_is_handed_over_twice",
                 "test_whose_answer_was_lost_is_told_again_and_what_was_handed_over_before_is_marked",
             ],
-            "interfaces/test_http_next.py": [
+            "http/routes/test_next.py": [
                 "test_an_agent_that_waits_is_told_its_turn_when_it_comes",
                 "test_messages_are_handed_over_once_however_many_ask",
                 "test_an_asker_that_is_gone_is_handed_nothing",
@@ -720,12 +726,12 @@ TALKING = (
     Promise(
         "Only the holder acts on a turn, with its own token and the number of that turn.",
         {
-            "interfaces/test_http_turns.py": [
+            "http/routes/test_turns.py": [
                 "test_who_does_not_hold_the_turn_is_refused_with_its_state",
                 "test_nobody_acts_for_another",
                 "test_what_is_said_with_an_old_number_is_refused_and_logged",
             ],
-            "interfaces/test_http_channels.py": [
+            "http/routes/test_channels.py": [
                 "test_an_agent_joins_and_leaves_as_itself_and_as_nobody_else",
             ],
         },
@@ -733,14 +739,14 @@ TALKING = (
     Promise(
         "A message is said once however often it is sent, and can be followed to each member.",
         {
-            "services/test_board.py": [
+            "views/test_channels.py": [
                 "test_a_message_is_accepted_then_delivered_then_read_by_each_but_its_speaker",
             ],
-            "interfaces/test_http_messages.py": [
+            "http/routes/test_messages.py": [
                 "test_what_is_sent_again_under_its_key_is_said_once",
                 "test_a_message_is_followed_to_each_member",
             ],
-            "interfaces/test_http_turns.py": [
+            "http/routes/test_turns.py": [
                 "test_a_last_word_that_is_sent_twice_is_said_once_and_ends_nobody_elses_turn",
             ],
         },
@@ -751,14 +757,14 @@ WHO_MAY = (
     Promise(
         "Whoever shows no token that counts can do nothing, and each token only what is its own.",
         {
-            "interfaces/test_http_auth.py": [
+            "http/test_auth.py": [
                 "test_health_is_open_to_all_and_nothing_else_is",
                 "test_a_wrong_token_is_refused",
                 "test_an_agent_may_act_only_as_itself",
                 "test_a_viewer_may_only_read",
                 "test_the_operators_token_is_in_a_private_file_and_in_a_link_that_signs_in",
             ],
-            "interfaces/test_http_tokens.py": [
+            "http/routes/test_tokens.py": [
                 "test_a_token_is_told_once_and_counts_until_it_is_revoked",
                 "test_the_log_has_no_secret_in_it",
                 "test_the_command_line_issues_lists_and_revokes",
@@ -768,7 +774,7 @@ WHO_MAY = (
     Promise(
         "A page of another site can do nothing in a team, whatever browser it is opened in.",
         {
-            "interfaces/test_http_auth.py": [
+            "http/test_auth.py": [
                 "test_a_browser_signs_in_by_a_cookie_that_pages_cannot_read",
                 "test_a_page_of_somebody_else_cannot_use_the_cookie",
                 "test_a_page_of_somebody_else_cannot_use_a_token_either",
@@ -779,12 +785,12 @@ WHO_MAY = (
     Promise(
         "Bad input is answered with a problem document and changes nothing.",
         {
-            "interfaces/test_http_auth.py": [
+            "http/test_auth.py": [
                 "test_what_is_not_as_it_should_be_is_refused",
                 "test_a_body_that_is_too_large_is_refused_though_all_of_it_was_sent",
                 "test_a_path_or_a_method_that_is_not_there_is_told_as_a_problem",
             ],
-            "interfaces/test_http_openapi.py": [
+            "http/test_openapi.py": [
                 "test_a_fuzzer_finds_no_answer_that_is_not_described",
             ],
         },
@@ -792,7 +798,7 @@ WHO_MAY = (
     Promise(
         "The server describes its API, for programs and for people, from what it answers by.",
         {
-            "interfaces/test_http_openapi.py": [
+            "http/test_openapi.py": [
                 "test_the_document_has_every_route_with_who_may_call_it",
                 "test_the_page_has_every_route_and_every_error_and_no_scripts",
             ],
@@ -801,13 +807,13 @@ WHO_MAY = (
     Promise(
         "An agent that connects by itself and is not heard of is OFFLINE, and its turn goes on.",
         {
-            "interfaces/test_http_agents.py": [
+            "http/routes/test_agents.py": [
                 "test_one_that_is_silent_is_offline_its_turn_goes_on_and_its_late_words_are_refused",
                 "test_a_heartbeat_keeps_an_agent_and_with_working_its_turn",
                 "test_one_that_waits_for_something_to_do_needs_no_heartbeat",
                 "test_one_that_dies_while_it_waits_is_soon_offline",
             ],
-            "services/test_presence.py": [
+            "engine/test_presence.py": [
                 "test_an_agent_that_is_silent_for_too_long_is_gone_and_its_turn_goes_on",
                 "test_a_restart_of_muster_gives_everybody_the_whole_time_and_a_call_confirms_them",
             ],
@@ -819,7 +825,7 @@ CLIENTS = (
     Promise(
         "A follower has every event once and in order, from any place on.",
         {
-            "interfaces/test_http_events.py": [
+            "http/routes/test_events.py": [
                 "test_a_stream_from_the_beginning_has_everything_once_and_in_order",
                 "test_a_reader_that_connects_again_goes_on_where_it_was",
                 "test_a_cursor_that_is_not_in_the_log_is_said_to_be_unknown",
@@ -833,7 +839,7 @@ CLIENTS = (
     Promise(
         "A follower that does not read holds up nobody, and every stream ends with the server.",
         {
-            "interfaces/test_http_events.py": [
+            "http/routes/test_events.py": [
                 "test_a_reader_that_does_not_read_holds_up_nobody_and_loses_nothing",
                 "test_a_stream_ends_when_its_reader_is_gone",
                 "test_a_server_that_ends_ends_its_streams_in_order",
@@ -843,7 +849,7 @@ CLIENTS = (
     Promise(
         "The log can be read as the turn-taking seed spells it.",
         {
-            "interfaces/test_http_events.py": ["test_the_seed_s_log_has_exactly_the_seed_s_fields"],
+            "http/routes/test_events.py": ["test_the_seed_s_log_has_exactly_the_seed_s_fields"],
         },
     ),
     Promise(
@@ -869,7 +875,7 @@ CLIENTS = (
     Promise(
         "A person at a terminal opens channels, decides about turns, speaks and watches.",
         {
-            "interfaces/test_cli_acting.py": [
+            "cli/act/test_acting.py": [
                 "test_a_channel_is_opened_with_rules_and_members",
                 "test_a_turn_is_completed_passed_paused_and_resumed",
                 "test_a_person_decides_whose_turn_it_is",
@@ -890,20 +896,20 @@ SUPERVISION = (
                 "test_a_command_that_cannot_be_run_says_how_to_write_it",
                 "test_tables_that_cannot_stand_together_are_refused",
             ],
-            "interfaces/test_cli.py": ["test_doctor_looks_for_the_programs_and_folders_of_agents"],
+            "cli/test_main.py": ["test_doctor_looks_for_the_programs_and_folders_of_agents"],
         },
     ),
     Promise(
         "People start and stop agents over HTTP and the command line, and see what is done.",
         {
-            "interfaces/test_http_runs.py": [
+            "http/routes/test_runs.py": [
                 "test_a_wish_is_answered_with_what_is_wanted_and_what_is_done",
                 "test_the_badge_and_its_controls_are_those_of_the_seed",
                 "test_a_wish_counts_only_if_nobody_wanted_something_meanwhile",
                 "test_wishes_are_the_operators_and_everybody_may_look",
                 "test_a_program_is_started_shown_and_stopped",
             ],
-            "interfaces/test_cli_run_control.py": [
+            "cli/act/test_run_control.py": [
                 "test_a_program_is_run_once_and_tidies_up_once",
                 "test_a_program_that_does_not_end_is_stopped_by_asking_twice",
                 "test_who_waits_for_a_program_that_is_not_there_is_told_why",
@@ -914,14 +920,14 @@ SUPERVISION = (
     Promise(
         "Who connects by itself and is paused finishes its turn, is told to stop, and gets none.",
         {
-            "interfaces/test_http_next.py": [
+            "http/routes/test_next.py": [
                 "test_who_is_paused_while_it_waits_is_told_to_stop_and_why",
                 "test_who_is_paused_in_its_turn_may_finish_it",
                 "test_who_is_paused_gets_no_turn_and_no_message_until_it_is_wanted_again",
                 "test_who_is_paused_and_away_is_told_to_stop_and_stays_away",
             ],
             "client/test_client.py": ["test_an_agent_that_is_paused_finishes_its_turn_and_stops"],
-            "machines/test_supervision.py": [
+            "machines/run_control/test_supervision.py": [
                 "test_one_that_is_stopped_finishes_its_turn_and_gets_no_other"
             ],
         },
@@ -929,10 +935,8 @@ SUPERVISION = (
     Promise(
         "What an agent prints can be read and followed, and is harmless to look at.",
         {
-            "interfaces/test_http_runs.py": [
-                "test_output_is_read_page_by_page_without_gap_or_repeat"
-            ],
-            "interfaces/test_cli_run_control.py": [
+            "http/routes/test_runs.py": ["test_output_is_read_page_by_page_without_gap_or_repeat"],
+            "cli/act/test_run_control.py": [
                 "test_output_is_shown_without_a_server_with_errors_marked",
                 "test_what_was_left_out_is_said_with_where_it_is",
                 "test_hostile_output_is_shown_harmless",
@@ -943,18 +947,16 @@ SUPERVISION = (
     Promise(
         "A program that ends at once is never run in a busy loop.",
         {
-            "machines/test_supervision.py": [
+            "machines/run_control/test_supervision.py": [
                 "test_a_program_that_ends_at_once_is_started_once_a_second"
             ],
-            "interfaces/test_run.py": [
-                "test_a_program_that_ends_at_once_is_not_run_in_a_busy_loop"
-            ],
+            "cli/run/test_run.py": ["test_a_program_that_ends_at_once_is_not_run_in_a_busy_loop"],
         },
     ),
     Promise(
         "An agent that reaches a limit of its budget is paused, with the reason as note.",
         {
-            "machines/test_supervision.py": [
+            "machines/run_control/test_supervision.py": [
                 "test_more_sessions_in_an_hour_than_the_budget_allows_pause_the_agent",
                 "test_a_session_longer_than_the_budget_allows_is_ended_and_the_agent_paused",
                 "test_as_many_failures_in_a_row_as_the_budget_allows_pause_the_agent",
@@ -964,7 +966,7 @@ SUPERVISION = (
     Promise(
         "The four workflows of the run control seed work with real processes under a file.",
         {
-            "interfaces/test_run.py": [
+            "cli/run/test_run.py": [
                 "test_continuous_runs_one_session_after_another_until_something_else_is_wished",
                 "test_pause_lets_the_session_finish_and_then_waits_for_another_wish",
                 "test_a_one_shot_is_exactly_one_session_and_then_pause_is_written_twice",
@@ -974,12 +976,12 @@ SUPERVISION = (
     Promise(
         "No wish of a person who renames a state file into place is ever lost.",
         {
-            "interfaces/test_run.py": ["test_no_wish_of_a_person_who_renames_is_ever_lost"],
-            "files/test_exchange.py": [
+            "cli/run/test_run.py": ["test_no_wish_of_a_person_who_renames_is_ever_lost"],
+            "mirrors/test_exchange.py": [
                 "test_what_others_rename_in_between_is_changed_instead_and_not_lost",
                 "test_a_crash_at_any_step_loses_nothing_that_others_wrote",
             ],
-            "services/test_state_files.py": [
+            "mirrors/state_file/test_files.py": [
                 "test_a_wish_that_comes_while_muster_writes_is_neither_lost_nor_overlooked"
             ],
         },
@@ -987,21 +989,21 @@ SUPERVISION = (
     Promise(
         "A foreign loop works under muster unchanged, and muster under a foreign Mission Control.",
         {
-            "services/test_state_files.py": [
+            "mirrors/state_file/test_files.py": [
                 "test_a_foreign_loop_works_under_muster_unchanged",
                 "test_a_wish_in_the_file_is_obeyed_and_what_is_done_is_said_there",
                 "test_a_wish_that_a_loop_overwrote_with_what_it_had_read_before_is_written_again",
             ],
-            "files/test_state_document.py": [
+            "mirrors/state_file/test_document.py": [
                 "test_the_seeds_own_file_is_understood_and_written_as_it_was"
             ],
-            "files/test_watching.py": ["test_every_kind_of_change_wakes"],
+            "mirrors/test_watch.py": ["test_every_kind_of_change_wakes"],
         },
     ),
     Promise(
         "A state file that is missing, malformed, unknown or unreadable counts as pause.",
         {
-            "services/test_state_files.py": [
+            "mirrors/state_file/test_files.py": [
                 "test_a_missing_file_is_made_with_pause_and_pause",
                 "test_a_malformed_file_counts_as_pause_is_kept_and_made_anew",
                 "test_an_unknown_state_counts_as_pause_and_is_left_as_it_is_written",
@@ -1012,17 +1014,19 @@ SUPERVISION = (
     Promise(
         "Kills of runner and program leave no orphan, no double run, and a state that is right.",
         {
-            "interfaces/test_run.py": [
+            "cli/run/test_run.py": [
                 "test_kills_leave_nobody_behind_start_nothing_twice_and_the_file_is_right",
                 "test_what_a_killed_runner_left_is_ended_by_the_next",
             ],
-            "runtimes/test_reclaim.py": [
+            "runtimes/process/test_reclaim.py": [
                 "test_after_a_kill_of_muster_all_that_it_left_is_found_and_ended",
                 "test_what_was_started_and_never_written_down_is_found_too",
                 "test_another_process_with_the_same_number_is_never_touched",
             ],
-            "runtimes/test_leaving.py": ["test_whoever_a_program_leaves_behind_ends_with_it"],
-            "runtimes/test_processes.py": [
+            "runtimes/process/test_leaving.py": [
+                "test_whoever_a_program_leaves_behind_ends_with_it"
+            ],
+            "runtimes/process/test_processes.py": [
                 "test_the_members_of_a_session_carry_its_name_and_nobody_elses"
             ],
         },
@@ -1030,7 +1034,7 @@ SUPERVISION = (
     Promise(
         "Stop lets a program finish; stop now asks harder until it ends, its whole group with it.",
         {
-            "runtimes/test_stopping.py": [
+            "runtimes/process/test_stopping.py": [
                 "test_stop_now_asks_harder_until_it_ends",
                 "test_a_graceful_stop_lets_a_program_finish",
             ],
@@ -1054,10 +1058,12 @@ SUPERVISION = (
         "What a program prints is heard line by line as it comes, a flood only in part.",
         {
             "runtimes/test_command.py": ["test_a_flood_is_told_in_part_and_kept_whole"],
-            "runtimes/test_framing.py": ["test_any_way_to_cut_the_bytes_gives_the_same_lines"],
-            "runtimes/test_streams.py": ["test_words_in_a_flood_are_not_lost"],
-            "runtimes/test_pouring.py": ["test_what_is_still_read_at_the_end_is_bounded"],
-            "runtimes/test_output_file.py": [
+            "runtimes/process/test_framing.py": [
+                "test_any_way_to_cut_the_bytes_gives_the_same_lines"
+            ],
+            "runtimes/process/test_pipes.py": ["test_words_in_a_flood_are_not_lost"],
+            "runtimes/process/test_output.py": ["test_what_is_still_read_at_the_end_is_bounded"],
+            "runtimes/process/test_output_file.py": [
                 "test_a_large_file_is_put_aside_and_the_oldest_is_let_go"
             ],
         },
@@ -1065,11 +1071,11 @@ SUPERVISION = (
     Promise(
         "Markers count on a line of their own outside of fences, and are refused with a reason.",
         {
-            "runtimes/test_lines.py": [
+            "runtimes/process/test_lines.py": [
                 "test_a_marker_inside_a_code_fence_is_text_and_after_it_counts",
                 "test_what_only_looks_like_it_is_text",
             ],
-            "services/test_intake.py": [
+            "sessions/test_intake.py": [
                 "test_a_marker_that_counts_for_nothing_is_on_record_with_the_reason",
                 "test_a_session_speaks_for_its_own_seat_whatever_it_says",
             ],
@@ -1078,7 +1084,7 @@ SUPERVISION = (
     Promise(
         "A program is told its turns and messages, and what it says in its turn is posted.",
         {
-            "services/test_intake.py": [
+            "sessions/test_intake.py": [
                 "test_a_program_that_ends_by_itself_hears_of_its_turn_when_it_starts",
                 "test_a_program_that_lives_on_is_told_its_turns_and_messages_as_they_come",
                 "test_what_could_not_be_told_because_the_program_did_not_start_is_told_again",
@@ -1088,7 +1094,7 @@ SUPERVISION = (
     Promise(
         "The seed's four workflows hold over HTTP and for one who only writes the file.",
         {
-            "interfaces/test_supervised.py": [
+            "acceptance/test_supervised.py": [
                 "test_start_runs_one_session_after_another_until_something_else_is_wanted",
                 "test_stop_lets_the_session_finish_and_waits_for_something_else",
                 "test_a_one_shot_is_one_session_and_then_nothing_is_wanted",
@@ -1099,7 +1105,7 @@ SUPERVISION = (
     Promise(
         "No program outlives its muster for long, and what is wanted goes on exactly once.",
         {
-            "interfaces/test_supervised.py": [
+            "acceptance/test_supervised.py": [
                 "test_what_a_killed_muster_left_running_is_ended_and_what_is_wanted_runs_once",
                 "test_a_muster_that_ends_in_order_ends_its_sessions_and_says_so_in_the_files",
             ],
@@ -1108,7 +1114,7 @@ SUPERVISION = (
     Promise(
         "Failures are retried later each time, and a session speaks only while it lives.",
         {
-            "interfaces/test_supervised.py": [
+            "acceptance/test_supervised.py": [
                 "test_a_program_that_fails_is_tried_again_later_each_time_and_why_says_so",
                 "test_a_budget_that_is_used_up_pauses_with_the_reason_as_note",
                 "test_a_session_speaks_with_its_token_and_the_token_ends_with_it",
@@ -1133,7 +1139,7 @@ SUPERVISION = (
     Promise(
         "A lead's markers are its word about its team; what is malformed is rejected on record.",
         {
-            "interfaces/test_lead.py": [
+            "acceptance/test_lead.py": [
                 "test_a_lead_brings_agents_to_life_and_its_word_is_the_truth"
             ],
         },
@@ -1141,7 +1147,7 @@ SUPERVISION = (
     Promise(
         "A wake asks the lead about whom nobody has confirmed, and wakes only those it does not.",
         {
-            "services/test_waking.py": [
+            "identity/test_waking.py": [
                 "test_about_whom_nobody_has_confirmed_the_lead_is_asked_first",
                 "test_whoever_sleeps_is_woken_by_its_lead_with_soul_and_transcript",
                 "test_a_letter_ships_with_muster_and_gives_way_to_the_user_s",
@@ -1151,7 +1157,7 @@ SUPERVISION = (
     Promise(
         "Eight are born, and each wakes with its own soul and exactly its last life's messages.",
         {
-            "interfaces/test_whole_life.py": [
+            "acceptance/test_whole_life.py": [
                 "test_eight_are_born_and_each_wakes_as_itself_after_all_that_can_happen"
             ],
         },
@@ -1171,7 +1177,7 @@ MISSION_CONTROL = (
                 "test_fifty_events_a_second_disturb_nobody",
                 "test_nothing_is_hard_to_use_or_to_read",
             ],
-            "interfaces/test_http_state.py": ["test_everything_is_one_answer"],
+            "http/routes/test_state.py": ["test_everything_is_one_answer"],
         },
     ),
     Promise(
@@ -1203,7 +1209,7 @@ MISSION_CONTROL = (
                 "test_a_request_shows_its_way_its_reason_its_words_and_its_file",
                 "test_what_is_denied_is_told_with_the_rule_and_who_could_do_it",
             ],
-            "interfaces/test_http_dialogues.py": [
+            "http/routes/test_dialogues.py": [
                 "test_a_dialogue_is_everything_that_happened_in_a_conversation"
             ],
         },
@@ -1225,7 +1231,7 @@ MISSION_CONTROL = (
                 "test_ten_thousand_lines_a_second_are_bounded_and_the_page_goes_on_answering",
                 "test_the_policy_stops_whatever_slips_by",
             ],
-            "interfaces/test_rendering.py": [
+            "views/test_markdown.py": [
                 "test_hostile_text_is_harmless",
                 "test_no_text_is_harmful",
             ],
@@ -1237,12 +1243,12 @@ PAST = (
     Promise(
         "The team can be seen as it was after any event, and the timeline says the same of it.",
         {
-            "services/test_history.py": [
+            "views/test_history.py": [
                 "test_a_moment_is_what_the_log_adds_up_to_by_then_and_when_that_was",
                 "test_at_every_moment_the_lanes_say_what_the_team_was",
                 "test_one_question_folds_no_more_than_it_may_and_the_next_goes_on_from_there",
             ],
-            "interfaces/test_http_history.py": [
+            "http/routes/test_history.py": [
                 "test_the_team_is_shown_as_it_was_after_any_event",
                 "test_the_diagrams_have_every_state_and_every_way_of_every_machine",
             ],
@@ -1272,7 +1278,7 @@ DELEGATING = (
     Promise(
         "The seed's example session gives its files, entry by entry.",
         {
-            "services/test_seed_session.py": [
+            "delegation/test_session_files.py": [
                 "test_the_folder_has_the_files_of_the_seed_and_nothing_else",
                 "test_the_history_of_states_has_the_entries_and_fields_of_the_seed",
                 "test_a_dialogue_tells_everything_in_order",
@@ -1282,29 +1288,31 @@ DELEGATING = (
     Promise(
         "A session's folder follows from its log, byte for byte.",
         {
-            "files/test_workspace.py": [
+            "delegation/folder/test_workspace.py": [
                 "test_a_folder_that_follows_its_log_is_the_one_that_the_whole_log_makes",
                 "test_what_was_written_before_a_crash_is_written_again_without_harm",
             ],
-            "files/test_footprints.py": [
+            "delegation/folder/test_footprints.py": [
                 "test_what_comes_changes_and_goes_is_told_with_size_and_digest"
             ],
-            "files/test_dropped.py": ["test_a_message_is_json_with_its_speaker_or_plain_text"],
+            "delegation/folder/test_queue.py": [
+                "test_a_message_is_json_with_its_speaker_or_plain_text"
+            ],
         },
     ),
     Promise(
         "All three modes of delegation work with real programs, side by side and after a crash.",
         {
-            "services/test_conversations.py": [
+            "delegation/test_conversations.py": [
                 "test_several_runners_carry_out_each_message_exactly_once",
                 "test_a_chain_that_comes_back_with_nothing_new_is_stopped_and_said_so",
                 "test_what_a_crash_left_behind_is_closed_by_the_next_request",
                 "test_a_full_disk_is_told_and_made_good_by_the_next_request",
             ],
-            "services/test_delegates.py": [
+            "delegation/test_task_runner.py": [
                 "test_what_it_prints_is_its_report_and_its_complaints_are_kept_apart"
             ],
-            "services/test_replies.py": [
+            "delegation/test_replies.py": [
                 "test_what_main_may_not_do_is_denied_with_an_agent_to_create"
             ],
         },
@@ -1312,12 +1320,12 @@ DELEGATING = (
     Promise(
         "Delegation works at the command line and over HTTP.",
         {
-            "interfaces/test_cli_delegation.py": [
+            "cli/delegate/test_delegation.py": [
                 "test_the_example_of_the_seed_is_shown_line_by_line",
                 "test_requests_of_several_processes_never_collide",
                 "test_after_a_kill_the_next_request_ends_what_was_left_and_says_so",
             ],
-            "interfaces/test_http_conversations.py": [
+            "http/routes/test_conversations.py": [
                 "test_a_request_is_answered_with_its_trace_and_its_files",
                 "test_a_server_that_was_killed_closes_what_was_left_when_it_starts",
             ],
@@ -1350,7 +1358,7 @@ TALKING_TO_EACH = (
     Promise(
         "A team shows SUMMON, WAKE or nothing by the seed's table, and documents in its schema.",
         {
-            "interfaces/test_documents.py": [
+            "views/test_documents.py": [
                 "test_the_button_is_the_one_of_the_seed_s_table",
                 "test_every_team_of_three_shows_the_button_of_the_seed_s_rule",
                 "test_the_lead_s_own_document_never_counts",
@@ -1361,7 +1369,7 @@ TALKING_TO_EACH = (
     Promise(
         "Summon, wake, sleep and each agent's thread work over HTTP; bad input changes nothing.",
         {
-            "interfaces/test_http_identity.py": [
+            "http/routes/test_identity.py": [
                 "test_summon_prepares_eight_places_and_tells_the_lead_once",
                 "test_wake_means_whoever_sleeps_or_is_unknown_and_the_lead_is_told_once",
                 "test_what_an_agent_would_be_told_is_shown_before_it_wakes",
@@ -1375,7 +1383,7 @@ TALKING_TO_EACH = (
     Promise(
         "A person summons, wakes, puts to sleep, and reads souls and transcripts at a terminal.",
         {
-            "interfaces/test_cli_identity.py": [
+            "cli/act/test_identity.py": [
                 "test_agents_shows_who_is_who_without_a_server",
                 "test_a_soul_is_printed_whole_and_cannot_act_on_the_terminal",
                 "test_a_transcript_is_what_was_said_in_the_last_life",
@@ -1386,12 +1394,12 @@ TALKING_TO_EACH = (
     Promise(
         "What is said to an agent on files stands in its inbox once, whoever writes there too.",
         {
-            "services/test_inbox_files.py": [
+            "mirrors/inbox_file/test_files.py": [
                 "test_a_message_is_written_then_delivered_and_read_when_it_is_marked",
                 "test_what_was_written_before_a_crash_is_recognised_and_only_recorded",
                 "test_a_process_that_writes_in_place_makes_nobody_lose_a_message",
             ],
-            "files/test_inboxes.py": [
+            "mirrors/inbox_file/test_format.py": [
                 "test_many_processes_that_take_the_lock_lose_nothing",
                 "test_a_name_that_could_leave_the_folder_is_refused",
             ],
@@ -1400,7 +1408,7 @@ TALKING_TO_EACH = (
     Promise(
         "An answer in the human's inbox is told once, and only of agents that live on files.",
         {
-            "services/test_inbox_files.py": [
+            "mirrors/inbox_file/test_files.py": [
                 "test_an_answer_that_was_told_before_a_crash_is_only_marked",
                 "test_marks_that_are_taken_back_and_entries_that_come_twice_tell_nothing",
                 "test_nobody_is_believed_to_be_somebody_who_does_not_live_on_files",
@@ -1410,17 +1418,17 @@ TALKING_TO_EACH = (
     Promise(
         "Two versions of a team merge the same in any order and however often.",
         {
-            "machines/test_merge.py": [
+            "machines/teams/test_merge.py": [
                 "test_merging_is_commutative",
                 "test_merging_is_associative",
                 "test_merging_is_idempotent",
                 "test_the_later_life_and_the_first_soul_stay_though_they_come_from_two_documents",
             ],
-            "machines/test_importing.py": [
+            "machines/teams/test_importing.py": [
                 "test_a_led_team_imports_what_merging_says",
                 "test_what_loses_stays_in_the_log_and_is_told_once",
             ],
-            "interfaces/test_two_machines.py": [
+            "acceptance/test_two_machines.py": [
                 "test_two_machines_that_exchange_their_files_agree_"
                 "and_the_second_time_nothing_changes",
             ],
@@ -1429,12 +1437,12 @@ TALKING_TO_EACH = (
     Promise(
         "An import starts nothing, leaves whoever is live alone, and believes no alive from afar.",
         {
-            "machines/test_importing.py": [
+            "machines/teams/test_importing.py": [
                 "test_an_import_starts_nothing",
                 "test_a_live_agent_is_left_alone_and_merged_when_it_sleeps",
                 "test_an_alive_from_elsewhere_is_unknown_until_the_lead_speaks",
             ],
-            "interfaces/test_two_machines.py": [
+            "acceptance/test_two_machines.py": [
                 "test_a_file_that_is_not_as_it_should_be_is_refused_before_a_server_is_asked",
             ],
         },
@@ -1442,7 +1450,7 @@ TALKING_TO_EACH = (
     Promise(
         "Where an inbox file is broken, the lead hands messages on.",
         {
-            "services/test_inbox_files.py": [
+            "mirrors/inbox_file/test_files.py": [
                 "test_where_a_file_is_broken_the_lead_hands_messages_on",
                 "test_a_message_that_was_routed_before_a_crash_is_not_routed_again",
             ],
@@ -1475,7 +1483,7 @@ PERMISSIONS = (
                 "test_what_is_written_out_reads_back_the_same",
                 "test_a_mistake_is_named_with_its_field",
             ],
-            "interfaces/test_cli_permit.py": [
+            "cli/look/test_permit.py": [
                 "test_the_policy_is_written_once_edited_and_used",
                 "test_many_calls_are_answered_in_order_and_what_is_no_call_is_denied",
             ],
@@ -1508,7 +1516,7 @@ ROUTING = (
     Promise(
         "Routing and the list of agents can be had from the command line, by people and programs.",
         {
-            "interfaces/test_cli_route.py": [
+            "cli/look/test_route.py": [
                 "test_a_batch_is_answered_line_by_line_and_outlives_bad_lines",
                 "test_a_router_of_one_s_own_decides_by_its_scores",
                 "test_the_list_and_the_directory_of_agents_are_written",
@@ -1527,7 +1535,7 @@ CLAUDE = (
                 "test_an_odd_body_gets_400",
             ],
             "testing/test_claude_sandbox.py": ["test_a_process_that_lives_on_is_killed_and_named"],
-            "claude/test_offline.py": [
+            "acceptance/claude/test_offline.py": [
                 "test_it_answers_from_the_script_and_asks_nothing_else",
                 "test_a_subagent_is_told_from_main_by_its_id",
                 "test_an_overload_and_a_cut_stream_are_tried_again",
@@ -1538,14 +1546,14 @@ CLAUDE = (
     Promise(
         "Claude Code is told, heard and asked in one session, and each result is its prompt's own.",
         {
-            "claude/test_runtime.py": [
+            "acceptance/claude/test_runtime.py": [
                 "test_a_prompt_in_the_middle_of_a_tool_round_is_injected_and_has_one_result_with_it",
                 "test_a_prompt_behind_the_last_word_is_queued_and_each_result_is_its_own",
                 "test_what_comes_of_a_helper_in_the_background_is_no_answer_to_a_prompt",
                 "test_it_has_musters_tools_and_the_session_calls_them",
             ],
             "runtimes/claude/test_parts.py": ["test_a_prompt_is_started_injected_or_queued"],
-            "services/test_tools.py": [
+            "sessions/test_tools.py": [
                 "test_nobody_can_be_somebody_else_by_what_it_gives",
                 "test_a_turn_that_was_told_in_the_middle_of_something_is_not_over_with_that",
                 "test_a_result_ends_a_turn_that_nobody_ended_with_the_warning_and_its_cost",
@@ -1555,7 +1563,7 @@ CLAUDE = (
     Promise(
         "Claude Code ends with all it started, goes on in its conversation, and keeps its soul.",
         {
-            "claude/test_runtime_lives.py": [
+            "acceptance/claude/test_runtime_lives.py": [
                 "test_killed_from_outside_it_is_resumed_and_nothing_runs_twice",
                 "test_its_soul_is_in_every_request_also_after_compaction",
                 "test_stop_now_ends_it_in_the_middle_with_all_it_started",
@@ -1566,7 +1574,7 @@ CLAUDE = (
     Promise(
         "A model server that fails is named as the reason, and what nobody allows is not done.",
         {
-            "claude/test_runtime_faults.py": [
+            "acceptance/claude/test_runtime_faults.py": [
                 "test_a_model_server_that_refuses_ends_the_session_with_the_reason",
                 "test_a_model_server_that_is_not_there_is_named",
                 "test_what_nobody_could_be_asked_about_is_not_allowed",
@@ -1577,13 +1585,13 @@ CLAUDE = (
     Promise(
         "Real Claude Codes are a team: they are born, speak in turn, are asked about, and paused.",
         {
-            "claude/test_lead.py": [
+            "acceptance/claude/test_lead.py": [
                 "test_a_real_lead_brings_a_team_to_life_and_wakes_it_after_its_own_death",
             ],
-            "claude/test_round.py": [
+            "acceptance/claude/test_round.py": [
                 "test_three_speak_in_turn_and_a_killed_one_wakes_with_its_soul_and_repeats_nothing",
             ],
-            "claude/test_team_story.py": [
+            "acceptance/claude/test_team_story.py": [
                 "test_the_lead_is_main_and_what_it_may_not_do_its_subagent_does",
                 "test_a_person_is_asked_before_a_tool_is_used_and_the_agent_waits",
                 "test_a_limit_pauses_it_before_its_next_turn_and_says_which",
@@ -1594,18 +1602,20 @@ CLAUDE = (
     Promise(
         "Hooks make an ordinary Claude Code MAIN: what it may not do is denied, all is on record.",
         {
-            "hooks/test_desk.py": [
+            "claude_plugin/hooks/test_desk.py": [
                 "test_main_is_denied_what_a_subagent_may",
                 "test_a_recorded_session_with_a_subagent_is_told_in_every_file",
             ],
-            "hooks/test_desk_team.py": ["test_who_still_has_the_turn_is_reminded_once"],
-            "hooks/test_desk_hostile.py": [
+            "claude_plugin/hooks/test_desk_team.py": [
+                "test_who_still_has_the_turn_is_reminded_once"
+            ],
+            "claude_plugin/hooks/test_desk_hostile.py": [
                 "test_whatever_stands_in_a_name_or_a_text_the_record_stays_whole",
             ],
-            "claude/test_plugin_story.py": [
+            "acceptance/claude/test_plugin_story.py": [
                 "test_main_is_denied_what_its_subagent_may_and_the_files_tell_it",
             ],
-            "claude/test_interactive.py": [
+            "acceptance/claude/test_interactive.py": [
                 "test_what_a_person_types_is_followed_and_an_escape_is_no_riddle",
             ],
         },
@@ -1613,7 +1623,7 @@ CLAUDE = (
     Promise(
         "A conversation that another program leads is followed to its end, also if that dies.",
         {
-            "services/test_following.py": [
+            "delegation/following/test_record.py": [
                 "test_what_a_program_left_behind_is_closed_when_it_is_gone",
                 "test_a_conversation_is_not_closed_while_subagents_work_on",
                 "test_what_was_said_before_an_input_came_is_no_answer_to_it",
@@ -1623,11 +1633,11 @@ CLAUDE = (
     Promise(
         "A hook fails closed where it decides, and is never in the way where it observes.",
         {
-            "hooks/test_client.py": [
+            "claude_plugin/plugin/test_client.py": [
                 "test_an_answer_that_is_none_denies_a_tool_and_is_in_nobody_elses_way",
                 "test_a_slow_way_that_cannot_be_gone_denies_a_tool_and_is_in_nobody_elses_way",
             ],
-            "hooks/test_socket.py": [
+            "claude_plugin/hooks/test_server.py": [
                 "test_a_desk_that_fails_denies_a_tool_and_is_in_nobody_elses_way",
                 "test_muster_up_answers_hooks_and_a_killed_one_is_followed_by_one_that_does",
             ],
@@ -1636,8 +1646,10 @@ CLAUDE = (
     Promise(
         "The plugin's commands are read by no shell, and installing it changes nothing else.",
         {
-            "hooks/test_plugin.py": ["test_what_is_typed_after_a_command_is_read_by_no_shell"],
-            "interfaces/test_claude_plugin.py": [
+            "claude_plugin/plugin/test_plugin.py": [
+                "test_what_is_typed_after_a_command_is_read_by_no_shell"
+            ],
+            "cli/setup/test_claude_plugin.py": [
                 "test_installing_and_removing_leave_everything_else_as_it_was",
                 "test_an_ordinary_claude_has_the_commands_and_the_hooks_until_they_are_removed",
             ],
@@ -1654,13 +1666,13 @@ APPROVALS = (
                 "test_without_an_answer_the_declared_default_holds_at_the_deadline",
                 "test_the_end_of_the_session_settles_what_it_asked",
             ],
-            "interfaces/test_http_approvals.py": [
+            "http/routes/test_approvals.py": [
                 "test_no_agent_and_no_viewer_may_answer_and_all_may_look",
                 "test_a_request_is_answered_once_and_whoever_is_second_is_told",
                 "test_what_nobody_answers_takes_its_declared_default",
                 "test_why_tells_a_turn_that_went_on_to_the_answer_and_to_the_request",
             ],
-            "interfaces/test_cli_approvals.py": [
+            "cli/act/test_approvals.py": [
                 "test_a_person_sees_what_is_asked_and_allows_or_denies_it",
             ],
             "web/test_approvals.py": [
@@ -1668,7 +1680,7 @@ APPROVALS = (
                 "test_a_person_answers_with_the_keyboard_alone",
                 "test_what_is_asked_is_shown_as_text_with_nothing_hidden_in_it",
             ],
-            "machines/test_sentences.py": ["test_the_answer_is_told_with_whose_it_was"],
+            "machines/kernel/test_sentences.py": ["test_the_answer_is_told_with_whose_it_was"],
         },
     ),
     Promise(
@@ -1679,12 +1691,12 @@ APPROVALS = (
                 "test_whoever_reaches_a_limit_is_paused_before_its_next_turn",
                 "test_in_a_channel_that_has_used_up_its_allowance_the_next_is_paused_instead",
             ],
-            "interfaces/test_http_costs.py": [
+            "http/routes/test_costs.py": [
                 "test_a_result_counts_for_its_agent_its_session_and_its_channel",
                 "test_a_conversation_is_told_of_with_all_who_worked_on_it",
                 "test_the_log_is_added_up_in_bounded_pieces_and_each_event_once",
             ],
-            "interfaces/test_cli_approvals.py": [
+            "cli/act/test_approvals.py": [
                 "test_costs_are_shown_by_agent_session_and_channel",
             ],
             "web/test_approvals.py": [

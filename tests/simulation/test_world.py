@@ -16,8 +16,8 @@ from muster.machines.maps import put
 from muster.machines.run_control import fold as run_fold
 from muster.machines.state import Team
 from muster.machines.vocabulary import RunMode
-from muster.testing import world
-from muster.testing.world import Violation, World
+from tests.simulation import world
+from tests.simulation.world import Violation, World
 
 pytestmark = pytest.mark.exhaustive
 
@@ -94,6 +94,6 @@ def test_a_broken_rule_is_found_and_the_command_that_repeats_it_is_printed(
     said = capsys.readouterr().err
     assert said.startswith("violation: ")
     steps = said.rsplit("--steps ", 1)[1].strip()
-    assert f"python -m muster.testing.world --seed 1 --steps {steps}" in said
+    assert f"python -m tests.simulation.world --seed 1 --steps {steps}" in said
     with pytest.raises(Violation, match=f"at step {steps}"):
         World(1).play(int(steps))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.interfaces.homes import BOUND_SECONDS, DESIGN, TWO_AGENTS, environment, play
+from tests.homes import BOUND_SECONDS, DESIGN, TWO_AGENTS, environment, play
 from tests.tidy.source import Import, Module, imports, modules, within
 
 # ── who may see whom ──────────────────────────────────────────────────────────────────────────────

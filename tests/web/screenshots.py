@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from playwright.sync_api import ViewportSize, expect
 
-from tests.interfaces.live import Server
+from tests.live import Server
 from tests.web.pages import PHONE, Watched, a_free_port, chromium, live_at, watched
 
 READY_SECONDS = 90

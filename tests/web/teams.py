@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-from tests.interfaces.live import LIFE_SECONDS
+from tests.live import LIFE_SECONDS
 from tests.web.pages import home_with
 
 PATIENT = {"MUSTER_PRESENCE_HEARTBEAT_TIMEOUT_SECONDS": f"{LIFE_SECONDS}"}

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.interfaces.asking import Asker, asker
-from tests.interfaces.live import Server, live
+from tests.asking import Asker, asker
+from tests.live import Server, live
 from tests.web.pages import Watched
 from tests.web.teams import PATIENT, command, led, programs
 

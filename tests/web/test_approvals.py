@@ -6,9 +6,9 @@ from collections.abc import Generator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from tests.interfaces.asking import Asker, asker
-from tests.interfaces.inside import Inside, inside
-from tests.interfaces.live import Json
+from tests.asking import Asker, asker
+from tests.inside import Inside, inside
+from tests.live import Json
 from tests.web.pages import PHONE, Watched, hard_to_use, watched
 from tests.web.test_hostile import harmless
 from tests.web.test_team import card

@@ -6,7 +6,7 @@ from collections.abc import Generator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from tests.interfaces.live import Scene, Server, a_scene, live
+from tests.live import Scene, Server, a_scene, live
 from tests.web.pages import Watched, hard_to_use, watched
 from tests.web.teams import PATIENT
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.interfaces.asking import Asker, asker
-from tests.interfaces.live import Server, live
-from tests.services.stage import AGENTS, DOCS, PYTHON, SQL, agent_file
+from tests.asking import Asker, asker
+from tests.delegation.stage import AGENTS, DOCS, PYTHON, SQL, agent_file
+from tests.live import Server, live
 from tests.web.pages import Watched, hard_to_use, watched
 from tests.web.test_agent import HOSTILE
 

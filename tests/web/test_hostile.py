@@ -9,8 +9,8 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.interfaces.asking import Asker, asker
-from tests.interfaces.live import Server, live
+from tests.asking import Asker, asker
+from tests.live import Server, live
 from tests.web.pages import Watched, home_with
 from tests.web.teams import PATIENT, command
 from tests.web.test_agent import HOSTILE

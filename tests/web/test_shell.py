@@ -8,8 +8,8 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
-from tests.interfaces.asking import Asker, a_name, asker
-from tests.interfaces.live import WAIT_SECONDS, Server, live
+from tests.asking import Asker, a_name, asker
+from tests.live import WAIT_SECONDS, Server, live
 from tests.web.pages import PHONE, Watched, a_free_port, hard_to_use, live_at, watched
 from tests.web.teams import PATIENT, programs
 

@@ -11,9 +11,9 @@ from muster.machines.commands import EnrollAgent, SummonAgents
 from muster.machines.events import Conflict
 from muster.machines.ids import LEAD_SEAT
 from muster.machines.vocabulary import Authority
-from tests.interfaces.asking import Asker, asker
-from tests.interfaces.homes import ADA, TWO_AGENTS
-from tests.interfaces.live import Server, live
+from tests.asking import Asker, asker
+from tests.homes import ADA, TWO_AGENTS
+from tests.live import Server, live
 from tests.web.pages import Watched, played
 from tests.web.teams import PATIENT, led, programs
 

@@ -1,0 +1,350 @@
+"""`claude_plugin/plugin/client.py` as a real process: with a muster, without one, and with trouble."""
+
+import json
+import os
+import socket
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from muster.claude_plugin.hooks.calls import HookAnswer
+from tests.claude_plugin.clients import HOOK, OBSERVERS, Desk, call_of, hook, run, served
+from tests.homes import muster
+
+EVENTS = ("PreToolUse", *OBSERVERS)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "a project"
+    folder.mkdir()
+    return folder
+
+
+@contextmanager
+def strange_muster(home: Path, reply: bytes) -> Generator[None]:
+    """Something that listens in a home, says this to whoever comes, and hangs up."""
+    home.mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(_short(home))
+        listener.listen()
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(reply)
+
+        thread = Thread(target=serve)
+        thread.start()
+        yield
+        thread.join()
+
+
+def _short(home: Path) -> str:
+    """The socket in a home by a name that fits, however deep the tests' folder is."""
+    return os.path.relpath(home / "hooks.sock")
+
+
+# ── with a muster ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_answer_goes_to_stdout_with_code_0_and_to_stderr_with_code_2(project: Path) -> None:
+    with served(project / ".muster", Desk(HookAnswer(0, '{"a": "ü"}'))):
+        ran = hook("UserPromptSubmit", {"prompt": "hi"}, project=project)
+    assert (ran.returncode, ran.stdout.decode(), ran.stderr) == (0, '{"a": "ü"}', b"")
+    with served(project / ".muster", Desk(HookAnswer(2, "No: ü."))):
+        ran = hook("PreToolUse", {}, project=project)
+    assert (ran.returncode, ran.stdout, ran.stderr.decode()) == (2, b"", "No: ü.")
+
+
+def test_muster_is_told_the_event_the_project_the_token_the_pid_and_the_input(
+    project: Path,
+) -> None:
+    data = json.dumps({"prompt": "x" * 3_000_000}).encode()
+    environ = {"MUSTER_TOKEN": 'a"b\\c', "CLAUDE_PID": "4711"}
+    with served(project / ".muster", Desk()) as desk:
+        assert hook("Stop", data, project=project, **environ).returncode == 0
+    (call,) = desk.calls
+    assert (call.event, call.project, call.token, call.pid) == ("Stop", project, 'a"b\\c', 4711)
+    assert call.data == data
+
+
+@pytest.mark.parametrize(
+    "name", [b'q"uote', b"back\\slash", b"new\nline", "ü→😀".encode(), b"not utf-8 \xff"]
+)
+def test_a_project_may_have_any_name(name: bytes, tmp_path: Path) -> None:
+    project = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
+    project.mkdir()
+    with served(project / ".muster", Desk()) as desk:
+        assert hook("Stop", {}, project=project).returncode == 0
+    assert [call.project for call in desk.calls] == [project]
+
+
+def test_a_home_may_have_a_path_that_is_too_long_for_a_socket(tmp_path: Path) -> None:
+    project = tmp_path.joinpath(*(["a-very-long-name-of-a-folder"] * 8))
+    project.mkdir(parents=True)
+    with served(project / ".muster", Desk(HookAnswer(0, "heard"))):
+        assert hook("Stop", {}, project=project).stdout == b"heard"
+
+
+def test_a_home_that_is_named_wins_and_without_a_project_the_folder_counts(project: Path) -> None:
+    elsewhere = project / "elsewhere"
+    with served(elsewhere, Desk(HookAnswer(0, "there"))):
+        ran = hook("Stop", {}, project=project, MUSTER_HOME=str(elsewhere))
+        assert ran.stdout == b"there"
+    with served(project / ".muster", Desk(HookAnswer(0, "here"))):
+        ran = hook("Stop", {}, project=project, CLAUDE_PROJECT_DIR="")
+        assert ran.stdout == b"here"
+
+
+def test_with_a_muster_the_client_imports_next_to_nothing(project: Path) -> None:
+    def imported(program: Path) -> set[bytes]:
+        ran = run(["-X", "importtime", str(program), "Stop"], {}, project, {})
+        return {line.rpartition(b"|")[2].strip() for line in ran.stderr.splitlines()}
+
+    bare = project / "bare.py"
+    bare.write_text("")
+    with served(project / ".muster", Desk()):
+        assert imported(HOOK) - imported(bare) == {b"_socket", b"client"}
+
+
+# ── trouble with a muster ─────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("reply", [b"", b"what?", b"1 is no code", b"\x00"])
+def test_an_answer_that_is_none_denies_a_tool_and_is_in_nobody_elses_way(
+    reply: bytes, project: Path
+) -> None:
+    with strange_muster(project / ".muster", reply):
+        denied = hook("PreToolUse", {}, project=project)
+    assert (denied.returncode, denied.stdout) == (2, b"")
+    assert b"so it is denied: muster went away before it answered" in denied.stderr
+    (project / ".muster" / "hooks.sock").unlink()
+    (project / ".muster").rmdir()
+    with strange_muster(project / ".muster", reply):
+        ran = hook("Stop", {}, project=project)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+
+
+@pytest.mark.parametrize(("event", "code"), [("PreToolUse", 2), ("Stop", 0)])
+def test_a_muster_that_hangs_is_not_waited_for_for_ever(
+    event: str, code: int, project: Path, tmp_path: Path
+) -> None:
+    impatient = tmp_path / "hook.py"
+    impatient.write_bytes(HOOK.read_bytes())
+    text = HOOK.with_name("client.py").read_text(encoding="utf-8")
+    assert text.count("ANSWER_SECONDS = 20") == 1
+    changed = text.replace("ANSWER_SECONDS = 20", "ANSWER_SECONDS = 1")
+    impatient.with_name("client.py").write_text(changed, encoding="utf-8")
+    (project / ".muster").mkdir()
+    with socket.socket(socket.AF_UNIX) as listener:  # takes connections, and never answers
+        listener.bind(_short(project / ".muster"))
+        listener.listen()
+        ran = run([str(impatient), event], {}, project, {})
+    assert (ran.returncode, ran.stdout) == (code, b"")
+    assert (b"muster has not answered for 1 seconds" in ran.stderr) == (code == 2)
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_socket_that_a_dead_muster_left_counts_as_no_muster(event: str, project: Path) -> None:
+    (project / ".muster").mkdir()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(_short(project / ".muster"))
+    ran = hook(event, {}, project=project, MUSTER_PYTHON="/nowhere")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+
+
+# ── without a muster ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def recorder(tmp_path: Path) -> Path:
+    """Stands for the Python of muster: writes down how it was called, and answers."""
+    program = tmp_path / "recorder"
+    program.write_text(
+        f"#!/bin/sh\nfor each; do echo \"$each\"; done > '{tmp_path}/called'\n"
+        f"cat > '{tmp_path}/stdin'\necho the slow way >&2\nexit 2\n"
+    )
+    program.chmod(0o755)
+    return program
+
+
+def opened(project: Path, policy: str | None = None) -> Path:
+    """An open session of a project, as far as the client looks at it."""
+    root = project / "a session"
+    (root / ".muster").mkdir(parents=True)
+    (root / ".muster" / "team.db").touch()
+    (root / "state.jsonl").touch()
+    known = project / ".claude" / "agent-state-machine"
+    known.mkdir(parents=True)
+    (known / "sessions").write_text(f"{project}/an older one\n{root}\n")
+    if policy is not None:
+        (root / "permissions.json").write_text(policy)
+    return root
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_without_a_muster_a_session_and_a_team_every_hook_passes_at_once(
+    event: str, project: Path
+) -> None:
+    ran = hook(event, b"not even JSON", project=project, MUSTER_PYTHON="/nowhere")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+
+
+def test_a_session_whose_log_is_gone_is_not_open(project: Path) -> None:
+    root = opened(project)
+    (root / ".muster" / "team.db").unlink()
+    call = call_of("Write", {"file_path": "x.py", "content": ""}, project)
+    assert hook("PreToolUse", call, project=project, MUSTER_PYTHON="/nowhere").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [("Bash", {"command": "git status | head"}), ("Read", {"file_path": "x.py"})],
+)
+def test_in_a_session_main_may_what_its_policy_allows_without_the_slow_way(
+    tool: str, given: dict[str, str], project: Path
+) -> None:
+    opened(project)
+    call = call_of(tool, given, project)
+    ran = hook("PreToolUse", call, project=project, MUSTER_PYTHON="/nowhere")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("Write", {"file_path": "foo.py", "content": "x"}),
+        ("Bash", {"command": "cat > foo.py"}),
+        ("Agent", {"prompt": "do it", "subagent_type": "engineer"}),
+        ("Task", {"prompt": "do it", "subagent_type": "engineer"}),
+    ],
+)
+def test_a_denial_and_a_task_go_the_slow_way_with_the_very_same_input(
+    tool: str, given: dict[str, str], project: Path, recorder: Path
+) -> None:
+    opened(project)
+    call = call_of(tool, given, project)
+    ran = hook("PreToolUse", call, project=project, MUSTER_PYTHON=str(recorder))
+    assert (ran.returncode, ran.stderr) == (2, b"the slow way\n")
+    called = (recorder.parent / "called").read_text().splitlines()
+    home = f"{project}/.muster"
+    assert called == ["-P", "-m", "muster", "--home", home, "claude-hook", "PreToolUse"]
+    assert json.loads((recorder.parent / "stdin").read_bytes()) == call
+
+
+def test_a_subagent_may_what_main_may_not(project: Path) -> None:
+    opened(project)
+    given = {"file_path": "foo.py", "content": "x"}
+    call = call_of("Write", given, project, agent_id="a1", agent_type="engineer")
+    ran = hook("PreToolUse", call, project=project, MUSTER_PYTHON="/nowhere")
+    assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+def test_the_policy_file_of_the_session_counts_and_a_broken_one_denies_with_the_reason(
+    project: Path,
+) -> None:
+    root = opened(project, '{"MAIN_PERMISSIONS": {"can_use": ["Write"], "cannot_write": []}}')
+    call = call_of("Write", {"file_path": "notes.txt", "content": "x"}, project)
+    assert hook("PreToolUse", call, project=project, MUSTER_PYTHON="/nowhere").returncode == 0
+    (root / "permissions.json").write_text("{")
+    ran = hook("PreToolUse", call, project=project, MUSTER_PYTHON="/nowhere")
+    assert (ran.returncode, ran.stdout) == (2, b"")
+    assert b"so it is denied: line 1: " in ran.stderr
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{", b'{"tool_name": 1}', b"\xff"])
+def test_in_a_session_an_input_that_is_not_understood_is_denied(data: bytes, project: Path) -> None:
+    opened(project)
+    ran = hook("PreToolUse", data, project=project, MUSTER_PYTHON="/nowhere")
+    assert ran.returncode == 2
+    assert ran.stderr
+
+
+@pytest.mark.parametrize("event", OBSERVERS)
+def test_in_a_session_or_a_team_what_is_observed_goes_the_slow_way(
+    event: str, project: Path, recorder: Path
+) -> None:
+    (project / ".muster").mkdir()
+    (project / ".muster" / "team.db").touch()
+    hook(event, {"a": 1}, project=project, MUSTER_PYTHON=str(recorder))
+    assert (recorder.parent / "called").read_text().splitlines()[-1] == event
+    assert (recorder.parent / "stdin").read_bytes() == b'{"a": 1}'
+
+
+def test_a_slow_way_that_cannot_be_gone_denies_a_tool_and_is_in_nobody_elses_way(
+    project: Path,
+) -> None:
+    opened(project)
+    call = call_of("Bash", {"command": "make"}, project)
+    ran = hook("PreToolUse", call, project=project, MUSTER_PYTHON="/nowhere")
+    assert ran.returncode == 2
+    assert b"so it is denied" in ran.stderr
+    ran = hook("Stop", {}, project=project, MUSTER_PYTHON="/nowhere")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+
+
+def test_a_session_of_a_muster_that_is_gone_may_nothing(project: Path) -> None:
+    environ = {"MUSTER_TOKEN": "t", "MUSTER_PYTHON": "/nowhere"}
+    ran = hook("PreToolUse", call_of("Read", {}, project), project=project, **environ)
+    assert ran.returncode == 2
+    assert b"does not run any more" in ran.stderr
+    for event in OBSERVERS:
+        ran = hook(event, {}, project=project, **environ)
+        assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+
+
+def test_what_lies_in_the_project_is_never_taken_for_muster(project: Path) -> None:
+    opened(project)
+    for name in ("muster", "json", "posix", "_socket"):
+        (project / name).mkdir()
+        (project / name / "__init__.py").write_text("raise SystemExit(0)")
+    call = call_of("Write", {"file_path": "foo.py", "content": "x"}, project)
+    ran = hook("PreToolUse", call, project=project, PYTHONPATH=str(project))
+    assert ran.returncode == 2 or b"deny" in ran.stdout, ran
+
+
+def test_a_muster_that_runs_in_the_sessions_own_folder_is_asked(project: Path) -> None:
+    root = opened(project)
+    with served(root / ".muster", Desk(HookAnswer(2, "the session's own"))):
+        ran = hook("PreToolUse", call_of("Read", {}, project), project=project)
+    assert (ran.returncode, ran.stderr) == (2, b"the session's own")
+
+
+# ── the slow way ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_slow_way_denies_by_the_same_policy_and_puts_it_on_record(project: Path) -> None:
+    begun = muster("agent-state-machine", "--path", "session", cwd=project)
+    assert begun.returncode == 0, begun.stderr
+    who = {"MUSTER_PYTHON": sys.executable, "CLAUDE_PID": str(os.getpid())}
+    prompt = {"session_id": "s", "cwd": str(project), "prompt": "write foo"}
+    opened = hook("UserPromptSubmit", prompt, project=project, **who)
+    assert "[State: MAIN] [Conv: 001]" in opened.stdout.decode()
+    call = call_of("Write", {"file_path": "foo.py", "content": "x"}, project)
+    ran = hook("PreToolUse", call, project=project, **who)
+    told = json.loads(ran.stdout)["hookSpecificOutput"]
+    assert (ran.returncode, told["permissionDecision"]) == (0, "deny")
+    dialogue = (project / "session/conversations/conv_001/dialogue.md").read_text()
+    assert "foo.py" in dialogue
+    assert (
+        hook("Stop", {"session_id": "s", "cwd": str(project)}, project=project, **who).stdout == b""
+    )
+    assert "conv_001" in (project / "session/conversations/messages.jsonl").read_text()
+
+
+def test_the_slow_way_with_trouble_denies_a_tool_and_is_in_nobody_elses_way(project: Path) -> None:
+    opened(project)
+    (project / ".muster").mkdir()
+    (project / ".muster" / "muster.toml").write_text("this is not TOML")
+    call = call_of("Write", {"file_path": "foo.py", "content": "x"}, project)
+    ran = hook("PreToolUse", call, project=project, MUSTER_PYTHON=sys.executable)
+    assert (ran.returncode, ran.stdout) == (2, b"")
+    assert b"so it is denied" in ran.stderr
+    ran = hook("Stop", {}, project=project, MUSTER_PYTHON=sys.executable)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")

@@ -1,0 +1,437 @@
+"""`muster start`, `stop`, `once`, `cleanup` and `logs`, as a person types them."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from threading import Timer
+
+import pytest
+
+from muster.cli.act.run_control import answers, in_a_line
+from muster.cli.look.logs import size
+from muster.client import requests
+from muster.client.sync import Client
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.ids import SeatId, SessionId
+from muster.machines.state import Phase
+from muster.machines.vocabulary import Authority, Budget, RunMode
+from muster.views.agents import BADGES, RunView, SessionView
+from tests.homes import MUSTER_SCRIPT, append, environment, muster, play
+from tests.live import LIFE_SECONDS, WAIT_SECONDS, live
+
+_numbers = count(1)
+
+
+PRINTS = "echo $MUSTER_MODE; echo oops >&2; printf '%s\\n' \"$@\""
+
+SETTINGS = f"""
+[agents.prints]
+command = ["sh", "-c", {json.dumps(PRINTS)}, "sh"]
+
+[agents.stays]
+command = ["sh", "-c", "echo here; exec cat /dev/zero > /dev/null"]
+interrupt_seconds = 5
+
+[agents.missing]
+command = ["no-such-program"]
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
+    """The home of a team that is up."""
+    path = tmp_path_factory.mktemp("control") / "home"
+    path.mkdir(mode=0o700)
+    (path / "muster.toml").write_text(SETTINGS)
+    with live(path, MUSTER_PRESENCE_HEARTBEAT_TIMEOUT_SECONDS=f"{LIFE_SECONDS}"):
+        yield path
+
+
+@pytest.fixture
+def pm(home: Path) -> str:
+    """An agent that connects by itself, and is here."""
+    name = f"pm-{next(_numbers)}"
+    with Client(home=home) as client:
+        client.register(name)
+        client.connect(name)
+    return name
+
+
+def does(home: Path, *args: str, code: int = 0) -> str:
+    """Type a verb; give what it prints."""
+    ran = muster(*args, "--home", str(home))
+    assert (ran.returncode, ran.stderr) == (code, ""), ran.stderr
+    return ran.stdout
+
+
+# ── wishes ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_agent_is_stopped_and_started_with_one_line_each(home: Path, pm: str) -> None:
+    told = does(home, "stop", pm, "--note", "lunch")
+    assert told == f"{pm} is to stop (lunch); it runs; it is told when it asks what to do\n"
+    told = does(home, "start", pm)
+    assert told == f"{pm} is to run, one session after another; it runs\n"
+
+
+def test_one_session_and_one_cleanup_session_can_be_wanted(home: Path, pm: str) -> None:
+    assert does(home, "once", pm).startswith(f"{pm} is to run one session; ")
+    assert does(home, "cleanup", pm).startswith(f"{pm} is to run one cleanup session; ")
+    told = json.loads(does(home, "stop", pm, "--now", "--json", "--note", "enough"))
+    assert (told["desired"], told["note"], told["generation"]) == ("pause", "enough", 3)
+
+
+def test_what_cannot_be_wanted_is_refused(home: Path, pm: str) -> None:
+    ran = muster("start", "nobody", "--home", str(home))
+    assert (ran.returncode, "no agent 'nobody'" in ran.stderr) == (3, True)
+    for verb in ("start", "once", "cleanup"):
+        ran = muster(verb, pm, "--now", "--home", str(home))
+        assert (ran.returncode, "--now" in ran.stderr) == (2, True)
+    ran = muster("stop", pm, "--note", "x" * 501, "--home", str(home))
+    assert ran.returncode == 2
+
+
+def test_without_a_server_it_is_said_how_to_start_one(tmp_path: Path) -> None:
+    for verb in ("start", "stop", "once", "cleanup"):
+        ran = muster(verb, "pm", "--home", str(tmp_path))
+        assert (ran.returncode, "`muster up` starts one" in ran.stderr) == (4, True)
+
+
+@contextmanager
+def typed(home: Path, *args: str) -> Generator[subprocess.Popen[str]]:
+    """A verb that goes on, which is killed where a test would wait for ever."""
+    with subprocess.Popen(
+        [MUSTER_SCRIPT, *args, "--home", str(home)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment({}),
+        text=True,
+    ) as process:
+        bound = Timer(WAIT_SECONDS, process.kill)
+        bound.start()
+        try:
+            yield process
+        finally:
+            process.kill()
+            bound.cancel()
+
+
+def wanted(client: Client, agent: str, generation: int) -> None:
+    """Wait until a wish of that number is on record."""
+    for event in client.events(after=-1, types=["desired_set"], agent=agent):
+        if json.loads(event.data)["generation"] >= generation:
+            return
+
+
+def test_who_waits_returns_when_the_agent_does_what_is_wanted(home: Path, pm: str) -> None:
+    with Client(home=home) as client, typed(home, "stop", pm, "--wait") as waiting:
+        wanted(client, pm, 1)
+        client.disconnect(pm)
+        told, complaint = waiting.communicate(timeout=WAIT_SECONDS)
+        assert (waiting.returncode, told, complaint) == (0, f"{pm} is to stop; it is idle\n", "")
+    assert does(home, "stop", pm, "--wait") == f"{pm} is to stop; it is idle\n"
+
+
+def test_who_waits_is_told_when_somebody_wants_something_else(home: Path, pm: str) -> None:
+    with Client(home=home) as client, typed(home, "stop", pm, "--wait") as waiting:
+        wanted(client, pm, 1)
+        client.run(pm, "continuous", note="go on")
+        told, complaint = waiting.communicate(timeout=WAIT_SECONDS)
+        assert (waiting.returncode, complaint) == (1, "")
+        assert told == f"{pm} is to run, one session after another (go on); it runs\n"
+
+
+def test_nobody_waits_for_one_who_is_disabled(home: Path, pm: str) -> None:
+    with Client(home=home) as client:
+        client.ask(requests.disable(pm))
+    told = does(home, "once", pm, "--wait", code=1)
+    assert told.endswith(f"it is disabled, and `muster agent enable {pm}` lets it run\n")
+
+
+def test_ctrl_c_ends_the_waiting(home: Path, pm: str) -> None:
+    with Client(home=home) as client, typed(home, "stop", pm, "--wait") as waiting:
+        wanted(client, pm, 1)
+        waiting.send_signal(signal.SIGINT)
+        assert waiting.wait(WAIT_SECONDS) == 130
+
+
+# ── programs that muster runs ─────────────────────────────────────────────────────────────────────
+
+
+def output_of(home: Path, agent: str) -> list[tuple[str, str]]:
+    """What an agent has printed so far, piece by piece."""
+    with Client(home=home) as client:
+        page = client.output(agent, after=-1)
+        return [(each.stream, each.text) for each in page.output]
+
+
+def ended(home: Path, agent: str) -> None:
+    """Wait until an agent's session is over."""
+    with Client(home=home) as client:
+        run = client.ask(requests.run_state(agent))
+        if run.current is RunMode.PAUSE and run.session is None:
+            return
+        for event in client.events(after=run.seq, types=["state_transition"], agent=agent):
+            told = json.loads(event.data)
+            if (told["machine"], told["to"]) == ("run", "pause"):
+                return
+
+
+def test_a_program_is_run_once_and_tidies_up_once(home: Path) -> None:
+    told = does(home, "once", "prints", "--wait")
+    assert told.startswith("prints is to ")
+    ended(home, "prints")
+    does(home, "cleanup", "prints", "--wait")
+    ended(home, "prints")
+    pieces = output_of(home, "prints")
+    printed = [line for stream, text in pieces if stream == "stdout" for line in text.split("\n")]
+    assert [line for line in printed if line] == ["run_once", "run_cleanup", "--cleanup-session"]
+    assert [text for stream, text in pieces if stream == "stderr"] == ["oops", "oops"]
+    shown = does(home, "logs", "prints").splitlines()
+    assert sum(line.startswith("── session ") for line in shown) == 2
+    assert sum(line.endswith("! oops") for line in shown) == 2
+
+
+def test_a_program_that_does_not_end_is_stopped_by_asking_twice(home: Path) -> None:
+    told = does(home, "start", "stays", "--wait")
+    assert "; it runs (session " in told
+    told = does(home, "stop", "stays")
+    assert "; its session is to end (session " in told
+    assert does(home, "stop", "stays", "--wait") == "stays is to stop; it is idle\n"
+    does(home, "start", "stays", "--wait")
+    assert does(home, "stop", "stays", "--now", "--wait") == "stays is to stop; it is idle\n"
+
+
+def test_who_waits_for_a_program_that_is_not_there_is_told_why(home: Path) -> None:
+    told = does(home, "start", "missing", "--wait", code=1)
+    assert "it failed 1x (" in told
+    assert "'no-such-program'" in told
+    told = does(home, "once", "missing", "--wait", code=1)
+    assert told.startswith("missing is to stop (run_once crashed: ")
+
+
+def test_output_is_followed_until_ctrl_c(home: Path) -> None:
+    does(home, "once", "prints", "--wait")
+    ended(home, "prints")
+    with typed(home, "logs", "prints", "--follow", "--lines", "0", "--json") as following:
+        assert following.stdout is not None
+        with Client(home=home) as client:
+            # whoever follows says nothing before something comes: go on until it has heard
+            client.run("prints", "continuous")
+            told = json.loads(following.stdout.readline())
+            client.run("prints", "pause")
+        assert told["text"].strip() in ("continuous", "oops")
+        following.send_signal(signal.SIGINT)
+        _, complaint = following.communicate(timeout=WAIT_SECONDS)
+        assert (following.returncode, complaint) == (0, "")
+
+
+# ── the guide ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def examples(kind: str) -> list[str]:
+    """The pieces of the guide that are of a kind."""
+    text = (Path(__file__).parents[2] / "docs" / "guides" / "run-control.md").read_text()
+    return re.findall(rf"^```{kind}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def test_the_example_of_the_guide_runs(tmp_path: Path) -> None:
+    (script,), (settings,), (program,) = examples("sh"), examples("toml"), examples("python")
+    home = tmp_path / ".muster"
+    home.mkdir(mode=0o700)
+    (tmp_path / "tidy.sh").write_text(script)
+    (home / "muster.toml").write_text(settings)
+    with live(home):
+        does(home, "once", "tidy", "--wait")
+        ended(home, "tidy")
+        assert (tmp_path / "now.tmp").exists()
+        assert "tidy" in (tmp_path / "last-prompt.txt").read_text()
+        shown = does(home, "logs", "tidy")
+        assert [line[10:] for line in shown.splitlines()[1:]] == [
+            "tidy at work (run_once)",
+            "wrote now.tmp",
+        ]
+        does(home, "cleanup", "tidy", "--wait")
+        ended(home, "tidy")
+        assert not (tmp_path / "now.tmp").exists()
+        assert "tidy is to run, one session after another; " in does(home, "start", "tidy")
+        assert "(enough for today)" in does(home, "stop", "tidy", "--note", "enough for today")
+        ended(home, "tidy")
+        ran = subprocess.run(
+            [sys.executable, "-c", program],
+            env=environment({"MUSTER_HOME": str(home)}),
+            capture_output=True,
+            text=True,
+            timeout=WAIT_SECONDS,
+            check=True,
+        )
+        assert ran.stdout.startswith("run_once ")
+        assert "stdout tidy at work (run_once)" in ran.stdout
+
+
+# ── the line ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def a_run(
+    desired: RunMode = RunMode.CONTINUOUS,
+    current: RunMode = RunMode.PAUSE,
+    *,
+    phase: Phase | None = None,
+    failures: int = 0,
+    note: str = "",
+    answered: int = 0,
+) -> RunView:
+    session = None
+    if phase is not None:
+        pid = None if phase is Phase.STARTING else 4711
+        session = SessionView(id=SessionId("b-7"), pid=pid, mode=desired, phase=phase)
+    return RunView(
+        agent="Lyra",
+        authority=Authority.MUSTER,
+        disabled=False,
+        desired=desired,
+        generation=2,
+        set_by="Ada",
+        set_at=None,
+        note=note,
+        current=current,
+        answered=answered,
+        differs_since=None,
+        failures=failures,
+        retry_at=datetime(2026, 5, 9, 7, tzinfo=UTC) if failures else None,
+        session=session,
+        budget=Budget(),
+        badge=BADGES[current],
+        seq=1,
+    )
+
+
+def test_the_line_says_how_far_a_session_is() -> None:
+    assert in_a_line(a_run(phase=Phase.STARTING)).endswith("it is starting (session b-7)")
+    running = a_run(current=RunMode.CONTINUOUS, phase=Phase.RUNNING)
+    assert in_a_line(running).endswith("it runs (session b-7, process 4711)")
+    stopping = a_run(RunMode.PAUSE, RunMode.RUN_ONCE, phase=Phase.STOPPING)
+    assert in_a_line(stopping).endswith("its session is to end (session b-7, process 4711)")
+    assert "it failed 3x and is tried again at " in in_a_line(a_run(failures=3))
+
+
+def test_the_line_is_harmless_whatever_the_note_is() -> None:
+    assert "\x1b" not in in_a_line(a_run(note="\x1b[2J"))
+
+
+def test_a_wish_is_answered_by_what_was_done_for_it() -> None:
+    once = RunMode.RUN_ONCE
+    assert not answers(a_run(once, once, answered=1))
+    assert answers(a_run(once, once, answered=2))
+    assert answers(a_run(RunMode.PAUSE, RunMode.PAUSE, answered=1))
+    assert not answers(a_run(RunMode.PAUSE, once, answered=2))
+
+
+# ── output ────────────────────────────────────────────────────────────────────────────────────────
+
+LYRA = SeatId(0)
+
+
+def printed(
+    text: str, *, stream: str = "stdout", omitted: int = 0, session: str = "b-1"
+) -> e.AgentOutput:
+    return e.AgentOutput(
+        seat=LYRA, session=SessionId(session), stream=stream, text=text, omitted=omitted
+    )
+
+
+@pytest.fixture
+def quiet(tmp_path: Path) -> Path:
+    """The home of a team that is not up, and whose agent has printed nothing yet."""
+    play(tmp_path, c.EnrollAgent(name="Lyra", authority=Authority.SELF, seat=LYRA))
+    return tmp_path
+
+
+def test_output_is_shown_without_a_server_with_errors_marked(quiet: Path) -> None:
+    append(quiet, printed("reading\n\tthe plan"), printed("no tests yet", stream="stderr"))
+    append(quiet, printed("again", session="b-2"))
+    lines = does(quiet, "logs", "Lyra").splitlines()
+    assert [line[8:] if line[2] == ":" else line for line in lines] == [
+        "── session b-1",
+        "  reading",
+        "          the plan",
+        "! no tests yet",
+        "── session b-2",
+        "  again",
+    ]
+    assert does(quiet, "logs", "0") == does(quiet, "logs", "lyra")
+
+
+def test_what_was_left_out_is_said_with_where_it_is(quiet: Path) -> None:
+    append(quiet, printed("before"), printed("after", omitted=1_234_567_890))
+    told = does(quiet, "logs", "Lyra").splitlines()
+    file = quiet / "agents" / "Lyra" / "output.log"
+    assert told[2] == f"… 1.2 GB left out, see {file}"
+    assert told[3].endswith("  after")
+
+
+def test_hostile_output_is_shown_harmless(quiet: Path) -> None:
+    append(quiet, printed("\x1b[2J\x07 gone\r\u202e\u2028x\x9b31m"))
+    told = does(quiet, "logs", "Lyra")
+    assert told.endswith("\\x1b[2J\\x07 gone \\u202e x\\x9b31m\n")
+    told = does(quiet, "logs", "Lyra", "--json")
+    assert told.isascii()
+    assert json.loads(told)["text"] == "\x1b[2J\x07 gone\r\u202e\u2028x\x9b31m"
+
+
+def test_so_many_lines_are_shown_as_are_asked_for(quiet: Path) -> None:
+    append(quiet, *(printed(f"{number} a\n{number} b") for number in range(200)))
+    told = does(quiet, "logs", "Lyra", "--lines", "3").splitlines()[1:]
+    assert [line[10:] for line in told] == ["198 b", "199 a", "199 b"]
+    assert len(does(quiet, "logs", "Lyra").splitlines()) == 101
+    assert len(does(quiet, "logs", "Lyra", "-n", "300").splitlines()) == 301
+    assert len(does(quiet, "logs", "Lyra", "-n", "9999").splitlines()) == 401
+    assert does(quiet, "logs", "Lyra", "-n", "0") == ""
+
+
+def test_programs_get_each_piece_as_json(quiet: Path) -> None:
+    append(quiet, printed("a\nb"), printed("oh", stream="stderr", omitted=7))
+    pieces = [json.loads(line) for line in does(quiet, "logs", "Lyra", "--json").splitlines()]
+    assert [(each["stream"], each["text"], each["omitted"]) for each in pieces] == [
+        ("stdout", "a\nb", 0),
+        ("stderr", "oh", 7),
+    ]
+    assert set(pieces[0]) == {"seq", "ts", "session", "stream", "text", "omitted"}
+
+
+def test_whose_output_is_meant_has_to_be_there(quiet: Path, tmp_path: Path) -> None:
+    assert does(quiet, "logs", "Lyra") == ""
+    ran = muster("logs", "nobody", "--home", str(quiet))
+    assert (ran.returncode, "no agent 'nobody'" in ran.stderr) == (3, True)
+    ran = muster("logs", "Lyra", "--home", str(tmp_path / "nowhere"))
+    assert ran.returncode == 6
+
+
+def test_to_follow_a_server_has_to_run(quiet: Path) -> None:
+    append(quiet, printed("so far"))
+    ran = muster("logs", "Lyra", "--follow", "--home", str(quiet))
+    assert (ran.returncode, "`muster up` starts one" in ran.stderr) == (4, True)
+    assert ran.stdout.endswith("  so far\n")
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (1, "1 bytes"),
+        (999, "999 bytes"),
+        (1000, "1.0 kB"),
+        (999_960, "1.0 MB"),
+        (1_234_567_890, "1.2 GB"),
+        (5 * 10**15, "5000.0 TB"),
+    ],
+)
+def test_sizes_are_told_in_their_largest_unit(count: int, told: str) -> None:
+    assert size(count) == told

@@ -1,0 +1,384 @@
+"""The command line as a whole: help, errors, exit codes, pipes, colours, completion."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+import pytest
+
+from muster.cli.main import cli
+from muster.cli.setup.init import starter
+from muster.cli.verbs import VERBS
+from muster.engine.snapshots import SNAPSHOT_EVENTS
+from muster.errors import MusterError
+from muster.settings.agents import AGENT_RULES, AgentSettings, expected
+from muster.settings.model import SETTINGS, Settings, load_settings
+from muster.version import __version__
+from tests.homes import BOUND_SECONDS, MUSTER_SCRIPT, environment, muster
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+
+
+def leaves(error: type[MusterError]) -> list[type[MusterError]]:
+    return [error, *(leaf for each in error.__subclasses__() for leaf in leaves(each))]
+
+
+def commands() -> dict[str, click.Command]:
+    context = click.Context(cli, info_name="muster")
+    found = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
+    return {name: command for name, command in found.items() if command is not None}
+
+
+# ── help ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_help_names_every_verb_with_a_line_about_it_and_gives_examples() -> None:
+    told = muster("--help")
+    assert told.returncode == 0
+    for name, verb in VERBS.items():
+        assert name in told.stdout
+        assert verb.about in told.stdout
+    assert "muster init && muster up" in told.stdout
+    assert muster().stdout == told.stdout
+    assert muster("-h").stdout == told.stdout
+
+
+def test_every_verb_exists_and_its_help_begins_with_its_line() -> None:
+    found = commands()
+    assert list(found) == list(VERBS)
+    for name, command in found.items():
+        assert (command.help or "").startswith(VERBS[name].about), name
+
+
+def test_help_and_status_load_no_more_than_they_need() -> None:
+    heavy = {"asyncio", "starlette", "uvicorn", "tomllib", "http", "ssl", "concurrent.futures"}
+    program = (
+        "import sys; from muster.cli.main import run; run(sys.argv[1:]);"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    for args in (["--help"], ["status", "--home", "/nowhere"]):
+        ran = subprocess.run(
+            [sys.executable, "-c", program, *args],
+            capture_output=True,
+            text=True,
+            timeout=BOUND_SECONDS,
+            check=True,
+        )
+        assert not heavy & set(ran.stderr.split()), args
+
+
+def test_the_version_is_printed() -> None:
+    assert muster("--version").stdout == f"muster {__version__}\n"
+
+
+def test_python_dash_m_is_the_same_program() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "muster", "--version"],
+        capture_output=True,
+        text=True,
+        timeout=BOUND_SECONDS,
+        check=True,
+    )
+    assert ran.stdout == f"muster {__version__}\n"
+
+
+# ── errors ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["sttus"], "There is no verb 'sttus'. Did you mean 'status'?"),
+        (["xyzzy"], "There is no verb 'xyzzy'."),
+        (["status", "--jsn"], "--jsn"),
+        (["up", "--port", "70000"], "70000"),
+        (["log", "--after", "-1"], "-1"),
+        (["log", "--limit", "0"], "0"),
+        (["log", "--follow", "--after", "1", "--limit", "1"], "gap"),
+        (["diagram", "nothing"], "nothing"),
+        (["why"], "Missing argument"),
+        (["completion", "tcsh"], "tcsh"),
+    ],
+)
+def test_a_wrong_call_is_explained_on_standard_error_with_code_2(
+    args: list[str], said: str
+) -> None:
+    ran = muster(*args)
+    assert ran.returncode == 2
+    assert ran.stdout == ""
+    assert ran.stderr.startswith("muster: ")
+    assert said in ran.stderr
+    assert "--help" in ran.stderr
+
+
+@pytest.mark.parametrize("args", [["status"], ["log"], ["why", "Ada"]])
+def test_reading_where_there_is_no_team_says_how_to_begin_one(
+    tmp_path: Path, args: list[str]
+) -> None:
+    ran = muster(*args, cwd=tmp_path)
+    assert ran.returncode == 6
+    assert "muster: There is no team in" in ran.stderr
+    assert "muster init" in ran.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_mistake_in_the_settings_names_file_line_and_remedy(tmp_path: Path) -> None:
+    home = tmp_path / ".muster"
+    home.mkdir()
+    (home / "muster.toml").write_text("[server]\nport = 70000\n")
+    ran = muster("up", cwd=tmp_path)
+    assert ran.returncode == 2
+    place = home / "muster.toml"
+    assert ran.stderr == (
+        f"muster: {place}:2: server.port is 70000. Give a whole number from 0 to 65535.\n"
+    )
+
+
+def test_what_the_system_refuses_is_said_without_a_traceback(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    ran = muster("init", "--home", str(tmp_path / "file" / "home"))
+    assert ran.returncode == 4
+    assert ran.stderr.startswith("muster: ")
+    assert "Traceback" not in ran.stderr
+
+
+def test_every_exit_code_is_documented() -> None:
+    text = (REFERENCE / "exit-codes.md").read_text()
+    kinds = {error.exit_code for error in leaves(MusterError) if hasattr(error, "exit_code")}
+    for code in kinds | {0, 1, 2, 130}:
+        assert f"\n| {code} |" in text
+
+
+# ── the home ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_home_is_taken_from_option_variable_or_folder(tmp_path: Path) -> None:
+    def home_of(*args: str, **environ: str) -> str:
+        return muster(*args, cwd=tmp_path, **environ).stderr
+
+    assert f"no team in {tmp_path}/.muster." in home_of("status")
+    assert "no team in /by-variable." in home_of("status", MUSTER_HOME="/by-variable")
+    assert "no team in /before." in home_of("--home", "/before", "status", MUSTER_HOME="/v")
+    assert "no team in /after." in home_of("--home", "/before", "status", "--home", "/after")
+    assert f"no team in {tmp_path}/.muster." in home_of("status", MUSTER_HOME="")
+
+
+# ── init ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_init_writes_a_file_that_changes_nothing(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    assert muster("init", "--home", str(home)).returncode == 0
+    assert home.stat().st_mode & 0o777 == 0o700
+    assert load_settings(home, {}) == Settings()
+
+
+def test_every_default_in_the_starter_file_is_the_real_one(tmp_path: Path) -> None:
+    shown = [line.removeprefix("# ") for line in starter().splitlines()]
+    (tmp_path / "muster.toml").write_text(
+        "\n".join(line for line in shown if line.startswith("[") or " = " in line)
+    )
+    settings = load_settings(tmp_path, {})
+    assert msgspec.structs.replace(settings, agents={}) == Settings()
+    for setting in SETTINGS.values():
+        assert any(line.startswith(f"{setting.key.partition('.')[2]} = ") for line in shown)
+
+
+def test_the_agent_in_the_starter_file_is_one_that_could_run(tmp_path: Path) -> None:
+    example = starter().partition("# [agents.")[2]
+    lines = [line.removeprefix("# ") for line in f"[agents.{example}".splitlines()]
+    (tmp_path / "muster.toml").write_text("\n".join(lines))
+    (agent,) = load_settings(tmp_path, {}).agents.values()
+    assert agent.command
+    ran = muster("doctor", "--home", str(tmp_path))
+    assert "ok    agent helper" in ran.stdout
+
+
+def test_init_leaves_a_file_alone_that_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "muster.toml"
+    path.write_text("[server]\nport = 1\n")
+    ran = muster("init", "--home", str(tmp_path))
+    assert ran.returncode == 3
+    assert "stays as it is" in ran.stderr
+    assert path.read_text() == "[server]\nport = 1\n"
+
+
+def test_the_default_of_snapshots_is_the_services_own() -> None:
+    assert Settings().store.snapshot_every == SNAPSHOT_EVENTS
+
+
+# ── pipes and terminals ───────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("args", [["--help"], ["diagram", "turns"], ["doctor"]])
+def test_a_reader_that_closes_the_pipe_is_no_error(args: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as pipe:
+        ran = subprocess.run(
+            [MUSTER_SCRIPT, *args],
+            stdout=pipe,
+            stderr=subprocess.PIPE,
+            env=environment({}),
+            timeout=BOUND_SECONDS,
+            check=False,
+        )
+    assert ran.returncode == 0
+    assert ran.stderr == b""
+
+
+def on_a_terminal(*args: str, **environ: str) -> str:
+    """What a person would see."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [MUSTER_SCRIPT, *args], stdout=theirs, stderr=theirs, env=environment(environ)
+    ) as process:
+        os.close(theirs)
+        seen = b""
+        try:
+            while data := os.read(ours, 65536):
+                seen += data
+        except OSError:  # how Linux says that nobody holds the other end any more
+            pass
+        process.wait(BOUND_SECONDS)
+    os.close(ours)
+    return seen.decode()
+
+
+def test_colours_appear_on_a_terminal_and_not_where_they_are_unwanted(tmp_path: Path) -> None:
+    args = ("doctor", "--home", str(tmp_path / "home"))
+    assert "\x1b[32m" in on_a_terminal(*args, TERM="xterm")
+    assert "\x1b" not in on_a_terminal(*args, TERM="xterm", NO_COLOR="1")
+    assert "\x1b" not in on_a_terminal(*args, TERM="dumb")
+    assert "\x1b" not in muster(*args, TERM="xterm").stdout
+
+
+# ── completion ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_completion_script_is_printed_for_each_shell(shell: str) -> None:
+    ran = muster("completion", shell)
+    assert ran.returncode == 0
+    assert f"_MUSTER_COMPLETE={shell}_complete" in ran.stdout
+
+
+def test_the_script_for_bash_is_valid_and_completes_verbs_and_options() -> None:
+    script = muster("completion", "bash").stdout
+    check = subprocess.run(["bash", "-n"], input=script, text=True, check=False)
+    assert check.returncode == 0
+    assert completions("muster stat", 1) == ["plain,status"]
+    assert completions("muster log --fo", 2) == ["plain,--follow"]
+    assert "plain,turns" in completions("muster diagram ", 2)
+
+
+def completions(words: str, place: int) -> list[str]:
+    """What the script gets when it asks."""
+    return muster(
+        _MUSTER_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(place)
+    ).stdout.splitlines()
+
+
+# ── diagram and doctor ────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("machine", ["identity", "run", "turns", "delegation"])
+def test_every_machine_can_be_drawn(machine: str) -> None:
+    ran = muster("diagram", machine)
+    assert ran.returncode == 0
+    assert ran.stdout.startswith("stateDiagram-v2\n")
+
+
+def test_doctor_on_a_new_folder_finds_nothing_to_fix(tmp_path: Path) -> None:
+    ran = muster("doctor", cwd=tmp_path, MUSTER_SERVER_PORT="0")
+    assert ran.returncode == 0, ran.stdout
+    for subject in ("python", "sqlite", "home", "settings", "server", "log", "git", "claude"):
+        assert f" {subject} " in ran.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_doctor_says_what_must_be_fixed(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o755)
+    (home / "muster.toml").write_text("[server]\nprot = 1\n")
+    (home / "team.db").write_bytes(b"not a log at all" * 1000)
+    ran = muster("doctor", "--home", str(home))
+    assert ran.returncode == 1
+    assert "Did you mean server.port?" in ran.stdout
+    assert "`chmod 700` closes it" in ran.stdout
+    assert "fix   log" in ran.stdout
+
+
+def test_doctor_looks_for_the_programs_and_folders_of_agents(tmp_path: Path) -> None:
+    home = tmp_path / ".muster"
+    home.mkdir(mode=0o700)
+    program = tmp_path / "work" / "run"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    (home / "muster.toml").write_text(
+        '[agents.gone]\ncommand = ["no-such-program"]\n'
+        '[agents.lost]\ncommand = ["sh"]\ncwd = "nowhere"\n'
+        '[agents.unready]\ncommand = ["./run"]\ncwd = "work"\n'
+        '[agents.itself]\nruntime = "file"\n'
+        '[agents.fine]\ncommand = ["sh"]\n'
+    )
+    ran = muster("doctor", "--home", str(home), MUSTER_SERVER_PORT="0")
+    assert ran.returncode == 1
+    found = dict(re.findall(r"agent (\w+) +(.+)", ran.stdout))
+    assert found["gone"].startswith("its program no-such-program is not there")
+    assert found["lost"].startswith(f"its folder {tmp_path}/nowhere is not there")
+    assert found["unready"].endswith("Install it, or correct agents.unready.command.")
+    assert found["itself"] == f"runs itself, by {home}/agents/itself/agent_state.json"
+    assert found["fine"].endswith("/sh")
+    program.chmod(0o755)
+    ran = muster("doctor", "--home", str(home))
+    assert re.search(rf"ok +agent unready +{program}\n", ran.stdout)
+
+
+# ── the documentation ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_verb_argument_and_option_is_documented() -> None:
+    text = (REFERENCE / "cli.md").read_text()
+    for name, command in commands().items():
+        section = text.partition(f"### `muster {name}")[2].partition("\n##")[0]
+        assert section, name
+        for parameter in command.params:
+            for option in (*parameter.opts, *parameter.secondary_opts):
+                if parameter.name != "home" and option.startswith("-"):
+                    assert f"`{option}" in section, (name, option)
+
+
+def test_every_setting_its_variable_and_its_default_are_documented() -> None:
+    text = (REFERENCE / "settings.md").read_text()
+    for setting in SETTINGS.values():
+        (row,) = (line for line in text.splitlines() if f"`{setting.variable}`" in line)
+        assert row.startswith(f"| `{setting.key.partition('.')[2]}` |")
+        assert setting.rule.about in row
+        assert setting.expected in row or setting.expected.capitalize() in row
+        default = "[]" if setting.default == () else str(setting.default)
+        assert default.lower() in row.lower()
+
+
+def test_every_setting_of_an_agent_and_its_default_are_documented() -> None:
+    text = (REFERENCE / "settings.md").read_text().partition("## `[agents.NAME]`")[2]
+    for key, rule in AGENT_RULES.items():
+        (row,) = (line for line in text.splitlines() if line.startswith(f"| `{key}` |"))
+        assert rule.about in row
+        assert expected(key)[1:] in row
+        part, _, name = key.rpartition(".")
+        table = AgentSettings()
+        default = getattr(getattr(table, part) if part else table, name)
+        assert f"| `{msgspec.json.encode(default).decode()}` |" in row or default is None
+
+
+def test_the_readme_says_how_to_run_and_to_test() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert "make up" in text
+    assert "make test" in text

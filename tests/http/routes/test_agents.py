@@ -1,0 +1,142 @@
+"""Agents that register, connect, are heard of and leave, through the HTTP API of a real server."""
+
+from collections.abc import Iterator
+from time import monotonic
+
+import httpx
+import pytest
+
+from tests.asking import Asker, Json, a_name, asker
+from tests.live import WAIT_SECONDS, Scene, Server, a_scene, live
+
+TIMEOUT_SECONDS = 1.0
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    home = tmp_path_factory.mktemp("home")
+    quick = str(TIMEOUT_SECONDS)
+    with live(home, MUSTER_PRESENCE_HEARTBEAT_TIMEOUT_SECONDS=quick) as running:
+        yield running
+
+
+@pytest.fixture
+def boss(server: Server) -> Iterator[Asker]:
+    with asker(server, server.token) as somebody:
+        yield somebody
+
+
+@pytest.fixture
+def scene(server: Server) -> Iterator[Scene]:
+    with a_scene(server) as played:
+        yield played
+
+
+def test_an_agent_that_registers_gets_a_seat_and_a_token_and_sleeps_until_it_connects(
+    server: Server, boss: Asker
+) -> None:
+    name = a_name("pm")
+    joined = boss.post("/api/agents", {"name": name, "color": "teal", "maxTurns": 2}, 201)
+    assert joined["agent"]["seat"] >= 9
+    assert (joined["agent"]["status"], joined["agent"]["turn"]) == ("sleeping", "OFFLINE")
+    assert (joined["token"]["role"], joined["token"]["agent"]) == ("agent", name)
+    with asker(server, joined["token"]["secret"]) as agent:
+        here = agent.post(f"/api/agents/{name}/connect")
+        assert (here["agent"]["status"], here["agent"]["turn"]) == ("alive", "IDLE")
+        assert here["agent"]["evidence"]["kind"] == "heartbeat"
+        assert here["heartbeatSeconds"] == pytest.approx(TIMEOUT_SECONDS / 3)
+        assert (here["timeoutSeconds"], here["turns"]) == (TIMEOUT_SECONDS, {})
+        gone = agent.post(f"/api/agents/{name}/disconnect", {"reason": "lunch"})
+        assert (gone["agent"]["status"], gone["agent"]["turn"]) == ("sleeping", "OFFLINE")
+    listed = {each["name"]: each for each in boss.get("/api/agents")["agents"]}
+    assert listed[name]["seat"] == joined["agent"]["seat"]
+    assert boss.get(f"/api/agents/agent-identity:{joined['agent']['seat']}")["name"] == name
+
+
+def test_a_name_counts_once_whatever_its_case(boss: Asker) -> None:
+    name = a_name("pm")
+    boss.post("/api/agents", {"name": name}, 201)
+    problem = boss.refused("POST", "/api/agents", 409, "name_taken", json={"name": name.upper()})
+    assert problem["found"]["name"] == name.upper()
+    assert problem["type"] == "/api/docs#name_taken"
+    assert "{name!r}" in problem["rule"]
+    boss.refused("POST", "/api/agents", 409, "name_reserved", json={"name": "main"})
+    boss.refused("GET", "/api/agents/nobody", 404, "not_found")
+
+
+def test_an_agent_that_is_disabled_is_offline_and_cannot_connect_until_it_is_enabled(
+    server: Server, boss: Asker
+) -> None:
+    name = a_name("pm")
+    token = boss.post("/api/agents", {"name": name}, 201)["token"]["secret"]
+    with asker(server, token) as agent:
+        agent.post(f"/api/agents/{name}/connect")
+        out = boss.post(f"/api/agents/{name}/disable", {"reason": "too loud"})
+        assert (out["disabled"], out["turn"]) == (True, "OFFLINE")
+        for act in ("connect", "heartbeat"):
+            agent.refused("POST", f"/api/agents/{name}/{act}", 409, "disabled")
+        boss.post(f"/api/agents/{name}/enable")
+        assert agent.post(f"/api/agents/{name}/connect")["agent"]["status"] == "alive"
+
+
+# ── heartbeats ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_one_that_is_silent_is_offline_its_turn_goes_on_and_its_late_words_are_refused(
+    scene: Scene,
+) -> None:
+    scene.connected("pm", "dev")
+    scene.opened("pm", "dev")
+    epoch = scene.next("pm")["epoch"]
+    beats(scene, "dev", until=lambda: scene.holder() == "dev")
+    assert scene.state("pm") == "OFFLINE"
+    assert scene.ring() == ["dev"]
+    told = [each["text"] for each in scene.facts("announcement")]
+    assert told == [f"⚠️ {scene.named('pm')} disconnected, skipping turn"]
+    late = {"message": "late", "epoch": epoch}
+    answer = scene.call("POST", f"{scene.channel}/messages", late, by="pm")
+    assert answer.status_code == 409
+    beat = scene.call("POST", f"/api/agents/{scene.named('pm')}/heartbeat", {}, by="pm")
+    assert (beat.status_code, beat.json()["code"]) == (409, "wrong_state")
+    assert scene.agent("pm", "connect")["agent"]["turn"] == "IDLE"
+
+
+def test_a_heartbeat_keeps_an_agent_and_with_working_its_turn(scene: Scene) -> None:
+    scene.connected("pm", "dev")
+    scene.opened("pm", "dev", defaultTimeoutSeconds=0.5)
+    end = monotonic() + 3 * TIMEOUT_SECONDS
+    working = {"working": True}
+    beats(scene, "pm", "dev", until=lambda: monotonic() > end, body=working)
+    assert (scene.holder(), scene.state("dev")) == ("pm", "QUEUED")
+    held = scene.agent("pm", "heartbeat", working)["turns"]
+    assert held == {scene.named("reviews"): 1}
+    beats(scene, "pm", "dev", until=lambda: scene.holder() == "dev")
+    assert ("pm", "ACTIVE", "QUEUED", "timeout") in scene.moves()
+
+
+def test_one_that_waits_for_something_to_do_needs_no_heartbeat(scene: Scene) -> None:
+    scene.connected("pm")
+    began = monotonic()
+    scene.next("pm", wait=2.5 * TIMEOUT_SECONDS)
+    assert monotonic() - began >= 2.5 * TIMEOUT_SECONDS
+    assert scene.state("pm") == "IDLE"
+
+
+def test_one_that_dies_while_it_waits_is_soon_offline(server: Server, scene: Scene) -> None:
+    scene.connected("pm")
+    headers = {"authorization": f"Bearer {scene.tokens['pm']}"}
+    path = f"{server.url}/api/agents/{scene.named('pm')}/next?wait=60"
+    with pytest.raises(httpx.ReadTimeout):
+        httpx.get(path, headers=headers, timeout=TIMEOUT_SECONDS / 4)
+    gone = (scene.named("pm"), "heartbeat_lost")
+    scene.until(lambda event: (event.get("agentId"), event.get("trigger")) == gone)
+    assert scene.state("pm") == "OFFLINE"
+
+
+def beats(scene: Scene, *names: str, until: Json, body: Json = None) -> None:
+    """Let these be heard of until something is so, for a bounded time."""
+    end = monotonic() + WAIT_SECONDS
+    while not until():
+        assert monotonic() < end, "it did not happen in time"
+        for name in names:
+            scene.agent(name, "heartbeat", body)

@@ -1,0 +1,215 @@
+"""Approvals over HTTP: what agents may do only if a person allows it, and who may answer."""
+
+import json
+from collections.abc import Generator
+from datetime import datetime
+
+import pytest
+
+from muster.machines.commands import AnswerApproval
+from tests.asking import Asker, asker
+from tests.inside import Inside, inside
+from tests.live import Json
+
+HOSTILE = "\x1b[2J\u202eecho 'hi' && <b>rm</b>\n\nsecond line\x00"
+
+
+@pytest.fixture(scope="module")
+def muster(tmp_path_factory: pytest.TempPathFactory) -> Generator[Inside]:
+    with inside(tmp_path_factory.mktemp("approvals"), "Ada", "Bo") as team:
+        team.runs("Ada")
+        team.opens("design", "Ada", "Bo")
+        yield team
+
+
+@pytest.fixture
+def operator(muster: Inside) -> Generator[Asker]:
+    with asker(muster.server, muster.server.token) as somebody:
+        yield somebody
+        for each in somebody.get("/api/approvals")["approvals"]:
+            somebody.post(f"/api/approvals/{each['id']}", {"allow": False})
+
+
+def approvals(operator: Asker) -> list[Json]:
+    return operator.get("/api/approvals")["approvals"]
+
+
+# ── what is asked ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_request_is_shown_with_all_that_a_person_needs_to_decide(
+    muster: Inside, operator: Asker
+) -> None:
+    assert approvals(operator) == []
+    asked = muster.asks("Ada", "Bash", "rm -r build", by="tester", seconds=600)
+    [shown] = approvals(operator)
+    since, until = (datetime.fromisoformat(shown.pop(name)) for name in ("since", "until"))
+    assert (until - since).total_seconds() == 600
+    assert shown == {
+        "id": asked,
+        "agent": "Ada",
+        "seat": muster.agent("Ada").seat,
+        "session": muster.agent("Ada").session,
+        "tool": "Bash",
+        "detail": "rm -r build",
+        "by": "tester",
+        "default": False,
+        "channel": "design",
+    }
+
+
+def test_the_request_that_is_due_first_stands_first(muster: Inside, operator: Asker) -> None:
+    late = muster.asks("Ada", seconds=600)
+    soon = muster.asks("Ada", seconds=60)
+    assert [each["id"] for each in approvals(operator)] == [soon, late]
+
+
+def test_whoever_waits_for_a_person_is_waiting_and_so_is_its_turn(
+    muster: Inside, operator: Asker
+) -> None:
+    asked = muster.asks("Ada")
+    card = operator.get("/api/state")["agents"][0]
+    assert (card["turn"], [each["id"] for each in card["approvals"]]) == ("WAITING", [asked])
+    channel = operator.get("/api/channels/design")
+    assert (channel["holder"], channel["waiting"]["approval"]) == ("Ada", True)
+    assert channel["waiting"]["reason"] == f"approval {asked}: Bash"
+    operator.post(f"/api/approvals/{asked}", {"allow": True})
+    assert operator.get("/api/agents/Ada")["approvals"] == []
+    assert operator.get("/api/agents/Ada")["turn"] == "ACTIVE"
+    assert operator.get("/api/channels/design")["waiting"] is None
+
+
+def test_what_is_asked_is_told_as_it_is_whatever_is_in_it(muster: Inside, operator: Asker) -> None:
+    muster.asks("Ada", detail=HOSTILE)
+    assert approvals(operator)[0]["detail"] == HOSTILE
+
+
+# ── answers ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("allow", [True, False])
+def test_an_answer_is_on_record_with_who_gave_it_and_why(
+    muster: Inside, operator: Asker, allow: bool
+) -> None:
+    asked = muster.asks("Ada")
+    settled = operator.post(f"/api/approvals/{asked}", {"allow": allow, "note": "as agreed"})
+    assert (settled["id"], settled["agent"], settled["tool"]) == (asked, "Ada", "Bash")
+    assert settled["allow"] is allow
+    [fact] = operator.get(f"/api/log?types=approval_answered&after={asked}")["events"]
+    assert (fact["approval"], fact["allow"], fact["how"]) == (asked, allow, "person")
+    assert (fact["note"], fact["actor"]) == ("as agreed", "person:human")
+    assert approvals(operator) == []
+
+
+def test_a_request_is_answered_once_and_whoever_is_second_is_told(
+    muster: Inside, operator: Asker
+) -> None:
+    asked = muster.asks("Ada")
+    operator.post(f"/api/approvals/{asked}", {"allow": False})
+    path = f"/api/approvals/{asked}"
+    problem = operator.refused("POST", path, 404, "not_found", json={"allow": True})
+    assert f"no open request for approval '{asked}'" in problem["detail"]
+
+
+@pytest.mark.parametrize("unknown", ["0", "999999", "-1", "x", "%2e%2e"])
+def test_what_nobody_asked_cannot_be_answered(operator: Asker, unknown: str) -> None:
+    path = f"/api/approvals/{unknown}"
+    problem = operator.refused("POST", path, 404, "not_found", json={"allow": True})
+    assert "no open request" in problem["detail"]
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"note": "yes"}, {"allow": "yes"}, {"allow": 1}, {"allow": True, "alow": False}]
+)
+def test_an_answer_says_whether_it_is_allowed_and_nothing_that_nobody_knows(
+    muster: Inside, operator: Asker, body: Json
+) -> None:
+    asked = muster.asks("Ada")
+    operator.refused("POST", f"/api/approvals/{asked}", 422, "invalid", json=body)
+    assert [each["id"] for each in approvals(operator)] == [asked]
+
+
+def test_no_agent_and_no_viewer_may_answer_and_all_may_look(
+    muster: Inside, operator: Asker
+) -> None:
+    asked = muster.asks("Ada")
+    wishes = [{"role": "agent", "agent": "Ada"}, {"role": "agent", "agent": "Bo"}]
+    for wish in (*wishes, {"role": "viewer"}):
+        token = operator.post("/api/tokens", wish, 201)["secret"]
+        with asker(muster.server, token) as somebody:
+            path = f"/api/approvals/{asked}"
+            somebody.refused("POST", path, 403, "forbidden", json={"allow": True})
+            assert [each["id"] for each in approvals(somebody)] == [asked]
+    with asker(muster.server, None) as stranger:
+        stranger.asked("GET", "/api/approvals", 401)
+
+
+# ── nobody answers ────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("default", [True, False])
+def test_what_nobody_answers_takes_its_declared_default(
+    muster: Inside, operator: Asker, default: bool
+) -> None:
+    asked = muster.asks("Ada", seconds=0.2, default=default)
+    muster.until(lambda team: not muster.agent("Ada").approvals)
+    [fact] = operator.get(f"/api/log?types=approval_answered&after={asked}")["events"]
+    assert (fact["allow"], fact["how"]) == (default, "deadline")
+
+
+def test_the_end_of_the_session_ends_what_it_asked(muster: Inside, operator: Asker) -> None:
+    muster.runs("Bo")
+    asked = muster.asks("Bo")
+    wish = {"desired": "pause", "now": True}
+    operator.asked("PUT", "/api/agents/Bo/run", 200, json=wish)
+    muster.until(lambda team: not muster.agent("Bo").approvals)
+    [fact] = operator.get(f"/api/log?types=approval_answered&after={asked}")["events"]
+    assert (fact["approval"], fact["allow"], fact["how"]) == (asked, False, "session_end")
+
+
+# ── as it is told ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_requests_and_answers_come_over_the_stream_as_facts(
+    muster: Inside, operator: Asker
+) -> None:
+    path = f"/api/events?after={operator.get('/api/health')['seq']}"
+    with operator.http.stream("GET", path) as stream:
+        asked = muster.asks("Ada", "Write", "hello.py")
+        muster.send(AnswerApproval(approval=asked, allow=True))
+        lines = (line for line in stream.iter_lines() if line.startswith("data: "))
+        heard: list[Json] = []
+        while not heard or heard[-1]["type"] != "approval_answered":
+            heard.append(json.loads(next(lines).removeprefix("data: ")))
+    [request] = [each for each in heard if each["type"] == "approval_requested"]
+    assert (request["approval"], request["seat"]) == (asked, muster.agent("Ada").seat)
+    assert (request["tool"], request["detail"]) == ("Write", "hello.py")
+
+
+def test_why_tells_a_turn_that_went_on_to_the_answer_and_to_the_request(
+    muster: Inside, operator: Asker
+) -> None:
+    asked = muster.asks("Ada", "Bash", "make release")
+    waits = told(operator, "turns in design: WAITING")
+    assert waits[0].startswith("Ada went from ACTIVE to WAITING in design")
+    assert waits[1].startswith(f"Ada needs approval {asked} for Bash: make release (else denied at")
+    [*_, still] = operator.get("/api/agents/Ada/why")["accounts"]
+    assert still["title"] == f"approval {asked}: nobody has answered yet"
+    operator.post(f"/api/approvals/{asked}", {"allow": True, "note": "go"})
+    goes_on = told(operator, "turns in design: ACTIVE")
+    assert goes_on[0].endswith("because what a person was asked is answered")
+    assert goes_on[1] == f"approval {asked} of Ada was allowed: go (by human)"
+    assert goes_on[2].startswith(f"Ada needs approval {asked} for Bash: make release")
+
+
+def told(operator: Asker, title: str) -> list[str]:
+    """How an account of Ada is told."""
+    accounts = operator.get("/api/agents/Ada/why")["accounts"]
+    [found] = [each for each in accounts if each["title"] == title]
+    return [step["text"] for step in found["steps"]]
+
+
+def test_the_routes_are_described_with_who_may_call_them(operator: Asker) -> None:
+    paths = operator.get("/api/openapi.json")["paths"]
+    assert paths["/api/approvals/{approval}"]["post"]["x-roles"] == ["operator"]
+    assert paths["/api/approvals"]["get"]["x-roles"] == ["agent", "operator", "viewer"]

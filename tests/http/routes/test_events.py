@@ -1,0 +1,446 @@
+"""The stream of events: each reader from its own place, no gap, no repeat, at nobody's cost."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+from starlette.types import Message
+
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.feed import Feed
+from muster.http.routes import events as http_events
+from muster.http.routes.events import EventStream, Streams, streams_of
+from muster.machines.commands import PostMessage
+from muster.machines.ids import ChannelId
+from muster.store.base import EVERYTHING, LogFilter
+from muster.store.memory import MemoryStore
+from muster.testing.clock import ManualClock
+from tests.builders import (
+    DESIGN,
+    HUMAN,
+    a_dispatcher,
+    a_feed,
+    eventually,
+    run,
+    settled,
+    with_channel,
+)
+from tests.live import WAIT_SECONDS, Scene, Server, a_scene, live
+
+OPS = ChannelId("ops")
+
+
+class Team(NamedTuple):
+    """A team in memory with a feed, and the streams of it."""
+
+    store: MemoryStore
+    dispatcher: Dispatcher
+    feed: Feed
+    streams: Streams
+
+    @property
+    def seq(self) -> int:
+        return self.feed.last_seq
+
+    async def say(self, text: str, channel: ChannelId = DESIGN) -> None:
+        post = PostMessage(channel=channel, text=text, speaker_name="Marcus")
+        await self.dispatcher.send(post, actor=HUMAN)
+
+
+async def a_team() -> Team:
+    store = MemoryStore()
+    dispatcher = await a_dispatcher(store, ManualClock())
+    feed = a_feed(store, dispatcher)
+    await with_channel(dispatcher, [])
+    await with_channel(dispatcher, [], channel=OPS)
+    return Team(store, dispatcher, feed, streams_of(feed))
+
+
+class Reader:
+    """The server's and the reader's end of a stream: what was written, and how it is read."""
+
+    def __init__(self) -> None:
+        self.writes: list[bytes] = []
+        self.status = 0
+        self.headers: dict[str, str] = {}
+        self.over = False
+        self.reads = asyncio.Event()
+        self.reads.set()
+        self.gone = asyncio.Event()
+
+    async def receive(self) -> Message:
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            self.headers = {key.decode(): value.decode() for key, value in message["headers"]}
+            return
+        await self.reads.wait()
+        self.writes.append(message["body"])
+        self.over = not message["more_body"]
+
+    @property
+    def text(self) -> str:
+        return b"".join(self.writes).decode()
+
+    @property
+    def ids(self) -> list[int]:
+        """The seqs of the events; what only sets the cursor has no data and is none."""
+        return [int(seq) for seq in re.findall(r"^id: (\d+)\nevent: ", self.text, re.MULTILINE)]
+
+
+@asynccontextmanager
+async def reading(stream: EventStream) -> AsyncGenerator[Reader]:
+    """Serve a stream to a reader, which is gone at the end; the stream must end by that."""
+    reader = Reader()
+    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        tasks.create_task(stream({"type": "http"}, reader.receive, reader.send))
+        await settled()
+        yield reader
+        reader.reads.set()
+        reader.gone.set()
+
+
+def test_a_stream_without_a_cursor_has_only_what_is_new() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        before = team.seq
+        async with reading(team.streams.open(None, EVERYTHING)) as reader:
+            assert reader.status == 200
+            assert reader.headers["content-type"].startswith("text/event-stream")
+            assert "content-length" not in reader.headers
+            assert reader.text == f"retry: 2000\nid: {before}\n\n"
+            await team.say("hello")
+            await eventually(lambda: reader.ids)
+        assert reader.ids == [before + 1]
+
+    run(scene())
+
+
+@pytest.mark.parametrize("cursor", [-1, 0])
+def test_a_stream_from_the_beginning_has_everything_once_and_in_order(cursor: int) -> None:
+    async def scene() -> None:
+        team = await a_team()
+        async with reading(team.streams.open(cursor, EVERYTHING)) as reader:
+            await team.say("one")
+            await team.say("two")
+            await eventually(lambda: team.seq in reader.ids)
+        assert reader.ids == list(range(1, team.seq + 1))
+
+    run(scene())
+
+
+def test_an_event_is_its_seq_its_type_and_its_json_in_one_line() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        async with reading(team.streams.open(None, EVERYTHING)) as reader:
+            await team.say("a\nb\r\ndata: c\u2028")
+            await eventually(lambda: reader.ids)
+        number, kind, data = reader.text.split("\n\n")[1].split("\n")
+        fact: dict[str, Any] = json.loads(data.removeprefix("data: "))  # whatever JSON holds
+        assert (number, kind) == (f"id: {team.seq}", "event: user_message")
+        assert (fact["seq"], fact["text"]) == (team.seq, "a\nb\r\ndata: c\u2028")
+
+    run(scene())
+
+
+def test_a_reader_that_connects_again_goes_on_where_it_was() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        seen: list[int] = []
+        for number in range(5):
+            cursor = seen[-1] if seen else 0
+            async with reading(team.streams.open(cursor, EVERYTHING)) as reader:
+                await team.say(f"{number}")
+                await eventually(lambda: team.seq in reader.ids)
+            seen += reader.ids
+            await team.say("nobody listens")
+        assert seen == list(range(1, team.seq))
+
+    run(scene())
+
+
+@pytest.mark.parametrize("cursor", [10_000, "elsewhere-17", ""])
+def test_a_cursor_that_is_not_in_the_log_is_said_to_be_unknown(cursor: int | str) -> None:
+    async def scene() -> None:
+        team = await a_team()
+        before = team.seq
+        async with reading(team.streams.open(cursor, EVERYTHING)) as reader:
+            await team.say("new")
+            await eventually(lambda: reader.ids)
+        told = re.findall(r"^event: cursor_unknown\ndata: (.*)\n\n", reader.text, re.MULTILINE)
+        assert [json.loads(each) for each in told] == [{"cursor": cursor, "lastSeq": before}]
+        assert reader.ids == [before + 1]
+
+    run(scene())
+
+
+def test_a_reader_is_sent_only_what_it_asked_for() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        where = LogFilter(channel=OPS, types=frozenset({"user_message"}))
+        async with reading(team.streams.open(0, where)) as reader:
+            await team.say("not this", DESIGN)
+            await team.say("this", OPS)
+            await eventually(lambda: reader.ids)
+        assert reader.ids == [team.seq]
+
+    run(scene())
+
+
+def test_what_is_new_goes_out_in_one_write() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        for number in range(100):
+            await team.say(f"{number}")
+        async with reading(team.streams.open(0, EVERYTHING)) as reader:
+            await eventually(lambda: team.seq in reader.ids)
+        assert len(reader.ids) == team.seq
+        assert len([each for each in reader.writes if b"id: " in each]) == 2  # one is the opening
+
+    run(scene())
+
+
+def test_all_who_are_at_the_same_place_are_sent_the_same_bytes() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        async with (
+            reading(team.streams.open(None, EVERYTHING)) as one,
+            reading(team.streams.open(None, EVERYTHING)) as other,
+        ):
+            await team.say("hello")
+            await eventually(lambda: one.ids and other.ids)
+            assert one.writes[1] is other.writes[1]
+
+    run(scene())
+
+
+def test_what_was_framed_is_not_kept_for_ever() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        async with reading(team.streams.open(None, EVERYTHING)) as reader:
+            for number in range(3 * http_events.FRAMES_KEPT):
+                await team.say(f"{number}")
+                await eventually(lambda: team.seq in reader.ids)
+        assert len(team.streams._frames) == http_events.FRAMES_KEPT  # pyright: ignore[reportPrivateUsage]
+
+    run(scene())
+
+
+def test_a_reader_that_does_not_read_holds_up_nobody_and_loses_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_events, "WRITE_BYTES", 1000)
+
+    async def scene() -> None:
+        team = await a_team()
+        async with (
+            reading(team.streams.open(0, EVERYTHING)) as slow,
+            reading(team.streams.open(0, EVERYTHING)) as quick,
+        ):
+            slow.reads.clear()
+            held = len(slow.writes)
+            for number in range(200):
+                await team.say(f"{number} {'x' * 100}")
+            await eventually(lambda: team.seq in quick.ids)
+            assert len(slow.writes) == held
+            slow.reads.set()
+            await eventually(lambda: team.seq in slow.ids)
+        assert slow.ids == quick.ids == list(range(1, team.seq + 1))
+        assert max(map(len, slow.writes)) < 2000
+
+    run(scene())
+
+
+@pytest.mark.parametrize("bytes_more", range(-200, 200, 25))
+def test_whatever_the_size_of_a_page_its_events_are_sent_once(
+    monkeypatch: pytest.MonkeyPatch, bytes_more: int
+) -> None:
+    async def scene() -> None:
+        team = await a_team()
+        for number in range(20):
+            await team.say(f"{number}")
+        page = await team.store.read(after=0, limit=100)
+        size = sum(len(each.data) for each in page)
+        monkeypatch.setattr(http_events, "WRITE_BYTES", size + bytes_more)
+        async with reading(team.streams.open(0, EVERYTHING)) as reader:
+            await eventually(lambda: team.seq in reader.ids)
+        assert reader.ids == list(range(1, team.seq + 1))
+
+    run(scene())
+
+
+def test_a_quiet_stream_says_now_and_then_that_it_is_alive(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_events, "KEEP_ALIVE_SECONDS", 0.01)
+
+    async def scene() -> None:
+        team = await a_team()
+        async with reading(team.streams.open(None, EVERYTHING)) as reader:
+            await eventually(lambda: reader.text.count(": keep-alive\n\n") >= 3)
+
+    run(scene())
+
+
+def test_a_stream_ends_when_its_reader_is_gone() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        async with reading(team.streams.open(None, EVERYTHING)) as reader:
+            assert not reader.over
+        assert not team.streams._open  # pyright: ignore[reportPrivateUsage]
+
+    run(scene())
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_every_stream_ends_when_the_streams_are_closed(
+    monkeypatch: pytest.MonkeyPatch, reads: bool
+) -> None:
+    monkeypatch.setattr(http_events, "FAREWELL_SECONDS", 0.01)
+
+    async def scene() -> None:
+        team = await a_team()
+        reader = Reader()
+        stream = team.streams.open(0, EVERYTHING)
+        async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+            tasks.create_task(stream({"type": "http"}, reader.receive, reader.send))
+            await eventually(lambda: reader.ids)
+            if not reads:
+                reader.reads.clear()
+                await team.say("nobody reads this")
+                await settled()
+            team.streams.close()
+        assert reader.over is reads
+
+    run(scene())
+
+
+def test_a_stream_has_everything_and_ends_when_the_feed_closes() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        async with reading(team.streams.open(0, EVERYTHING)) as reader:
+            await team.say("the last")
+            team.feed.close()
+            await eventually(lambda: reader.over)
+        assert reader.ids == list(range(1, team.seq + 1))
+
+    run(scene())
+
+
+# ── on a real server ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
+    with live(tmp_path_factory.mktemp("events") / "home") as up:
+        yield up
+
+
+@pytest.fixture
+def scene(server: Server) -> Generator[Scene]:
+    with a_scene(server) as scene:
+        yield scene
+
+
+def test_the_log_is_read_page_by_page_without_a_gap(scene: Scene) -> None:
+    scene.connected("pm")
+    scene.opened("pm")
+    for number in range(5):
+        scene.says(f"{number}")
+    seqs: list[int] = []
+    after, more = -1, True
+    while more:
+        page = scene.get(f"/api/log?after={after}&limit=3")
+        assert len(page["events"]) <= 3
+        seqs += [each["seq"] for each in page["events"]]
+        after, more = page["after"], page["more"]
+    assert seqs == list(range(1, after + 1))
+    newest = scene.get("/api/log?limit=2")
+    assert [each["seq"] for each in newest["events"]] == [after - 1, after]
+    assert newest["after"] == after
+
+
+def test_the_seed_s_log_has_exactly_the_seed_s_fields(scene: Scene) -> None:
+    scene.connected("pm", "dev")
+    scene.opened("pm", "dev")
+    scene.turn("complete", by="pm", epoch=1)
+    where = f"channel={scene.named('reviews')}&format=seed&after=-1"
+    entries = scene.get(f"/api/log?{where}")["events"]
+    fields = ["timestamp", "event", "agentId", "from", "to", "trigger", "channel"]
+    assert [list(each) for each in entries] == [fields] * len(entries)
+    last = entries[-2]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", last.pop("timestamp"))
+    assert last == {
+        "event": "state_transition",
+        "agentId": scene.named("pm"),
+        "from": "ACTIVE",
+        "to": "QUEUED",
+        "trigger": "TURN_COMPLETE",
+        "channel": scene.named("reviews"),
+    }
+    came = scene.get(f"/api/log?agent={scene.named('pm')}&format=seed&after=-1")["events"][0]
+    assert list(came) == fields[:-1]  # who comes online does so in no channel
+
+
+def test_a_browser_that_connects_again_goes_on_by_its_last_event_id(
+    scene: Scene, server: Server
+) -> None:
+    scene.opened()
+    seq = scene.says("one")["seq"]
+    scene.says("two")
+    where = f"types=user_message&channel={scene.named('reviews')}&after=0"
+    headers = {"authorization": f"Bearer {server.token}", "last-event-id": f"{seq}"}
+    with httpx.stream("GET", f"{server.url}/api/events?{where}", headers=headers) as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        data = next(line for line in stream.iter_lines() if line.startswith("data: "))
+    assert json.loads(data.removeprefix("data: "))["text"] == "two"
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("after=-2", 422),
+        ("after=soon", 422),
+        ("after=99999999999999999999", 422),
+        ("types=user_message,nonsense", 422),
+        ("agent=nobody", 404),
+        ("channel=nowhere", 404),
+        ("limit=0", 422),
+        ("limit=1001", 422),
+        ("format=xml", 422),
+    ],
+)
+def test_what_cannot_be_read_is_refused(
+    scene: Scene, server: Server, query: str, status: int
+) -> None:
+    paths = ["/api/log"] if query.startswith(("limit", "format")) else ["/api/log", "/api/events"]
+    for path in paths:
+        answer = scene.call("GET", f"{path}?{query}")
+        assert answer.status_code == status, answer.text
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_nobody_follows_without_a_token(server: Server) -> None:
+    for path in ("/api/events", "/api/log"):
+        assert httpx.get(f"{server.url}{path}").status_code == 401
+
+
+def test_a_server_that_ends_ends_its_streams_in_order(tmp_path: Path) -> None:
+    with live(tmp_path) as server:
+        headers = {"authorization": f"Bearer {server.token}"}
+        with httpx.stream("GET", f"{server.url}/api/events", headers=headers) as stream:
+            lines = stream.iter_lines()
+            assert next(lines) == "retry: 2000"
+            server.process.terminate()
+            assert len(list(lines)) == 2  # to its end, without an error
+        _, complaint = server.process.communicate(timeout=WAIT_SECONDS)
+        assert (server.process.returncode, complaint) == (0, "")

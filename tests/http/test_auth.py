@@ -1,0 +1,270 @@
+"""Who may do what, on a real server: tokens, roles, names, origins, sizes, rates."""
+
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from muster import limits
+from muster.errors import TooFast
+from muster.home import operator_token
+from muster.http.auth import Rates, is_ours
+from tests.asking import Asker, a_name, asker
+from tests.homes import BOUND_SECONDS
+from tests.live import Server, live
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with live(tmp_path_factory.mktemp("home")) as running:
+        yield running
+
+
+@pytest.fixture
+def boss(server: Server) -> Iterator[Asker]:
+    with asker(server, server.token) as somebody:
+        yield somebody
+
+
+@pytest.fixture
+def stranger(server: Server) -> Iterator[Asker]:
+    with asker(server, None) as somebody:
+        yield somebody
+
+
+# ── tokens ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_health_is_open_to_all_and_nothing_else_is(stranger: Asker) -> None:
+    assert stranger.get("/api/health")["status"] == "ok"
+    for path in ("/api/agents", "/api/tokens", "/api/openapi.json", "/api/docs", "/api/events"):
+        problem = stranger.refused("GET", path, 401, "unauthenticated")
+        assert "Bearer" in problem["detail"]
+
+
+@pytest.mark.parametrize("header", ["Bearer", "Bearer x", "Basic eDp5", "x", "Bearer é"])
+def test_a_wrong_token_is_refused(header: str, stranger: Asker) -> None:
+    sent = [(b"authorization", header.encode())]
+    stranger.refused("GET", "/api/agents", 401, "unauthenticated", headers=sent)
+    answer = stranger.http.get("/api/agents", headers=sent)
+    assert answer.headers["www-authenticate"] == "Bearer"
+
+
+def test_an_agent_may_act_only_as_itself(server: Server, boss: Asker) -> None:
+    mine, other = a_name("mine"), a_name("other")
+    token = boss.post("/api/agents", {"name": mine}, 201)["token"]["secret"]
+    boss.post("/api/agents", {"name": other}, 201)
+    with asker(server, token) as agent:
+        assert agent.post(f"/api/agents/{mine.upper()}/connect")["agent"]["status"] == "alive"
+        assert agent.get(f"/api/agents/{other}")["status"] == "sleeping"
+        problem = agent.refused("POST", f"/api/agents/{other}/connect", 403, "forbidden")
+        assert mine in problem["detail"]
+        assert other in problem["detail"]
+        for path in ("/api/agents", f"/api/agents/{mine}/disable", "/api/tokens"):
+            agent.refused("POST", path, 403, "forbidden", json={"name": "x", "role": "viewer"})
+
+
+def test_a_viewer_may_only_read(server: Server, boss: Asker) -> None:
+    name = a_name("seen")
+    boss.post("/api/agents", {"name": name}, 201)
+    secret = boss.post("/api/tokens", {"role": "viewer"}, 201)["secret"]
+    with asker(server, secret) as viewer:
+        assert viewer.get(f"/api/agents/{name}")["name"] == name
+        viewer.refused("POST", f"/api/agents/{name}/connect", 403, "forbidden")
+        viewer.refused("GET", "/api/tokens", 403, "forbidden")
+
+
+# ── the operator's file ───────────────────────────────────────────────────────────────────────────
+
+
+def test_the_operators_token_is_in_a_private_file_and_in_a_link_that_signs_in(
+    tmp_path: Path,
+) -> None:
+    with live(tmp_path) as server:
+        assert (tmp_path / operator_token.FILE).stat().st_mode & 0o777 == 0o600
+        assert operator_token.find(tmp_path) == server.token
+        assert server.process.stdout is not None
+        link = re.search(r"http://\S+", server.process.stdout.readline())
+        assert link
+        with httpx.Client(follow_redirects=True) as browser:
+            page = browser.get(link[0])
+            assert page.status_code == 200
+            assert '<script type="module" src="/web/' in page.text  # the dashboard
+            assert page.url.query == b""
+            assert browser.get(f"{server.url}/api/agents").json()["agents"] == []
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(BOUND_SECONDS) == 0
+    with live(tmp_path) as server:
+        assert server.token == link[0].partition("token=")[2]
+
+
+def test_an_operators_file_that_is_gone_or_open_to_others_is_made_anew_and_the_old_token_is_revoked(
+    tmp_path: Path,
+) -> None:
+    tokens: list[str] = []
+    for spoil in (_remove, _open_to_others, _overwrite):
+        with live(tmp_path) as server, asker(server, server.token) as boss:
+            assert len(boss.get("/api/tokens")["tokens"]) == 1
+            tokens.append(server.token)
+        spoil(tmp_path / operator_token.FILE)
+    with live(tmp_path) as server:
+        assert server.token not in tokens
+        for old in tokens:
+            with asker(server, old) as nobody:
+                nobody.get("/api/agents", 401)
+    assert len(set(tokens)) == 3
+
+
+def _remove(file: Path) -> None:
+    file.unlink()
+
+
+def _open_to_others(file: Path) -> None:
+    file.chmod(0o644)
+
+
+def _overwrite(file: Path) -> None:
+    file.write_text("x")
+
+
+# ── browsers ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_browser_signs_in_by_a_cookie_that_pages_cannot_read(
+    server: Server, stranger: Asker
+) -> None:
+    stranger.refused("POST", "/api/session", 401, "unauthenticated", json={"token": "x"})
+    assert stranger.http.get("/", params={"token": "x"}).status_code == 401
+    assert "Sign in with the link" in stranger.http.get("/").text
+    answer = stranger.http.post("/api/session", json={"token": server.token})
+    assert answer.json() == {"role": "operator"}
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert stranger.get("/api/agents")
+    assert stranger.http.delete("/api/session").status_code == 204
+    stranger.get("/api/agents", 401)
+
+
+def test_a_page_of_somebody_else_cannot_use_the_cookie(server: Server, stranger: Asker) -> None:
+    stranger.http.cookies.set("muster", server.token)
+    ours, theirs = {"origin": server.url}, {"origin": "http://evil.example"}
+    wish = {"role": "viewer"}
+    for origin in (theirs, {"origin": "null"}, {}):
+        problem = stranger.refused(
+            "POST", "/api/tokens", 403, "forbidden", json=wish, headers=origin
+        )
+        assert "page" in problem["detail"]
+    stranger.asked("POST", "/api/tokens", 201, json=wish, headers=ours)
+
+
+def test_a_page_of_somebody_else_cannot_use_a_token_either(server: Server, boss: Asker) -> None:
+    evil = {"origin": "http://evil.example"}
+    boss.refused("POST", "/api/tokens", 403, "forbidden", json={"role": "viewer"}, headers=evil)
+    fine = {"origin": server.url}
+    boss.asked("POST", "/api/tokens", 201, json={"role": "viewer"}, headers=fine)
+
+
+def test_a_name_that_somebody_made_point_here_is_refused(boss: Asker) -> None:
+    for host in ("evil.example", "evil.example:6878", "127.0.0.1.evil.example", ""):
+        answer = boss.http.get("/api/agents", headers={"host": host})
+        assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+    assert boss.http.get("/api/agents", headers={"host": "localhost:1"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("authority", "host", "ours"),
+    [
+        ("127.0.0.1:6878", "127.0.0.1", True),
+        ("127.9.9.9", "127.0.0.1", True),
+        ("LOCALHOST", "127.0.0.1", True),
+        ("[::1]:6878", "127.0.0.1", True),
+        ("[::1]", "127.0.0.1", True),
+        ("::1", "127.0.0.1", True),
+        ("192.0.2.1", "127.0.0.1", False),
+        ("192.0.2.1:80", "0.0.0.0", True),
+        ("[2001:db8::1]:80", "::", True),
+        ("team.example:80", "0.0.0.0", False),
+        ("team.example:80", "team.example", True),
+        ("Team.Example", "team.example", True),
+        ("", "127.0.0.1", False),
+        ("localhost:x", "127.0.0.1", False),
+    ],
+)
+def test_which_names_are_ours(authority: str, host: str, ours: bool) -> None:
+    assert is_ours(authority, host) is ours
+
+
+# ── bad requests ──────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        (b"{", 400),
+        (b"not json", 400),
+        (b'{"name": "\xff"}', 400),
+        (b'{"name": "\\ud800"}', 400),
+        (b'{"x": ' + b"[" * 100_000, 400),
+        (b"[]", 422),
+        (b"{}", 422),
+        (b"null", 422),
+        (b'{"name": 7}', 422),
+        (b'{"name": ""}', 422),
+        (b'{"name": "../../etc/passwd"}', 422),
+        (b'{"name": "a", "maxTurns": 0}', 422),
+        (b'{"name": "a", "maxTurns": 1e400}', 422),
+        (b'{"name": "a", "maxTurns": 9999999999999999999999}', 422),
+        (b'{"name": "a", "color": "' + b"x" * 1000 + b'"}', 422),
+    ],
+)
+def test_what_is_not_as_it_should_be_is_refused(content: bytes, status: int, boss: Asker) -> None:
+    boss.refused("POST", "/api/agents", status, "invalid", content=content)
+
+
+def test_a_body_that_is_too_large_is_refused_though_all_of_it_was_sent(boss: Asker) -> None:
+    for size in (limits.REQUEST_BYTES_MAX + 1, 50 * 1024 * 1024):
+        content = b'{"name": "' + b"x" * size + b'"}'
+        problem = boss.refused("POST", "/api/agents", 413, "too_large", content=content)
+        assert problem["found"] == {"limit": limits.REQUEST_BYTES_MAX}
+
+
+def test_a_path_or_a_method_that_is_not_there_is_told_as_a_problem(boss: Asker) -> None:
+    boss.refused("GET", "/nowhere", 404, "not_found")
+    boss.refused("GET", "/api/agents/", 404, "not_found")
+    boss.refused("GET", "/api/agents/a%2Fb", 404, "not_found")
+    boss.refused("GET", "/api/agents/%FF%00", 404, "not_found")
+    boss.refused("GET", f"/api/agents/agent-identity:{'9' * 5000}", 404, "not_found")
+    boss.refused("PUT", "/api/agents", 405, "wrong_method")
+    assert boss.http.put("/api/agents").headers["allow"] == "GET, POST"
+
+
+# ── rates ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_token_has_a_rate_which_can_be_saved_up_for_a_burst() -> None:
+    now = [0.0]
+    rates = Rates(lambda: now[0])
+    for _ in range(int(10 * limits.BURST_SECONDS)):
+        rates.spend("a", 10)
+    with pytest.raises(TooFast, match=r"More than 10 requests a second. Wait 0\.1 s"):
+        rates.spend("a", 10)
+    rates.spend("b", 10)
+    now[0] = 0.1
+    rates.spend("a", 10)
+    with pytest.raises(TooFast):
+        rates.spend("a", 10)
+
+
+def test_strangers_who_ask_too_often_are_told_to_wait_and_nobody_else_is(
+    stranger: Asker, boss: Asker
+) -> None:
+    tries = int(limits.STRANGER_REQUESTS_PER_SECOND * limits.BURST_SECONDS * 10)
+    answers = (stranger.http.get("/api/agents") for _ in range(tries))
+    told = next(answer for answer in answers if answer.status_code == 429)
+    assert told.json()["code"] == "too_fast"
+    assert told.headers["retry-after"] == "1"
+    assert boss.get("/api/agents")

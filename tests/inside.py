@@ -1,0 +1,174 @@
+"""A muster in a thread of the test, with real HTTP around it and a real program in each session.
+
+What a session asks and uses up cannot be said from outside, by nobody: so the test stands inside,
+where the runtimes stand.
+"""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Callable, Coroutine, Generator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from typing import Any, TypeVar, cast
+
+from muster.app import open_configured
+from muster.engine.dispatcher import Receipt
+from muster.home import address, operator_token
+from muster.http import app as http
+from muster.http.routes.tokens import new_token
+from muster.http.server import Server as HttpServer
+from muster.http.server import listen, serve_until, url_of
+from muster.machines import commands as c
+from muster.machines.events import ApprovalRequested
+from muster.machines.ids import MUSTER, ChannelId, SessionId, agent_actor, name_key, person
+from muster.machines.state import Agent, Phase, Team
+from muster.machines.vocabulary import Role, RunMode, Usage
+from muster.settings.model import load_settings
+from muster.team import Muster
+from tests.live import WAIT_SECONDS, Server
+
+T = TypeVar("T")
+
+PATIENT = '[agents.{name}]\nlong_lived = true\ncommand = ["sh", "-c", "cat >/dev/null"]\n'
+"""A program that lives on and says nothing."""
+
+
+class Inside:
+    """A team that is up, and what only a session of it could do."""
+
+    def __init__(self, muster: Muster, server: Server, home: Path) -> None:
+        self.server = server
+        self.home = home
+        self._muster = muster
+        self._loop = asyncio.get_running_loop()
+        self._changed = asyncio.Event()
+        muster.dispatcher.watch(lambda _: self._changed.set())
+
+    @property
+    def team(self) -> Team:
+        return self._muster.team
+
+    def agent(self, name: str) -> Agent:
+        return self.team.agents[self.team.names[name_key(name)]]
+
+    def _do(self, work: Coroutine[Any, Any, T]) -> T:  # whatever a coroutine is sent
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(WAIT_SECONDS)
+
+    def send(self, command: c.Command, *, actor: str = MUSTER) -> Receipt:
+        return self._do(self._muster.dispatcher.send(command, actor=actor))
+
+    def until(self, so: Callable[[Team], bool]) -> None:
+        """Wait until the team is so."""
+        self._do(self._until(so))
+
+    async def _until(self, so: Callable[[Team], bool]) -> None:
+        async with asyncio.timeout(WAIT_SECONDS):
+            while not so(self.team):
+                self._changed.clear()
+                await self._changed.wait()
+
+    # ── a session ─────────────────────────────────────────────────────────────────────────────────
+
+    def runs(self, name: str) -> SessionId:
+        """Start an agent, and wait until its program runs."""
+        seat = self.agent(name).seat
+        wish = c.SetDesired(seat=seat, desired=RunMode.CONTINUOUS, set_by="Grace")
+        self.send(wish, actor=person("Grace"))
+        self.until(lambda team: self._is_up(team, self.agent(name)))
+        return self._session(name)
+
+    def _is_up(self, team: Team, agent: Agent) -> bool:
+        return agent.session is not None and team.sessions[agent.session].phase is Phase.RUNNING
+
+    def _session(self, name: str) -> SessionId:
+        session = self.agent(name).session
+        assert session is not None
+        return session
+
+    def asks(
+        self,
+        name: str,
+        tool: str = "Bash",
+        detail: str = "rm -r build",
+        *,
+        by: str = "",
+        seconds: float = 600,
+        default: bool = False,
+    ) -> str:
+        """The session of an agent wants to do what only a person may allow; the request's id."""
+        request = c.RequestApproval(
+            session=self._session(name),
+            tool=tool,
+            detail=detail,
+            by=by,
+            seconds=seconds,
+            default=default,
+        )
+        fact = self.send(request, actor=agent_actor(name)).events[0].fact
+        assert isinstance(fact, ApprovalRequested)
+        return fact.approval
+
+    def spends(self, name: str, cost_usd: float, tokens: int, channel: str | None = None) -> None:
+        """A piece of work of an agent is done, and has used something up."""
+        result = c.ReportResult(
+            session=self._session(name),
+            usage=Usage(cost_usd=cost_usd, input_tokens=tokens - 1, output_tokens=1),
+            channel=None if channel is None else ChannelId(channel),
+        )
+        self.send(result, actor=agent_actor(name))
+
+    def opens(self, channel: str, *names: str) -> None:
+        """A channel in which these speak in order."""
+        self.send(c.CreateChannel(channel=ChannelId(channel)))
+        for name in names:
+            self.send(c.AddMember(channel=ChannelId(channel), seat=self.agent(name).seat))
+
+
+@contextmanager
+def inside(folder: Path, *names: str, settings: str = "") -> Generator[Inside]:
+    """A team with these agents; whatever happens, nothing is left behind."""
+    home = folder / "team" / ".muster"
+    home.mkdir(parents=True)
+    agents = "".join(PATIENT.format(name=name) for name in names)
+    (home / "muster.toml").write_text(settings + agents, encoding="utf-8")
+    ready: Future[tuple[Inside, asyncio.Event]] = Future()
+    thread = Thread(target=lambda: asyncio.run(_told(ready, home)), name="muster", daemon=True)
+    thread.start()
+    found, stop = ready.result(WAIT_SECONDS)
+    try:
+        yield found
+    finally:
+        found._loop.call_soon_threadsafe(stop.set)  # pyright: ignore[reportPrivateUsage]
+        thread.join(WAIT_SECONDS)
+        assert not thread.is_alive()
+
+
+async def _told(ready: "Future[tuple[Inside, asyncio.Event]]", home: Path) -> None:
+    try:
+        await _serve(ready, home)
+    except BaseException as wrong:
+        if ready.done():
+            raise
+        ready.set_exception(wrong)
+
+
+async def _serve(ready: "Future[tuple[Inside, asyncio.Event]]", home: Path) -> None:
+    stop = asyncio.Event()
+    with listen("127.0.0.1", 0) as listener:
+        url = url_of(listener)
+        async with open_configured(home, load_settings(home, {}), url=url) as muster:
+            command, secret = new_token(muster.ids, Role.OPERATOR, note=operator_token.NOTE)
+            await muster.dispatcher.send(command, actor=MUSTER)
+            operator_token.keep(home, secret)
+            address.publish(home, address.Address(url=url, pid=os.getpid()))
+            process = cast("subprocess.Popen[str]", None)  # it has none of its own
+            found = Inside(muster, Server(process, url, secret), home)
+            server = HttpServer(
+                http.build(muster),
+                lambda: ready.set_result((found, stop)),
+                on_end=lambda: http.end_waiting(muster),
+            )
+            await serve_until(stop, server, listener)

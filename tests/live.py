@@ -1,0 +1,248 @@
+"""A real `muster up` process, and scenes of a team's life that are played on it through HTTP.
+
+Scenes share a process, so every scene has names of its own: what it calls `pm` is `pm-7` there.
+"""
+
+import json
+import re
+import subprocess
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from threading import Timer
+from time import monotonic
+from typing import Any, NamedTuple
+
+import httpx
+
+from tests.homes import MUSTER_SCRIPT, environment
+
+LIFE_SECONDS = 120.0
+"""No server of a test lives longer."""
+
+WAIT_SECONDS = 20.0
+"""No test waits longer for anything."""
+
+Move = tuple[str, str, str, str]
+Json = Any  # whatever JSON holds
+
+_numbers = count(1)
+
+
+class Server(NamedTuple):
+    """A muster that is up, and the operator's token for it."""
+
+    process: subprocess.Popen[str]
+    url: str
+    token: str
+
+
+@contextmanager
+def live(home: Path, **environ: str) -> Generator[Server]:
+    """Start a muster; whatever happens, none is left behind."""
+    with subprocess.Popen(
+        [MUSTER_SCRIPT, "up", "--home", str(home), "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(environ),
+        text=True,
+    ) as process:
+        bound = Timer(LIFE_SECONDS, process.kill)
+        bound.start()
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            found = re.search(r"http://\S+", line)
+            assert found, (line, process.communicate(timeout=WAIT_SECONDS))
+            yield Server(process, found[0], (home / "operator.token").read_text().strip())
+        finally:
+            process.terminate()  # in order, so that its programs end with it
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=WAIT_SECONDS / 2)
+            process.kill()
+            bound.cancel()
+
+
+class Scene:
+    """A channel and its agents on a live server, seen through HTTP alone."""
+
+    def __init__(self, server: Server) -> None:
+        self.number = next(_numbers)
+        self.tokens: dict[str, str] = {}
+        self._server = server
+        self._http = httpx.Client(base_url=server.url, timeout=WAIT_SECONDS)
+        self.began = self.get("/api/health")["seq"]
+
+    def close(self) -> None:
+        self._http.close()
+
+    def named(self, name: str) -> str:
+        """What this scene's `name` is called on the server."""
+        return f"{name}-{self.number}"
+
+    @property
+    def url(self) -> str:
+        """Where the server listens."""
+        return self._server.url
+
+    @property
+    def channel(self) -> str:
+        """The path of this scene's channel."""
+        return f"/api/channels/{self.named('reviews')}"
+
+    # ── asking ────────────────────────────────────────────────────────────────────────────────────
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Json = None,
+        *,
+        by: str | None = None,
+        key: str | None = None,
+    ) -> httpx.Response:
+        """Send a request with the operator's token, or with the token of an agent."""
+        token = self._server.token if by is None else self.tokens[by]
+        headers = {"authorization": f"Bearer {token}"}
+        if key is not None:
+            headers["idempotency-key"] = key
+        return self._http.request(method, path, json=body, headers=headers)
+
+    def post(
+        self, path: str, body: Json = None, *, by: str | None = None, key: str | None = None
+    ) -> Json:
+        return _answer(self.call("POST", path, body or {}, by=by, key=key))
+
+    def get(self, path: str, *, by: str | None = None) -> Json:
+        return _answer(self.call("GET", path, by=by))
+
+    def refused(
+        self,
+        method: str,
+        path: str,
+        body: Json = None,
+        *,
+        by: str | None = None,
+        status: int = 409,
+    ) -> Json:
+        """See a request refused, with nothing changed by it; give the problem document."""
+        before = self.get(self.channel)
+        answer = self.call(method, path, body, by=by)
+        assert answer.status_code == status, answer.text
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert self.get(self.channel) == before
+        return answer.json()
+
+    def next(self, name: str, *, wait: float = WAIT_SECONDS / 2, known: int | None = None) -> Json:
+        """What an agent is told to do; with `known`, when it works on that turn already."""
+        turns = "" if known is None else f"&known={self.named('reviews')}:{known}"
+        path = f"/api/agents/{self.named(name)}/next?wait={wait}{turns}"
+        return self.get(path, by=name)
+
+    # ── setting a scene ───────────────────────────────────────────────────────────────────────────
+
+    def connected(self, *names: str) -> None:
+        """Agents that connect by themselves."""
+        for name in names:
+            joined = self.post("/api/agents", {"name": self.named(name)})
+            self.tokens[name] = joined["token"]["secret"]
+            self.agent(name, "connect")
+
+    def agent(self, name: str, act: str, body: Json = None) -> Json:
+        return self.post(f"/api/agents/{self.named(name)}/{act}", body, by=name)
+
+    def opened(self, *names: str, **config: Json) -> None:
+        """A channel with these members, in this order."""
+        self.post("/api/channels", {"channel": self.named("reviews"), "config": config})
+        for name in names:
+            self.joins(name)
+
+    def joins(self, name: str, **more: Json) -> Json:
+        return self.post(f"{self.channel}/members", {"agent": self.named(name), **more})
+
+    def leaves(self, name: str) -> Json:
+        return _answer(self.call("DELETE", f"{self.channel}/members/{self.named(name)}"))
+
+    def turn(self, act: str, by: str, **body: Json) -> Json:
+        return self.post(f"{self.channel}/turn/{act}", body, by=by)
+
+    def says(self, text: str, by: str | None = None, **body: Json) -> Json:
+        """What an agent says in its turn, or a human at any time."""
+        return self.post(f"{self.channel}/messages", {"message": text, **body}, by=by)
+
+    # ── seeing ────────────────────────────────────────────────────────────────────────────────────
+
+    def state(self, name: str) -> str:
+        """An agent's own state."""
+        return self.get(f"/api/agents/{self.named(name)}")["turn"]
+
+    def holder(self) -> str | None:
+        holder = self.get(self.channel)["holder"]
+        return None if holder is None else self._plain(holder)
+
+    def ring(self) -> list[str]:
+        return [self._plain(each) for each in self.get(self.channel)["ring"]]
+
+    def moves(self) -> list[Move]:
+        """Who moved from where to where and why, in this scene, as the seed's log has it."""
+        path = f"/api/log?format=seed&limit=1000&after={self.began}"
+        return [self._move(each) for each in self.get(path)["events"] if self._ours(each)]
+
+    def facts(self, kind: str) -> list[Json]:
+        """What the log has of a kind in this scene's channel."""
+        where = f"types={kind}&channel={self.named('reviews')}&limit=1000&after={self.began}"
+        return self.get(f"/api/log?{where}")["events"]
+
+    def until(self, what: Callable[[Json], bool]) -> Json:
+        """The first event of the log that is so, when it is there."""
+        end = monotonic() + WAIT_SECONDS
+        for event in self.events():
+            if what(event):
+                return event
+            assert monotonic() < end, "it did not happen in time"
+        raise AssertionError("the stream ended before it happened")
+
+    def until_moved(self, *move: str) -> Json:
+        """Wait until somebody has moved: who, from, to, trigger."""
+        return self.until(
+            lambda event: (
+                event["type"] == "state_transition"
+                and event["machine"] == "turns"
+                and self._ours(event)
+                and self._move(event) == move
+            )
+        )
+
+    def events(self) -> Iterator[Json]:
+        """The log since the scene began, and then what is new; silence ends it."""
+        headers = {"authorization": f"Bearer {self._server.token}"}
+        path = f"/api/events?after={self.began}"
+        with self._http.stream("GET", path, headers=headers) as stream:
+            for line in stream.iter_lines():
+                if line.startswith("data: "):
+                    yield json.loads(line.removeprefix("data: "))
+
+    def _ours(self, entry: Json) -> bool:
+        return entry["agentId"].endswith(f"-{self.number}")
+
+    def _move(self, entry: Json) -> Move:
+        return (self._plain(entry["agentId"]), entry["from"], entry["to"], entry["trigger"])
+
+    def _plain(self, name: str) -> str:
+        return name.rpartition("-")[0]
+
+
+def _answer(response: httpx.Response) -> Json:
+    assert response.is_success, response.text
+    return response.json()
+
+
+@contextmanager
+def a_scene(server: Server) -> Generator[Scene]:
+    """A scene on a server that others use too."""
+    scene = Scene(server)
+    try:
+        yield scene
+    finally:
+        scene.close()

@@ -1,0 +1,58 @@
+"""Every reachable state of small teams, with every invariant checked in each."""
+
+from functools import cache
+
+import pytest
+from msgspec.structs import replace
+
+from muster.machines.maps import put
+from muster.machines.turns import table as turn_rules
+from tests.simulation import explore
+from tests.simulation.explore import SPACES, START, Report, Space
+
+pytestmark = pytest.mark.exhaustive
+
+
+@cache
+def explored(space: Space) -> Report:
+    """Once is enough, for whoever asks."""
+    return explore.explore(space)
+
+
+@pytest.mark.parametrize("space", SPACES, ids=[space.name for space in SPACES])
+def test_every_reachable_state_keeps_every_invariant(
+    space: Space, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = explored(space)
+    with capsys.disabled():
+        print(f"\n  {report}")
+    assert report.transitions > report.states > 10
+
+
+def test_the_explored_turns_use_every_row_that_connected_agents_can_cause() -> None:
+    report = explore.explore(explore.turn_space(2, 1))
+    rows = {(row.source, row.target, row.trigger) for row in turn_rules.TABLE}
+    asking = {"approval_requested", "approval_answered"}
+    by_sessions = {row for row in rows if row[2] in {"place_kept", "session_ended", *asking}}
+    by_sessions.add(("QUEUED", "OFFLINE", "agent_stops"))
+    assert rows - by_sessions == report.moves & rows
+
+
+def test_the_explored_approvals_use_every_row_that_sessions_can_cause() -> None:
+    moves = explored(SPACES[-1]).moves
+    triggers = {trigger for _, _, trigger in moves}
+    expected = {"approval_requested", "approval_answered", "place_kept", "session_ended"}
+    assert expected <= triggers
+
+
+def test_the_explorer_notices_a_turn_that_nobody_is_granted() -> None:
+    team = explore.turn_space(1, 1).start()
+    [agent], [channel] = team.agents.values(), team.channels.values()
+    explore.check(team, START)
+    stuck = replace(
+        team,
+        agents=put(team.agents, agent.seat, replace(agent, channels=(channel.id,))),
+        channels=put(team.channels, channel.id, replace(channel, ring=(agent.seat,))),
+    )
+    with pytest.raises(AssertionError, match="nobody is granted it"):
+        explore.check(stuck, START)

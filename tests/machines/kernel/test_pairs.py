@@ -1,0 +1,280 @@
+"""Every state with every command: each pair moves or refuses, and a refusal changes nothing."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+import pytest
+
+from muster.errors import Refused
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.commands import COMMANDS, Command
+from muster.machines.events import FACTS
+from muster.machines.ids import GRID_SEATS, LEAD_SEAT, ChannelId, ConversationId, SeatId, SessionId
+from muster.machines.kernel.couplings import COUPLINGS
+from muster.machines.kernel.fold import EVOLVERS
+from muster.machines.kernel.invariants import violations
+from muster.machines.kernel.snapshots import decode, encode
+from muster.machines.kernel.team import DECIDERS, decide
+from muster.machines.state import Status, Team, TurnState
+from muster.machines.teams.papers import AgentDocument
+from muster.machines.vocabulary import (
+    Activity,
+    Authority,
+    Budget,
+    DelegationMode,
+    FileChange,
+    Outcome,
+    Remark,
+    RunMode,
+    Taken,
+    Usage,
+)
+from tests.machines.identity import test_identity
+from tests.machines.scene import REVIEWS, Scene
+from tests.machines.teams.papers import paper, said
+from tests.machines.turns import test_turns
+
+PM, NEW = SeatId(9), ChannelId("new")
+
+
+def _identity(status: Status) -> Callable[[], Scene]:
+    return lambda: test_identity.seated(status)
+
+
+def _run(mode: RunMode, step: str) -> Callable[[], Scene]:
+    def make() -> Scene:
+        scene = Scene()
+        scene.do(c.EnrollAgent(name="Lyra", authority=Authority.MUSTER))
+        scene.want("Lyra", mode)
+        if step in ("up", "stopping", "failed") and mode is not RunMode.PAUSE:
+            scene.up("Lyra")
+        if step == "stopping":
+            scene.want("Lyra", RunMode.PAUSE)
+        if step == "failed" and mode is not RunMode.PAUSE:
+            scene.ends("Lyra", Outcome.FAILED)
+        return scene
+
+    return make
+
+
+def _turns(step: str) -> Callable[[], Scene]:
+    def make() -> Scene:
+        scene = test_turns.trio(e.TurnConfig(rest_after_idle_rounds=1))
+        if step == "waiting":
+            scene.do(c.WaitTurn(channel=REVIEWS, seat=PM, reason="tea"))
+        if step == "resting":
+            for name in ("pm", "dev", "qa"):
+                scene.complete(name)
+        if step == "lone":
+            for name in ("dev", "qa"):
+                scene.do(c.RemoveMember(channel=REVIEWS, seat=scene.seat(name)))
+            scene.complete("pm")
+        if step == "empty":
+            for name in ("pm", "dev", "qa"):
+                scene.do(c.DisconnectAgent(seat=scene.seat(name), reason="left"))
+        return scene
+
+    return make
+
+
+def _drain() -> Scene:
+    scene = Scene()
+    scene.running("Lyra", "Kael")
+    scene.channel_of("Lyra", "Kael")
+    scene.later(60)
+    return scene
+
+
+def _asking() -> Scene:
+    scene = Scene()
+    scene.running("Lyra", "Kael")
+    scene.channel_of("Lyra", "Kael")
+    session = scene.session("Lyra").id
+    scene.do(c.RequestApproval(session=session, tool="Bash", detail="rm -r build", seconds=60))
+    return scene
+
+
+def _delegation(mode: DelegationMode, *, working: bool) -> Callable[[], Scene]:
+    def make() -> Scene:
+        scene = Scene()
+        scene.do(c.StartDelegation(mode=mode, path="here", agents=("ada", "bob")))
+        scene.do(c.OpenConversation(text="do it", speaker_name="Marcus"))
+        if working:
+            conversation = ConversationId("conv_001")
+            scene.do(c.Delegate(conversation=conversation, to="ada", trigger="fits"))
+        return scene
+
+    return make
+
+
+STATES: dict[str, Callable[[], Scene]] = {
+    "empty": Scene,
+    **{f"identity {s}": _identity(s) for s in Status if s is not Status.UNKNOWN},
+    **{
+        f"run {mode} {step}": _run(mode, step)
+        for mode in RunMode
+        for step in ("asked", "up", "stopping", "failed")
+    },
+    "turns asking": _asking,
+    **{f"turns {step}": _turns(step) for step in ("active", "waiting", "resting", "lone", "empty")},
+    "turns draining": _drain,
+    **{
+        f"delegation {mode} {'working' if working else 'home'}": _delegation(mode, working=working)
+        for mode in DelegationMode
+        for working in (False, True)
+    },
+}
+
+
+def tries(team: Team) -> Iterator[Command]:
+    """Every command, about somebody who is there and about somebody who is not."""
+    sessions = [*sorted(team.sessions), SessionId("gone")]
+    conversations = [ConversationId("conv_001"), ConversationId("conv_999")]
+    channels = [*sorted(team.channels), ChannelId("nowhere")]
+    seats = [*sorted(team.agents)[:4], SeatId(99)]
+    yield c.StartMuster(server_session=SessionId("next"), muster_version="0")
+    yield c.StartMuster(server_session=SessionId("next"), muster_version="0", paused=tuple(seats))
+    yield c.StopMuster(reason="test")
+    yield c.LogWarning(text="careful")
+    yield test_identity.summon()
+    yield c.EnrollAgent(name="newcomer", authority=Authority.MUSTER)
+    yield c.RejectMarker(marker="[AGENT_STATUS]", reason="fence")
+    yield c.CreateChannel(channel=NEW)
+    yield c.WakeAgents()
+    yield c.SleepAgents()
+    yield c.ImportTeam(documents=tuple(_papers(team)), messages=(said(1), said(2)))
+    for session in sessions:
+        yield test_identity.register(session=session)
+        yield test_identity.status(GRID_SEATS[0], session=session)
+        yield c.ReportSessionStarted(session=session)
+        yield c.ReportOutput(session=session, stream="stdout", text="hello")
+        yield c.ReportResult(session=session)
+        yield c.ReportActivity(session=session, kind=Activity.TOOL_CALL, name="Bash")
+        yield c.ReportTaken(session=session, how=Taken.STARTED, text="hello")
+        yield c.RequestApproval(session=session, tool="Bash", detail="rm -r build", seconds=60)
+        for outcome in Outcome:
+            yield c.ReportSessionEnded(session=session, outcome=outcome)
+    for seat in seats:
+        yield from _about(seat)
+        for channel in channels:
+            yield from _in(channel, seat)
+    for conversation in conversations:
+        yield from _of(conversation)
+    for channel in channels:
+        yield c.ConfigureChannel(channel=channel, config=e.TurnConfig(announce_timeouts=False))
+        yield c.PostMessage(channel=channel, text="hello", speaker_name="Marcus")
+        yield c.CheckChannel(channel=channel)
+        if channel in team.channels:
+            yield c.OfferTurn(channel=channel)
+    for mode in DelegationMode:
+        yield c.StartDelegation(mode=mode, path="here", agents=("ada",))
+    for allow in (True, False):
+        yield c.AnswerApproval(approval="4", allow=allow)
+    yield c.RevokeToken(token_id="t")
+    yield c.LogConversation(entry="{}")
+    yield c.EndDelegation()
+    yield c.OpenConversation(text="more", speaker_name="Marcus")
+
+
+def _papers(team: Team) -> Iterator[AgentDocument]:
+    """Documents of everybody from a machine that has heard of them since, and of one more."""
+    for seat in (*sorted(team.agents), SeatId(50)):
+        yield paper(seat, f"Nova {seat}", born=-(10**6), alive=10**6, status="alive")
+
+
+def _about(seat: SeatId) -> Iterator[Command]:
+    yield c.SendMessage(text="hello", speaker_name="Marcus", seat=seat)
+    yield c.DeliverMessages(seat=seat, upto=5)
+    yield c.TellHuman(seat=seat, text="hello")
+    yield c.MarkRead(seat=seat, upto=5)
+    yield c.IssueToken(token_id="t", role=e.Role.AGENT, digest="d", seat=seat)
+    yield c.ConnectAgent(seat=seat)
+    yield c.DisconnectAgent(seat=seat, reason="left")
+    yield c.DisableAgent(seat=seat)
+    yield c.EnableAgent(seat=seat)
+    yield c.CheckAgent(seat=seat)
+    yield c.CheckSession(seat=seat)
+    yield c.CheckApprovals(seat=seat)
+    for authority in Authority:
+        budget = Budget(sessions_per_hour=1, session_seconds=0.001, failures=1)
+        yield c.ConfigureAgent(seat=seat, authority=authority, budget=budget)
+    yield c.StartSession(seat=seat, trigger="test")
+    for mode in RunMode:
+        yield c.SetDesired(seat=seat, desired=mode, set_by="Marcus")
+        yield c.ReportCurrent(seat=seat, current=mode)
+
+
+def _in(channel: ChannelId, seat: SeatId) -> Iterator[Command]:
+    yield c.AddMember(channel=channel, seat=seat)
+    yield c.RemoveMember(channel=channel, seat=seat)
+    yield c.Speak(channel=channel, seat=seat, text="word")
+    yield c.CompleteTurn(channel=channel, seat=seat, epoch=1)
+    yield c.WaitTurn(channel=channel, seat=seat, reason="tea")
+    yield c.ResumeTurn(channel=channel, seat=seat)
+    yield c.RenewTurn(channel=channel, seat=seat)
+    yield c.AwaitApproval(channel=channel, seat=seat)
+    yield c.ReportWorkStopped(channel=channel, seat=seat)
+    for to in TurnState:
+        yield c.OverrideTurn(channel=channel, seat=seat, to=to)
+
+
+def _of(conversation: ConversationId) -> Iterator[Command]:
+    for to in ("ada", "bob", "MAIN", "nobody"):
+        yield c.Delegate(conversation=conversation, to=to, trigger="fits")
+        yield c.HandOff(conversation=conversation, epoch=1, to=to, reason="help")
+    for to in ("ada", "MAIN", "nobody"):
+        yield c.RecordRoute(
+            conversation=conversation,
+            to=to,
+            confidence=0.9,
+            rule="score",
+            reason="fits",
+            router="lexical",
+        )
+    yield c.DenyPermission(conversation=conversation, rule="main.write", reason="no")
+    for text in ("hm", ""):
+        yield c.RecordDialogue(
+            conversation=conversation, speaker="ada", kind=Remark.THINKING, text=text
+        )
+    yield c.RecordFile(
+        conversation=conversation, path="a.md", change=FileChange.CREATED, size=1, sha256="ab"
+    )
+    yield c.RecordUsage(conversation=conversation, agent_name="ada", usage=Usage(cost_usd=0.1))
+    yield c.RecordProgress(conversation=conversation, what="a file")
+    yield c.FinishTask(conversation=conversation, epoch=1)
+    yield c.CloseConversation(conversation=conversation, summary="done")
+    yield c.CloseConversation(conversation=conversation, summary="nothing", failed=True)
+
+
+COUPLED = {c.Arrive, c.Depart, c.Awaken, c.Doze, c.StopSession, c.WithdrawApprovals}
+"""Commands that only couplings send, about agents that are there."""
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_every_command_moves_or_refuses_and_a_refusal_leaves_the_state_equal(state: str) -> None:
+    scene = STATES[state]()
+    before = encode(scene.team)
+    tried: set[type[Command]] = set()
+    for command in tries(scene.team):
+        tried.add(type(command))
+        with suppress(Refused):
+            decision = decide(scene.team, command, scene.now, actor="person:Marcus")
+            assert list(violations(decision.team)) == [], command
+        assert encode(scene.team) == before, f"{command} changed the state that it was decided on"
+    assert tried | COUPLED == set(COMMANDS) - ({c.OfferTurn} if not scene.team.channels else set())
+    assert decode(before) == scene.team
+
+
+def test_every_command_has_a_decider_and_every_fact_an_evolver() -> None:
+    assert set(DECIDERS) == set(COMMANDS)
+    assert set(EVOLVERS) | {e.StateTransition} == set(FACTS)
+
+
+def test_every_coupling_says_why() -> None:
+    assert all(rule.why.endswith(".") for rule in COUPLINGS.values())
+
+
+def test_the_lead_is_at_the_centre_of_the_grid() -> None:
+    assert LEAD_SEAT not in GRID_SEATS
+    assert len(GRID_SEATS) == 8

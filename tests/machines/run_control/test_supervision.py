@@ -1,0 +1,355 @@
+"""Run control beside the seed's workflows: budgets, pace, output, results, other authorities."""
+
+from datetime import timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.ids import SeatId, SessionId
+from muster.machines.kernel.sentences import sentence
+from muster.machines.state import Phase, Status, TurnState
+from muster.machines.vocabulary import Authority, Budget, Machine, Outcome, RunMode, Urgency
+from tests.machines.identity.test_identity import register, summon
+from tests.machines.run_control.test_run_control import CONTINUOUS, PAUSE, RUN_ONCE, running, states
+from tests.machines.scene import REVIEWS, Scene, facts, moves
+
+
+def budgeted(budget: Budget, mode: RunMode = CONTINUOUS) -> Scene:
+    scene = Scene()
+    scene.do(c.EnrollAgent(name="Lyra", authority=Authority.MUSTER))
+    scene.do(c.ConfigureAgent(seat=scene.seat("Lyra"), authority=Authority.MUSTER, budget=budget))
+    scene.want("Lyra", mode)
+    scene.up("Lyra")
+    return scene
+
+
+# ── never a busy loop ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_program_that_ends_at_once_is_started_once_a_second() -> None:
+    scene = running()
+    events = scene.ends("Lyra")
+    [rest] = facts(events, e.RetryScheduled)
+    assert any("ended at once" in sentence(event, scene.team) for event in events)
+    assert (rest.failures, rest.until) == (0, scene.now + timedelta(seconds=1))
+    assert states(scene) == (CONTINUOUS, CONTINUOUS)  # it goes on: no flicker
+    assert scene.agent("Lyra").session is None
+    scene.refuse(c.StartSession(seat=scene.seat("Lyra"), trigger="turn"), "backing_off")
+    [asked] = facts(scene.later(1), e.SessionRequested)
+    assert asked.trigger == "retry"
+
+
+def test_whoever_is_stopped_between_two_sessions_is_paused_at_once() -> None:
+    scene = running()
+    scene.ends("Lyra")
+    scene.want("Lyra", PAUSE)
+    assert states(scene) == (PAUSE, PAUSE)
+    assert facts(scene.later(10), e.SessionRequested) == []
+
+
+def test_a_start_between_two_sessions_does_not_wait() -> None:
+    scene = running()
+    scene.ends("Lyra")
+    scene.want("Lyra", RUN_ONCE)
+    assert scene.session("Lyra").phase is Phase.STARTING
+
+
+def test_muster_that_stops_between_two_sessions_leaves_nobody_running() -> None:
+    scene = running()
+    scene.ends("Lyra")
+    scene.do(c.StopMuster(reason="stopped"))
+    assert states(scene) == (CONTINUOUS, PAUSE)
+
+
+# ── budgets ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_more_sessions_in_an_hour_than_the_budget_allows_pause_the_agent() -> None:
+    scene = budgeted(Budget(sessions_per_hour=2))
+    scene.later(60)
+    scene.ends("Lyra")
+    scene.up("Lyra")
+    scene.later(60)
+    events = scene.ends("Lyra")
+    [wish] = facts(events, e.DesiredSet)
+    assert (wish.desired, wish.set_by) == (PAUSE, "muster")
+    assert wish.note == "2 sessions in an hour, as many as its budget allows"
+    assert states(scene) == (PAUSE, PAUSE)
+    again = scene.want("Lyra", RUN_ONCE)  # asked again too early
+    assert states(scene) == (PAUSE, PAUSE)
+    assert facts(again, e.SessionRequested) == []
+    scene.later(3600)
+    assert facts(scene.want("Lyra", RUN_ONCE), e.SessionRequested) != []
+
+
+def test_a_quick_session_that_was_the_last_of_its_hour_pauses_the_agent() -> None:
+    scene = budgeted(Budget(sessions_per_hour=1))
+    scene.ends("Lyra")  # at once, so the next would start in a second
+    scene.later(1)
+    assert states(scene) == (PAUSE, PAUSE)
+
+
+def test_a_budget_that_shrinks_between_two_sessions_pauses_the_agent() -> None:
+    scene = budgeted(Budget(sessions_per_hour=2))
+    scene.ends("Lyra")
+    assert states(scene) == (CONTINUOUS, CONTINUOUS)
+    less = Budget(sessions_per_hour=1)
+    scene.do(c.ConfigureAgent(seat=scene.seat("Lyra"), authority=Authority.MUSTER, budget=less))
+    scene.later(1)
+    assert states(scene) == (PAUSE, PAUSE)
+
+
+def test_a_session_longer_than_the_budget_allows_is_ended_and_the_agent_paused() -> None:
+    scene = budgeted(Budget(session_seconds=30))
+    events = scene.later(31)
+    [wish] = facts(events, e.DesiredSet)
+    [stop] = facts(events, e.StopRequested)
+    assert (wish.desired, stop.urgency) == (PAUSE, Urgency.NOW)
+    assert wish.note == "a session of 30 s, as long as its budget allows"
+    assert scene.do(c.CheckSession(seat=scene.seat("Lyra"))) == []  # told once
+    scene.ends("Lyra", Outcome.CRASHED)
+    assert states(scene) == (PAUSE, PAUSE)
+
+
+def test_a_session_that_was_asked_to_finish_still_has_only_the_time_of_its_budget() -> None:
+    scene = budgeted(Budget(session_seconds=30))
+    scene.want("Lyra", PAUSE)
+    events = scene.later(31)
+    assert facts(events, e.DesiredSet) == []
+    assert [stop.urgency for stop in facts(events, e.StopRequested)] == [Urgency.NOW]
+
+
+def test_nobody_is_stopped_before_its_time() -> None:
+    scene = budgeted(Budget(session_seconds=30))
+    assert scene.do(c.CheckSession(seat=scene.seat("Lyra"))) == []
+
+
+@pytest.mark.parametrize("reason", ["", "no such file"])
+def test_as_many_failures_in_a_row_as_the_budget_allows_pause_the_agent(reason: str) -> None:
+    scene = budgeted(Budget(failures=2))
+    scene.ends("Lyra", Outcome.FAILED)
+    assert states(scene) == (CONTINUOUS, PAUSE)
+    scene.later(60)
+    session = scene.session("Lyra").id
+    ended = c.ReportSessionEnded(session=session, outcome=Outcome.FAILED, reason=reason)
+    [wish] = facts(scene.do(ended), e.DesiredSet)
+    assert wish.note.startswith("2 failures in a row, as many as its budget allows")
+    assert wish.note.endswith(reason)
+    assert states(scene) == (PAUSE, PAUSE)
+    assert facts(scene.later(3600), e.SessionRequested) == []
+
+
+# ── what a session says ───────────────────────────────────────────────────────────────────────────
+
+
+def test_output_is_evidence_and_renews_the_turn() -> None:
+    scene = Scene()
+    scene.running("Lyra", "Kael")
+    scene.channel_of("Lyra", "Kael")
+    session = scene.session("Lyra").id
+    scene.later(50)
+    events = scene.do(c.ReportOutput(session=session, stream="stdout", text="still at it"))
+    assert facts(events, e.TurnRenewed) != []
+    evidence = scene.agent("Lyra").evidence
+    assert evidence is not None
+    assert evidence.kind == "output"
+    scene.later(50)
+    assert scene.state("Lyra") is TurnState.ACTIVE
+    gone = c.ReportOutput(session=SessionId("gone"), stream="stdout", text="ghost")
+    scene.refuse(gone, "unknown_session")
+
+
+def test_a_one_shot_of_a_program_that_lives_on_ends_with_its_first_result() -> None:
+    scene = Scene()
+    scene.running("Lyra", mode=RUN_ONCE)
+    events = scene.do(c.ReportResult(session=scene.session("Lyra").id, text="done"))
+    assert [fact.text for fact in facts(events, e.SessionResult)] == ["done"]
+    assert [stop.urgency for stop in facts(events, e.StopRequested)] == [Urgency.GRACEFUL]
+
+
+def test_a_one_shot_goes_on_while_something_is_left_to_do() -> None:
+    scene = Scene()
+    scene.running("Lyra", mode=RUN_ONCE)
+    lyra = scene.seat("Lyra")
+    scene.do(c.SendMessage(text="and this", speaker_name="Marcus", seat=lyra))
+    result = c.ReportResult(session=scene.session("Lyra").id)
+    assert facts(scene.do(result), e.StopRequested) == []
+    scene.do(c.DeliverMessages(seat=lyra, upto=scene.agent("Lyra").last_message))
+    assert facts(scene.do(result), e.StopRequested) != []
+
+
+def test_a_result_of_one_who_runs_on_ends_nothing() -> None:
+    scene = Scene()
+    scene.running("Lyra")
+    assert facts(scene.do(c.ReportResult(session=scene.session("Lyra").id)), e.StopRequested) == []
+
+
+# ── who is run by whom ────────────────────────────────────────────────────────────────────────────
+
+
+def test_settings_that_say_the_same_change_nothing() -> None:
+    scene = running()
+    lyra = scene.seat("Lyra")
+    assert scene.do(c.ConfigureAgent(seat=lyra, authority=Authority.MUSTER)) == []
+
+
+def test_whoever_is_here_is_not_handed_over() -> None:
+    scene = running()
+    lyra = scene.seat("Lyra")
+    scene.refuse(c.ConfigureAgent(seat=lyra, authority=Authority.FILE), "wrong_state")
+    few = c.ConfigureAgent(seat=lyra, authority=Authority.MUSTER, max_turns=0)
+    scene.refuse(few, "invalid")
+
+
+def test_one_who_came_by_itself_and_is_muster_s_now_begins_paused() -> None:
+    scene = Scene()
+    scene.connected("pm")
+    scene.do(c.DisconnectAgent(seat=scene.seat("pm"), reason="left"))
+    scene.do(c.ConfigureAgent(seat=scene.seat("pm"), authority=Authority.MUSTER))
+    run = scene.agent("pm").run
+    assert (run.desired, run.current) == (PAUSE, PAUSE)
+
+
+def test_a_loop_with_a_state_file_is_here_when_it_writes_and_does_what_it_says() -> None:
+    scene = Scene()
+    scene.do(c.EnrollAgent(name="loop", authority=Authority.FILE))
+    loop = scene.seat("loop")
+    scene.do(c.ConnectAgent(seat=loop))
+    assert scene.agent("loop").status is Status.ALIVE
+    assert (scene.agent("loop").run.desired, scene.agent("loop").run.current) == (PAUSE, PAUSE)
+    scene.want("loop", CONTINUOUS)
+    scene.do(c.ReportCurrent(seat=loop, current=CONTINUOUS))
+    assert scene.agent("loop").run.current is CONTINUOUS
+    assert scene.agent("loop").run.differs_since is None
+
+
+def test_one_that_connects_by_itself_runs_while_it_is_here() -> None:
+    scene = Scene()
+    scene.connected("pm")
+    run = scene.agent("pm").run
+    assert (run.desired, run.current) == (CONTINUOUS, CONTINUOUS)
+    scene.do(c.DisconnectAgent(seat=scene.seat("pm"), reason="left"))
+    assert scene.agent("pm").run.current is PAUSE
+
+
+def test_one_that_is_stopped_finishes_its_turn_and_gets_no_other() -> None:
+    scene = Scene()
+    scene.connected("pm", "dev")
+    scene.channel_of("pm", "dev")
+    scene.want("pm", PAUSE)
+    assert scene.agent("pm").run.differs_since == scene.now
+    assert scene.state("pm") is TurnState.ACTIVE
+    scene.says("pm")
+    scene.complete("pm")
+    scene.says("dev")
+    scene.complete("dev")
+    assert scene.state("dev") is TurnState.IDLE  # as good as alone
+    scene.want("pm", CONTINUOUS)
+    assert scene.holder() == "pm"
+
+
+def test_for_one_that_a_lead_runs_start_and_stop_are_words_to_the_lead() -> None:
+    scene = Scene()
+    lead = c.EnrollAgent(name="Ada", authority=Authority.MUSTER, seat=SeatId(4), long_lived=True)
+    scene.do(lead)
+    scene.want("Ada", CONTINUOUS)
+    scene.up("Ada")
+    scene.do(summon())
+    seat = SeatId(0)
+    scene.do(c.SetDesired(seat=seat, desired=PAUSE, set_by="Marcus", note="enough"))
+    events = scene.do(c.SetDesired(seat=seat, desired=CONTINUOUS, set_by="Marcus"))
+    said = [fact.text for fact in facts(scene.log, e.UserMessage)]
+    assert said == ["[STOP AGENT: agent-identity:0] enough", "[START AGENT: agent-identity:0]"]
+    assert moves(events, Machine.RUN) == []
+
+
+# ── a state file that changed while muster was away ───────────────────────────────────────────────
+
+
+def test_who_was_paused_in_its_file_while_muster_was_away_is_not_started() -> None:
+    scene = running()
+    scene.running("Kael")
+    scene.do(c.StopMuster(reason="stopped"))
+    scene.ends("Lyra")
+    scene.ends("Kael")
+    seats = (scene.seat("Lyra"),)
+    events = scene.do(
+        c.StartMuster(server_session=SessionId("boot2"), muster_version="1", paused=seats)
+    )
+    assert [fact.seat for fact in facts(events, e.SessionRequested)] == [scene.seat("Kael")]
+    assert states(scene) == (PAUSE, PAUSE)
+    assert {event.session_id for event in events} == {SessionId("boot2")}
+
+
+def test_a_warning_is_put_on_record() -> None:
+    scene = Scene()
+    [warning] = facts(scene.do(c.LogWarning(text="the file is a folder")), e.WarningLogged)
+    assert warning.text == "the file is a folder"
+    assert REVIEWS not in scene.team.channels
+
+
+# ── words to the lead, and to one agent alone ─────────────────────────────────────────────────────
+
+
+def led() -> Scene:
+    scene = Scene()
+    ada = c.EnrollAgent(name="Ada", authority=Authority.MUSTER, seat=SeatId(4), long_lived=True)
+    scene.do(ada)
+    return scene
+
+
+def test_a_lead_is_told_of_births_and_wakings_in_the_same_breath() -> None:
+    scene = led()
+    events = scene.do(replace(summon(), message="[SUMMON AGENTS]"))
+    assert [fact.text for fact in facts(events, e.UserMessage)] == ["[SUMMON AGENTS]"]
+    scene.do(register())
+    seat = SeatId(0)
+    scene.do(c.SleepAgents(seats=(seat,)))
+    assert scene.team.agents[seat].run.desired is PAUSE
+    scene.do(c.ReportStatus(agents=()))
+    events = scene.do(c.WakeAgents(seats=(seat,), message="[WAKE AGENTS]"))
+    assert [fact.text for fact in facts(events, e.UserMessage)] == ["[WAKE AGENTS]"]
+    assert scene.team.agents[seat].run.desired is CONTINUOUS
+
+
+def test_where_there_is_no_lead_nobody_is_told() -> None:
+    scene = Scene()
+    scene.refuse(replace(summon(), message="[SUMMON AGENTS]"), "no_lead")
+
+
+def test_an_answer_under_a_key_is_said_once_and_is_a_sign_of_having_read() -> None:
+    scene = Scene()
+    scene.connected("pm")
+    pm = scene.seat("pm")
+    scene.do(c.SendMessage(text="well?", speaker_name="Marcus", seat=pm))
+    asked = scene.agent("pm").last_message
+    scene.do(c.DeliverMessages(seat=pm, upto=asked))
+    scene.do(c.TellHuman(seat=pm, text="fine", key="k1"))
+    assert scene.agent("pm").read == asked
+    scene.refuse(c.TellHuman(seat=pm, text="fine", key="k1"), "repeated")
+
+
+def test_nobody_has_acted_on_what_it_was_not_handed() -> None:
+    scene = Scene()
+    scene.connected("pm")
+    pm = scene.seat("pm")
+    for text in ("one", "two"):
+        scene.do(c.SendMessage(text=text, speaker_name="Marcus", seat=pm))
+    assert scene.do(c.MarkRead(seat=pm, upto=10_000)) == []
+    scene.do(c.DeliverMessages(seat=pm, upto=scene.agent("pm").last_message))
+    [read] = facts(scene.do(c.MarkRead(seat=pm, upto=10_000)), e.MessagesRead)
+    assert read.upto == scene.agent("pm").last_message
+
+
+def test_a_question_that_waited_for_a_sleeper_belongs_to_the_life_that_hears_it() -> None:
+    scene = Scene()
+    scene.connected("pm")
+    pm = scene.seat("pm")
+    scene.do(c.DisconnectAgent(seat=pm, reason="left"))
+    scene.do(c.SendMessage(text="well?", speaker_name="Marcus", seat=pm))
+    asked = scene.agent("pm").last_message
+    scene.do(c.ConnectAgent(seat=pm))
+    scene.do(c.DeliverMessages(seat=pm, upto=asked))
+    assert scene.agent("pm").transcript_from == asked - 1

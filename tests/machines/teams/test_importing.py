@@ -1,0 +1,271 @@
+"""Importing: a team on paper is merged into a living one, and nobody live notices."""
+
+from datetime import UTC, datetime
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from msgspec.structs import replace
+
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.ids import LEAD_SEAT, SeatId
+from muster.machines.kernel.sentences import sentence
+from muster.machines.kernel.snapshots import decode, encode
+from muster.machines.state import Status, TurnState
+from muster.machines.teams.importing import message_copy
+from muster.machines.teams.merge import merge
+from muster.machines.teams.papers import AgentDocument, MessageCopy, document_of
+from muster.machines.vocabulary import Authority, RunMode
+from tests.machines.identity import test_identity
+from tests.machines.scene import REVIEWS, Scene, facts
+from tests.machines.teams.papers import at, hatching, paper, said, teams
+
+LYRA = SeatId(0)
+
+
+def take_in(*documents: AgentDocument, messages: tuple[MessageCopy, ...] = ()) -> c.ImportTeam:
+    return c.ImportTeam(documents=documents, messages=messages)
+
+
+def documents(scene: Scene) -> list[AgentDocument]:
+    """Everybody's documents but the lead's."""
+    seats = sorted(set(scene.team.agents) - {LEAD_SEAT})
+    return [document_of(scene.team.agents[seat]) for seat in seats]
+
+
+def imported(events: list[e.Event]) -> e.DocumentsImported:
+    [fact] = facts(events, e.DocumentsImported)
+    return fact
+
+
+# ── merging ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@given(teams, teams)
+def test_a_led_team_imports_what_merging_says(
+    one: list[AgentDocument], other: list[AgentDocument]
+) -> None:
+    scene = test_identity.led()
+    scene.do(take_in(*one))
+    scene.do(take_in(*other))
+    assert documents(scene) == merge(one, other)
+
+
+@given(teams, teams, teams)
+def test_a_team_without_a_lead_is_the_same_whatever_is_imported_first(
+    one: list[AgentDocument], other: list[AgentDocument], third: list[AgentDocument]
+) -> None:
+    found: list[list[AgentDocument]] = []
+    for order in permutations((one, other, third)):
+        scene = Scene()
+        for each in order:
+            scene.do(take_in(*each))
+        found.append(documents(scene))
+        assert Status.ALIVE not in {each.status for each in found[-1]}
+    assert found == [found[0]] * 6
+
+
+@given(teams)
+def test_what_is_imported_twice_changes_nothing_and_adds_nothing_to_the_log(
+    one: list[AgentDocument],
+) -> None:
+    scene = test_identity.led()
+    command = take_in(*one, messages=(said(1), said(2)))
+    scene.do(command)
+    before = scene.team
+    assert scene.do(command) == []
+    assert scene.team == before
+    assert decode(encode(before)) == before
+
+
+def test_two_machines_that_exchange_what_they_know_agree() -> None:
+    one, other = test_identity.led(), test_identity.led()
+    one.do(take_in(paper(0, "Lyra", born=0, alive=2, session="s1"), hatching(2, 9)))
+    other.do(take_in(paper(0, "Nova", born=5, alive=7), paper(1, "Lyra", born=3)))
+    first, second = documents(one), documents(other)
+    one.do(take_in(*second))
+    other.do(take_in(*first))
+    assert documents(one) == documents(other)
+    assert [each.name for each in documents(one)] == ["Lyra", "Lyra-1", None]
+
+
+def test_what_loses_stays_in_the_log_and_is_told_once() -> None:
+    scene = test_identity.led()
+    scene.do(take_in(paper(0, "Lyra", "the first", born=0, alive=9)))
+    loser = paper(0, "Nova", "the second", born=5, alive=1)
+    fact = imported(scene.do(take_in(loser)))
+    assert (fact.documents, fact.lost) == ((), (loser,))
+    assert scene.do(take_in(loser)) == []
+    assert scene.agent("Lyra").soul == "the first"
+
+
+# ── nobody live is touched ────────────────────────────────────────────────────────────────────────
+
+
+def test_an_alive_from_elsewhere_is_unknown_until_the_lead_speaks() -> None:
+    scene = test_identity.led()
+    scene.do(take_in(paper(0, alive=5, status="alive"), paper(1, "Kael", alive=5, status="alive")))
+    lyra = scene.agent("Lyra")
+    assert (lyra.status, scene.team.shown_status(lyra)) == (Status.ALIVE, Status.UNKNOWN)
+    scene.do(test_identity.status(LYRA, session=scene.session("Julian").id))
+    assert scene.team.shown_status(scene.agent("Lyra")) is Status.ALIVE
+    assert scene.agent("Kael").status is Status.SLEEPING
+
+
+@pytest.mark.parametrize("seat", [0, 9])
+def test_an_alive_from_elsewhere_sleeps_where_its_process_or_connection_has_the_say(
+    seat: int,
+) -> None:
+    scene = Scene()
+    scene.do(take_in(paper(seat, alive=5, session="there", status="alive")))
+    lyra = scene.agent("Lyra")
+    assert (lyra.status, lyra.last_alive_at, lyra.last_session_id) == (
+        Status.SLEEPING,
+        at(5),
+        "there",
+    )
+    assert scene.own_state("Lyra") is TurnState.OFFLINE
+
+
+def test_an_import_starts_nothing() -> None:
+    scene = Scene()
+    events = scene.do(take_in(paper(0), paper(1, "Kael"), hatching(2), messages=(said(1),)))
+    assert {event.type for event in events} == {"documents_imported", "message_imported"}
+    assert not scene.team.sessions
+    assert scene.agent("Lyra").run.desired is RunMode.PAUSE
+    assert scene.agent("Lyra").authority is Authority.MUSTER
+
+
+def test_a_live_agent_is_left_alone_and_merged_when_it_sleeps() -> None:
+    scene = test_identity.seated(Status.ALIVE)
+    before = test_identity.at(scene)
+    older = paper(0, "Nova", "an older soul", born=-(10**6), alive=10**6)
+    fact = imported(scene.do(take_in(older)))
+    assert (fact.documents, fact.lost, fact.held) == ((), (older,), (LYRA,))
+    assert test_identity.at(scene) == before
+    scene.do(test_identity.status(session=scene.session("Julian").id))
+    scene.do(take_in(older))
+    assert test_identity.at(scene).soul == "an older soul"
+    assert scene.seat("Nova") == LYRA
+    assert "lyra" not in scene.team.names
+
+
+def test_a_name_that_a_live_agent_has_is_not_taken_from_it_however_old_the_other_is() -> None:
+    scene = test_identity.seated(Status.ALIVE)
+    scene.do(take_in(paper(7, "Lyra", "far older", born=-(10**6))))
+    assert scene.seat("Lyra") == LYRA
+    assert scene.agent("Lyra-7").soul == "far older"
+
+
+def test_somebody_in_a_channel_is_not_made_present_by_a_paper() -> None:
+    scene = test_identity.seated(Status.ALIVE)
+    scene.do(c.CreateChannel(channel=REVIEWS))
+    scene.do(c.AddMember(channel=REVIEWS, seat=LYRA))
+    scene.ends("Julian")
+    assert scene.agent("Lyra").channels == (REVIEWS,)
+    scene.do(take_in(paper(0, alive=10**6, status="alive")))
+    assert scene.agent("Lyra").status is Status.SLEEPING
+    assert scene.agent("Lyra").last_alive_at == at(10**6)
+    assert scene.holder() is None
+
+
+def test_who_enrolled_here_keeps_name_and_seat() -> None:
+    scene = Scene()
+    scene.do(c.EnrollAgent(name="pm", authority=Authority.SELF))
+    other = paper(9, "dev", "a soul", born=-(10**6))
+    assert imported(scene.do(take_in(other))).lost == (other,)
+    assert scene.agent("pm").soul == ""
+    scene.do(take_in(paper(9, "PM", "of pm", born=-(10**6))))
+    assert (scene.agent("pm").name, scene.agent("pm").soul) == ("pm", "of pm")
+    scene.do(take_in(paper(9, "dev", "older still", born=-(10**7))))
+    assert scene.agent("pm").soul == "of pm"
+
+
+def test_the_leads_document_is_for_a_team_with_a_lead() -> None:
+    julian = paper(4, "Julian", "the lead", born=-(10**6))
+    scene = Scene()
+    assert imported(scene.do(take_in(julian))).lost == (julian,)
+    assert scene.team.lead is None
+    scene.do(c.EnrollAgent(name="Julian", authority=Authority.MUSTER, seat=LEAD_SEAT))
+    scene.do(take_in(julian))
+    assert scene.agent("Julian").soul == "the lead"
+
+
+def test_a_place_that_hatched_elsewhere_expires_here_too() -> None:
+    scene = Scene()
+    scene.now = at(1)
+    scene.do(take_in(hatching(3)))
+    scene.later(300)
+    assert scene.team.agents[SeatId(3)].status is Status.EXPIRED
+
+
+def test_who_came_from_elsewhere_is_woken_like_anybody() -> None:
+    scene = Scene()
+    scene.do(take_in(paper(0)))
+    scene.do(c.WakeAgents())
+    scene.up("Lyra")
+    assert scene.agent("Lyra").status is Status.ALIVE
+    scene.do(c.EnrollAgent(name="pm", authority=Authority.SELF))
+    assert scene.seat("pm") == 9
+
+
+# ── messages ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_messages_come_in_once_in_the_order_in_which_they_were_said_and_wait_for_nobody() -> None:
+    scene = test_identity.seated(Status.ALIVE)
+    before = scene.agent("Lyra")
+    events = scene.do(take_in(messages=(said(10), said(2), said(2), said(3, life="third"))))
+    found = [fact.message.id for fact in facts(events, e.MessageImported)]
+    assert found == ["elsewhere:2", "third:3", "elsewhere:10"]
+    assert imported(events).messages == 3
+    assert scene.agent("Lyra") == before
+    assert scene.do(take_in(messages=(said(2), said(10)))) == []
+    assert len(scene.do(take_in(messages=(said(2), said(11))))) == 2
+
+
+def test_a_message_leaves_with_one_id_and_comes_back_as_it_went() -> None:
+    scene = test_identity.seated(Status.ALIVE)
+    asked = scene.do(c.SendMessage(text="hello", speaker_name="Marcus", seat=LYRA))
+    told = scene.do(c.TellHuman(seat=LYRA, text="good morning"))
+    copies = tuple(copy for event in (*asked, *told) if (copy := message_copy(event)))
+    assert [each.id for each in copies] == [f"boot1:{each.seq}" for each in (*asked, *told)]
+    assert [each.speaker_name for each in copies] == ["Marcus", "Lyra"]
+    other = Scene()
+    arrived = other.do(take_in(messages=copies))
+    again = tuple(copy for event in arrived if (copy := message_copy(event)))
+    assert again == copies
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        said(1, life=""),
+        said(1, life="x" * 200),
+        said(0),
+        replace(said(1), created_at=datetime.max.replace(tzinfo=UTC)),
+        replace(said(1), grid_position=SeatId(-1)),
+        replace(said(1), speaker_name="x" * 1000),
+        said(1, seat=0, text="x" * (1024 * 1024 + 1)),
+    ],
+)
+def test_a_message_that_nobody_could_have_said_is_refused_with_all_that_came_with_it(
+    wrong: MessageCopy,
+) -> None:
+    Scene().refuse(take_in(paper(0), messages=(said(5), wrong)), "invalid")
+
+
+def test_a_name_that_is_reserved_here_is_refused_with_all_that_came_with_it() -> None:
+    Scene().refuse(take_in(paper(0, "Kael"), paper(1, "Marcus")), "name_reserved")
+
+
+def test_the_log_tells_of_an_import_in_sentences() -> None:
+    scene = test_identity.seated(Status.ALIVE)
+    command = take_in(paper(0, "Nova"), paper(1, "Kael"), messages=(said(1),))
+    told = [sentence(event, scene.team) for event in scene.do(command)]
+    assert told == [
+        "imported 1 messages, and what is known of Kael, 1 documents lost, Lyra left alone"
+        " (by Marcus)",
+        "Grace had said elsewhere: hello (by Marcus)",
+    ]

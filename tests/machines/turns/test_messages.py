@@ -1,0 +1,150 @@
+"""Messages: said once however often they are sent, and handed to whom they are for."""
+
+import pytest
+
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.ids import LEAD_SEAT, SeatId
+from muster.machines.vocabulary import Authority, Role, TurnConfig
+from tests.machines.scene import REVIEWS, facts
+from tests.machines.turns.test_turns import trio
+
+
+def post(key: str | None) -> c.PostMessage:
+    return c.PostMessage(channel=REVIEWS, text="hello", speaker_name="Marcus", key=key)
+
+
+def test_a_message_that_is_sent_twice_under_one_key_is_said_once() -> None:
+    scene = trio()
+    [said] = scene.do(post("a"))
+    assert scene.refuse(post("a"), "repeated").found["seq"] == said.seq
+    scene.do(post("b"))
+    speak = c.Speak(
+        channel=REVIEWS, seat=scene.seat("pm"), text="yes", key="c", complete=True, epoch=1
+    )
+    scene.do(speak)
+    scene.refuse(speak, "repeated")  # its turn is over, but it is the same word
+
+
+def test_keys_are_bounded_in_number_and_length() -> None:
+    scene = trio()
+    for number in range(300):
+        scene.do(post(f"k{number}"))
+    assert len(scene.channel().keys) == 256
+    scene.refuse(post("k299"), "repeated")
+    scene.do(post("k0"))  # long forgotten
+    scene.refuse(post(""), "invalid")
+    scene.refuse(post("x" * 129), "invalid")
+
+
+def test_a_message_to_one_agent_waits_for_it_alone() -> None:
+    scene = trio()
+    dev = scene.seat("dev")
+    send = c.SendMessage(text="hello dev", speaker_name="Marcus", seat=dev, key="k")
+    [message] = facts(scene.do(send), e.UserMessage)
+    assert (message.target_agent, message.seat, message.deliver_to) == ("dev", dev, (dev,))
+    assert scene.agent("dev").last_message == scene.team.seq
+    assert scene.agent("pm").last_message == 0
+    scene.refuse(send, "repeated")
+
+
+def test_a_message_to_nobody_is_for_the_lead_if_there_is_one() -> None:
+    scene = trio()
+    send = c.SendMessage(text="hello", speaker_name="Marcus")
+    scene.refuse(send, "no_lead")
+    scene.do(c.EnrollAgent(name="Julian", authority=Authority.SELF, seat=LEAD_SEAT))
+    [message] = facts(scene.do(send), e.UserMessage)
+    assert (message.target_agent, message.seat) == (None, LEAD_SEAT)
+    scene.refuse(c.SendMessage(text="x", speaker_name="Marcus", seat=SeatId(99)), "not_found")
+    scene.refuse(c.SendMessage(text="", speaker_name="Marcus"), "invalid")
+
+
+def test_delivery_goes_forward_only_and_never_beyond_what_was_said() -> None:
+    scene = trio()
+    dev = scene.seat("dev")
+    scene.posts("one")
+    first = scene.channel().last_message
+    deliver = c.DeliverMessages(seat=dev, channel=REVIEWS, upto=first + 100)
+    [delivered] = facts(scene.do(deliver), e.MessagesDelivered)
+    assert delivered.upto == first
+    assert scene.do(deliver) == []
+    assert scene.channel().delivered == {dev: first}
+    assert scene.do(c.DeliverMessages(seat=dev, upto=5)) == []  # nothing was said to it alone
+    scene.do(c.SendMessage(text="you", speaker_name="Marcus", seat=dev))
+    scene.do(c.DeliverMessages(seat=dev, upto=scene.team.seq))
+    assert scene.agent("dev").delivered == scene.agent("dev").last_message
+    scene.connected("ops")
+    stranger = c.DeliverMessages(seat=scene.seat("ops"), channel=REVIEWS, upto=first)
+    scene.refuse(stranger, "not_a_member")
+
+
+def test_who_ends_its_turn_has_read_what_it_was_handed() -> None:
+    scene = trio(TurnConfig(rest_after_idle_rounds=9))
+    pm = scene.seat("pm")
+    scene.posts("one")
+    upto = scene.channel().last_message
+    scene.do(c.DeliverMessages(seat=pm, channel=REVIEWS, upto=upto))
+    assert scene.channel().read == {}
+    scene.complete("pm")
+    assert scene.channel().read == {pm: upto}
+    scene.do(c.RemoveMember(channel=REVIEWS, seat=pm))
+    scene.do(c.AddMember(channel=REVIEWS, seat=pm))
+    assert scene.channel().delivered == {pm: upto}  # who comes back is not told it all again
+
+
+def test_who_times_out_has_not_read_what_it_was_handed_unless_it_spoke() -> None:
+    scene = trio()
+    pm, dev = scene.seat("pm"), scene.seat("dev")
+    scene.posts("one")
+    upto = scene.channel().last_message
+    scene.do(c.DeliverMessages(seat=pm, channel=REVIEWS, upto=upto))
+    scene.later(60)
+    assert scene.holder() == "dev"
+    assert scene.channel().read == {}
+    scene.do(c.DeliverMessages(seat=dev, channel=REVIEWS, upto=upto))
+    scene.says("dev")
+    scene.later(60)
+    assert scene.channel().read == {dev: upto}
+
+
+def test_a_message_may_be_long_as_long_as_its_bytes_are_few_enough() -> None:
+    scene = trio()
+    scene.posts("x" * (1024 * 1024))
+    long = c.PostMessage(channel=REVIEWS, text="ä" * (1024 * 600), speaker_name="Marcus")
+    scene.refuse(long, "invalid")
+
+
+# ── tokens ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def token(name: str, role: Role, seat: SeatId | None = None) -> c.IssueToken:
+    return c.IssueToken(token_id=name, role=role, digest=f"digest of {name}", seat=seat)
+
+
+def test_a_token_is_known_by_its_digest_until_it_is_revoked() -> None:
+    scene = trio()
+    scene.do(token("marcus", Role.OPERATOR))
+    scene.do(token("pm-1", Role.AGENT, scene.seat("pm")))
+    known = scene.team.tokens["digest of pm-1"]
+    assert (known.role, known.seat) == (Role.AGENT, scene.seat("pm"))
+    scene.do(c.RevokeToken(token_id="pm-1"))
+    assert set(scene.team.tokens) == {"digest of marcus"}
+    scene.refuse(c.RevokeToken(token_id="pm-1"), "not_found")
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (token("first", Role.VIEWER), "token_exists"),
+        (token("agent", Role.AGENT), "invalid"),
+        (token("viewer", Role.VIEWER, SeatId(9)), "invalid"),
+        (token("ghost", Role.AGENT, SeatId(99)), "not_found"),
+        (token("a/b", Role.VIEWER), "invalid"),
+    ],
+)
+def test_a_token_that_says_too_much_or_too_little_is_refused(
+    command: c.IssueToken, code: str
+) -> None:
+    scene = trio()
+    scene.do(token("first", Role.VIEWER))
+    scene.refuse(command, code)

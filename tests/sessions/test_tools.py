@@ -1,0 +1,393 @@
+"""muster's own tools: who calls is the session, and what they answer is for a model to read."""
+
+import asyncio
+
+import pytest
+
+from muster.engine import ports
+from muster.engine.ports import Call, Permission, Reply
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.ids import LEAD_SEAT, SeatId
+from muster.machines.state import TurnState
+from muster.machines.vocabulary import Activity, Outcome, RunMode, Taken, TurnConfig, Usage
+from muster.sessions.prompt_state import PROMPTS_MAX, Told
+from muster.sessions.tools import TOOLS
+from muster.testing.runtime import ScriptedSession
+from tests.builders import ADA, BEN, DESIGN, run, settled, with_agents, with_channel
+from tests.sessions.test_intake import Stage, staged
+
+FAILED = ports.Exit(outcome=Outcome.FAILED, code=1, reason="out of paper")
+
+
+async def with_turn(stage: Stage, *others: SeatId) -> ScriptedSession:
+    """Ada in her session, with the turn in a channel; others come after her."""
+    await stage.enrol(lives_on=True)
+    session = await stage.start()
+    await with_agents(stage.muster.dispatcher, *("Ben", "Cee")[: len(others)])
+    await with_channel(stage.muster.dispatcher, [ADA, *others], config=TurnConfig())
+    await settled()
+    return session
+
+
+async def use(session: ScriptedSession, tool: str, **arguments: object) -> Reply:
+    reply = await session.ear.serve(Call(tool=tool, arguments=arguments))
+    await settled()
+    return reply
+
+
+def test_every_tool_says_what_it_takes() -> None:
+    assert [tool.name for tool in TOOLS] == [
+        "turn_complete",
+        "turn_pass",
+        "turn_wait",
+        "send_message",
+        "report_status",
+        "who",
+        "handoff",
+    ]
+    for tool in TOOLS:
+        assert tool.description
+        assert (tool.schema["type"], tool.schema["additionalProperties"]) == ("object", False)
+
+
+def test_turn_complete_says_its_message_and_ends_the_turn() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            session = await with_turn(stage, BEN)
+            reply = await use(session, "turn_complete", message="it is blue")
+            assert reply.ok
+            assert "design" in reply.text
+            assert await stage.said() == [("Ada", "design", "it is blue")]
+            assert (stage.state(ADA), stage.state(BEN)) == (TurnState.QUEUED, TurnState.ACTIVE)
+            await stage.say(session, ports.Result(text="I have ended my turn."))
+            assert await stage.said() == [("Ada", "design", "it is blue")]  # that was for nobody
+
+    run(story())
+
+
+def test_turn_pass_ends_the_turn_without_a_word() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            session = await with_turn(stage, BEN)
+            assert (await use(session, "turn_pass", reason="nothing new")).ok
+            assert await stage.said() == []
+            assert stage.state(BEN) is TurnState.ACTIVE
+
+    run(story())
+
+
+def test_turn_wait_keeps_the_turn_and_any_other_tool_resumes_it() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            session = await with_turn(stage, BEN)
+            assert (await use(session, "turn_wait", reason="the build", seconds=60)).ok
+            assert stage.state(ADA) is TurnState.WAITING
+            assert (await use(session, "send_message", text="built")).ok
+            assert stage.state(ADA) is TurnState.ACTIVE
+            assert await stage.said() == [("Ada", "design", "built")]
+
+    run(story())
+
+
+def test_without_a_turn_there_is_nothing_to_end_pass_or_wait_with() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol(lives_on=True)
+            session = await stage.start()
+            for tool, given in (
+                ("turn_complete", {}),
+                ("turn_pass", {}),
+                ("turn_wait", {"reason": "tea"}),
+                ("handoff", {"to": "Ben", "reason": "help"}),
+            ):
+                assert "no turn" in (await use(session, tool, **given)).text
+
+    run(story())
+
+
+def test_a_message_without_a_turn_is_for_the_human_and_is_not_said_twice() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol(lives_on=True)
+            session = await stage.start()
+            await stage.send(c.SendMessage(text="well?", speaker_name="Marcus", seat=ADA))
+            reply = await use(session, "send_message", text="42")
+            assert reply == Reply(True, "Marcus was told.")
+            await stage.say(session, ports.Result(text="I have told him."))
+            assert await stage.said() == [("Ada", None, "42")]
+
+    run(story())
+
+
+def test_nobody_can_be_somebody_else_by_what_it_gives() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            session = await with_turn(stage, BEN)
+            reply = await use(session, "turn_complete", message="hi", seat=BEN, agent="Ben")
+            assert not reply.ok
+            assert "called wrongly" in reply.text
+            assert stage.state(ADA) is TurnState.ACTIVE
+            await stage.send(c.CompleteTurn(channel=DESIGN, seat=ADA))
+            reply = await use(session, "turn_complete", message="hi", channel="design")
+            assert not reply.ok  # it is Ben's turn now
+            assert "turn" in reply.text
+            assert stage.state(BEN) is TurnState.ACTIVE
+
+    run(story())
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("turn_complete", {"message": 3}),
+        ("turn_wait", {}),
+        ("turn_wait", {"reason": "tea", "seconds": "long"}),
+        ("send_message", {"text": ""}),
+        ("send_message", {"text": "hi", "channel": "nowhere"}),
+        ("report_status", {"agents": [{"gridPosition": "four"}]}),
+        ("handoff", {"to": "Ben"}),
+        ("dance", {}),
+    ],
+)
+def test_what_cannot_be_done_is_answered_with_why(tool: str, given: dict[str, object]) -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            session = await with_turn(stage)
+            reply = await use(session, tool, **given)
+            assert not reply.ok
+            assert reply.text
+            assert stage.state(ADA) is TurnState.ACTIVE
+
+    run(story())
+
+
+def test_a_status_is_a_sign_of_work_and_a_leads_report_counts() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            session = await with_turn(stage)
+            before = stage.muster.team.channels[DESIGN].turn
+            stage.clock.advance(30)
+            await settled()
+            assert (await use(session, "report_status", note="half done")).ok
+            after = stage.muster.team.channels[DESIGN].turn
+            assert before is not None
+            assert after is not None
+            assert after.until > before.until
+            reply = await use(session, "report_status", agents=[])
+            assert "Only the lead" in reply.text
+            await stage.enrol("Leo", lives_on=True, seat=LEAD_SEAT)
+            lead = await stage.start(LEAD_SEAT)
+            assert (await use(lead, "report_status", agents=[{"gridPosition": 0}])).text == "Noted."
+            assert await stage.facts(e.AgentStatus)
+
+    run(story())
+
+
+def test_who_tells_of_everybody_and_whose_turn_it_is() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            session = await with_turn(stage, BEN)
+            lines = (await use(session, "who")).text.splitlines()
+            assert lines[0] == "You work for Marcus."
+            assert lines[1] == "- Ada (you), seat 9: alive, ACTIVE, has the turn in design"
+            assert lines[2].startswith("- Ben, seat 10: ")
+
+    run(story())
+
+
+def test_handoff_ends_the_turn_by_asking_another_member() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            session = await with_turn(stage, BEN)
+            reply = await use(session, "handoff", to="Zoe", reason="the tests")
+            assert "Ben" in reply.text
+            assert stage.state(ADA) is TurnState.ACTIVE
+            assert (await use(session, "handoff", to="ben", reason="the tests")).ok
+            assert await stage.said() == [("Ada", "design", "@Ben the tests")]
+            assert stage.state(BEN) is TurnState.ACTIVE
+
+    run(story())
+
+
+def test_a_conversation_that_an_agent_of_the_session_works_on_can_be_handed_on() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol(lives_on=True)
+            session = await stage.start()
+            mode = e.DelegationMode.INTERACTIVE
+            await stage.send(c.StartDelegation(mode=mode, path="p", agents=("ada", "bob")))
+            await stage.send(
+                c.OpenConversation(text="do it", speaker_name="Marcus", keeper="k", seat=ADA)
+            )
+            assert "You are MAIN" in (await use(session, "handoff", to="bob", reason="help")).text
+            conversation = stage.muster.team.agents[ADA].conversation
+            assert conversation is not None
+            await stage.send(c.Delegate(conversation=conversation, to="ada", trigger="fits"))
+            assert (await use(session, "handoff", to="bob", reason="help")).ok
+            assert stage.muster.team.delegation.conversations[conversation].state == "bob"
+
+    run(story())
+
+
+# ── results, activities, approvals ────────────────────────────────────────────────────────────────
+
+
+def test_a_result_ends_a_turn_that_nobody_ended_with_the_warning_and_its_cost() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            session = await with_turn(stage, BEN)
+            used = Usage(cost_usd=0.25, output_tokens=7)
+            await stage.say(session, ports.Result(text="blue", usage=used))
+            assert await stage.said() == [("Ada", "design", "blue")]
+            assert stage.state(BEN) is TurnState.ACTIVE
+            warnings = await stage.facts(e.WarningLogged)
+            assert "without TURN_COMPLETE" in str(warnings)
+            assert stage.muster.team.channels[DESIGN].used == used
+            assert stage.muster.team.agents[ADA].used == used
+
+    run(story())
+
+
+def test_a_result_of_something_else_ends_no_turn_but_costs_all_the_same() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            session = await with_turn(stage, BEN)
+            beside = ports.Result(text="a helper is done", usage=Usage(cost_usd=1), answers=False)
+            await stage.say(session, beside)
+            assert stage.state(ADA) is TurnState.ACTIVE
+            assert await stage.said() == []
+            assert stage.muster.team.agents[ADA].used.cost_usd == 1
+
+    run(story())
+
+
+def test_a_failure_ends_the_turn_with_its_reason_and_is_nobodys_word() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            session = await with_turn(stage, BEN)
+            await stage.say(session, ports.Result(ok=False, text="the model is overloaded"))
+            assert await stage.said() == []
+            assert stage.state(BEN) is TurnState.ACTIVE
+            ended = [
+                fact
+                for fact in await stage.facts(e.StateTransition)
+                if isinstance(fact, e.StateTransition) and fact.trigger == "TURN_COMPLETE"
+            ]
+            assert ended[0].reason == "the model is overloaded"
+
+    run(story())
+
+
+def test_what_a_session_is_seen_doing_is_told_and_is_a_sign_of_work() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            session = await with_turn(stage)
+            before = stage.muster.team.channels[DESIGN].turn
+            stage.clock.advance(30)
+            await settled()
+            did = ports.Did(kind=Activity.TOOL_CALL, name="Bash", text="ls", ref="t1", by="scout")
+            await stage.say(session, did, ports.Took(how=Taken.INJECTED, text="faster"))
+            (activity,) = await stage.facts(e.AgentActivity)
+            assert isinstance(activity, e.AgentActivity)
+            assert (activity.name, activity.text, activity.by) == ("Bash", "ls", "scout")
+            assert len(await stage.facts(e.PromptTaken)) == 1
+            after = stage.muster.team.channels[DESIGN].turn
+            assert before is not None
+            assert after is not None
+            assert after.until > before.until
+
+    run(story())
+
+
+def test_a_turn_that_was_told_in_the_middle_of_something_is_not_over_with_that() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol(lives_on=True)
+            session = await stage.start()
+            opening = session.launch.prompt
+            await stage.say(session, ports.Took(how=Taken.STARTED, text=opening))
+            await with_agents(stage.muster.dispatcher, "Ben")
+            await with_channel(stage.muster.dispatcher, [ADA, BEN], config=TurnConfig())
+            await settled()
+            (told,) = session.told
+            first, second = Usage(cost_usd=1), Usage(cost_usd=2)
+            await stage.say(session, ports.Result(text="Ready.", usage=first))
+            assert stage.state(ADA) is TurnState.ACTIVE  # it does not know of its turn yet
+            await stage.say(session, ports.Took(how=Taken.QUEUED, text=told))
+            await stage.say(session, ports.Result(text="blue", usage=second))
+            assert stage.state(BEN) is TurnState.ACTIVE
+            assert await stage.said() == [("Ada", None, "Ready."), ("Ada", "design", "blue")]
+            assert stage.muster.team.channels[DESIGN].used == second
+
+    run(story())
+
+
+def test_a_program_that_lives_on_is_told_that_there_is_nothing_to_do_yet() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol(lives_on=True)
+            assert (await stage.start()).launch.idle
+            await stage.enrol("Ben", lives_on=True)
+            await stage.send(c.SendMessage(text="hello", speaker_name="Marcus", seat=BEN))
+            assert not (await stage.start(BEN)).launch.idle
+            await stage.enrol("Cee", lives_on=True)
+            assert not (await stage.start(SeatId(11), RunMode.RUN_ONCE)).launch.idle
+
+    run(story())
+
+
+def test_only_so_many_prompts_are_remembered() -> None:
+    told = Told()
+    for number in range(PROMPTS_MAX + 1):
+        told.tell(f"prompt {number}", (DESIGN,))
+    assert told.take("prompt 0") == ()
+    assert told.take(f"prompt {PROMPTS_MAX}") == (DESIGN,)
+
+
+def test_a_person_is_asked_and_the_agent_waits_for_the_answer() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            session = await with_turn(stage)
+            wanted = Permission(tool="Bash", detail="rm -r build", seconds=60)
+            asked = asyncio.ensure_future(session.ear.permit(wanted))
+            await settled()
+            assert stage.state(ADA) is TurnState.WAITING
+            (approval,) = stage.muster.team.agents[ADA].approvals
+            await stage.send(c.AnswerApproval(approval=approval.id, allow=True, note="go"))
+            assert await asked == ports.Verdict(True, "A person allowed it: go")
+            assert stage.state(ADA) is TurnState.ACTIVE
+            await _unanswered(stage, session)
+
+    async def _unanswered(stage: Stage, session: ScriptedSession) -> None:
+        for default, said in ((True, "as declared"), (False, "not allowed")):
+            wanted = Permission(tool="Bash", detail="ls", seconds=30, default=default)
+            asked = asyncio.ensure_future(session.ear.permit(wanted))
+            await settled()
+            stage.clock.advance(31)
+            await settled()
+            verdict = await asked
+            assert verdict.allowed is default
+            assert said in verdict.reason
+
+    run(story())
+
+
+def test_who_refuses_says_so_and_a_session_that_is_over_is_allowed_nothing() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            session = await with_turn(stage)
+            asked = asyncio.ensure_future(session.ear.permit(Permission(tool="Bash", detail="ls")))
+            await settled()
+            (approval,) = stage.muster.team.agents[ADA].approvals
+            await stage.send(c.AnswerApproval(approval=approval.id, allow=False))
+            assert await asked == ports.Verdict(False, "A person did not allow it.")
+            asked = asyncio.ensure_future(session.ear.permit(Permission(tool="Bash", detail="ls")))
+            await settled()
+            session.exit(FAILED)
+            await settled()
+            assert not (await asked).allowed
+            late = await session.ear.permit(Permission(tool="Bash", detail="ls"))
+            assert not late.allowed
+
+    run(story())

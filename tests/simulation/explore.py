@@ -1,0 +1,396 @@
+"""Every state that a small team can reach, visited.
+
+    python -m tests.simulation.explore
+
+A state is what matters for what can happen next: numbers that only grow and moments in time are
+left out, and teams that differ only in who is called what count once. From each state every command
+is tried, of everybody, in and out of turn, and in each state every invariant is checked.
+"""
+
+import sys
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from datetime import UTC, datetime
+
+import msgspec
+
+from muster.errors import Refused
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.commands import Command
+from muster.machines.events import Event
+from muster.machines.ids import GRID_SEATS, LEAD_SEAT, ChannelId, SeatId, SessionId
+from muster.machines.kernel import deadlines
+from muster.machines.kernel.invariants import violations
+from muster.machines.kernel.team import decide
+from muster.machines.state import Agent, Channel, Team, TurnState
+from muster.machines.turns.decide import offer_turn
+from muster.machines.vocabulary import (
+    Authority,
+    InterruptMode,
+    Outcome,
+    RunMode,
+)
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+_STATES_MAX = 1_000_000
+_ASKED_MAX = 2  # requests of one agent that are open at once
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What was visited."""
+
+    name: str
+    states: int
+    transitions: int
+    refusals: int
+    moves: frozenset[tuple[str, str, str]]
+    """The transitions of machines that were seen: from, to, trigger."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name}: {self.states} states, {self.transitions} transitions,"
+            f" {self.refusals} refusals, every invariant held"
+        )
+
+
+class Space(msgspec.Struct, frozen=True):
+    """Where to start, what can be tried in a state, and what of it matters."""
+
+    name: str
+    start: Callable[[], Team]
+    tries: Callable[[Team], Iterable[Command]]
+    key: Callable[[Team], Hashable]
+
+
+def explore(space: Space) -> Report:
+    """Visit everything that can be reached."""
+    team = space.start()
+    seen = {space.key(team)}
+    frontier: list[tuple[Team, datetime]] = [(team, START)]
+    transitions = refusals = 0
+    moves: set[tuple[str, str, str]] = set()
+    while frontier:
+        team, now = frontier.pop()
+        for command in space.tries(team):
+            when = max(now, _when(team, command, now))
+            try:
+                decision = decide(team, command, when, actor="explorer")
+            except Refused:
+                refusals += 1
+                continue
+            transitions += 1
+            moves.update(_moves(decision.events))
+            key = space.key(decision.team)
+            if key not in seen:
+                seen.add(key)
+                check(decision.team, when)
+                assert len(seen) < _STATES_MAX, "the space does not seem to end"
+                frontier.append((decision.team, when))
+    return Report(space.name, len(seen), transitions, refusals, frozenset(moves))
+
+
+def check(team: Team, now: datetime) -> None:
+    """Raise if anything is wrong with a state, or if somebody should have the turn and has not."""
+    wrong = list(violations(team))
+    wrong.extend(
+        f"the turn in {channel} is free, and nobody is granted it"
+        for channel in team.channels
+        if offer_turn(team, c.OfferTurn(channel=channel), now)
+    )
+    assert not wrong, wrong
+
+
+def _moves(events: Iterable[Event]) -> Iterator[tuple[str, str, str]]:
+    for event in events:
+        fact = event.fact
+        if isinstance(fact, e.StateTransition):
+            yield fact.source, fact.target, fact.trigger
+
+
+def _when(team: Team, command: Command, now: datetime) -> datetime:
+    """A deadline is looked at when it is due, everything else at once."""
+    match command:
+        case c.CheckChannel(channel=channel):
+            deadline = deadlines.of(team, channel)
+        case c.CheckAgent(seat=seat) | c.StartSession(seat=seat, trigger="retry"):
+            deadline = deadlines.of(team, seat)
+        case c.CheckApprovals(seat=seat):
+            deadline = deadlines.of(team, seat)
+        case _:
+            return now
+    return deadline.at if deadline else now
+
+
+# ── turns ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def turn_space(agents: int, channels: int) -> Space:
+    """Agents that come and go by themselves, in channels that anybody may join and leave."""
+    seats = tuple(SeatId(9 + number) for number in range(agents))
+    names = tuple(ChannelId(f"c{number}") for number in range(channels))
+    config = e.TurnConfig(
+        human_interrupt_mode=InterruptMode.INTERRUPT,
+        auto_detect_turn_end=True,
+        rest_after_idle_rounds=1,
+    )
+
+    def start() -> Team:
+        commands: list[Command] = [
+            c.StartMuster(server_session=SessionId("boot"), muster_version="explored")
+        ]
+        for seat in seats:
+            commands.append(c.EnrollAgent(name=f"a{seat}", authority=Authority.SELF))
+            commands.append(c.ConnectAgent(seat=seat))
+        commands.extend(c.CreateChannel(channel=name, config=config) for name in names)
+        return _play(commands)
+
+    def tries(team: Team) -> Iterator[Command]:
+        for seat in seats:
+            yield c.ConnectAgent(seat=seat)
+            yield c.DisconnectAgent(seat=seat, reason="left")
+        for name in names:
+            yield c.PostMessage(channel=name, text="hello", speaker_name="Ann")
+            yield c.CheckChannel(channel=name)
+            for seat in seats:
+                yield from _turn_tries(name, seat)
+
+    return Space(
+        name=f"turns of {agents} agents in {channels} channels",
+        start=start,
+        tries=tries,
+        key=_turn_key,
+    )
+
+
+def _turn_tries(name: ChannelId, seat: SeatId) -> Iterator[Command]:
+    yield c.AddMember(channel=name, seat=seat)
+    yield c.RemoveMember(channel=name, seat=seat)
+    yield c.CompleteTurn(channel=name, seat=seat)
+    yield c.Speak(channel=name, seat=seat, text="word")
+    yield c.WaitTurn(channel=name, seat=seat, reason="dinner")
+    yield c.ResumeTurn(channel=name, seat=seat)
+    yield c.OverrideTurn(channel=name, seat=seat, to=TurnState.ACTIVE)
+    yield c.OverrideTurn(channel=name, seat=seat, to=TurnState.QUEUED)
+
+
+def _turn_key(team: Team) -> Hashable:
+    """What matters of a team for its turns. Who and where are numbered as they are met."""
+    channels = sorted(team.channels.values(), key=lambda channel: channel.id)
+    orders = [channels] if len(channels) == 1 else [channels, channels[::-1]]
+    return min(_numbered(team, order) for order in orders)
+
+
+def _numbered(team: Team, channels: list[Channel]) -> tuple[object, ...]:
+    numbers: dict[SeatId, int] = {}
+    for channel in channels:
+        for seat in channel.ring:
+            numbers.setdefault(seat, len(numbers))
+    waiting = sorted(channel.vacant_since for channel in channels if channel.turn is None)
+    strangers = sorted(agent.present for agent in team.agents.values() if not agent.channels)
+    return (*(_channel_key(channel, numbers, waiting) for channel in channels), tuple(strangers))
+
+
+def _channel_key(
+    channel: Channel, numbers: dict[SeatId, int], waiting: list[int]
+) -> tuple[object, ...]:
+    turn = channel.turn
+    held = (
+        (-1, waiting.index(channel.vacant_since))
+        if turn is None
+        else (
+            turn.posted,
+            turn.silent_at is not None,
+            0 if turn.wait is None else 1 + turn.wait.by_human + 2 * turn.wait.approval,
+        )
+    )
+    return (
+        tuple(numbers[seat] for seat in channel.ring),
+        channel.cursor,
+        held,
+        channel.idle is not None,
+        channel.resting,
+        channel.silent_turns,
+    )
+
+
+# ── identity, run control and presence ────────────────────────────────────────────────────────────
+
+
+def agent_space(authority: Authority) -> Space:
+    """One agent under everything that can happen to it; and its lead, where a lead runs it."""
+    seat = GRID_SEATS[0]
+    led = authority is Authority.LEAD
+    profile = e.Profile(name="Lyra", grid_position=seat, individuation_artifact="soul")
+    place = e.Placeholder(grid_position=seat, color="#c9b1e8", gender="woman")
+
+    def start() -> Team:
+        commands: list[Command] = [
+            c.StartMuster(server_session=SessionId("boot"), muster_version="explored")
+        ]
+        if led:
+            commands.append(
+                c.EnrollAgent(name="Julian", authority=Authority.MUSTER, seat=LEAD_SEAT)
+            )
+        if authority is Authority.SELF:
+            commands.append(c.EnrollAgent(name="Lyra", authority=authority, seat=seat))
+        return _play(commands)
+
+    def tries(team: Team) -> Iterator[Command]:
+        yield c.StartMuster(server_session=SessionId(f"b{team.seq}"), muster_version="explored")
+        if not led:  # the gate is the same for all; with a lead it would only double the space
+            yield c.StopMuster(reason="explored")
+        yield c.SummonAgents(placeholders=(place,), authority=authority)
+        speaker = team.agents.get(LEAD_SEAT if led else seat)
+        for session in {speaker.session if speaker else None, SessionId("stranger"), None}:
+            yield c.RegisterAgent(profile=profile, session=session)
+            for entries in ((), (e.StatusEntry(grid_position=seat),)):
+                yield c.ReportStatus(agents=entries, session=session)
+        yield c.WakeAgents()
+        yield c.SleepAgents()
+        for each in (LEAD_SEAT, seat) if led else (seat,):
+            yield from _run_tries(team, each)
+
+    return Space(
+        name=f"identity, run control and presence of an agent with authority {authority}",
+        start=start,
+        tries=tries,
+        key=_agent_key,
+    )
+
+
+def _run_tries(team: Team, seat: SeatId) -> Iterator[Command]:
+    agent = team.agents.get(seat)
+    for desired in RunMode:
+        if seat != LEAD_SEAT or desired is not RunMode.RUN_CLEANUP:
+            yield c.SetDesired(seat=seat, desired=desired, set_by="Ann")
+    yield c.StartSession(seat=seat, trigger="retry")
+    yield c.CheckAgent(seat=seat)
+    yield c.ConnectAgent(seat=seat)
+    yield c.DisconnectAgent(seat=seat, reason="heartbeat")
+    yield c.ReportCurrent(seat=seat, current=RunMode.CONTINUOUS)
+    if seat != LEAD_SEAT:
+        yield c.DisableAgent(seat=seat)
+        yield c.EnableAgent(seat=seat)
+        yield c.SetDesired(seat=seat, desired=RunMode.PAUSE, set_by="Ann", now=True)
+    if agent is not None and agent.session is not None:
+        yield c.ReportSessionStarted(session=agent.session)
+        for outcome in Outcome:
+            yield c.ReportSessionEnded(session=agent.session, outcome=outcome)
+
+
+def _agent_key(team: Team) -> Hashable:
+    agents = (_one_agent_key(team, team.agents[seat]) for seat in sorted(team.agents))
+    return (team.stopping, *agents)
+
+
+def _one_agent_key(team: Team, agent: Agent) -> Hashable:
+    run = agent.run
+    session = team.sessions.get(agent.session) if agent.session else None
+    return (
+        agent.status,
+        agent.name is not None,
+        agent.disabled,
+        team.shown_status(agent),
+        run.desired,
+        run.current,
+        run.answered == run.generation,
+        run.retry_at is not None,
+        session
+        and (
+            session.phase,
+            session.mode,
+            session.urgency,
+            session.generation == run.generation,
+            session.boot == team.boot,
+            session.seats.index(agent.seat) > 0,
+        ),
+    )
+
+
+# ── asking a person ───────────────────────────────────────────────────────────────────────────────
+
+
+def approval_space() -> Space:
+    """Two agents that muster runs take turns, ask a person, are stopped and start again."""
+    channel, seats = ChannelId("c0"), (SeatId(9), SeatId(10))
+
+    def start() -> Team:
+        rules = e.TurnConfig(
+            human_interrupt_mode=e.InterruptMode.INTERRUPT, rest_after_idle_rounds=1
+        )
+        team = _play(
+            [
+                c.StartMuster(server_session=SessionId("boot"), muster_version="explored"),
+                *(
+                    c.EnrollAgent(name=f"a{seat}", authority=Authority.MUSTER, long_lived=True)
+                    for seat in seats
+                ),
+                c.CreateChannel(channel=channel, config=rules),
+            ]
+        )
+        for seat in seats:
+            wish = c.SetDesired(seat=seat, desired=RunMode.CONTINUOUS, set_by="Ann")
+            team = decide(team, wish, START, actor="explorer").team
+            session = team.agents[seat].session
+            assert session is not None
+            up = c.ReportSessionStarted(session=session)
+            team = decide(team, up, START, actor="explorer").team
+            joins = c.AddMember(channel=channel, seat=seat)
+            team = decide(team, joins, START, actor="explorer").team
+        return team
+
+    def tries(team: Team) -> Iterator[Command]:
+        for seat in seats:
+            yield from _turn_tries(channel, seat)
+            yield from _asking_tries(team, team.agents[seat])
+        yield c.PostMessage(channel=channel, text="hello", speaker_name="Ann")
+        yield c.CheckChannel(channel=channel)
+
+    return Space(name="turns while a person is asked", start=start, tries=tries, key=_asking_key)
+
+
+def _asking_tries(team: Team, agent: Agent) -> Iterator[Command]:
+    seat, session = agent.seat, agent.session
+    yield c.ReportWorkStopped(channel=ChannelId("c0"), seat=seat)
+    yield c.CheckApprovals(seat=seat)
+    yield c.StartSession(seat=seat, trigger="retry")
+    for approval in agent.approvals:
+        yield c.AnswerApproval(approval=approval.id, allow=True)
+    if session is None:
+        return
+    if len(agent.approvals) < _ASKED_MAX:
+        yield c.RequestApproval(session=session, tool="Bash", detail="make", seconds=60)
+    yield c.ReportSessionStarted(session=session)
+    for outcome in (Outcome.COMPLETED, Outcome.CRASHED):
+        yield c.ReportSessionEnded(session=session, outcome=outcome)
+
+
+def _asking_key(team: Team) -> Hashable:
+    agents = [team.agents[seat] for seat in sorted(team.agents)]
+    asked = tuple((_one_agent_key(team, each), len(each.approvals)) for each in agents)
+    drained = tuple(channel.drain and channel.drain.seat for channel in team.channels.values())
+    return (_turn_key(team), asked, drained)
+
+
+def _play(commands: Iterable[Command]) -> Team:
+    team = Team()
+    for command in commands:
+        team = decide(team, command, START, actor="explorer").team
+    return team
+
+
+SPACES = (
+    turn_space(1, 1),
+    turn_space(2, 1),
+    turn_space(3, 1),
+    turn_space(2, 2),
+    turn_space(3, 2),
+    *(agent_space(authority) for authority in Authority),
+    approval_space(),
+)
+
+
+if __name__ == "__main__":
+    for each in SPACES:
+        print(explore(each), flush=True)
+    sys.exit(0)

@@ -1,0 +1,309 @@
+"""A soak: a real muster and real agents for minutes of real time, while all of them get killed.
+
+    python -m tests.stress.soak --agents 50 --channels 10 --seconds 120 --seed 1
+
+A `muster up` process serves a home of its own. Agents and a human (`soak_agent.py`) are processes
+that talk to it over HTTP. At random moments one of them, or muster itself, is killed as nothing can
+prepare for (SIGKILL) and started again, some of them too late to keep their places. Then it gets
+quiet, everybody reads what is left, and the log is held against what everybody wrote down
+(`soak_check.py`). A seed repeats who is killed when, but not what the machine makes of it.
+"""
+
+import argparse
+import heapq
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable
+from itertools import count
+from pathlib import Path
+from threading import Timer
+from time import monotonic
+from typing import Final, NamedTuple
+
+from muster.machines.vocabulary import InterruptMode
+from tests.stress import soak_agent
+from tests.stress.soak_agent import Api, Json, pause
+from tests.stress.soak_check import Verdict, check
+
+TURN_SECONDS: Final = 2.0
+SILENCE_SECONDS: Final = 3.0
+"""Short times, so that much is lost and found again in two minutes."""
+
+AGENT_LIFE_SECONDS: Final = 30.0
+MUSTER_LIFE_SECONDS: Final = 10.0
+"""How long one of them lives on average."""
+
+LATE: Final = 0.25
+"""How many of those who were killed come back too late to keep their places."""
+
+QUIET_SECONDS: Final = 90.0
+"""How long it may take until everybody has read everything."""
+
+START_SECONDS: Final = 30.0
+
+SETTINGS: Final = f"presence.heartbeat_timeout_seconds = {SILENCE_SECONDS}\n"
+
+
+class Plan(NamedTuple):
+    """How large and how long."""
+
+    agents: int
+    channels: int
+    seconds: float
+    seed: int
+    agent_life_s: float = AGENT_LIFE_SECONDS
+    muster_life_s: float = MUSTER_LIFE_SECONDS
+
+
+class Soak:
+    """One muster, its agents and a human, in a folder of their own."""
+
+    def __init__(self, plan: Plan, folder: Path) -> None:
+        self.plan = plan
+        self.home = folder / "home"
+        self.killed: Counter[str] = Counter()
+        self._folder = folder
+        self._chance = random.Random(plan.seed)
+        self._channels = [f"channel-{number}" for number in range(plan.channels)]
+        self._names = [f"agent-{number}" for number in range(plan.agents)]
+        self._tokens: dict[str, str] = {}
+        self._lives: Counter[str] = Counter()
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._due: list[tuple[float, int, Callable[[], None]]] = []
+        self._numbers = count()
+        self._api: Api | None = None
+
+    def run(self) -> Verdict:
+        """Play, come to rest, and look at what is left."""
+        try:
+            self._set_up()
+            self._play()
+            wrong = [*self._come_to_rest(), *self._gone()]
+            self._muster.terminate()
+            code = self._muster.wait(START_SECONDS)
+        finally:
+            self._clear_up()
+        verdict = check(self.home, {name: self._journal(name) for name in self._everybody})
+        verdict.wrong += wrong
+        if code != 0:
+            verdict.wrong.append(f"muster ended with {code}")
+        return verdict
+
+    def _clear_up(self) -> None:
+        for process in self._running.values():
+            process.kill()
+            process.communicate()
+        if self._api is not None:
+            self._api.close()
+
+    # ── the scene ─────────────────────────────────────────────────────────────────────────────────
+
+    def _set_up(self) -> None:
+        self.home.mkdir()
+        (self.home / "muster.toml").write_text(SETTINGS, encoding="utf-8")
+        self._start_muster()
+        operator = (self.home / "operator.token").read_text(encoding="ascii").strip()
+        self._api = Api(self.home, operator)
+        self._tokens["human"] = operator
+        for number, channel in enumerate(self._channels):
+            self._ask("POST", "/api/channels", {"channel": channel, "config": _config(number)})
+        for name in self._names:
+            made = self._ask("POST", "/api/agents", {"name": name})
+            self._tokens[name] = made["token"]["secret"]
+        for name in self._everybody:
+            self._start(name)
+
+    @property
+    def _everybody(self) -> list[str]:
+        return [*self._names, "human"]
+
+    @property
+    def _muster(self) -> subprocess.Popen[bytes]:
+        return self._running["muster"]
+
+    def _ask(self, method: str, path: str, body: Json = None) -> Json:
+        assert self._api is not None
+        status, answer = self._api.ask(method, path, body)
+        if status >= 300:
+            raise RuntimeError(f"{method} {path}: {answer}")
+        return answer
+
+    def _try(self, method: str, path: str, body: Json) -> bool:
+        """Ask for something that may be out of date by now; say whether it was done."""
+        assert self._api is not None
+        return self._api.ask(method, path, body)[0] < 300
+
+    def _start_muster(self) -> None:
+        command = [sys.executable, "-m", "muster", "up", "--home", str(self.home), "--port", "0"]
+        plain = {name: each for name, each in os.environ.items() if not name.startswith("MUSTER")}
+        with (self._folder / "muster.log").open("ab") as log:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=plain)
+        self._running["muster"] = process
+        bound = Timer(START_SECONDS, process.kill)
+        bound.start()
+        assert process.stdout is not None
+        up = process.stdout.readline()
+        bound.cancel()
+        if not up:
+            raise RuntimeError((self._folder / "muster.log").read_text(encoding="utf-8"))
+
+    def _start(self, name: str) -> None:
+        self._lives[name] += 1
+        part = {
+            "name": name,
+            "human": name == "human",
+            "life": self._lives[name],
+            "home": str(self.home),
+            "token": self._tokens[name],
+            "journal": str(self._journal(name)),
+            "quiet": str(self._folder / "quiet"),
+            "channels": self._channels_of(name),
+            "seed": self._chance.random(),
+        }
+        # -I and -S: nothing of this environment, and nothing but the standard library
+        command = [sys.executable, "-I", "-S", soak_agent.__file__, json.dumps(part)]
+        self._running[name] = subprocess.Popen(command)
+
+    def _channels_of(self, name: str) -> list[str]:
+        if name == "human":
+            return self._channels
+        return [self._channels[self._names.index(name) % len(self._channels)]]
+
+    def _journal(self, name: str) -> Path:
+        return self._folder / f"{name}.journal"
+
+    # ── while it lasts ────────────────────────────────────────────────────────────────────────────
+
+    def _play(self) -> None:
+        """Kill and start until the time is over, and have everybody back at the end."""
+        end = monotonic() + self.plan.seconds
+        self._in(self._chance.expovariate(1 / self._agent_pause_s), self._kill_one)
+        self._in(self._chance.expovariate(1 / self.plan.muster_life_s), self._kill_muster)
+        while self._due:
+            moment, _, act = heapq.heappop(self._due)
+            again = act in (self._kill_one, self._kill_muster)
+            if again and moment > end:
+                continue
+            pause(max(0.0, moment - monotonic()))
+            act()
+        pause(max(0.0, end - monotonic()))
+
+    @property
+    def _agent_pause_s(self) -> float:
+        return self.plan.agent_life_s / self.plan.agents
+
+    def _in(self, seconds: float, act: Callable[[], None]) -> None:
+        heapq.heappush(self._due, (monotonic() + seconds, next(self._numbers), act))
+
+    def _kill_one(self) -> None:
+        alive = [name for name in self._everybody if name in self._running]
+        if alive:
+            name = self._chance.choice(alive)
+            self._kill(name)
+            late = SILENCE_SECONDS + 1 if self._chance.random() < LATE else 0
+            self._in(late + self._chance.random(), lambda: self._start(name))
+        self._in(self._chance.expovariate(1 / self._agent_pause_s), self._kill_one)
+
+    def _kill_muster(self) -> None:
+        self._kill("muster")
+        self._start_muster()
+        self._in(self._chance.expovariate(1 / self.plan.muster_life_s), self._kill_muster)
+
+    def _kill(self, name: str) -> None:
+        process = self._running.pop(name)
+        process.kill()
+        process.communicate()
+        self.killed["musters" if name == "muster" else "agents"] += 1
+
+    def _come_to_rest(self) -> Iterable[str]:
+        """Have nothing said any more, and wait until everybody has read everything."""
+        (self._folder / "quiet").touch()
+        end = monotonic() + QUIET_SECONDS
+        while monotonic() < end:
+            channels = [self._ask("GET", f"/api/channels/{name}") for name in self._channels]
+            if all(map(self._is_at_rest, channels)):
+                return ()
+            for channel in channels:
+                self._wake_reader(channel)
+            pause(0.5)
+        return ("not everybody came back, read everything and came to rest",)
+
+    def _wake_reader(self, channel: Json) -> None:
+        """Whoever came back when its channel rested already is given the turn, to read."""
+        behind = [member["agent"] for member in channel["members"] if member["unread"]]
+        if channel["resting"] and behind:
+            body = {"agent": behind[0], "to": "ACTIVE"}
+            self._try("POST", f"/api/channels/{channel['channel']}/turn/override", body)
+
+    def _gone(self) -> Iterable[str]:
+        """Who ended without having been killed; only the human has nothing more to do."""
+        for name in self._names:
+            if self._running[name].poll() is not None:
+                yield f"{name} ended by itself"
+
+    def _is_at_rest(self, channel: Json) -> bool:
+        members = [name for name in self._names if channel["channel"] in self._channels_of(name)]
+        read = all(member["unread"] == 0 for member in channel["members"])
+        return channel["resting"] and read and sorted(channel["ring"]) == sorted(members)
+
+
+def _config(number: int) -> Json:
+    """The rules of a channel: short times, and every way of interrupting somewhere."""
+    modes = list(InterruptMode)
+    return {
+        "defaultTimeoutSeconds": TURN_SECONDS,
+        "interruptHoldSeconds": 0.2,
+        "restAfterIdleRounds": 2,
+        "humanInterruptMode": modes[number % len(modes)],
+    }
+
+
+def told(plan: Plan, killed: Counter[str], verdict: Verdict) -> str:
+    """The figures, in a few lines."""
+    f = {name: f"{value:,}" for name, value in verdict.figures.items()}
+    return (
+        f"seed {plan.seed}: {plan.agents} agents in {plan.channels} channels for"
+        f" {plan.seconds:g} s; killed {killed['agents']} agents and {killed['musters']} musters\n"
+        f"{f['events']} events; {f['turns']} turns, at least {f['fewest turns of an agent']} for"
+        f" each agent, none of whom waited for more than {f['longest wait']}\n"
+        f"{f['messages']} messages, {f['acknowledged']} acknowledged ({f['repeated']} again when"
+        f" sent again), {f['refused']} refused, {f['killed before they were answered']} never"
+        f" answered to anybody\n"
+        f"{f['handed over']} handed over as new, {f['answers that got lost']} answers lost,"
+        f" {f['told again']} told again\n"
+        f"{len(verdict.wrong)} violations"
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one soak, and say what came of it."""
+    parser = argparse.ArgumentParser(prog="tests.stress.soak", description=__doc__)
+    parser.add_argument("--agents", type=int, default=50)
+    parser.add_argument("--channels", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--agent-life", type=float, default=AGENT_LIFE_SECONDS, help="on average")
+    parser.add_argument("--muster-life", type=float, default=MUSTER_LIFE_SECONDS, help="likewise")
+    parser.add_argument("--keep", type=Path, help="an empty folder to leave everything in")
+    given = parser.parse_args(arguments)
+    plan = Plan(
+        given.agents, given.channels, given.seconds, given.seed, given.agent_life, given.muster_life
+    )
+    with tempfile.TemporaryDirectory(prefix="muster-soak-") as name:
+        folder = given.keep or Path(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        soak = Soak(plan, folder)
+        verdict = soak.run()
+    print(told(plan, soak.killed, verdict))
+    for wrong in verdict.wrong[:20]:
+        print(f"violation: {wrong}", file=sys.stderr)
+    return 1 if verdict.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,253 @@
+"""What must be true after a soak: the log, held against what everybody wrote down.
+
+The log alone shows that turns were in order. Journals (`soak_agent.py`) show what no log can: that
+whatever was acknowledged is in it once, and that what stands there as handed over arrived.
+"""
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from muster.engine.loading import load
+from muster.home.lock import LOG_FILE
+from muster.machines import events as e
+from muster.machines.events import Event
+from muster.machines.ids import ChannelId, SeatId
+from muster.machines.kernel.fold import fold
+from muster.machines.kernel.invariants import violations
+from muster.machines.state import Team, TurnState
+from muster.machines.vocabulary import Machine
+from muster.store.codec import decode
+from muster.store.reading import LogReader
+from tests.simulation.checkers import LogChecker
+from tests.stress.soak_agent import Json, entries
+
+PAGE_EVENTS: Final = 4096
+ROUNDS_WAITED_MAX: Final = 2
+"""How many rounds others may have before somebody has a turn; joining and leaving shift a ring."""
+
+Place = tuple[SeatId, ChannelId]
+Journal = Sequence[Mapping[str, Json]]
+
+
+class Verdict:
+    """What was found: figures to print, and what is wrong."""
+
+    def __init__(self) -> None:
+        self.figures: Counter[str] = Counter()
+        self.wrong: list[str] = []
+
+
+def check(home: Path, journals: Mapping[str, Path]) -> Verdict:
+    """Hold the log of a home against the journals of those who took part, by their names."""
+    verdict = Verdict()
+    with LogReader.open(home / LOG_FILE) as reader:
+        log = list(_read(reader))
+        team = fold(Team(), log)
+        if load(reader) != team:
+            verdict.wrong.append("the snapshot and the log say different things")
+    checker = LogChecker()
+    verdict.wrong += [wrong for event in log for wrong in checker.read(event)]
+    verdict.wrong += violations(team)
+    verdict.figures["events"] = len(log)
+    verdict.figures["starts"] = sum(isinstance(each.fact, e.MusterStarted) for each in log)
+    told = {name: list(entries(path)) for name, path in journals.items()}
+    check_turns(log, verdict)
+    check_messages(log, told.values(), verdict)
+    check_deliveries(log, team, told, verdict)
+    return verdict
+
+
+def _read(reader: LogReader) -> Iterator[Event]:
+    after = 0
+    while page := reader.read(after=after, limit=PAGE_EVENTS):
+        yield from (decode(each.data) for each in page)
+        after = page[-1].seq
+
+
+# ── turns ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def check_turns(log: Sequence[Event], verdict: Verdict) -> None:
+    """Nobody waits while others have turn after turn."""
+    waited: dict[ChannelId, Counter[SeatId]] = defaultdict(Counter)
+    turns: Counter[SeatId] = Counter()
+    for event in log:
+        match event.fact:
+            case e.MemberJoined(seat=seat, channel=channel):
+                waited[channel][seat] = 0
+                turns[seat] += 0
+            case e.MemberLeft(seat=seat, channel=channel):
+                del waited[channel][seat]
+            case e.StateTransition() as fact if is_grant(fact):
+                assert fact.seat is not None
+                assert fact.channel is not None
+                turns[fact.seat] += 1
+                _wait(waited[fact.channel], fact.seat, verdict)
+            case _:
+                pass
+    verdict.wrong += [f"seat {seat} never had a turn" for seat in turns if not turns[seat]]
+    verdict.figures["turns"] = turns.total()
+    verdict.figures["fewest turns of an agent"] = min(turns.values(), default=0)
+
+
+def is_grant(fact: e.StateTransition) -> bool:
+    """Whether somebody is given the turn."""
+    moved = (fact.machine, fact.source, fact.target)
+    return moved == (Machine.TURNS, TurnState.QUEUED, TurnState.ACTIVE)
+
+
+def _wait(ring: Counter[SeatId], holder: SeatId, verdict: Verdict) -> None:
+    """One has the turn, the others wait for one turn more."""
+    ring[holder] = -1
+    for seat in ring:
+        ring[seat] += 1
+        if ring[seat] > ROUNDS_WAITED_MAX * len(ring):
+            verdict.wrong.append(f"seat {seat} waits while others have {ring[seat]} turns")
+    most = max(ring.values())
+    verdict.figures["longest wait"] = max(verdict.figures["longest wait"], most)
+
+
+# ── what was said ─────────────────────────────────────────────────────────────────────────────────
+
+
+def check_messages(log: Sequence[Event], journals: Collection[Journal], verdict: Verdict) -> None:
+    """Whatever was acknowledged is in the log, once; whatever was refused is not."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for event in log:
+        if isinstance(event.fact, e.AgentMessage | e.UserMessage):
+            found[event.fact.key or ""].append(event.seq)
+    tried, said, refused = set[str](), dict[str, int](), set[str]()
+    for entry in (entry for journal in journals for entry in journal):
+        match entry:
+            case {"trying": str(key)}:
+                tried.add(key)
+            case {"said": str(key), "seq": int(seq)}:
+                if said.setdefault(key, seq) != seq:
+                    verdict.wrong.append(f"{key} was acknowledged at {said[key]} and at {seq}")
+                verdict.figures["repeated"] += entry["repeated"] is True
+            case {"refused": str(key)}:
+                refused.add(key)
+            case _:
+                pass
+    verdict.wrong += _wrongly_said(found, tried, said, refused)
+    verdict.figures["messages"] = sum(map(len, found.values()))
+    verdict.figures["acknowledged"] = len(said)
+    verdict.figures["refused"] = len(refused)
+    verdict.figures["killed before they were answered"] = len(tried - said.keys() - refused)
+
+
+def _wrongly_said(
+    found: Mapping[str, Sequence[int]],
+    tried: Collection[str],
+    said: Mapping[str, int],
+    refused: Collection[str],
+) -> Iterator[str]:
+    for key, seqs in found.items():
+        if len(seqs) > 1:
+            yield f"{key} was said {len(seqs)} times, at {seqs}"
+        if key not in tried:
+            yield f"{key!r} was said at {seqs} by nobody"
+        if key in refused:
+            yield f"{key} was refused, but stands at {seqs}"
+    for key, seq in said.items():
+        if seq not in found.get(key, ()):
+            yield f"{key} was acknowledged at {seq}, but stands at {found.get(key)}"
+
+
+# ── what was handed over ──────────────────────────────────────────────────────────────────────────
+
+
+class Delivery(NamedTuple):
+    """Messages that somebody was handed as new, as the log has it."""
+
+    seq: int
+    messages: tuple[int, ...]
+
+
+class Deliveries:
+    """Everything that was handed over by the log, in order, and whose place was lost when."""
+
+    def __init__(self, log: Sequence[Event]) -> None:
+        self.by_place: dict[Place, list[Delivery]] = defaultdict(list)
+        self.left: dict[Place, int] = {}
+        """Where somebody lost its place the last time. It may not have had a turn since."""
+
+        self.messages: dict[ChannelId, list[int]] = defaultdict(list)
+        self._speakers: dict[int, SeatId | None] = {}
+        self._marks: dict[Place, int] = {}
+        for event in log:
+            self._read(event)
+
+    def _read(self, event: Event) -> None:
+        match event.fact:
+            case e.AgentMessage(channel=str() as channel, seat=seat):
+                self._say(event.seq, ChannelId(channel), seat)
+            case e.UserMessage(channel=str() as channel):
+                self._say(event.seq, ChannelId(channel), None)
+            case e.MessagesDelivered(channel=str() as channel, seat=seat, upto=upto):
+                place = (seat, ChannelId(channel))
+                messages = self.between(place, self._marks.get(place, 0), upto)
+                self.by_place[place].append(Delivery(event.seq, messages))
+                self._marks[place] = upto
+            case e.MemberLeft(channel=channel, seat=seat):
+                self.left[seat, channel] = event.seq
+            case _:
+                pass
+
+    def _say(self, seq: int, channel: ChannelId, seat: SeatId | None) -> None:
+        self.messages[channel].append(seq)
+        self._speakers[seq] = seat
+
+    def between(self, place: Place, after: int, upto: int) -> tuple[int, ...]:
+        """The messages of a channel in a part of the log that are not one's own."""
+        seat, channel = place
+        every = self.messages[channel]
+        part = every[bisect_right(every, after) : bisect_right(every, upto)]
+        return tuple(seq for seq in part if self._speakers[seq] != seat)
+
+
+def check_deliveries(
+    log: Sequence[Event], team: Team, journals: Mapping[str, Journal], verdict: Verdict
+) -> None:
+    """Each member was handed each message as new once, and whatever got lost was told again."""
+    deliveries = Deliveries(log)
+    for channel in team.channels.values():
+        for seat in channel.ring:
+            missing = deliveries.between(
+                (seat, channel.id), channel.delivered.get(seat, 0), team.seq
+            )
+            if missing:
+                verdict.wrong.append(f"seat {seat} in {channel.id} was never handed {missing[:5]}")
+    for name, journal in journals.items():
+        seat = team.names.get(name)
+        for channel in team.channels if seat is not None else ():
+            place = (SeatId(seat or 0), channel)
+            _check_place(name, place, deliveries, journal, verdict)
+
+
+def _check_place(
+    name: str, place: Place, deliveries: Deliveries, journal: Journal, verdict: Verdict
+) -> None:
+    """Hold what stands in the log as handed over against what one agent saw of a channel."""
+    batches = [entry for entry in journal if entry.get("channel") == place[1] and "new" in entry]
+    again = {seq for batch in batches for seq in batch["again"]}
+    expected = iter(deliveries.by_place[place])
+    lost: list[Delivery] = []
+    for new in (tuple(batch["new"]) for batch in batches if batch["new"]):
+        for delivery in expected:
+            if delivery.messages == new:
+                break
+            lost.append(delivery)
+        else:
+            verdict.wrong.append(f"{name} was handed {new[:5]} as new, which is not on record")
+    lost += expected
+    verdict.figures["handed over"] += sum(len(batch["new"]) for batch in batches)
+    verdict.figures["answers that got lost"] += len(lost)
+    verdict.figures["told again"] += sum(len(batch["again"]) for batch in batches)
+    for delivery in lost:
+        unseen = set(delivery.messages) - again
+        if unseen and delivery.seq > deliveries.left.get(place, 0):
+            verdict.wrong.append(f"{name} never saw {sorted(unseen)[:5]}, handed at {delivery.seq}")
