@@ -26,7 +26,7 @@ up: $(VENV)/.installed  ## run muster here with its demo team, in the foreground
 # Two at once, as many as there are cores at least: those that drive browsers and other programs, which mostly wait,
 # and the rest. Watching every branch slows the exhaustive tests down threefold and shows nothing new: they run
 # unwatched, after the first.
-DRIVING := bench claude demo hooks web
+DRIVING := bench acceptance/claude demo claude_plugin web
 COVER := --cov=muster.machines --cov=muster.store --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
 test: $(VENV)/.installed-test | $(CHROMIUM)  ## run the tests (ARGS="-k name" passes options, and watches no branches)

@@ -16,7 +16,7 @@ import pytest
 
 import muster
 from muster import AsyncClient, Client
-from muster.client import asks
+from muster.client import requests
 from muster.client.frames import EVENT_BYTES_MAX, FrameReader
 from muster.client.request import Answer, Server, a_path, error_of, locate
 from muster.client.retry import Patience
@@ -79,7 +79,7 @@ def test_a_client_does_what_the_server_can_do(home: Path) -> None:
         state = client.add_member(reviews, dev)
         assert (state.ring, state.holder, state.epoch) == ((pm, dev), pm, 1)
         said = client.send("hello", channel=reviews)
-        client.ask(asks.complete(reviews, "done", agent=pm, epoch=1))
+        client.ask(requests.complete(reviews, "done", agent=pm, epoch=1))
         page = client.messages(reviews)
         assert (page.messages[0].seq, page.messages[0].text) == (said.seq, "hello")
         assert client.channel(reviews).holder == dev
@@ -118,7 +118,7 @@ def test_a_client_says_what_is_wanted_of_an_agent(home: Path) -> None:
     with Client(home=home) as client:
         client.register(pm)
         client.connect(pm)
-        seen = client.ask(asks.run_state(pm))
+        seen = client.ask(requests.run_state(pm))
         assert (seen.desired, seen.current) == (RunMode.CONTINUOUS, RunMode.CONTINUOUS)
         run = client.run(pm, "pause", now=True, note="lunch", if_generation=seen.generation)
         assert (run.desired, run.note, run.badge.status) == (RunMode.PAUSE, "lunch", "RUNNING")
@@ -158,7 +158,7 @@ def test_what_the_server_refuses_is_raised_as_the_error_that_it_is(home: Path) -
             client.agent("no/such agent?")
         assert missing.value.found == {"kind": "agent", "name": "no/such agent?"}
         with pytest.raises(Invalid):
-            client.ask(asks.configure_channel(reviews, {"defaultTimeoutSeconds": -1}))
+            client.ask(requests.configure_channel(reviews, {"defaultTimeoutSeconds": -1}))
 
 
 def test_a_wrong_token_is_refused(server: Server) -> None:
@@ -172,7 +172,7 @@ def test_threads_may_share_a_client(home: Path) -> None:
     with Client(home=home) as client:
         heard: list[object] = []
         threads = [
-            Thread(target=lambda: heard.append(client.ask(asks.channels()))) for _ in range(8)
+            Thread(target=lambda: heard.append(client.ask(requests.channels()))) for _ in range(8)
         ]
         for thread in threads:
             thread.start()
@@ -300,7 +300,7 @@ def test_an_agent_that_is_disabled_stops(home: Path) -> None:
             await client.register(pm)
             await client.create_channel(reviews)
             async for turn in client.turns(pm, join=[reviews]):
-                await client.ask(asks.disable(pm))
+                await client.ask(requests.disable(pm))
                 with pytest.raises(Refused):
                     await turn.complete("too late")
 
@@ -320,7 +320,7 @@ def test_an_agent_that_is_paused_finishes_its_turn_and_stops(home: Path) -> None
 
     run(scene())
     with Client(home=home) as client:
-        run_now = client.ask(asks.run_state(pm))
+        run_now = client.ask(requests.run_state(pm))
         assert (run_now.desired, run_now.current) == (RunMode.PAUSE, RunMode.PAUSE)
         assert client.messages(reviews).messages[-1].text == "my last words"
 
@@ -349,12 +349,12 @@ def test_another_s_turn_is_not_an_agent_s_to_end(home: Path, server: Server) -> 
                 client.connect(name)
                 client.add_member(reviews, name)
             with pytest.raises(NotYourTurn):
-                second.ask(asks.complete(reviews))
+                second.ask(requests.complete(reviews))
 
 
 # ── the guide ─────────────────────────────────────────────────────────────────────────────────────
 
-GUIDE = Path(__file__).parents[1] / "docs" / "guides" / "an-agent-in-ten-lines.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "an-agent-in-ten-lines.md"
 
 
 def examples() -> list[str]:
@@ -399,7 +399,7 @@ def test_the_agent_of_the_guide_has_about_ten_lines() -> None:
 
 def test_a_follower_has_every_event_once_and_in_order(home: Path) -> None:
     with Client(home=home) as client:
-        last = client.ask(asks.log(limit=1)).after
+        last = client.ask(requests.log(limit=1)).after
         seqs: list[int] = []
         for event in client.events(after=-1):
             seqs.append(event.seq)

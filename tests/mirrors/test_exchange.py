@@ -251,7 +251,7 @@ def test_writing_replaces_whatever_is_there_and_leaves_nothing_where_it_cannot(
 CRASHING = """
 import os, sys
 from pathlib import Path
-from muster.files import exchange as e, libc
+from muster.mirrors import exchange as e, libc
 
 path, wanted, foreign = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
 steps = 0

@@ -1,12 +1,15 @@
-"""Layers: a file imports from those before its own, never after. Exceptions are told, with reasons.
+"""Rooms: which room may import which. Exceptions are listed, each with its reason.
 
-machines  →  store  →  services  →  interfaces        app.py puts them together
+machines → store → engine → sessions, inbox, delegation, mirrors, views → runtimes → interfaces
+
+`app.py` alone sees everything.
 """
 
 import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -20,8 +23,8 @@ from tests.tidy.source import Import, Module, imports, modules, within
 # ── who may see whom ──────────────────────────────────────────────────────────────────────────────
 
 
-class Layer(NamedTuple):
-    """What the modules of a layer may import of muster, besides each other; and why no more."""
+class Room(NamedTuple):
+    """What the modules of a room may import of muster, besides each other; and why no more."""
 
     sees: tuple[str, ...]
     reason: str
@@ -32,102 +35,132 @@ GROUND = ("muster.errors", "muster.limits", "muster.version")
 
 CORE = (*GROUND, "muster.machines")
 
-LAYERS: dict[str, Layer] = {
-    "muster.errors": Layer((), "everybody fails in these ways, so they know nobody"),
-    "muster.limits": Layer((), "numbers with reasons"),
-    "muster.version": Layer((), "a number"),
-    "muster.permissions": Layer((), "it runs in a hook at every tool call, and loads nothing else"),
-    "muster.claude_plugin": Layer(
-        ("muster.permissions",), "it runs at every tool call, and loads nothing else"
+STORE_READERS = ("muster.store.base", "muster.store.codec")
+"""The store's protocol, and the encoding of events, which is no store of its own."""
+
+ROOMS: dict[str, Room] = {
+    "muster.errors": Room((), "every room fails in these ways, so they import no room"),
+    "muster.limits": Room((), "numbers with reasons"),
+    "muster.version": Room((), "a number"),
+    "muster.permissions": Room((), "a hook runs it at every tool call, and loads nothing else"),
+    "muster.routing": Room(GROUND, "the agent for a request follows from descriptions alone"),
+    "muster.machines": Room(GROUND, "a decision depends on nothing but state and command"),
+    "muster.settings": Room(CORE, "settings give the machines' defaults other values"),
+    "muster.home": Room(GROUND, "a client finds a server by the home, and loads no store"),
+    "muster.store": Room((*CORE, "muster.home"), "a store keeps events, and interprets none"),
+    "muster.engine": Room((*CORE, *STORE_READERS), "a store is known by its protocol"),
+    "muster.views": Room(
+        (*CORE, *STORE_READERS, "muster.engine", "muster.routing"),
+        "a view reads state and log, and changes nothing",
     ),
-    "muster.routing": Layer(
-        ("muster.errors", "muster.limits"), "who a request is for follows from what agents say"
+    "muster.inbox": Room(
+        (*CORE, *STORE_READERS, "muster.engine", "muster.views"),
+        "what an agent is handed follows from state and log",
     ),
-    "muster.machines": Layer(GROUND, "what is decided depends on nothing but state and command"),
-    "muster.store": Layer(CORE, "a store keeps what happened, and asks nobody what it means"),
-    "muster.files": Layer(CORE, "a file is read and written whoever asks for it"),
-    "muster.services": Layer(
-        (*CORE, "muster.files", "muster.permissions", "muster.routing", "muster.store.base"),
-        "a service knows a store only by its protocol",
+    "muster.mirrors": Room(
+        (*CORE, *STORE_READERS, "muster.engine"), "a file and the log are kept in step"
     ),
-    "muster.settings.file": Layer(("muster.errors",), "finding a line in a file needs nothing"),
-    "muster.settings.rules": Layer((), "what a value may be does not depend on whose it is"),
-    "muster.settings.agents": Layer(
-        (*CORE, "muster.settings.rules", "muster.settings.file"),
-        "an agent is described in the words of the machines",
+    "muster.sessions": Room(
+        (*CORE, *STORE_READERS, "muster.engine", "muster.inbox", "muster.views"),
+        "a session is run through the port of its runtime",
     ),
-    "muster.settings.model": Layer(
-        (*CORE, "muster.settings.agents", "muster.settings.rules", "muster.settings.file"),
-        "settings give the machines' defaults other values",
+    "muster.team": Room(
+        (*CORE, "muster.engine", "muster.inbox", "muster.sessions", "muster.store.base"),
+        "the open team, as interfaces know it",
     ),
-    "muster.runtimes": Layer(
+    "muster.identity": Room(
+        (*CORE, "muster.engine", "muster.store.base", "muster.team", "muster.views"),
+        "people act on identities through the open team",
+    ),
+    "muster.delegation": Room(
         (
             *CORE,
-            "muster.settings.agents",
-            "muster.claude_plugin",
-            "muster.settings.model",
-            "muster.engine.ports",
-        ),
-        "a runtime is asked by a service, and asks nobody but its program",
-    ),
-    "muster.demo": Layer(
-        (
-            *CORE,
-            "muster.settings.agents",
-            "muster.settings.model",
-            "muster.routing",
-            "muster.services",
-        ),
-        "a demo is played with what a person could do, and its programs need nothing",
-    ),
-    "muster.interfaces": Layer(
-        (
-            *CORE,
-            "muster.settings.agents",
-            "muster.claude_plugin",
-            "muster.settings.model",
+            *STORE_READERS,
+            "muster.engine",
+            "muster.mirrors",
             "muster.permissions",
             "muster.routing",
-            "muster.services",
+            "muster.team",
+            "muster.views",
         ),
-        "an interface has no logic and no memory",
+        "a conversation is commands, events and a folder; programs belong to sessions",
     ),
-    "muster.testing": Layer(
-        (*CORE, "muster.store", "muster.services", "muster.settings.model", "muster.app"),
-        "fakes and simulations play a team without any way to talk to it",
+    "muster.runtimes": Room(
+        (*CORE, "muster.engine.ports", "muster.settings"),
+        "a runtime serves a port, and asks nothing but its program",
     ),
-    "muster.app": Layer(
+    "muster.claude_plugin": Room(
         (
             *CORE,
-            "muster.settings.agents",
-            "muster.settings.model",
-            "muster.runtimes",
-            "muster.services",
-            "muster.store",
+            "muster.delegation",
+            "muster.identity",
+            "muster.permissions",
+            "muster.sessions",
+            "muster.settings",
+            "muster.team",
         ),
-        "puts everything together",
+        "hooks are answered from the open team",
     ),
-    "muster.delegation.visiting": Layer(
+    "muster.http": Room(
         (
             *CORE,
-            "muster.settings.model",
-            "muster.files",
-            "muster.runtimes",
-            "muster.services",
-            "muster.store",
+            *STORE_READERS,
+            "muster.delegation",
+            "muster.engine",
+            "muster.identity",
+            "muster.inbox",
+            "muster.permissions",
+            "muster.routing",
+            "muster.sessions",
+            "muster.team",
+            "muster.views",
         ),
-        "puts a state machine session together that no server keeps open",
+        "a handler parses, sends one command or asks one question, renders",
     ),
-    "muster.__main__": Layer(("muster.cli.main",), "the command line is the program"),
-    "muster.client": Layer(("muster.interfaces.client",), "a short name for what is there"),
-    "muster": Layer(
-        (*GROUND, "muster.app", "muster.client"), "the public names, and nothing of its own"
+    "muster.client": Room(
+        (*CORE, "muster.engine", "muster.home", "muster.inbox", "muster.settings", "muster.views"),
+        "a client knows a server by its answers",
     ),
+    "muster.cli": Room(
+        (
+            *CORE,
+            "muster.claude_plugin",
+            "muster.client",
+            "muster.delegation",
+            "muster.engine",
+            "muster.home",
+            "muster.http",
+            "muster.permissions",
+            "muster.routing",
+            "muster.settings",
+            "muster.team",
+            "muster.views",
+        ),
+        "a verb parses, asks the server or reads the log, renders",
+    ),
+    "muster.demo": Room(
+        (
+            *CORE,
+            "muster.delegation",
+            "muster.engine",
+            "muster.identity",
+            "muster.routing",
+            "muster.settings",
+            "muster.team",
+        ),
+        "the demo does what a person could do",
+    ),
+    "muster.testing": Room(
+        (*CORE, "muster.engine", "muster.settings"), "fakes of ports, for users' own tests too"
+    ),
+    "muster.app": Room(("muster",), "the composition root"),
+    "muster.__main__": Room(("muster.cli.main",), "the command line is the program"),
+    "muster": Room((*GROUND, "muster.client"), "the public names, and nothing of its own"),
 }
 
 
 class Door(NamedTuple):
-    """Modules that may see more than their layer does, and why."""
+    """Modules that may see more than their room does, and why."""
 
     who: tuple[str, ...]
     sees: tuple[str, ...]
@@ -138,92 +171,56 @@ DOORS = (
     Door(
         ("muster.runtimes.claude.asking",),
         ("muster.sessions.tools",),
-        "the tools that a model is told of are the service's own list",
+        "the tools that a model is told of are the session's own list",
     ),
     Door(
-        ("muster.runtimes.claude.starting",),
-        ("muster.routing.agent_files",),
-        "subagents are described by the same files as agents",
+        ("muster.runtimes.claude.program", "muster.runtimes.claude.starting"),
+        ("muster.claude_plugin.copying", "muster.routing.agent_files"),
+        "Claude Code is given the plugin, and subagents from the same files as agents",
     ),
     Door(
-        ("muster.claude_plugin.hooks.desk", "muster.claude_plugin.hooks.places"),
         ("muster.delegation.visiting",),
-        "hooks are answered without a server too: each answer visits the session's own log",
+        (
+            "muster.home.lock",
+            "muster.runtimes.delegated",
+            "muster.runtimes.process.processes",
+            "muster.settings.model",
+            "muster.store.reading",
+            "muster.store.sqlite",
+        ),
+        "opens the log of a state machine session that no server keeps open",
     ),
     Door(
-        (
-            "muster.views.channels",
-            "muster.inbox.inbox",
-            "muster.mirrors.inbox_file.agent",
-            "muster.mirrors.inbox_file.human",
-            "muster.delegation.ledger",
-            "muster.engine.loading",
-            "muster.engine.reactors",
-            "muster.views.wake_payload",
-        ),
-        ("muster.store.codec",),
-        "stores and the feed carry encoded events, and these need what is inside; "
-        "the codec is the wire format of every store, and not a store",
+        ("muster.claude_plugin.hooks.desk",),
+        ("muster.http.auth",),
+        "a hook's token is checked as a request's is",
     ),
     Door(
         (
             "muster.cli.look.agents",
             "muster.cli.look.costs",
-            "muster.cli.setup.doctor",
             "muster.cli.look.exporting",
             "muster.cli.look.log",
             "muster.cli.look.logs",
-            "muster.cli.reading",
             "muster.cli.look.status",
             "muster.cli.look.why",
+            "muster.cli.setup.doctor",
         ),
-        ("muster.store.base", "muster.store.codec", "muster.home.lock", "muster.store.reading"),
+        ("muster.store.base", "muster.store.codec", "muster.store.reading"),
         "reading verbs work when no server runs: they read the file, and cannot write to it",
     ),
     Door(
-        (
-            "muster.http.routes.dialogues",
-            "muster.http.routes.events",
-            "muster.http.routes.history",
-            "muster.http.routes.identity",
-            "muster.http.routes.runs",
-            "muster.http.routes.why",
-        ),
-        ("muster.store.base", "muster.store.codec"),
-        "the log over HTTP is the log as the store has it, filtered and spelled",
-    ),
-    Door(
-        ("muster.http.routes.dialogues",),
-        ("muster.delegation.folder.workspace",),
-        "a conversation is shown with the names that its files have in its folder",
-    ),
-    Door(
-        ("muster.client.request",),
-        ("muster.home.lock",),
-        "an address is believed only while a process holds the home",
-    ),
-    Door(
         ("muster.cli.run.up",),
-        (
-            "muster.app",
-            "muster.demo.settings",
-            "muster.demo.stage",
-            "muster.runtimes.delegated",
-            "muster.home.lock",
-            "muster.delegation.visiting",
-        ),
-        "`muster up` runs the whole, and says that a home is taken before it takes a port",
-    ),
-    Door(
-        ("muster.cli.delegate.delegation",),
-        ("muster.delegation.visiting",),
-        "delegation works without a server: each call visits the session's own log",
+        ("muster.app", "muster.demo.settings", "muster.demo.stage", "muster.runtimes.delegated"),
+        "`muster up` runs the whole",
     ),
     Door(
         ("muster.cli.run.run",),
         (
             "muster.app",
             "muster.mirrors.file_lock",
+            "muster.mirrors.roster",
+            "muster.mirrors.state_file.files",
             "muster.runtimes.inherit",
             "muster.runtimes.process.group",
             "muster.store.memory",
@@ -232,10 +229,13 @@ DOORS = (
     ),
 )
 
+ROOM_FILES_MAX = 20
+"""Modules in one folder; a fuller one holds two subjects."""
 
-def layer_of(name: str) -> str:
-    """The layer of a module: itself, or the part of muster that it lies in."""
-    return name if name in LAYERS else ".".join(name.split(".")[:2])
+
+def room_of(name: str) -> str:
+    """The room of a module: itself, or the part of muster that it lies in."""
+    return name if name in ROOMS else ".".join(name.split(".")[:2])
 
 
 def door_of(name: str, target: str) -> Door | None:
@@ -244,30 +244,30 @@ def door_of(name: str, target: str) -> Door | None:
 
 
 def inner_imports(module: Module) -> Iterator[Import]:
-    """What a module imports of other layers, or from where it cannot be told."""
+    """What a module imports of other rooms, or from where it cannot be told."""
     for each in imports(module):
         if each.target.startswith(".") or (
-            within(each.target, "muster") and layer_of(each.target) != layer_of(module.name)
+            within(each.target, "muster") and room_of(each.target) != room_of(module.name)
         ):
             yield each
 
 
-def test_every_module_belongs_to_a_layer() -> None:
-    homeless = [name for name in modules() if layer_of(name) not in LAYERS]
-    assert not homeless, "say in LAYERS what they may import, and why no more"
+def test_every_module_belongs_to_a_room() -> None:
+    homeless = [name for name in modules() if room_of(name) not in ROOMS]
+    assert not homeless, "say in ROOMS what they may import, and why no more"
 
 
-@pytest.mark.parametrize("layer", LAYERS)
-def test_a_layer_imports_only_what_it_may_see(layer: str) -> None:
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_imports_only_what_it_may_see(room: str) -> None:
     seen = [
         f"{module.at(each.line)} imports {each.target}"
         for module in modules().values()
-        if layer_of(module.name) == layer
+        if room_of(module.name) == room
         for each in inner_imports(module)
-        if not any(within(each.target, package) for package in LAYERS[layer].sees)
+        if not any(within(each.target, package) for package in ROOMS[room].sees)
         and door_of(module.name, each.target) is None
     ]
-    assert not seen, f"{layer}: {LAYERS[layer].reason}"
+    assert not seen, f"{room}: {ROOMS[room].reason}"
 
 
 def test_every_exception_is_still_needed() -> None:
@@ -277,6 +277,30 @@ def test_every_exception_is_still_needed() -> None:
             assert any((name, target) in used for target in door.sees), f"{name} sees none of it"
         for target in door.sees:
             assert any((name, target) in used for name in door.who), f"nobody sees {target}"
+
+
+def test_no_two_rooms_import_each_other() -> None:
+    edges = {
+        (room_of(module.name), room_of(each.target))
+        for module in modules().values()
+        for each in inner_imports(module)
+        if "muster.app" not in (room_of(module.name), room_of(each.target))
+    }
+    assert not {(one, other) for one, other in edges if (other, one) in edges}
+
+
+def test_no_folder_holds_more_modules_than_a_reader_can_take_in() -> None:
+    folders = Counter(module.path.parent for module in modules().values())
+    assert not {path: count for path, count in folders.items() if count > ROOM_FILES_MAX}
+
+
+def test_every_room_says_what_it_owns() -> None:
+    silent = [
+        module.at(1)
+        for module in modules().values()
+        if module.path.name == "__init__.py" and not ast.get_docstring(module.tree)
+    ]
+    assert not silent
 
 
 def test_no_module_needs_itself() -> None:
@@ -315,7 +339,7 @@ class Keeper(NamedTuple):
 
 
 WIRE = Keeper(("muster",), "records and their encoding, everywhere")
-WEB = Keeper(("muster.interfaces.http",), "one interface of several")
+WEB = Keeper(("muster.http",), "one interface of several")
 CHANCE = Keeper(
     ("muster.engine.system", "muster.testing"), "time, ids and chance come in through ports"
 )
@@ -327,7 +351,7 @@ KEEPERS = {
         ("muster.claude_plugin.plugin.hook",),
         "`claude_plugin/plugin/client.py`, as a hook finds it beside itself",
     ),
-    "click": Keeper(("muster.interfaces.cli",), "one interface of several"),
+    "click": Keeper(("muster.cli",), "one interface of several"),
     "markdown_it": Keeper(
         ("muster.views.markdown",), "what agents write becomes HTML in one place"
     ),

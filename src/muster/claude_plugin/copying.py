@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-SOURCE: Final = Path(__file__).parent
+SOURCE: Final = Path(__file__).parent / "plugin"
 """The plugin as it is shipped."""
 
 MANIFEST: Final = Path(".claude-plugin", "plugin.json")

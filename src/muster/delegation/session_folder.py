@@ -1,6 +1,6 @@
 """State machine sessions: opening one in a folder, over the agents that are there, and closing it.
 
-What the folder then holds is the affair of `delegation/folder/workspace.py`; what happens in a session is told
+What the folder then holds is the affair of `folder/workspace.py`; what happens in a session is told
 in `conversations.py`.
 """
 

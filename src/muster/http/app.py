@@ -34,7 +34,7 @@ from muster.http.routes import (
     importing,
     markdown,
     messages,
-    next,
+    next,  # noqa: A004
     runs,
     state,
     tokens,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 FOLDER: Final = "letters"
-OWN: Final = Path(__file__).parent.parent / FOLDER
+OWN: Final = Path(__file__).parent / "templates"
 
 BIRTH: Final = "birth"
 WAKE: Final = "wake"

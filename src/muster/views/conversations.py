@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from muster.delegation.folder.dialogue import reason_of
 from muster.machines import events as e
+from muster.machines.delegation.reasons import reason_of
 from muster.machines.events import Event, Fact
 from muster.machines.ids import ConversationId
 from muster.machines.state import MAIN, QUEUE

@@ -20,7 +20,7 @@ from tests.homes import MUSTER_SCRIPT
 from tests.live import live
 
 RUN_SECONDS = 100.0
-PLUGIN = Path(muster.claude_plugin.__file__).parent
+PLUGIN = Path(muster.claude_plugin.__file__).parent / "plugin"
 REQUEST = "Write a Python script that says hello"
 BACKGROUND = {"subagent_type": "builder", "run_in_background": True}
 

@@ -1,4 +1,4 @@
-"""`claude_plugin/plugin/client.py` as a real process: with a muster, without one, and with trouble."""
+"""`plugin/client.py` as a real process: with a muster, without one, and with trouble."""
 
 import json
 import os

@@ -154,7 +154,7 @@ def recorder(tmp_path: Path) -> Path:
         "from pathlib import Path\n"
         "Path(to).write_text(json.dumps(args))\n"
         "sys.argv = ['muster', *args[3:]]\n"
-        "from muster.interfaces.cli import claude_hook\n"
+        "from muster.cli.setup import claude_hook\n"
         "claude_hook.sys.executable = '/bin/echo'\n"
         "from muster.__main__ import main\n"
         "main()\n"

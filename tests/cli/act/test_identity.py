@@ -265,7 +265,7 @@ def test_without_a_server_it_is_said_how_to_start_one(home: Path) -> None:
         assert "`muster up` starts one" in refused(home, verb, code=4)
 
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "identity.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "identity.md"
 
 
 def code(language: str) -> str:

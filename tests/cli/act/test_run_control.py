@@ -239,7 +239,7 @@ def test_output_is_followed_until_ctrl_c(home: Path) -> None:
 
 def examples(kind: str) -> list[str]:
     """The pieces of the guide that are of a kind."""
-    text = (Path(__file__).parents[2] / "docs" / "guides" / "run-control.md").read_text()
+    text = (Path(__file__).parents[3] / "docs" / "guides" / "run-control.md").read_text()
     return re.findall(rf"^```{kind}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 

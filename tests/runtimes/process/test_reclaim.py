@@ -59,7 +59,7 @@ def killed_life(folder: Path) -> tuple[Leftover, list[int]]:
     program = folder / "forks.py"
     program.write_text(PROGRAM)
     session = new_session()
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     with subprocess.Popen(
         [sys.executable, "-c", EARLIER_LIFE, str(folder), str(program), session],
         stdout=subprocess.PIPE,

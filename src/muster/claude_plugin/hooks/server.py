@@ -1,7 +1,7 @@
 """The socket on which the hooks of Claude Code ask: `hooks.sock` in the home, for its owner alone.
 
 A hook connects, sends a line of JSON about itself and then its input, and reads the answer until
-the end: a digit, which is its exit code, and a text. `claude_plugin/plugin/client.py` is the other side.
+the end: a digit, which is its exit code, and a text. `plugin/client.py` is the other side.
 
 The socket is bound under a name of its own and moved to its place when it is ready, so a hook finds
 a muster that listens or none; what a muster left behind that was killed is replaced by that.

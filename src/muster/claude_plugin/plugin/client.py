@@ -209,8 +209,8 @@ def _python() -> str:
 
 
 def _package() -> str:
-    """The folder of muster, in which this file's folder is."""
-    return __file__.rpartition("/")[0].rpartition("/")[0]
+    """The folder of muster: this file is `claude_plugin/plugin/client.py` in it."""
+    return __file__.rsplit("/", 3)[0]
 
 
 # ── files ─────────────────────────────────────────────────────────────────────────────────────────

@@ -1,7 +1,8 @@
 """`muster claude-hook EVENT`: what a hook of Claude Code is answered where no server runs.
 
-`claude_plugin/plugin/client.py` calls it, with the hook's JSON on standard input. A policy hook that meets
-trouble denies (exit code 2, and the reason on stderr); any other says nothing and ends with 0.
+The hook's client (`plugin/client.py`) calls it, with the hook's JSON on standard input. A policy
+hook that fails denies (exit code 2, and the reason on stderr); any other prints nothing and exits
+with 0.
 
 The plugin's own commands come this way too. What was typed arrives as JSON and becomes arguments
 here; no shell reads it. What the verb prints goes into the context of the prompt.

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from muster.machines import events as e
+from muster.machines.delegation.reasons import reason_of
 from muster.machines.vocabulary import Ranked, Remark
 
 _TITLES: Final = {
@@ -82,24 +83,6 @@ def filed(fact: e.FileRecorded, at: datetime) -> str:
 def closed(fact: e.ConversationEnd, at: datetime) -> str:
     """The end of a dialogue."""
     return _section(at, f"Closed: {fact.outcome}", _quoted(fact.summary))
-
-
-_REASONS: Final = {
-    "delegated": "its description matches",
-    "task_completed": "task completed",
-    "agent_failed": "agent failed",
-    "handed_over": "handed over",
-    "handed_back": "handed back",
-    "session_closed": "session closed",
-}
-
-
-def reason_of(fact: e.StateTransition) -> str:
-    """The trigger of a transition in words: the match itself, or what happened."""
-    if fact.trigger == "delegated":
-        return fact.reason or _REASONS["delegated"]
-    told = fact.reason if fact.trigger != "task_completed" else None
-    return _REASONS[fact.trigger] + (f": {told}" if told else "")
 
 
 def _section(at: datetime, title: str, lines: Sequence[str]) -> str:

@@ -1,0 +1,22 @@
+"""Why a conversation moved from one state to another, in words."""
+
+from typing import Final
+
+from muster.machines import events as e
+
+_REASONS: Final = {
+    "delegated": "its description matches",
+    "task_completed": "task completed",
+    "agent_failed": "agent failed",
+    "handed_over": "handed over",
+    "handed_back": "handed back",
+    "session_closed": "session closed",
+}
+
+
+def reason_of(fact: e.StateTransition) -> str:
+    """The trigger of a transition in words: the match itself, or what happened."""
+    if fact.trigger == "delegated":
+        return fact.reason or _REASONS["delegated"]
+    told = fact.reason if fact.trigger != "task_completed" else None
+    return _REASONS[fact.trigger] + (f": {told}" if told else "")
