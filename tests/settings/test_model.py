@@ -11,7 +11,7 @@ import pytest
 from muster.errors import BadSettings
 from muster.machines.vocabulary import InterruptMode, TurnConfig
 from muster.settings.file import line_of
-from muster.settings.model import RULES, SETTINGS, Settings, load_settings
+from muster.settings.model import SETTINGS, Settings, load_settings
 
 
 def write(home: Path, text: str) -> Path:
@@ -194,8 +194,11 @@ def test_a_mistake_in_a_variable_names_the_variable(tmp_path: Path) -> None:
     assert "Did you mean MUSTER_SERVER_PORT?" in str(refused)
 
 
-def test_every_setting_has_a_rule_and_every_rule_a_setting() -> None:
-    assert list(RULES) == list(SETTINGS)
+def test_every_setting_says_what_it_is_for_and_every_number_has_bounds() -> None:
+    for setting in SETTINGS.values():
+        assert setting.rule.about
+        number = isinstance(setting.default, int | float) and not isinstance(setting.default, bool)
+        assert (setting.rule.low is not None) == number, setting.key
 
 
 def test_settings_cannot_be_changed() -> None:

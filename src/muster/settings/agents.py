@@ -1,13 +1,13 @@
-"""The agents of `muster.toml`: one table `[agents.NAME]` each, read and checked.
+"""The `[agents.NAME]` tables of `muster.toml`, loaded and validated.
 
-A table says how an agent is run, not whether: that is for people to say at any time. Variables do
-not reach agents: what runs on this machine stands in the file. As with all settings, a mistake is
-a `BadSettings` that names its line and what to write instead.
+A table says how an agent is run, not whether: people decide that at any time. Environment variables
+cannot define agents: the programs that run on this machine are in the file. A wrong value raises
+`BadSettings` with its line and what to write instead.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal, cast
 
 import msgspec
 
@@ -17,13 +17,21 @@ from muster.machines.ids import name_key
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
 from muster.settings.file import line_of
-from muster.settings.rules import Rule, WrongError, converted, in_words, shown, suggestion
+from muster.settings.rules import (
+    Rule,
+    WrongError,
+    converted,
+    in_words,
+    rule_of,
+    shown,
+    suggestion,
+)
 
 AGENTS: Final = "agents"
 """The table that holds the agents' own."""
 
 ANYBODY: Final = "*"
-"""Stands for everybody whom SUMMON brings to life and who has no table of its own."""
+"""The table for every summoned agent without a table of its own."""
 
 BUDGET: Final = "budget"
 CLAUDE: Final = "claude"
@@ -31,127 +39,139 @@ CLAUDE: Final = "claude"
 STATE_FILE: Final = "agent_state.json"
 
 OUR_VARIABLES: Final = "MUSTER_"
-"""What variables begin with that muster itself sets for a session."""
+"""Prefix of the variables that muster sets for a session."""
 
 
 class BudgetSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """How much an agent may use up. Whoever reaches a limit is paused, with the reason as note."""
+    """Limits of an agent. An agent that reaches one is paused, with the reason as note."""
 
-    sessions_per_hour: int | None = None
-    session_seconds: float | None = None
-    failures: int | None = None
-    cost_usd: float | None = None
-    tokens: int | None = None
-    session_cost_usd: float | None = None
-    session_tokens: int | None = None
+    sessions_per_hour: Annotated[
+        int | None, Rule("Sessions per hour before the agent is paused.", 1, 1_000_000)
+    ] = None
+    session_seconds: Annotated[
+        float | None,
+        Rule(
+            "Timeout of a session; the session is stopped and the agent paused.",
+            0.1,
+            TURN_SECONDS_MAX,
+        ),
+    ] = None
+    failures: Annotated[
+        int | None, Rule("Failures in a row before the agent is paused.", 1, 1_000_000)
+    ] = None
+    cost_usd: Annotated[
+        float | None,
+        Rule("Cost limit in dollars, counted from the last start by a person.", 0, 1_000_000),
+    ] = None
+    tokens: Annotated[
+        int | None, Rule("Token limit, counted from the last start by a person.", 1, 10**15)
+    ] = None
+    session_cost_usd: Annotated[
+        float | None, Rule("Cost limit of one session, in dollars.", 0, 1_000_000)
+    ] = None
+    session_tokens: Annotated[int | None, Rule("Token limit of one session.", 1, 10**15)] = None
 
 
 class ClaudeSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How Claude Code is run."""
 
-    model: str = ""
-    permission_mode: Literal["default", "acceptEdits", "plan", "dontAsk"] = "default"
-    allowed_tools: tuple[str, ...] = ()
-    disallowed_tools: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
-    agents: str = ""
-    setting_sources: tuple[Literal["user", "project", "local"], ...] = ("user", "project", "local")
-    system_prompt: str = ""
-    resume: bool = True
-    retries: int = 2
-    approval_seconds: float = 600.0
-    approval_default: Literal["allow", "deny"] = "deny"
-    program: str = ""
+    model: Annotated[str, Rule("Model; empty means Claude Code's default.")] = ""
+    permission_mode: Annotated[
+        Literal["default", "acceptEdits", "plan", "dontAsk"],
+        Rule("Claude Code's permission mode: what needs no approval."),
+    ] = "default"
+    allowed_tools: Annotated[
+        tuple[str, ...], Rule("Tools allowed without approval, such as Bash(git:*).")
+    ] = ()
+    disallowed_tools: Annotated[tuple[str, ...], Rule("Tools that are always denied.")] = ()
+    tools: Annotated[tuple[str, ...], Rule("Restrict to these tools; empty means all.")] = ()
+    agents: Annotated[str, Rule("Folder of agent files to offer as subagents.")] = ""
+    setting_sources: Annotated[
+        tuple[Literal["user", "project", "local"], ...],
+        Rule("Which of Claude Code's own settings files apply."),
+    ] = ("user", "project", "local")
+    system_prompt: Annotated[str, Rule("Text added to the system prompt, beside the soul.")] = ""
+    resume: Annotated[
+        bool, Rule("Whether a session resumes the conversation of the previous one.")
+    ] = True
+    retries: Annotated[
+        int, Rule("Retries of a failed model request before the session fails.", 0, 100)
+    ] = 2
+    approval_seconds: Annotated[
+        float, Rule("Timeout of an approval request.", 0.1, TURN_SECONDS_MAX)
+    ] = 600.0
+    approval_default: Annotated[
+        Literal["allow", "deny"], Rule("Answer when the approval request times out.")
+    ] = "deny"
+    program: Annotated[
+        str, Rule("Path of another Claude Code program than the one in the extra.")
+    ] = ""
 
 
 class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How one agent is run."""
 
-    runtime: Literal["command", "claude", "file"] = "command"
-    command: tuple[str, ...] = ()
-    cwd: str | None = None
-    env: Mapping[str, str] = {}
-    prompt: Literal["stdin", "file", "none"] = "stdin"
-    speaks: Literal["output", "lines"] = "output"
-    long_lived: bool = False
-    seat: int | None = None
-    color: str = ""
-    max_turns: int = 1
-    state_file: str | None = None
-    interrupt_seconds: float = 2.0
-    terminate_seconds: float = 5.0
-    output_files: int = 16
+    runtime: Annotated[
+        Literal["command", "claude", "file"],
+        Rule(
+            'How it runs: "command": a program, "claude": Claude Code, "file": your own loop, on a state file.'
+        ),
+    ] = "command"
+    command: Annotated[tuple[str, ...], Rule("Program and arguments; no shell is involved.")] = ()
+    cwd: Annotated[str | None, Rule("Working directory, relative to the home's parent.")] = None
+    env: Annotated[
+        Mapping[str, str], Rule("Environment variables, added to muster's own environment.")
+    ] = {}
+    prompt: Annotated[
+        Literal["stdin", "file", "none"],
+        Rule("How the prompt is passed: on stdin, as a file (MUSTER_PROMPT_FILE), or not at all."),
+    ] = "stdin"
+    speaks: Annotated[
+        Literal["output", "lines"],
+        Rule("Which output counts as speech in a turn: everything printed, or only JSON lines."),
+    ] = "output"
+    long_lived: Annotated[
+        bool, Rule("Whether the program waits for work inside its session instead of exiting.")
+    ] = False
+    seat: Annotated[
+        int | None,
+        Rule("Place in the grid; 4 is the lead's. Empty means the next free seat from 9 on.", 0, 8),
+    ] = None
+    color: Annotated[str, Rule("Colour of the agent in the dashboard.")] = ""
+    max_turns: Annotated[
+        int, Rule("Number of turns the agent may hold at once.", 1, MAX_TURNS_MAX)
+    ] = 1
+    state_file: Annotated[
+        str | None, Rule("Path of the agent's `agent_state.json`, relative to the home's parent.")
+    ] = None
+    interrupt_seconds: Annotated[
+        float, Rule("Stop now: time between interrupt and terminate.", 0, 3600)
+    ] = 2.0
+    terminate_seconds: Annotated[
+        float, Rule("Stop now: time between terminate and kill.", 0, 3600)
+    ] = 5.0
+    output_files: Annotated[int, Rule("Number of 64 MiB output files to keep.", 1, 10_000)] = 16
     budget: BudgetSettings = BudgetSettings()
     claude: ClaudeSettings = ClaudeSettings()
 
     @property
     def lives_on(self) -> bool:
-        """Whether it waits for work inside its session, as Claude Code always does."""
+        """Whether the program waits for work inside its session, as Claude Code always does."""
         return self.long_lived or self.runtime == "claude"
 
     def cwd_beside(self, home: Path) -> Path:
-        """The folder that its program works in; the one that holds the home, unless it says so."""
+        """The working directory; the home's parent by default."""
         return home.absolute().parent / (self.cwd or "")
 
     def state_file_beside(self, home: Path, name: str) -> Path:
-        """Its `agent_state.json`: in its folder in the home, unless it says so."""
+        """The path of the agent's `agent_state.json`; in its folder in the home by default."""
         if self.state_file is None:
             return home.absolute() / AGENTS / name / STATE_FILE
         return home.absolute().parent / self.state_file
 
 
-AGENT_RULES: Final[Mapping[str, Rule]] = {
-    "runtime": Rule(
-        'Who runs it: muster its "command", or "claude" for Claude Code; or itself by obeying '
-        'its state "file".'
-    ),
-    "command": Rule("The program and its arguments; no shell reads them."),
-    "cwd": Rule("The folder it works in, seen from the folder that holds the home."),
-    "env": Rule("Variables that it gets besides muster's own environment."),
-    "prompt": Rule("How it gets its prompt: on stdin, as a file in MUSTER_PROMPT_FILE, or not."),
-    "speaks": Rule("What it says in its turn: all that it prints, or only what its JSON lines do."),
-    "long_lived": Rule("Whether it waits for work inside its session instead of ending."),
-    "seat": Rule("Its place in the grid; 4 makes it the lead. Without one, from 9 on.", 0, 8),
-    "color": Rule("The colour it is shown in."),
-    "max_turns": Rule("How many turns it may hold at once.", 1, MAX_TURNS_MAX),
-    "state_file": Rule("Its `agent_state.json`, seen from the folder that holds the home."),
-    "interrupt_seconds": Rule("Stop now: how long it has after an interrupt.", 0, 3600),
-    "terminate_seconds": Rule("Stop now: how long it then has before it is killed.", 0, 3600),
-    "output_files": Rule("How many files of 64 MiB of its output are kept.", 1, 10_000),
-    "budget.sessions_per_hour": Rule("Sessions in an hour before it is paused.", 1, 1_000_000),
-    "budget.session_seconds": Rule(
-        "How long a session may last before it is stopped and the agent paused.",
-        0.1,
-        TURN_SECONDS_MAX,
-    ),
-    "budget.failures": Rule("Failures in a row before it is paused.", 1, 1_000_000),
-    "budget.cost_usd": Rule(
-        "What it may cost in dollars, from the moment that a person starts it.", 0, 1_000_000
-    ),
-    "budget.tokens": Rule(
-        "How many tokens it may use, from the moment that a person starts it.", 1, 10**15
-    ),
-    "budget.session_cost_usd": Rule("What one session may cost in dollars.", 0, 1_000_000),
-    "budget.session_tokens": Rule("How many tokens one session may use.", 1, 10**15),
-    "claude.model": Rule("The model; nothing is the program's own choice."),
-    "claude.permission_mode": Rule("What it may do without asking a person."),
-    "claude.allowed_tools": Rule("Tools that it may use without asking, such as Bash(git:*)."),
-    "claude.disallowed_tools": Rule("Tools that it may never use."),
-    "claude.tools": Rule("The only tools that it has; nothing is all of them."),
-    "claude.agents": Rule("A folder of agent files that it gets as subagents."),
-    "claude.setting_sources": Rule("Which of Claude Code's own settings count for it."),
-    "claude.system_prompt": Rule("What stands in its system prompt besides its soul."),
-    "claude.resume": Rule("Whether a session goes on with the conversation of the last one."),
-    "claude.retries": Rule("How often its model is asked again before the session fails.", 0, 100),
-    "claude.approval_seconds": Rule(
-        "How long a person has to allow or deny what it asks for.", 0.1, TURN_SECONDS_MAX
-    ),
-    "claude.approval_default": Rule("What holds when nobody has answered by then."),
-    "claude.program": Rule("Another Claude Code than the one that comes with the extra."),
-}
-
 _FOR_ONE: Final = ("seat", "state_file")
-"""What cannot stand for many agents at once."""
+"""Settings that only one agent can have."""
 
 _OF_A_COMMAND: Final = ("command", "prompt", "speaks", "long_lived")
 
@@ -173,11 +193,11 @@ _USELESS: Final[Mapping[str, tuple[Sequence[str], str]]] = {
         "Take it away: such an agent starts itself, and obeys its state file.",
     ),
 }
-"""What means nothing for each kind of agent, and what to do about it."""
+"""Settings without effect for each runtime, and the remedy."""
 
 
 def expected(key: str) -> str:
-    """What may be written for a setting of an agent, in words."""
+    """The allowed values of an agent's setting, in words."""
     if key == "env":
         return 'a table of texts, such as { NAME = "value" }'
     return in_words(_KINDS[key], AGENT_RULES[key])
@@ -186,7 +206,7 @@ def expected(key: str) -> str:
 def read_agents(
     path: Path, text: str, written: object, *, human: str
 ) -> Mapping[str, AgentSettings]:
-    """The agents that the file describes, by their names. `written` is what stands in `agents`."""
+    """The agents of the file by name. `written` is the content of its `agents` table."""
     try:
         return dict(_agents(written, human))
     except _MisplacedError as wrong:
@@ -195,7 +215,7 @@ def read_agents(
 
 
 class _MisplacedError(WrongError):
-    """A mistake, and where in the agents' tables it stands."""
+    """A wrong value, and its place in the agents' tables."""
 
     def __init__(self, place: tuple[str, ...], what: str, remedy: str) -> None:
         super().__init__(what, remedy)
@@ -257,7 +277,7 @@ def _check_unique(
 
 
 def _check_whole(name: str, agent: AgentSettings, given: Mapping[str, object]) -> None:
-    """What no setting alone can be wrong about."""
+    """Check settings that depend on each other."""
     alone = ("runtime", "seat", "state_file") if agent.runtime == "file" else _FOR_ONE
     for one in alone:
         if name == ANYBODY and one in given:
@@ -294,7 +314,10 @@ def _kinds() -> Iterator[tuple[str, Any]]:  # whatever a field may be annotated 
 
 
 _KINDS: Final[Mapping[str, Any]] = dict(_kinds())
-"""Every setting of an agent, and what it holds."""
+"""Every setting of an agent, and its annotated type."""
+
+AGENT_RULES: Final[Mapping[str, Rule]] = {key: rule_of(kind) for key, kind in _KINDS.items()}
+"""Every setting of an agent, and its rule."""
 
 
 _EXAMPLES: Final = {
@@ -355,7 +378,7 @@ def _command(key: str, value: object) -> tuple[str, ...]:
 
 
 def _as_list(line: str) -> str:
-    """A command line as the list that means the same."""
+    """A command line as the equivalent TOML list."""
     import shlex  # only mistakes need it
 
     try:

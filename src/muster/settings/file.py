@@ -1,6 +1,6 @@
 """The text of `muster.toml`: reading it, parsing it, and finding the line that a mistake is on.
 
-What may stand in the file is the affair of `config.py`.
+`model.py` validates the content.
 """
 
 import re
@@ -10,7 +10,7 @@ from muster.errors import BadSettings, BadSource
 
 
 def text_of(path: Path) -> str | None:
-    """The text of the file, or nothing where there is no file: then all is default."""
+    """The text of the file, or None without a file: then every setting has its default."""
     try:
         data = _bytes_of(path)
     except OSError as failed:

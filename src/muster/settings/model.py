@@ -1,14 +1,14 @@
-"""Settings: what a user may choose, read once at start, checked, and handed down.
+"""Settings of a team: loaded and validated once at the start, then handed down frozen.
 
-They come from `muster.toml` in the team's home and from `MUSTER_...` variables, which win. Every
-mistake is a `BadSettings` that names where it stands and what to write instead. Options of the
-command line win over both; that is the command line's affair.
+They come from `muster.toml` in the team's home and from `MUSTER_...` variables, which win. A wrong
+value raises `BadSettings` with its place and what to write instead. Options of the command line
+override both; the command line sees to that.
 """
 
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, cast
+from typing import Annotated, Any, Final, Literal, NamedTuple, cast
 
 import msgspec
 
@@ -19,25 +19,37 @@ from muster.machines.state import Team
 from muster.machines.vocabulary import Allowance, TurnConfig
 from muster.settings.agents import AGENTS, AgentSettings, read_agents
 from muster.settings.file import line_of, parsed, text_of
-from muster.settings.rules import Rule, WrongError, converted, in_words, shown, suggestion
+from muster.settings.rules import (
+    Rule,
+    WrongError,
+    converted,
+    in_words,
+    rule_of,
+    shown,
+    suggestion,
+)
 
 SETTINGS_FILE: Final = "muster.toml"
 HOME_FOLDER: Final = ".muster"
 HOME_VARIABLE: Final = "MUSTER_HOME"
 INBOX_FOLDER: Final = "inboxes"
+TURNS: Final = "turns"
 
 HEARTBEAT_TIMEOUT_SECONDS: Final = 15.0
-"""Three heartbeats of five seconds that did not come."""
+"""Three missed heartbeats of five seconds."""
 
 
 class TeamSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Who works here."""
+    """The `[team]` table: the person, and the folder of inbox files."""
 
-    human: str = "human"
-    inboxes: str = ""
+    human: Annotated[str, Rule("Name of the person the agents work for.")] = "human"
+    inboxes: Annotated[
+        str,
+        Rule("Folder of the inbox files, beside the home; empty means `inboxes` in the home."),
+    ] = ""
 
     def inboxes_beside(self, home: Path) -> Path:
-        """The folder of the inbox files: in the home, unless it says so."""
+        """The folder of the inbox files; in the home by default."""
         if not self.inboxes:
             return home.absolute() / INBOX_FOLDER
         chosen = os.path.expanduser(self.inboxes)  # noqa: PTH111 - Path's own fails without a home
@@ -47,35 +59,61 @@ class TeamSettings(msgspec.Struct, frozen=True, kw_only=True):
 class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Where `muster up` listens."""
 
-    host: str = "127.0.0.1"
-    port: int = 6878
-    open_browser: bool = True
+    host: Annotated[
+        str, Rule("Address to listen on; the default is reachable from this machine only.")
+    ] = "127.0.0.1"
+    port: Annotated[int, Rule("Port to listen on; 0 picks a free one.", 0, 65_535)] = 6878
+    open_browser: Annotated[
+        bool,
+        Rule("Whether `muster up` opens the dashboard in a browser, if there is a screen."),
+    ] = True
 
 
 class PresenceSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """When an agent that connects by itself counts as gone."""
+    """The `[presence]` table: heartbeats."""
 
-    heartbeat_timeout_seconds: float = HEARTBEAT_TIMEOUT_SECONDS
+    heartbeat_timeout_seconds: Annotated[
+        float,
+        Rule(
+            "Heartbeat timeout of agents that connect by themselves.",
+            0.1,
+            TURN_SECONDS_MAX,
+        ),
+    ] = HEARTBEAT_TIMEOUT_SECONDS
 
 
 class StoreSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How the log is kept."""
 
-    snapshot_every: int = 20_000  # a fraction of a second of replay after a crash
+    snapshot_every: Annotated[
+        int, Rule("Number of events between two snapshots of the state.", 100, 10_000_000)
+    ] = 20_000  # a fraction of a second of replay after a crash
 
 
 class DelegationSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """How agents that are known by their files only are run on a task."""
+    """The `[delegation]` table: how delegated tasks are run, and their limits."""
 
-    command: tuple[str, ...] = ()
-    prompt: Literal["stdin", "file", "none"] = "stdin"
-    task_seconds: float = 1800.0  # as the longest turn
-    max_cost_usd: float = 0.0
-    max_tokens: int = 0
+    command: Annotated[
+        tuple[str, ...],
+        Rule("Program that runs a delegated task, for agents without a table of their own."),
+    ] = ()
+    prompt: Annotated[
+        Literal["stdin", "file", "none"],
+        Rule("How the task is passed: on stdin, as a file (MUSTER_PROMPT_FILE), or not at all."),
+    ] = "stdin"
+    task_seconds: Annotated[float, Rule("Timeout of a delegated task.", 0.1, TURN_SECONDS_MAX)] = (
+        1800.0  # as the longest turn
+    )
+    max_cost_usd: Annotated[
+        float, Rule("Cost limit of one conversation, in dollars; 0 means no limit.", 0, 1_000_000)
+    ] = 0.0
+    max_tokens: Annotated[
+        int, Rule("Token limit of one conversation; 0 means no limit.", 0, 10**15)
+    ] = 0
 
     @property
     def allowance(self) -> Allowance:
-        """What one conversation may use up."""
+        """The limits of one conversation."""
         return Allowance(max_cost_usd=self.max_cost_usd, max_tokens=self.max_tokens)
 
 
@@ -89,70 +127,40 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     store: StoreSettings = StoreSettings()
     delegation: DelegationSettings = DelegationSettings()
     agents: Mapping[str, AgentSettings] = {}
-    """By their names; how each is run. What may stand there is told in `agent_settings.py`."""
+    """The `[agents.NAME]` tables; `agents.py` validates them."""
 
 
 def _seconds(about: str) -> Rule:
     return Rule(about, 0.1, TURN_SECONDS_MAX)
 
 
-RULES: Final[Mapping[str, Rule]] = {
-    "team.human": Rule("The name of the person whom the agents work for."),
-    "team.inboxes": Rule(
-        "The folder of the inbox files, seen from the folder that holds the home; "
-        "nothing is `inboxes` in the home."
+TURN_RULES: Final[Mapping[str, Rule]] = {
+    "default_timeout_seconds": _seconds(
+        "Turn timeout: a turn without any sign of work ends after this long."
     ),
-    "server.host": Rule(
-        "The address to listen on; others than this machine reach it only if you say so."
+    "human_interrupt_mode": Rule("Effect of a person's message on a turn in progress."),
+    "announce_timeouts": Rule("Whether the channel is told when a turn times out."),
+    "announce_disconnects": Rule("Whether the channel is told when a member disconnects."),
+    "auto_detect_turn_end": Rule("Whether silence after a post ends the turn."),
+    "auto_detect_silence_seconds": _seconds("Length of the silence that ends a turn."),
+    "wait_timeout_seconds": _seconds(
+        "Wait timeout: how long a turn may be WAITING before it is forfeited."
     ),
-    "server.port": Rule("The port to listen on; 0 picks a free one.", 0, 65535),
-    "server.open_browser": Rule(
-        "Whether `muster up` opens the dashboard, on a terminal with a screen."
+    "max_turn_seconds": _seconds("Hard cap on the length of a turn, whatever the signs of work."),
+    "interrupt_hold_seconds": _seconds(
+        "An interrupted turn resumes after this much silence of the person."
     ),
-    "presence.heartbeat_timeout_seconds": _seconds(
-        "An agent that connects by itself and is not heard of for this long is OFFLINE."
+    "rest_after_idle_rounds": Rule(
+        "Rounds without a post after which a channel rests.", 1, 1_000_000
     ),
-    "turns.default_timeout_seconds": _seconds(
-        "A turn without a sign of work is taken away after this long."
+    "max_cost_usd": Rule(
+        "Cost limit of a channel, all turns together, in dollars; 0 means no limit.", 0, 1_000_000
     ),
-    "turns.human_interrupt_mode": Rule("What a person's message does to a turn in progress."),
-    "turns.announce_timeouts": Rule("Whether a channel is told that a turn timed out."),
-    "turns.announce_disconnects": Rule("Whether a channel is told that a member is gone."),
-    "turns.auto_detect_turn_end": Rule("Whether silence after a post ends the turn."),
-    "turns.auto_detect_silence_seconds": _seconds("How long that silence is."),
-    "turns.wait_timeout_seconds": _seconds(
-        "How long a holder may wait for something before it forfeits."
-    ),
-    "turns.max_turn_seconds": _seconds("The longest turn, whatever signs of work there are."),
-    "turns.interrupt_hold_seconds": _seconds(
-        "A turn that a person interrupted goes on after this silence."
-    ),
-    "turns.rest_after_idle_rounds": Rule(
-        "A channel rests after this many whole rounds without a post.", 1, 1_000_000
-    ),
-    "turns.max_cost_usd": Rule(
-        "What all turns in a channel may cost together, in dollars; 0 is no limit.", 0, 1_000_000
-    ),
-    "turns.max_tokens": Rule(
-        "How many tokens all turns in a channel may use together; 0 is no limit.", 0, 10**15
-    ),
-    "store.snapshot_every": Rule(
-        "A snapshot is kept each time this many events were added.", 100, 10_000_000
-    ),
-    "delegation.command": Rule(
-        "The program that runs an agent on a task, where the agent has no table of its own."
-    ),
-    "delegation.prompt": Rule(
-        "How it gets the task: on stdin, as a file in MUSTER_PROMPT_FILE, or not."
-    ),
-    "delegation.task_seconds": _seconds("How long an agent may work on a task."),
-    "delegation.max_cost_usd": Rule(
-        "What one conversation may cost, in dollars; 0 is no limit.", 0, 1_000_000
-    ),
-    "delegation.max_tokens": Rule(
-        "How many tokens one conversation may use; 0 is no limit.", 0, 10**15
+    "max_tokens": Rule(
+        "Token limit of a channel, all turns together; 0 means no limit.", 0, 10**15
     ),
 }
+"""Rules of the `[turns]` table, whose record belongs to the machines."""
 
 
 class Setting(NamedTuple):
@@ -170,7 +178,7 @@ class Setting(NamedTuple):
 
     @property
     def expected(self) -> str:
-        """What may be written, in words."""
+        """The allowed values, in words."""
         return in_words(self.kind, self.rule)
 
 
@@ -179,7 +187,8 @@ def _all_settings() -> Iterator[Setting]:
         if table.name != AGENTS:
             for field in msgspec.structs.fields(table.type):
                 key = f"{table.name}.{field.name}"
-                yield Setting(key, field.type, field.default, RULES[key])
+                rule = TURN_RULES[field.name] if table.name == TURNS else rule_of(field.type)
+                yield Setting(key, field.type, field.default, rule)
 
 
 SETTINGS: Final[Mapping[str, Setting]] = {setting.key: setting for setting in _all_settings()}
@@ -188,7 +197,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {setting.key: setting for setting in _a
 TABLES: Final = tuple(
     field.name for field in msgspec.structs.fields(Settings) if field.name != AGENTS
 )
-"""The tables of fixed settings; a variable can override what stands in one of these."""
+"""The fixed tables, whose settings a variable can override."""
 
 
 def find_home(chosen: Path | None, environ: Mapping[str, str]) -> Path:
@@ -197,7 +206,7 @@ def find_home(chosen: Path | None, environ: Mapping[str, str]) -> Path:
 
 
 def load_settings(home: Path, environ: Mapping[str, str]) -> Settings:
-    """Read what the user chose for the team in `home`; what nobody chose has its default."""
+    """Load the settings of the team in `home`; everything not set has its default."""
     path = home / SETTINGS_FILE
     text = text_of(path)
     document = {} if text is None else parsed(path, text)
@@ -239,7 +248,7 @@ def _from_file(
 
 
 def _entries(document: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """Every dotted key in the file with its value; a table where none belongs counts as a value."""
+    """Every dotted key in the file with its value; a misplaced table counts as a value."""
     for table, content in document.items():
         if table in TABLES and isinstance(content, dict):
             for name, value in cast("dict[str, object]", content).items():
@@ -249,7 +258,7 @@ def _entries(document: Mapping[str, object]) -> Iterator[tuple[str, object]]:
 
 
 def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, object]]:
-    """Only variables named after a table are ours: programs around muster have theirs."""
+    """Read `MUSTER_TABLE_...` variables; others with the prefix belong to other programs."""
     keys = {setting.variable: setting.key for setting in SETTINGS.values()}
     prefixes = tuple(f"MUSTER_{table.upper()}_" for table in TABLES)
     for variable in sorted(name for name in environ if name.startswith(prefixes)):
@@ -264,7 +273,7 @@ def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, object]
 
 
 def _listed(key: str, text: str) -> object:
-    """What a variable says: a list is written in it as words are at a command line."""
+    """The value of a variable; a list is written as on a command line."""
     if not isinstance(SETTINGS[key].default, tuple):
         return text
     import shlex  # seldom needed
@@ -289,7 +298,7 @@ def _checked(key: str, value: object, *, strict: bool) -> object:
 
 
 def _check_human(name: str) -> None:
-    """A person is spoken to by name, so the rules for names hold, in a team without anybody yet."""
+    """Agents address the person by name, so the rules for agent names apply."""
     try:
         check_agent_name(Team(human=""), name)
     except Refused as refused:

@@ -1,37 +1,44 @@
-"""What may be written as a setting: its rule, how that is said in words, and what a mistake is.
+"""Rules of settings: bounds, how they are put into words, and the error for a wrong value.
 
-Where the mistake stands is the affair of whoever read it: `config.py` and `agent_settings.py`.
+`model.py` and `agents.py` add the file and line of a wrong value.
 """
 
 from collections.abc import Iterable
 from enum import EnumMeta
 from types import NoneType
-from typing import Any, Literal, NamedTuple, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import msgspec
 
 
 class WrongError(Exception):
-    """A value that may not stand there; whoever read it knows where."""
+    """A wrong value; the caller adds where it was written."""
 
     def __init__(self, what: str, remedy: str) -> None:
-        """Remember what is wrong, and what to write instead."""
+        """Say what is wrong, and what to write instead."""
         super().__init__(what)
         self.what = what
         self.remedy = remedy
 
 
 class Rule(NamedTuple):
-    """What a setting is for, and between which values it lies where it is a number."""
+    """What a setting is for, and its bounds where it is a number. Annotates the field."""
 
     about: str
     low: float | None = None
     high: float | None = None
 
 
+def rule_of(kind: Any) -> Rule:  # noqa: ANN401 - whatever a field may be annotated with
+    """The rule that a field is annotated with."""
+    return next(each for each in kind.__metadata__ if isinstance(each, Rule))
+
+
 # Whatever a field may be annotated with; `Any` is what Python itself calls it.
 def in_words(kind: Any, rule: Rule) -> str:  # noqa: ANN401
-    """What may be written, in words."""
+    """Describe the allowed values in words."""
+    if get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
     kinds: list[Any] = [each for each in get_args(kind) if each is not NoneType]
     if get_origin(kind) is Literal or isinstance(kind, EnumMeta):
         choices = get_args(kind) or tuple(kind)
@@ -55,7 +62,7 @@ def converted(
     *,
     strict: bool = True,
 ) -> Any:  # noqa: ANN401
-    """A value as the kind that its setting has, if it is one and within its bounds."""
+    """Convert a value to the type of its setting, and check its bounds."""
     wrong = WrongError(f"{key} is {shown(value)}", f"Give {in_words(kind, rule)}.")
     try:
         result: object = msgspec.convert(value, kind, strict=strict)
@@ -73,7 +80,7 @@ def _in_range(value: object, rule: Rule) -> bool:
 
 
 def suggestion(written: str, known: Iterable[str], otherwise: str) -> str:
-    """The nearest thing that exists; a right name in the wrong table is near too."""
+    """Suggest the nearest existing name; the right name in another table counts as near."""
     from difflib import get_close_matches  # only mistakes need it
 
     known = list(known)
@@ -84,7 +91,7 @@ def suggestion(written: str, known: Iterable[str], otherwise: str) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as a person would have written it, short enough for a message."""
+    """Format a value as it is written in TOML, cut to fit into a message."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
