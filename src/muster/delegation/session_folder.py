@@ -17,7 +17,7 @@ from muster.machines.names import check_plain
 from muster.machines.state import MAIN, QUEUE, Delegation
 from muster.machines.vocabulary import NO_LIMIT, Allowance, DelegationMode, StatePermissions
 from muster.permissions.policy import POLICY_FILE, Permissions, Policy
-from muster.routing.agent_files import PROJECT_FOLDER, AgentFile, Found, Warned
+from muster.routing.agent_files import PROJECT_FOLDER, AgentFile, AgentFolders, Warned
 from muster.routing.directory import directory_text, list_text
 
 SESSIONS_FOLDER: Final = Path(".claude", "agent-state-machine")
@@ -96,7 +96,7 @@ async def end(ledger: Ledger, *, actor: str, reason: str = "ended") -> Delegatio
         return before
 
 
-def usable(found: Found) -> Found:
+def usable(found: AgentFolders) -> AgentFolders:
     """The agents that can be states; each other one is told in a warning."""
     agents: list[AgentFile] = []
     warnings = list(found.warnings)
@@ -110,7 +110,7 @@ def usable(found: Found) -> Found:
             warnings.append(Warned(agent.path, 1, f"{agent.name} is the name of a state already"))
             continue
         agents.append(agent)
-    return Found(tuple(agents), tuple(warnings))
+    return AgentFolders(tuple(agents), tuple(warnings))
 
 
 def folders_of(given: Sequence[Path], *, project: Path, user: Path) -> list[Path]:

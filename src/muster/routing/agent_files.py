@@ -61,14 +61,16 @@ class AgentFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AgentFolders:
     """The agents of some folders, each name once, and what was odd about their files."""
 
     agents: tuple[AgentFile, ...]
     warnings: tuple[Warned, ...] = ()
 
 
-def find_agents(given: Sequence[Path] = (), *, project: Path | None, user: Path | None) -> Found:
+def find_agents(
+    given: Sequence[Path] = (), *, project: Path | None, user: Path | None
+) -> AgentFolders:
     """Every agent of the given folders, the project's and the user's: the earlier one counts.
 
     `project` and `user` are the folders that hold `.claude/agents`; they need not have it.
@@ -80,7 +82,7 @@ def find_agents(given: Sequence[Path] = (), *, project: Path | None, user: Path 
     return read_folders([*given, *(folder for folder in usual if folder.is_dir())])
 
 
-def read_folders(folders: Iterable[Path]) -> Found:
+def read_folders(folders: Iterable[Path]) -> AgentFolders:
     """Every agent under the folders, in their order; of one name the first counts."""
     agents: dict[str, AgentFile] = {}
     warnings: list[Warned] = []
@@ -97,7 +99,7 @@ def read_folders(folders: Iterable[Path]) -> Found:
         if first is not agent:
             text = f"{agent.name!r} is defined in {first.path} too, and that one counts"
             warnings.append(Warned(path, 1, text))
-    return Found(tuple(agents.values()), tuple(warnings))
+    return AgentFolders(tuple(agents.values()), tuple(warnings))
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -32,7 +32,7 @@ _ELSEWHERE: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DescriptionParts:
     """The parts of a description."""
 
     purpose: str
@@ -43,12 +43,12 @@ class Told:
     """What its examples are about."""
 
 
-def take_apart(description: str) -> Told:
+def take_apart(description: str) -> DescriptionParts:
     """Split a description into what it is for and what its examples show."""
     examples = _EXAMPLE.findall(description)
     rest = _ASIDE.sub(" ", _EXAMPLE.sub(" ", description))
     cleaned = [_ASIDE.sub(" ", example) for example in examples]
-    return Told(
+    return DescriptionParts(
         purpose=" . ".join(_positive(_TAG.sub(" ", rest))),
         requests=" . ".join(said for each in cleaned for said in _USER.findall(each)),
         scenes=" . ".join(scene for each in cleaned for scene in _CONTEXT.findall(each)),

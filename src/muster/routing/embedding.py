@@ -13,8 +13,8 @@ from typing import Any, Final
 from muster.errors import Invalid
 from muster.routing.agent_files import AgentFile
 from muster.routing.describing import take_apart
-from muster.routing.lexical import DESCRIPTION, Evidence, LexicalIndex, Scored
-from muster.routing.request import Request
+from muster.routing.lexical import DESCRIPTION, LexicalIndex, MatchedTerm, Scored
+from muster.routing.request import ParsedRequest
 
 Vector = Sequence[float]
 Vectors = Callable[[Sequence[str]], Sequence[Vector]]
@@ -47,7 +47,7 @@ class EmbeddingIndex:
         """The words that agents use."""
         return self._lexical.words
 
-    def score(self, request: Request) -> list[Scored]:
+    def score(self, request: ParsedRequest) -> list[Scored]:
         """Every agent that shares words with a request or is near to it, best first."""
         scored = {each.agent: each for each in self._lexical.score(request)}
         asked = _unit(self._vectors([request.text])[0])
@@ -56,7 +56,7 @@ class EmbeddingIndex:
             if near > NEAR_MIN:
                 credit = NEAR_WEIGHT * (near - NEAR_MIN) / (1 - NEAR_MIN)
                 had = scored.get(agent, Scored(agent, 0.0, ()))
-                more = Evidence("meaning", "~", credit, DESCRIPTION)
+                more = MatchedTerm("meaning", "~", credit, DESCRIPTION)
                 found = (*had.evidence, more)
                 scored[agent] = replace(had, score=had.score + credit, evidence=found)
         return sorted(scored.values(), key=lambda each: (-each.score, each.agent))

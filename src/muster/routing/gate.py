@@ -13,7 +13,7 @@ from typing import Final
 
 from muster.routing.lexical import MUCH_MAX, NAME, Scored
 from muster.routing.main_rules import hints
-from muster.routing.request import Request
+from muster.routing.request import ParsedRequest
 from muster.routing.words import data_lines, stem
 
 ENTER: Final = 0.3
@@ -53,7 +53,7 @@ def everyday_words() -> frozenset[str]:
     return frozenset(stem(word) for word in " ".join(data_lines("everyday.txt")).split())
 
 
-def features(request: Request, ranked: Sequence[Scored]) -> tuple[float, ...]:
+def features(request: ParsedRequest, ranked: Sequence[Scored]) -> tuple[float, ...]:
     """What the gate looks at, in the order of FEATURES."""
     best = ranked[0]
     second = ranked[1].score if len(ranked) > 1 else 0.0
@@ -79,7 +79,7 @@ def features(request: Request, ranked: Sequence[Scored]) -> tuple[float, ...]:
     )
 
 
-def confidence(request: Request, ranked: Sequence[Scored]) -> float:
+def confidence(request: ParsedRequest, ranked: Sequence[Scored]) -> float:
     """How probable it is that entering the best agent is right."""
     if not ranked or ranked[0].score <= 0:
         return 0.0

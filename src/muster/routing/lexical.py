@@ -11,9 +11,9 @@ from typing import Final
 
 from muster.routing.agent_files import AgentFile
 from muster.routing.describing import take_apart
-from muster.routing.request import Request
+from muster.routing.request import ParsedRequest
 from muster.routing.vocabulary import concepts, phrases_in
-from muster.routing.words import Token, counted, tokens, weight
+from muster.routing.words import WordToken, counted, tokens, weight
 
 NAME: Final = "name"
 DESCRIPTION: Final = "description"
@@ -57,7 +57,7 @@ NAME_WORD_MAX: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class MatchedTerm:
     """A piece of a request that an agent shares: as typed, as matched, what it counts, and where
     it stands."""
 
@@ -73,7 +73,7 @@ class Scored:
 
     agent: int
     score: float
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[MatchedTerm, ...]
 
 
 class LexicalIndex:
@@ -100,9 +100,9 @@ class LexicalIndex:
         for term, amount in body.items():
             self._postings[term].append((number, _saturated(amount), BODY))
 
-    def score(self, request: Request) -> list[Scored]:
+    def score(self, request: ParsedRequest) -> list[Scored]:
         """Every agent that shares something with a request, best first."""
-        shared: dict[int, list[Evidence]] = {}
+        shared: dict[int, list[MatchedTerm]] = {}
         for unit in request.units:
             best: dict[int, tuple[float, str, str]] = {}
             for term, factor in unit.terms:
@@ -111,7 +111,7 @@ class LexicalIndex:
                     if agent not in best or worth * much > best[agent][0]:
                         best[agent] = (worth * much, term, where)
             for agent, (credit, term, where) in best.items():
-                shared.setdefault(agent, []).append(Evidence(unit.typed, term, credit, where))
+                shared.setdefault(agent, []).append(MatchedTerm(unit.typed, term, credit, where))
         asked = {term for unit in request.units for term, _ in unit.terms}
         scored = [
             Scored(agent, self._fit(agent, asked) * sum(e.credit for e in found), tuple(found))
@@ -158,7 +158,7 @@ def _description(text: str) -> dict[str, float]:
     return found
 
 
-def _counted(words: Sequence[Token], factor: float, *, in_name: bool) -> dict[str, float]:
+def _counted(words: Sequence[WordToken], factor: float, *, in_name: bool) -> dict[str, float]:
     """How much of every term there is in some words."""
     found: dict[str, float] = {}
     part = factor if in_name else factor * CONCEPT_PART
@@ -189,9 +189,9 @@ def _add(found: dict[str, float], more: Mapping[str, float]) -> None:
         found[term] = found.get(term, 0.0) + amount
 
 
-def typed_words(evidence: Iterable[Evidence], most: int) -> list[Evidence]:
+def typed_words(evidence: Iterable[MatchedTerm], most: int) -> list[MatchedTerm]:
     """The pieces that counted most, each word of the user once."""
-    best: dict[str, Evidence] = {}
+    best: dict[str, MatchedTerm] = {}
     for each in sorted(evidence, key=lambda each: -each.credit):
         best.setdefault(each.typed.lower(), each)
     return list(best.values())[:most]

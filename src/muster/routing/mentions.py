@@ -32,7 +32,7 @@ class Mention:
     wanted: bool
 
 
-class Names:
+class MentionedNames:
     """The names of some agents, to be found in requests."""
 
     def __init__(self, agents: Sequence[AgentFile]) -> None:

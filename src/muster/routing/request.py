@@ -16,7 +16,15 @@ from muster.routing.vocabulary import (
     translated,
     translated_signs,
 )
-from muster.routing.words import RARE_WEIGHT, Token, classes, foreign_words, plain, tokens, weight
+from muster.routing.words import (
+    RARE_WEIGHT,
+    WordToken,
+    classes,
+    foreign_words,
+    plain,
+    tokens,
+    weight,
+)
 
 CONCEPT: Final = 0.75
 """What a word tells by what it is about, as a part of what it tells as it stands."""
@@ -44,11 +52,11 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ParsedRequest:
     """A request and its units."""
 
     text: str
-    words: tuple[Token, ...]
+    words: tuple[WordToken, ...]
     units: tuple[Unit, ...]
     error: bool
     """Whether it looks like a pasted error."""
@@ -59,7 +67,7 @@ class Request:
         return sum(unit.weight for unit in self.units)
 
 
-def take_request(text: str, known: frozenset[str] = frozenset()) -> Request:
+def take_request(text: str, known: frozenset[str] = frozenset()) -> ParsedRequest:
     """Take a request apart. `known` are words of agents, which are spelled right."""
     text = text[:SHOWN_CHARS_MAX]
     words = tokens(text)
@@ -72,7 +80,7 @@ def take_request(text: str, known: frozenset[str] = frozenset()) -> Request:
             for at, name in enumerate(found.concepts)
         )
         units.append(Unit("error", SIGNATURE_WEIGHT, terms))
-    return Request(text, tuple(words), tuple(_once(units)), bool(errors))
+    return ParsedRequest(text, tuple(words), tuple(_once(units)), bool(errors))
 
 
 def _once(units: list[Unit]) -> Iterator[Unit]:
@@ -84,7 +92,7 @@ def _once(units: list[Unit]) -> Iterator[Unit]:
             yield unit
 
 
-def _is_foreign(text: str, words: list[Token]) -> bool:
+def _is_foreign(text: str, words: list[WordToken]) -> bool:
     """Whether it is, in part, in another language: small words or letters that English lacks."""
     if not text.isascii() and any(sign.isalpha() and not sign.isascii() for sign in text):
         return True
@@ -106,7 +114,7 @@ def _joined(units: list[tuple[int, Unit]]) -> Iterator[Unit]:
 
 
 def _words(
-    words: list[Token], foreign: bool, known: frozenset[str], pasted: bool
+    words: list[WordToken], foreign: bool, known: frozenset[str], pasted: bool
 ) -> Iterator[tuple[int, Unit]]:
     for word in words:
         heavy = weight(word.stem)
@@ -156,7 +164,7 @@ def _english(typed: str, english: str) -> Unit:
     return Unit(typed, heavy, tuple(terms.items()))
 
 
-def _phrases(words: list[Token]) -> Iterator[Unit]:
+def _phrases(words: list[WordToken]) -> Iterator[Unit]:
     for at, phrase in phrases_in(words, concepts().request_phrases):
         typed = " ".join(word.typed for word in words[at : at + len(phrase.stems)])
         terms: dict[str, float] = {}
@@ -172,7 +180,7 @@ def _signs(text: str) -> Iterator[Unit]:
 # ── slips of the finger ───────────────────────────────────────────────────────────────────────────
 
 
-def _corrected(word: Token, known: frozenset[str]) -> str | None:
+def _corrected(word: WordToken, known: frozenset[str]) -> str | None:
     """The one known word that is a slip away: two letters swapped, one too many, or one missing."""
     slip = word.stem
     if not (4 <= len(slip) <= 14 and slip.isascii() and slip.isalpha()):

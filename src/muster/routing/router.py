@@ -11,10 +11,10 @@ from typing import Final, Protocol
 
 from muster.routing.agent_files import MAIN, AgentFile
 from muster.routing.gate import ENTER, confidence
-from muster.routing.lexical import Evidence, LexicalIndex, Scored, typed_words
+from muster.routing.lexical import LexicalIndex, MatchedTerm, Scored, typed_words
 from muster.routing.main_rules import stay
-from muster.routing.mentions import Names
-from muster.routing.request import SHOWN_CHARS_MAX, Request, take_request
+from muster.routing.mentions import MentionedNames
+from muster.routing.request import SHOWN_CHARS_MAX, ParsedRequest, take_request
 
 NAMED_CONFIDENCE: Final = 0.98
 RULE_CONFIDENCE: Final = 0.97
@@ -37,7 +37,7 @@ class Candidate:
 
     agent: str
     score: float
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[MatchedTerm, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ class Scorer(Protocol):
         """The words that agents use."""
         ...
 
-    def score(self, request: Request) -> list[Scored]:
+    def score(self, request: ParsedRequest) -> list[Scored]:
         """Every agent that has something to do with a request, best first."""
         ...
 
@@ -92,7 +92,7 @@ class Router:
         *,
         bodies: bool = True,
         scorer: Scorer | None = None,
-        sure: Callable[[Request, Sequence[Scored]], float] = confidence,
+        sure: Callable[[ParsedRequest, Sequence[Scored]], float] = confidence,
         name: str = "lexical",
     ) -> None:
         """Index the agents. A scorer of one's own takes the place of the lexical one; if its
@@ -101,7 +101,7 @@ class Router:
         self.name = name
         self._scorer: Scorer = scorer or LexicalIndex(agents, bodies=bodies)
         self._sure = sure
-        self._names = Names(agents)
+        self._names = MentionedNames(agents)
 
     def route(self, query: str) -> Decision:
         """Decide about one request; of a very long one by its beginning."""
@@ -122,7 +122,7 @@ class Router:
     def _decided(self, agent: str, sure: float, rule: str, reason: str) -> Decision:
         return Decision(agent=agent, confidence=sure, rule=rule, reason=reason, router=self.name)
 
-    def _scored(self, request: Request, ranked: Sequence[Scored]) -> Decision:
+    def _scored(self, request: ParsedRequest, ranked: Sequence[Scored]) -> Decision:
         sure = self._sure(request, ranked)
         names = [self.agents[each.agent].name for each in ranked[:SHOWN]]
         candidates = tuple(
@@ -156,7 +156,7 @@ def route(query: str, agents: Sequence[AgentFile], *, bodies: bool = True) -> De
 # ── in words ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _matched(evidence: Sequence[Evidence]) -> str:
+def _matched(evidence: Sequence[MatchedTerm]) -> str:
     """Up to three words of the user, with the concept where a word itself is not the agent's."""
     if not evidence:
         return "Scored best"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from muster.routing.words import Token, data_lines, stem, tokens
+from muster.routing.words import WordToken, data_lines, stem, tokens
 
 WIDER: Final = 0.5
 """How much of a concept its wider one is: who asks about Django asks half about Python."""
@@ -84,7 +84,7 @@ def _phrases(table: Mapping[tuple[str, ...], list[str]]) -> dict[str, list[Phras
 
 
 def phrases_in(
-    found: Sequence[Token], table: Mapping[str, Sequence[Phrase]]
+    found: Sequence[WordToken], table: Mapping[str, Sequence[Phrase]]
 ) -> Iterator[tuple[int, Phrase]]:
     """Every phrase of a table in a text, and the token where it begins."""
     places: dict[int, set[str]] = {}

@@ -57,7 +57,7 @@ _WIDE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _VOWEL: Final = re.compile(r"[aeiouy]")
 
 
-class Token(NamedTuple):
+class WordToken(NamedTuple):
     """A word as somebody typed it, and what it is compared by."""
 
     typed: str
@@ -80,16 +80,16 @@ def _bare(letter: str) -> str:
     return base if base.isascii() and base.isalpha() else letter
 
 
-def tokens(text: str) -> list[Token]:
+def tokens(text: str) -> list[WordToken]:
     """The words of a text in order, each part of a joined one too."""
     text = _SPELLED.sub(_spelled, plain(text))
     found = [
-        Token(typed, same, at)
+        WordToken(typed, same, at)
         for at, match in enumerate(_PIECE.finditer(text))
         for typed, same in _parts(match[0])
     ]
     places = len(found)
-    found += [Token(each, each, places + at) for at, each in enumerate(_SUFFIX.findall(text))]
+    found += [WordToken(each, each, places + at) for at, each in enumerate(_SUFFIX.findall(text))]
     return found
 
 

@@ -114,7 +114,7 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     runtime: Annotated[
         Literal["command", "claude", "file"],
         Rule(
-            'How it runs: "command": a program, "claude": Claude Code, "file": your own loop, on a state file.'
+            'Kind of agent: "command" (a program), "claude" (Claude Code), "file" (your own loop).'
         ),
     ] = "command"
     command: Annotated[tuple[str, ...], Rule("Program and arguments; no shell is involved.")] = ()

@@ -18,10 +18,10 @@ import click
 from muster.cli.options import json_option
 from muster.cli.render import clean
 from muster.errors import Invalid, MusterError
-from muster.routing.agent_files import AgentFile, Found, Warned, find_agents, read_folders
+from muster.routing.agent_files import AgentFile, AgentFolders, Warned, find_agents, read_folders
 from muster.routing.directory import DIRECTORY_FILE, LIST_FILE, directory_text, list_text
 from muster.routing.lexical import Scored, typed_words
-from muster.routing.request import Request
+from muster.routing.request import ParsedRequest
 from muster.routing.router import Candidate, Decision, Router, explained
 
 LEXICAL: Final = "lexical"
@@ -193,7 +193,7 @@ def _answer(
     return {"agent": decision.agent, "confidence": decision.confidence}
 
 
-def _read(folder: Path) -> Found:
+def _read(folder: Path) -> AgentFolders:
     if not folder.is_dir():
         raise Invalid(what=f"'agents_dir' {str(folder)!r}", why="is no folder")
     return read_folders([folder])
@@ -234,7 +234,7 @@ def _maker(kind: str, *, bodies: bool) -> Callable[[Sequence[AgentFile]], Router
     )
 
 
-def _told(request: Request, ranked: Sequence[Scored]) -> float:
+def _told(request: ParsedRequest, ranked: Sequence[Scored]) -> float:
     """A program's scores are probabilities already."""
     return min(max(ranked[0].score, 0.0), 1.0) if ranked else 0.0
 
@@ -252,7 +252,7 @@ class _Program:
             for at in self._numbers.values()
         ]
 
-    def score(self, request: Request) -> list[Scored]:
+    def score(self, request: ParsedRequest) -> list[Scored]:
         asked = json.dumps({"query": request.text, "agents": self._agents})
         try:
             ran = subprocess.run(
