@@ -6,7 +6,7 @@ NAME_CHARS_MAX: Final = 64
 """A name is shown in a tile of the grid and used in file names."""
 
 SEAT_MAX: Final = 99_999
-"""The last seat that a document from elsewhere may name: more than any team has."""
+"""The last seat that a registration or a document may name: more than any team has."""
 
 SOUL_BYTES_MAX: Final = 256 * 1024
 """A soul goes into every wake prompt; a quarter megabyte is a book."""
@@ -25,6 +25,16 @@ TRANSCRIPT_BYTES_MAX: Final = 256 * 1024
 
 NOTE_CHARS_MAX: Final = 500
 """A note or a reason beside something: a sentence or two, as it is shown in a table."""
+
+USAGE_TOKENS_MAX: Final = 10**12
+"""Tokens of one kind that one result may report: more than any model reads or writes in a month."""
+
+USAGE_COST_USD_MAX: Final = 1_000_000.0
+"""What one result may report as its cost."""
+
+USAGE_SUM_MAX: Final = 2**53
+"""Where sums of usage stop growing: the largest integer that every reader of JSON has exactly, and
+far inside what a snapshot can hold."""
 
 REQUEST_BYTES_MAX: Final = 2 * MESSAGE_BYTES_MAX
 """One HTTP request: the largest message, with room for what JSON makes of it."""

@@ -244,6 +244,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Generator[Place]:
         table("caller", *python(CALLER, folder / "token"), speaks="lines"),
         table("speaker", "sh", "-c", "cat > heard; echo I looked at it; echo; echo TURN_COMPLETE"),
         table("loop", runtime="file", state_file="loop/agent_state.json"),
+        table("listener", "cat", long_lived=True, speaks="lines"),
     )
     with up(folder) as running:
         yield running
@@ -493,3 +494,19 @@ def test_a_muster_that_ends_in_order_ends_its_sessions_and_says_so_in_the_files(
     assert place.fields("leaver")["desired_state"] == "continuous"
     assert place.fields("leaver")["current_state"] == "pause"
     assert place.fields("idle")["current_state"] == "pause"
+
+
+# ── disabled ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_long_lived_agent_that_is_disabled_ends_and_muster_goes_on(place: Place) -> None:
+    place.want("listener", "continuous")
+    start = place.first("listener", "session_start")
+    disabled = place.operator.post("/api/agents/listener/disable")
+    assert (disabled["disabled"], disabled["turn"]) == (True, "OFFLINE")
+    end = place.first("listener", "session_end", after=start["seq"])
+    assert end["session"] == start["session"]
+    assert place.run("listener")["current"] == "pause"
+    assert place.operator.post("/api/agents/listener/enable")["disabled"] is False
+    again = place.first("listener", "session_start", after=end["seq"])
+    assert again["session"] != start["session"]

@@ -99,3 +99,11 @@ def test_a_project_that_is_too_large_to_look_through_is_said(
 def test_a_file_whose_name_is_no_text_can_be_told(tmp_path: Path) -> None:
     done = work(tmp_path, "open(b'\\xff.txt', 'w').close()")
     assert [each.found.path for each in done.files] == ["�.txt"]
+
+
+def test_a_usage_that_cannot_be_true_is_ignored_and_noted(tmp_path: Path) -> None:
+    code = """print('{"type": "result", "text": "x", "usage": {"inputTokens": %d}}' % (10**23))"""
+    done = work(tmp_path, code)
+    assert (done.report, done.usage.tokens) == ("x", 0)
+    ignored = "A usage that it reported is ignored: inputTokens must be 0 to 1000000000000."
+    assert done.notes == (ignored,)

@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from muster.engine import loading
 from muster.engine.dispatcher import Dispatcher
@@ -13,7 +14,10 @@ from muster.engine.tasks import background
 from muster.errors import Impossible, StoreFailed
 from muster.home.lock import LOG_FILE
 from muster.machines.commands import PostMessage
+from muster.machines.events import SessionResult
 from muster.machines.kernel import snapshots as codec
+from muster.machines.state import Team
+from muster.machines.vocabulary import RunMode, Usage
 from muster.store.base import Snapshot
 from muster.store.memory import MemoryStore
 from muster.store.reading import LogReader
@@ -26,10 +30,13 @@ from tests.builders import (
     HUMAN,
     a_dispatcher,
     eventually,
+    logged,
     run,
     settled,
+    want,
     with_agents,
     with_channel,
+    with_program,
 )
 
 
@@ -93,6 +100,43 @@ def test_a_snapshot_that_cannot_be_used_costs_only_time(data: bytes) -> None:
         dispatcher = await a_busy_team(store)
         await store.save_snapshot(Snapshot(dispatcher.team.seq, data), codec.VERSION)
         assert await load_from(store) == (dispatcher.team, 0)
+
+    run(scene())
+
+
+def test_a_snapshot_that_cannot_be_encoded_is_a_warning_and_muster_goes_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def too_large(team: Team) -> bytes:
+        raise OverflowError("can't serialize ints")
+
+    async def scene() -> None:
+        store = MemoryStore()
+        dispatcher = await a_busy_team(store)
+        monkeypatch.setattr(codec, "encode", too_large)
+        await Snapshots(dispatcher, store, taken_seq=0).take()
+        assert await store.load_snapshot(codec.VERSION) is None
+        assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+    run(scene())
+
+
+def test_a_log_with_an_absurd_usage_from_before_it_was_bounded_is_loaded_and_has_a_snapshot() -> (
+    None
+):
+    async def scene() -> None:
+        store = MemoryStore()
+        dispatcher = await a_dispatcher(store, ManualClock())
+        await with_program(dispatcher, "Ada")
+        await want(dispatcher, ADA, RunMode.CONTINUOUS)
+        (session,) = dispatcher.team.sessions
+        last = (await logged(store))[-1]
+        absurd = SessionResult(seat=ADA, session=session, usage=Usage(input_tokens=10**23))
+        old = replace(last, seq=last.seq + 1, fact=absurd)
+        await store.transact(lambda _: [old])
+        again = await a_dispatcher(store.reopened(), ManualClock(), "boot-2")
+        assert again.team.agents[ADA].used.tokens == 2**53
+        assert codec.decode(codec.encode(again.team)) == again.team
 
     run(scene())
 

@@ -208,3 +208,34 @@ def test_a_turn_is_taken_when_its_holder_has_taken_in_that_it_has_it() -> None:
     assert taken()
     scene.complete("Lyra")
     assert not taken()
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        Usage(cost_usd=-5.0),
+        Usage(cost_usd=1e308),
+        Usage(cost_usd=float("nan")),
+        Usage(cost_usd=float("inf")),
+        Usage(input_tokens=10**23),
+        Usage(output_tokens=-1),
+        Usage(cache_read_tokens=2**62),
+        Usage(cache_write_tokens=-(10**23)),
+    ],
+)
+def test_a_usage_that_cannot_be_true_is_refused(usage: Usage) -> None:
+    scene = pair(budget=Budget(cost_usd=10.0))
+    works(scene, "Lyra")
+    result = c.ReportResult(session=scene.session("Lyra").id, usage=usage)
+    assert "must be 0 to" in str(scene.refuse(result, "invalid"))
+    conversation = c.RecordUsage(
+        conversation=e.ConversationId("conv-1"), agent_name="Lyra", usage=usage
+    )
+    assert "must be 0 to" in str(scene.refuse(conversation, "invalid"))
+
+
+def test_sums_of_usage_saturate_and_never_shrink() -> None:
+    most = Usage(cost_usd=1e308, input_tokens=10**23)
+    total = DOLLAR + most + most + Usage(cost_usd=-5.0, input_tokens=-7)
+    assert (total.cost_usd, total.input_tokens) == (2.0**53, 2**53)
+    assert DOLLAR + Usage(cost_usd=-5.0, input_tokens=-(10**23)) == DOLLAR

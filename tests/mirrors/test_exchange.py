@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from muster.mirrors import exchange as e
 from muster.mirrors import libc
 from muster.mirrors.exchange import Late, create, exchange, read, recover, write
+from muster.regular_files import TooLong
 
 BOUND_SECONDS = 20.0
 
@@ -205,7 +206,7 @@ def test_what_cannot_be_read_is_never_taken_for_ours(tmp_path: Path) -> None:
 
 def test_a_file_that_is_too_long_is_not_read(file: Path) -> None:
     file.write_bytes(b" " * (e.FILE_BYTES_MAX + 1))
-    with pytest.raises(e.TooLong):
+    with pytest.raises(TooLong):
         read(file)
 
 

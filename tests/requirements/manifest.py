@@ -254,6 +254,9 @@ RUN_CONTROL = (
             "machines/turns/test_turns.py": [
                 "test_a_disabled_agent_leaves_its_channels_and_its_work_is_stopped",
             ],
+            "acceptance/test_supervised.py": [
+                "test_a_long_lived_agent_that_is_disabled_ends_and_muster_goes_on",
+            ],
         },
     ),
 )
@@ -430,6 +433,7 @@ LOG = (
             "engine/test_loading.py": [
                 "test_a_snapshot_and_its_tail_give_the_same_team_as_the_whole_log",
                 "test_a_snapshot_that_cannot_be_used_costs_only_time",
+                "test_a_snapshot_that_cannot_be_encoded_is_a_warning_and_muster_goes_on",
             ],
             "machines/kernel/test_whole_team.py": ["TestWholeTeam"],
         },
@@ -971,6 +975,16 @@ SUPERVISION = (
                 "test_pause_lets_the_session_finish_and_then_waits_for_another_wish",
                 "test_a_one_shot_is_exactly_one_session_and_then_pause_is_written_twice",
             ],
+        },
+    ),
+    Promise(
+        "A FIFO or a device in the place of a file holds up nobody.",
+        {
+            "test_regular_files.py": [
+                "test_no_reader_waits_for_a_fifo_or_a_device",
+                "test_a_device_is_not_opened",
+            ],
+            "http/routes/test_conversations.py": ["test_a_fifo_among_agent_files_holds_up_nobody"],
         },
     ),
     Promise(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from muster.errors import NotFound
+from muster.routing import agent_files
 from muster.routing.agent_files import AgentFile, find_agents, read_agent, read_folders
 from tests.routing.teams import DATA
 
@@ -140,3 +141,29 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     found = read_folders([tmp_path])
     assert not found.agents
     assert "cannot be read" in str(found.warnings[0])
+
+
+def test_what_is_no_regular_file_is_told_and_the_others_are_read(tmp_path: Path) -> None:
+    read(tmp_path, "---\nname: smith\ndescription: Forges.\n---\n")
+    (tmp_path / "null.md").symlink_to("/dev/null")
+    found = read_folders([tmp_path])
+    assert [agent.name for agent in found.agents] == ["smith"]
+    (warning,) = found.warnings
+    assert str(warning) == f"{tmp_path / 'null.md'}:1: cannot be read: not a regular file"
+
+
+def test_more_files_and_folders_than_a_team_has_are_not_read_and_that_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_files, "FILES_MAX", 2)
+    monkeypatch.setattr(agent_files, "FOLDERS_MAX", 2)
+    for name in ("a", "b", "c"):
+        (tmp_path / "few").mkdir(exist_ok=True)
+        agent = f"---\nname: {name}\ndescription: Forges.\n---\n"
+        (tmp_path / "few" / f"{name}.md").write_text(agent)
+        (tmp_path / "deep" / name).mkdir(parents=True)
+    files = read_folders([tmp_path / "few"])
+    assert [agent.name for agent in files.agents] == ["a", "b"]
+    assert "there are over 2 files" in str(files.warnings[0])
+    folders = read_folders([tmp_path / "deep"])
+    assert "there are over 2 folders" in str(folders.warnings[0])

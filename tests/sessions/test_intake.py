@@ -7,12 +7,14 @@ import pytest
 
 from muster.app import run_team
 from muster.engine import ports
+from muster.errors import StoreFailed
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.state import Status, TurnState
-from muster.machines.vocabulary import Authority, Placeholder, RunMode, TurnConfig
+from muster.machines.vocabulary import Authority, Placeholder, RunMode, TurnConfig, Usage
 from muster.sessions.session_tokens import Passes
+from muster.store.batching import Batch
 from muster.store.memory import MemoryStore
 from muster.team import Muster
 from muster.testing.clock import ManualClock
@@ -83,11 +85,20 @@ class Stage:
         return self.muster.team.channels[DESIGN].state_of(seat)
 
 
+class RecordsNoDelivery(MemoryStore):
+    """A disk that fails whenever a delivery is to be written."""
+
+    def _write(self, batch: Batch) -> None:
+        if any(event.type == "messages_delivered" for event in batch.events):
+            self.fail_next_commit(StoreFailed(detail="disk full"))
+        super()._write(batch)
+
+
 @asynccontextmanager
-async def staged(*, speaks: bool = True) -> AsyncGenerator[Stage]:
+async def staged(*, speaks: bool = True, store: MemoryStore | None = None) -> AsyncGenerator[Stage]:
     runtime = ScriptedRuntime()
     runtime.speaks = speaks
-    store, clock = MemoryStore(), ManualClock()
+    store, clock = store or MemoryStore(), ManualClock()
     with runtime:
         async with run_team(
             store, human="Marcus", clock=clock, ids=CountingIds(), runtimes=runtime
@@ -232,6 +243,18 @@ def test_what_a_program_no_longer_takes_is_not_counted_as_delivered() -> None:
     run(story())
 
 
+def test_what_could_not_be_recorded_as_delivered_is_told_again_after_a_pause() -> None:
+    async def story() -> None:
+        async with staged(store=RecordsNoDelivery()) as stage:
+            await stage.enrol(lives_on=True)
+            session = await stage.start()
+            await stage.send(c.SendMessage(text="psst", speaker_name="Marcus", seat=ADA))
+            assert session.told == ["You have new messages:\n[Marcus]: psst"]
+            assert stage.muster.team.agents[ADA].delivered == 0
+
+    run(story())
+
+
 # ── what a session says ───────────────────────────────────────────────────────────────────────────
 
 
@@ -317,6 +340,23 @@ def test_a_result_ends_the_turn_and_a_one_shot() -> None:
     run(story())
 
 
+def test_a_result_whose_usage_cannot_be_true_counts_without_it_and_is_on_record() -> None:
+    async def story() -> None:
+        async with staged() as stage:
+            await stage.enrol(lives_on=True)
+            session = await stage.start()
+            for usage in (Usage(input_tokens=10**23), Usage(cost_usd=-5.0), Usage(cost_usd=2.0)):
+                await stage.say(session, ports.Result(text="done", usage=usage))
+            assert len(await stage.facts(e.SessionResult)) == 3
+            assert stage.muster.team.agents[ADA].used == Usage(cost_usd=2.0)
+            assert await stage.rejected() == [
+                ("result", "its usage is ignored: inputTokens must be 0 to 1000000000000"),
+                ("result", "its usage is ignored: costUsd -5 must be 0 to 1000000"),
+            ]
+
+    run(story())
+
+
 def test_a_late_word_of_a_turn_that_is_over_does_not_touch_the_next() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
@@ -389,6 +429,39 @@ def test_the_lead_reports_who_is_in_its_team() -> None:
             assert stage.muster.team.agents[lyra].status is Status.ALIVE
             await stage.say(lead, ports.Marker(name="AGENT_STATUS", body='{"agents":[]}'))
             assert stage.muster.team.agents[lyra].status is Status.SLEEPING
+
+    run(story())
+
+
+@pytest.mark.parametrize("seat", [-1, 100_000, 2**63, 10**23])
+def test_a_registration_in_a_seat_that_no_team_has_is_rejected_and_the_lead_is_heard_on(
+    seat: int,
+) -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol("Julian", lives_on=True, seat=LEAD_SEAT)
+            lead = await stage.start(LEAD_SEAT)
+            absurd = f'{{"name":"Inf","gridPosition":{seat}}}'
+            await stage.say(lead, ports.Marker(name="AGENT_REGISTERED", body=absurd))
+            born = '{"name":"Lyra","gridPosition":0}'
+            await stage.say(lead, ports.Marker(name="AGENT_REGISTERED", body=born))
+            assert stage.muster.team.agents.keys() == {LEAD_SEAT, 0}
+            why = f"gridPosition {seat} must be 0 to 99999."
+            assert await stage.rejected() == [("[AGENT_REGISTERED]", why)]
+
+    run(story())
+
+
+def test_what_cannot_be_taken_in_is_on_record_and_the_session_is_heard_on() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol(lives_on=True)
+            session = await stage.start()
+            await stage.say(session, ports.Says(text="half a character: \ud800"))
+            await stage.say(session, ports.Says(text="hello"))
+            assert await stage.said() == [("Ada", None, "hello")]
+            ((what, why),) = await stage.rejected()
+            assert (what, "could not be taken in" in why) == ("Says", True)
 
     run(story())
 

@@ -8,7 +8,7 @@ from typing import NoReturn
 import pytest
 
 from muster.errors import Closed, Impossible, Invalid, StoreFailed
-from muster.machines.events import Event
+from muster.machines.events import Event, Fact, MarkerRejected
 from muster.machines.ids import ChannelId, SeatId
 from muster.store import sqlite
 from muster.store.base import LogFilter, Snapshot, Stored
@@ -415,16 +415,30 @@ async def test_a_failed_commit_fails_all_that_was_decided_and_the_next_works_aga
     await store.close()
 
 
+@pytest.mark.parametrize(
+    ("unspeakable", "why"),
+    [
+        (said("\ud800"), "surrogates not allowed"),
+        (MarkerRejected(seat=SeatId(2**63), marker="", reason=""), "does not fit"),
+    ],
+)
 @in_loop
-async def test_an_event_that_cannot_be_written_fails_as_a_commit_does(harness: Harness) -> None:
+async def test_an_event_that_cannot_be_written_is_no_reason_to_retry(
+    harness: Harness, unspeakable: Fact, why: str
+) -> None:
     store = await harness.open()
     rollbacks: list[bool] = []
     store.on_rollback = lambda: rollbacks.append(True)
-    unspeakable = said("\ud800")
 
-    with pytest.raises(StoreFailed, match="surrogates not allowed"):
-        await store.transact(lambda _: [event(1), event(2, unspeakable)])
+    other, culprit = await asyncio.gather(
+        store.transact(lambda _: [event(1)]),
+        store.transact(lambda _: [event(2), event(3, unspeakable)]),
+        return_exceptions=True,
+    )
 
+    assert isinstance(other, StoreFailed)
+    assert isinstance(culprit, Impossible)
+    assert why in str(culprit)
     assert rollbacks == [True]
     assert await store.last_seq() == 0
     await store.transact(lambda _: [event(1)])

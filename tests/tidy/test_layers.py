@@ -30,8 +30,8 @@ class Room(NamedTuple):
     reason: str
 
 
-GROUND = ("muster.errors", "muster.limits", "muster.version")
-"""Open to all: how things fail, how large they may be, which muster this is."""
+GROUND = ("muster.errors", "muster.limits", "muster.regular_files", "muster.version")
+"""Open to all: how things fail, how large they may be, how a file is read, which muster this is."""
 
 CORE = (*GROUND, "muster.machines")
 
@@ -41,8 +41,11 @@ STORE_READERS = ("muster.store.base", "muster.store.codec")
 ROOMS: dict[str, Room] = {
     "muster.errors": Room((), "every room fails in these ways, so they import no room"),
     "muster.limits": Room((), "numbers with reasons"),
+    "muster.regular_files": Room((), "a hook runs it at every tool call, and loads nothing else"),
     "muster.version": Room((), "a number"),
-    "muster.permissions": Room((), "a hook runs it at every tool call, and loads nothing else"),
+    "muster.permissions": Room(
+        ("muster.regular_files",), "a hook runs it at every tool call, and loads nothing else"
+    ),
     "muster.routing": Room(GROUND, "the agent for a request follows from descriptions alone"),
     "muster.machines": Room(GROUND, "a decision depends on nothing but state and command"),
     "muster.settings": Room(CORE, "settings give the machines' defaults other values"),

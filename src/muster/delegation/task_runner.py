@@ -20,6 +20,7 @@ from muster.engine.tasks import see_through
 from muster.errors import MusterError
 from muster.limits import MESSAGE_BYTES_MAX
 from muster.machines.ids import FIRST_ENROLLED_SEAT, SessionId
+from muster.machines.spending import implausible
 from muster.machines.state import Agent
 from muster.machines.vocabulary import Outcome, RunMode, Urgency, Usage
 
@@ -93,6 +94,7 @@ class _Listening:
         self.result: ports.Result | None = None
         self.used = Usage()
         self.handed: tuple[str, str] | None = None
+        self.notes: tuple[str, ...] = ()
         self.done = asyncio.Event()
 
     async def hear(self, said: ports.Said) -> None:
@@ -105,12 +107,20 @@ class _Listening:
                 self.out.append(text or "")
                 self.done.set()
             case ports.Result():
-                self.used += said.usage
+                self._use(said.usage)
                 if said.answers:
                     self.result = said
                     self.done.set()
             case _:
                 pass  # a sign of work, or what only a member of a team can mean
+
+    def _use(self, usage: Usage) -> None:
+        """Add a usage up to the bound of one report; one that cannot be true is ignored."""
+        why = implausible(usage) or implausible(self.used + usage)
+        if why:
+            self.notes = (f"A usage that it reported is ignored: {why}.",)
+        else:
+            self.used += usage
 
     async def serve(self, call: ports.Call) -> ports.Reply:
         """Of muster's tools, whoever works on a task needs one: to hand it on."""
@@ -145,7 +155,7 @@ async def carry_out(runtime: ports.Runtime, task: Task, *, seconds: float) -> Wo
         hand_why=handed[1] if handed else "",
         files=found,
         usage=listening.used,
-        notes=notes,
+        notes=(*notes, *listening.notes),
     )
 
 

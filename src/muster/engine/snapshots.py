@@ -52,7 +52,16 @@ class Snapshots:
         if team.seq == self._tried_seq:
             return
         self._tried_seq = team.seq
-        data = await asyncio.to_thread(snapshots.encode, team)
+        try:
+            data = await asyncio.to_thread(snapshots.encode, team)
+        except Exception as error:  # in any way: the log has everything, and muster goes on
+            log.warning(
+                "no snapshot was taken, so the next start is slower: %s",
+                error,
+                exc_info=error,
+                extra={"action": "snapshot_failed", "seq": team.seq},
+            )
+            return
         try:
             await self._store.save_snapshot(Snapshot(team.seq, data), snapshots.VERSION)
         except Unavailable as error:

@@ -10,6 +10,8 @@ from typing import Final
 
 import msgspec
 
+from muster.regular_files import read_regular
+
 FILE: Final = "server.json"
 
 
@@ -37,7 +39,7 @@ def withdraw(home: Path) -> None:
 def find(home: Path) -> Address | None:
     """The last address that was published and not taken back, if it can be read."""
     try:
-        return msgspec.json.decode((home / FILE).read_bytes(), type=Address)
+        return msgspec.json.decode(read_regular(home / FILE), type=Address)
     except (OSError, msgspec.DecodeError):
         return None
 

@@ -11,6 +11,7 @@ from threading import Event as Pause
 from typing import Final, Self
 
 from muster.errors import HomeInUse, StoreFailed
+from muster.regular_files import open_regular
 
 LOCK_FILE: Final = "muster.lock"
 LOG_FILE: Final = "team.db"
@@ -44,7 +45,7 @@ class HomeLock:
 def running_pid(home: Path) -> int | None:
     """The process that runs in the home, if one does. Asking disturbs nobody."""
     try:
-        descriptor = os.open(home / LOCK_FILE, os.O_RDONLY)
+        descriptor = open_regular(home / LOCK_FILE)
     except OSError:  # no such home, or not ours to look into
         return None
     try:

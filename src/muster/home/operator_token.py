@@ -9,6 +9,8 @@ import stat
 from pathlib import Path
 from typing import Final
 
+from muster.regular_files import open_regular
+
 FILE: Final = "operator.token"
 NOTE: Final = "operator.token"
 """By this note the log knows which tokens were made for the file."""
@@ -17,7 +19,7 @@ NOTE: Final = "operator.token"
 def find(home: Path) -> str | None:
     """The secret in the file, if there is one that only its owner can read."""
     try:
-        with (home / FILE).open(encoding="ascii") as file:
+        with os.fdopen(open_regular(home / FILE), encoding="ascii") as file:
             private = not stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077
             return file.read(1024).strip() or None if private else None
     except (OSError, UnicodeDecodeError):

@@ -81,13 +81,21 @@ class Inbox:
         for seat in list(self._waiting):
             self._ring(seat)
 
+    def news(self, seat: SeatId) -> asyncio.Event:
+        """Set by the next commit that concerns this seat, and when the inbox closes."""
+        if self._closed:
+            closed = asyncio.Event()
+            closed.set()
+            return closed
+        return self._waiting.setdefault(seat, asyncio.Event())
+
     async def next(self, seat: SeatId, send: Send, *, known: Known, wait_s: float) -> Next:
         """What the agent in this seat is to do now, or nothing after `wait_s` seconds."""
         await self._greet(seat, send)
         deadline = asyncio.get_running_loop().time() + wait_s
         while True:
             # before looking, so that nothing that happens meanwhile is missed
-            news = self._waiting.setdefault(seat, asyncio.Event())
+            news = self.news(seat)
             async with self._asking.setdefault(seat, asyncio.Lock()):
                 found = await self._look(seat, send, known)
             if found is not None:

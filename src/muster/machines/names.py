@@ -22,6 +22,12 @@ def check_plain(what: str, name: str) -> None:
         raise NameReserved(name=name)
 
 
+def check_seat(seat: int) -> None:
+    """Refuse a seat that no team has."""
+    if not 0 <= seat <= limits.SEAT_MAX:
+        raise Invalid(what=f"gridPosition {seat}", why=f"must be 0 to {limits.SEAT_MAX}")
+
+
 def check_agent_name(team: Team, name: str, seat: SeatId | None = None) -> None:
     """Refuse a name that is not plain, is reserved, or belongs to another seat."""
     check_plain("the name", name)

@@ -4,14 +4,21 @@ A result brings what a piece of work has used up. Whoever reaches a limit is pau
 turn starts, and the note says which limit it was.
 """
 
-from msgspec.structs import replace
+from typing import Final
 
+from msgspec.structs import fields, replace
+
+from muster import limits
+from muster.errors import Invalid
 from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.ids import ConversationId
 from muster.machines.maps import put
 from muster.machines.state import Agent, Channel, Conversation, Session, Team
 from muster.machines.vocabulary import NOTHING_USED, Allowance, Usage
+
+_TOKENS: Final = tuple((each.name, each.encode_name) for each in fields(Usage) if each.type is int)
+"""The counts of a usage: their attributes, and their names in JSON."""
 
 
 def session_result(team: Team, event: Event, fact: e.SessionResult) -> Team:
@@ -38,6 +45,23 @@ def charged(agent: Agent, usage: Usage, conversation: ConversationId | None) -> 
         used=agent.used + usage,
         conversation_used=agent.conversation_used + (usage if conversation else NOTHING_USED),
     )
+
+
+def implausible(usage: Usage) -> str:
+    """Why a reported usage cannot be true; empty where it can."""
+    if not 0 <= usage.cost_usd <= limits.USAGE_COST_USD_MAX:  # which NaN is not, either
+        return f"costUsd {usage.cost_usd:g} must be 0 to {limits.USAGE_COST_USD_MAX:.0f}"
+    for name, camel in _TOKENS:
+        tokens: int = getattr(usage, name)
+        if not 0 <= tokens <= limits.USAGE_TOKENS_MAX:
+            return f"{camel} must be 0 to {limits.USAGE_TOKENS_MAX}"
+    return ""
+
+
+def require_plausible(usage: Usage) -> None:
+    """Refuse a usage that cannot be true: it would undo budgets, or overflow every sum."""
+    if why := implausible(usage):
+        raise Invalid(what="the usage", why=f"is refused: {why}")
 
 
 def exhausted(agent: Agent, session: Session) -> str:

@@ -2,9 +2,11 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import TypeVar
 
 import msgspec
 
+from muster.limits import USAGE_SUM_MAX
 from muster.machines.ids import SeatId
 
 
@@ -87,14 +89,26 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
         return read + self.output_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
-        """Both together. Costs are kept to a millionth of a cent, so that sums stay readable."""
+        """Both together. Costs are kept to a millionth of a cent, so that sums stay readable.
+
+        The sum saturates, and negative parts count as 0: a log may hold reports from before they
+        were bounded.
+        """
         return Usage(
-            cost_usd=round(self.cost_usd + other.cost_usd, 8),
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
-            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
+            cost_usd=round(_sum(self.cost_usd, other.cost_usd), 8),
+            input_tokens=_sum(self.input_tokens, other.input_tokens),
+            output_tokens=_sum(self.output_tokens, other.output_tokens),
+            cache_read_tokens=_sum(self.cache_read_tokens, other.cache_read_tokens),
+            cache_write_tokens=_sum(self.cache_write_tokens, other.cache_write_tokens),
         )
+
+
+N = TypeVar("N", int, float)
+
+
+def _sum(one: N, other: N) -> N:
+    zero, most = type(one)(0), type(one)(USAGE_SUM_MAX)
+    return min(max(one, zero) + max(other, zero), most)
 
 
 NOTHING_USED = Usage()

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from muster.mirrors import libc
+from muster.regular_files import open_regular, read_regular, read_whole
 
 Change = Callable[[bytes], bytes]
 """What is to become of a content. It is pure, and asked again when the content is another."""
@@ -35,14 +36,9 @@ _CANNOT: Final = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 """What a kernel says that cannot exchange names, or not on this file system."""
 
 _DIGEST_CHARS: Final = 16
-_READING: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 
 FILE_BYTES_MAX: Final = 1024 * 1024
 """The longest file that is read: five short fields, and room for whatever others keep there."""
-
-
-class TooLong(OSError):
-    """A file that is too long to be what it should be."""
 
 
 # ── reading ───────────────────────────────────────────────────────────────────────────────────────
@@ -55,25 +51,7 @@ def target_of(path: Path) -> Path:
 
 def read(path: Path) -> bytes:
     """All of a regular file, up to a bound; whatever else is there is refused."""
-    descriptor = os.open(path, _READING)
-    try:
-        return _read(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _read(descriptor: int) -> bytes:
-    mode = os.fstat(descriptor).st_mode
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "not a regular file")
-    content = b""
-    while more := os.pread(descriptor, FILE_BYTES_MAX + 1, len(content)):
-        content += more
-        if len(content) > FILE_BYTES_MAX:
-            raise TooLong(errno.EFBIG, f"more than {FILE_BYTES_MAX} bytes")
-    return content
+    return read_regular(path, bytes_max=FILE_BYTES_MAX)
 
 
 # ── writing ───────────────────────────────────────────────────────────────────────────────────────
@@ -123,8 +101,8 @@ class Late:
         """Keep it open. What cannot be read has a content that is nobody's."""
         self._descriptor: int | None = None
         try:
-            self._descriptor = os.open(path, _READING)
-            self.content = _read(self._descriptor)
+            self._descriptor = open_regular(path)
+            self.content = read_whole(self._descriptor, FILE_BYTES_MAX)
         except OSError as error:
             self.content = b"\0" + os.fsencode(f"{error.errno} {path.lstat().st_ino}")
 
@@ -133,7 +111,7 @@ class Late:
         if self._descriptor is None:
             return None
         with suppress(OSError):
-            content = _read(self._descriptor)
+            content = read_whole(self._descriptor, FILE_BYTES_MAX)
             if content != self.content:
                 return content
         return None

@@ -7,6 +7,7 @@ import stat
 
 from muster.permissions.patterns import Names, matches
 from muster.permissions.policy import ANY_EXECUTABLE, NON_EXECUTABLE, Permissions
+from muster.regular_files import open_regular, read_start
 
 CONTENT_CHARS_MAX = 4 * 1024 * 1024
 """Up to this size an edit is carried out in memory, to see how the file would begin."""
@@ -47,14 +48,13 @@ class Target:
         """Whether what is there begins with `#!`."""
         if self.mode is None or not stat.S_ISREG(self.mode):
             return False
-        with open(self.real, "rb") as file:  # noqa: PTH123
-            return file.read(2) == b"#!"
+        return read_start(self.real, 2) == b"#!"
 
     def read(self) -> str:
         """What is there, as far as it is needed to carry out an edit."""
         if self.mode is None or not stat.S_ISREG(self.mode):
             return ""
-        with open(self.real, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+        with os.fdopen(open_regular(self.real), encoding="utf-8", errors="replace") as file:
             return file.read(CONTENT_CHARS_MAX)
 
 

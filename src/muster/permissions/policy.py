@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 
 from muster.permissions.patterns import Names, listed
+from muster.regular_files import read_regular
 
 TYPE_CHECKING = False
 
@@ -177,8 +178,7 @@ def dump(policy: Policy = DEFAULT) -> str:
 
 def load(path: str | os.PathLike[str]) -> Policy:
     """Read a policy file; what it leaves out has its default."""
-    with open(path, encoding="utf-8") as file:  # noqa: PTH123  (pathlib costs a hook its time)
-        return parse(file.read())
+    return parse(read_regular(path).decode())
 
 
 def parse(text: str) -> Policy:

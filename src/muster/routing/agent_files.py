@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from muster.errors import NotFound
+from muster.regular_files import read_start
 from muster.routing.frontmatter import Head, Value, read_head, text_of, tools_of
 
 MAIN: Final = "MAIN"
@@ -19,6 +20,12 @@ MAIN: Final = "MAIN"
 
 FILE_BYTES_MAX: Final = 1024 * 1024
 """An agent file is a prompt; the largest seen is a hundredth of this."""
+
+FILES_MAX: Final = 2000
+"""Agent files in all folders together: a hundred times a large team."""
+
+FOLDERS_MAX: Final = 5000
+"""Folders that are looked into: a link can lead to a whole disk."""
 
 PROJECT_FOLDER: Final = Path(".claude", "agents")
 
@@ -87,7 +94,10 @@ def read_folders(folders: Iterable[Path]) -> AgentFolders:
     agents: dict[str, AgentFile] = {}
     warnings: list[Warned] = []
     seen: set[Path] = set()
-    for path in (path for folder in folders for path in _files(folder)):
+    for count, path in enumerate(each for folder in folders for each in _files(folder, warnings)):
+        if count == FILES_MAX:
+            warnings.append(Warned(path, 1, f"is not read: there are over {FILES_MAX} files"))
+            break
         if (real := path.resolve()) in seen:
             continue
         seen.add(real)
@@ -102,12 +112,16 @@ def read_folders(folders: Iterable[Path]) -> AgentFolders:
     return AgentFolders(tuple(agents.values()), tuple(warnings))
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _files(folder: Path, warnings: list[Warned]) -> Iterator[Path]:
     if folder.is_file():
         yield folder
         return
     seen: set[str] = set()  # links are followed, but round in circles only once
-    for base, folders, names in os.walk(folder, followlinks=True):
+    for count, (base, folders, names) in enumerate(os.walk(folder, followlinks=True)):
+        if count == FOLDERS_MAX:
+            text = f"is not looked into: there are over {FOLDERS_MAX} folders"
+            warnings.append(Warned(Path(base), 1, text))
+            return
         real = os.path.realpath(base)
         folders[:] = [] if real in seen else sorted(folders)
         names = [] if real in seen else names
@@ -118,8 +132,7 @@ def _files(folder: Path) -> Iterator[Path]:
 def read_agent(path: Path) -> tuple[AgentFile | None, list[Warned]]:
     """The agent that a file defines, if it does, and what is odd about the file."""
     try:
-        with path.open("rb") as file:
-            data = file.read(FILE_BYTES_MAX + 1)
+        data = read_start(path, FILE_BYTES_MAX + 1)
     except OSError as failed:
         return None, [Warned(path, 1, f"cannot be read: {failed.strerror}")]
     warnings: list[Warned] = []

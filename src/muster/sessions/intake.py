@@ -16,13 +16,14 @@ import msgspec
 from muster.engine import ports
 from muster.engine.backoff import pause_s
 from muster.engine.dispatcher import Dispatcher
-from muster.errors import Closed, Refused, Unavailable
+from muster.errors import Closed, MusterError, Refused, Unavailable
 from muster.limits import MESSAGE_BYTES_MAX
 from muster.machines import commands as c
 from muster.machines.commands import Command
 from muster.machines.ids import ChannelId, SeatId, SessionId, agent_actor
+from muster.machines.spending import implausible
 from muster.machines.state import Agent, TurnState
-from muster.machines.vocabulary import Profile, StatusEntry
+from muster.machines.vocabulary import NOTHING_USED, Profile, StatusEntry
 from muster.sessions.approvals import Approvals
 from muster.sessions.prompt_state import Told
 from muster.sessions.tools import Toolbox
@@ -70,7 +71,13 @@ class Intake:
         return self._dispatcher.team.agents[self._seat]
 
     async def hear(self, said: ports.Said) -> None:
-        """Take in one thing that the session says."""
+        """Take in one thing that the session says. One that fails is logged: more may follow."""
+        try:
+            await self._take_in(said)
+        except Exception as error:
+            await self._fail(type(said).__name__, error)
+
+    async def _take_in(self, said: ports.Said) -> None:
         match said:
             case ports.Output():
                 await self._print(said)
@@ -102,7 +109,10 @@ class Intake:
 
     async def finish(self) -> None:
         """The session is over: what it printed last is what it said last."""
-        await self._done(self._turn(None), None, complete=False)
+        try:
+            await self._done(self._turn(None), None, complete=False)
+        except Exception as error:
+            await self._fail("its last words", error)
 
     # ── speaking ──────────────────────────────────────────────────────────────────────────────────
 
@@ -159,11 +169,15 @@ class Intake:
                 await self._forgotten(channel, result)
             elif worked_in is None and not self._told.answered:
                 await self._done(None, result.text or None)
+        usage = result.usage
+        if why := implausible(usage):  # the work is done all the same
+            await self._reject("result", f"its usage is ignored: {why}")
+            usage = NOTHING_USED
         report = c.ReportResult(
             session=self._session,
             ok=result.ok,
             text=result.text,
-            usage=result.usage,
+            usage=usage,
             channel=worked_in,
         )
         await self._send(report)
@@ -260,7 +274,7 @@ class Intake:
     # ── sending ───────────────────────────────────────────────────────────────────────────────────
 
     async def _send(self, command: Command, *, marker: str | None = None) -> None:
-        """Have it carried out, as often as the store needs; a refusal is put on record."""
+        """Have it carried out, with retries while the store is unavailable; record a refusal."""
         failures = 0
         while True:
             try:
@@ -279,9 +293,15 @@ class Intake:
             else:
                 return
 
+    async def _fail(self, what: str, error: Exception) -> None:
+        """Log what could not be taken in, here and in the team's log."""
+        extra = {"action": "intake_failed", "session": self._session, "seat": self._seat}
+        log.error("what a session said was not taken in", exc_info=error, extra=extra)
+        await self._put_on_record(what, f"could not be taken in: {error}")
+
     async def _put_on_record(self, marker: str, reason: str) -> None:
         rejected = c.RejectMarker(seat=self._seat, marker=marker, reason=reason)
         try:
             await self._dispatcher.send(rejected, actor=agent_actor(self._agent.id))
-        except (Refused, Unavailable) as error:
+        except MusterError as error:
             log.warning("%s", error, extra={"action": "intake_failed", "seat": self._seat})

@@ -5,12 +5,14 @@ two ways. A message counts as handed over when the program has it: the delivery 
 after the program is up, or has taken it, and not before.
 """
 
+import asyncio
 import logging
 from collections.abc import Sequence
 
 import msgspec
 from msgspec.structs import replace
 
+from muster.engine.backoff import pause_s
 from muster.engine.dispatcher import Dispatcher, Receipt
 from muster.engine.ports import Session
 from muster.errors import MusterError
@@ -25,9 +27,6 @@ from muster.sessions.prompt_templates import BIRTH, LEAD, WAKE, Letters
 from muster.store.base import EventStore
 from muster.views.channels import HandedMessage
 from muster.views.wake_payload import as_xml, wake_payload
-
-WAIT_SECONDS = 3600.0
-"""How long one question to the inbox lasts before it is asked again."""
 
 NEW_MESSAGES = "You have new messages:"
 
@@ -92,41 +91,51 @@ class Prompter:
                 parts.append(self._letters.write(WAKE, payload=as_xml(payload), **words))
         return parts
 
-    async def hand_over(self, deliveries: Sequence[Command]) -> None:
-        """Put on record that a session has what it was told."""
+    async def hand_over(self, deliveries: Sequence[Command]) -> bool:
+        """Put on record that a session has what it was told; without that it is told again."""
+        recorded = True
         for delivery in deliveries:
             try:
                 await self._dispatcher.send(delivery, actor=MUSTER)
-            except MusterError as error:  # then it is told once more
+            except MusterError as error:
                 log.info("%s", error, extra={"action": "delivery_refused"})
+                recorded = False
+        return recorded
 
     async def keep_telling(self, seat: SeatId, session: Session, told: Told) -> None:
-        """Tell a program that lives on whatever comes, until it takes nothing any more."""
-        while True:
+        """Tell a long-lived program whatever comes, until it takes nothing any more.
+
+        Every round waits: for a commit that concerns the seat, or after a delivery that could not
+        be recorded, for a backoff. The answer of the inbox alone never starts another round: a
+        disabled agent gets STOP at once, every time, and the loop would never yield.
+        """
+        failures = 0
+        while not self._inbox.closed:
+            # Before the question, so that no commit between the question and the wait is missed.
+            news = self._inbox.news(seat)
             deliveries: list[Command] = []
-            found = await self._ask(seat, told, deliveries, wait_s=WAIT_SECONDS)
-            if self._inbox.closed:
-                return
+            found = await self._ask(seat, told, deliveries)
             if found is None:
+                await news.wait()
                 continue
             text = errand(found)
             told.tell(text, _turns([found]))
             if not await session.tell(text):
                 return
-            await self.hand_over(deliveries)
+            failures = 0 if await self.hand_over(deliveries) else failures + 1
+            if failures:
+                await asyncio.sleep(pause_s(failures))
 
     async def _at_once(self, seat: SeatId, told: Told, deliveries: list[Command]) -> Sequence[Next]:
         """Every turn that it has, and the first messages beside: more when it has those."""
         found: list[Next] = []
-        while (each := await self._ask(seat, told, deliveries, wait_s=0)) is not None:
+        while (each := await self._ask(seat, told, deliveries)) is not None:
             found.append(each)
             if each.do is Do.MESSAGE:
                 break
         return found
 
-    async def _ask(
-        self, seat: SeatId, told: Told, deliveries: list[Command], *, wait_s: float
-    ) -> Next | None:
+    async def _ask(self, seat: SeatId, told: Told, deliveries: list[Command]) -> Next | None:
         """The next thing to tell, if there is one, noted as told."""
 
         async def later(command: Command) -> Receipt:
@@ -134,7 +143,7 @@ class Prompter:
             return Receipt(seq=0, events=())
 
         known = self._still_running(seat, told)
-        found = await self._inbox.next(seat, later, known=known, wait_s=wait_s)
+        found = await self._inbox.next(seat, later, known=known, wait_s=0)
         if found.do is Do.TURN and told.turns.get(found.channel or ChannelId("")) == found.epoch:
             found = resumed(found)  # it stood still meanwhile
         if found.do not in (Do.TURN, Do.MESSAGE):

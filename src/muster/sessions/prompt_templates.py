@@ -8,6 +8,8 @@ import logging
 from pathlib import Path
 from typing import Final
 
+from muster.regular_files import read_regular
+
 FOLDER: Final = "letters"
 OWN: Final = Path(__file__).parent / "templates"
 
@@ -41,7 +43,7 @@ class Letters:
         if self._home is None:
             return None
         try:
-            return (self._home / FOLDER / f"{name}.md").read_text(encoding="utf-8")
+            return read_regular(self._home / FOLDER / f"{name}.md").decode()
         except FileNotFoundError:
             return None
         except (OSError, UnicodeDecodeError) as error:

@@ -14,7 +14,7 @@ from muster.engine import ports
 from muster.engine.backoff import pause_s
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.ports import Exit, Launch, Leftover
-from muster.errors import Closed, Invalid, Refused, Unavailable
+from muster.errors import Broken, Closed, Invalid, Refused, Unavailable
 from muster.limits import KILL_SECONDS
 from muster.machines.commands import (
     Command,
@@ -271,6 +271,9 @@ class Sessions:
                 await self._dispatcher.send(command, actor=MUSTER, cause=cause)
             except (Refused, Closed) as error:
                 log.info("%s", error, extra={"action": "report_refused", "cause": cause})
+                return False
+            except Broken as error:
+                log.error("%s", error, exc_info=error, extra={"action": "report_failed"})
                 return False
             except Unavailable as error:
                 failures += 1

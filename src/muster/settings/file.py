@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from muster.errors import BadSettings, BadSource
+from muster.regular_files import TooLong, read_regular
 
 
 def text_of(path: Path) -> str | None:
@@ -34,7 +35,11 @@ def _bytes_of(path: Path) -> bytes | None:
     if not path.is_file():
         # a folder cannot be read, and reading a pipe would wait for ever
         raise BadSource(path=path, line=0, what="is not a file", remedy="Move it out of the way.")
-    return path.read_bytes()
+    try:
+        return read_regular(path)
+    except TooLong as error:
+        what = f"is {error.strerror}"
+        raise BadSource(path=path, line=0, what=what, remedy="Shorten it.") from error
 
 
 def parsed(path: Path, text: str) -> dict[str, object]:

@@ -75,7 +75,9 @@ class EventStore(Protocol):
     async def transact(self, decide: Decider) -> "Sequence[Event]":
         """Append what `decide` says, and return it when it is on disk.
 
-        Calls that arrive together are committed together, in the order of arrival.
+        Calls that arrive together are committed together, in the order of arrival. A commit that
+        fails raises `StoreFailed`, and may be retried; an event that cannot be encoded raises
+        `Impossible`, and may not.
         """
         ...
 

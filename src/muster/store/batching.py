@@ -13,6 +13,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from muster.errors import Closed, Impossible, StoreFailed
 from muster.machines.events import Event
@@ -95,7 +96,12 @@ class BatchingStore(ABC):
         try:
             batch.events.extend(map(stored, events))
         except Exception as error:  # whatever it is: what was decided cannot be written
+            # The others of the batch fail with StoreFailed and may retry. This one may not: it
+            # would fail again, for ever.
             batch.fault = error
+            with suppress(StoreFailed):
+                await self._wait(batch)
+            raise Impossible(what=f"an event cannot be written: {error}") from error
         return await self._wait(batch, events)
 
     async def save_cursor(self, reader: str, seq: int) -> None:

@@ -24,6 +24,9 @@ from muster.store.upcasts import lift
 HERE: Final = "this home"
 """Stands for the path in an error where the caller does not say which log the bytes are from."""
 
+SEAT_COLUMN_MAX: Final = 2**63 - 1
+"""The largest integer of a column: a larger one must fail its own event, not the whole commit."""
+
 
 class Envelope(msgspec.Struct, frozen=True, rename="camel"):
     """All of an event but its fact. `v` is the version of the fact's shape."""
@@ -105,8 +108,11 @@ def stored(event: Event) -> Stored:
     """The encoded event with what readers can filter by."""
     kind = _BY_CLASS[type(event.fact)]
     fact = event.fact
+    seat = kind.seat(fact)
+    if seat is not None and seat > SEAT_COLUMN_MAX:
+        raise OverflowError(f"seat {seat} does not fit into its column")
     data = _splice(event, kind.version)
-    return Stored(event.seq, kind.tag, kind.seat(fact), kind.channel(fact), data)
+    return Stored(event.seq, kind.tag, seat, kind.channel(fact), data)
 
 
 def _splice(event: Event, version: int) -> bytes:

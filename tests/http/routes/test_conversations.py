@@ -1,6 +1,7 @@
 """Delegation over HTTP: sessions, requests, traces and files, routing and permissions."""
 
 import json
+import os
 import sys
 from collections.abc import Generator
 from pathlib import Path
@@ -135,6 +136,16 @@ def test_a_route_is_told_without_doing_anything(operator: Asker, session: str) -
     assert (told["agent"], told["rule"]) == ("docs-writer", "score")
     assert told["candidates"][0]["words"]
     assert operator.post("/api/route", {"text": "Thanks!", "agents": ["agents"]})["agent"] == "MAIN"
+
+
+def test_a_fifo_among_agent_files_holds_up_nobody(operator: Asker, base: Path) -> None:
+    folder = base / "with-a-fifo"
+    folder.mkdir()
+    os.mkfifo(folder / "x.md")
+    (folder / "null.md").symlink_to("/dev/ptmx")
+    told = operator.post("/api/route", {"text": DOCS, "agents": ["with-a-fifo"]})
+    assert told["agent"] == "MAIN"
+    assert operator.get("/api/health")["status"] == "ok"
 
 
 def test_a_tool_call_is_judged(operator: Asker) -> None:

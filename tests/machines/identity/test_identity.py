@@ -135,8 +135,8 @@ def test_the_lead_alone_does_not_stand_in_the_way_of_a_summon() -> None:
 
 @pytest.mark.parametrize(
     "placeholders",
-    [(), places(SEAT, SEAT), places(LEAD_SEAT), places(SeatId(-1))],
-    ids=["nobody", "twice", "the lead", "nowhere"],
+    [(), places(SEAT, SEAT), places(LEAD_SEAT), places(SeatId(-1)), places(SeatId(2**63))],
+    ids=["nobody", "twice", "the lead", "nowhere", "too far"],
 )
 def test_a_summon_of_impossible_seats_is_refused(
     placeholders: tuple[e.Placeholder, ...],
@@ -482,3 +482,14 @@ def test_every_state_says_on_which_evidence_it_rests() -> None:
         assert scene.log[evidence.seq - 1].seq == evidence.seq
         kinds[name] = evidence.kind
     assert kinds == {"Lyra": "report", "Kael": "process", "pm": "heartbeat"}
+
+
+def test_a_registration_in_the_last_seat_leaves_room_for_those_who_enrol() -> None:
+    scene = led()
+    lead = scene.team.agents[LEAD_SEAT].session
+    last = e.Profile(name="Omega", grid_position=SeatId(99_999))
+    scene.do(c.RegisterAgent(profile=last, session=lead))
+    scene.do(c.EnrollAgent(name="pm", authority=Authority.SELF))
+    assert scene.seat("pm") == 9
+    beyond = c.EnrollAgent(name="dev", authority=Authority.SELF, seat=SeatId(100_000))
+    scene.refuse(beyond, "invalid")

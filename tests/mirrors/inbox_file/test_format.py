@@ -13,7 +13,6 @@ import pytest
 
 from muster.errors import Refused
 from muster.mirrors import libc
-from muster.mirrors.exchange import TooLong
 from muster.mirrors.inbox_file import format as inboxes
 from muster.mirrors.inbox_file.format import (
     Items,
@@ -27,6 +26,7 @@ from muster.mirrors.inbox_file.format import (
     restoring,
 )
 from muster.mirrors.state_file.document import Malformed
+from muster.regular_files import TooLong
 
 AT = datetime(2025, 10, 15, 22, 39, 14, 372_000, tzinfo=UTC)
 

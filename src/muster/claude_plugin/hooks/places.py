@@ -15,6 +15,7 @@ from muster.delegation.following.record import Following
 from muster.delegation.session_folder import HOME_FOLDER, SESSIONS_FOLDER, has_session
 from muster.delegation.visiting import visited
 from muster.permissions.policy import DEFAULT, POLICY_FILE, Policy, load
+from muster.regular_files import read_regular
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 from muster.team import Muster
 
@@ -87,7 +88,7 @@ class Places:
 def last_session(project: Path) -> Path | None:
     """The session that was started last in a project and has not ended, if it has a log."""
     try:
-        lines = os.fsdecode((project / SESSIONS_FILE).read_bytes()).split("\n")
+        lines = os.fsdecode(read_regular(project / SESSIONS_FILE)).split("\n")
     except (FileNotFoundError, NotADirectoryError):
         return None
     known = [line for line in lines if line]

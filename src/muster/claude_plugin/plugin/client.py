@@ -156,8 +156,10 @@ def alone(event: str, data: bytes, project: bytes, home: bytes) -> "tuple[int, b
 def open_session(project: bytes) -> "bytes | None":
     """The folder of the session that was started last in the project and has not ended."""
     try:
-        file = posix.open(project + b"/" + SESSIONS_FILE, posix.O_RDONLY)
+        file = posix.open(project + b"/" + SESSIONS_FILE, posix.O_RDONLY | posix.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
+        return None
+    if posix.fstat(file).st_mode & 0o170000 != 0o100000:  # a FIFO or a device, not a regular file
         return None
     known = [line for line in _read(file).split(b"\n") if line]
     if not known or not _exists(known[-1] + b"/.muster/team.db"):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from muster.delegation.session_folder import SESSIONS_FOLDER
+from muster.regular_files import read_regular
 
 FILE: Final = "sessions"
 
@@ -35,7 +36,7 @@ def last() -> Path | None:
 
 def _read() -> list[Path]:
     try:
-        text = (SESSIONS_FOLDER / FILE).read_text(encoding="utf-8")
+        text = read_regular(SESSIONS_FOLDER / FILE).decode()
     except OSError:
         return []
     return [Path(line) for line in text.splitlines() if line]

@@ -17,6 +17,7 @@ import click
 from muster.claude_plugin.copying import MANIFEST, SOURCE, as_text, write_copy
 from muster.cli.render import clean
 from muster.errors import BadSource, Invalid
+from muster.regular_files import read_regular
 
 NAME: Final = "muster"
 PLUGIN: Final = f"{NAME}@{NAME}"
@@ -125,7 +126,7 @@ def _is_ours(folder: Path) -> bool:
 
 def _read(file: Path) -> dict[str, Json]:
     try:
-        settings = json.loads(file.read_text(encoding="utf-8"))
+        settings = json.loads(read_regular(file))
     except FileNotFoundError:
         return {}
     except (ValueError, RecursionError) as wrong:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from muster.machines.vocabulary import FileChange
+from muster.regular_files import open_regular
 
 FILES_MAX: Final = 20_000
 """How many files a look may take in: more than a project has without what it has installed."""
@@ -77,9 +78,9 @@ def _digest(path: Path) -> str:
     try:
         if path.is_symlink():
             return hashlib.sha256(os.fsencode(path.readlink())).hexdigest()
-        if not path.is_file() or path.stat().st_size > HASHED_BYTES_MAX:
+        if path.stat().st_size > HASHED_BYTES_MAX:
             return ""
-        with path.open("rb") as file:
+        with os.fdopen(open_regular(path, follow_links=False), "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""

@@ -24,6 +24,7 @@ from muster.delegation.folder.workspace import (
     files_of,
 )
 from muster.machines.events import Event
+from muster.regular_files import is_regular, open_regular
 
 MEMORY_FILE: Final = ".workspace.json"
 
@@ -42,8 +43,8 @@ class WorkspaceFolder:
     def seen(self) -> Projection:
         """How far the folder has followed the log; not at all where it must be made anew."""
         try:
-            seen = msgspec.json.decode(self._memory.read_bytes(), type=Projection)
-        except (OSError, msgspec.DecodeError):
+            seen = msgspec.json.decode(_content(self._memory) or b"", type=Projection)
+        except msgspec.DecodeError:
             return Projection()
         return seen if self._has(seen) else Projection()
 
@@ -96,7 +97,7 @@ class WorkspaceFolder:
         path = dialogue_of(conversation)
         size = self.seen().sizes.get(path, 0)
         try:
-            with (self.root / path).open("rb") as file:
+            with os.fdopen(open_regular(self.root / path), "rb") as file:
                 file.seek(size)
                 data = file.read(ADOPTED_BYTES_MAX)
         except OSError:
@@ -105,7 +106,10 @@ class WorkspaceFolder:
 
 
 def _write_at(path: Path, data: bytes, at: int) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    # Not blocking: an agent may have put a FIFO there. Where no regular file is, the folder is made
+    # anew, which replaces it.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    handle = os.open(path, flags, 0o644)
     try:
         view, place = memoryview(data), at
         while view:
@@ -130,14 +134,12 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return -1
+    return path.stat().st_size if is_regular(path) else -1
 
 
 def _content(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        with os.fdopen(open_regular(path), "rb") as file:
+            return file.read()
     except OSError:
         return None

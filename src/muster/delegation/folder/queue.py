@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from muster.limits import MESSAGE_BYTES_MAX
+from muster.regular_files import TooLong, read_regular
 
 REJECTED: Final = ".rejected"
 """What the name of a file ends with that cannot be taken in."""
@@ -55,14 +56,13 @@ def _is_meant(path: Path) -> bool:
 def _read(path: Path) -> Dropped:
     at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     try:
-        with path.open("rb") as file:
-            data = file.read(MESSAGE_BYTES_MAX + 1)
-        if len(data) > MESSAGE_BYTES_MAX:
-            return Dropped(path, at, wrong=f"is over {MESSAGE_BYTES_MAX} bytes")
+        data = read_regular(path, bytes_max=MESSAGE_BYTES_MAX)
         if path.suffix == ".json":
             message = msgspec.json.decode(data, type=_Message)
         else:
             message = _Message(data.decode("utf-8").strip())
+    except TooLong:
+        return Dropped(path, at, wrong=f"is over {MESSAGE_BYTES_MAX} bytes")
     except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
         return Dropped(path, at, wrong=f"cannot be read: {error}")
     if not message.text.strip() or not message.speaker:

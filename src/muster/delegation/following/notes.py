@@ -16,6 +16,7 @@ import msgspec
 
 from muster.delegation.folder.footprints import Look
 from muster.delegation.following.owner import plain
+from muster.regular_files import read_regular
 
 FOLDER: Final = "following"
 
@@ -99,7 +100,7 @@ class Notebook:
     def read(self, session: str) -> Notes:
         """What is known of a session; nothing where it was lost."""
         try:
-            return msgspec.convert(json.loads(self._path(session).read_bytes()), Notes)
+            return msgspec.convert(json.loads(read_regular(self._path(session))), Notes)
         except (OSError, ValueError, RecursionError, msgspec.ValidationError):
             return Notes()
 

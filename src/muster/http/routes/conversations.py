@@ -3,6 +3,8 @@
 Folders that come in over HTTP lie in the project: the folder that holds the team's home.
 """
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
 from weakref import WeakKeyDictionary
@@ -19,7 +21,7 @@ from muster.machines.ids import ConversationId
 from muster.machines.state import Delegation
 from muster.machines.vocabulary import DelegationMode
 from muster.permissions.judge import judge
-from muster.routing.agent_files import AgentFile, find_agents
+from muster.routing.agent_files import AgentFile, AgentFolders, find_agents
 from muster.routing.router import Router
 from muster.team import Muster
 from muster.views.channels import View
@@ -99,7 +101,7 @@ async def start_session(call: Call) -> DelegationView:
     """Open a session, or go on with the one that is open in that folder."""
     desk, wish = desk_of(call), _session_wish(call)
     given = [_inside(desk, folder) for folder in wish.agents]
-    found = session_folder.usable(find_agents(given, project=desk.project, user=Path.home()))
+    found = session_folder.usable(await _found(desk, given))
     name = f"{session_folder.SESSIONS_FOLDER}/{call.muster.clock.now():%Y%m%d_%H%M%S}"
     root = _inside(desk, wish.path or name)
     if session_folder.has_session(root):
@@ -191,7 +193,7 @@ class RouteWish(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 async def route(call: Call) -> RouteView:
     """Decide which agent a request is for."""
     wish: RouteWish = call.body
-    decision = Router(_agents(call, wish)).route(wish.text)
+    decision = Router(await _agents(call, wish)).route(wish.text)
     return RouteView(
         agent=decision.agent,
         confidence=decision.confidence,
@@ -203,12 +205,17 @@ async def route(call: Call) -> RouteView:
     )
 
 
-def _agents(call: Call, wish: RouteWish) -> list[AgentFile]:
+async def _agents(call: Call, wish: RouteWish) -> list[AgentFile]:
     if not wish.agents and call.team.delegation.mode is not None:
         return list(agents_of(call.team.delegation).values())
     desk = desk_of(call)
     given = [_inside(desk, folder) for folder in wish.agents]
-    return list(find_agents(given, project=desk.project, user=Path.home()).agents)
+    return list((await _found(desk, given)).agents)
+
+
+async def _found(desk: Desk, folders: Sequence[Path]) -> AgentFolders:
+    """The agents of folders. Read in a thread: a slow disk must not stop the event loop."""
+    return await asyncio.to_thread(find_agents, folders, project=desk.project, user=Path.home())
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

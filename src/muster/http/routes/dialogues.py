@@ -6,7 +6,6 @@ log says that an agent made it and it lies where it should. What agents write is
 
 import asyncio
 import os
-import stat
 from base64 import b64encode
 from collections.abc import Sequence
 from hashlib import sha256
@@ -22,6 +21,7 @@ from muster.http.routing import EVERYBODY, Call, Route
 from muster.machines.events import Event
 from muster.machines.ids import ConversationId
 from muster.machines.vocabulary import FileChange
+from muster.regular_files import open_regular
 from muster.store.codec import encode
 from muster.views.agents import View
 from muster.views.conversations import FileView, views_of
@@ -150,12 +150,9 @@ def _read(folder: Path, path: str) -> tuple[bytes, int]:
             raise Forbidden(
                 who="This page", act=f"show {path!r}", remedy="It lies outside of the project."
             )
-        opened = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        opened = open_regular(real, follow_links=False)
         with os.fdopen(opened, "rb") as stream:
-            about = os.fstat(opened)
-            if not stat.S_ISREG(about.st_mode):
-                raise NotFound(kind="file", name=path)
-            return stream.read(PICTURE_BYTES_MAX), about.st_size
+            return stream.read(PICTURE_BYTES_MAX), os.fstat(opened).st_size
     except (OSError, ValueError, RuntimeError) as gone:
         raise NotFound(kind="file", name=path) from gone
 

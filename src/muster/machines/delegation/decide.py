@@ -28,7 +28,7 @@ from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.ids import ConversationId
 from muster.machines.names import check_plain
-from muster.machines.spending import talked_out
+from muster.machines.spending import require_plausible, talked_out
 from muster.machines.state import MAIN, QUEUE, Conversation, Delegation, Team
 from muster.machines.tables import Row, Table
 from muster.machines.turns.messages import check_text
@@ -175,6 +175,7 @@ def hand_off(team: Team, command: c.HandOff, now: datetime) -> Sequence[Fact]:
 
 
 def record_usage(team: Team, command: c.RecordUsage, now: datetime) -> Sequence[Fact]:
+    require_plausible(command.usage)
     _conversation(team, command.conversation)
     return (e.UsageRecorded(**_fields(command)),)
 

@@ -22,8 +22,8 @@ from muster.errors import (
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Fact
-from muster.machines.ids import LEAD_SEAT, SeatId, SessionId, document_id
-from muster.machines.names import check_agent_name
+from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, SessionId, document_id
+from muster.machines.names import check_agent_name, check_seat
 from muster.machines.run_control.decide import desire
 from muster.machines.state import Agent, Status, Team
 from muster.machines.tables import Row, Table
@@ -59,8 +59,10 @@ def summon_agents(team: Team, command: c.SummonAgents, now: datetime) -> Iterato
     if visible:
         raise AlreadySummoned(names=", ".join(visible))
     seats = [placeholder.grid_position for placeholder in command.placeholders]
-    if not seats or len(set(seats)) < len(seats) or LEAD_SEAT in seats or min(seats) < 0:
+    if not seats or len(set(seats)) < len(seats) or LEAD_SEAT in seats:
         raise Invalid(what="placeholders", why="must name different seats, not the lead's")
+    for seat in seats:
+        check_seat(seat)
     yield e.AgentsSummoned(
         authority=command.authority,
         placeholders=command.placeholders,
@@ -80,11 +82,12 @@ def _to_lead(team: Team, text: str) -> Iterator[Fact]:
 
 def enroll_agent(team: Team, command: c.EnrollAgent, now: datetime) -> Iterator[Fact]:
     check_agent_name(team, command.name)
-    seat = team.next_seat if command.seat is None else command.seat
+    seat = _free_seat(team) if command.seat is None else command.seat
+    check_seat(seat)
     found = team.agents.get(seat)
     if found is not None:
         raise SeatTaken(seat=seat, name=found.id, status=found.status)
-    if not 1 <= command.max_turns <= limits.MAX_TURNS_MAX or seat < 0:
+    if not 1 <= command.max_turns <= limits.MAX_TURNS_MAX:
         raise Invalid(what="max_turns", why=f"must be 1 to {limits.MAX_TURNS_MAX}")
     profile = e.Profile(name=command.name, grid_position=seat, color=command.color, created_at=now)
     yield e.AgentEnrolled(
@@ -94,6 +97,14 @@ def enroll_agent(team: Team, command: c.EnrollAgent, now: datetime) -> Iterator[
         max_turns=command.max_turns,
     )
     yield move(Agent(seat=seat, name=command.name), "enrolled")
+
+
+def _free_seat(team: Team) -> SeatId:
+    """The seat after the last; the first free one where a registration has taken the last."""
+    if team.next_seat <= limits.SEAT_MAX:
+        return team.next_seat
+    seats = range(FIRST_ENROLLED_SEAT, limits.SEAT_MAX + 1)
+    return SeatId(next((seat for seat in seats if seat not in team.agents), team.next_seat))
 
 
 def configure_agent(team: Team, command: c.ConfigureAgent, now: datetime) -> Iterator[Fact]:
@@ -119,8 +130,9 @@ def configure_agent(team: Team, command: c.ConfigureAgent, now: datetime) -> Ite
 def register_agent(team: Team, command: c.RegisterAgent, now: datetime) -> Iterator[Fact]:
     profile = command.profile
     seat = profile.grid_position
-    if seat == LEAD_SEAT or seat < 0:
+    if seat == LEAD_SEAT:
         raise Invalid(what=f"seat {seat}", why="is not one that somebody can be born into")
+    check_seat(seat)
     agent = team.agents.get(seat) or Agent(seat=seat, authority=Authority.LEAD)
     _require_authority(team, agent, command.session)
     check_agent_name(team, profile.name, seat)

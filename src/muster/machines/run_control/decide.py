@@ -282,6 +282,7 @@ def report_output(team: Team, command: c.ReportOutput, now: datetime) -> Sequenc
 
 def report_result(team: Team, command: c.ReportResult, now: datetime) -> Iterator[Fact]:
     """A one-shot of a program that lives on is over when nothing is left to do."""
+    spending.require_plausible(command.usage)
     session = _live(team, command.session)
     agent = team.agents[session.seats[0]]
     conversation = agent.conversation if command.channel is None else None

@@ -13,7 +13,7 @@ import msgspec
 from muster import limits
 from muster.errors import Invalid
 from muster.machines.ids import ChannelId, SeatId, SessionId, document_id
-from muster.machines.names import check_plain
+from muster.machines.names import check_plain, check_seat
 from muster.machines.state import Agent, Status
 from muster.machines.vocabulary import FaceVariant
 
@@ -158,8 +158,7 @@ def _seat(loose: LooseDocument) -> SeatId:
         if not (digits.isascii() and digits.isdecimal() and len(digits) < 10):
             raise Invalid(what=f"the document {loose.id!r}", why="does not say its gridPosition")
         seat = int(digits)
-    if not 0 <= seat <= limits.SEAT_MAX:
-        raise Invalid(what=f"gridPosition {seat}", why=f"must be 0 to {limits.SEAT_MAX}")
+    check_seat(seat)
     if loose.id is not None and loose.id != document_id(SeatId(seat)):
         raise Invalid(what=f"the document {loose.id!r}", why=f"is not that of seat {seat}")
     return SeatId(seat)

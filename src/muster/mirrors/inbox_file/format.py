@@ -28,8 +28,8 @@ from typing import Final, NamedTuple, cast
 
 from muster.machines.names import check_plain
 from muster.mirrors import libc
-from muster.mirrors.exchange import TooLong
 from muster.mirrors.state_file.document import Malformed, timestamp
+from muster.regular_files import open_regular, read_regular, read_whole
 
 Entry = dict[str, object]
 Items = list[object]
@@ -40,7 +40,6 @@ SUMMARY_CHARS: Final = 80
 INBOX_BYTES_MAX: Final = 64 * 1024 * 1024
 """The longest inbox that is read: sixty of the longest messages, or a hundred thousand usual."""
 
-_READING: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 _WRITING: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _LOCKING: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _CANNOT: Final = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM)
@@ -181,29 +180,9 @@ def read(path: Path) -> Items | Malformed | None:
 
 def _content(path: Path) -> bytes | None:
     try:
-        descriptor = os.open(path, _READING)
+        return read_regular(path, bytes_max=INBOX_BYTES_MAX, follow_links=False)
     except FileNotFoundError:
         return None
-    try:
-        return _read(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _read(descriptor: int) -> bytes:
-    mode = os.fstat(descriptor).st_mode
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "not a regular file")
-    parts: list[bytes] = []
-    size = 0
-    while more := os.pread(descriptor, 1024 * 1024, size):
-        parts.append(more)
-        size += len(more)
-        if size > INBOX_BYTES_MAX:
-            raise TooLong(errno.EFBIG, f"more than {INBOX_BYTES_MAX} bytes")
-    return b"".join(parts)
 
 
 # ── changing ──────────────────────────────────────────────────────────────────────────────────────
@@ -223,7 +202,7 @@ class Late:
         if self._descriptor is None:
             return []
         with suppress(OSError):
-            content = _read(self._descriptor)
+            content = read_whole(self._descriptor, INBOX_BYTES_MAX)
             found = parse(content)
             if content != self._content and not isinstance(found, Malformed):
                 pairs = zip(keys_of(found), found, strict=True)
@@ -311,8 +290,8 @@ def _exchange(side: Path, path: Path, expected: bytes, placed: bytes) -> tuple[i
     """
     draft = placed
     while _swap(side, path):
-        taken = os.open(side, _READING)
-        found = _read(taken)
+        taken = open_regular(side, follow_links=False)
+        found = read_whole(taken, INBOX_BYTES_MAX)
         done = found == expected
         if placed is draft and (done or isinstance(parse(found), Malformed)):
             side.unlink()

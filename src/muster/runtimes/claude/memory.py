@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from muster.machines.vocabulary import NOTHING_USED, Usage
+from muster.regular_files import read_start
 
 FILE: Final = "claude-session"
 ID_CHARS_MAX: Final = 200
@@ -30,8 +31,7 @@ def recall(folder: Path | None) -> Memory:
     if folder is None:
         return Memory()
     try:
-        with (folder / FILE).open("rb") as file:
-            first, _, second = file.read(FILE_BYTES_MAX).partition(b"\n")
+        first, _, second = read_start(folder / FILE, FILE_BYTES_MAX).partition(b"\n")
         used = msgspec.json.decode(second, type=Usage) if second.strip() else NOTHING_USED
         conversation = first.decode("ascii").strip()
     except (OSError, ValueError):

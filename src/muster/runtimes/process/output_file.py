@@ -70,7 +70,8 @@ class OutputFile:
                 os.close(file)
 
     def _open(self) -> int:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        # Not blocking: the agent may have put a FIFO there, and this runs on the event loop.
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
         try:
             return os.open(self.path, flags, 0o600)
         except FileNotFoundError:

@@ -1,0 +1,91 @@
+"""Reading files that others can put in place: agent files, policies, inboxes, state files, notes.
+
+A path may name a FIFO, a device, or a link to one. Opening those can block for ever or have side
+effects, so only a regular file is opened, without blocking, and only so much of it is read. Links
+to regular files are followed unless the caller says otherwise.
+
+It imports the standard library alone: hooks load it at every tool call.
+"""
+
+import os
+import stat
+
+SMALL_BYTES_MAX = 1024 * 1024
+"""The longest file that is read whole where the caller names no bound: settings, a policy."""
+
+_READING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+class TooLong(OSError):
+    """A file that is too long to be what it should be."""
+
+
+def read_regular(
+    path: str | os.PathLike[str],
+    *,
+    bytes_max: int = SMALL_BYTES_MAX,
+    follow_links: bool = True,
+) -> bytes:
+    """All of a regular file. Raises `TooLong` over `bytes_max`, and `OSError` for other kinds."""
+    descriptor = open_regular(path, follow_links=follow_links)
+    try:
+        return read_whole(descriptor, bytes_max)
+    finally:
+        os.close(descriptor)
+
+
+def read_start(path: str | os.PathLike[str], size: int) -> bytes:
+    """The first bytes of a regular file; all of a shorter one."""
+    descriptor = open_regular(path)
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(size)
+
+
+def open_regular(path: str | os.PathLike[str], *, follow_links: bool = True) -> int:
+    """A descriptor of a regular file, open for reading."""
+    # A look first, because to open a device can have side effects. The second look is at what was
+    # opened: the path may name something else by then.
+    _require_regular(os.stat(path, follow_symlinks=follow_links).st_mode)  # noqa: PTH116
+    descriptor = os.open(path, _READING if follow_links else _READING | os.O_NOFOLLOW)
+    try:
+        _require_regular(os.fstat(descriptor).st_mode)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def read_whole(descriptor: int, bytes_max: int) -> bytes:
+    """All of an open file from its beginning, wherever it was read to before."""
+    parts: list[bytes] = []
+    size = 0
+    while more := os.pread(descriptor, min(bytes_max + 1, 1024 * 1024), size):
+        parts.append(more)
+        size += len(more)
+        if size > bytes_max:
+            raise _error("EFBIG", f"more than {bytes_max} bytes", TooLong)
+    return b"".join(parts)
+
+
+def is_regular(path: str | os.PathLike[str]) -> bool:
+    """Whether a path names a regular file, or a link to one."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116  (pathlib costs a hook its time)
+    except (OSError, ValueError):
+        return False
+
+
+def _require_regular(mode: int) -> None:
+    if stat.S_ISDIR(mode):
+        raise _error("EISDIR")
+    if stat.S_ISLNK(mode):
+        raise _error("ELOOP")
+    if not stat.S_ISREG(mode):
+        raise _error("EINVAL", "not a regular file")
+
+
+def _error(name: str, why: str = "", kind: type[OSError] = OSError) -> OSError:
+    import errno  # only when it is needed: a hook counts every module
+
+    code: int = getattr(errno, name)
+    return kind(code, why or os.strerror(code))
