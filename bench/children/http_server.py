@@ -20,6 +20,7 @@ from muster.__main__ import GC_THRESHOLD
 from muster.app import open_team
 from muster.http import app as http
 from muster.http.auth import Gate
+from muster.http.browser_sessions import BrowserSessions
 from muster.http.routes.tokens import new_token
 from muster.http.routing import ACTORS, Call, Route, Table
 from muster.http.server import Server, listen, serve_until, url_of
@@ -52,7 +53,12 @@ async def main(home: Path) -> None:
         stop = asyncio.Event()
         with listen("127.0.0.1", 0) as listener:
             table = Table((*http.routes(), EMPTY))
-            gate = Gate(host="127.0.0.1", passes=muster.passes, monotonic=muster.clock.monotonic)
+            gate = Gate(
+                host="127.0.0.1",
+                passes=muster.passes,
+                browsers=BrowserSessions(muster.clock.now, muster.ids),
+                monotonic=muster.clock.monotonic,
+            )
             api = http.Api(muster, table, gate)
             server = Server(api, lambda: None, on_end=lambda: http.end_waiting(muster))
             async with asyncio.TaskGroup() as tasks:

@@ -1,5 +1,6 @@
 """Who may do what, on a real server: tokens, roles, names, origins, sizes, rates."""
 
+import json
 import re
 import signal
 from collections.abc import Iterator
@@ -12,6 +13,11 @@ from muster import limits
 from muster.errors import TooFast
 from muster.home import operator_token
 from muster.http.auth import Rates, is_ours
+from muster.http.browser_sessions import FILE, SESSION_DAYS, SESSIONS_MAX, BrowserSessions
+from muster.machines.state import Team, Token
+from muster.machines.vocabulary import Role
+from muster.testing.clock import ManualClock
+from muster.testing.ids import CountingIds
 from tests.asking import Asker, a_name, asker
 from tests.homes import BOUND_SECONDS
 from tests.live import Server, live
@@ -145,12 +151,87 @@ def test_a_browser_signs_in_by_a_cookie_that_pages_cannot_read(
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
     assert stranger.get("/api/agents")
+    (session,) = stranger.http.cookies.jar
+    assert session.value is not None
+    assert server.token not in session.value
+    with asker(server, session.value) as thief:  # it is no token
+        thief.get("/api/agents", 401)
     assert stranger.http.delete("/api/session").status_code == 204
+    stranger.get("/api/agents", 401)
+    stranger.http.cookies.set(session.name, session.value)  # by somebody who has seen it
     stranger.get("/api/agents", 401)
 
 
+def test_a_token_is_no_cookie(server: Server, stranger: Asker) -> None:
+    for name in ("muster", f"muster-{server.url.rpartition(':')[2]}"):
+        stranger.http.cookies.set(name, server.token)
+    stranger.get("/api/agents", 401)
+
+
+def test_a_browser_is_signed_out_when_its_token_is_revoked(boss: Asker, stranger: Asker) -> None:
+    token = boss.post("/api/tokens", {"role": "viewer"}, 201)
+    assert stranger.post("/api/session", {"token": token["secret"]}) == {"role": "viewer"}
+    assert stranger.get("/api/agents")
+    boss.delete(f"/api/tokens/{token['id']}")
+    stranger.get("/api/agents", 401)
+
+
+def test_two_servers_on_one_host_do_not_sign_each_other_out(server: Server, tmp_path: Path) -> None:
+    with live(tmp_path / "other") as other, httpx.Client() as browser:
+        for each in (server, other):
+            browser.post(f"{each.url}/api/session", json={"token": each.token})
+        for each in (server, other):
+            assert browser.get(f"{each.url}/api/agents").status_code == 200
+        browser.delete(f"{other.url}/api/session")
+        assert browser.get(f"{other.url}/api/agents").status_code == 401
+        assert browser.get(f"{server.url}/api/agents").status_code == 200
+
+
+def test_a_restart_signs_no_browser_out_and_the_home_has_no_secret_of_it(tmp_path: Path) -> None:
+    with httpx.Client() as browser:
+        with live(tmp_path) as before:
+            browser.post(f"{before.url}/api/session", json={"token": before.token})
+            (cookie,) = browser.cookies.jar
+            assert cookie.value is not None
+        kept = tmp_path / FILE
+        assert kept.stat().st_mode & 0o777 == 0o600
+        assert cookie.value not in kept.read_text()
+        with live(tmp_path) as after:
+            name = f"muster-{after.url.rpartition(':')[2]}"
+            browser.cookies.set(name, cookie.value)
+            assert browser.get(f"{after.url}/api/agents").status_code == 200
+            assert browser.delete(f"{after.url}/api/session").status_code == 204
+        assert json.loads(kept.read_bytes()) == {}
+
+
+def test_a_session_of_a_browser_ends_after_its_days_and_the_oldest_makes_room() -> None:
+    clock = ManualClock()
+    token = Token(id="1", role=Role.VIEWER)
+    team = Team(tokens={"digest": token, "other": token})
+    browsers = BrowserSessions(clock.now, CountingIds())
+    other = browsers.open("other")
+    first, *more = [browsers.open("digest") for _ in range(SESSIONS_MAX + 1)]
+    assert browsers.token_of(team, first) is None
+    assert all(browsers.token_of(team, each) is token for each in (*more, other))
+    clock.advance(SESSION_DAYS * 24 * 3600)
+    assert browsers.token_of(team, other) is None
+
+
+def test_sessions_of_browsers_that_cannot_be_read_or_kept_cost_only_a_sign_in(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = ManualClock()
+    (tmp_path / FILE).write_text("nonsense")
+    assert BrowserSessions(clock.now, CountingIds(), tmp_path).token_of(Team(), "anything") is None
+    nowhere = BrowserSessions(clock.now, CountingIds(), tmp_path / "nowhere")
+    session = nowhere.open("digest")
+    token = Token(id="1", role=Role.VIEWER)
+    assert nowhere.token_of(Team(tokens={"digest": token}), session) is token
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
+
+
 def test_a_page_of_somebody_else_cannot_use_the_cookie(server: Server, stranger: Asker) -> None:
-    stranger.http.cookies.set("muster", server.token)
+    stranger.post("/api/session", {"token": server.token})
     ours, theirs = {"origin": server.url}, {"origin": "http://evil.example"}
     wish = {"role": "viewer"}
     for origin in (theirs, {"origin": "null"}, {}):

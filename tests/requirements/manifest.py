@@ -780,6 +780,9 @@ WHO_MAY = (
         {
             "http/test_auth.py": [
                 "test_a_browser_signs_in_by_a_cookie_that_pages_cannot_read",
+                "test_a_token_is_no_cookie",
+                "test_two_servers_on_one_host_do_not_sign_each_other_out",
+                "test_a_restart_signs_no_browser_out_and_the_home_has_no_secret_of_it",
                 "test_a_page_of_somebody_else_cannot_use_the_cookie",
                 "test_a_page_of_somebody_else_cannot_use_a_token_either",
                 "test_a_name_that_somebody_made_point_here_is_refused",

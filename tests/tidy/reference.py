@@ -77,7 +77,10 @@ with every field: `/api/docs` to read (it works offline), `/api/openapi.json` fo
 `operator.token` in the home, which only its owner can read, and may do everything; an agent's acts
 as that agent alone; a viewer's reads. `muster token` and `/api/tokens` issue, list and revoke them.
 A secret is told once: the log has only its digest. In a browser the link that `muster up` prints
-signs in: the token becomes a cookie that pages cannot read and other sites cannot use.
+signs in: the token opens a session, and a cookie gets its random id, which pages cannot read. The
+session ends by signing out, after 30 days, or when the token is revoked; a restart of muster does
+not end it (`browser-sessions.json` in the home has the digests of the ids). A browser sends a
+cookie to every port of a host, so open no local page that you distrust while you are signed in.
 
 **Errors.** Whatever is refused is answered with a problem document (`application/problem+json`):
 `status`, the `code` that stays the same ([all of them](errors.md)), `detail` for people, the `rule`

@@ -54,6 +54,9 @@ def test_the_printed_link_signs_in_once_and_lands_on_the_page(
     (cookie,) = person.context.cookies()
     assert cookie.get("expires", 0) > 10**9  # it outlives the browser
     assert cookie.get("httpOnly")
+    assert cookie.get("sameSite") == "Strict"
+    assert cookie.get("name") == f"muster-{server.url.rpartition(':')[2]}"
+    assert server.token not in cookie.get("value", "")
 
 
 def test_whoever_is_signed_out_is_told(person: Watched, server: Server) -> None:
@@ -98,7 +101,9 @@ def test_files_are_kept_for_good_and_compressed(server: Server) -> None:
 
 
 def _front(server: Server, **headers: str) -> httpx.Response:
-    return httpx.get(server.url, cookies={"muster": server.token}, headers=headers)
+    with httpx.Client(base_url=server.url) as browser:
+        browser.post("/api/session", json={"token": server.token})
+        return browser.get("/", headers=headers)
 
 
 def test_the_first_view_is_small(person: Watched, server: Server) -> None:
@@ -297,7 +302,7 @@ def test_another_log_under_the_same_address_is_looked_at_anew(
         token = server.token
     (second / "operator.token").write_text(token)
     with live_at(second, port) as server:
-        page.context.add_cookies([{"name": "muster", "value": server.token, "url": server.url}])
+        page.context.request.post(f"{server.url}/api/session", data={"token": server.token})
         expect(page.get_by_role("link", name="Newcomer")).to_be_visible()
         expect(page.locator("connection-pill")).to_have_text("live")
 

@@ -9,6 +9,7 @@ problem document (`problems.py`).
 import logging
 from collections.abc import Awaitable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Final, cast
 
 import msgspec
@@ -21,6 +22,7 @@ from muster.engine.tasks import background
 from muster.errors import Invalid, Malformed, MusterError, TooLarge
 from muster.http import openapi, problems, signin, static
 from muster.http.auth import Gate
+from muster.http.browser_sessions import BrowserSessions
 from muster.http.routes import (
     agents,
     approvals,
@@ -91,9 +93,15 @@ def _plain_routes() -> Iterator[Route]:
         yield from module.ROUTES
 
 
-def build(muster: Muster, *, host: str = "127.0.0.1") -> ASGIApp:
-    """The application that answers for one open team, under the names of this host."""
-    gate = Gate(host=host, passes=muster.passes, monotonic=muster.clock.monotonic)
+def build(muster: Muster, *, host: str = "127.0.0.1", home: Path | None = None) -> ASGIApp:
+    """The application that answers for one open team, under the names of this host.
+
+    Browsers stay signed in over a restart where there is a home to keep their sessions in.
+    """
+    browsers = BrowserSessions(muster.clock.now, muster.ids, home)
+    gate = Gate(
+        host=host, passes=muster.passes, browsers=browsers, monotonic=muster.clock.monotonic
+    )
     return Api(muster, Table(routes()), gate)
 
 
@@ -147,6 +155,7 @@ class Api:
             caller=caller,
             request=request,
             present=present,
+            browsers=self._gate.browsers,
             path=found.path,
             query=_query(request, route.query) if route.query else None,
             body=_body(await read_body(request), route.body) if route.body else None,

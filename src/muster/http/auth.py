@@ -1,14 +1,14 @@
 """Who asks, and whether they may: tokens, the names we answer to, origins, and how often.
 
-A token comes in the `Authorization` header, or in a cookie that only a browser at this server
-sends. It is looked up by its digest, so nothing is compared that could be guessed bit by bit, and
-the log has no secret in it. A page of somebody else can make a browser send requests here; it
-cannot choose their `Host` and `Origin`, and those must be ours.
+A token comes in the `Authorization` header; a browser sends a cookie with the id of its session
+(`browser_sessions.py`), which stands for the token that it signed in with. Both are looked up by
+their digests, so nothing is compared that could be guessed bit by bit, and no secret is stored. A
+page of another site can make a browser send requests here; it cannot choose their `Host` and
+`Origin`, and those must be ours.
 """
 
 from collections.abc import Callable
 from functools import lru_cache
-from hashlib import sha256
 from ipaddress import ip_address
 from typing import Final
 
@@ -16,13 +16,13 @@ from starlette.requests import Request
 
 from muster import limits
 from muster.errors import Forbidden, TooFast, Unauthenticated
+from muster.http.browser_sessions import BrowserSessions, cookie_name, digest
 from muster.http.routing import Caller, Route
 from muster.machines.ids import agent_actor, person
 from muster.machines.state import Team, Token
 from muster.machines.vocabulary import Role
 from muster.sessions.session_tokens import Passes
 
-COOKIE: Final = "muster"
 SAFE: Final = frozenset({"GET", "HEAD"})
 NOBODY: Final = Caller(Role.VIEWER, "nobody")
 """Who calls a route that is open to all."""
@@ -34,11 +34,6 @@ RATES: Final = {
 }
 
 
-def digest(secret: str) -> str:
-    """What the log knows of a secret."""
-    return sha256(secret.encode(errors="surrogatepass")).hexdigest()
-
-
 def bearer(request: Request) -> str | None:
     """The secret in the `Authorization` header."""
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
@@ -48,10 +43,18 @@ def bearer(request: Request) -> str | None:
 class Gate:
     """Lets a request in, or says why not."""
 
-    def __init__(self, *, host: str, passes: Passes, monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        *,
+        host: str,
+        passes: Passes,
+        browsers: BrowserSessions,
+        monotonic: Callable[[], float],
+    ) -> None:
         """Answer to loopback names and to `host`, at rates measured on that clock."""
         self._host = host
         self._passes = passes
+        self.browsers = browsers
         self._rates = Rates(monotonic)
 
     def admit(self, request: Request, route: Route, team: Team) -> Caller:
@@ -61,7 +64,7 @@ class Gate:
         _check_origin(request, needed=secret is None and not route.open)
         if route.open:
             return NOBODY
-        token = self._token(team, secret or request.cookies.get(COOKIE) or "")
+        token = self._token(team, secret, request)
         if token is None:
             self._rates.spend("", limits.STRANGER_REQUESTS_PER_SECOND)
             raise Unauthenticated()
@@ -70,8 +73,11 @@ class Gate:
             raise _forbidden(token, route)
         return caller_of(token, team)
 
-    def _token(self, team: Team, secret: str) -> Token | None:
-        """What a secret lets its bearer do: it is a token's, or the pass of a live session."""
+    def _token(self, team: Team, secret: str | None, request: Request) -> Token | None:
+        """What a caller may do, by its secret (a token's, or the pass of a live session), or by its
+        browser's session."""
+        if secret is None:
+            return self.browsers.token_of(team, request.cookies.get(cookie_name(request)))
         return token_of(team, secret) or self._passes.token_of(team, secret)
 
     def _check_host(self, request: Request) -> None:

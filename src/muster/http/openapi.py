@@ -76,7 +76,12 @@ def describe(routes: Sequence[Route]) -> Schema:
             "schemas": components,
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer"},
-                "cookie": {"type": "apiKey", "in": "cookie", "name": "muster"},
+                "cookie": {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": "muster-6878",
+                    "description": "A browser's session; the number is the server's port.",
+                },
             },
         },
     }

@@ -15,6 +15,7 @@ from starlette.requests import Request
 
 from muster.engine.dispatcher import Receipt
 from muster.errors import Forbidden, NotFound, WrongMethod
+from muster.http.browser_sessions import BrowserSessions
 from muster.machines.commands import Command
 from muster.machines.ids import SeatId, name_key
 from muster.machines.state import Agent, Team
@@ -41,7 +42,17 @@ class Caller(msgspec.Struct, frozen=True):
 class Call:
     """One request, parsed, with its caller."""
 
-    __slots__ = ("_present", "body", "caller", "key", "muster", "path", "query", "request")
+    __slots__ = (
+        "_present",
+        "body",
+        "browsers",
+        "caller",
+        "key",
+        "muster",
+        "path",
+        "query",
+        "request",
+    )
 
     def __init__(
         self,
@@ -50,6 +61,7 @@ class Call:
         caller: Caller,
         request: Request,
         present: ExitStack,
+        browsers: BrowserSessions,
         path: Mapping[str, str],
         query: object = None,
         body: object = None,
@@ -59,6 +71,7 @@ class Call:
         self.muster = muster
         self.caller = caller
         self.request = request
+        self.browsers = browsers
         self.path = path
         self.query: Any = query  # an instance of the route's query struct
         self.body: Any = body  # an instance of the route's body struct

@@ -1,7 +1,7 @@
-"""Signing in from a browser: a token becomes a cookie that pages cannot read and others cannot use.
+"""Signing in from a browser: a token opens a session, and its id becomes a cookie.
 
-The link that `muster up` prints leads here. The secret goes out of the address at once, so that it
-is not left in what is shown; the cookie goes with requests from pages of this server only.
+The link that `muster up` prints leads here. The token goes out of the address at once, so that it
+is not left in what is shown. Pages cannot read the cookie, and pages of other sites cannot send it.
 """
 
 from typing import Final
@@ -10,7 +10,8 @@ import msgspec
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from muster.errors import Unauthenticated
-from muster.http.auth import COOKIE, token_of
+from muster.http.auth import token_of
+from muster.http.browser_sessions import SESSION_DAYS, cookie_name, digest
 from muster.http.routing import Call, Route
 from muster.http.static import front
 from muster.machines.vocabulary import Role
@@ -34,8 +35,10 @@ PAGE: Final = """<!doctype html>
 </html>
 """
 STRANGER: Final = PAGE.format("Sign in with the link that <code>muster up</code> printed.")
-COOKIE_SECONDS: Final = 400 * 24 * 3600
-"""How long a browser stays signed in: as long as browsers keep any cookie."""
+COOKIE_SECONDS: Final = SESSION_DAYS * 24 * 3600
+
+OLD_COOKIE: Final = "muster"
+"""The cookie of versions that put the token itself into it: browsers are told to forget it."""
 
 
 class Door(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -60,24 +63,25 @@ async def front_page(call: Call) -> Response:
     """Sign in by a link; show the dashboard to whoever has, and to others how to."""
     secret = call.query.token
     if secret is None:
-        known = token_of(call.team, call.request.cookies.get(COOKIE)) is not None
+        known = call.browsers.token_of(call.team, _cookie(call)) is not None
         return front(call.request) if known else HTMLResponse(STRANGER, headers=PAGE_HEADERS)
     _role(call, secret)
-    return _with_cookie(RedirectResponse("/", 303, PAGE_HEADERS), secret)
+    return _signed_in(call, RedirectResponse("/", 303, PAGE_HEADERS), secret)
 
 
 async def sign_in(call: Call) -> Response:
-    """Exchange a token for a cookie."""
+    """Exchange a token for a session, whose id is the cookie."""
     role = _role(call, call.body.token)
     content = msgspec.json.encode(SignedIn(role=role))
     answer = Response(content, headers=PAGE_HEADERS, media_type="application/json")
-    return _with_cookie(answer, call.body.token)
+    return _signed_in(call, answer, call.body.token)
 
 
 async def sign_out(call: Call) -> Response:
-    """Forget the cookie."""
+    """End the session, and have the browser forget its id."""
+    call.browsers.end(_cookie(call))
     answer = Response(status_code=204, headers=PAGE_HEADERS)
-    answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    answer.delete_cookie(cookie_name(call.request), httponly=True, samesite="strict")
     return answer
 
 
@@ -88,9 +92,18 @@ def _role(call: Call, secret: str) -> Role:
     return token.role
 
 
-def _with_cookie(answer: Response, secret: str) -> Response:
-    """The header is ours, so a secret that is known to be ours cannot break out of it."""
-    answer.set_cookie(COOKIE, secret, COOKIE_SECONDS, httponly=True, samesite="strict")
+def _cookie(call: Call) -> str | None:
+    return call.request.cookies.get(cookie_name(call.request))
+
+
+def _signed_in(call: Call, answer: Response, token: str) -> Response:
+    """Open a session in the place of the one that the browser has, if it has one."""
+    call.browsers.end(_cookie(call))
+    session = call.browsers.open(digest(token))
+    name = cookie_name(call.request)
+    answer.set_cookie(name, session, COOKIE_SECONDS, httponly=True, samesite="strict")
+    if OLD_COOKIE in call.request.cookies:
+        answer.delete_cookie(OLD_COOKIE, httponly=True, samesite="strict")
     return answer
 
 
@@ -110,7 +123,7 @@ ROUTES: Final = (
         handler=sign_in,
         may=frozenset(),
         open=True,
-        summary="Sign in: exchange a token for a cookie.",
+        summary="Sign in: exchange a token for a session, whose id is a cookie.",
         body=Secret,
         answer=SignedIn,
     ),
@@ -120,7 +133,7 @@ ROUTES: Final = (
         handler=sign_out,
         may=frozenset(),
         open=True,
-        summary="Sign out: forget the cookie.",
+        summary="Sign out: end the session, and forget the cookie.",
         status=204,
     ),
 )

@@ -135,7 +135,7 @@ async def _run(home: Path, settings: Settings, listener: socket.socket, *, demo:
             if settings.server.open_browser:
                 _show(f"{url}/?token={secret}")
 
-        api = http.build(muster, host=settings.server.host)
+        api = http.build(muster, host=settings.server.host, home=home)
         server = Server(api, ready, on_end=lambda: http.end_waiting(muster))
         try:
             await serve_until(stop, server, listener)

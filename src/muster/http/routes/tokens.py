@@ -9,7 +9,7 @@ import msgspec
 
 from muster import limits
 from muster.engine.ports import Ids
-from muster.http.auth import digest
+from muster.http.browser_sessions import digest
 from muster.http.routing import OPERATOR, Call, Route
 from muster.machines.commands import IssueToken, RevokeToken
 from muster.machines.ids import SeatId

@@ -1,0 +1,131 @@
+"""Browsers that are signed in. A cookie holds the random id of a session, never a token.
+
+Browsers send a cookie to every port of a host: a program on another port of 127.0.0.1 sees it. So
+the cookie is worth nothing once the session has ended: by signing out, after `SESSION_DAYS`, or
+when the token that opened it is revoked. The name of the cookie has the port in it, so that two
+servers on one host do not sign each other out.
+
+The server knows an id by its digest alone. Digests are kept in `browser-sessions.json` in the home,
+for its owner's eyes only, so that a restart of muster signs nobody out.
+"""
+
+import logging
+import os
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from starlette.requests import Request
+
+from muster.engine.ports import Ids
+from muster.machines.state import Team, Token
+from muster.regular_files import read_regular
+
+FILE: Final = "browser-sessions.json"
+
+SESSION_DAYS: Final = 30
+"""How long a browser stays signed in."""
+
+SESSIONS_MAX: Final = 32
+"""Browsers signed in with one token; the oldest makes room."""
+
+log = logging.getLogger(__name__)
+
+
+class BrowserSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A browser that is signed in: with which token, and until when."""
+
+    token: str
+    """The digest of the token, by which the team knows it."""
+
+    until: datetime
+
+
+_Sessions = dict[str, BrowserSession]
+
+
+class BrowserSessions:
+    """Opens sessions of browsers, recognises them, and ends them."""
+
+    def __init__(self, now: Callable[[], datetime], ids: Ids, home: Path | None = None) -> None:
+        """Go on with the sessions in the home; without one, they end with this process."""
+        self._now = now
+        self._ids = ids
+        self._path = None if home is None else home / FILE
+        self._sessions = _load(self._path)
+
+    def open(self, token_digest: str) -> str:
+        """Open a session for the holder of a token; return its id, which is kept nowhere else."""
+        secret = (self._ids.new() + self._ids.new()).replace("-", "")
+        until = self._now() + timedelta(days=SESSION_DAYS)
+        self._drop_old(token_digest)
+        self._sessions[digest(secret)] = BrowserSession(token=token_digest, until=until)
+        self._save()
+        return secret
+
+    def token_of(self, team: Team, secret: str | None) -> Token | None:
+        """The token that a session was opened with, while both count."""
+        session = self._sessions.get(digest(secret)) if secret else None
+        if session is None or session.until <= self._now():
+            return None
+        return team.tokens.get(session.token)
+
+    def end(self, secret: str | None) -> None:
+        """Sign a browser out. Twice is harmless."""
+        if secret and self._sessions.pop(digest(secret), None) is not None:
+            self._save()
+
+    def _drop_old(self, token_digest: str) -> None:
+        """Drop what has expired, and the oldest of this token where there are too many."""
+        now = self._now()
+        kept = {key: each for key, each in self._sessions.items() if each.until > now}
+        own = [key for key, each in kept.items() if each.token == token_digest]
+        for key in own[: max(0, len(own) + 1 - SESSIONS_MAX)]:
+            del kept[key]
+        self._sessions = kept
+
+    def _save(self) -> None:
+        if self._path is None:
+            return
+        aside = self._path.with_name(f"{FILE}.new")
+        try:
+            aside.unlink(missing_ok=True)
+            with open(aside, "xb", opener=_for_owner_only) as file:
+                file.write(msgspec.json.encode(self._sessions) + b"\n")
+            aside.replace(self._path)
+        except OSError as error:
+            extra = {"action": "browser_sessions_not_kept", "path": str(self._path)}
+            log.warning("a restart will sign browsers out: %s", error, extra=extra)
+
+
+def digest(secret: str) -> str:
+    """What the server keeps of a secret."""
+    return sha256(secret.encode(errors="surrogatepass")).hexdigest()
+
+
+def cookie_name(request: Request) -> str:
+    """The name of the cookie for the address that the browser uses, which `Host` repeats."""
+    port = request.headers.get("host", "").rpartition(":")[2]
+    named = port.isascii() and port.isdecimal() and len(port) < 6
+    return f"muster-{port if named else 80}"
+
+
+def _load(path: Path | None) -> _Sessions:
+    """The sessions of an earlier process; none where the file cannot be used."""
+    if path is None:
+        return {}
+    try:
+        return msgspec.json.decode(read_regular(path), type=_Sessions)
+    except FileNotFoundError:
+        return {}
+    except (OSError, msgspec.MsgspecError) as error:
+        extra = {"action": "browser_sessions_lost", "path": str(path)}
+        log.warning("every browser is signed out: %s", error, extra=extra)
+        return {}
+
+
+def _for_owner_only(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
