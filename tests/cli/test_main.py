@@ -5,6 +5,8 @@ import pty
 import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import version
 from pathlib import Path
 
 import click
@@ -339,6 +341,28 @@ def test_doctor_looks_for_the_programs_and_folders_of_agents(tmp_path: Path) -> 
     program.chmod(0o755)
     ran = muster("doctor", "--home", str(home))
     assert re.search(rf"ok +agent unready +{program}\n", ran.stdout)
+
+
+def test_doctor_looks_for_claude_code_where_its_runtime_does(tmp_path: Path) -> None:
+    home = tmp_path / ".muster"
+    home.mkdir(mode=0o700)
+    (home / "muster.toml").write_text(
+        '[agents.Ada]\nruntime = "claude"\n'
+        '[agents.Bea]\nruntime = "claude"\nclaude.program = "./no-such-program"\n'
+    )
+    ran = muster("doctor", "--home", str(home), MUSTER_SERVER_PORT="0")
+    assert ran.returncode == 1, ran.stderr
+    found = dict(re.findall(r"agent (\w+) +(.+)", ran.stdout))
+    assert found["Ada"].endswith("/claude")
+    assert found["Bea"].endswith("Install Claude Code, or set program to where it is.")
+
+
+def test_doctor_tells_the_version_of_every_package_that_muster_requires() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    ran = muster("doctor", MUSTER_SERVER_PORT="0")
+    for requirement in project["dependencies"]:
+        package = requirement.partition(">=")[0]
+        assert re.search(rf"(?m)^ok +{package} +{re.escape(version(package))}$", ran.stdout)
 
 
 # ── the documentation ─────────────────────────────────────────────────────────────────────────────

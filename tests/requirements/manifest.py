@@ -1723,8 +1723,30 @@ APPROVALS = (
     ),
 )
 
+DOCUMENTED = (
+    Promise(
+        "Every example of the README and the guides is run by a test, or a table says why not.",
+        {
+            "guides/test_guides.py": [
+                "test_every_code_block_of_a_document_has_a_step",
+                "test_the_examples_of_a_document_run",
+            ],
+        },
+    ),
+    Promise(
+        "`muster doctor` looks for Claude Code where its runtime does, and for every package.",
+        {
+            "cli/test_main.py": [
+                "test_doctor_looks_for_claude_code_where_its_runtime_does",
+                "test_doctor_tells_the_version_of_every_package_that_muster_requires",
+            ],
+        },
+    ),
+)
+
 PROMISES = (
     *CLAUDE,
+    *DOCUMENTED,
     *APPROVALS,
     *MISSION_CONTROL,
     *PAST,

@@ -177,6 +177,10 @@ def test_a_folder_or_a_pipe_in_place_of_the_file_is_refused(tmp_path: Path) -> N
     assert "is not a file" in str(refusal(tmp_path))
 
 
+def test_a_file_that_cannot_be_looked_for_is_not_taken_for_missing(tmp_path: Path) -> None:
+    assert "cannot be read (File name too long)" in str(refusal(tmp_path / ("x" * 300)))
+
+
 def test_a_file_in_place_of_the_home_means_no_settings(tmp_path: Path) -> None:
     # whoever opens the home says what is wrong with it
     home = tmp_path / "home"

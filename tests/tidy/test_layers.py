@@ -213,6 +213,11 @@ DOORS = (
         "reading verbs work when no server runs: they read the file, and cannot write to it",
     ),
     Door(
+        ("muster.cli.setup.doctor",),
+        ("muster.runtimes.claude.program",),
+        "doctor looks for the program of an agent where its runtime will look for it",
+    ),
+    Door(
         ("muster.cli.run.up",),
         ("muster.app", "muster.demo.settings", "muster.demo.stage", "muster.runtimes.delegated"),
         "`muster up` runs the whole",

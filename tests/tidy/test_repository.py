@@ -56,6 +56,14 @@ def test_nothing_in_it_belongs_elsewhere(what: str) -> None:
     assert not found, f"{what} does not belong in the repository"
 
 
+def test_every_script_and_style_sheet_is_in_the_folder_that_make_lint_checks() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    [checked] = re.findall(r"^WEB := (.+)$", makefile, re.MULTILINE)
+    sheets = [path for path in files() if path.suffix in {".js", ".mjs", ".css"}]
+    assert sheets
+    assert not [str(path) for path in sheets if not path.is_relative_to(ROOT / checked)]
+
+
 def test_versions_are_pinned_in_one_place_only() -> None:
     assert not [str(path) for path in files() if path.name in LOCK_FILES], "see constraints.txt"
 

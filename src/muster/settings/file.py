@@ -5,6 +5,7 @@
 
 import re
 from pathlib import Path
+from stat import S_ISREG
 
 from muster.errors import BadSettings, BadSource
 from muster.regular_files import TooLong, read_regular
@@ -30,9 +31,12 @@ def text_of(path: Path) -> str | None:
 
 
 def _bytes_of(path: Path) -> bytes | None:
-    if not path.exists():
+    # not Path.exists: from Python 3.14 on it answers False where it may not look
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    if not path.is_file():
+    if not S_ISREG(mode):
         # a folder cannot be read, and reading a pipe would wait for ever
         raise BadSource(path=path, line=0, what="is not a file", remedy="Move it out of the way.")
     try:

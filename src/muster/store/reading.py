@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from stat import S_ISREG
 from types import TracebackType
 from typing import Final, Self
 
@@ -63,8 +64,11 @@ def _explained(error: Exception, path: Path) -> MusterError:
 
 
 def _is_file(path: Path) -> bool:
+    # not Path.is_file: from Python 3.14 on it answers False where it may not look
     try:
-        return path.is_file()
+        return S_ISREG(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
     except OSError as error:  # somebody else's home, for one
         raise LogUnreadable(path=str(path), detail=str(error)) from error
 

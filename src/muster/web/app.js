@@ -1,13 +1,13 @@
 // The page: the bar, the keys that work everywhere, and the view that the address names.
 
 import "./elements/connection-pill.js";
+import { announceApprovals } from "./approvals.js";
+import { watchNeeds } from "./attention.js";
+import { costs } from "./costs.js";
 import { h } from "./dom.js";
 import { showHelp } from "./elements/help.js";
 import { showSearch } from "./elements/search.js";
 import * as keys from "./keys.js";
-import { announceApprovals } from "./approvals.js";
-import { watchNeeds } from "./attention.js";
-import { costs } from "./costs.js";
 import { go, link, route, start } from "./router.js";
 import { store } from "./store.js";
 import { nextTheme, startTheme } from "./theme.js";
@@ -41,7 +41,7 @@ function bindKeys() {
   keys.add("/", "Search for an agent or a channel", showSearch);
   keys.add("t", "Light, dark, or as the system is", nextTheme);
   keys.add("Escape", "Back to the team", () => location.hash !== "#/" && go(""));
-  tabs.forEach((view, index) => keys.add(String(index + 1), view.tab, () => go(view.name)));
+  for (const [index, view] of tabs.entries()) keys.add(String(index + 1), view.tab, () => go(view.name));
   for (const [id, run] of [
     ["help", showHelp],
     ["search", showSearch],

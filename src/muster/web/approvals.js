@@ -18,7 +18,9 @@ export const approvalKey = ({ id }) => `approval:${id}`;
 /** Allow something, or deny it. */
 export function answer(approval, allow, note) {
   const body = { allow, ...(note ? { note } : {}) };
-  return store.act(approvalKey(approval), allow ? "Allow" : "Deny", () => post(path`/api/approvals/${approval.id}`, body));
+  return store.act(approvalKey(approval), allow ? "Allow" : "Deny", () =>
+    post(path`/api/approvals/${approval.id}`, body),
+  );
 }
 
 /** What holds if nobody answers, and when: `denied in 4:05`. */
@@ -48,7 +50,8 @@ export function announceApprovals() {
 
 function announcement(event) {
   const name = visible(store.agents.get(event.seat)?.id ?? `seat ${event.seat}`, 60);
-  if (event.type === "approval_requested") return `${name} waits for your approval: ${visible(event.tool, 80)}.`;
+  if (event.type === "approval_requested")
+    return `${name} waits for your approval: ${visible(event.tool, 80)}.`;
   if (event.type !== "approval_answered") return "";
   if (event.how === "session_end") return `${name} waits for no approval any more.`;
   return `What ${name} asked for was ${event.allow ? "allowed" : "denied"}${event.how === "deadline" ? ", because nobody answered" : ""}.`;

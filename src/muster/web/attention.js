@@ -37,7 +37,12 @@ export function needsOf(agent) {
 }
 
 function approval(agent) {
-  return approvals({ seat: agent.seat }).map((each) => ({ kind: "approval", why: wants(each), since: each.since, place: each.id }));
+  return approvals({ seat: agent.seat }).map((each) => ({
+    kind: "approval",
+    why: wants(each),
+    since: each.since,
+    place: each.id,
+  }));
 }
 
 function waiting(agent) {

@@ -14,12 +14,26 @@ export const MODES = {
 /** What goes on in a channel, in two words and in a sentence. */
 export function stateOf(channel) {
   const { holder, waiting, stopping, resting, ring, epoch } = channel;
-  if (stopping) return { short: `stopping ${stopping}`, long: `The work of ${stopping} is being stopped; nobody has the turn meanwhile.` };
-  if (waiting?.byHuman) return { short: `${holder} is held`, long: `You interrupted ${holder}; turn ${epoch} goes on when you let it.` };
-  if (waiting?.approval) return { short: `${holder} asks you`, long: `${holder} waits in turn ${epoch} for your approval; its clock stands.` };
-  if (waiting) return { short: `${holder} waits`, long: `${holder} waits in turn ${epoch}: ${waiting.reason}` };
+  if (stopping)
+    return {
+      short: `stopping ${stopping}`,
+      long: `The work of ${stopping} is being stopped; nobody has the turn meanwhile.`,
+    };
+  if (waiting?.byHuman)
+    return {
+      short: `${holder} is held`,
+      long: `You interrupted ${holder}; turn ${epoch} goes on when you let it.`,
+    };
+  if (waiting?.approval)
+    return {
+      short: `${holder} asks you`,
+      long: `${holder} waits in turn ${epoch} for your approval; its clock stands.`,
+    };
+  if (waiting)
+    return { short: `${holder} waits`, long: `${holder} waits in turn ${epoch}: ${waiting.reason}` };
   if (holder) return { short: `${holder} speaks`, long: `${holder} has turn ${epoch}.` };
-  if (resting) return { short: "resting", long: "It rests: whole rounds passed in silence. A message wakes it." };
+  if (resting)
+    return { short: "resting", long: "It rests: whole rounds passed in silence. A message wakes it." };
   if (!ring.length) return { short: "nobody in it", long: "Nobody is in it yet. Add a member." };
   return { short: "quiet", long: "Nobody has the turn. A message gives it to the next who is here." };
 }

@@ -31,6 +31,11 @@ let timer = null;
 /** Call `paint` once a second while somebody looks. Returns how to end it. */
 export function everySecond(paint) {
   ticking.add(paint);
-  timer ??= setInterval(() => document.hidden || ticking.forEach((each) => each()), 1000);
+  if (timer === null) timer = setInterval(tick, 1000);
   return () => ticking.delete(paint);
+}
+
+function tick() {
+  if (document.hidden) return;
+  for (const paint of ticking) paint();
 }

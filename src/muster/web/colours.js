@@ -1,6 +1,18 @@
 // The colours of states, as a canvas can use them: it knows neither light-dark() nor custom properties.
 
-const TOKENS = ["ink", "muted", "line", "raised", "card", "accent", "on-accent", "alive", "amber", "hatching", "bad"];
+const TOKENS = [
+  "ink",
+  "muted",
+  "line",
+  "raised",
+  "card",
+  "accent",
+  "on-accent",
+  "alive",
+  "amber",
+  "hatching",
+  "bad",
+];
 let known = null;
 
 /** The colours of the page as it is now: light or dark. */

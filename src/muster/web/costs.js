@@ -1,8 +1,8 @@
 // What was used up. Agents and channels say it themselves; the sum, and what conversations used up, are asked for
 // again when something was used up. Whoever shows them watches the topic `costs`.
 
-import { store } from "./store.js";
 import { patiently } from "./past.js";
+import { store } from "./store.js";
 
 const RELOAD_MS = 500;
 const ABOUT = new Set(["session_result", "usage_recorded", "muster_started"]);

@@ -17,7 +17,7 @@ export function showMarkdown(element, text) {
   if (html !== undefined) return putRendered(element, html);
   element.textContent = text;
   wanted.set(text, [...(wanted.get(text) ?? []), element]);
-  asking ??= Promise.resolve().then(ask);
+  if (asking === null) asking = Promise.resolve().then(ask);
 }
 
 async function ask() {
@@ -26,7 +26,8 @@ async function ask() {
     const elements = texts.map((text) => wanted.get(text));
     for (const text of texts) wanted.delete(text);
     const answer = await post("/api/markdown", { texts }).catch(() => null);
-    if (answer) texts.forEach((text, index) => put(text, answer.html[index], elements[index]));
+    if (!answer) continue;
+    for (const [index, text] of texts.entries()) put(text, answer.html[index], elements[index]);
   }
   asking = null;
 }

@@ -38,7 +38,10 @@ class Talks {
     if (this.#asking) return this.soon();
     this.#asking = true;
     try {
-      const [session, { conversations }] = await Promise.all([get("/api/delegation"), get("/api/conversations?limit=100")]);
+      const [session, { conversations }] = await Promise.all([
+        get("/api/delegation"),
+        get("/api/conversations?limit=100"),
+      ]);
       Object.assign(this, { session, list: conversations });
       store.touch("talks");
     } catch (problem) {
@@ -65,6 +68,7 @@ export async function act(key, label, call) {
 /** What a conversation is at: in words, and how it is to be coloured. */
 export function stateOf(talk) {
   if (talk.outcome === "answered") return { word: "answered", tone: "good" };
-  if (talk.outcome !== null) return { word: talk.outcome, tone: talk.denied || talk.outcome === "failed" ? "bad" : "" };
+  if (talk.outcome !== null)
+    return { word: talk.outcome, tone: talk.denied || talk.outcome === "failed" ? "bad" : "" };
   return { word: talk.state === "QUEUE" ? "waits in the queue" : `${talk.state} works`, tone: "going" };
 }

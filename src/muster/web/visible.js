@@ -1,7 +1,9 @@
 // Text of others in one line: what could turn it around, hide a part of it or break the line is shown by name.
 // Longer text is shown as it is, in an element that isolates it (`unicode-bidi: isolate`).
 
-const TRICKS = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g;
+const TRICKS =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+  /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g;
 
 /** A line in which nothing is hidden: `invoice⟨U+202E⟩fdp.exe`. */
 export function visible(text, most = 300) {
@@ -9,6 +11,7 @@ export function visible(text, most = 300) {
   return line.replace(/\s*\n\s*/g, " ").replace(TRICKS, named);
 }
 
+// biome-ignore lint/suspicious/noMisleadingCharacterClass: each of them is looked for alone
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0]/gu;
 
 /** A whole text in its lines, in which nothing is hidden, for somebody who has to decide about it. */

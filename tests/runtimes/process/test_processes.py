@@ -127,7 +127,7 @@ def test_ones_own_group_is_never_signalled() -> None:
 def test_the_end_of_a_process_is_noticed_without_asking_for_it(
     handles: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def without(pid: int) -> int:
+    def without(pid: int, flags: int = 0) -> int:
         raise OSError(38, "Function not implemented")
 
     async def scene() -> None:

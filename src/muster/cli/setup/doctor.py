@@ -6,14 +6,15 @@ fixed before a team can run.
 
 import os
 import platform
+import re
 import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator
 from enum import StrEnum
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, assert_never
 
 import click
 
@@ -26,6 +27,7 @@ from muster.errors import BadSettings, MusterError, NoTeam, PortTaken
 from muster.home.lock import LOG_FILE
 from muster.http.server import listen
 from muster.machines.kernel.invariants import violations
+from muster.runtimes.claude.program import installed_program
 from muster.settings.agents import AgentSettings
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 from muster.store.reading import LogReader
@@ -35,7 +37,7 @@ FOUND_SOMETHING: Final = 1
 PYTHON_NEEDED: Final = (3, 11)
 SQLITE_NEEDED: Final = (3, 40)  # what Debian 12 ships; older ones lack SQL that the log uses
 
-PACKAGES: Final = ("click", "msgspec", "starlette", "uvicorn")
+DISTRIBUTION: Final = "muster-agents"
 PROGRAMS: Final = {
     "git": "agents that work on code usually want it",
     "claude": "needed for agents that are Claude Code",
@@ -107,11 +109,22 @@ def _at_least(
 
 
 def _packages() -> Iterator[Finding]:
-    for package in PACKAGES:
-        try:
-            yield Finding(Level.OK, package, version(package))
-        except PackageNotFoundError:
-            yield Finding(Level.FIX, package, "missing. Install muster-agents again.")
+    """The packages that this installation of muster requires; those of extras are left out."""
+    try:
+        required = requires(DISTRIBUTION) or []
+    except PackageNotFoundError:
+        yield Finding(Level.WARN, DISTRIBUTION, "not installed; muster runs from its source")
+        return
+    for requirement in required:
+        if "extra ==" not in requirement:
+            yield _package(re.split(r"[^\w.-]", requirement)[0])
+
+
+def _package(name: str) -> Finding:
+    try:
+        return Finding(Level.OK, name, version(name))
+    except PackageNotFoundError:
+        return Finding(Level.FIX, name, f"missing. Install {DISTRIBUTION} again.")
 
 
 def _home(home: Path) -> Finding:
@@ -142,29 +155,43 @@ def _settings_and_port(home: Path) -> Iterator[Finding]:
 
 
 def _agent(home: Path, name: str, agent: AgentSettings) -> Finding:
-    """Whether what an agent is to run can be run."""
+    """Whether the program of an agent can be started."""
     subject = f"agent {name}"
-    if agent.runtime == "file":
-        found = f"runs itself, by {agent.state_file_beside(home, name)}"
-        return Finding(Level.OK, subject, found)
     folder = agent.cwd_beside(home)
-    if not folder.is_dir():
+    if agent.runtime != "file" and not folder.is_dir():
         remedy = f"Make it, or correct agents.{name}.cwd."
         return Finding(Level.FIX, subject, f"its folder {folder} is not there. {remedy}")
-    program = _program(agent, folder)
-    if program is None:
-        remedy = f"Install it, or correct agents.{name}.command."
-        found = f"its program {agent.command[0]} is not there, or cannot be run. {remedy}"
-        return Finding(Level.FIX, subject, found)
-    return Finding(Level.OK, subject, program)
+    match agent.runtime:
+        case "file":
+            found = f"runs itself, by {agent.state_file_beside(home, name)}"
+            return Finding(Level.OK, subject, found)
+        case "command":
+            return _command(subject, name, agent, folder)
+        case "claude":
+            return _claude(subject, agent, home)
+        case _:
+            assert_never(agent.runtime)
 
 
-def _program(agent: AgentSettings, folder: Path) -> str | None:
-    """The program, as it will be found: a path is seen from the folder that it works in."""
+def _command(subject: str, name: str, agent: AgentSettings, folder: Path) -> Finding:
     program = agent.command[0]
-    if "/" in program:
-        return shutil.which(str(folder / program))
-    return shutil.which(program, path=agent.env.get("PATH"))
+    # a path is relative to the folder that the program works in
+    found = shutil.which(
+        str(folder / program) if "/" in program else program, path=agent.env.get("PATH")
+    )
+    if found is None:
+        remedy = f"Install it, or correct agents.{name}.command."
+        wrong = f"its program {program} is not there, or cannot be run. {remedy}"
+        return Finding(Level.FIX, subject, wrong)
+    return Finding(Level.OK, subject, found)
+
+
+def _claude(subject: str, agent: AgentSettings, home: Path) -> Finding:
+    try:
+        program = installed_program(agent.claude, home.absolute().parent)
+    except MusterError as missing:
+        return Finding(Level.FIX, subject, str(missing))
+    return Finding(Level.OK, subject, str(program))
 
 
 def _server(home: Path, settings: Settings) -> Finding:

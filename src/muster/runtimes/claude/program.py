@@ -11,7 +11,7 @@ from typing import Final
 
 from muster.claude_plugin.copying import SOURCE, write_copy
 from muster.engine.ports import Launch
-from muster.errors import CannotStart
+from muster.errors import CannotStart, MissingExtra
 from muster.runtimes.process import processes
 from muster.settings.agents import OUR_VARIABLES, AgentSettings, ClaudeSettings
 
@@ -60,6 +60,21 @@ def find_program(settings: ClaudeSettings, base: Path) -> Path:
             remedy="Install Claude Code, or set program to where it is.",
         )
     return Path(found)
+
+
+def installed_program(settings: ClaudeSettings, base: Path) -> Path:
+    """The program that a session would run. Raises what the start of a session would raise."""
+    if find_spec("claude_agent_sdk") is None:
+        raise MissingExtra(what="The runtime 'claude'", extra="claude")
+    program = find_program(settings, base)
+    if which(str(program)) is None:
+        raise CannotStart(
+            program=str(program),
+            cwd=str(base),
+            why="there is no such program here, or it is not executable",
+            remedy="Install Claude Code, or set program to where it is.",
+        )
+    return program
 
 
 def plugin(launch: Launch) -> Path:

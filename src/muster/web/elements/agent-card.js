@@ -52,10 +52,9 @@ class AgentCard extends Part {
       parts.act,
       parts.error,
     );
-    this.addEventListener(
-      "click",
-      (event) => event.target.closest("a, button") || (location.hash = this.parts.name.hash),
-    );
+    this.addEventListener("click", (event) => {
+      if (!event.target.closest("a, button")) location.hash = this.parts.name.hash;
+    });
     return parts;
   }
 

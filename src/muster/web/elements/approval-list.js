@@ -26,9 +26,16 @@ class ApprovalList extends Part {
   #paint() {
     const open = approvals({ seat: this.seat ?? null, channel: this.channel ?? null });
     const held = this.list.contains(document.activeElement);
-    keyed(this.list, open, ({ id }) => id, (each) => this.#row(each), (row, each) => update(row, each));
+    keyed(
+      this.list,
+      open,
+      ({ id }) => id,
+      (each) => this.#row(each),
+      (row, each) => update(row, each),
+    );
     setHidden(this, open.length === 0);
-    if (held && !this.list.contains(document.activeElement)) (this.list.firstElementChild ?? document.getElementById("main")).focus();
+    if (held && !this.list.contains(document.activeElement))
+      (this.list.firstElementChild ?? document.getElementById("main")).focus();
     this.#paintTimes();
   }
 
@@ -38,24 +45,44 @@ class ApprovalList extends Part {
 
   #row(approval) {
     const { id, agent, seat, channel } = approval;
-    const row = h("li", { tabindex: "-1", "aria-label": `${agent} ${wants(approval)}`, data: { approval: id } });
+    const row = h("li", {
+      tabindex: "-1",
+      "aria-label": `${agent} ${wants(approval)}`,
+      data: { approval: id },
+    });
     const lines = approval.detail.split("\n").length;
     const long = lines > LINES_SEEN || approval.detail.length > 600;
     row.approval = approval;
     row.rest = h("span", { class: "rest" });
-    row.note = h("input", { placeholder: "why (the agent is told)", "aria-label": `Note for ${agent}`, autocomplete: "off", maxlength: "500" });
+    row.note = h("input", {
+      placeholder: "why (the agent is told)",
+      "aria-label": `Note for ${agent}`,
+      autocomplete: "off",
+      maxlength: "500",
+    });
     row.allow = button("Allow", "allow", approval, () => answer(approval, true, row.note.value.trim()));
     row.deny = button("Deny", "deny", approval, () => answer(approval, false, row.note.value.trim()));
     row.error = h("p", { class: "error", role: "alert", hidden: true });
     const parts = [
       face(store.agents.get(seat)),
-      h("p", { class: "asked" },
+      h(
+        "p",
+        { class: "asked" },
         h("a", { href: link("agent", agent) }, h("strong", { text: agent })),
         h("span", { class: "wants", text: ` ${wants(approval)}` }),
-        channel && [" in ", h("a", { class: "where", href: link("channel", channel), text: `#${channel}` })]),
+        channel && [" in ", h("a", { class: "where", href: link("channel", channel), text: `#${channel}` })],
+      ),
       row.rest,
-      approval.detail && h("pre", { text: everyLine(approval.detail), ...(long ? { tabindex: "0", role: "group", "aria-label": "All that is asked for" } : {}) }),
-      long && h("p", { class: "age size", text: `${lines} lines, ${approval.detail.length} characters: scroll to see all of it` }),
+      approval.detail &&
+        h("pre", {
+          text: everyLine(approval.detail),
+          ...(long ? { tabindex: "0", role: "group", "aria-label": "All that is asked for" } : {}),
+        }),
+      long &&
+        h("p", {
+          class: "age size",
+          text: `${lines} lines, ${approval.detail.length} characters: scroll to see all of it`,
+        }),
       h("div", { class: "answer" }, row.note, row.allow, row.deny),
       row.error,
     ];
@@ -65,13 +92,22 @@ class ApprovalList extends Part {
 }
 
 function button(label, kind, { agent, tool }, press) {
-  return h("button", { type: "button", class: kind, text: label, "aria-label": `${label} ${agent}: ${tool}`, on: { click: press } });
+  return h("button", {
+    type: "button",
+    class: kind,
+    text: label,
+    "aria-label": `${label} ${agent}: ${tool}`,
+    on: { click: press },
+  });
 }
 
 function update(row, approval) {
   const key = approvalKey(approval);
   const pending = store.pending.get(key);
-  for (const [button, label] of [[row.allow, "Allow"], [row.deny, "Deny"]]) {
+  for (const [button, label] of [
+    [row.allow, "Allow"],
+    [row.deny, "Deny"],
+  ]) {
     setAttribute(button, "aria-disabled", pending ? "true" : null);
     setText(button, pending?.label === label ? `${label} …` : label);
   }

@@ -15,14 +15,28 @@ const ROUTE_MS = 300;
 class AskBox extends Part {
   start() {
     this.className = "panel";
-    this.text = h("textarea", { rows: "2", "aria-label": "Request", placeholder: "What should be done? Enter asks, Shift+Enter begins a line.", on: { keydown: (event) => this.#typed(event), input: () => this.#changed() } });
+    this.text = h("textarea", {
+      rows: "2",
+      "aria-label": "Request",
+      placeholder: "What should be done? Enter asks, Shift+Enter begins a line.",
+      on: { keydown: (event) => this.#typed(event), input: () => this.#changed() },
+    });
     this.text.value = sessionStorage.getItem(DRAFT) ?? "";
-    this.to = h("select", { "aria-label": "For whom", on: { change: () => this.#changed() } }, h("option", { value: "", text: "whoever matches" }));
+    this.to = h(
+      "select",
+      { "aria-label": "For whom", on: { change: () => this.#changed() } },
+      h("option", { value: "", text: "whoever matches" }),
+    );
     this.send = h("button", { class: "main", text: "Ask" });
     this.guess = h("p", { class: "guess muted", role: "status" });
     this.error = h("p", { class: "error", role: "alert" });
-    this.form = h("form", { on: { submit: (event) => this.#ask(event) } }, this.text,
-      h("div", { class: "row" }, this.send, h("label", {}, "For ", this.to), this.guess), this.error);
+    this.form = h(
+      "form",
+      { on: { submit: (event) => this.#ask(event) } },
+      this.text,
+      h("div", { class: "row" }, this.send, h("label", {}, "For ", this.to), this.guess),
+      this.error,
+    );
     this.replaceChildren(h("h2", { text: "Ask" }), this.form);
     this.watch(["talks", "pending"], () => this.#paint());
     this.key("m", "Ask for something", () => this.text.focus());
@@ -36,9 +50,15 @@ class AskBox extends Part {
     setHidden(this, !session.open);
     const names = ["MAIN", ...session.agents];
     const options = names.map((name) => ({ name, text: visible(name, 60) }));
-    if (this.to.childElementCount - 1 !== names.length || !names.every((name, at) => this.to.children[at + 1].value === name)) {
+    if (
+      this.to.childElementCount - 1 !== names.length ||
+      !names.every((name, at) => this.to.children[at + 1].value === name)
+    ) {
       const chosen = this.to.value;
-      this.to.replaceChildren(this.to.firstChild, ...options.map(({ name, text }) => h("option", { value: name, text })));
+      this.to.replaceChildren(
+        this.to.firstChild,
+        ...options.map(({ name, text }) => h("option", { value: name, text })),
+      );
       this.to.value = names.includes(chosen) ? chosen : "";
     }
     const asking = store.pending.has(KEY);
@@ -65,7 +85,12 @@ class AskBox extends Part {
     if (!text || this.to.value || !talks.session?.open) return setText(this.guess, "");
     const found = await post("/api/route", { text }).catch(() => null);
     if (this.text.value.trim() !== text || this.to.value) return;
-    setText(this.guess, found ? `It would go to ${visible(found.agent, 60)} (confidence ${found.confidence.toFixed(2)}): ${visible(found.reason, 160)}` : "");
+    setText(
+      this.guess,
+      found
+        ? `It would go to ${visible(found.agent, 60)} (confidence ${found.confidence.toFixed(2)}): ${visible(found.reason, 160)}`
+        : "",
+    );
   }
 
   /** The text stays until muster has it. */

@@ -18,7 +18,12 @@ class ChannelMembers extends Part {
     this.classList.add("panel");
     this.list = h("ol", { class: "members" });
     this.select = h("select", { "aria-label": "Who is to join" });
-    this.add = h("form", { class: "row", on: { submit: (event) => this.#join(event) } }, this.select, h("button", { text: "Add" }));
+    this.add = h(
+      "form",
+      { class: "row", on: { submit: (event) => this.#join(event) } },
+      this.select,
+      h("button", { text: "Add" }),
+    );
     this.error = h("p", { class: "error", role: "alert" });
     this.replaceChildren(h("h2", { text: "Members" }), this.list, this.add, this.error);
     this.watch([`channel:${this.channel}`, "agents", "pending"], () => this.#paint());
@@ -33,9 +38,22 @@ class ChannelMembers extends Part {
   #paint() {
     const state = store.channel(this.channel);
     if (!state) return;
-    keyed(this.list, state.members, ({ agent }) => agent, (member) => this.#row(member), (row, member) => this.#paintRow(row, member, state));
-    const others = store.shown.filter(({ name, status }) => name && status !== "hatching" && !state.ring.includes(name));
-    keyed(this.select, others, ({ seat }) => seat, ({ name }) => h("option", { text: name, value: name }));
+    keyed(
+      this.list,
+      state.members,
+      ({ agent }) => agent,
+      (member) => this.#row(member),
+      (row, member) => this.#paintRow(row, member, state),
+    );
+    const others = store.shown.filter(
+      ({ name, status }) => name && status !== "hatching" && !state.ring.includes(name),
+    );
+    keyed(
+      this.select,
+      others,
+      ({ seat }) => seat,
+      ({ name }) => h("option", { text: name, value: name }),
+    );
     setHidden(this.add, others.length === 0);
     setText(this.error, store.failed.get(this.acting) ?? "");
   }
@@ -44,11 +62,31 @@ class ChannelMembers extends Part {
     const parts = {
       state: h("span", { class: "badge" }),
       unread: h("span", { class: "unread" }),
-      give: h("button", { type: "button", class: "quiet", text: "Give the turn", on: { click: () => turn(this.channel, "override", "Giving", { agent, to: "ACTIVE" }) } }),
-      leave: h("button", { type: "button", class: "quiet", text: "✕", title: "Remove", "aria-label": `Remove ${agent}`, on: { click: () => this.#leave(agent) } }),
+      give: h("button", {
+        type: "button",
+        class: "quiet",
+        text: "Give the turn",
+        on: { click: () => turn(this.channel, "override", "Giving", { agent, to: "ACTIVE" }) },
+      }),
+      leave: h("button", {
+        type: "button",
+        class: "quiet",
+        text: "✕",
+        title: "Remove",
+        "aria-label": `Remove ${agent}`,
+        on: { click: () => this.#leave(agent) },
+      }),
     };
-    const row = h("li", {}, face(store.agents.get(seat) ?? { seat, name: agent }), h("a", { class: "name", href: link("agent", agent), text: agent }),
-      parts.state, parts.unread, parts.give, parts.leave);
+    const row = h(
+      "li",
+      {},
+      face(store.agents.get(seat) ?? { seat, name: agent }),
+      h("a", { class: "name", href: link("agent", agent), text: agent }),
+      parts.state,
+      parts.unread,
+      parts.give,
+      parts.leave,
+    );
     row.parts = parts;
     return row;
   }
@@ -60,7 +98,8 @@ class ChannelMembers extends Part {
     setText(parts.unread, count ? `${count} unread` : "");
     setHidden(parts.give, Boolean(state.holder || state.stopping));
     setAttribute(parts.give, "aria-label", `Give the turn to ${member.agent}`);
-    for (const each of [parts.give, parts.leave]) setAttribute(each, "aria-disabled", store.pending.has(this.acting) ? "true" : null);
+    for (const each of [parts.give, parts.leave])
+      setAttribute(each, "aria-disabled", store.pending.has(this.acting) ? "true" : null);
   }
 
   /** How much each member has not been handed is counted by the server, for one channel at a time. */
@@ -77,11 +116,16 @@ class ChannelMembers extends Part {
   #join(event) {
     event.preventDefault();
     const agent = this.select.value;
-    if (agent) store.act(this.acting, "Adding", () => confirmed(post(path`/api/channels/${this.channel}/members`, { agent })));
+    if (agent)
+      store.act(this.acting, "Adding", () =>
+        confirmed(post(path`/api/channels/${this.channel}/members`, { agent })),
+      );
   }
 
   #leave(agent) {
-    store.act(this.acting, "Removing", () => confirmed(remove(path`/api/channels/${this.channel}/members/${agent}`)));
+    store.act(this.acting, "Removing", () =>
+      confirmed(remove(path`/api/channels/${this.channel}/members/${agent}`)),
+    );
   }
 }
 

@@ -1,22 +1,37 @@
 // Where a person writes in a channel. What a message does to a turn in progress is shown before it is sent.
 
 import { newKey, patch, path, say } from "../api.js";
-import { MODES, confirmed } from "../channels.js";
+import { confirmed, MODES } from "../channels.js";
 import { h, setAttribute, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
 
 class ChannelPost extends Part {
   start() {
-    this.text = h("textarea", { rows: "2", placeholder: "Say something to the channel", "aria-label": "Message", on: { keydown: (event) => this.#typed(event), input: () => this.#keep() } });
+    this.text = h("textarea", {
+      rows: "2",
+      placeholder: "Say something to the channel",
+      "aria-label": "Message",
+      on: { keydown: (event) => this.#typed(event), input: () => this.#keep() },
+    });
     this.text.value = sessionStorage.getItem(this.draft) ?? "";
     this.send = h("button", { class: "main" });
-    this.mode = h("select", { "aria-label": "What a message does to a turn", on: { change: () => this.#setMode() } },
-      Object.keys(MODES).map((mode) => h("option", { value: mode, text: mode })));
+    this.mode = h(
+      "select",
+      { "aria-label": "What a message does to a turn", on: { change: () => this.#setMode() } },
+      Object.keys(MODES).map((mode) => h("option", { value: mode, text: mode })),
+    );
     this.does = h("span", { class: "muted does" });
     this.error = h("p", { class: "error", role: "alert" });
-    this.replaceChildren(h("form", { class: "panel", on: { submit: (event) => this.#say(event) } }, this.text,
-      h("div", { class: "row" }, this.send, h("label", { class: "mode" }, "Mode ", this.mode), this.does), this.error));
+    this.replaceChildren(
+      h(
+        "form",
+        { class: "panel", on: { submit: (event) => this.#say(event) } },
+        this.text,
+        h("div", { class: "row" }, this.send, h("label", { class: "mode" }, "Mode ", this.mode), this.does),
+        this.error,
+      ),
+    );
     this.watch([`channel:${this.channel}`, "pending"], () => this.#paint());
     this.key("m", "Write to the channel", () => this.text.focus());
   }
@@ -63,7 +78,9 @@ class ChannelPost extends Part {
     const message = this.text.value;
     if (!message.trim()) return;
     if (this.sent?.message !== message) this.sent = { message, key: newKey() };
-    const said = await store.act(this.postKey, "Sending", () => say(path`/api/channels/${this.channel}/messages`, { message }, this.sent.key));
+    const said = await store.act(this.postKey, "Sending", () =>
+      say(path`/api/channels/${this.channel}/messages`, { message }, this.sent.key),
+    );
     if (!said || this.text.value !== message) return;
     this.sent = null;
     this.text.value = "";
@@ -72,7 +89,9 @@ class ChannelPost extends Part {
 
   #setMode() {
     const change = { humanInterruptMode: this.mode.value };
-    store.act(this.modeKey, "Changing the mode", () => confirmed(patch(path`/api/channels/${this.channel}`, change)));
+    store.act(this.modeKey, "Changing the mode", () =>
+      confirmed(patch(path`/api/channels/${this.channel}`, change)),
+    );
   }
 }
 

@@ -21,15 +21,31 @@ class ChannelRing extends Part {
     this.why = h("p", { class: "wait" });
     this.error = h("p", { class: "error", role: "alert" });
     this.acts = {
-      pass: button("Pass on", "Ends the turn; the next in the ring has it then", () => turn(this.channel, "pass", "Passing on", { agent: this.holder, epoch: this.epoch, reason: "passed on by a person" })),
-      resume: button("Let it go on", "Ends the waiting; the turn goes on with the time it had left", () => turn(this.channel, "resume", "Going on", { agent: this.holder, epoch: this.epoch })),
-      take: button("Take the turn away", "Stops its work; the next in the ring has the turn then", () => turn(this.channel, "override", "Taking it away", { agent: this.holder, to: "QUEUED" })),
+      pass: button("Pass on", "Ends the turn; the next in the ring has it then", () =>
+        turn(this.channel, "pass", "Passing on", {
+          agent: this.holder,
+          epoch: this.epoch,
+          reason: "passed on by a person",
+        }),
+      ),
+      resume: button("Let it go on", "Ends the waiting; the turn goes on with the time it had left", () =>
+        turn(this.channel, "resume", "Going on", { agent: this.holder, epoch: this.epoch }),
+      ),
+      take: button("Take the turn away", "Stops its work; the next in the ring has the turn then", () =>
+        turn(this.channel, "override", "Taking it away", { agent: this.holder, to: "QUEUED" }),
+      ),
     };
-    this.replaceChildren(h("h2", { text: "Turns" }), this.picture, this.said, this.why,
-      h("div", { class: "row acts" }, ...Object.values(this.acts)), this.error);
+    this.replaceChildren(
+      h("h2", { text: "Turns" }),
+      this.picture,
+      this.said,
+      this.why,
+      h("div", { class: "row acts" }, ...Object.values(this.acts)),
+      this.error,
+    );
     this.watch([`channel:${this.channel}`, "agents", "pending"], () => this.#paint());
     this.tick(() => this.#paintTime());
-    this.key("p", "Pass the turn on", () => this.holder ? this.acts.pass.click() : false);
+    this.key("p", "Pass the turn on", () => (this.holder ? this.acts.pass.click() : false));
   }
 
   get state() {
@@ -62,14 +78,24 @@ class ChannelRing extends Part {
 
   /** The picture is made anew only when somebody came, went or moved: the rest is a matter of seconds. */
   #paintRing(state) {
-    const looks = JSON.stringify([state.members.map(({ agent, state: now, present }) => [agent, now, present]), state.next]);
+    const looks = JSON.stringify([
+      state.members.map(({ agent, state: now, present }) => [agent, now, present]),
+      state.next,
+    ]);
     if (this.looks === looks) return;
     this.looks = looks;
     const places = state.members.map((member, index) => placed(member, index, state));
     this.arc = svg("circle", { r: 27, class: "arc", "stroke-dasharray": ARC, transform: "rotate(-90)" });
-    const middle = svg("text", { x: MIDDLE, y: MIDDLE, class: "middle" }, state.holder ?? stateOf(state).short);
+    const middle = svg(
+      "text",
+      { x: MIDDLE, y: MIDDLE, class: "middle" },
+      state.holder ?? stateOf(state).short,
+    );
     this.picture.replaceChildren(
-      svg("circle", { cx: MIDDLE, cy: MIDDLE, r: RADIUS, class: "track" }), ...places, middle);
+      svg("circle", { cx: MIDDLE, cy: MIDDLE, r: RADIUS, class: "track" }),
+      ...places,
+      middle,
+    );
     this.picture.querySelector("[data-holder]")?.append(this.arc);
     setAttribute(this.picture, "aria-label", described(state));
   }
@@ -96,18 +122,27 @@ function placed(member, index, { members, next, ring }) {
   const y = MIDDLE + RADIUS * Math.sin(angle);
   const holds = member.state === "ACTIVE" || member.state === "WAITING";
   const small = members.length > FACES_MAX && !holds;
-  const group = svg("g", { transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`, class: "place", "data-state": member.state });
+  const group = svg("g", {
+    transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`,
+    class: "place",
+    "data-state": member.state,
+  });
   if (!member.present) group.setAttribute("data-away", "");
   if (holds) group.setAttribute("data-holder", "");
-  group.append(svg("title", {}, `${index + 1}. ${member.agent}, ${member.state}`), svg("circle", { r: small ? 7 : 23, class: "seat" }));
+  group.append(
+    svg("title", {}, `${index + 1}. ${member.agent}, ${member.state}`),
+    svg("circle", { r: small ? 7 : 23, class: "seat" }),
+  );
   if (!small) group.append(portrait(member), svg("text", { y: 38, class: "who" }, short(member.agent)));
-  if (ring[index] === next && !holds && members.length > 1) group.append(svg("text", { y: -28, class: "next" }, "next"));
+  if (ring[index] === next && !holds && members.length > 1)
+    group.append(svg("text", { y: -28, class: "next" }, "next"));
   return group;
 }
 
 function portrait(member) {
   const picture = face(store.agents.get(member.seat) ?? { seat: member.seat, name: member.agent });
-  for (const [name, value] of Object.entries({ x: -20, y: -20, width: 40, height: 40 })) picture.setAttribute(name, value);
+  for (const [name, value] of Object.entries({ x: -20, y: -20, width: 40, height: 40 }))
+    picture.setAttribute(name, value);
   return picture;
 }
 
@@ -115,7 +150,9 @@ const short = (name) => (name.length > 12 ? `${name.slice(0, 11)}…` : name);
 
 /** The same in words. */
 function described(state) {
-  const order = state.ring.length ? `In order: ${state.members.map(({ agent, state: now }) => `${agent} ${now}`).join(", ")}.` : "";
+  const order = state.ring.length
+    ? `In order: ${state.members.map(({ agent, state: now }) => `${agent} ${now}`).join(", ")}.`
+    : "";
   return `${stateOf(state).long} ${order}`;
 }
 

@@ -25,12 +25,25 @@ class ChannelRules extends Part {
   start() {
     this.classList.add("panel");
     this.inputs = Object.keys(RULES).map((rule) => {
-      const kind = SWITCHES.has(rule) ? { type: "checkbox" } : { type: "number", min: LIMITS.has(rule) ? "0" : "0.1", step: "any" };
+      const kind = SWITCHES.has(rule)
+        ? { type: "checkbox" }
+        : { type: "number", min: LIMITS.has(rule) ? "0" : "0.1", step: "any" };
       return h("input", { ...kind, name: rule, on: { change: ({ target }) => this.#change(rule, target) } });
     });
     this.error = h("p", { class: "error", role: "alert" });
-    this.replaceChildren(h("details", {}, h("summary", { text: "Rules" }),
-      h("div", { class: "rules" }, this.inputs.map((input) => h("label", {}, h("span", { text: RULES[input.name] }), input))), this.error));
+    this.replaceChildren(
+      h(
+        "details",
+        {},
+        h("summary", { text: "Rules" }),
+        h(
+          "div",
+          { class: "rules" },
+          this.inputs.map((input) => h("label", {}, h("span", { text: RULES[input.name] }), input)),
+        ),
+        this.error,
+      ),
+    );
     this.watch([`channel:${this.channel}`, "pending"], () => this.#paint());
   }
 
@@ -46,7 +59,8 @@ class ChannelRules extends Part {
     for (const input of this.inputs) {
       setAttribute(input, "aria-busy", store.pending.has(this.#acting(input.name)) ? "true" : null);
       if (SWITCHES.has(input.name)) input.checked = config[input.name];
-      else if (document.activeElement !== input && input.value !== String(config[input.name])) input.value = config[input.name];
+      else if (document.activeElement !== input && input.value !== String(config[input.name]))
+        input.value = config[input.name];
     }
     const failed = Object.keys(RULES).map((rule) => store.failed.get(this.#acting(rule)));
     setText(this.error, failed.find(Boolean) ?? "");
@@ -55,7 +69,9 @@ class ChannelRules extends Part {
   async #change(rule, input) {
     const value = SWITCHES.has(rule) ? input.checked : Number(input.value);
     for (const each of Object.keys(RULES)) store.failed.delete(this.#acting(each));
-    await store.act(this.#acting(rule), "Changing the rules", () => confirmed(patch(path`/api/channels/${this.channel}`, { [rule]: value })));
+    await store.act(this.#acting(rule), "Changing the rules", () =>
+      confirmed(patch(path`/api/channels/${this.channel}`, { [rule]: value })),
+    );
     const config = store.channel(this.channel)?.config;
     if (config && !SWITCHES.has(rule)) input.value = config[rule]; // what was refused is not left standing
     this.#paint();

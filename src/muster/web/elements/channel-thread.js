@@ -11,7 +11,8 @@ import { face } from "./agent-face.js";
 const SHOWN = 120;
 const SHOWN_MAX = 1000;
 const NEAR_PX = 60; // so near to its end a thread is followed
-const TYPES = "user_message,agent_message,announcement,state_transition,member_joined,member_left,channel_rested,channel_roused,warning_logged";
+const TYPES =
+  "user_message,agent_message,announcement,state_transition,member_joined,member_left,channel_rested,channel_roused,warning_logged";
 const AGAIN_MS = 1000; // after muster did not answer
 const LONG_LINES = 20;
 const LONG_CHARS = 2000;
@@ -22,10 +23,27 @@ class ChannelThread extends Part {
 
   start() {
     this.classList.add("panel");
-    this.log = h("div", { class: "log", role: "log", "aria-label": `What was said in ${this.channel}`, tabindex: "0", on: { scroll: () => this.#atEnd && this.#seen() } });
+    this.log = h("div", {
+      class: "log",
+      role: "log",
+      "aria-label": `What was said in ${this.channel}`,
+      tabindex: "0",
+      on: { scroll: () => this.#atEnd && this.#seen() },
+    });
     this.empty = h("p", { class: "muted", text: "Nothing was said here yet.", hidden: true });
-    this.earlier = h("button", { type: "button", class: "quiet", text: "Earlier", hidden: true, on: { click: () => this.#load(SHOWN_MAX) } });
-    this.news = h("button", { type: "button", class: "news", hidden: true, on: { click: () => this.#toEnd() } });
+    this.earlier = h("button", {
+      type: "button",
+      class: "quiet",
+      text: "Earlier",
+      hidden: true,
+      on: { click: () => this.#load(SHOWN_MAX) },
+    });
+    this.news = h("button", {
+      type: "button",
+      class: "news",
+      hidden: true,
+      on: { click: () => this.#toEnd() },
+    });
     this.replaceChildren(this.earlier, this.empty, this.log, this.news);
     this.listen((events) => this.#hear(events));
     this.watch(`channel:${this.channel}`, () => this.#paintDelivery());
@@ -89,7 +107,9 @@ class ChannelThread extends Part {
   #paintDelivery() {
     const members = store.channel(this.channel)?.members ?? [];
     for (const said of [...this.log.querySelectorAll(".said")].slice(-20)) {
-      const others = members.filter(({ agent }) => agent !== said.dataset.speaker || said.dataset.human !== undefined);
+      const others = members.filter(
+        ({ agent }) => agent !== said.dataset.speaker || said.dataset.human !== undefined,
+      );
       setText(said.querySelector(".delivery"), delivery(others, Number(said.dataset.seq)));
     }
   }
@@ -105,7 +125,8 @@ function delivery(others, seq) {
 
 const ENTRIES = {
   user_message: (event) => said(event, event.speakerName, event.text, true),
-  agent_message: (event) => said(event, event.agentName, event.content.map(({ text }) => text).join("\n"), false),
+  agent_message: (event) =>
+    said(event, event.agentName, event.content.map(({ text }) => text).join("\n"), false),
   announcement: (event) => note(event, event.text, "announced"),
   warning_logged: (event) => note(event, event.text, "warning"),
   member_joined: (event) => line(event, `${named(event.seat)} joined`),
@@ -114,24 +135,42 @@ const ENTRIES = {
   channel_roused: (event) => line(event, "is awake again"),
   state_transition: (event) => {
     if (event.machine !== "turns") return null;
-    if (event.to === "ACTIVE" && event.from !== "WAITING") return line(event, `turn ${event.epoch}: ${event.agentId}`);
-    if (event.to === "WAITING") return line(event, `${event.agentId} waits${event.reason ? `: ${event.reason}` : ""}`);
+    if (event.to === "ACTIVE" && event.from !== "WAITING")
+      return line(event, `turn ${event.epoch}: ${event.agentId}`);
+    if (event.to === "WAITING")
+      return line(event, `${event.agentId} waits${event.reason ? `: ${event.reason}` : ""}`);
     return event.from === "WAITING" && event.to === "ACTIVE" ? line(event, `${event.agentId} goes on`) : null;
   },
 };
 
 const entry = (event) => ENTRIES[event.type]?.(event) ?? null;
 const named = (seat) => store.agents.get(seat)?.id ?? `seat ${seat}`;
-const time = (event) => h("time", { class: "age", datetime: event.ts, text: timeOfDay(event.ts), title: new Date(event.ts).toLocaleString() });
+const time = (event) =>
+  h("time", {
+    class: "age",
+    datetime: event.ts,
+    text: timeOfDay(event.ts),
+    title: new Date(event.ts).toLocaleString(),
+  });
 
 function said(event, speaker, text, human) {
   const agent = human ? null : store.agents.get(event.seat);
   const body = h("div", { class: "text" });
   showMarkdown(body, text);
-  const item = h("article", { class: "said", data: { seq: event.seq, speaker, ...(human ? { human: "" } : {}) } },
+  const item = h(
+    "article",
+    { class: "said", data: { seq: event.seq, speaker, ...(human ? { human: "" } : {}) } },
     agent ? face(agent) : h("span", { class: "face human", "aria-hidden": "true", text: "●" }),
-    h("header", {}, h("strong", { text: speaker }), human && event.mode ? h("span", { class: "badge", text: event.mode }) : null, time(event), h("span", { class: "age delivery" })),
-    body);
+    h(
+      "header",
+      {},
+      h("strong", { text: speaker }),
+      human && event.mode ? h("span", { class: "badge", text: event.mode }) : null,
+      time(event),
+      h("span", { class: "age delivery" }),
+    ),
+    body,
+  );
   if (text.length > LONG_CHARS || text.split("\n").length > LONG_LINES) fold(item, body);
   return item;
 }
@@ -147,7 +186,8 @@ function fold(item, body) {
   item.append(more);
 }
 
-const note = (event, text, kind) => h("p", { class: "note", data: { kind, seq: event.seq } }, h("span", { text }), time(event));
+const note = (event, text, kind) =>
+  h("p", { class: "note", data: { kind, seq: event.seq } }, h("span", { text }), time(event));
 const line = (event, text) => h("p", { class: "line", data: { seq: event.seq } }, h("span", { text }));
 
 customElements.define("channel-thread", ChannelThread);

@@ -1,7 +1,7 @@
 // Whether what is shown is what is: live, or since when it is not.
 
-import { h, setText } from "../dom.js";
 import { timeOfDay } from "../clock.js";
+import { h, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
 

@@ -10,19 +10,32 @@ const ROWS = 150;
 const ASK_MS = 200;
 const AGAIN_MS = 1000; // after muster did not answer
 const GROUPS = {
-  "everything": "",
+  everything: "",
   "changes of state": "state_transition",
   "what was said": "user_message,agent_message,announcement",
   "what was printed": "agent_output,session_result",
   "what was done": "agent_activity,prompt_taken",
-  "approvals": "approval_requested,approval_answered",
-  "costs": "session_result,usage_recorded",
-  "sessions": "session_requested,session_start,session_end,stop_requested,retry_scheduled,desired_set",
-  "who comes and goes": "agent_registered,agent_enrolled,agents_summoned,agent_confirmed,agent_status,member_joined,member_left,wake_requested,sleep_requested",
-  "delegation": "delegation_started,delegation_ended,conversation_start,routed,permission_denied,file_recorded,conversation_end",
-  "trouble": "command_refused,warning_logged,marker_rejected,conflict,kill_requested,permission_denied",
+  approvals: "approval_requested,approval_answered",
+  costs: "session_result,usage_recorded",
+  sessions: "session_requested,session_start,session_end,stop_requested,retry_scheduled,desired_set",
+  "who comes and goes":
+    "agent_registered,agent_enrolled,agents_summoned,agent_confirmed,agent_status,member_joined,member_left,wake_requested,sleep_requested",
+  delegation:
+    "delegation_started,delegation_ended,conversation_start,routed,permission_denied,file_recorded,conversation_end",
+  trouble: "command_refused,warning_logged,marker_rejected,conflict,kill_requested,permission_denied",
 };
-const EDGES = { state_transition: "accent", user_message: "alive", agent_message: "alive", agent_output: "line", command_refused: "bad", warning_logged: "amber", conflict: "bad", session_end: "amber", approval_requested: "amber", approval_answered: "alive" };
+const EDGES = {
+  state_transition: "accent",
+  user_message: "alive",
+  agent_message: "alive",
+  agent_output: "line",
+  command_refused: "bad",
+  warning_logged: "amber",
+  conflict: "bad",
+  session_end: "amber",
+  approval_requested: "amber",
+  approval_answered: "alive",
+};
 
 class LiveLog extends Part {
   #last = null;
@@ -32,18 +45,38 @@ class LiveLog extends Part {
   #lines = [];
 
   start() {
-    const chosen = (label, options) => h("select", { "aria-label": label, on: { change: () => this.#begin() } }, options);
-    this.kind = chosen("Which events", Object.entries(GROUPS).map(([name, types]) => h("option", { text: name, value: types })));
+    const chosen = (label, options) =>
+      h("select", { "aria-label": label, on: { change: () => this.#begin() } }, options);
+    this.kind = chosen(
+      "Which events",
+      Object.entries(GROUPS).map(([name, types]) => h("option", { text: name, value: types })),
+    );
     this.agent = chosen("Of whom", [h("option", { text: "everybody", value: "" })]);
     this.channel = chosen("In which channel", [h("option", { text: "every channel", value: "" })]);
-    this.words = h("input", { type: "search", placeholder: "words", "aria-label": "Only with these words", on: { input: () => this.#paint() } });
-    this.pause = h("button", { type: "button", "aria-pressed": "false", on: { click: () => this.#hold(!this.held) } });
+    this.words = h("input", {
+      type: "search",
+      placeholder: "words",
+      "aria-label": "Only with these words",
+      on: { input: () => this.#paint() },
+    });
+    this.pause = h("button", {
+      type: "button",
+      "aria-pressed": "false",
+      on: { click: () => this.#hold(!this.held) },
+    });
     this.list = h("ul", { class: "lines", tabindex: "0", "aria-label": "Events, the newest first" });
     this.empty = h("p", { class: "muted", text: "Nothing like that is in the log.", hidden: true });
-    this.replaceChildren(h("h2", { text: "Log" }),
-      h("div", { class: "row filters" }, this.kind, this.agent, this.channel, this.words, this.pause), this.empty, this.list);
+    this.replaceChildren(
+      h("h2", { text: "Log" }),
+      h("div", { class: "row filters" }, this.kind, this.agent, this.channel, this.words, this.pause),
+      this.empty,
+      this.list,
+    );
     this.watch(["agents", "channels"], () => this.#paintChoices());
-    this.listen((events) => { this.#heard = events.at(-1).seq; this.#askSoon(); });
+    this.listen((events) => {
+      this.#heard = events.at(-1).seq;
+      this.#askSoon();
+    });
     this.watch("events", () => store.events.length === 0 && this.#last !== null && this.#begin()); // another log
     this.until(() => clearTimeout(this.#due));
     this.#hold(false);
@@ -63,10 +96,19 @@ class LiveLog extends Part {
   }
 
   #paintChoices() {
-    const options = (select, names) => keyed(select, ["", ...names], (name) => name,
-      (name) => h("option", { value: name, text: name || select.firstElementChild.textContent }));
-    for (const [select, names] of [[this.agent, store.shown.map(({ id }) => id)], [this.channel, [...store.channels.keys()].sort()]]) {
-      if (select.keyedChildren === undefined) select.keyedChildren = new Map([["", select.firstElementChild]]);
+    const options = (select, names) =>
+      keyed(
+        select,
+        ["", ...names],
+        (name) => name,
+        (name) => h("option", { value: name, text: name || select.firstElementChild.textContent }),
+      );
+    for (const [select, names] of [
+      [this.agent, store.shown.map(({ id }) => id)],
+      [this.channel, [...store.channels.keys()].sort()],
+    ]) {
+      if (select.keyedChildren === undefined)
+        select.keyedChildren = new Map([["", select.firstElementChild]]);
       options(select, names);
     }
   }
@@ -82,17 +124,31 @@ class LiveLog extends Part {
 
   #askSoon() {
     if (this.held || this.upto !== null || this.#last === null) return; // what is asked for then has it all
-    this.#due ??= setTimeout(() => { this.#due = null; this.#ask(this.#run); }, ASK_MS);
+    this.#due ??= setTimeout(() => {
+      this.#due = null;
+      this.#ask(this.#run);
+    }, ASK_MS);
   }
 
   async #ask(run) {
     const where = new URLSearchParams({ limit: ROWS });
-    for (const [name, select] of [["types", this.kind], ["agent", this.agent], ["channel", this.channel]]) if (select.value) where.set(name, select.value);
+    for (const [name, select] of [
+      ["types", this.kind],
+      ["agent", this.agent],
+      ["channel", this.channel],
+    ])
+      if (select.value) where.set(name, select.value);
     if (this.upto !== null) where.set("after", Math.max(-1, this.upto - (where.size > 1 ? 1000 : ROWS)));
     else if (this.#last !== null) where.set("after", this.#last);
     const page = await get(`/api/log/told?${where}`).catch(() => null);
     if (run !== this.#run || !this.isConnected) return;
-    if (!page) return void (this.#due ??= setTimeout(() => { this.#due = null; this.#ask(run); }, AGAIN_MS));
+    if (!page) {
+      this.#due ??= setTimeout(() => {
+        this.#due = null;
+        this.#ask(run);
+      }, AGAIN_MS);
+      return;
+    }
     this.#last = page.after;
     const fresh = page.lines.filter(({ seq }) => this.upto === null || seq <= this.upto);
     this.#lines = [...fresh.reverse(), ...this.#lines].slice(0, ROWS);
@@ -105,18 +161,47 @@ class LiveLog extends Part {
 
   #paint() {
     const words = this.words.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const shown = this.#lines.filter(({ says, type }) => words.every((word) => `${says} ${type}`.toLowerCase().includes(word)));
-    keyed(this.list, shown, ({ seq }) => seq, (line) => this.#row(line), (row, line) => row.toggleAttribute("data-chosen", line.seq === this.upto));
+    const shown = this.#lines.filter(({ says, type }) =>
+      words.every((word) => `${says} ${type}`.toLowerCase().includes(word)),
+    );
+    keyed(
+      this.list,
+      shown,
+      ({ seq }) => seq,
+      (line) => this.#row(line),
+      (row, line) => row.toggleAttribute("data-chosen", line.seq === this.upto),
+    );
     setHidden(this.empty, shown.length > 0);
   }
 
   #row({ seq, ts, type, says }) {
     const choose = () => this.dispatchEvent(new CustomEvent("choose", { detail: { seq }, bubbles: true }));
-    return h("li", { data: { edge: EDGES[type] ?? "", seq } },
-      h("button", { type: "button", class: "quiet seq", text: seq, title: `${type}: show the team as it was then`, "aria-label": `Event ${seq}: show the team as it was then`, on: { click: choose } }),
-      h("time", { class: "age", datetime: ts, text: new Date(ts).toLocaleTimeString(), title: new Date(ts).toLocaleString() }),
+    return h(
+      "li",
+      { data: { edge: EDGES[type] ?? "", seq } },
+      h("button", {
+        type: "button",
+        class: "quiet seq",
+        text: seq,
+        title: `${type}: show the team as it was then`,
+        "aria-label": `Event ${seq}: show the team as it was then`,
+        on: { click: choose },
+      }),
+      h("time", {
+        class: "age",
+        datetime: ts,
+        text: new Date(ts).toLocaleTimeString(),
+        title: new Date(ts).toLocaleString(),
+      }),
       h("span", { class: "says", text: says }),
-      h("button", { type: "button", class: "quiet", text: "why", "aria-label": `Why event ${seq} happened`, on: { click: () => tellWhy(seq) } }));
+      h("button", {
+        type: "button",
+        class: "quiet",
+        text: "why",
+        "aria-label": `Why event ${seq} happened`,
+        on: { click: () => tellWhy(seq) },
+      }),
+    );
   }
 }
 
@@ -124,9 +209,13 @@ class LiveLog extends Part {
 async function tellWhy(seq) {
   const list = h("ol", { class: "causes" });
   openDialog(`Why event ${seq} happened`, list);
-  const answer = await get(`/api/why?seq=${seq}`).catch((problem) => ({ accounts: [{ steps: [{ seq, text: problem.message }] }] }));
+  const answer = await get(`/api/why?seq=${seq}`).catch((problem) => ({
+    accounts: [{ steps: [{ seq, text: problem.message }] }],
+  }));
   for (const step of answer.accounts.flatMap(({ steps }) => steps)) {
-    list.append(h("li", {}, h("span", { class: "age", text: `${step.seq}` }), h("span", { text: step.text })));
+    list.append(
+      h("li", {}, h("span", { class: "age", text: `${step.seq}` }), h("span", { text: step.text })),
+    );
   }
 }
 

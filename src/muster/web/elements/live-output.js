@@ -49,15 +49,13 @@ class LiveOutput extends Part {
     const { lines } = this;
     const atBottom = lines.scrollHeight - lines.scrollTop - lines.clientHeight < 30;
     lines.append(
-      ...this.waiting
-        .splice(0)
-        .map(({ stream, text }) =>
-          h("div", {
-            class: stream === "stdout" ? null : stream,
-            text:
-              text.length > LINE_CHARS ? `${text.slice(0, LINE_CHARS)} … (${text.length} characters)` : text,
-          }),
-        ),
+      ...this.waiting.splice(0).map(({ stream, text }) =>
+        h("div", {
+          class: stream === "stdout" ? null : stream,
+          text:
+            text.length > LINE_CHARS ? `${text.slice(0, LINE_CHARS)} … (${text.length} characters)` : text,
+        }),
+      ),
     );
     while (lines.childElementCount > LINES) lines.firstElementChild.remove();
     setHidden(this.none, lines.childElementCount > 0);

@@ -1,7 +1,7 @@
 // "Needs you": who waits for a person, who is stuck, who failed, and about whom reports disagree. It comes first.
 
 import "./approval-list.js";
-import { WORDS, canDismiss, dismiss, needs } from "../attention.js";
+import { canDismiss, dismiss, needs, WORDS } from "../attention.js";
 import { secondsSince, span } from "../clock.js";
 import { h, keyed, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";

@@ -4,7 +4,7 @@ import { post } from "../api.js";
 import { secondsSince, secondsUntil, span } from "../clock.js";
 import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
-import { ONE_SHOTS, controlsOf, runKey, want } from "../run.js";
+import { controlsOf, ONE_SHOTS, runKey, want } from "../run.js";
 import { store } from "../store.js";
 
 class RunPanel extends Part {
@@ -131,7 +131,7 @@ function state(title) {
 }
 
 function fill(box, ...texts) {
-  [...box.children].slice(1).forEach((child, index) => setText(child, texts[index]));
+  for (const [index, child] of [...box.children].slice(1).entries()) setText(child, texts[index]);
 }
 
 customElements.define("run-panel", RunPanel);

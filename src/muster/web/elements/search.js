@@ -28,10 +28,11 @@ export function showSearch() {
     dialog.close();
     go(...place.path);
   };
-  const mark = () =>
-    [...list.children].forEach((item, index) =>
-      setAttribute(item, "aria-selected", String(index === chosen)),
-    );
+  const mark = () => {
+    for (const [index, item] of [...list.children].entries()) {
+      setAttribute(item, "aria-selected", String(index === chosen));
+    }
+  };
   const look = () => {
     places = find(input.value).slice(0, SHOWN);
     chosen = Math.min(chosen, Math.max(0, places.length - 1));

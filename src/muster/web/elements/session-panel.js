@@ -4,7 +4,7 @@ import { post, remove } from "../api.js";
 import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
-import { MODES, act, talks } from "../talks.js";
+import { act, MODES, talks } from "../talks.js";
 import { visible } from "../visible.js";
 
 const KEY = "session";
@@ -12,10 +12,17 @@ const KEY = "session";
 class SessionPanel extends Part {
   start() {
     this.className = "panel";
-    this.mode = h("p", { class: "mode" }, this.modeName = h("strong"), " ", this.modeSays = h("span", { class: "muted" }));
+    this.modeName = h("strong");
+    this.modeSays = h("span", { class: "muted" });
+    this.mode = h("p", { class: "mode" }, this.modeName, " ", this.modeSays);
     this.path = h("p", { class: "path muted" });
     this.agents = h("ul", { class: "chips" });
-    this.end = h("button", { type: "button", class: "quiet", text: "Close the session", on: { click: () => this.#close() } });
+    this.end = h("button", {
+      type: "button",
+      class: "quiet",
+      text: "Close the session",
+      on: { click: () => this.#close() },
+    });
     this.open = h("div", { hidden: true }, this.mode, this.path, this.agents, this.end);
     this.form = this.#form();
     this.error = h("p", { class: "error", role: "alert" });
@@ -25,14 +32,35 @@ class SessionPanel extends Part {
   }
 
   #form() {
-    this.choice = h("select", { name: "mode", "aria-label": "Mode", on: { change: () => setText(this.says, MODES[this.choice.value]) } },
-      Object.keys(MODES).map((mode) => h("option", { value: mode, text: mode })));
+    this.choice = h(
+      "select",
+      {
+        name: "mode",
+        "aria-label": "Mode",
+        on: { change: () => setText(this.says, MODES[this.choice.value]) },
+      },
+      Object.keys(MODES).map((mode) => h("option", { value: mode, text: mode })),
+    );
     this.says = h("p", { class: "muted", text: MODES.orchestrator });
-    this.folder = h("input", { name: "agents", "aria-label": "Folder with agents", placeholder: "folder with agents (optional)", autocomplete: "off" });
+    this.folder = h("input", {
+      name: "agents",
+      "aria-label": "Folder with agents",
+      placeholder: "folder with agents (optional)",
+      autocomplete: "off",
+    });
     this.begin = h("button", { class: "main", text: "Open a session" });
-    return h("form", { hidden: true, on: { submit: (event) => this.#open(event) } },
-      h("p", { class: "muted", text: "No session is open. In one, requests go to agents by what they are good at." }),
-      h("label", {}, "Mode ", this.choice), this.says, this.folder, this.begin);
+    return h(
+      "form",
+      { hidden: true, on: { submit: (event) => this.#open(event) } },
+      h("p", {
+        class: "muted",
+        text: "No session is open. In one, requests go to agents by what they are good at.",
+      }),
+      h("label", {}, "Mode ", this.choice),
+      this.says,
+      this.folder,
+      this.begin,
+    );
   }
 
   #paint() {
@@ -45,8 +73,14 @@ class SessionPanel extends Part {
     setText(this.modeSays, MODES[session.mode] ?? "");
     setText(this.path, visible(session.path, 200));
     const agents = session.agents.length ? session.agents : ["no agents: MAIN answers everything"];
-    keyed(this.agents, agents, (name) => name, (name) => h("li", { class: "state", text: visible(name, 60) }));
-    for (const button of [this.begin, this.end]) setAttribute(button, "aria-disabled", pending ? "true" : null);
+    keyed(
+      this.agents,
+      agents,
+      (name) => name,
+      (name) => h("li", { class: "state", text: visible(name, 60) }),
+    );
+    for (const button of [this.begin, this.end])
+      setAttribute(button, "aria-disabled", pending ? "true" : null);
     setText(this.begin, pending ? `${pending.label} …` : "Open a session");
     setText(this.end, pending ? `${pending.label} …` : "Close the session");
     setText(this.error, store.failed.get(KEY) ?? "");
@@ -55,13 +89,16 @@ class SessionPanel extends Part {
   async #open(event) {
     event.preventDefault();
     const agents = this.folder.value.trim() ? [this.folder.value.trim()] : [];
-    const opened = await act(KEY, "Opening", () => post("/api/delegation", { mode: this.choice.value, agents }));
+    const opened = await act(KEY, "Opening", () =>
+      post("/api/delegation", { mode: this.choice.value, agents }),
+    );
     setText(this.warnings, (opened?.warnings ?? []).map((each) => visible(each)).join(" "));
   }
 
   #close() {
     const going = Object.keys(talks.session.working).length;
-    if (going && !confirm(`${going} conversation(s) are going on and will be closed. Close the session?`)) return;
+    if (going && !confirm(`${going} conversation(s) are going on and will be closed. Close the session?`))
+      return;
     act(KEY, "Closing", () => remove("/api/delegation"));
   }
 }

@@ -15,9 +15,21 @@ const AGAIN_MS = 1000; // after muster did not answer
 
 // Where a state stands, in parts of the picture. A state that is not here finds a place on a ring.
 const PLACES = {
-  identity: { none: [0.12, 0.2], hatching: [0.5, 0.2], expired: [0.88, 0.2], alive: [0.5, 0.78], sleeping: [0.12, 0.78] },
+  identity: {
+    none: [0.12, 0.2],
+    hatching: [0.5, 0.2],
+    expired: [0.88, 0.2],
+    alive: [0.5, 0.78],
+    sleeping: [0.12, 0.78],
+  },
   run: { pause: [0.5, 0.16], continuous: [0.14, 0.5], run_once: [0.86, 0.5], run_cleanup: [0.5, 0.84] },
-  turns: { OFFLINE: [0.1, 0.5], IDLE: [0.38, 0.12], QUEUED: [0.38, 0.88], ACTIVE: [0.88, 0.88], WAITING: [0.88, 0.12] },
+  turns: {
+    OFFLINE: [0.1, 0.5],
+    IDLE: [0.38, 0.12],
+    QUEUED: [0.38, 0.88],
+    ACTIVE: [0.88, 0.88],
+    WAITING: [0.88, 0.12],
+  },
   delegation: { MAIN: [0.16, 0.25], QUEUE: [0.16, 0.78], AGENT: [0.76, 0.5] },
 };
 
@@ -29,7 +41,12 @@ class StateDiagrams extends Part {
     this.tabs = h("div", { class: "row", role: "tablist", "aria-label": "Machines" });
     this.holder = h("div", { class: "diagram", role: "tabpanel" });
     this.ways = h("ul", { class: "ways" });
-    this.replaceChildren(h("h2", { text: "State machines" }), this.tabs, this.holder, h("details", {}, h("summary", { text: "Every way, in words" }), this.ways));
+    this.replaceChildren(
+      h("h2", { text: "State machines" }),
+      this.tabs,
+      this.holder,
+      h("details", {}, h("summary", { text: "Every way, in words" }), this.ways),
+    );
     this.watch("agents", () => this.#paint());
     this.listen((events) => this.#flash(events));
     this.#load();
@@ -52,8 +69,16 @@ class StateDiagrams extends Part {
     if (!this.isConnected) return;
     if (!answer) return void setTimeout(() => this.#load(), AGAIN_MS);
     this.#pictures = answer.diagrams.map(drawn);
-    this.tabs.replaceChildren(...this.#pictures.map((each, index) =>
-      h("button", { type: "button", role: "tab", text: each.label, on: { click: () => this.#choose(index), keydown: (event) => this.#typed(event, index) } })));
+    this.tabs.replaceChildren(
+      ...this.#pictures.map((each, index) =>
+        h("button", {
+          type: "button",
+          role: "tab",
+          text: each.label,
+          on: { click: () => this.#choose(index), keydown: (event) => this.#typed(event, index) },
+        }),
+      ),
+    );
     const kept = this.#pictures.findIndex(({ label }) => label === sessionStorage.getItem("diagram"));
     this.#choose(kept >= 0 ? kept : this.#pictures.findIndex(({ machine }) => machine === "turns"));
   }
@@ -75,8 +100,19 @@ class StateDiagrams extends Part {
       tab.tabIndex = at === index ? 0 : -1;
     });
     this.holder.replaceChildren(h("p", { class: "muted", text: this.chosen.title }), this.chosen.picture);
-    keyed(this.ways, this.chosen.arrows, (arrow) => `${arrow.from} ${arrow.to} ${arrow.trigger} ${arrow.condition}`, (arrow) =>
-      h("li", {}, h("strong", { text: `${arrow.from} → ${arrow.to}` }), ` ${arrow.trigger}${arrow.condition ? ` (${arrow.condition})` : ""}: `, h("span", { class: "muted", text: arrow.action })));
+    keyed(
+      this.ways,
+      this.chosen.arrows,
+      (arrow) => `${arrow.from} ${arrow.to} ${arrow.trigger} ${arrow.condition}`,
+      (arrow) =>
+        h(
+          "li",
+          {},
+          h("strong", { text: `${arrow.from} → ${arrow.to}` }),
+          ` ${arrow.trigger}${arrow.condition ? ` (${arrow.condition})` : ""}: `,
+          h("span", { class: "muted", text: arrow.action }),
+        ),
+    );
     this.#paint();
   }
 
@@ -85,9 +121,11 @@ class StateDiagrams extends Part {
     const agents = this.moment?.agents ?? store.shown;
     const { nodes, machine, desired } = this.chosen;
     const there = new Map();
-    if (machine === "delegation") for (const name of this.busy) there.set(generic(name), [...(there.get(generic(name)) ?? []), name]);
+    if (machine === "delegation")
+      for (const name of this.busy) there.set(generic(name), [...(there.get(generic(name)) ?? []), name]);
     for (const agent of agents) {
-      for (const state of statesOf(machine, desired, agent)) there.set(state, [...(there.get(state) ?? []), agent.name ?? `seat ${agent.seat}`]);
+      for (const state of statesOf(machine, desired, agent))
+        there.set(state, [...(there.get(state) ?? []), agent.name ?? `seat ${agent.seat}`]);
     }
     for (const [state, node] of nodes) {
       const names = there.get(state) ?? [];
@@ -101,8 +139,10 @@ class StateDiagrams extends Part {
   #flash(events) {
     if (!this.chosen || this.moment) return;
     for (const event of events) {
-      if (event.type !== "state_transition" || event.machine !== this.chosen.machine || this.chosen.desired) continue;
-      const [from, to] = event.machine === "delegation" ? [event.from, event.to].map(generic) : [event.from, event.to];
+      if (event.type !== "state_transition" || event.machine !== this.chosen.machine || this.chosen.desired)
+        continue;
+      const [from, to] =
+        event.machine === "delegation" ? [event.from, event.to].map(generic) : [event.from, event.to];
       const way = this.chosen.ways.get(`${from} ${to}`);
       if (!way) continue;
       way.setAttribute("data-gone", "");
@@ -125,7 +165,10 @@ function statesOf(machine, desired, agent) {
 
 function told(names) {
   if (!names.length) return "";
-  const first = names.slice(0, NAMES_MAX).map((name) => (name.length > 9 ? `${name.slice(0, 8)}…` : name)).join(", ");
+  const first = names
+    .slice(0, NAMES_MAX)
+    .map((name) => (name.length > 9 ? `${name.slice(0, 8)}…` : name))
+    .join(", ");
   return names.length > NAMES_MAX ? `${first} +${names.length - NAMES_MAX}` : first;
 }
 
@@ -135,14 +178,35 @@ function told(names) {
 function drawn(diagram) {
   const { machine, title, states, arrows } = diagram;
   const desired = title.startsWith("desired");
-  const places = new Map(states.map((state, index) => [state, placeOf(machine, state, index, states.length)]));
+  const places = new Map(
+    states.map((state, index) => [state, placeOf(machine, state, index, states.length)]),
+  );
   const pairs = new Map();
-  for (const arrow of arrows) pairs.set(`${arrow.from} ${arrow.to}`, [...(pairs.get(`${arrow.from} ${arrow.to}`) ?? []), arrow]);
+  for (const arrow of arrows)
+    pairs.set(`${arrow.from} ${arrow.to}`, [...(pairs.get(`${arrow.from} ${arrow.to}`) ?? []), arrow]);
   const ways = new Map([...pairs].map(([pair, rows]) => [pair, way(rows, places, pairs)]));
   const nodes = new Map(states.map((state) => [state, node(state, places.get(state))]));
-  const tip = svg("marker", { id: `tip-${machine}-${desired}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, svg("path", { d: "M0 0 8 4 0 8z", class: "tip" }));
+  const tip = svg(
+    "marker",
+    {
+      id: `tip-${machine}-${desired}`,
+      viewBox: "0 0 8 8",
+      refX: 7,
+      refY: 4,
+      markerWidth: 7,
+      markerHeight: 7,
+      orient: "auto-start-reverse",
+    },
+    svg("path", { d: "M0 0 8 4 0 8z", class: "tip" }),
+  );
   for (const each of ways.values()) each.querySelector("path").setAttribute("marker-end", `url(#${tip.id})`);
-  const picture = svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "group", "aria-label": `${machine}: ${title}` }, svg("defs", {}, tip), ...ways.values(), ...[...nodes.values()].map(({ group }) => group));
+  const picture = svg(
+    "svg",
+    { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "group", "aria-label": `${machine}: ${title}` },
+    svg("defs", {}, tip),
+    ...ways.values(),
+    ...[...nodes.values()].map(({ group }) => group),
+  );
   const label = machine === "run" ? `run: ${desired ? "wanted" : "done"}` : machine;
   return { ...diagram, desired, label, picture, ways, nodes };
 }
@@ -155,8 +219,13 @@ function placeOf(machine, state, index, count) {
 
 function node(state, { x, y }) {
   const names = svg("text", { y: 13, class: "names" });
-  const group = svg("g", { transform: `translate(${x} ${y})`, class: "state", role: "img", "data-state": state },
-    svg("rect", { x: -BOX.width / 2, y: -BOX.height / 2, width: BOX.width, height: BOX.height, rx: 9 }), svg("text", { class: "label" }, state), names);
+  const group = svg(
+    "g",
+    { transform: `translate(${x} ${y})`, class: "state", role: "img", "data-state": state },
+    svg("rect", { x: -BOX.width / 2, y: -BOX.height / 2, width: BOX.width, height: BOX.height, rx: 9 }),
+    svg("text", { class: "label" }, state),
+    names,
+  );
   return { group, names };
 }
 
@@ -164,20 +233,37 @@ function node(state, { x, y }) {
 function way(rows, places, pairs) {
   const [{ from, to }] = rows;
   const triggers = [...new Set(rows.map(({ trigger }) => trigger))];
-  const title = svg("title", {}, `${from} → ${to}: ${rows.map(({ trigger, condition }) => trigger + (condition ? ` (${condition})` : "")).join(", ")}`);
+  const title = svg(
+    "title",
+    {},
+    `${from} → ${to}: ${rows.map(({ trigger, condition }) => trigger + (condition ? ` (${condition})` : "")).join(", ")}`,
+  );
   const [a, b] = [places.get(from), places.get(to)];
   if (from === to) {
     const d = `M${a.x - 22} ${a.y - BOX.height / 2} c-16 -34 60 -34 44 0`;
-    return svg("g", { class: "way" }, title, svg("path", { d }), labelled(a.x, a.y - BOX.height / 2 - 30, triggers));
+    return svg(
+      "g",
+      { class: "way" },
+      title,
+      svg("path", { d }),
+      labelled(a.x, a.y - BOX.height / 2 - 30, triggers),
+    );
   }
   const [dx, dy] = [b.x - a.x, b.y - a.y];
   const length = Math.hypot(dx, dy);
   const bend = pairs.has(`${to} ${from}`) ? 26 : 0;
   const middle = { x: (a.x + b.x) / 2 - (dy / length) * bend, y: (a.y + b.y) / 2 + (dx / length) * bend };
   const [start, end] = [edge(a, middle), edge(b, middle)];
-  const along = (name) => (1 - LABEL) ** 2 * start[name] + 2 * LABEL * (1 - LABEL) * middle[name] + LABEL ** 2 * end[name];
+  const along = (name) =>
+    (1 - LABEL) ** 2 * start[name] + 2 * LABEL * (1 - LABEL) * middle[name] + LABEL ** 2 * end[name];
   const at = { x: along("x"), y: along("y") };
-  return svg("g", { class: "way" }, title, svg("path", { d: `M${start.x} ${start.y} Q${middle.x} ${middle.y} ${end.x} ${end.y}` }), labelled(at.x, at.y, triggers));
+  return svg(
+    "g",
+    { class: "way" },
+    title,
+    svg("path", { d: `M${start.x} ${start.y} Q${middle.x} ${middle.y} ${end.x} ${end.y}` }),
+    labelled(at.x, at.y, triggers),
+  );
 }
 
 function labelled(x, y, triggers) {
@@ -188,7 +274,10 @@ function labelled(x, y, triggers) {
 /** Where a line from the middle of a box towards a point leaves the box. */
 function edge(box, towards) {
   const [dx, dy] = [towards.x - box.x, towards.y - box.y];
-  const scale = Math.min((BOX.width / 2 + 3) / Math.abs(dx || 1e-9), (BOX.height / 2 + 3) / Math.abs(dy || 1e-9));
+  const scale = Math.min(
+    (BOX.width / 2 + 3) / Math.abs(dx || 1e-9),
+    (BOX.height / 2 + 3) / Math.abs(dy || 1e-9),
+  );
   return { x: box.x + dx * scale, y: box.y + dy * scale };
 }
 

@@ -10,7 +10,14 @@ import { bytes, cut, visible } from "../visible.js";
 const RELOAD_MS = 150;
 const MARKDOWN_CHARS = 20_000;
 const TEXT_CHARS = 20_000;
-const TITLES = { thinking: "thinks", task: "sets a task", output: "works", report: "reports", answer: "answers", note: "notes" };
+const TITLES = {
+  thinking: "thinks",
+  task: "sets a task",
+  output: "works",
+  report: "reports",
+  answer: "answers",
+  note: "notes",
+};
 const SPOKEN = new Set(["report", "answer"]);
 
 class TalkDialogue extends Part {
@@ -19,13 +26,21 @@ class TalkDialogue extends Part {
     this.log = h("div", { class: "dialogue", role: "log", "aria-label": "Dialogue", tabindex: "0" });
     this.older = h("p", { class: "muted", hidden: true });
     this.replaceChildren(h("h2", { text: "Dialogue" }), this.older, this.log);
-    this.listen((events) => events.some((event) => event.conversation === this.conversation) && this.#reload());
+    this.listen(
+      (events) => events.some((event) => event.conversation === this.conversation) && this.#reload(),
+    );
     this.watch("status", () => this.#reload());
     this.until(() => clearTimeout(this.timer));
   }
 
   #reload() {
-    this.timer ??= setTimeout(() => this.#load().finally(() => { this.timer = null; }), RELOAD_MS);
+    this.timer ??= setTimeout(
+      () =>
+        this.#load().finally(() => {
+          this.timer = null;
+        }),
+      RELOAD_MS,
+    );
   }
 
   async #load() {
@@ -34,21 +49,30 @@ class TalkDialogue extends Part {
     const atBottom = this.log.scrollHeight - this.log.scrollTop - this.log.clientHeight < 40;
     setHidden(this.older, !told.omitted);
     setText(this.older, `${told.omitted} older entries are only in the log.`);
-    keyed(this.log, told.events.filter((event) => event.type in ENTRIES), ({ seq }) => seq, (event) => ENTRIES[event.type](event));
+    keyed(
+      this.log,
+      told.events.filter((event) => event.type in ENTRIES),
+      ({ seq }) => seq,
+      (event) => ENTRIES[event.type](event),
+    );
     if (atBottom) this.log.scrollTop = this.log.scrollHeight;
   }
 }
 
 const ENTRIES = {
   conversation_start: (event) => said(event, event.speakerName, "says", event.text, true),
-  dialogue_recorded: (event) => SPOKEN.has(event.kind)
-    ? said(event, event.speaker, TITLES[event.kind], event.text, false)
-    : folded(event, event.speaker, TITLES[event.kind] ?? event.kind, event.text),
-  routed: (event) => note(event, `MAIN thinks: it is for ${visible(event.to, 60)}. ${visible(event.reason, 600)}`),
+  dialogue_recorded: (event) =>
+    SPOKEN.has(event.kind)
+      ? said(event, event.speaker, TITLES[event.kind], event.text, false)
+      : folded(event, event.speaker, TITLES[event.kind] ?? event.kind, event.text),
+  routed: (event) =>
+    note(event, `MAIN thinks: it is for ${visible(event.to, 60)}. ${visible(event.reason, 600)}`),
   state_transition: (event) => note(event, `${visible(event.from, 60)} → ${visible(event.to, 60)}`, "move"),
-  file_recorded: (event) => note(event, `${visible(event.state, 60)} ${event.change} ${visible(event.path)} (${bytes(event.size)})`),
+  file_recorded: (event) =>
+    note(event, `${visible(event.state, 60)} ${event.change} ${visible(event.path)} (${bytes(event.size)})`),
   permission_denied: denial,
-  conversation_end: (event) => note(event, `Closed: ${event.outcome ?? "answered"}. ${visible(event.summary, 300)}`),
+  conversation_end: (event) =>
+    note(event, `Closed: ${event.outcome ?? "answered"}. ${visible(event.summary, 300)}`),
 };
 
 const when = (event) => h("time", { class: "age", datetime: event.ts, text: timeOfDay(event.ts) });
@@ -67,18 +91,38 @@ function said(event, who, does, text, human) {
 /** What is long and seldom read: it is written when somebody opens it. */
 function folded(event, who, does, text) {
   const body = h("pre");
-  const whole = h("details", {}, h("summary", {}, h("strong", { text: visible(who, 60) }), ` ${does} `, when(event)), body);
+  const whole = h(
+    "details",
+    {},
+    h("summary", {}, h("strong", { text: visible(who, 60) }), ` ${does} `, when(event)),
+    body,
+  );
   whole.addEventListener("toggle", () => whole.open && setText(body, cut(text, TEXT_CHARS)));
   return whole;
 }
 
-const note = (event, text, kind = "note") => h("p", { class: `entry ${kind}` }, when(event), h("span", { text }));
+const note = (event, text, kind = "note") =>
+  h("p", { class: `entry ${kind}` }, when(event), h("span", { text }));
 
 function denial(event) {
-  return h("article", { class: "denied" },
-    h("p", {}, when(event), " ", h("strong", { text: `${visible(event.state, 60)} may not do this` }), " (rule ", h("code", { text: visible(event.rule, 80) }), ")"),
+  return h(
+    "article",
+    { class: "denied" },
+    h(
+      "p",
+      {},
+      when(event),
+      " ",
+      h("strong", { text: `${visible(event.state, 60)} may not do this` }),
+      " (rule ",
+      h("code", { text: visible(event.rule, 80) }),
+      ")",
+    ),
     h("p", { text: visible(event.reason, 1000) }),
-    event.suggestion ? h("p", {}, "An agent could be created for it: ", h("code", { text: visible(event.suggestion, 80) })) : null);
+    event.suggestion
+      ? h("p", {}, "An agent could be created for it: ", h("code", { text: visible(event.suggestion, 80) }))
+      : null,
+  );
 }
 
 customElements.define("talk-dialogue", TalkDialogue);

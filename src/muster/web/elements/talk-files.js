@@ -19,17 +19,29 @@ class TalkFiles extends Part {
     const talk = talks.get(this.conversation);
     const files = [...new Map((talk?.files ?? []).map((file) => [file.path, file])).values()]; // its last state
     setHidden(this, !files.length);
-    keyed(this.list, files, (file) => file.path, (file) => this.#row(file), (row, file) => {
-      setText(row.about, `${file.change} by ${visible(file.by, 60)}, ${bytes(file.size)}`);
-      setHidden(row.mark, !file.outside);
-      setText(row.mark, file.named ? "outside, as asked for" : "outside of the outputs");
-      row.button.disabled = file.change === "deleted";
-    });
+    keyed(
+      this.list,
+      files,
+      (file) => file.path,
+      (file) => this.#row(file),
+      (row, file) => {
+        setText(row.about, `${file.change} by ${visible(file.by, 60)}, ${bytes(file.size)}`);
+        setHidden(row.mark, !file.outside);
+        setText(row.mark, file.named ? "outside, as asked for" : "outside of the outputs");
+        row.button.disabled = file.change === "deleted";
+      },
+    );
   }
 
   #row(file) {
     const row = h("li");
-    row.button = h("button", { type: "button", class: "file", text: visible(file.path), "aria-expanded": "false", on: { click: () => this.#toggle(file.path, row.button) } });
+    row.button = h("button", {
+      type: "button",
+      class: "file",
+      text: visible(file.path),
+      "aria-expanded": "false",
+      on: { click: () => this.#toggle(file.path, row.button) },
+    });
     row.about = h("span", { class: "muted" });
     row.mark = h("span", { class: "badge" });
     row.append(row.button, row.about, row.mark);
@@ -39,12 +51,15 @@ class TalkFiles extends Part {
   async #toggle(name, button) {
     const closing = this.shown === name;
     this.shown = closing ? null : name;
-    for (const each of this.list.querySelectorAll("button")) setAttribute(each, "aria-expanded", String(!closing && each === button));
+    for (const each of this.list.querySelectorAll("button"))
+      setAttribute(each, "aria-expanded", String(!closing && each === button));
     setHidden(this.preview, closing);
     if (closing) return this.preview.replaceChildren();
     this.preview.replaceChildren(h("p", { class: "muted", text: "Looking …" }));
     const query = new URLSearchParams({ path: name });
-    const look = await get(`${path`/api/conversations/${this.conversation}/file`}?${query}`).catch((problem) => ({ problem }));
+    const look = await get(`${path`/api/conversations/${this.conversation}/file`}?${query}`).catch(
+      (problem) => ({ problem }),
+    );
     if (this.shown === name) this.preview.replaceChildren(...seen(look, name));
   }
 }
@@ -53,8 +68,11 @@ function seen(look, name) {
   if (look.problem) return [h("p", { class: "error", text: look.problem.message })];
   const changed = look.changed ? [h("p", { class: "muted", text: "It has been changed since." })] : [];
   if (look.kind === "picture") return [...changed, h("img", { src: look.picture, alt: visible(name) })];
-  if (look.kind === "other") return [...changed, h("p", { class: "muted", text: `It is not text (${bytes(look.size)}).` })];
-  const more = look.cut ? [h("p", { class: "muted", text: `This is the beginning of ${bytes(look.size)}.` })] : [];
+  if (look.kind === "other")
+    return [...changed, h("p", { class: "muted", text: `It is not text (${bytes(look.size)}).` })];
+  const more = look.cut
+    ? [h("p", { class: "muted", text: `This is the beginning of ${bytes(look.size)}.` })]
+    : [];
   return [...changed, h("pre", { text: look.text || "(empty)" }), ...more];
 }
 

@@ -13,8 +13,25 @@ class TalkTrace extends Part {
     this.steps = h("ol", { class: "steps", "aria-label": "Steps" });
     this.denied = h("p", { class: "denied", hidden: true });
     this.rows = h("tbody");
-    this.scores = h("details", { hidden: true }, h("summary", { text: "Who was considered" }),
-      h("table", {}, h("thead", {}, h("tr", {}, ["agent", "score", "words that count"].map((text) => h("th", { text, scope: "col" })))), this.rows));
+    this.scores = h(
+      "details",
+      { hidden: true },
+      h("summary", { text: "Who was considered" }),
+      h(
+        "table",
+        {},
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            ["agent", "score", "words that count"].map((text) => h("th", { text, scope: "col" })),
+          ),
+        ),
+        this.rows,
+      ),
+    );
     this.replaceChildren(h("h2", { text: "Trace" }), this.way, this.steps, this.denied, this.scores);
     this.watch("talks", () => this.#paint());
   }
@@ -23,13 +40,29 @@ class TalkTrace extends Part {
     const talk = talks.get(this.conversation);
     if (!talk) return;
     this.#paintWay(talk);
-    keyed(this.steps, stepsOf(talk), (step) => step.key, (step) => line(step));
+    keyed(
+      this.steps,
+      stepsOf(talk),
+      (step) => step.key,
+      (step) => line(step),
+    );
     setText(this.denied, talk.denied ? `Denied: ${visible(talk.denied, 1000)}` : "");
     setHidden(this.denied, !talk.denied);
     const candidates = talk.route?.candidates ?? [];
     setHidden(this.scores, !candidates.length);
-    keyed(this.rows, candidates, ({ agent }) => agent, ({ agent, score, words }) =>
-      h("tr", {}, h("td", { text: visible(agent, 60) }), h("td", { class: "number", text: score.toFixed(2) }), h("td", { text: visible((words ?? []).join(", "), 200) })));
+    keyed(
+      this.rows,
+      candidates,
+      ({ agent }) => agent,
+      ({ agent, score, words }) =>
+        h(
+          "tr",
+          {},
+          h("td", { text: visible(agent, 60) }),
+          h("td", { class: "number", text: score.toFixed(2) }),
+          h("td", { text: visible((words ?? []).join(", "), 200) }),
+        ),
+    );
   }
 
   #paintWay(talk) {
@@ -37,9 +70,16 @@ class TalkTrace extends Part {
     const key = JSON.stringify([way, talk.outcome]);
     if (this.shown === key) return;
     this.shown = key;
-    this.way.replaceChildren(...way.flatMap((state, at) => [
-      ...(at ? [h("span", { class: "arrow", "aria-label": "to", text: "→" })] : []),
-      h("span", { class: "state", data: { now: String(at === way.length - 1 && talk.outcome === null) }, text: visible(state, 60) })]));
+    this.way.replaceChildren(
+      ...way.flatMap((state, at) => [
+        ...(at ? [h("span", { class: "arrow", "aria-label": "to", text: "→" })] : []),
+        h("span", {
+          class: "state",
+          data: { now: String(at === way.length - 1 && talk.outcome === null) },
+          text: visible(state, 60),
+        }),
+      ]),
+    );
   }
 }
 
@@ -52,16 +92,36 @@ function wayOf(talk) {
 function stepsOf(talk) {
   const { route, trace } = talk;
   const scoreOf = (agent) => route?.candidates?.find((each) => each.agent === agent)?.score ?? null;
-  const steps = trace.map((step, at) => ({ ...step, key: `${at}:${step.from}:${step.to}`, score: scoreOf(step.to), route: at === 0 ? route : null }));
-  if (route && !trace.length) steps.push({ key: "route", at: talk.startedAt, from: "MAIN", to: route.agent, reason: route.reason, score: scoreOf(route.agent), route });
+  const steps = trace.map((step, at) => ({
+    ...step,
+    key: `${at}:${step.from}:${step.to}`,
+    score: scoreOf(step.to),
+    route: at === 0 ? route : null,
+  }));
+  if (route && !trace.length)
+    steps.push({
+      key: "route",
+      at: talk.startedAt,
+      from: "MAIN",
+      to: route.agent,
+      reason: route.reason,
+      score: scoreOf(route.agent),
+      route,
+    });
   return steps;
 }
 
 function line({ at, from, to, reason, score, route }) {
   const said = from === to ? `${visible(from, 60)} keeps it` : `${visible(from, 60)} → ${visible(to, 60)}`;
   const told = route ? routeTold(route, score) : score === null ? "" : `score ${score.toFixed(2)}`;
-  return h("li", {}, h("time", { class: "age", datetime: at, text: timeOfDay(at) }), h("strong", { text: said }),
-    h("span", { class: "reason", text: visible(reason, 600) }), h("span", { class: "score muted", text: told }));
+  return h(
+    "li",
+    {},
+    h("time", { class: "age", datetime: at, text: timeOfDay(at) }),
+    h("strong", { text: said }),
+    h("span", { class: "reason", text: visible(reason, 600) }),
+    h("span", { class: "score muted", text: told }),
+  );
 }
 
 function routeTold(route, score) {

@@ -17,15 +17,35 @@ class TeamThen extends HTMLElement {
   show(state) {
     const shown = (state?.agents ?? []).filter(({ status }) => status !== "expired");
     // A face may have been another then: the looks are a part of the key.
-    keyed(this.agents, shown, (each) => JSON.stringify([each.seat, each.id, each.status === "hatching", each.document]), card, paint);
-    keyed(this.channels, state?.channels ?? [], ({ channel }) => channel, () => h("li"),
-      (item, channel) => setText(item, `#${channel.channel}: ${stateOf(channel).long}`));
+    keyed(
+      this.agents,
+      shown,
+      (each) => JSON.stringify([each.seat, each.id, each.status === "hatching", each.document]),
+      card,
+      paint,
+    );
+    keyed(
+      this.channels,
+      state?.channels ?? [],
+      ({ channel }) => channel,
+      () => h("li"),
+      (item, channel) => setText(item, `#${channel.channel}: ${stateOf(channel).long}`),
+    );
     this.dataset.seq = state?.seq ?? "";
   }
 }
 
 function card(agent) {
-  return h("li", {}, face(agent), h("strong"), h("span", { class: "badge identity" }), h("span", { class: "badge run" }), h("span", { class: "badge turn" }), h("span", { class: "age" }));
+  return h(
+    "li",
+    {},
+    face(agent),
+    h("strong"),
+    h("span", { class: "badge identity" }),
+    h("span", { class: "badge run" }),
+    h("span", { class: "badge turn" }),
+    h("span", { class: "age" }),
+  );
 }
 
 function paint(item, agent) {

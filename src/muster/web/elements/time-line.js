@@ -4,10 +4,10 @@
 // says in words.
 
 import { serverNow } from "../clock.js";
+import { paletteOf, stateColour } from "../colours.js";
 import { h, setAttribute, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { patiently } from "../past.js";
-import { paletteOf, stateColour } from "../colours.js";
 
 const LANE = 15;
 const GAP = 3;
@@ -24,7 +24,9 @@ const REPAINT_MS = 250;
 const AGAIN_MS = 1_000; // the picture is asked for anew at most so often while events arrive
 const DRAG_PX = 4;
 const MACHINES = ["identity", "run", "turns", "delegation"];
-const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400, 604800].map((s) => s * 1000);
+const STEPS = [
+  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400, 604800,
+].map((s) => s * 1000);
 
 class TimeLine extends Part {
   #lanes = [];
@@ -37,8 +39,14 @@ class TimeLine extends Part {
   #again = false;
 
   start() {
-    this.canvas = h("canvas", { tabindex: "0", role: "slider", "aria-label": "Timeline: choose a moment", "aria-valuemin": "0" });
-    this.frame = h("div", { class: "frame", on: { scroll: () => this.#paint() } }, this.canvas, this.tall = h("div"));
+    this.canvas = h("canvas", {
+      tabindex: "0",
+      role: "slider",
+      "aria-label": "Timeline: choose a moment",
+      "aria-valuemin": "0",
+    });
+    this.tall = h("div");
+    this.frame = h("div", { class: "frame", on: { scroll: () => this.#paint() } }, this.canvas, this.tall);
     this.told = h("p", { class: "told muted", text: "Reading the log …" });
     this.replaceChildren(this.#toolbar(), this.frame, this.told);
     this.#bind();
@@ -46,7 +54,11 @@ class TimeLine extends Part {
     const timer = setInterval(() => document.hidden || this.#window.to !== null || this.#paint(), REPAINT_MS);
     const observer = new ResizeObserver(() => this.#paint());
     observer.observe(this.frame);
-    this.until(() => { clearInterval(timer); clearTimeout(this.#due); observer.disconnect(); });
+    this.until(() => {
+      clearInterval(timer);
+      clearTimeout(this.#due);
+      observer.disconnect();
+    });
     this.#ask();
   }
 
@@ -54,8 +66,13 @@ class TimeLine extends Part {
   show(state) {
     this.#moment = state ? { at: Date.parse(state.now), seq: state.seq } : null;
     setAttribute(this.canvas, "aria-valuenow", state?.seq ?? this.seq ?? 0);
-    setAttribute(this.canvas, "aria-valuetext", state ? `event ${state.seq}, ${new Date(state.now).toLocaleString()}` : "now");
-    if (state && !this.#inside(this.#moment.at)) this.#look({ to: this.#moment.at + this.#window.length / 2 });
+    setAttribute(
+      this.canvas,
+      "aria-valuetext",
+      state ? `event ${state.seq}, ${new Date(state.now).toLocaleString()}` : "now",
+    );
+    if (state && !this.#inside(this.#moment.at))
+      this.#look({ to: this.#moment.at + this.#window.length / 2 });
     this.#tell();
     this.#paint();
   }
@@ -64,7 +81,9 @@ class TimeLine extends Part {
   get busy() {
     const seq = this.#moment?.seq ?? Infinity;
     const lanes = this.#lanes.filter(({ machine }) => machine === "delegation");
-    return lanes.filter(({ spans }) => spans.findLast((span) => span.seq <= seq)?.state === "working").map(({ name }) => name);
+    return lanes
+      .filter(({ spans }) => spans.findLast((span) => span.seq <= seq)?.state === "working")
+      .map(({ name }) => name);
   }
 
   #tell() {
@@ -86,17 +105,25 @@ class TimeLine extends Part {
   }
 
   #askSoon(wait = AGAIN_MS) {
-    this.#due ??= setTimeout(() => { this.#due = null; this.#ask(); }, wait);
+    this.#due ??= setTimeout(() => {
+      this.#due = null;
+      this.#ask();
+    }, wait);
   }
 
   async #ask() {
-    if (this.#asking) return void (this.#again = true);
+    if (this.#asking) {
+      this.#again = true;
+      return;
+    }
     this.#asking = true;
     const width = Math.max(200, Math.round(this.frame.clientWidth - this.#gutter));
     const [from, to] = [this.#from, this.#to].map((at) => new Date(at).toISOString());
     const where = new URLSearchParams({ from, points: Math.min(4000, width) });
     if (this.#window.to !== null) where.set("to", to); // now is when the server says: our clock may be behind an event
-    const answer = await patiently(`/api/timeline?${where}`, (problem) => setText(this.told, problem.message));
+    const answer = await patiently(`/api/timeline?${where}`, (problem) =>
+      setText(this.told, problem.message),
+    );
     this.#asking = false;
     if (!this.isConnected) return;
     if (answer) this.#take(answer);
@@ -109,9 +136,13 @@ class TimeLine extends Part {
   #take(answer) {
     const first = this.began === undefined;
     this.began = answer.began ? Date.parse(answer.began) : null;
-    if (first && this.began > this.#from) this.#look({ length: (serverNow() - this.began) * 1.05 }); // a young team fills the picture
+    // a young team fills the picture
+    if (first && this.began > this.#from) this.#look({ length: (serverNow() - this.began) * 1.05 });
     this.seq = answer.seq;
-    this.#lanes = answer.lanes.map((lane) => ({ ...lane, spans: lane.spans.map((span) => ({ ...span, at: Date.parse(span.at) })) }));
+    this.#lanes = answer.lanes.map((lane) => ({
+      ...lane,
+      spans: lane.spans.map((span) => ({ ...span, at: Date.parse(span.at) })),
+    }));
     setAttribute(this.canvas, "aria-valuemax", answer.seq);
     setAttribute(this.canvas, "aria-valuenow", this.#moment?.seq ?? answer.seq);
     this.dataset.lanes = this.#lanes.length;
@@ -147,7 +178,9 @@ class TimeLine extends Part {
   }
 
   #x(at) {
-    return this.#gutter + ((at - this.#from) / this.#window.length) * (this.canvas.clientWidth - this.#gutter);
+    return (
+      this.#gutter + ((at - this.#from) / this.#window.length) * (this.canvas.clientWidth - this.#gutter)
+    );
   }
 
   #at(x) {
@@ -176,13 +209,19 @@ class TimeLine extends Part {
   #paint() {
     if (this.painting) return;
     this.painting = true;
-    requestAnimationFrame(() => { this.painting = false; if (this.isConnected) this.#paintNow(); });
+    requestAnimationFrame(() => {
+      this.painting = false;
+      if (this.isConnected) this.#paintNow();
+    });
   }
 
   #paintNow() {
     const { clientWidth: width, clientHeight: height, scrollTop } = this.frame;
     const ratio = devicePixelRatio;
-    if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
+    if (
+      this.canvas.width !== Math.round(width * ratio) ||
+      this.canvas.height !== Math.round(height * ratio)
+    ) {
       this.canvas.width = Math.round(width * ratio);
       this.canvas.height = Math.round(height * ratio);
       this.canvas.style.setProperty("width", `${width}px`);
@@ -217,8 +256,15 @@ class TimeLine extends Part {
       const wide = Math.max(1.5, this.#x(until) - x);
       pen.fillStyle = colour.fill;
       pen.fillRect(x, y, wide, LANE);
-      if (span.changes > 1) { pen.fillStyle = colours.ink; pen.fillRect(x, y + LANE - 2, Math.min(wide, 4), 2); }
-      if (wide > 54) { pen.fillStyle = colour.ink; pen.font = "10px system-ui, sans-serif"; pen.fillText(span.state, x + 5, y + LANE / 2 + 0.5, wide - 8); }
+      if (span.changes > 1) {
+        pen.fillStyle = colours.ink;
+        pen.fillRect(x, y + LANE - 2, Math.min(wide, 4), 2);
+      }
+      if (wide > 54) {
+        pen.fillStyle = colour.ink;
+        pen.font = "10px system-ui, sans-serif";
+        pen.fillText(span.state, x + 5, y + LANE / 2 + 0.5, wide - 8);
+      }
     });
     pen.restore();
     pen.font = first ? "600 12px system-ui, sans-serif" : "11px system-ui, sans-serif";
@@ -227,15 +273,24 @@ class TimeLine extends Part {
     if (first) pen.fillText(lane.name, 4, y + LANE / 2, this.#gutter - side - 8);
     pen.font = "11px system-ui, sans-serif";
     pen.fillStyle = colours.muted;
-    pen.fillText(this.#narrow ? SHORT[lane.machine] : lane.machine, this.#gutter - side, y + LANE / 2, side - 4);
+    pen.fillText(
+      this.#narrow ? SHORT[lane.machine] : lane.machine,
+      this.#gutter - side,
+      y + LANE / 2,
+      side - 4,
+    );
   }
 
   /** Round moments that are not too close together: {step, moments}. */
   #ticks(width) {
-    const step = STEPS.find((each) => (each / this.#window.length) * (width - this.#gutter) > (each < MINUTE ? 96 : 70)) ?? STEPS.at(-1);
+    const step =
+      STEPS.find(
+        (each) => (each / this.#window.length) * (width - this.#gutter) > (each < MINUTE ? 96 : 70),
+      ) ?? STEPS.at(-1);
     const offset = new Date().getTimezoneOffset() * MINUTE;
     const moments = [];
-    for (let at = Math.ceil((this.#from - offset) / step) * step + offset; at < this.#to; at += step) moments.push(at);
+    for (let at = Math.ceil((this.#from - offset) / step) * step + offset; at < this.#to; at += step)
+      moments.push(at);
     return { step, moments };
   }
 
@@ -251,7 +306,8 @@ class TimeLine extends Part {
     pen.fillRect(0, 0, width, AXIS - 4);
     pen.font = "11px system-ui, sans-serif";
     pen.fillStyle = colours.muted;
-    for (const at of moments) if (this.#x(at) < width - 50) pen.fillText(label(at, step), this.#x(at) + 3, 10);
+    for (const at of moments)
+      if (this.#x(at) < width - 50) pen.fillText(label(at, step), this.#x(at) + 3, 10);
   }
 
   #paintMarks(pen, height, colours) {
@@ -269,23 +325,55 @@ class TimeLine extends Part {
 
   #toolbar() {
     this.spans = Object.entries(SPANS).map(([name, length]) =>
-      h("button", { type: "button", text: name, data: { length: length ?? "all" }, on: { click: () => this.#look({ length: length ?? (serverNow() - (this.began ?? serverNow())) * 1.02, to: length === null ? null : this.#window.to }) } }));
+      h("button", {
+        type: "button",
+        text: name,
+        data: { length: length ?? "all" },
+        on: {
+          click: () =>
+            this.#look({
+              length: length ?? (serverNow() - (this.began ?? serverNow())) * 1.02,
+              to: length === null ? null : this.#window.to,
+            }),
+        },
+      }),
+    );
     const machines = MACHINES.map((machine) => {
       const box = h("input", { type: "checkbox", on: { change: () => this.#toggle(machine, box.checked) } });
       box.checked = !this.#hidden.has(machine);
       return h("label", {}, box, ` ${machine}`);
     });
-    this.live = h("button", { type: "button", text: "Follow", on: { click: () => this.#look({ to: null }) } });
-    const tools = h("div", { class: "row", role: "toolbar", "aria-label": "Timeline" }, this.spans,
-      h("button", { type: "button", text: "−", "aria-label": "Zoom out", on: { click: () => this.#zoom(2) } }),
-      h("button", { type: "button", text: "+", "aria-label": "Zoom in", on: { click: () => this.#zoom(0.5) } }),
-      this.live, h("span", { class: "boxes" }, machines));
+    this.live = h("button", {
+      type: "button",
+      text: "Follow",
+      on: { click: () => this.#look({ to: null }) },
+    });
+    const tools = h(
+      "div",
+      { class: "row", role: "toolbar", "aria-label": "Timeline" },
+      this.spans,
+      h("button", {
+        type: "button",
+        text: "−",
+        "aria-label": "Zoom out",
+        on: { click: () => this.#zoom(2) },
+      }),
+      h("button", {
+        type: "button",
+        text: "+",
+        "aria-label": "Zoom in",
+        on: { click: () => this.#zoom(0.5) },
+      }),
+      this.live,
+      h("span", { class: "boxes" }, machines),
+    );
     this.#markSpan();
     return tools;
   }
 
   #markSpan() {
-    for (const each of this.spans) each.setAttribute("aria-pressed", String(Number(each.dataset.length) === this.#window.length));
+    for (const each of this.spans)
+      each.setAttribute("aria-pressed", String(Number(each.dataset.length) === this.#window.length));
     this.live?.setAttribute("aria-pressed", String(this.#window.to === null));
   }
 
@@ -300,13 +388,21 @@ class TimeLine extends Part {
     const { canvas } = this;
     canvas.addEventListener("pointerdown", (event) => this.#drag(event));
     canvas.addEventListener("pointermove", (event) => this.#hover(event));
-    canvas.addEventListener("pointerleave", () => { this.hovering = null; setText(this.told, ""); this.#paint(); });
-    canvas.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey && !event.shiftKey) return; // plain turns of the wheel scroll the page
-      event.preventDefault();
-      if (event.ctrlKey) this.#zoom(event.deltaY > 0 ? 1.25 : 0.8, this.#at(event.offsetX));
-      else this.#look({ to: this.#to + (event.deltaY || event.deltaX) * this.#window.length * 0.001 });
-    }, { passive: false });
+    canvas.addEventListener("pointerleave", () => {
+      this.hovering = null;
+      setText(this.told, "");
+      this.#paint();
+    });
+    canvas.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey && !event.shiftKey) return; // plain turns of the wheel scroll the page
+        event.preventDefault();
+        if (event.ctrlKey) this.#zoom(event.deltaY > 0 ? 1.25 : 0.8, this.#at(event.offsetX));
+        else this.#look({ to: this.#to + (event.deltaY || event.deltaX) * this.#window.length * 0.001 });
+      },
+      { passive: false },
+    );
     canvas.addEventListener("keydown", (event) => this.#typed(event));
   }
 
@@ -318,7 +414,8 @@ class TimeLine extends Part {
     const move = (event) => {
       const by = event.clientX - down.clientX;
       moved ||= Math.abs(by) > DRAG_PX;
-      if (moved) this.#look({ to: start - (by / (this.canvas.clientWidth - this.#gutter)) * this.#window.length });
+      if (moved)
+        this.#look({ to: start - (by / (this.canvas.clientWidth - this.#gutter)) * this.#window.length });
     };
     const up = (event) => {
       this.canvas.removeEventListener("pointermove", move);
@@ -338,7 +435,12 @@ class TimeLine extends Part {
     const row = this.#rows.find((each) => y >= each.y && y < each.y + LANE + GAP);
     const span = row && this.hovering && row.lane.spans.findLast((each) => each.at <= at);
     const many = span?.changes > 1 ? `, ${span.changes} changes close together` : "";
-    setText(this.told, span ? `${row.lane.name}, ${row.lane.machine}: ${span.state} since ${new Date(span.at).toLocaleTimeString()} (event ${span.seq}${many})` : "");
+    setText(
+      this.told,
+      span
+        ? `${row.lane.name}, ${row.lane.machine}: ${span.state} since ${new Date(span.at).toLocaleTimeString()} (event ${span.seq}${many})`
+        : "",
+    );
     this.#paint();
   }
 
@@ -350,9 +452,10 @@ class TimeLine extends Part {
       "-": () => this.#zoom(2, this.#moment?.at),
       Home: () => this.#choose({ seq: 1 }),
       End: () => this.#choose(null),
-      Escape: () => this.#moment ? this.#choose(null) : false,
+      Escape: () => (this.#moment ? this.#choose(null) : false),
     };
-    if (event.ctrlKey || event.metaKey || event.altKey || !acts[event.key] || acts[event.key]() === false) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || !acts[event.key] || acts[event.key]() === false)
+      return;
     event.preventDefault();
   }
 
@@ -360,7 +463,10 @@ class TimeLine extends Part {
   #step(by) {
     const seq = this.#moment?.seq ?? Infinity;
     const seqs = this.#rows.flatMap(({ lane }) => lane.spans.map((span) => span.seq));
-    const next = by < 0 ? Math.max(...seqs.filter((each) => each < seq)) : Math.min(...seqs.filter((each) => each > seq));
+    const next =
+      by < 0
+        ? Math.max(...seqs.filter((each) => each < seq))
+        : Math.min(...seqs.filter((each) => each > seq));
     if (Number.isFinite(next)) this.#choose({ seq: next });
     else if (by > 0) this.#choose(null);
   }
@@ -373,7 +479,11 @@ class TimeLine extends Part {
 function label(at, step) {
   const moment = new Date(at);
   if (step >= 86400_000) return moment.toLocaleDateString([], { month: "short", day: "numeric" });
-  return moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", ...(step < MINUTE ? { second: "2-digit" } : {}) });
+  return moment.toLocaleTimeString([], {
+    hour: "2-digit",
+    minute: "2-digit",
+    ...(step < MINUTE ? { second: "2-digit" } : {}),
+  });
 }
 
 customElements.define("time-line", TimeLine);

@@ -84,7 +84,8 @@ class AgentView extends Part {
   }
 
   #paint() {
-    const agent = (this.agent = store.agents.get(this.agent.seat) ?? this.agent);
+    this.agent = store.agents.get(this.agent.seat) ?? this.agent;
+    const agent = this.agent;
     const looks = JSON.stringify([
       agent.status,
       agent.name,

@@ -25,8 +25,15 @@ class ChannelView extends Part {
     this.room = h("div", { class: "room" }, this.missing);
     this.whole = null; // built when there is such a channel
     this.replaceChildren(
-      h("section", { class: "panel side", "aria-label": "Channels" }, h("h2", { text: "Channels" }), this.list, newChannel()),
-      this.room);
+      h(
+        "section",
+        { class: "panel side", "aria-label": "Channels" },
+        h("h2", { text: "Channels" }),
+        this.list,
+        newChannel(),
+      ),
+      this.room,
+    );
     this.watch("channels", () => this.#paint());
     this.key("[", "The channel before", () => this.#step(-1));
     this.key("]", "The next channel", () => this.#step(1));
@@ -34,25 +41,49 @@ class ChannelView extends Part {
 
   #build() {
     const part = (tag) => Object.assign(document.createElement(tag), { channel: this.name });
-    const head = h("header", { class: "head" }, h("h1", { text: `#${this.name}` }), this.state = h("p", { class: "muted" }), this.cost = h("p", { class: "cost muted", hidden: true }));
+    this.state = h("p", { class: "muted" });
+    this.cost = h("p", { class: "cost muted", hidden: true });
+    const head = h("header", { class: "head" }, h("h1", { text: `#${this.name}` }), this.state, this.cost);
     const asked = part("approval-list");
     asked.className = "panel";
-    return h("div", { class: "whole" }, head, asked,
+    return h(
+      "div",
+      { class: "whole" },
+      head,
+      asked,
       h("div", { class: "column" }, part("channel-ring"), part("channel-members"), part("channel-rules")),
-      h("div", { class: "column talk" }, part("channel-thread"), part("channel-post")));
+      h("div", { class: "column talk" }, part("channel-thread"), part("channel-post")),
+    );
   }
 
   #paint() {
     const names = [...store.channels.keys()].sort();
-    keyed(this.list, names, (name) => name,
-      (name) => h("li", {}, h("a", { href: link("channel", name) }, h("strong", { text: `#${name}` }), h("span", { class: "muted" }))),
+    keyed(
+      this.list,
+      names,
+      (name) => name,
+      (name) =>
+        h(
+          "li",
+          {},
+          h(
+            "a",
+            { href: link("channel", name) },
+            h("strong", { text: `#${name}` }),
+            h("span", { class: "muted" }),
+          ),
+        ),
       (item, name) => {
         setAttribute(item.firstChild, "aria-current", name === this.name ? "page" : null);
         setText(item.firstChild.lastChild, stateOf(store.channel(name)).short);
-      });
+      },
+    );
     if (this.name === null && names.length) return go("channel", names[0]);
     const channel = this.name && store.channel(this.name);
-    if (channel && !this.whole) this.room.append(this.whole = this.#build());
+    if (channel && !this.whole) {
+      this.whole = this.#build();
+      this.room.append(this.whole);
+    }
     if (this.whole) setHidden(this.whole, !channel);
     setHidden(this.missing, Boolean(channel));
     if (channel) this.#paintHead(channel);
@@ -62,7 +93,10 @@ class ChannelView extends Part {
   #paintHead(channel) {
     setText(this.state, stateOf(channel).long);
     const used = spentInFull(channel.used);
-    const limits = [channel.config.maxCostUsd && `$${channel.config.maxCostUsd}`, channel.config.maxTokens && `${channel.config.maxTokens.toLocaleString("en")} tokens`].filter(Boolean);
+    const limits = [
+      channel.config.maxCostUsd && `$${channel.config.maxCostUsd}`,
+      channel.config.maxTokens && `${channel.config.maxTokens.toLocaleString("en")} tokens`,
+    ].filter(Boolean);
     setText(this.cost, `used ${used}${limits.length ? ` of at most ${limits.join(" or ")}` : ""}`);
     setHidden(this.cost, !used);
   }
@@ -71,8 +105,11 @@ class ChannelView extends Part {
     const unknown = this.name !== null;
     this.missing.replaceChildren(
       h("h1", { text: unknown ? `There is no channel ${this.name}` : "No channel yet" }),
-      h("p", { text: "In a channel agents speak in order: one has the turn, the others wait. You may speak at any time." }),
-      h("p", {}, "Open one here, or with ", h("code", { text: "muster channel create design pm dev" }), "."));
+      h("p", {
+        text: "In a channel agents speak in order: one has the turn, the others wait. You may speak at any time.",
+      }),
+      h("p", {}, "Open one here, or with ", h("code", { text: "muster channel create design pm dev" }), "."),
+    );
   }
 
   #step(by) {
@@ -85,13 +122,22 @@ class ChannelView extends Part {
 
 /** A form that opens a channel and goes there. */
 function newChannel() {
-  const name = h("input", { name: "channel", placeholder: "new channel", "aria-label": "Name of a new channel", autocomplete: "off", maxlength: "64", required: true });
+  const name = h("input", {
+    name: "channel",
+    placeholder: "new channel",
+    "aria-label": "Name of a new channel",
+    autocomplete: "off",
+    maxlength: "64",
+    required: true,
+  });
   const error = h("p", { class: "error", role: "alert" });
   const open = async (event) => {
     event.preventDefault();
     const channel = name.value.trim();
     if (!channel) return;
-    const opened = await store.act("channel:new", "Opening", () => confirmed(post("/api/channels", { channel })));
+    const opened = await store.act("channel:new", "Opening", () =>
+      confirmed(post("/api/channels", { channel })),
+    );
     setText(error, store.failed.get("channel:new") ?? "");
     if (opened) go("channel", channel);
   };

@@ -20,13 +20,27 @@ class ConversationView extends Part {
     [this.asked] = this.params;
     this.list = h("ul", { class: "talks" });
     this.none = h("p", { class: "muted", text: "None yet." });
-    this.head = h("header", { class: "head" }, this.heading = h("h1"), this.state = h("span", { class: "badge" }), this.age = h("span", { class: "age" }));
+    this.heading = h("h1");
+    this.state = h("span", { class: "badge" });
+    this.age = h("span", { class: "age" });
+    this.head = h("header", { class: "head" }, this.heading, this.state, this.age);
     this.missing = h("section", { class: "empty", hidden: true });
     this.whole = h("div", { class: "whole", hidden: true }, this.head);
     this.replaceChildren(
-      h("div", { class: "aside" }, document.createElement("session-panel"),
-        h("section", { class: "panel", "aria-label": "Conversations" }, h("h2", { text: "Conversations" }), this.none, this.list)),
-      h("div", { class: "room" }, document.createElement("ask-box"), this.missing, this.whole));
+      h(
+        "div",
+        { class: "aside" },
+        document.createElement("session-panel"),
+        h(
+          "section",
+          { class: "panel", "aria-label": "Conversations" },
+          h("h2", { text: "Conversations" }),
+          this.none,
+          this.list,
+        ),
+      ),
+      h("div", { class: "room" }, document.createElement("ask-box"), this.missing, this.whole),
+    );
     this.listen((events) => events.some(talks.about) && talks.soon());
     this.watch("status", () => talks.soon());
     this.watch(["talks", "costs"], () => this.#paint());
@@ -38,20 +52,30 @@ class ConversationView extends Part {
 
   /** The one that the address names, or else the newest. */
   get talk() {
-    return this.asked ? talks.get(this.asked) : talks.list.at(-1) ?? null;
+    return this.asked ? talks.get(this.asked) : (talks.list.at(-1) ?? null);
   }
 
   #paint() {
     if (talks.session === null) return;
     const shown = this.talk;
-    keyed(this.list, [...talks.list].reverse(), (each) => each.conversation, () => item(), (row, each) => {
-      setAttribute(row.firstChild, "href", link("conversation", each.conversation));
-      setAttribute(row.firstChild, "aria-current", each.conversation === shown?.conversation ? "page" : null);
-      setText(row.name, number(each.conversation));
-      setText(row.state, visible(stateOf(each).word, 40));
-      row.state.dataset.tone = stateOf(each).tone;
-      setText(row.text, visible(each.text, 90));
-    });
+    keyed(
+      this.list,
+      [...talks.list].reverse(),
+      (each) => each.conversation,
+      () => item(),
+      (row, each) => {
+        setAttribute(row.firstChild, "href", link("conversation", each.conversation));
+        setAttribute(
+          row.firstChild,
+          "aria-current",
+          each.conversation === shown?.conversation ? "page" : null,
+        );
+        setText(row.name, number(each.conversation));
+        setText(row.state, visible(stateOf(each).word, 40));
+        row.state.dataset.tone = stateOf(each).tone;
+        setText(row.text, visible(each.text, 90));
+      },
+    );
     setHidden(this.none, talks.list.length > 0);
     setHidden(this.missing, shown !== null);
     setHidden(this.whole, shown === null);
@@ -74,7 +98,9 @@ class ConversationView extends Part {
     const talk = this.talk;
     if (!talk) return;
     const used = spentInFull(costs.conversation(talk.conversation));
-    const lasted = talk.endedAt ? `took ${span((Date.parse(talk.endedAt) - Date.parse(talk.startedAt)) / 1000)}, ${span(secondsSince(talk.endedAt))} ago` : `for ${span(secondsSince(talk.startedAt))}`;
+    const lasted = talk.endedAt
+      ? `took ${span((Date.parse(talk.endedAt) - Date.parse(talk.startedAt)) / 1000)}, ${span(secondsSince(talk.endedAt))} ago`
+      : `for ${span(secondsSince(talk.startedAt))}`;
     setText(this.age, used ? `${lasted}, used ${used}` : lasted);
   }
 
@@ -84,8 +110,19 @@ class ConversationView extends Part {
     this.missing.dataset.text = text;
     this.missing.replaceChildren(
       h("h2", { text }),
-      h("p", { text: "Every request is a conversation. muster decides which agent's description matches, says why, hands the work over, and shows what came of it." }),
-      h("p", {}, "Agents are files with a name and a description, in ", h("code", { text: ".claude/agents/" }), " of the project or wherever the session is told to look. The same from a shell: ", h("code", { text: "muster ask \"Write a hello world script\"" }), "."));
+      h("p", {
+        text: "Every request is a conversation. muster decides which agent's description matches, says why, hands the work over, and shows what came of it.",
+      }),
+      h(
+        "p",
+        {},
+        "Agents are files with a name and a description, in ",
+        h("code", { text: ".claude/agents/" }),
+        " of the project or wherever the session is told to look. The same from a shell: ",
+        h("code", { text: 'muster ask "Write a hello world script"' }),
+        ".",
+      ),
+    );
   }
 
   #step(by) {

@@ -19,7 +19,7 @@ class TimeView extends Part {
 
   start() {
     this.line = h("time-line", { class: "panel" });
-    this.then = h("team-then", { class: "panel", hidden: true });
+    this.past = h("team-then", { class: "panel", hidden: true });
     this.diagrams = h("state-diagrams", { class: "panel" });
     this.log = h("live-log", { class: "panel" });
     this.when = h("p", { class: "when", role: "status" });
@@ -28,12 +28,15 @@ class TimeView extends Part {
     this.after = button("next event →", () => this.choose({ seq: this.wanted + 1 }));
     this.replaceChildren(
       h("div", { class: "head" }, h("h1", { text: "Time" }), this.when, this.before, this.after, this.back),
-      this.line, this.then, h("div", { class: "pair" }, this.diagrams, this.log));
+      this.line,
+      this.past,
+      h("div", { class: "pair" }, this.diagrams, this.log),
+    );
     this.addEventListener("choose", ({ detail }) => this.choose(detail));
     this.addEventListener("lanes", () => this.diagrams.showBusy(this.line.busy));
     this.key("b", "Back to now", () => this.choose(null));
-    this.key(",", "The event before", () => this.moment ? this.before.click() : false);
-    this.key(".", "The next event", () => this.moment ? this.after.click() : false);
+    this.key(",", "The event before", () => (this.moment ? this.before.click() : false));
+    this.key(".", "The next event", () => (this.moment ? this.after.click() : false));
     const [seq] = this.params;
     this.choose(/^\d{1,15}$/.test(seq ?? "") ? { seq: Number(seq) } : null);
   }
@@ -47,7 +50,10 @@ class TimeView extends Part {
     setText(this.when, "Asking muster how it was …");
     const where = moment.seq === undefined ? { at: new Date(moment.at).toISOString() } : { seq: moment.seq };
     let trouble = "";
-    const state = await patiently(`/api/state?${new URLSearchParams(where)}`, (problem) => setText(this.when, trouble = problem.message));
+    const state = await patiently(`/api/state?${new URLSearchParams(where)}`, (problem) => {
+      trouble = problem.message;
+      setText(this.when, trouble);
+    });
     if (asked !== this.#asked || !this.isConnected) return;
     if (state || !this.moment) this.#show(state);
     if (!state) this.wanted = this.moment?.seq;
@@ -59,10 +65,15 @@ class TimeView extends Part {
     this.wanted = state?.seq;
     history.replaceState(null, "", state ? link("time", state.seq) : link("time"));
     for (const each of [this.before, this.after, this.back]) setHidden(each, !state);
-    setText(this.when, state ? `The team as it was on ${new Date(state.now).toLocaleString()}, after event ${state.seq}` : "Now. Choose a moment on the picture, or an event below, to see the team as it was.");
+    setText(
+      this.when,
+      state
+        ? `The team as it was on ${new Date(state.now).toLocaleString()}, after event ${state.seq}`
+        : "Now. Choose a moment on the picture, or an event below, to see the team as it was.",
+    );
     this.toggleAttribute("data-past", Boolean(state));
-    setHidden(this.then, !state);
-    for (const part of [this.then, this.line, this.diagrams, this.log]) part.show(state);
+    setHidden(this.past, !state);
+    for (const part of [this.past, this.line, this.diagrams, this.log]) part.show(state);
   }
 }
 

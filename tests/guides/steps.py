@@ -1,0 +1,231 @@
+"""What is done with each code block: run, loaded, parsed, or left alone for a reason."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+Lines = Mapping[str, str]
+"""The beginning of a command line, and something about it."""
+
+NOTHING: Lines = MappingProxyType({})
+
+
+class Configure(NamedTuple):
+    """Settings: added to `muster.toml` before the server starts, and examined by doctor."""
+
+
+class Write(NamedTuple):
+    """A file: it is written under this path before the server starts."""
+
+    path: str
+
+
+class Shell(NamedTuple):
+    """Commands for a shell, run line by line. Each must end with exit code 0.
+
+    `first` are commands that the document takes for granted. A line of `until` is ended with Ctrl-C
+    once it has printed its text; one of `keep` then stays in the background, like one that ends
+    with `&`. `hears` is what the last of these must print after a line. Before a line of `after`
+    the log must have its text. A line of `leave` is not run, for its reason. `codes` are exit codes
+    other than 0, and `prints` is what a line must print.
+
+    A line that begins with a program of `OPTIONAL` is run where the program is installed.
+    """
+
+    first: Sequence[str] = ()
+    until: Lines = NOTHING
+    keep: Lines = NOTHING
+    hears: Lines = NOTHING
+    after: Lines = NOTHING
+    leave: Lines = NOTHING
+    codes: Mapping[str, int] = MappingProxyType({})
+    prints: Lines = NOTHING
+
+
+class Python(NamedTuple):
+    """A program. It must end with exit code 0, or run until the log has the text `until`."""
+
+    until: str = ""
+    first: Sequence[str] = ()
+    then: str = ""
+
+
+class Parse(NamedTuple):
+    """JSON: it must be valid."""
+
+
+class Leave(NamedTuple):
+    """A block that is not run, and why."""
+
+    reason: str
+
+
+OPTIONAL = frozenset({"curl"})
+
+Step = Configure | Write | Shell | Python | Parse | Leave
+
+
+class Guide(NamedTuple):
+    """The steps of a document by the beginnings of its blocks, and the files that it assumes."""
+
+    steps: Mapping[str, Step]
+    given: Mapping[str, str] = {}
+    server: bool = True
+
+
+AGENT_FILE = "---\nname: {name}\ndescription: {about}\n---\n\nYou do that.\n"
+REPORTS = "#!/bin/sh\ncat > /dev/null\necho done\n"
+
+GUIDES: Mapping[str, Guide] = {
+    "README.md": Guide(
+        {
+            "make up ": Leave(
+                "they install; `make dist` runs the demo from a wheel, and CI runs `make check`"
+            ),
+            ".venv/bin/muster channel create design": Shell(
+                until={".venv/bin/muster watch": "What is next?"}
+            ),
+            "[agents.builder]": Configure(),
+            "[agents.Ada]": Configure(),
+        },
+        given={"build-something.sh": REPORTS},
+    ),
+    "docs/guides/an-agent-in-ten-lines.md": Guide(
+        {
+            "import asyncio": Write("agent.py"),
+            "muster agent register pm": Shell(
+                until={"muster watch": "I have read [human: Is the plan ready?]."}
+            ),
+            "from muster import Client": Python(
+                first=("muster agent register dev",),
+                then="muster send --channel reviews 'And you?'",
+                until="I agree.",
+            ),
+        },
+    ),
+    "docs/guides/claude-code.md": Guide(
+        {
+            "pip install": Leave("it installs from PyPI"),
+            "[agents.Ada]": Configure(),
+            "muster approvals": Shell(
+                leave={
+                    "muster approve": "nobody asks; tests/cli/act/test_approvals.py does",
+                    "muster deny": "nobody asks; tests/cli/act/test_approvals.py does",
+                }
+            ),
+            "muster costs": Shell(),
+            "muster claude-plugin install": Shell(
+                leave={"claude": "Claude Code needs a sign-in; tests/claude runs it with a script"}
+            ),
+            '[{"match":': Parse(),
+        },
+    ),
+    "docs/guides/dashboard.md": Guide(
+        {
+            "views/views.js": Leave("names of files"),
+            "class ThingView extends Part {": Leave("a view that the dashboard does not have"),
+        },
+        server=False,
+    ),
+    "docs/guides/delegation.md": Guide(
+        {
+            "muster agent-state-machine": Shell(prints={"muster ask": "PYTHON_ENGINEER"}),
+            "[agents.python-engineer]": Configure(),
+            "DIR/": Leave("names of files"),
+        },
+        given={
+            "bin/my-agent": REPORTS,
+            ".claude/agents/python-engineer.md": AGENT_FILE.format(
+                name="python-engineer", about="Writes Python scripts."
+            ),
+        },
+        server=False,
+    ),
+    "docs/guides/demo.md": Guide(
+        {
+            "make up ": Shell(
+                leave={"make up": "it installs; `make dist` runs the demo from a wheel"},
+                keep={"muster up --demo": "http://"},
+            ),
+            "muster --home .muster-demo status": Shell(
+                after={"muster --home .muster-demo why": "Rusty"}
+            ),
+        },
+        server=False,
+    ),
+    "docs/guides/identity.md": Guide(
+        {
+            "[AGENT_REGISTERED]": Leave("lines that a lead prints"),
+            '[agents."*"]': Configure(),
+            "#!/bin/sh": Write("somebody.sh"),
+            "muster summon": Shell(
+                after={"muster soul": '"name":"Nova 3"', "muster transcript": "good morning"},
+                prints={"muster soul": "I am number 3, and I like it."},
+            ),
+            'muster send --to Lyra "good morning"': Shell(first=("muster agent register Lyra",)),
+            "curl": Shell(),
+            "from muster import Client": Python(),
+        },
+    ),
+    "docs/guides/inboxes.md": Guide(
+        {
+            "inboxes/lyra.json": Leave("names of files"),
+            "[": Parse(),
+        },
+        server=False,
+    ),
+    "docs/guides/permissions.md": Guide(
+        {
+            "muster permit": Shell(
+                codes={"muster permit": 3},
+                prints={"muster permit": "deny  main.bash.redirect-write"},
+            ),
+            '{"state": "MAIN"': Leave(
+                "a line that goes in and one that comes out; tests/cli/look/test_permit.py"
+            ),
+            "from muster.permissions.judge import judge": Python(),
+        },
+        server=False,
+    ),
+    "docs/guides/routing.md": Guide(
+        {
+            "muster route": Shell(prints={"muster route": "[MAIN -> KUBERNETES_OPERATOR]"}),
+            "---": Write(".claude/agents/sql-tuner.md"),
+            '{"query":': Parse(),
+            "from pathlib import Path": Python(),
+        },
+        given={
+            ".claude/agents/kubernetes-operator.md": AGENT_FILE.format(
+                name="kubernetes-operator", about="Kubernetes clusters: deployments, upgrades."
+            )
+        },
+        server=False,
+    ),
+    "docs/guides/run-control.md": Guide(
+        {
+            "#!/bin/sh": Write("tidy.sh"),
+            "[agents.tidy]": Configure(),
+            "muster once tidy": Shell(
+                prints={"muster logs": "tidy at work (run_once)", "muster status": "continuous"}
+            ),
+            "tidy is to stop": Leave("what a verb prints"),
+            "curl": Shell(),
+            "from muster import Client": Python(),
+        },
+    ),
+    "docs/guides/state-file.md": Guide(
+        {
+            "{": Write("agent_state.json"),
+            "muster run": Shell(keep={"muster run": "at work"}),
+            "sed -i": Shell(hears={"sed": "wants run_once"}),
+        },
+        given={"agent.py": "print('at work')\n"},
+        server=False,
+    ),
+    "docs/guides/two-machines.md": Guide(
+        {
+            "muster export": Shell(),
+            "{": Parse(),
+        },
+    ),
+}
