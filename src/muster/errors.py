@@ -1,8 +1,8 @@
-"""The three ways in which something can go wrong, and their leaves.
+"""The three kinds of failure, and every error of muster.
 
-`Refused`: not allowed now, and why. `Unavailable`: the world failed, try again. `Broken`: our bug.
+`Refused`: not allowed now. `Unavailable`: the world failed, retry. `Broken`: a bug in muster.
 A leaf's docstring is its message, its fields fill the braces in it, and its `code` is stable: the
-same shape reaches HTTP, MCP and the command line.
+same shape reaches HTTP and the command line.
 """
 
 import re
@@ -14,10 +14,10 @@ class MusterError(Exception):
 
     code: ClassVar[str]
     status: ClassVar[int]
-    """The HTTP status that stands for it."""
+    """The HTTP status of the error."""
 
     exit_code: ClassVar[int]
-    """The exit code of the command line that stands for it."""
+    """The exit code of the command line for the error."""
 
     def __init_subclass__(cls) -> None:
         """Derive the stable code from the class name, unless the class says another."""
@@ -25,7 +25,7 @@ class MusterError(Exception):
             cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
     def __init__(self, **found: object) -> None:
-        """Remember what was found; it fills the braces of the docstring."""
+        """Keep the fields of the error; they fill the braces of the docstring."""
         self.found = found
         super().__init__((self.__doc__ or self.code).format(**found))
 
@@ -36,11 +36,11 @@ class Refused(MusterError):
     status = 409
     exit_code = 3
     recorded: ClassVar[bool] = False
-    """Whether the attempt itself belongs in the log, because it may be an attack or a ghost."""
+    """Whether the attempt is logged, because it may be an attack or a stale process."""
 
 
 class Unavailable(MusterError):
-    """The world failed; try again."""
+    """A resource failed; retry."""
 
     status = 503
     exit_code = 4
@@ -57,7 +57,7 @@ class Broken(MusterError):
 
 
 class NotFound(Refused):
-    """There is no {kind} {name!r}. `muster status` lists what there is."""
+    """There is no {kind} {name!r}. `muster status` lists what exists."""
 
     status = 404
 
@@ -73,7 +73,7 @@ class Invalid(Refused):
 
 
 class AlreadySummoned(Refused):
-    """Cannot summon: the team has {names}. Wake whoever sleeps instead."""
+    """Cannot summon: the team has {names}. `muster wake` wakes sleeping agents instead."""
 
 
 class NameTaken(Refused):
@@ -116,7 +116,7 @@ class AlreadyRunning(Refused):
 
 
 class BackingOff(Refused):
-    """{name!r} failed {failures} times and rests until {until}."""
+    """{name!r} failed {failures} times and is in backoff until {until}."""
 
 
 class RunElsewhere(Refused):
@@ -124,7 +124,7 @@ class RunElsewhere(Refused):
 
 
 class StaleGeneration(Refused):
-    """{name!r} was asked for something else meanwhile: it is at wish {generation}, not {given}."""
+    """{name!r} has a newer desired state (generation {generation}, not {given}). Reload it."""
 
 
 class Stopping(Refused):
@@ -136,7 +136,7 @@ class CannotStart(Unavailable):
 
 
 class UnknownSession(Refused):
-    """There is no live session {session!r}: what it reports is out of date."""
+    """Session {session!r} has ended: its report is out of date."""
 
     recorded = True
 
@@ -149,7 +149,7 @@ class MissingExtra(Unavailable):
 
 
 class ChannelExists(Refused):
-    """There is a channel {channel!r} already."""
+    """Channel {channel!r} exists already."""
 
 
 class NotAMember(Refused):
@@ -171,7 +171,7 @@ class NotYourTurn(Refused):
 
 
 class StaleEpoch(Refused):
-    """Turn {given} in {channel!r} is over: the turn is now number {epoch}. Ask what to do next."""
+    """Turn {given} in {channel!r} is over: the turn is now number {epoch}. Ask for a new turn."""
 
     recorded = True
 
@@ -185,11 +185,11 @@ class NotPresent(Refused):
 
 
 class NobodyIs(Refused):
-    """Nobody is {status}, so there is nobody to {act}. `muster agents` shows who is what."""
+    """No agent is {status}: nothing to {act}. `muster agents` lists all agents."""
 
 
 class NobodyToSummon(Refused):
-    """Nobody can be summoned: there is no lead, and no program for those who are born. Give
+    """Cannot summon: the team has no lead, and no program for new agents. Give
     muster.toml an agent with seat = 4, or a table [agents."*"] with a command.
     """
 
@@ -199,14 +199,14 @@ class NoLead(Refused):
 
 
 class Repeated(Refused):
-    """This was said before under the same key, as event {seq}. It is not said again."""
+    """Event {seq} has the same idempotency key. It is not repeated."""
 
 
 # ── who may do what ───────────────────────────────────────────────────────────────────────────────
 
 
 class Unauthenticated(Refused):
-    """Who are you? Send a token: `Authorization: Bearer ...`. `muster token issue` gives one."""
+    """Authentication required: send a bearer token. `muster token issue` creates one."""
 
     status = 401
 
@@ -218,11 +218,11 @@ class Forbidden(Refused):
 
 
 class TokenExists(Refused):
-    """There is a token {token_id!r} already."""
+    """Token {token_id!r} exists already."""
 
 
 class TooFast(Refused):
-    """More than {rate:g} requests a second. Wait {seconds:.1f} s, and ask less often."""
+    """Rate limit of {rate:g} requests a second exceeded. Retry after {seconds:.1f} s."""
 
     status = 429
 
@@ -238,7 +238,7 @@ class Malformed(Invalid):
 
 
 class TooLarge(Refused):
-    """A request may have {limit} bytes. Larger things are files: name them, do not paste them."""
+    """The request is larger than {limit} bytes. Put large content into a file instead."""
 
     status = 413
     exit_code = 2
@@ -270,7 +270,7 @@ class PathUnusable(Refused):
 
 
 class FolderBehind(Unavailable):
-    """The files in {path} are behind ({detail}). The log has it all, and the next call goes on."""
+    """The files in {path} are behind ({detail}). The log is complete; the next call retries."""
 
 
 class WrongMode(Refused):
@@ -278,7 +278,7 @@ class WrongMode(Refused):
 
 
 class UsedUp(Refused):
-    """{reached}. Nobody else begins to work on it."""
+    """Budget exhausted: {reached}. No further agent is started for this conversation."""
 
 
 class ConversationClosed(Refused):
@@ -286,7 +286,7 @@ class ConversationClosed(Refused):
 
 
 class AlreadyClaimed(Refused):
-    """Conversation {conversation!r} is with {state!r}."""
+    """Conversation {conversation!r} is already claimed by {state!r}."""
 
     recorded = True
 
@@ -299,11 +299,11 @@ class HomeInUse(Refused):
 
 
 class StateFileInUse(Refused):
-    """Another runner (process {pid}) obeys {path}. Stop that one first."""
+    """Another runner (process {pid}) follows {path}. Stop it first."""
 
 
 class LogTooNew(Refused):
-    """The log at {path} is of a newer muster ({found}, this one knows {known}). Upgrade."""
+    """The log at {path} is from a newer muster ({found}, this one knows {known}). Upgrade."""
 
 
 class LogCorrupt(Unavailable):
@@ -313,7 +313,7 @@ class LogCorrupt(Unavailable):
 
 
 class LogUnreadable(Unavailable):
-    """The log at {path} cannot be read now ({detail}). The file itself was not found damaged."""
+    """The log at {path} cannot be read now ({detail}). It is not damaged; retry."""
 
 
 class NoTeam(Refused):
@@ -323,11 +323,11 @@ class NoTeam(Refused):
 
 
 class StillReading(Unavailable):
-    """The log is still being read for that: {reached} of {wanted} events. Ask again in a second."""
+    """The log is still being read: {reached} of {wanted} events. Retry in a second."""
 
 
 class StoreFailed(Unavailable):
-    """The log could not be written ({detail}). Nothing was accepted; free the disk, try again."""
+    """The log could not be written ({detail}). Nothing was accepted; free the disk, then retry."""
 
 
 class Closed(Unavailable):
@@ -347,7 +347,7 @@ class BadSource(BadSettings):
 
 
 class SettingsExist(Refused):
-    """{path} exists already, and stays as it is. Edit it, or move it away first."""
+    """{path} exists already and was not changed. Edit it, or move it away first."""
 
 
 class NotRunning(Unavailable):

@@ -96,8 +96,8 @@ def test_python_dash_m_is_the_same_program() -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["sttus"], "There is no verb 'sttus'. Did you mean 'status'?"),
-        (["xyzzy"], "There is no verb 'xyzzy'."),
+        (["sttus"], "Unknown verb 'sttus'. Did you mean 'status'?"),
+        (["xyzzy"], "Unknown verb 'xyzzy'."),
         (["status", "--jsn"], "--jsn"),
         (["up", "--port", "70000"], "70000"),
         (["log", "--after", "-1"], "-1"),
@@ -207,7 +207,7 @@ def test_init_leaves_a_file_alone_that_is_there(tmp_path: Path) -> None:
     path.write_text("[server]\nport = 1\n")
     ran = muster("init", "--home", str(tmp_path))
     assert ran.returncode == 3
-    assert "stays as it is" in ran.stderr
+    assert "was not changed" in ran.stderr
     assert path.read_text() == "[server]\nport = 1\n"
 
 
@@ -333,8 +333,8 @@ def test_doctor_looks_for_the_programs_and_folders_of_agents(tmp_path: Path) -> 
     ran = muster("doctor", "--home", str(home), MUSTER_SERVER_PORT="0")
     assert ran.returncode == 1
     found = dict(re.findall(r"agent (\w+) +(.+)", ran.stdout))
-    assert found["gone"].startswith("its program no-such-program is not there")
-    assert found["lost"].startswith(f"its folder {tmp_path}/nowhere is not there")
+    assert found["gone"].startswith("its program no-such-program does not exist")
+    assert found["lost"].startswith(f"working directory {tmp_path}/nowhere does not exist")
     assert found["unready"].endswith("Install it, or correct agents.unready.command.")
     assert found["itself"] == f"runs itself, by {home}/agents/itself/agent_state.json"
     assert found["fine"].endswith("/sh")

@@ -208,7 +208,7 @@ GUIDES: Mapping[str, Guide] = {
             "muster once tidy": Shell(
                 prints={"muster logs": "tidy at work (run_once)", "muster status": "continuous"}
             ),
-            "tidy is to stop": Leave("what a verb prints"),
+            "tidy: desired pause": Leave("what a verb prints"),
             "curl": Shell(),
             "from muster import Client": Python(),
         },
@@ -217,7 +217,7 @@ GUIDES: Mapping[str, Guide] = {
         {
             "{": Write("agent_state.json"),
             "muster run": Shell(keep={"muster run": "at work"}),
-            "sed -i": Shell(hears={"sed": "wants run_once"}),
+            "sed -i": Shell(hears={"sed": "session started (run_once)"}),
         },
         given={"agent.py": "print('at work')\n"},
         server=False,

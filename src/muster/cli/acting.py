@@ -1,4 +1,4 @@
-"""What the acting verbs share: the server they act on, and how its answers look."""
+"""Shared by the acting verbs: finding the server, common options, printing answers."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,39 +19,41 @@ _CHANNELS: Final = ("CHANNEL", "STATE", "HOLDER", "TURN", "ENDS IN", "RING")
 
 
 def server(home: Path) -> Client:
-    """The server that runs in the home. A person at a terminal would rather know than wait."""
+    """The server that runs in the home, without retries: a person at a terminal can retry."""
     return Client(home=home, patience_s=0.0)
 
 
 def agent_option(function: Function) -> Function:
-    """Let a verb say whose turn is meant."""
+    """Add `--agent` to a verb about turns."""
     return click.option(
-        "--agent", metavar="A", help="Whose turn [yours with an agent's token, else the holder's]."
+        "--agent",
+        metavar="A",
+        help="Whose turn [with an agent's token its own, else the holder's].",
     )(function)
 
 
 def epoch_option(function: Function) -> Function:
-    """Let a verb say which turn is meant."""
+    """Add `--epoch` to a verb about turns."""
     return click.option(
         "--epoch", type=int, metavar="N", help="Only if the turn still has this number."
     )(function)
 
 
 def print_json(answer: object) -> None:
-    """An answer for programs."""
+    """Print an answer as JSON."""
     click.echo(json_line(msgspec.json.encode(answer)))
 
 
 def print_said(said: Said, as_json: bool) -> None:
-    """Where something that was done stands in the log."""
+    """Print the event number of an answer."""
     if as_json:
         print_json(said)
     else:
-        click.echo(f"{'said before, as' if said.repeated else 'done:'} event {said.seq}")
+        click.echo(f"{'repeated, see' if said.repeated else 'done:'} event {said.seq}")
 
 
 def print_channel(state: ChannelState, as_json: bool) -> None:
-    """How a channel is after something was done to it."""
+    """Print the state of a channel."""
     if as_json:
         print_json(state)
     else:
@@ -59,7 +61,7 @@ def print_channel(state: ChannelState, as_json: bool) -> None:
 
 
 def channel_table(states: Sequence[ChannelState], shown: Look) -> str:
-    """Channels, one a line."""
+    """A table of channels."""
     return table(_CHANNELS, [_row(state) for state in states], shown)
 
 
@@ -86,7 +88,7 @@ def what_goes_on(state: ChannelState) -> str:
 
 
 def ends_in(state: ChannelState) -> str:
-    """How long until the channel moves on by itself."""
+    """Time until the channel's next deadline."""
     if state.timeout_at is None:
         return "-"
     left = (state.timeout_at - now()).total_seconds()

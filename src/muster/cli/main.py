@@ -1,4 +1,4 @@
-"""The command line: finds the verb, and turns whatever happens into a message and an exit code.
+"""The command line: finds the verb, and turns errors into messages and exit codes.
 
 Verbs live in their own modules (`verbs.py` says which) and are imported when they are called. What
 can go wrong carries its own message and exit code (`errors.py`, `docs/reference/exit-codes.md`).
@@ -34,7 +34,7 @@ Examples:
 
 
 class VerbGroup(click.Group):
-    """A group that imports a verb only when it is asked for, and says which belong together."""
+    """A command group that imports a verb's module lazily, and lists verbs in sections."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every verb, without importing any."""
@@ -55,13 +55,13 @@ class VerbGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the verb; for one that does not exist, name the nearest that does."""
+        """Find the verb; suggest the nearest one for an unknown name."""
         if args[0] not in (*VERBS, *HIDDEN) and not args[0].startswith("-"):
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], VERBS, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise click.UsageError(f"There is no verb {args[0]!r}.{hint}", ctx)
+            raise click.UsageError(f"Unknown verb {args[0]!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -95,22 +95,22 @@ class VerbGroup(click.Group):
     default=".muster",
     show_envvar=True,
     show_default=True,
-    help="The folder that holds the team. Accepted after the verb too.",
+    help="Folder of the team; accepted after the verb too.",
 )
 @click.version_option(__version__, prog_name="muster", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, home: Path) -> None:
-    """Keep a team of AI agents in order.
+    """The control plane for a team of AI agents.
 
-    For every agent: who is it, should it run, may it speak, who does the work. Each answer is a
-    state with a history, and all of the history is in one log.
+    For every agent: who is it, should it run, may it speak, who does the work. Each answer is an
+    explicit state, and every change of state is an event in one durable log.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
 def run(args: Sequence[str]) -> int:
-    """Carry out one call of the command line, and answer with its exit code."""
+    """Run the command line, and return its exit code."""
     try:
         code = _invoke(args)
         sys.stdout.flush()
@@ -146,17 +146,17 @@ def _invoke(args: Sequence[str]) -> int:
 
 
 def _complain(message: str, code: int, hint: str = "") -> int:
-    """Tell a person what is wrong. The message may quote an agent, so it is cleaned."""
+    """Print an error. The message may quote an agent, so control characters are escaped."""
     click.echo(f"muster: {clean(message)}{hint}", err=True)
     return code
 
 
 def _bug() -> int:
-    """Show everything that helps to find it."""
+    """Print the traceback, and ask for a report."""
     from traceback import print_exc
 
     print_exc()
-    return _complain("this is a bug in muster; please report it with what stands above.", BUG)
+    return _complain("this is a bug in muster; please report it with the traceback above.", BUG)
 
 
 def _usage_hint(wrong: click.UsageError) -> str:
@@ -164,7 +164,7 @@ def _usage_hint(wrong: click.UsageError) -> str:
 
 
 def _pipe_closed() -> int:
-    """Whoever read our output has enough. Python flushes once more at exit: into nothing, then."""
+    """Redirect stdout to /dev/null after a closed pipe: Python flushes once more at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -20,10 +20,10 @@ def home_option(function: Function) -> Function:
         "--home",
         type=click.Path(path_type=Path),
         callback=_chosen_home,
-        help="The folder that holds the team [MUSTER_HOME; .muster].",
+        help="Folder of the team [MUSTER_HOME; .muster].",
     )(function)
 
 
 def json_option(about: str) -> Callable[[Function], Function]:
-    """Let a verb speak to programs."""
+    """Add `--json` to a verb."""
     return click.option("--json", "as_json", is_flag=True, help=about)

@@ -1,4 +1,4 @@
-"""What the reading verbs share: the time, who runs in the home, and whom a word means."""
+"""Shared by the reading verbs: the clock, the running server, and finding an agent."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ def now() -> datetime:
 
 
 def running(home: Path) -> address.Address | None:
-    """The server that runs in the home, if one does. What a crash left behind does not count."""
+    """The server that runs in the home, or None; a stale address file is ignored."""
     pid = running_pid(home)
     if pid is None:
         return None
@@ -28,7 +28,7 @@ def running(home: Path) -> address.Address | None:
 
 
 def find_agent(team: Team, word: str) -> Agent | None:
-    """Whom a word means: an agent's name, or else the number of its seat."""
+    """Find an agent by name, or by the number of its seat."""
     seat = team.names.get(name_key(word))
     if seat is None and word.isdecimal():
         seat = SeatId(int(word))
@@ -36,7 +36,7 @@ def find_agent(team: Team, word: str) -> Agent | None:
 
 
 def need_agent(team: Team, word: str) -> Agent:
-    """Whom a word means, or a refusal."""
+    """Find an agent by name or seat, or raise `NotFound`."""
     found = find_agent(team, word)
     if found is None:
         raise NotFound(kind="agent", name=word)

@@ -1,4 +1,4 @@
-"""How things look on a terminal: clean text, tables that fit, durations, JSON safe to print.
+"""Output for a terminal: escaped text, tables that fit, durations, JSON safe to print.
 
 Pure: nothing here knows a stream. Names and texts come from agents and are hostile: whatever goes
 through here loses its control characters first and is coloured after.
@@ -11,7 +11,7 @@ from unicodedata import combining, east_asian_width
 
 
 class Tone(StrEnum):
-    """What colours mean, by their terminal codes."""
+    """Meanings of colours, with their terminal codes."""
 
     PLAIN = ""
     STRONG = "1"
@@ -22,7 +22,7 @@ class Tone(StrEnum):
 
 
 class Look(NamedTuple):
-    """What the reader's end can show."""
+    """The capabilities of the terminal."""
 
     color: bool = False
     width: int | None = None

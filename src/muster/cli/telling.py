@@ -1,4 +1,4 @@
-"""One event as a person reads it: its place, when, and what happened."""
+"""An event as one line: number, time, sentence."""
 
 from muster.cli.render import Look, Tone, clean, fit, paint
 from muster.machines.events import Event

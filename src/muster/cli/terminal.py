@@ -1,4 +1,4 @@
-"""What is at the other end of standard output."""
+"""The terminal behind standard output."""
 
 import os
 import sys

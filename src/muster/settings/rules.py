@@ -39,6 +39,7 @@ def in_words(kind: Any, rule: Rule) -> str:  # noqa: ANN401
     """Describe the allowed values in words."""
     if get_origin(kind) is Annotated:
         kind = get_args(kind)[0]
+    # as above
     kinds: list[Any] = [each for each in get_args(kind) if each is not NoneType]
     if get_origin(kind) is Literal or isinstance(kind, EnumMeta):
         choices = get_args(kind) or tuple(kind)

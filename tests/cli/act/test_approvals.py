@@ -50,7 +50,7 @@ def answered(team: Inside, asked: str) -> Json:
 
 
 def test_a_person_sees_what_is_asked_and_allows_or_denies_it(team: Inside) -> None:
-    assert does(team, "approvals") == "Nobody waits for an approval.\n"
+    assert does(team, "approvals") == "No request waits for approval.\n"
     build = team.asks("Ada", "Bash", "make release", by="tester")
     write = team.asks("Ada", "Write", "hello.py", default=True, seconds=30)
     told = does(team, "approvals").splitlines()

@@ -233,7 +233,7 @@ def test_eight_are_summoned_once_and_the_lead_is_told(tmp_path: Path) -> None:
     play(home, JULIAN)
     with live(home):
         told = does(home, "summon")
-        assert told == "8 places prepared: seats 0, 1, 2, 3, 5, 6, 7, 8\n"
+        assert told == "8 seats prepared: seats 0, 1, 2, 3, 5, 6, 7, 8\n"
         assert "Cannot summon: the team has agent-identity:0" in refused(home, "summon")
         assert "human: [SUMMON AGENTS]\n" in does(home, "transcript", "Julian")
         assert "muster" not in does(home, "agents").splitlines()[-1]  # nothing to press meanwhile
@@ -241,9 +241,9 @@ def test_eight_are_summoned_once_and_the_lead_is_told(tmp_path: Path) -> None:
 
 def test_agents_are_woken_and_put_to_sleep_by_name_or_all(home: Path) -> None:
     with live(home):
-        assert does(home, "wake", "lyra") == "to be woken: Lyra\n"
-        assert does(home, "sleep") == "to be put to sleep: Kael\n"
-        assert does(home, "wake") == "to be woken: Lyra, Kael\n"
+        assert does(home, "wake", "lyra") == "waking: Lyra\n"
+        assert does(home, "sleep") == "going to sleep: Kael\n"
+        assert does(home, "wake") == "waking: Lyra, Kael\n"
         called: Json = json.loads(does(home, "sleep", "Kael", "--json"))
         assert [each["name"] for each in called["agents"]] == ["Kael"]
         assert called["button"] == "WAKE"
@@ -294,7 +294,7 @@ def test_the_program_of_the_guide_is_born_eight_times_and_wakes(tmp_path: Path) 
         assert does(home, "soul", "Nova 3") == "I am number 3, and I like it.\n"
         does(home, "send", "--to", "Nova 3", "hello")
         assert "human: hello (accepted)\n" in does(home, "transcript", "Nova 3")
-        assert does(home, "wake", "Nova 3") == "to be woken: Nova 3\n"
+        assert does(home, "wake", "Nova 3") == "waking: Nova 3\n"
         until(client, "session_end", 9)
         told = without_times(does(home, "transcript", "Nova 3", "--all"))
         assert told == ["human: hello", "Nova 3: good morning"]

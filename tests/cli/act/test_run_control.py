@@ -77,14 +77,14 @@ def does(home: Path, *args: str, code: int = 0) -> str:
 
 def test_an_agent_is_stopped_and_started_with_one_line_each(home: Path, pm: str) -> None:
     told = does(home, "stop", pm, "--note", "lunch")
-    assert told == f"{pm} is to stop (lunch); it runs; it is told when it asks what to do\n"
+    assert told == f"{pm}: desired pause (lunch), running; the agent is told at its next request\n"
     told = does(home, "start", pm)
-    assert told == f"{pm} is to run, one session after another; it runs\n"
+    assert told == f"{pm}: desired continuous, running\n"
 
 
 def test_one_session_and_one_cleanup_session_can_be_wanted(home: Path, pm: str) -> None:
-    assert does(home, "once", pm).startswith(f"{pm} is to run one session; ")
-    assert does(home, "cleanup", pm).startswith(f"{pm} is to run one cleanup session; ")
+    assert does(home, "once", pm).startswith(f"{pm}: desired run_once, ")
+    assert does(home, "cleanup", pm).startswith(f"{pm}: desired run_cleanup, ")
     told = json.loads(does(home, "stop", pm, "--now", "--json", "--note", "enough"))
     assert (told["desired"], told["note"], told["generation"]) == ("pause", "enough", 3)
 
@@ -136,8 +136,12 @@ def test_who_waits_returns_when_the_agent_does_what_is_wanted(home: Path, pm: st
         wanted(client, pm, 1)
         client.disconnect(pm)
         told, complaint = waiting.communicate(timeout=WAIT_SECONDS)
-        assert (waiting.returncode, told, complaint) == (0, f"{pm} is to stop; it is idle\n", "")
-    assert does(home, "stop", pm, "--wait") == f"{pm} is to stop; it is idle\n"
+        assert (waiting.returncode, told, complaint) == (
+            0,
+            f"{pm}: desired pause, not running\n",
+            "",
+        )
+    assert does(home, "stop", pm, "--wait") == f"{pm}: desired pause, not running\n"
 
 
 def test_who_waits_is_told_when_somebody_wants_something_else(home: Path, pm: str) -> None:
@@ -146,14 +150,14 @@ def test_who_waits_is_told_when_somebody_wants_something_else(home: Path, pm: st
         client.run(pm, "continuous", note="go on")
         told, complaint = waiting.communicate(timeout=WAIT_SECONDS)
         assert (waiting.returncode, complaint) == (1, "")
-        assert told == f"{pm} is to run, one session after another (go on); it runs\n"
+        assert told == f"{pm}: desired continuous (go on), running\n"
 
 
 def test_nobody_waits_for_one_who_is_disabled(home: Path, pm: str) -> None:
     with Client(home=home) as client:
         client.ask(requests.disable(pm))
     told = does(home, "once", pm, "--wait", code=1)
-    assert told.endswith(f"it is disabled, and `muster agent enable {pm}` lets it run\n")
+    assert told.endswith(f"disabled: `muster agent enable {pm}` lets it run\n")
 
 
 def test_ctrl_c_ends_the_waiting(home: Path, pm: str) -> None:
@@ -187,7 +191,7 @@ def ended(home: Path, agent: str) -> None:
 
 def test_a_program_is_run_once_and_tidies_up_once(home: Path) -> None:
     told = does(home, "once", "prints", "--wait")
-    assert told.startswith("prints is to ")
+    assert told.startswith("prints: desired ")
     ended(home, "prints")
     does(home, "cleanup", "prints", "--wait")
     ended(home, "prints")
@@ -202,20 +206,20 @@ def test_a_program_is_run_once_and_tidies_up_once(home: Path) -> None:
 
 def test_a_program_that_does_not_end_is_stopped_by_asking_twice(home: Path) -> None:
     told = does(home, "start", "stays", "--wait")
-    assert "; it runs (session " in told
+    assert ", running (session " in told
     told = does(home, "stop", "stays")
-    assert "; its session is to end (session " in told
-    assert does(home, "stop", "stays", "--wait") == "stays is to stop; it is idle\n"
+    assert ", stopping (session " in told
+    assert does(home, "stop", "stays", "--wait") == "stays: desired pause, not running\n"
     does(home, "start", "stays", "--wait")
-    assert does(home, "stop", "stays", "--now", "--wait") == "stays is to stop; it is idle\n"
+    assert does(home, "stop", "stays", "--now", "--wait") == "stays: desired pause, not running\n"
 
 
 def test_who_waits_for_a_program_that_is_not_there_is_told_why(home: Path) -> None:
     told = does(home, "start", "missing", "--wait", code=1)
-    assert "it failed 1x (" in told
+    assert "; failed 1x (" in told
     assert "'no-such-program'" in told
     told = does(home, "once", "missing", "--wait", code=1)
-    assert told.startswith("missing is to stop (run_once crashed: ")
+    assert told.startswith("missing: desired pause (run_once crashed: ")
 
 
 def test_output_is_followed_until_ctrl_c(home: Path) -> None:
@@ -262,7 +266,7 @@ def test_the_example_of_the_guide_runs(tmp_path: Path) -> None:
         does(home, "cleanup", "tidy", "--wait")
         ended(home, "tidy")
         assert not (tmp_path / "now.tmp").exists()
-        assert "tidy is to run, one session after another; " in does(home, "start", "tidy")
+        assert "tidy: desired continuous, " in does(home, "start", "tidy")
         assert "(enough for today)" in does(home, "stop", "tidy", "--note", "enough for today")
         ended(home, "tidy")
         ran = subprocess.run(
@@ -315,11 +319,11 @@ def a_run(
 
 
 def test_the_line_says_how_far_a_session_is() -> None:
-    assert in_a_line(a_run(phase=Phase.STARTING)).endswith("it is starting (session b-7)")
+    assert in_a_line(a_run(phase=Phase.STARTING)).endswith("starting (session b-7)")
     running = a_run(current=RunMode.CONTINUOUS, phase=Phase.RUNNING)
-    assert in_a_line(running).endswith("it runs (session b-7, process 4711)")
+    assert in_a_line(running).endswith("running (session b-7, process 4711)")
     stopping = a_run(RunMode.PAUSE, RunMode.RUN_ONCE, phase=Phase.STOPPING)
-    assert in_a_line(stopping).endswith("its session is to end (session b-7, process 4711)")
+    assert in_a_line(stopping).endswith("stopping (session b-7, process 4711)")
     assert "it failed 3x and is tried again at " in in_a_line(a_run(failures=3))
 
 

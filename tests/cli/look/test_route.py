@@ -139,8 +139,8 @@ def test_a_router_of_one_s_own_decides_by_its_scores(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("router", "told"),
     [
-        ("psychic", "'psychic' is no router"),
-        ("command:", "'command:' is no router"),
+        ("psychic", "'psychic' is not a router"),
+        ("command:", "'command:' is not a router"),
         (f"command:{sys.executable} -c pass", "gave no scores"),
         ("command:/nowhere/at/all", "gave no scores"),
     ],

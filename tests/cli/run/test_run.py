@@ -60,7 +60,7 @@ class Stage:
                 text=True,
             )
         self.runners.append(runner)
-        self.until(lambda: "obeys" in self.said())
+        self.until(lambda: "follows" in self.said())
         return runner
 
     def said(self) -> str:
@@ -146,7 +146,7 @@ def test_pause_lets_the_session_finish_and_then_waits_for_another_wish(stage: St
     stage.until(lambda: stage.book() == ["begin continuous"])
     stage.until_states("continuous", "continuous")
     stage.wish("pause")
-    stage.until(lambda: "human wants pause" in stage.said())
+    stage.until(lambda: "human set pause" in stage.said())
     assert stage.states() == ("pause", "continuous")
     assert stage.book() == ["begin continuous"]
     stage.finish()

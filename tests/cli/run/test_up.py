@@ -109,7 +109,7 @@ def test_one_that_was_killed_starts_again_and_loses_nothing(tmp_path: Path) -> N
         assert running.end(signal.SIGKILL)[0] == -signal.SIGKILL
     assert (tmp_path / "server.json").exists()
     left = muster("status", "--home", str(tmp_path))
-    assert "no server runs" in left.stdout
+    assert "server not running" in left.stdout
     with up(tmp_path) as running:
         assert httpx.get(f"{running.url}/api/health").json()["seq"] >= 3
         assert running.end(signal.SIGTERM) == (0, "")
@@ -174,7 +174,7 @@ def test_clients_find_a_running_server_and_only_its_owner_can_look(tmp_path: Pat
         assert (status["running"], status["url"]) == (True, running.url)
         assert status["pid"] == running.process.pid
         told = muster("status", "--home", str(tmp_path)).stdout
-        assert f"the server runs at {running.url}" in told
+        assert f"server running at {running.url}" in told
         assert "muster log --follow" in told
         assert f"runs at {running.url}" in muster("doctor", "--home", str(tmp_path)).stdout
 

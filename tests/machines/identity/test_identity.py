@@ -434,7 +434,7 @@ def test_only_sleepers_can_be_woken_and_only_the_living_put_to_sleep() -> None:
     scene.refuse(c.WakeAgents(seats=(SEAT,)), "wrong_state")
     scene.refuse(c.SleepAgents(seats=(GRID_SEATS[1],)), "wrong_state")
     empty = Scene()
-    assert "Nobody is sleeping" in str(empty.refuse(c.WakeAgents(), "nobody_is"))
+    assert "No agent is sleeping" in str(empty.refuse(c.WakeAgents(), "nobody_is"))
     empty.refuse(c.WakeAgents(seats=(SEAT,)), "not_found")
 
 

@@ -1,4 +1,4 @@
-"""`muster agent`: agents that connect by themselves, and who may take part."""
+"""`muster agent`: register, list, enable and disable agents."""
 
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,7 @@ _AGENTS: Final = ("SEAT", "AGENT", "STATUS", "TURN", "CHANNELS")
 
 @click.group()
 def agent() -> None:
-    """Register agents, and say who may take part.
+    """Register, list, enable and disable agents.
 
     An agent that is registered connects by itself, with the token that it is given.
     """
@@ -27,13 +27,13 @@ def agent() -> None:
 @agent.command()
 @home_option
 @json_option("Print the agent and its token as JSON.")
-@click.option("--color", metavar="C", help="The colour it is shown in.")
-@click.option("--max-turns", type=int, metavar="N", help="How many turns it may hold at once [1].")
+@click.option("--color", metavar="C", help="Colour in the dashboard.")
+@click.option("--max-turns", type=int, metavar="N", help="Turns the agent may hold at once [1].")
 @click.argument("name")
 def register(
     home: Path, as_json: bool, color: str | None, max_turns: int | None, name: str
 ) -> None:
-    """Give an agent a seat and a token, which is shown this once.
+    """Give an agent a seat and a token. The token is printed only once.
 
     Whatever runs the agent shows the token to the server, and can act only as this agent.
     """
@@ -42,7 +42,9 @@ def register(
     if as_json:
         print_json(joined)
         return
-    click.echo(f"{clean(joined.agent.label)} has seat {joined.agent.seat}. Its token, told once:")
+    click.echo(
+        f"{clean(joined.agent.label)} has seat {joined.agent.seat}. Its token, shown only once:"
+    )
     click.echo(f"{TOKEN_VARIABLE}={joined.token.secret}")
 
 
@@ -50,7 +52,7 @@ def register(
 @home_option
 @json_option("Print everybody as JSON.")
 def list_(home: Path, as_json: bool) -> None:
-    """Show everybody in the team: who is here, and whose turn it is where."""
+    """List all agents: presence, and turns by channel."""
     with server(home) as client:
         found = client.ask(requests.agents())
     if as_json:
@@ -58,7 +60,7 @@ def list_(home: Path, as_json: bool) -> None:
     elif found.agents:
         click.echo(table(_AGENTS, [_row(each) for each in found.agents], look()))
     else:
-        click.echo("Nobody is in this team yet. `muster agent register NAME` gives a seat.")
+        click.echo("The team has no agents yet. `muster agent register NAME` adds one.")
 
 
 def _row(agent: AgentView) -> tuple[str, ...]:
@@ -70,10 +72,10 @@ def _row(agent: AgentView) -> tuple[str, ...]:
 @agent.command()
 @home_option
 @json_option("Print the agent as JSON.")
-@click.option("--reason", metavar="TEXT", help="Why, for the log.")
+@click.option("--reason", metavar="TEXT", help="Reason, for the log.")
 @click.argument("name")
 def disable(home: Path, as_json: bool, reason: str | None, name: str) -> None:
-    """Take an agent out: it is OFFLINE, and nothing starts it until it is enabled."""
+    """Disable an agent: it goes OFFLINE, and nothing starts it until it is enabled."""
     with server(home) as client:
         _print(client.ask(requests.disable(name, reason)), as_json)
 
@@ -83,7 +85,7 @@ def disable(home: Path, as_json: bool, reason: str | None, name: str) -> None:
 @json_option("Print the agent as JSON.")
 @click.argument("name")
 def enable(home: Path, as_json: bool, name: str) -> None:
-    """Let an agent that was disabled come back."""
+    """Enable a disabled agent."""
     with server(home) as client:
         _print(client.ask(requests.enable(name)), as_json)
 

@@ -1,4 +1,4 @@
-"""`muster approvals`, `approve` and `deny`: what agents may do only if a person allows it."""
+"""`muster approvals`, `approve` and `deny`: requests that wait for a person."""
 
 from pathlib import Path
 from typing import Final
@@ -21,7 +21,7 @@ _APPROVALS: Final = ("ID", "AGENT", "TOOL", "ELSE", "IN", "WHERE", "WHAT")
 @home_option
 @json_option("Print the requests as JSON.")
 def approvals(home: Path, as_json: bool) -> None:
-    """Show what agents may do only if you allow it.
+    """List requests that wait for your approval.
 
     `muster approve ID` allows it, `muster deny ID` does not; ELSE holds if nobody answers in time.
     """
@@ -32,11 +32,11 @@ def approvals(home: Path, as_json: bool) -> None:
     elif found.approvals:
         click.echo(approval_table(found.approvals, look()))
     else:
-        click.echo("Nobody waits for an approval.")
+        click.echo("No request waits for approval.")
 
 
 def approval_table(asked: tuple[ApprovalView, ...], shown: Look) -> str:
-    """Requests, one a line."""
+    """A table of requests."""
     return table(_APPROVALS, [_row(each) for each in asked], shown)
 
 
@@ -54,8 +54,8 @@ def _row(asked: ApprovalView) -> Row:
 
 
 def note_option(function: Function) -> Function:
-    """Let an answer say why."""
-    return click.option("--note", metavar="TEXT", help="Why; the agent is told.")(function)
+    """Add `--note` to a verb."""
+    return click.option("--note", metavar="TEXT", help="Reason; the agent is told.")(function)
 
 
 @click.command()
@@ -64,7 +64,7 @@ def note_option(function: Function) -> Function:
 @note_option
 @click.argument("approval", metavar="ID")
 def approve(home: Path, as_json: bool, note: str | None, approval: str) -> None:
-    """Allow what an agent asks for. `muster approvals` lists what is asked."""
+    """Approve a request. `muster approvals` lists them."""
     _answer(home, as_json, approval, allow=True, note=note)
 
 
@@ -74,7 +74,7 @@ def approve(home: Path, as_json: bool, note: str | None, approval: str) -> None:
 @note_option
 @click.argument("approval", metavar="ID")
 def deny(home: Path, as_json: bool, note: str | None, approval: str) -> None:
-    """Deny what an agent asks for. `muster approvals` lists what is asked."""
+    """Deny a request. `muster approvals` lists them."""
     _answer(home, as_json, approval, allow=False, note=note)
 
 

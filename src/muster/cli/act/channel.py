@@ -1,4 +1,4 @@
-"""`muster channel`: open channels, look at them, change their rules, and say who is in them."""
+"""`muster channel`: create, list and configure channels, and change their members."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -29,21 +29,19 @@ _MEMBERS: Final = ("AGENT", "STATE", "TIMEOUT", "UNREAD")
 
 @click.group()
 def channel() -> None:
-    """Open channels, look at them, and say who is in them."""
+    """Create, show and configure channels, and change their members."""
 
 
 @channel.command()
 @home_option
 @json_option("Print the channel as JSON.")
-@click.option(
-    "--set", "rules", multiple=True, metavar="RULE=VALUE", help="A rule; may be repeated."
-)
+@click.option("--set", "rules", multiple=True, metavar="RULE=VALUE", help="Set a rule; repeatable.")
 @click.argument("name", metavar="CHANNEL")
 @click.argument("agents", nargs=-1)
 def create(
     home: Path, as_json: bool, rules: Sequence[str], name: str, agents: Sequence[str]
 ) -> None:
-    """Open a channel in which the AGENTS speak in this order.
+    """Create a channel in which AGENTS speak in this order.
 
     Agents can be added later. `muster channel config CHANNEL` lists the rules.
     """
@@ -58,7 +56,7 @@ def create(
 @home_option
 @json_option("Print all channels as JSON.")
 def list_(home: Path, as_json: bool) -> None:
-    """Show every channel: what goes on, who has the turn, who is in it."""
+    """List all channels: state, holder of the turn, members."""
     with server(home) as client:
         found = client.ask(requests.channels())
     if as_json:
@@ -66,7 +64,9 @@ def list_(home: Path, as_json: bool) -> None:
     elif found.channels:
         click.echo(channel_table(found.channels, look()))
     else:
-        click.echo("There is no channel yet. `muster channel create CHANNEL [AGENT]...` opens one.")
+        click.echo(
+            "The team has no channels yet. `muster channel create CHANNEL [AGENT]...` creates one."
+        )
 
 
 @channel.command()
@@ -85,11 +85,13 @@ def show(home: Path, as_json: bool, name: str) -> None:
 @channel.command()
 @home_option
 @json_option("Print the channel as JSON.")
-@click.option("--timeout", type=float, metavar="S", help="Their turns time out after S seconds.")
+@click.option(
+    "--timeout", type=float, metavar="S", help="Turn timeout of these members, in seconds."
+)
 @click.argument("name", metavar="CHANNEL")
 @click.argument("agents", nargs=-1, required=True)
 def add(home: Path, as_json: bool, timeout: float | None, name: str, agents: Sequence[str]) -> None:
-    """Give AGENTS places at the end of the ring."""
+    """Add AGENTS at the end of the ring."""
     with server(home) as client:
         states = [client.ask(requests.add_member(name, agent, timeout)) for agent in agents]
     print_channel(states[-1], as_json)
@@ -101,7 +103,7 @@ def add(home: Path, as_json: bool, timeout: float | None, name: str, agents: Seq
 @click.argument("name", metavar="CHANNEL")
 @click.argument("agents", nargs=-1, required=True)
 def remove(home: Path, as_json: bool, name: str, agents: Sequence[str]) -> None:
-    """Take the places of AGENTS away; a turn that one of them holds goes to the next."""
+    """Remove AGENTS from the ring; a turn held by one of them passes to the next."""
     with server(home) as client:
         states = [client.ask(requests.remove_member(name, agent)) for agent in agents]
     print_channel(states[-1], as_json)
@@ -113,7 +115,7 @@ def remove(home: Path, as_json: bool, name: str, agents: Sequence[str]) -> None:
 @click.argument("name", metavar="CHANNEL")
 @click.argument("rules", nargs=-1, metavar="[RULE=VALUE]...")
 def config(home: Path, as_json: bool, name: str, rules: Sequence[str]) -> None:
-    """Show the rules of a channel, after changing those that are given."""
+    """Show the rules of a channel, after changing the given ones."""
     wanted = parsed(rules)
     with server(home) as client:
         change = requests.configure_channel(name, wanted) if wanted else requests.channel(name)
@@ -126,7 +128,7 @@ def config(home: Path, as_json: bool, name: str, rules: Sequence[str]) -> None:
 
 
 def parsed(rules: Sequence[str]) -> dict[str, object]:
-    """Rules as they were typed: `defaultTimeoutSeconds=30`, or `default_timeout_seconds=30`."""
+    """Rules from the command line: `defaultTimeoutSeconds=30`, or `default_timeout_seconds=30`."""
     return dict(_parsed(rule) for rule in rules)
 
 
@@ -150,7 +152,7 @@ def _shown(config: Mapping[str, object], rule: str) -> str:
 
 
 def member_table(state: ChannelState, shown: Look) -> str:
-    """The members of a channel in the order of the ring."""
+    """A table of the members, in the order of the ring."""
     return table(_MEMBERS, [_member(each) for each in state.members], shown)
 
 

@@ -1,6 +1,6 @@
-"""`muster summon`, `wake` and `sleep`: who is to be born, to wake and to sleep.
+"""`muster summon`, `wake` and `sleep`.
 
-A verb asks for it and returns. Who comes to life, and when, is told by `muster agents`.
+A verb sends the request and returns; `muster agents` shows the result.
 """
 
 from collections.abc import Sequence
@@ -15,49 +15,49 @@ from muster.views.agents import Called
 
 
 def _options(function: Function) -> Function:
-    """What those take who mean somebody."""
+    """The options of verbs that name agents."""
     names = click.argument("names", metavar="[AGENT]...", nargs=-1)
-    return home_option(json_option("Print who is meant as JSON.")(names(function)))
+    return home_option(json_option("Print the agents as JSON.")(names(function)))
 
 
 @click.command()
 @home_option
-@json_option("Print the places as JSON.")
+@json_option("Print the seats as JSON.")
 def summon(home: Path, as_json: bool) -> None:
-    """Prepare eight places in which agents are born.
+    """Create eight new agents.
 
-    Where the team has a lead, the lead brings them into the world; otherwise muster runs each, as
-    the settings say. Who has chosen no name after five minutes was not born.
+    If the team has a lead, the lead creates them; otherwise muster runs a session for each, as
+    `[agents."*"]` says. A seat whose agent has registered no name within five minutes expires.
     """
     with server(home) as client:
         called = client.summon()
-    _print(called, as_json, f"{count(len(called.agents), 'place')} prepared: {_seats(called)}")
+    _print(called, as_json, f"{count(len(called.agents), 'seat')} prepared: {_seats(called)}")
 
 
 @click.command()
 @_options
 def wake(home: Path, as_json: bool, names: Sequence[str]) -> None:
-    """Wake agents: these, or all who sleep.
+    """Wake the given agents, or all sleeping ones.
 
-    Each is given its soul and what was said in its last life. Whoever is unknown is asked about
-    first, and left alone where it turns out to be here.
+    Each agent gets its soul and the transcript of its last session. For agents in state unknown
+    the lead is asked first; confirmed ones are left alone.
     """
     with server(home) as client:
         called = client.wake(*names)
-    said = f"to be woken: {_names(called)}" if called.agents else "nobody has to be woken"
+    said = f"waking: {_names(called)}" if called.agents else "no agent needs waking"
     _print(called, as_json, said)
 
 
 @click.command()
 @_options
 def sleep(home: Path, as_json: bool, names: Sequence[str]) -> None:
-    """Put agents to sleep: these, or all who are awake.
+    """Put the given agents to sleep, or all awake ones.
 
-    Their sessions end after what they are doing; name, soul and transcript stay.
+    Their sessions end gracefully; name, soul and transcript are kept.
     """
     with server(home) as client:
         called = client.sleep(*names)
-    _print(called, as_json, f"to be put to sleep: {_names(called)}")
+    _print(called, as_json, f"going to sleep: {_names(called)}")
 
 
 def _print(called: Called, as_json: bool, said: str) -> None:

@@ -1,4 +1,4 @@
-"""`muster import`: the file of another machine is merged into the team that runs here.
+"""`muster import`: merge the file of another machine into the running team.
 
 The whole file is read and checked before anything is sent. A large one goes in several requests;
 merging gives the same whichever comes first, and one that failed can simply be run again.
@@ -21,7 +21,7 @@ from muster.machines.teams.papers import AgentDocument, MessageCopy
 from muster.views.paper import Imported, documents_in, read_paper
 
 PART_BYTES: Final = limits.REQUEST_BYTES_MAX // 2
-"""How much goes into one request, unless one message alone is more."""
+"""Size of one request, unless a single message is larger."""
 
 Part = tuple[list[AgentDocument], list[MessageCopy]]
 
@@ -33,10 +33,10 @@ Part = tuple[list[AgentDocument], list[MessageCopy]]
 def take_in(home: Path, as_json: bool, file: Path) -> None:
     """Merge the team that another machine exported.
 
-    FILE is what `muster export` wrote there; with `-` it is read from standard input. Of two
-    versions of an agent the later life and the first soul stay; what loses is in the log. It starts
-    nothing and leaves alone whoever is live here. A file that is not as it should be changes
-    nothing.
+    FILE was written by `muster export`; `-` reads standard input. If both machines changed an
+    agent, the most recent session wins and the oldest soul is kept; the discarded version is
+    recorded in the log. Nothing is started, and agents that are live here are left alone. An
+    invalid file changes nothing.
     """
     content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     paper = read_paper(content, str(file))
@@ -55,7 +55,7 @@ globals()["import"] = take_in  # the verb is a word that Python keeps for itself
 
 
 def _parts(documents: Iterable[AgentDocument], messages: Iterable[MessageCopy]) -> Iterator[Part]:
-    """The file in parts that fit into a request; at least one."""
+    """Split the file into requests; at least one."""
     part, room = _empty(), PART_BYTES
     for each in (*documents, *messages):
         size = len(msgspec.json.encode(each))
@@ -85,7 +85,7 @@ def _sum(done: list[Imported]) -> Imported:
 
 
 def _told(total: Imported) -> str:
-    changed = f"changed: {', '.join(total.changed)}" if total.changed else "nobody has changed"
+    changed = f"changed: {', '.join(total.changed)}" if total.changed else "no agent changed"
     lost = f"; {count(total.lost, 'document')} lost (see `muster log`)" if total.lost else ""
     held = f"; left alone, because live here: {', '.join(total.held)}" if total.held else ""
     return f"{changed}; {count(total.messages, 'new message')}{lost}{held}"

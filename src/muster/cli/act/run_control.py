@@ -1,7 +1,7 @@
-"""`muster start`, `stop`, `once` and `cleanup`: what is wanted of an agent.
+"""`muster start`, `stop`, `once` and `cleanup`: set the desired state of an agent.
 
-A verb says what is wanted and returns. Whether it came to that is another matter, which takes its
-time: `--wait` stays for it.
+A verb sets the desired state and returns; `--wait` waits until the current state agrees, or a
+failure shows that it will not.
 """
 
 from collections.abc import Iterator
@@ -22,23 +22,23 @@ from muster.machines.vocabulary import Authority, RunMode
 from muster.views.agents import RunView
 
 NOT_SO: Final = 1
-"""The exit code where the wish that was waited for did not come about."""
+"""Exit code of `--wait` when the desired state was not reached."""
 
 _WANTED: Final = {
-    RunMode.CONTINUOUS: "is to run, one session after another",
-    RunMode.PAUSE: "is to stop",
-    RunMode.RUN_ONCE: "is to run one session",
-    RunMode.RUN_CLEANUP: "is to run one cleanup session",
+    RunMode.CONTINUOUS: "desired continuous",
+    RunMode.PAUSE: "desired pause",
+    RunMode.RUN_ONCE: "desired run_once",
+    RunMode.RUN_CLEANUP: "desired run_cleanup",
 }
 _DOING: Final = {
-    RunMode.CONTINUOUS: "it runs",
-    RunMode.PAUSE: "it is idle",
-    RunMode.RUN_ONCE: "it runs one session",
-    RunMode.RUN_CLEANUP: "it runs one cleanup session",
+    RunMode.CONTINUOUS: "running",
+    RunMode.PAUSE: "not running",
+    RunMode.RUN_ONCE: "running one session",
+    RunMode.RUN_CLEANUP: "running one cleanup session",
 }
 _PHASES: Final = {
-    Phase.STARTING: "it is starting",
-    Phase.STOPPING: "its session is to end",
+    Phase.STARTING: "starting",
+    Phase.STOPPING: "stopping",
 }
 _TELLING: Final = (
     "agent_disabled",
@@ -47,35 +47,37 @@ _TELLING: Final = (
     "session_end",
     "state_transition",
 )
-"""Events that say how it goes on."""
+"""Events that can end the waiting."""
 
 
 def _options(function: Function) -> Function:
-    """What all four take."""
-    wait = click.option("--wait", is_flag=True, help="Return when it does so, or cannot.")
-    note = click.option("--note", metavar="TEXT", help="Why, for the log and its state file.")
-    shown = json_option("Print what is wanted and what it does as JSON.")
+    """The options that all four share."""
+    wait = click.option(
+        "--wait", is_flag=True, help="Wait until the agent reaches the desired state, or fails to."
+    )
+    note = click.option("--note", metavar="TEXT", help="Reason, for the log and the state file.")
+    shown = json_option("Print desired and current state as JSON.")
     return home_option(shown(note(wait(click.argument("name", metavar="AGENT")(function)))))
 
 
 @click.command()
 @_options
 def start(home: Path, as_json: bool, note: str | None, wait: bool, name: str) -> None:
-    """Let an agent run, one session after another.
+    """Start an agent: it runs session after session.
 
-    It runs until it is stopped. An agent that rests after failures is tried at once.
+    It runs until it is stopped. An agent in backoff after failures is retried at once.
     """
     _want(home, name, RunMode.CONTINUOUS, note=note, wait=wait, as_json=as_json)
 
 
 @click.command()
 @_options
-@click.option("--now", is_flag=True, help="Interrupt its session; then terminate, then kill it.")
+@click.option("--now", is_flag=True, help="Interrupt the session, then terminate, then kill it.")
 def stop(home: Path, as_json: bool, note: str | None, wait: bool, now: bool, name: str) -> None:
-    """Stop an agent: after its session, or now.
+    """Stop an agent after its current session, or now.
 
-    Its session ends by itself and no other follows; to stop it again before that means --now. One
-    that connects by itself is told when it next asks what to do.
+    Lets the current session finish and starts no new one. Running `stop` twice is the same as
+    `--now`. An agent that connects by itself is told at its next request.
     """
     _want(home, name, RunMode.PAUSE, note=note, wait=wait, as_json=as_json, now=now)
 
@@ -83,7 +85,7 @@ def stop(home: Path, as_json: bool, note: str | None, wait: bool, now: bool, nam
 @click.command()
 @_options
 def once(home: Path, as_json: bool, note: str | None, wait: bool, name: str) -> None:
-    """Run exactly one session of an agent. Then it is paused."""
+    """Run exactly one session of an agent, then pause it."""
     _want(home, name, RunMode.RUN_ONCE, note=note, wait=wait, as_json=as_json)
 
 
@@ -92,7 +94,7 @@ def once(home: Path, as_json: bool, note: str | None, wait: bool, name: str) -> 
 def cleanup(home: Path, as_json: bool, note: str | None, wait: bool, name: str) -> None:
     """Run exactly one cleanup session of an agent.
 
-    Its program gets --cleanup-session as its last argument. Then the agent is paused.
+    The program gets --cleanup-session as its last argument. Afterwards the agent is paused.
     """
     _want(home, name, RunMode.RUN_CLEANUP, note=note, wait=wait, as_json=as_json)
 
@@ -122,17 +124,17 @@ def _want(
 
 
 def answers(run: RunView) -> bool:
-    """Whether an agent does what is wanted of it, and not by chance what it did before."""
+    """Whether the current state agrees with the desired one, and answers this generation."""
     return run.current is run.desired and (
         run.answered >= run.generation or run.desired is RunMode.PAUSE
     )
 
 
 def in_a_line(run: RunView, failed_because: str = "") -> str:
-    """What is wanted of an agent, and what it does."""
+    """Desired and current state in one line."""
     why = f" ({run.note})" if run.note else ""
     doing = "; ".join(_doing(run, failed_because))
-    return clean(f"{run.agent} {_WANTED[run.desired]}{why}; {doing}")
+    return clean(f"{run.agent}: {_WANTED[run.desired]}{why}, {doing}")
 
 
 def _doing(run: RunView, failed_because: str) -> Iterator[str]:
@@ -143,28 +145,28 @@ def _doing(run: RunView, failed_because: str) -> Iterator[str]:
     else:
         yield _DOING[run.current]
     if run.disabled:
-        yield f"it is disabled, and `muster agent enable {run.agent}` lets it run"
+        yield f"disabled: `muster agent enable {run.agent}` lets it run"
     elif run.failures and run.retry_at is not None:
         again = f"{run.retry_at.astimezone():%H:%M:%S}"
         because = f" ({failed_because.rstrip('.')})" if failed_because else ""
-        yield f"it failed {run.failures}x{because} and is tried again at {again}"
+        yield f"failed {run.failures}x{because}, next retry at {again}"
     elif run.authority is Authority.SELF and run.current is not run.desired:
-        yield "it is told when it asks what to do"
+        yield "the agent is told at its next request"
 
 
 # ── waiting ───────────────────────────────────────────────────────────────────────────────────────
 
 
 class _Ended(NamedTuple):
-    """How the waiting ended."""
+    """The result of waiting."""
 
     came_about: bool
     reason: str = ""
-    """What is said of the session that failed, if one did."""
+    """Why a session failed, if one did."""
 
 
 class _Happening(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An event, as far as it says how it goes on."""
+    """The fields of an event that can end the waiting."""
 
     type: str
     seat: int | None = None
@@ -177,7 +179,7 @@ class _Happening(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def _until_answered(client: Client, run: RunView) -> _Ended:
-    """Wait until an agent does what is wanted of it, or it turns out that it will not for now."""
+    """Wait until the current state agrees with the desired one, or a failure shows it will not."""
     if run.disabled and run.desired is not RunMode.PAUSE:
         return _Ended(came_about=False)
     seat, reason = client.agent(run.agent).seat, ""
@@ -195,7 +197,7 @@ def _until_answered(client: Client, run: RunView) -> _Ended:
 
 
 def _judged(event: _Happening, run: RunView) -> bool | None:
-    """Whether a wish came about by an event; nothing where it says neither."""
+    """Whether an event reached or missed the desired state; None if it says neither."""
     match event.type:
         case "state_transition" if event.machine == "run":
             return True if event.target == run.desired else None

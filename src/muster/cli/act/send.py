@@ -1,4 +1,4 @@
-"""`muster send`: a person's message to an agent, to a channel, or to the lead."""
+"""`muster send`: a message from a person to an agent, a channel or the lead."""
 
 import sys
 from pathlib import Path
@@ -13,11 +13,11 @@ from muster.client import requests
 @click.command()
 @home_option
 @json_option("Print where it stands in the log as JSON.")
-@click.option("--to", metavar="AGENT", help="For this agent alone.")
-@click.option("--channel", metavar="C", help="For all in this channel.")
+@click.option("--to", metavar="AGENT", help="Send to this agent only.")
+@click.option("--channel", metavar="C", help="Send to this channel.")
 @click.argument("text")
 def send(home: Path, as_json: bool, to: str | None, channel: str | None, text: str) -> None:
-    """Say something to an agent, to a channel, or to the lead.
+    """Send a message to an agent, a channel or the lead.
 
     With TEXT `-` it is read from standard input.
     """

@@ -1,4 +1,4 @@
-"""`muster token`: who may do what. A secret is told once; the team knows only its digest."""
+"""`muster token`: issue, list and revoke tokens. Only the digest of a secret is stored."""
 
 from pathlib import Path
 from typing import Final
@@ -18,32 +18,32 @@ _TOKENS: Final = ("TOKEN", "ROLE", "AGENT", "NOTE")
 
 
 class Done(msgspec.Struct, frozen=True):
-    """Where the log stood when it was done."""
+    """The answer to a revocation."""
 
     seq: int
 
 
 @click.group()
 def token() -> None:
-    """Issue, list and revoke the tokens that programs and people show."""
+    """Issue, list and revoke tokens of programs and people."""
 
 
 @token.command()
 @home_option
 @json_option("Print the token as JSON.")
-@click.option("--agent", metavar="NAME", help="For an agent: to act as this agent, and no other.")
-@click.option("--viewer", is_flag=True, help="For somebody who only reads.")
-@click.option("--operator", is_flag=True, help="For somebody who may do everything.")
-@click.option("--note", metavar="TEXT", default="", help="What it is for.")
+@click.option("--agent", metavar="NAME", help="Token of an agent: acts as this agent only.")
+@click.option("--viewer", is_flag=True, help="Token of a viewer: read only.")
+@click.option("--operator", is_flag=True, help="Token of an operator: everything.")
+@click.option("--note", metavar="TEXT", default="", help="Purpose of the token.")
 def issue(
     home: Path, as_json: bool, agent: str | None, viewer: bool, operator: bool, note: str
 ) -> None:
-    """Issue a token and print its secret, this once.
+    """Issue a token and print its secret, only once.
 
     Whoever has the secret shows it as `Authorization: Bearer ...`, or has it in MUSTER_TOKEN.
     """
     if [agent is not None, viewer, operator].count(True) != 1:
-        raise click.UsageError("Say for whom: one of --agent NAME, --viewer and --operator.")
+        raise click.UsageError("Give one of --agent NAME, --viewer and --operator.")
     role = Role.AGENT if agent is not None else Role.VIEWER if viewer else Role.OPERATOR
     wish = {"role": role, "agent": agent, "note": note}
     with server(home) as client:
@@ -59,7 +59,7 @@ def issue(
 @home_option
 @json_option("Print the tokens as JSON.")
 def list_(home: Path, as_json: bool) -> None:
-    """Show every token that counts. Nobody can show its secret again."""
+    """List all valid tokens. Secrets cannot be shown again."""
     with server(home) as client:
         found = client.ask(Ask(method="GET", path=a_path("tokens"), answer=TokenList))
     if as_json:
@@ -74,7 +74,7 @@ def list_(home: Path, as_json: bool) -> None:
 @json_option("Print where the log stood then, as JSON.")
 @click.argument("token_id", metavar="TOKEN")
 def revoke(home: Path, as_json: bool, token_id: str) -> None:
-    """Let a token count for nothing any more. TOKEN is its id, as `muster token list` shows it."""
+    """Revoke a token. TOKEN is its id, as `muster token list` shows it."""
     with server(home) as client:
         done = client.ask(Ask(method="DELETE", path=a_path("tokens", token_id), answer=Done))
     if as_json:

@@ -1,4 +1,4 @@
-"""`muster turn`: what an agent says about its turn, and what a human decides about it."""
+"""`muster turn`: complete, pass, pause, resume or override a turn."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def turn() -> None:
 def complete(
     home: Path, as_json: bool, agent: str | None, epoch: int | None, channel: str, text: str | None
 ) -> None:
-    """End a turn, with last words (TEXT) or without."""
+    """Complete a turn, with a final post (TEXT) or without."""
     with server(home) as client:
         said = client.ask(requests.complete(channel, text, agent=agent, epoch=epoch))
     print_said(said, as_json)
@@ -47,7 +47,7 @@ def pass_(
     channel: str,
     reason: str | None,
 ) -> None:
-    """End a turn without a word."""
+    """Complete a turn without a post."""
     with server(home) as client:
         said = client.ask(requests.pass_turn(channel, reason, agent=agent, epoch=epoch))
     print_said(said, as_json)
@@ -58,7 +58,7 @@ def pass_(
 @json_option(JSON)
 @agent_option
 @epoch_option
-@click.option("--timeout", type=float, metavar="S", help="The turn is lost after S seconds.")
+@click.option("--timeout", type=float, metavar="S", help="The turn is forfeited after S seconds.")
 @click.argument("channel")
 @click.argument("reason", required=False)
 def wait(
@@ -70,7 +70,7 @@ def wait(
     channel: str,
     reason: str | None,
 ) -> None:
-    """Pause a turn and keep it; nobody else is ACTIVE meanwhile."""
+    """Pause a turn (WAITING) and keep it; no other agent is ACTIVE meanwhile."""
     ask = requests.wait_turn(channel, reason, agent=agent, epoch=epoch, timeout_seconds=timeout)
     with server(home) as client:
         print_said(client.ask(ask), as_json)
@@ -83,7 +83,7 @@ def wait(
 @epoch_option
 @click.argument("channel")
 def resume(home: Path, as_json: bool, agent: str | None, epoch: int | None, channel: str) -> None:
-    """Go on with a turn that was paused, by its agent or by a human's message."""
+    """Resume a paused turn."""
     with server(home) as client:
         print_said(client.ask(requests.resume_turn(channel, agent=agent, epoch=epoch)), as_json)
 
@@ -95,7 +95,7 @@ def resume(home: Path, as_json: bool, agent: str | None, epoch: int | None, chan
 @click.argument("state", type=click.Choice(["active", "queued"], case_sensitive=False))
 @click.argument("agent", required=False)
 def override(home: Path, as_json: bool, channel: str, state: str, agent: str | None) -> None:
-    """Decide yourself: AGENT (else the holder) is active, or queued and the turn goes on."""
+    """Override a turn: make AGENT (default: the holder) ACTIVE, or QUEUED and pass the turn on."""
     with server(home) as client:
         said = client.ask(requests.override_turn(channel, state.upper(), agent=agent))
     print_said(said, as_json)

@@ -1,4 +1,4 @@
-"""`muster watch`: a channel live in the terminal. Into a pipe, a line for each thing that happens.
+"""`muster watch`: a channel live in the terminal; in a pipe, one line for each event.
 
 The stream of events says that something has changed and what was said; how the channel is now, and
 when its turn ends, is asked anew each time, so that the view cannot drift from the truth.
@@ -29,10 +29,10 @@ from muster.errors import MusterError, Unavailable
 from muster.views.channels import ChannelState, MemberView
 
 KEPT: Final = 200
-"""Lines that are kept: more than any terminal shows."""
+"""Lines to keep: more than any terminal shows."""
 
 WAITING: Final = 1000
-"""Events that may wait to be shown; then the stream waits."""
+"""Size of the event queue; a full queue pauses the stream."""
 
 TICK_SECONDS: Final = 1.0
 
@@ -47,7 +47,7 @@ class Block(msgspec.Struct, frozen=True):
 
 
 class Happening(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An event, as far as it is shown here."""
+    """The fields of an event that are shown."""
 
     type: str
     ts: datetime
@@ -63,13 +63,13 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def line(self) -> str | None:
-        """What to show of it, if anything."""
+        """The event as a line, or None."""
         said = self._said()
         return f"{self.ts.astimezone():%H:%M:%S}  {clean(said)}" if said else None
 
     @property
     def is_message(self) -> bool:
-        """Whether it was said by somebody, and not only done."""
+        """Whether the event is a message."""
         return self.type in _MESSAGES
 
     def _said(self) -> str | None:
@@ -88,10 +88,12 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 @click.command()
 @home_option
-@click.option("--last", type=click.IntRange(0, KEPT), default=20, help="Begin so far back [20].")
+@click.option(
+    "--last", type=click.IntRange(0, KEPT), default=20, help="Show the last N messages first [20]."
+)
 @click.argument("channel")
 def watch(home: Path, last: int, channel: str) -> None:
-    """Watch a channel live: the ring, the turn, and what is said.
+    """Watch a channel live: ring, turn and messages.
 
     In a terminal it shows the members in the order of their turns, who has the turn and for how
     long, and below it what is said. Into a pipe it prints a line for each message and each change.
@@ -115,7 +117,7 @@ News = Queue[Happening | MusterError]
 
 
 def _follow(client: Client, channel: str, after: int) -> News:
-    """What happens in a channel, put into a queue by a thread that ends with the program."""
+    """Events of a channel, queued by a daemon thread."""
     news: News = Queue(WAITING)
 
     def read() -> None:
@@ -137,7 +139,7 @@ def _taken(happening: Happening | MusterError) -> Happening:
 
 
 def _print(happened: Iterable[Happening], news: News) -> None:
-    """A line for each thing, for a pipe."""
+    """One line for each event, for a pipe."""
 
     def all_of_it() -> Iterator[Happening]:
         yield from happened
@@ -154,7 +156,7 @@ def _print(happened: Iterable[Happening], news: News) -> None:
 
 
 def _draw(client: Client, state: ChannelState, happened: Sequence[Happening], news: News) -> None:
-    """Show the channel, every second and whenever something happens."""
+    """Redraw the channel every second and at every event."""
     lines = deque((each.line or "" for each in happened), KEPT)
     lost = False
     with _screen():
@@ -173,7 +175,7 @@ def _draw(client: Client, state: ChannelState, happened: Sequence[Happening], ne
 
 
 def _some(news: News) -> Iterator[Happening]:
-    """Whatever there is, after at most a second."""
+    """All queued events, after at most a second."""
     try:
         yield _taken(news.get(timeout=TICK_SECONDS))
         while True:
@@ -184,7 +186,7 @@ def _some(news: News) -> Iterator[Happening]:
 
 @contextmanager
 def _screen() -> Generator[None]:
-    """A screen of our own, without a cursor; what was there before comes back."""
+    """The alternate screen, without a cursor; restored at the end."""
     sys.stdout.write("\x1b[?1049h\x1b[?25l")
     try:
         yield
@@ -196,7 +198,7 @@ def _screen() -> Generator[None]:
 def view(
     state: ChannelState, lines: Sequence[str], look: Look, height: int, *, lost: bool = False
 ) -> list[str]:
-    """The channel as lines that fit the terminal: how it is above, what was said below."""
+    """The channel as lines that fit the terminal: state above, messages below."""
     head = [*_head(state, look, lost), *(_member(state, each, look) for each in state.members), ""]
     width = look.width or 80
     room = max(0, height - len(head) - 1)

@@ -299,7 +299,7 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
 def ask(
     ctx: click.Context, path: Path | None, to: str | None, as_json: bool, home: Path, text: str
 ) -> None:
-    """Hand one request to the agent whose description matches.
+    """Delegate a request to the agent whose description matches.
 
     It is seen through to its end, and what comes of it is shown. With TEXT `-` it is read from
     standard input. The exit code is 1 if nothing came of it.

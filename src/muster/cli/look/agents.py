@@ -1,4 +1,4 @@
-"""`muster agents`, `soul` and `transcript`: who is who, from the log, whether or not a server runs.
+"""`muster agents`, `soul` and `transcript`: identities, read from the log without a server.
 
 What agents wrote is hostile: it is shown line by line, without anything that a terminal acts upon.
 """
@@ -56,7 +56,7 @@ _PRESS: Final = {
 @home_option
 @json_option("Print everybody with their documents as JSON.")
 def agents(home: Path, as_json: bool) -> None:
-    """Show who is who: name, looks, soul, and whether it is here.
+    """List agents: name, colour, soul, presence.
 
     Whom nobody has confirmed since muster started is unknown. Places in which nobody was born are
     in the JSON only.
@@ -100,7 +100,7 @@ def _row(agent: AgentView) -> Row:
 @home_option
 @click.argument("name", metavar="AGENT")
 def soul(home: Path, name: str) -> None:
-    """Print what an agent wrote when it took its name.
+    """Print an agent's soul: what it wrote at its registration.
 
     It is given this text whenever it wakes.
     """
@@ -121,10 +121,10 @@ def _lines(text: str) -> list[str]:
 @click.command()
 @home_option
 @json_option("Print one JSON object a line for each message.")
-@click.option("--all", "whole", is_flag=True, help="From its first life on, not only its last.")
+@click.option("--all", "whole", is_flag=True, help="All sessions, not only the last one.")
 @click.argument("name", metavar="AGENT")
 def transcript(home: Path, as_json: bool, whole: bool, name: str) -> None:
-    """Show what an agent said, and what was said to it alone.
+    """Show the messages of an agent, sent and received.
 
     It is what was said here in the last of its lives in which anything was: what it remembers when
     it wakes. With --all it is also what was said before, and on other machines. A message to it
@@ -144,7 +144,7 @@ def transcript(home: Path, as_json: bool, whole: bool, name: str) -> None:
 def _thread(
     reader: LogReader, agent: Agent, last: int, *, whole: bool
 ) -> Iterator[MessageDocument]:
-    """The messages of an agent's last life, or all, up to where the team was loaded."""
+    """The messages of an agent's last session, or all, up to the loaded event."""
     where, after = thread_of(agent.seat), 0 if whole else agent.transcript_from
     while page := reader.read(after=after, limit=PAGE, where=where):
         for each in page:
@@ -163,7 +163,7 @@ def _said(message: MessageDocument, shown: Look) -> str:
 
 
 def _how_far(message: MessageDocument, shown: Look) -> str:
-    """How far a message to an agent has come, where it is still on its way."""
+    """The delivery state of a message that has not been read yet."""
     if message.delivery is None or message.delivery == "read":
         return ""
     return " " + paint(f"({message.delivery})", Tone.ODD, shown)

@@ -1,4 +1,4 @@
-"""`muster costs`: what was used up, by agent, session, channel and conversation."""
+"""`muster costs`: tokens and cost by agent, session, channel and conversation."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ _COSTS: Final = ("COST", "TOKENS", "READ", "WRITTEN", "FROM CACHE", "INTO CACHE"
 @home_option
 @json_option("Print one JSON object.")
 def costs(home: Path, as_json: bool) -> None:
-    """Show what was used up, and by whom.
+    """Show tokens and cost by agent and channel.
 
     That is: by which agents, sessions that live, channels and conversations. It reads the team's
     log, so it works whether or not a server runs. Whoever has used up nothing is left out.

@@ -1,4 +1,4 @@
-"""`muster export`: the team in a file, for another machine. It reads the log, and needs no server.
+"""`muster export`: the team in a file, for another machine; read from the log, without a server.
 
 Souls and messages are private: the file is for its owner alone.
 """
@@ -30,7 +30,7 @@ MESSAGES: Final = LogFilter(types=frozenset({"user_message", "agent_message", "m
 @home_option
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 def export(home: Path, file: Path) -> None:
-    """Write the team into a file, for another machine.
+    """Export the team to a file, for another machine.
 
     It holds every agent's document, and all that was said. `muster import` merges it into the team
     there. With FILE `-` it is printed.
@@ -60,7 +60,7 @@ def _messages(reader: LogReader, last: int) -> Iterator[MessageCopy]:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write aside and rename, so that there is a whole file or the one before."""
+    """Replace the file atomically."""
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with open(aside, "wb", opener=_private) as file:

@@ -1,4 +1,4 @@
-"""`muster log`: what happened, and with `--follow` what happens.
+"""`muster log`: the events of the team; `--follow` prints new ones.
 
 Following reads the log's file again and again, so it needs no server and outlives one.
 """
@@ -35,13 +35,19 @@ TYPES: Final = tuple(sorted(str(fact.__struct_config__.tag) for fact in FACTS))
 
 @click.command()
 @home_option
-@click.option("--follow", "-f", is_flag=True, help="Go on with what happens, until Ctrl-C.")
+@click.option("--follow", "-f", is_flag=True, help="Print new events until Ctrl-C.")
 @json_option("Print one JSON object a line, as it lies in the log.")
-@click.option("--after", type=click.IntRange(min=0), metavar="N", help="Only what came after N.")
-@click.option("--agent", metavar="A", help="Only what concerns an agent (name or seat).")
-@click.option("--channel", metavar="C", help="Only what happened in a channel.")
-@click.option("--type", "kind", metavar="T", help="Only one type of event; any other lists them.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many events.")
+@click.option(
+    "--after", type=click.IntRange(min=0), metavar="N", help="Only events after number N."
+)
+@click.option("--agent", metavar="A", help="Only events of an agent (name or seat).")
+@click.option("--channel", metavar="C", help="Only events of a channel.")
+@click.option(
+    "--type", "kind", metavar="T", help="Only events of a type; an unknown type lists all types."
+)
+@click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", help="Limit the number of events."
+)
 def log(
     home: Path,
     follow: bool,
@@ -52,13 +58,15 @@ def log(
     kind: str | None,
     limit: int | None,
 ) -> None:
-    """Show what happened, and with --follow what happens.
+    """Show events; --follow prints new ones.
 
     Without --after it shows the newest 50 events (or --limit). With --after it shows everything
     from there on. Conditions are joined by "and".
     """
     if follow and limit and after is not None:
-        raise click.UsageError("--limit would leave a gap between --after and what --follow shows.")
+        raise click.UsageError(
+            "--limit and --follow with --after would leave a gap between old and new events."
+        )
     with LogReader.open(home / LOG_FILE) as reader:
         team = load(reader)
         where = _filter(team, agent, channel, kind)
@@ -83,7 +91,7 @@ def _filter(team: Team, agent: str | None, channel: str | None, kind: str | None
 def _pages(
     reader: LogReader, where: LogFilter, after: int | None, limit: int | None
 ) -> Iterator[Sequence[Stored]]:
-    """What stands in the log already: the newest, or from a place on."""
+    """Past events: the newest, or those after a number."""
     if after is None:
         newest = reader.read(after=0, limit=limit or SHOWN, where=where, backwards=True)
         yield newest[::-1]
@@ -99,7 +107,7 @@ def _pages(
 
 
 def _follow(reader: LogReader, where: LogFilter, team: Team, as_json: bool, shown: Look) -> None:
-    """Print what is added, until Ctrl-C, which is how this ends and therefore no error.
+    """Print new events until Ctrl-C, which exits with 0.
 
     It goes on from where `team` was read: all of that has been printed or was not wanted.
     """

@@ -1,4 +1,4 @@
-"""`muster logs`: what an agent's sessions printed, and with `--follow` what they print.
+"""`muster logs`: output of an agent's sessions; `--follow` prints new output.
 
 What stands in the log is read from its file, whether or not a server runs. What comes then is the
 server's to tell: without one nothing comes.
@@ -30,26 +30,26 @@ PAGE: Final = 64
 OUTPUT: Final = "agent_output"
 
 OUTPUT_FILE: Final = "output.log"
-"""What an agent printed last, whole, in its folder in the home; older ones are beside it."""
+"""The complete newest output, in the agent's folder in the home; rotated files are beside it."""
 
 _UNITS: Final = ("kB", "MB", "GB", "TB")
 
 
 @click.command()
 @home_option
-@click.option("--follow", "-f", is_flag=True, help="Go on with what it prints, until Ctrl-C.")
+@click.option("--follow", "-f", is_flag=True, help="Print new output until Ctrl-C.")
 @click.option(
     "--lines",
     "-n",
     type=click.IntRange(0),
     default=SHOWN,
     metavar="N",
-    help=f"Begin so many lines back [{SHOWN}].",
+    help=f"Show the last N lines first [{SHOWN}].",
 )
 @json_option("Print one JSON object for each piece of output.")
 @click.argument("name", metavar="AGENT")
 def logs(home: Path, follow: bool, lines: int, as_json: bool, name: str) -> None:
-    """Show what an agent's sessions print.
+    """Show the output of an agent's sessions.
 
     It works whether or not a server runs; with --follow one has to. A line has the time before it,
     and a ! after the time where it was printed as an error. The log has an excerpt of what a
@@ -67,7 +67,7 @@ def logs(home: Path, follow: bool, lines: int, as_json: bool, name: str) -> None
 
 
 def _newest(reader: LogReader, seat: SeatId, lines: int, last: int) -> list[OutputView]:
-    """The newest output in order, as many pieces as have that many lines."""
+    """The newest pieces of output that hold that many lines, in order."""
     where = LogFilter(types=frozenset({OUTPUT}), seat=seat)
     found: list[OutputView] = []
     count, limit = 0, PAGE
@@ -102,7 +102,7 @@ def _view(data: bytes) -> OutputView:
 
 
 def _follow(home: Path, agent: str, after: int, shown: "_Printer") -> None:
-    """Print what comes, until Ctrl-C, which is how this ends and therefore no error."""
+    """Print new output until Ctrl-C, which exits with 0."""
     from muster.client.sync import Client  # a connection is only for those who wait
 
     try:
@@ -118,7 +118,7 @@ def _follow(home: Path, agent: str, after: int, shown: "_Printer") -> None:
 
 
 class _Printer:
-    """Prints pieces of output, and says where another session begins."""
+    """Prints pieces of output, with a line where another session begins."""
 
     def __init__(self, file: Path, as_json: bool, shown: Look) -> None:
         self._file = file

@@ -40,7 +40,7 @@ def permit(
     as_json: bool,
     home: Path,
 ) -> None:
-    """Judge a tool call by the permissions of a state.
+    """Check a tool call against the permissions of a state.
 
     The exit code is 0 if it is allowed and 3 if it is not. With --batch every line of standard
     input is a call, {"state": ..., "tool": ..., "input": {...}, "cwd": ...}, and is answered by

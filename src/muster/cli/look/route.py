@@ -1,4 +1,4 @@
-"""`muster route` and `muster agent-list`: which agent a request is for, and what agents there are.
+"""`muster route` and `muster agent-list`: the agent for a request, and a list of all agents.
 
 Both read agent files and nothing else; no team and no server are needed.
 """
@@ -28,7 +28,7 @@ LEXICAL: Final = "lexical"
 EMBED: Final = "embed"
 COMMAND: Final = "command:"
 COMMAND_SECONDS: Final = 30.0
-"""How long a router of one's own may think about a request."""
+"""Timeout of a user's own router for one request."""
 
 _agents_option = click.option(
     "--agents",
@@ -42,7 +42,7 @@ _agents_option = click.option(
 
 @click.command()
 @_agents_option
-@click.option("--batch", is_flag=True, help="Decide every line of standard input, in order.")
+@click.option("--batch", is_flag=True, help="Route every line of standard input, in order.")
 @click.option("--no-bodies", is_flag=True, help="Use names and descriptions only.")
 @click.option(
     "--router",
@@ -63,7 +63,7 @@ def route(
     as_json: bool,
     text: str | None,
 ) -> None:
-    """Decide which agent a request is for, and say why.
+    """Decide which agent a request is for, and explain why.
 
     Without a model, from what agents say about themselves; MAIN where none of them is meant. With
     TEXT `-` it is read from standard input. With --batch every line of standard input is
@@ -103,7 +103,7 @@ def _warn(warnings: Sequence[Warned]) -> None:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file so that a reader finds the old one or the new one, and never a part."""
+    """Replace a file atomically."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
@@ -195,7 +195,7 @@ def _answer(
 
 def _read(folder: Path) -> AgentFolders:
     if not folder.is_dir():
-        raise Invalid(what=f"'agents_dir' {str(folder)!r}", why="is no folder")
+        raise Invalid(what=f"'agents_dir' {str(folder)!r}", why="is not a folder")
     return read_folders([folder])
 
 
@@ -203,19 +203,19 @@ def _asked(line: bytes) -> tuple[str, str]:
     try:
         asked: Any = json.loads(line)  # whatever somebody wrote
     except ValueError as wrong:
-        raise Invalid(what="The line", why=f"is no JSON ({wrong})") from None
+        raise Invalid(what="The line", why=f"is not JSON ({wrong})") from None
     match asked:
         case {"agents_dir": str() as folder, "query": str() as query}:
             return folder, query
         case _:
-            raise Invalid(what="The line", why="needs 'agents_dir' and 'query', both texts")
+            raise Invalid(what="The line", why="needs 'agents_dir' and 'query', both strings")
 
 
 # ── which router ──────────────────────────────────────────────────────────────────────────────────
 
 
 def _maker(kind: str, *, bodies: bool) -> Callable[[Sequence[AgentFile]], Router]:
-    """What makes a router of the kind that was asked for."""
+    """The factory of the requested kind of router."""
     if kind == LEXICAL:
         return lambda agents: Router(agents, bodies=bodies)
     if kind == EMBED:
@@ -227,7 +227,7 @@ def _maker(kind: str, *, bodies: bool) -> Callable[[Sequence[AgentFile]], Router
         )
     program = shlex.split(kind.removeprefix(COMMAND)) if kind.startswith(COMMAND) else []
     if not program:
-        why = f"is no router; they are {LEXICAL}, {EMBED} and {COMMAND}PROGRAM"
+        why = f"is not a router; choose one of {LEXICAL}, {EMBED} and {COMMAND}PROGRAM"
         raise Invalid(what=f"{kind!r}", why=why)
     return lambda agents: Router(
         agents, scorer=_Program(program, agents), sure=_told, name=COMMAND.rstrip(":")

@@ -1,4 +1,4 @@
-"""`muster status`: who is here, what runs, and whose turn it is."""
+"""`muster status`: agents, sessions and turns at a glance."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +30,7 @@ from muster.views.agents import AgentView, ChannelView, TeamView, view_team
 
 
 class StatusReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What `muster status --json` prints."""
+    """The output of `muster status --json`."""
 
     home: str
     running: bool
@@ -43,7 +43,7 @@ class StatusReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 @home_option
 @json_option("Print one JSON object.")
 def status(home: Path, as_json: bool) -> None:
-    """Show who is here, what runs, and whose turn it is.
+    """Show agents, sessions and turns at a glance.
 
     It reads the team's log, so it works whether or not a server runs. A status that nobody has
     confirmed since muster started is shown as unknown.
@@ -105,7 +105,7 @@ def _text(report: StatusReport, look: Look) -> Iterator[str]:
 
 
 def _asked(team: TeamView, look: Look) -> Iterator[str]:
-    """What only a person can allow; how, is told with it."""
+    """Requests that wait for approval, and how to answer them."""
     asked = [each for agent in team.agents for each in agent.approvals]
     if asked:
         yield ""
@@ -118,9 +118,9 @@ def _asked(team: TeamView, look: Look) -> Iterator[str]:
 def _headline(report: StatusReport, look: Look) -> str:
     home = paint(report.home, Tone.STRONG, look)
     if not report.running:
-        return f"{home}: no server runs"
+        return f"{home}: server not running"
     where = f" at {report.url}" if report.url else ""
-    return f"{home}: the server runs{where} (process {report.pid})"
+    return f"{home}: server running{where} (process {report.pid})"
 
 
 def _counts(team: TeamView, shown: list[AgentView]) -> str:
@@ -161,7 +161,7 @@ def _agent_row(agent: AgentView) -> Row:
 
 
 def _run(agent: AgentView) -> Cell:
-    """What it does, and what is wanted of it where that is something else."""
+    """Current state, and the desired one where they differ."""
     if agent.failures:
         return Cell(f"{agent.current} (failed {agent.failures}x)", Tone.BAD)
     if agent.current != agent.desired:

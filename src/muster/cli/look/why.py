@@ -46,7 +46,7 @@ class Account(NamedTuple):
 @click.argument("subject", metavar="AGENT|CHANNEL|SEQ")
 @json_option("Print the events as JSON, one a line, each before its cause.")
 def why(home: Path, subject: str, as_json: bool) -> None:
-    """Tell how an agent, a channel or an event came to be so.
+    """Explain why an agent, channel or event is in its current state.
 
     Each event is followed by its cause. A word that could mean several things is an agent's name
     first, then a channel's, then the number of an event; agent:X, channel:X, event:X and approval:X

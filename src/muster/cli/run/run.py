@@ -1,4 +1,4 @@
-"""`muster run`: one program under one state file, without a server: the smallest useful muster.
+"""`muster run`: one program under one state file, without a server.
 
 It is a whole team of one, in memory; the file is all that is kept. What happens is said on standard
 error, one line each; the program has standard output, and standard error too.
@@ -36,7 +36,7 @@ from muster.team import Muster
 HUMAN: Final = "human"
 
 SNAPSHOT_EVENTS: Final = 500
-"""After so many events the older ones are forgotten."""
+"""Events between snapshots; older ones are dropped from memory."""
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -44,26 +44,26 @@ SNAPSHOT_EVENTS: Final = 500
     "--state-file",
     required=True,
     type=click.Path(path_type=Path),
-    help="The agent_state.json to obey; it is made, paused, where none is.",
+    help="State file to follow; created with `pause` if missing.",
 )
 @click.option(
     "--prompt",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A file that every session gets on its standard input.",
+    help="File passed to every session on standard input.",
 )
 @click.option(
     "--interrupt-seconds",
     type=click.FloatRange(0, 3600),
     default=2.0,
     show_default=True,
-    help="Stopping now: how long after the interrupt it is told to terminate.",
+    help="Stop now: time between interrupt and terminate.",
 )
 @click.option(
     "--terminate-seconds",
     type=click.FloatRange(0, 3600),
     default=5.0,
     show_default=True,
-    help="Stopping now: how long after that it is killed.",
+    help="Stop now: time between terminate and kill.",
 )
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def run(
@@ -73,7 +73,7 @@ def run(
     terminate_seconds: float,
     command: tuple[str, ...],
 ) -> None:
-    """Run one program as its state file says; no server is needed.
+    """Run one program under a state file, without a server.
 
     It goes on until Ctrl-C. Whoever writes desired_state into the file decides: continuous,
     run_once, run_cleanup (COMMAND gets --cleanup-session appended) or pause. current_state says
@@ -81,7 +81,7 @@ def run(
     """
     path = state_file.absolute()
     if not path.parent.is_dir():
-        raise Invalid(what=f"{path.parent}", why="is no folder: make it, or name another file")
+        raise Invalid(what=f"{path.parent}", why="is not a folder: create it, or name another file")
     patience = Patience(interrupt_s=interrupt_seconds, terminate_s=terminate_seconds)
     runtime = InheritingRuntime(command, path, prompt and prompt.absolute(), patience)
     lock = FileLock.take(path)
@@ -93,7 +93,7 @@ def run(
 
 async def _run(path: Path, runtime: InheritingRuntime) -> None:
     wanted = _End()
-    _say(f"obeys {path}")
+    _say(f"follows {path}")
     left = await runtime.end_leftovers()
     if left:
         _say(f"an earlier runner was killed; ended what it left running: {left}")
@@ -117,7 +117,7 @@ async def _run(path: Path, runtime: InheritingRuntime) -> None:
 
 
 async def _join(muster: Muster, path: Path) -> StateFiles:
-    """Have the agent of this file in the team, and say what becomes of it."""
+    """Enrol the agent of this file, and print what happens to it."""
     plan = Plan(name=_name_for(path, muster.team), authority=Authority.MUSTER, state_file=path)
     await enlist(muster.dispatcher, [plan])
     muster.dispatcher.watch(_tell)
@@ -126,7 +126,7 @@ async def _join(muster: Muster, path: Path) -> StateFiles:
 
 
 def _name_for(path: Path, team: Team) -> str:
-    """A name for the agent: that of its folder, as far as it is one."""
+    """A name for the agent, derived from its folder's."""
     name = re.sub(r"[^\w.-]+", "-", path.resolve().parent.name).strip("-. ")[:NAME_CHARS_MAX]
     try:
         check_agent_name(team, name)
@@ -139,7 +139,7 @@ def _name_for(path: Path, team: Team) -> str:
 
 
 class _End:
-    """Whether this is to end, and how soon."""
+    """Whether to stop, and how urgently."""
 
     def __init__(self) -> None:
         self.soon = asyncio.Event()
@@ -149,7 +149,7 @@ class _End:
         loop.add_signal_handler(signal.SIGTERM, self._terminated)
 
     def _interrupted(self) -> None:
-        """The first time it may finish."""
+        """The first signal drains, the second stops now."""
         if self.soon.is_set():
             self._terminated()
         self.soon.set()
@@ -195,10 +195,10 @@ def _tell(commit: Commit) -> None:
 
 
 def _line(fact: e.Fact) -> str:
-    """What somebody who runs a program wants to know of a fact; mostly nothing."""
+    """An event as a line for the person who runs the program, or None."""
     match fact:
         case e.DesiredSet(desired=desired, set_by=set_by, note=note):
-            return f"{set_by} wants {desired}" + (f": {note}" if note else "")
+            return f"{set_by} set {desired}" + (f": {note}" if note else "")
         case e.SessionStart(mode=mode, pid=pid):
             return f"session started ({mode}), process {pid}"
         case e.SessionEnd(outcome=outcome, code=code, reason=reason):
@@ -216,5 +216,5 @@ def _line(fact: e.Fact) -> str:
 
 
 def _say(line: str) -> None:
-    """Say something on standard error; what others wrote in a file is not trusted."""
+    """Print to standard error, with control characters escaped."""
     click.echo(f"muster run: {clean(line)}", err=True)

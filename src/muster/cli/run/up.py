@@ -41,12 +41,12 @@ from muster.team import Muster
 
 @click.command()
 @home_option
-@click.option("--host", help="The address to listen on [settings: server.host].")
+@click.option("--host", help="Address to listen on [server.host].")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), help="The port; 0 picks a free one [server.port]."
+    "--port", type=click.IntRange(0, 65535), help="Port; 0 picks a free one [server.port]."
 )
 @click.option("--no-browser", is_flag=True, help="Do not open the dashboard [server.open_browser].")
-@click.option("--demo", is_flag=True, help="A team of scripts, without a model, in .muster-demo.")
+@click.option("--demo", is_flag=True, help="Run the demo team (scripts, no model) in .muster-demo.")
 @click.pass_context
 def up(
     ctx: click.Context,
@@ -56,7 +56,7 @@ def up(
     no_browser: bool,
     demo: bool,
 ) -> None:
-    """Run the team's server here until Ctrl-C.
+    """Run the team's server in the foreground until Ctrl-C.
 
     It prints its address when it is ready, and a link to sign in with. Ctrl-C and SIGTERM end it in
     order: what was accepted is committed, and the exit code is 0. With --demo it shows a team that
@@ -77,24 +77,24 @@ def up(
 
 
 def _demo_home(ctx: click.Context, home: Path) -> Path:
-    """The demo's own home, unless another is named; a team that is there already is left alone."""
+    """The demo's home, unless another is given; an existing team is refused."""
     typed = ParameterSource.COMMANDLINE
     if typed not in (each.get_parameter_source("home") for each in (ctx, ctx.find_root())):
         home = Path(DEMO_HOME).absolute()
     if not stage.is_free(home):
-        what = f"{home} has a team of its own, and the demo would move in with it."
+        what = f"{home} already holds a team, and the demo needs a folder of its own."
         raise click.UsageError(f"{what} Name another folder with --home.", ctx)
     return home
 
 
 def _allow_many_files() -> None:
-    """Every session has pipes and every reader a connection: use all that the system allows."""
+    """Raise the limit of open files: every session needs pipes, every reader a connection."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _chosen(settings: Settings, host: str | None, port: int | None, no_browser: bool) -> Settings:
-    """The settings, with what the command line says instead."""
+    """The settings, overridden by options of the command line."""
     server = msgspec.structs.replace(
         settings.server,
         host=settings.server.host if host is None else host,
@@ -144,14 +144,14 @@ async def _run(home: Path, settings: Settings, listener: socket.socket, *, demo:
 
 
 def _show(link: str) -> None:
-    """Open the dashboard for whoever sits in front of this terminal, if there is a screen."""
+    """Open the dashboard in a browser, if there is a screen."""
     screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if screen and sys.stdout.isatty():
         asyncio.get_running_loop().run_in_executor(None, webbrowser.open, link)
 
 
 async def _operator_secret(home: Path, muster: Muster) -> str:
-    """The secret in the operator's file, or a new one where none counts; then no older one does."""
+    """The operator's secret from its file, or a new one; older operator tokens are revoked."""
     found = operator_token.find(home)
     token = token_of(muster.team, found)
     if found is not None and token is not None and token.role is Role.OPERATOR:

@@ -39,7 +39,7 @@ _scope_options = (
 
 @click.group(name="claude-plugin")
 def claude_plugin() -> None:
-    """Give Claude Code muster's commands and hooks.
+    """Install muster's plugin in Claude Code.
 
     The commands are /muster:agent-state-machine, /muster:status and /muster:ask. The hooks keep the
     record of a state machine session, and see to it that MAIN delegates what it may not do.

@@ -1,4 +1,4 @@
-"""`muster completion`: the script that makes a shell complete verbs, options and names."""
+"""`muster completion`: the completion script of a shell."""
 
 from typing import Final
 
@@ -19,7 +19,7 @@ fish:  muster completion fish | source      in ~/.config/fish/config.fish
 @click.command(help=_HELP)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print what click generates for the shell."""
+    """Print the script that click generates for the shell."""
     from click.shell_completion import get_completion_class
 
     maker = get_completion_class(shell)

@@ -9,7 +9,7 @@ from muster.machines.vocabulary import Machine
 @click.command()
 @click.argument("machine", type=click.Choice([str(machine) for machine in Machine]))
 def diagram(machine: str) -> None:
-    """Draw a state machine as Mermaid, from the rules in force.
+    """Draw a state machine as a Mermaid diagram.
 
     Paste it into anything that shows Mermaid: a code host, an editor, a wiki.
     """

@@ -1,4 +1,4 @@
-"""`muster doctor`: what is installed, what is missing, and what to do about it.
+"""`muster doctor`: checks of installation, home, settings, agents and log.
 
 Each check answers with findings and changes nothing. The exit code is 1 where something must be
 fixed before a team can run.
@@ -46,7 +46,7 @@ PROGRAMS: Final = {
 
 
 class Level(StrEnum):
-    """How much a finding matters."""
+    """The severity of a finding."""
 
     OK = "ok"
     NOTE = "note"
@@ -55,7 +55,7 @@ class Level(StrEnum):
 
 
 class Finding(NamedTuple):
-    """What was looked at, what was found, and what to do."""
+    """A check, its result, and the remedy."""
 
     level: Level
     subject: str
@@ -74,7 +74,7 @@ _TONES: Final = {
 @home_option
 @click.pass_context
 def doctor(ctx: click.Context, home: Path) -> None:
-    """Say what is installed, what is missing, and what to do.
+    """Check installation, home, settings, agents and log.
 
     Nothing is changed. The exit code is 1 where something must be fixed before a team can run.
     """
@@ -86,7 +86,7 @@ def doctor(ctx: click.Context, home: Path) -> None:
 
 
 def examine(home: Path) -> Iterator[Finding]:
-    """Every check, from the ground up."""
+    """All checks."""
     yield _at_least("python", sys.version_info[:3], PYTHON_NEEDED, "Install a newer Python.")
     yield _at_least(
         "sqlite", sqlite3.sqlite_version_info, SQLITE_NEEDED, "Use a Python with a newer SQLite."
@@ -129,13 +129,13 @@ def _package(name: str) -> Finding:
 
 def _home(home: Path) -> Finding:
     if not home.exists():
-        return Finding(Level.NOTE, "home", f"{home} does not exist yet; `muster init` makes it")
+        return Finding(Level.NOTE, "home", f"{home} does not exist yet; `muster init` creates it")
     if not home.is_dir():
         return Finding(
             Level.FIX, "home", f"{home} is not a folder. Move it, or give another --home."
         )
     if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
-        return Finding(Level.FIX, "home", f"{home} is not yours to write. Give another --home.")
+        return Finding(Level.FIX, "home", f"{home} is not writable. Give another --home.")
     if home.stat().st_mode & 0o077:
         return Finding(Level.WARN, "home", f"{home} is open to others. `chmod 700` closes it.")
     return Finding(Level.OK, "home", str(home))
@@ -159,8 +159,8 @@ def _agent(home: Path, name: str, agent: AgentSettings) -> Finding:
     subject = f"agent {name}"
     folder = agent.cwd_beside(home)
     if agent.runtime != "file" and not folder.is_dir():
-        remedy = f"Make it, or correct agents.{name}.cwd."
-        return Finding(Level.FIX, subject, f"its folder {folder} is not there. {remedy}")
+        remedy = f"Create it, or correct agents.{name}.cwd."
+        return Finding(Level.FIX, subject, f"working directory {folder} does not exist. {remedy}")
     match agent.runtime:
         case "file":
             found = f"runs itself, by {agent.state_file_beside(home, name)}"
@@ -181,7 +181,7 @@ def _command(subject: str, name: str, agent: AgentSettings, folder: Path) -> Fin
     )
     if found is None:
         remedy = f"Install it, or correct agents.{name}.command."
-        wrong = f"its program {program} is not there, or cannot be run. {remedy}"
+        wrong = f"its program {program} does not exist or is not executable. {remedy}"
         return Finding(Level.FIX, subject, wrong)
     return Finding(Level.OK, subject, found)
 
@@ -198,13 +198,13 @@ def _server(home: Path, settings: Settings) -> Finding:
     server = running(home)
     if server is not None:
         where = f" at {server.url}" if server.url else ""
-        return Finding(Level.OK, "server", f"runs{where} (process {server.pid})")
+        return Finding(Level.OK, "server", f"running{where} (process {server.pid})")
     host, port = settings.server.host, settings.server.port
     try:
         listen(host, port).close()
     except PortTaken as taken:
-        return Finding(Level.FIX, "server", f"does not run, and could not: {taken}")
-    return Finding(Level.NOTE, "server", f"does not run; {host}:{port} is free for `muster up`")
+        return Finding(Level.FIX, "server", f"not running, and could not start: {taken}")
+    return Finding(Level.NOTE, "server", f"not running; {host}:{port} is free for `muster up`")
 
 
 def _log(home: Path) -> Finding:
@@ -217,9 +217,9 @@ def _log(home: Path) -> Finding:
         return Finding(Level.FIX, "log", str(failed))
     wrong = list(violations(team))
     if wrong:
-        found = f"readable, but what it adds up to cannot be: {'; '.join(wrong)}. Report it."
+        found = f"readable, but its state breaks invariants: {'; '.join(wrong)}. Report it."
         return Finding(Level.FIX, "log", found)
-    return Finding(Level.OK, "log", f"readable, {count(team.seq, 'event')}, adds up")
+    return Finding(Level.OK, "log", f"readable, {count(team.seq, 'event')}, consistent")
 
 
 def _programs() -> Iterator[Finding]:

@@ -20,7 +20,7 @@ cwd = "."
 prompt = "stdin"
 budget = { sessions_per_hour = 60, session_seconds = 600, failures = 5 }
 """
-"""What stands at the end of the starter file, as a comment."""
+"""The end of the starter file, as a comment."""
 
 
 @click.command()
@@ -28,8 +28,8 @@ budget = { sessions_per_hour = 60, session_seconds = 600, failures = 5 }
 def init(home: Path) -> None:
     """Write a starter settings file with every default in it.
 
-    The file is muster.toml in the team's home. Every setting stands in it as a comment; take away
-    the '#' of those you change. A file that exists already is left alone.
+    The file is muster.toml in the team's home. Every setting is in it as a comment; remove
+    the '#' of those you change. An existing file is left alone.
     """
     path = home / SETTINGS_FILE
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -47,8 +47,8 @@ def starter() -> str:
 
 
 def _lines() -> Iterator[str]:
-    yield "# Settings of this team. What is commented out is a default; to change it take its '#'"
-    yield "# away. A variable such as MUSTER_SERVER_PORT wins over what stands here."
+    yield "# Settings of this team. Commented lines are defaults; remove the '#' to change one."
+    yield "# A variable such as MUSTER_SERVER_PORT overrides this file."
     table = ""
     for setting in SETTINGS.values():
         here, _, name = setting.key.partition(".")
