@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from bench.children.http_server import CHANNELS, EMPTY
+from bench.children.http_server import CHANNELS, empty
 from bench.contestants import Contestant, running
 from bench.flush import Flushing
 from bench.lines import Bound, Goal, Line, rate, ratios
@@ -119,13 +119,13 @@ def measure(folder: Path, flushing: Flushing, rounds: int) -> list[Line]:
         channels = [channel_id(number % CHANNELS) for number in range(_CONNECTIONS)]
         paths = [f"/api/channels/{channel}/messages" for channel in channels]
         posts = [site.request("POST", path, {"message": TEXT}) for path in paths]
-        empty = [site.request("POST", EMPTY.path, {"message": TEXT})] * _CONNECTIONS
+        nothing = [site.request("POST", empty.path, {"message": TEXT})] * _CONNECTIONS
         connections = runner.run(_connected(site, _CONNECTIONS))
 
         def side(requests: Sequence[bytes]) -> Callable[[], float]:
             return lambda: runner.run(_rate(connections, requests))
 
-        found = in_turns({"post": side(posts), "empty": side(empty)}, rounds)
+        found = in_turns({"post": side(posts), "empty": side(nothing)}, rounds)
         runner.run(_hang_up(connections))
     return [
         Line(

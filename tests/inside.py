@@ -18,9 +18,8 @@ from muster.app import open_configured
 from muster.engine.dispatcher import Receipt
 from muster.home import address, operator_token
 from muster.http import app as http
-from muster.http.routes.tokens import new_token
-from muster.http.server import Server as HttpServer
-from muster.http.server import listen, serve_until, url_of
+from muster.http.auth import new_token
+from muster.http.server import HttpServer, listen, serve_until, url_of
 from muster.machines import commands as c
 from muster.machines.events import ApprovalRequested
 from muster.machines.ids import MUSTER, ChannelId, SessionId, agent_actor, name_key, person
@@ -166,9 +165,8 @@ async def _serve(ready: "Future[tuple[Inside, asyncio.Event]]", home: Path) -> N
             address.publish(home, address.Address(url=url, pid=os.getpid()))
             process = cast("subprocess.Popen[str]", None)  # it has none of its own
             found = Inside(muster, Server(process, url, secret), home)
+            api = http.build(muster)
             server = HttpServer(
-                http.build(muster),
-                lambda: ready.set_result((found, stop)),
-                on_end=lambda: http.end_waiting(muster),
+                api, lambda: ready.set_result((found, stop)), on_end=api.end_waiting
             )
             await serve_until(stop, server, listener)

@@ -186,7 +186,7 @@ class Scene:
 
     def moves(self) -> list[Move]:
         """Who moved from where to where and why, in this scene, as the seed's log has it."""
-        path = f"/api/log?format=seed&limit=1000&after={self.began}"
+        path = f"/api/log?format=turn-transitions&limit=1000&after={self.began}"
         return [self._move(each) for each in self.get(path)["events"] if self._ours(each)]
 
     def facts(self, kind: str) -> list[Json]:

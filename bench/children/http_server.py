@@ -19,11 +19,10 @@ from bench.teams import ACTOR, HUMAN, channel_id, found_home
 from muster.__main__ import GC_THRESHOLD
 from muster.app import open_team
 from muster.http import app as http
-from muster.http.auth import Gate
+from muster.http.auth import AccessControl, new_token
 from muster.http.browser_sessions import BrowserSessions
-from muster.http.routes.tokens import new_token
-from muster.http.routing import ACTORS, Call, Route, Table
-from muster.http.server import Server, listen, serve_until, url_of
+from muster.http.routing import ACTORS, ApiCall, RouteTable, route
+from muster.http.server import HttpServer, listen, serve_until, url_of
 from muster.machines.commands import PostMessage
 from muster.machines.ids import MUSTER
 from muster.machines.vocabulary import Role
@@ -35,13 +34,9 @@ PACE_SECONDS: Final = 0.1
 _WEEK_SECONDS: Final = 7 * 24 * 3600.0
 
 
-async def nothing(call: Call) -> None:
-    """What an empty route does."""
-
-
-EMPTY: Final = Route(
-    method="POST", path="/bench/empty", handler=nothing, may=ACTORS, summary="Nothing."
-)
+@route("POST", "/bench/empty", may=ACTORS)
+async def empty(call: ApiCall) -> None:
+    """Do nothing."""
 
 
 async def main(home: Path) -> None:
@@ -52,15 +47,15 @@ async def main(home: Path) -> None:
         tokens = await _tokens(muster)
         stop = asyncio.Event()
         with listen("127.0.0.1", 0) as listener:
-            table = Table((*http.routes(), EMPTY))
-            gate = Gate(
+            table = RouteTable((*http.routes(), empty))
+            access = AccessControl(
                 host="127.0.0.1",
                 passes=muster.passes,
                 browsers=BrowserSessions(muster.clock.now, muster.ids),
                 monotonic=muster.clock.monotonic,
             )
-            api = http.Api(muster, table, gate)
-            server = Server(api, lambda: None, on_end=lambda: http.end_waiting(muster))
+            api = http.Api(muster, table, access)
+            server = HttpServer(api, lambda: None, on_end=api.end_waiting)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(serve_until(stop, server, listener))
                 events = {"burst": _burst(muster), "paced": _paced(muster)}

@@ -49,6 +49,8 @@ from muster.store.base import EventStore
 from muster.store.sqlite import SqliteStore
 from muster.team import Births, Muster
 from muster.version import __version__
+from muster.views.conversation_costs import Costs
+from muster.views.history import History
 
 log = logging.getLogger(__name__)
 
@@ -208,6 +210,8 @@ async def run_team(
                     inbox=inbox,
                     prompter=prompter,
                     passes=passes,
+                    history=History(store, lambda: dispatcher.team),
+                    costs=Costs(store),
                     clock=clock,
                     ids=ids,
                     turns=turns,

@@ -217,6 +217,18 @@ class Forbidden(Refused):
     status = 403
 
 
+class WrongHost(Forbidden):
+    """Host {host!r} is not allowed. Use the address that muster listens on (`server.host`)."""
+
+    code = Forbidden.code
+
+
+class WrongOrigin(Forbidden):
+    """Origin {origin!r} may not send {method}. Only pages of this server may change the team."""
+
+    code = Forbidden.code
+
+
 class TokenExists(Refused):
     """Token {token_id!r} exists already."""
 
@@ -230,8 +242,14 @@ class TooFast(Refused):
 # ── requests ──────────────────────────────────────────────────────────────────────────────────────
 
 
+class InvalidRequest(Invalid):
+    """Invalid request {part}: {why}."""
+
+    code = Invalid.code
+
+
 class Malformed(Invalid):
-    """{what} {why}."""  # what could not even be read
+    """{what} {why}."""  # it could not even be parsed
 
     code = Invalid.code
     status = 400

@@ -12,6 +12,8 @@ from muster.machines.vocabulary import TurnConfig
 from muster.sessions.prompt import Prompter
 from muster.sessions.session_tokens import Passes
 from muster.store.base import EventStore
+from muster.views.conversation_costs import Costs
+from muster.views.history import History
 
 
 class Births(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +36,8 @@ class Muster:
         inbox: Inbox,
         prompter: Prompter,
         passes: Passes,
+        history: History,
+        costs: Costs,
         clock: Clock,
         ids: Ids,
         turns: TurnConfig,
@@ -47,6 +51,8 @@ class Muster:
         self.inbox = inbox
         self.prompter = prompter
         self.passes = passes
+        self.history = history
+        self.costs = costs
         self.clock = clock
         self.ids = ids
         self.turns = turns

@@ -136,7 +136,7 @@ def test_the_rows_that_happen_over_http_are_all_rows_of_the_seed() -> None:
 def test_a_transition_is_logged_with_exactly_the_fields_of_the_seed(scene: Scene) -> None:
     trio(scene)
     scene.turn("complete", "pm")
-    path = f"/api/log?format=seed&after={scene.began}&channel={scene.named('reviews')}"
+    path = f"/api/log?format=turn-transitions&after={scene.began}&channel={scene.named('reviews')}"
     entry = next(each for each in scene.get(path)["events"] if each["trigger"] == "TURN_COMPLETE")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", entry.pop("timestamp"))
     assert entry == {

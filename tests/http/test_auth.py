@@ -12,7 +12,7 @@ import pytest
 from muster import limits
 from muster.errors import TooFast
 from muster.home import operator_token
-from muster.http.auth import Rates, is_ours
+from muster.http.auth import RateLimits, is_ours
 from muster.http.browser_sessions import FILE, SESSION_DAYS, SESSIONS_MAX, BrowserSessions
 from muster.machines.state import Team, Token
 from muster.machines.vocabulary import Role
@@ -48,7 +48,7 @@ def test_health_is_open_to_all_and_nothing_else_is(stranger: Asker) -> None:
     assert stranger.get("/api/health")["status"] == "ok"
     for path in ("/api/agents", "/api/tokens", "/api/openapi.json", "/api/docs", "/api/events"):
         problem = stranger.refused("GET", path, 401, "unauthenticated")
-        assert "Bearer" in problem["detail"]
+        assert "bearer token" in problem["detail"]
 
 
 @pytest.mark.parametrize("header", ["Bearer", "Bearer x", "Basic eDp5", "x", "Bearer é"])
@@ -328,10 +328,10 @@ def test_a_path_or_a_method_that_is_not_there_is_told_as_a_problem(boss: Asker) 
 
 def test_a_token_has_a_rate_which_can_be_saved_up_for_a_burst() -> None:
     now = [0.0]
-    rates = Rates(lambda: now[0])
+    rates = RateLimits(lambda: now[0])
     for _ in range(int(10 * limits.BURST_SECONDS)):
         rates.spend("a", 10)
-    with pytest.raises(TooFast, match=r"More than 10 requests a second. Wait 0\.1 s"):
+    with pytest.raises(TooFast, match=r"10 requests a second exceeded. Retry after 0\.1 s"):
         rates.spend("a", 10)
     rates.spend("b", 10)
     now[0] = 0.1

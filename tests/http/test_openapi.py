@@ -13,7 +13,7 @@ from muster.errors import MusterError
 from muster.http.app import routes
 from muster.http.handbook import handbook
 from muster.http.openapi import describe
-from muster.http.routing import EVERYBODY, Call, Route, Table
+from muster.http.routing import EVERYBODY, ApiCall, Route, RouteTable
 from tests.asking import Asker, Json, asker
 from tests.homes import environment
 from tests.live import Server, live
@@ -69,7 +69,7 @@ def test_everything_that_is_referred_to_is_described() -> None:
 
 
 def test_two_kinds_of_the_same_name_are_told_apart() -> None:
-    async def handler(call: Call) -> None: ...
+    async def handler(call: ApiCall) -> None: ...
 
     first, second = (
         msgspec.defstruct("Same", [(field, int)], module=module)
@@ -91,7 +91,7 @@ def test_two_kinds_of_the_same_name_are_told_apart() -> None:
 def test_two_routes_for_the_same_path_are_a_mistake() -> None:
     twice = [*routes(), *routes()]
     with pytest.raises(ValueError, match="two routes for"):
-        Table(twice)
+        RouteTable(twice)
 
 
 def test_the_page_has_every_route_and_every_error_and_no_scripts(boss: Asker) -> None:
@@ -110,7 +110,7 @@ def test_the_page_has_every_route_and_every_error_and_no_scripts(boss: Asker) ->
 
 
 def test_what_stands_in_the_page_cannot_act() -> None:
-    async def handler(call: Call) -> None: ...
+    async def handler(call: ApiCall) -> None: ...
 
     hostile = Route(
         method="GET", path="/<b>", handler=handler, may=EVERYBODY, summary="<script>`x`</script>"

@@ -719,7 +719,7 @@ TALKING = (
                 "test_two_who_ask_for_the_same_agent_share_its_messages_and_none_is_handed_over_twice",
                 "test_whose_answer_was_lost_is_told_again_and_what_was_handed_over_before_is_marked",
             ],
-            "http/routes/test_next.py": [
+            "http/routes/test_work.py": [
                 "test_an_agent_that_waits_is_told_its_turn_when_it_comes",
                 "test_messages_are_handed_over_once_however_many_ask",
                 "test_an_asker_that_is_gone_is_handed_nothing",
@@ -809,6 +809,10 @@ WHO_MAY = (
                 "test_the_document_has_every_route_with_who_may_call_it",
                 "test_the_page_has_every_route_and_every_error_and_no_scripts",
             ],
+            "http/test_routing.py": [
+                "test_a_route_has_its_types_from_the_signature_and_its_summary_from_the_docstring",
+                "test_a_path_and_parameters_that_disagree_are_a_mistake",
+            ],
         },
     ),
     Promise(
@@ -854,9 +858,9 @@ CLIENTS = (
         },
     ),
     Promise(
-        "The log can be read as the turn-taking seed spells it.",
+        "The log can be read as transitions of turns alone, in their documented fields.",
         {
-            "http/routes/test_events.py": ["test_the_seed_s_log_has_exactly_the_seed_s_fields"],
+            "http/routes/test_events.py": ["test_the_log_of_turn_transitions_has_seven_fields_and_nothing_else"],
         },
     ),
     Promise(
@@ -911,7 +915,7 @@ SUPERVISION = (
         {
             "http/routes/test_runs.py": [
                 "test_a_wish_is_answered_with_what_is_wanted_and_what_is_done",
-                "test_the_badge_and_its_controls_are_those_of_the_seed",
+                "test_the_badge_and_its_controls_follow_what_it_does",
                 "test_a_wish_counts_only_if_nobody_wanted_something_meanwhile",
                 "test_wishes_are_the_operators_and_everybody_may_look",
                 "test_a_program_is_started_shown_and_stopped",
@@ -927,7 +931,7 @@ SUPERVISION = (
     Promise(
         "Who connects by itself and is paused finishes its turn, is told to stop, and gets none.",
         {
-            "http/routes/test_next.py": [
+            "http/routes/test_work.py": [
                 "test_who_is_paused_while_it_waits_is_told_to_stop_and_why",
                 "test_who_is_paused_in_its_turn_may_finish_it",
                 "test_who_is_paused_gets_no_turn_and_no_message_until_it_is_wanted_again",

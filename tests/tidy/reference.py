@@ -70,8 +70,8 @@ itself is put on record as `command_refused`: it may be a ghost, or an attack.""
 
 HTTP_INTRO = """\
 `muster up` answers at the address that it prints, and that stands in `server.json` in the home.
-What goes in and comes out is JSON, spelled as the seeds spell it. A running server describes itself
-with every field: `/api/docs` to read (it works offline), `/api/openapi.json` for programs.
+Bodies and answers are JSON with camelCase names. A running server describes itself with every
+field: `/api/docs` to read (it works offline), `/api/openapi.json` for programs.
 
 **Tokens.** Every request carries one, as `Authorization: Bearer ...`. The operator's is in
 `operator.token` in the home, which only its owner can read, and may do everything; an agent's acts
@@ -82,22 +82,24 @@ session ends by signing out, after 30 days, or when the token is revoked; a rest
 not end it (`browser-sessions.json` in the home has the digests of the ids). A browser sends a
 cookie to every port of a host, so open no local page that you distrust while you are signed in.
 
-**Errors.** Whatever is refused is answered with a problem document (`application/problem+json`):
-`status`, the `code` that stays the same ([all of them](errors.md)), `detail` for people, the `rule`
-that refused, and what it `found`. A body that is not JSON is a 400, one that is not as it should be
-a 422, one over two megabytes a 413; a token that asks over a thousand times a second gets a 429.
+**Errors.** Every error is a problem document (`application/problem+json`): `status`, the stable
+`code` ([all of them](errors.md)), `detail` for people, the `rule` that refused, and the values that
+it `found`. A body that is not JSON is a 400, an invalid one a 422, one over two megabytes a 413; a
+token that exceeds its rate limit (a thousand requests a second) gets a 429.
 
-**Saying it once.** A post with an `Idempotency-Key` can be sent again after a broken connection: it
-is not said again, and the answer has the first one's `seq` and `repeated: true`.
+**Retries.** A message with an `Idempotency-Key` can be sent again after a broken connection: it is
+stored once, and the answer to a retry has the first one's `seq` and `repeated: true`.
 
-**Being here.** An agent that registers gets a seat from 9 on. It is here from `connect` on while it
-is heard of: every call as itself counts for as long as it lasts, so who waits in `next` or listens
-to `events` needs no heartbeat beside it. Who is silent for `presence.heartbeat_timeout_seconds` is
-OFFLINE and loses its turn and its places; its heartbeat is then refused with `wrong_state`, and it
-connects again. A heartbeat with `working` also renews the turns that it holds.
+**Presence.** An agent that registers gets a seat from 9 on. It is present from `connect` on. Every
+request as itself counts for as long as it lasts, so an agent that waits in `next` or follows
+`events` needs no heartbeat beside it. An agent without a request for
+`presence.heartbeat_timeout_seconds` is OFFLINE and loses its turn and its places; its heartbeat is
+then refused with `wrong_state`, and it connects again. A heartbeat with `working` also renews the
+timeouts of the turns that it holds.
 
-**Strangers.** The server answers to loopback names and to `server.host`, and to no other `Host`. A
-request that changes something and comes from another site's page is refused by its `Origin`."""
+**Hosts and origins.** The server answers to loopback names and to `server.host`, and to no other
+`Host` header. A request that changes something and comes from another site's page is refused by its
+`Origin`."""
 
 KINDS: dict[type[MusterError], str] = {
     Refused: "not allowed now; the message names the rule",
@@ -162,7 +164,7 @@ def _http() -> Iterator[str]:
 
 
 def _callers(route: Route) -> str:
-    if route.open:
+    if route.is_public:
         return "all"
     return "every token" if route.may == EVERYBODY else ", ".join(sorted(route.may))
 

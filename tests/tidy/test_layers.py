@@ -68,7 +68,14 @@ ROOMS: dict[str, Room] = {
         "a session is run through the port of its runtime",
     ),
     "muster.team": Room(
-        (*CORE, "muster.engine", "muster.inbox", "muster.sessions", "muster.store.base"),
+        (
+            *CORE,
+            "muster.engine",
+            "muster.inbox",
+            "muster.sessions",
+            "muster.store.base",
+            "muster.views",
+        ),
         "the open team, as interfaces know it",
     ),
     "muster.identity": Room(

@@ -156,7 +156,7 @@ def test_whoever_may_not_answer_is_told_so(
     page.goto(f"{muster.server.url}/?token={token}")
     row = request(page, asked)
     row.get_by_role("button", name="Allow Ada").click()
-    expect(row.get_by_role("alert")).to_contain_text("It takes the operator")
+    expect(row.get_by_role("alert")).to_contain_text("Use a token of role operator")
     expect(row).to_be_visible()
 
 

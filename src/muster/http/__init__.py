@@ -1,4 +1,5 @@
-"""The HTTP API: routing, authentication, errors, the OpenAPI document, static files.
+"""The HTTP API: routing, authentication, errors, streams, the OpenAPI document, static files.
 
-One module of `routes` for each resource.
+One module of `routes` for each resource; types that several of them share are in `types.py`. A
+handler reads the open team (`muster.team`) and the views, sends commands, and keeps no state.
 """

@@ -1,10 +1,10 @@
-"""Who asks, and whether they may: tokens, the names we answer to, origins, and how often.
+"""Authentication and access control: tokens, allowed hosts, origins, rate limits.
 
 A token comes in the `Authorization` header; a browser sends a cookie with the id of its session
 (`browser_sessions.py`), which stands for the token that it signed in with. Both are looked up by
-their digests, so nothing is compared that could be guessed bit by bit, and no secret is stored. A
-page of another site can make a browser send requests here; it cannot choose their `Host` and
-`Origin`, and those must be ours.
+their digests, so there is no timing attack, and no secret is stored. A page of another site can
+make a browser send requests here; it cannot choose their `Host` and `Origin`, and those must be
+ours.
 """
 
 from collections.abc import Callable
@@ -15,17 +15,19 @@ from typing import Final
 from starlette.requests import Request
 
 from muster import limits
-from muster.errors import Forbidden, TooFast, Unauthenticated
+from muster.engine.ports import Ids
+from muster.errors import Forbidden, TooFast, Unauthenticated, WrongHost, WrongOrigin
 from muster.http.browser_sessions import BrowserSessions, cookie_name, digest
-from muster.http.routing import Caller, Route
-from muster.machines.ids import agent_actor, person
+from muster.http.routing import ApiCaller, Route
+from muster.machines.commands import IssueToken
+from muster.machines.ids import SeatId, agent_actor, person
 from muster.machines.state import Team, Token
 from muster.machines.vocabulary import Role
 from muster.sessions.session_tokens import Passes
 
 SAFE: Final = frozenset({"GET", "HEAD"})
-NOBODY: Final = Caller(Role.VIEWER, "nobody")
-"""Who calls a route that is open to all."""
+ANONYMOUS: Final = ApiCaller(Role.VIEWER, "nobody")
+"""The caller of a public route."""
 
 RATES: Final = {
     Role.OPERATOR: limits.OPERATOR_REQUESTS_PER_SECOND,
@@ -40,8 +42,19 @@ def bearer(request: Request) -> str | None:
     return secret.strip() or None if scheme.lower() == "bearer" else None
 
 
-class Gate:
-    """Lets a request in, or says why not."""
+def new_token(
+    ids: Ids, role: Role, *, seat: SeatId | None = None, note: str = ""
+) -> tuple[IssueToken, str]:
+    """The command that issues a token, and the secret, which is not in the command."""
+    secret = f"muster_{ids.new().replace('-', '')}"
+    token_id = ids.new().rpartition("-")[2]  # short enough to type
+    return IssueToken(
+        token_id=token_id, role=role, digest=digest(secret), seat=seat, note=note
+    ), secret
+
+
+class AccessControl:
+    """Admits a request and names its caller, or refuses it with the reason."""
 
     def __init__(
         self,
@@ -51,19 +64,19 @@ class Gate:
         browsers: BrowserSessions,
         monotonic: Callable[[], float],
     ) -> None:
-        """Answer to loopback names and to `host`, at rates measured on that clock."""
+        """Allow loopback names and `host`; measure rates on that clock."""
         self._host = host
         self._passes = passes
         self.browsers = browsers
-        self._rates = Rates(monotonic)
+        self._rates = RateLimits(monotonic)
 
-    def admit(self, request: Request, route: Route, team: Team) -> Caller:
-        """Who calls this route, if they may."""
+    def admit(self, request: Request, route: Route, team: Team) -> ApiCaller:
+        """The caller of this route, if it may call it."""
         self._check_host(request)
         secret = bearer(request)
-        _check_origin(request, needed=secret is None and not route.open)
-        if route.open:
-            return NOBODY
+        _check_origin(request, needed=secret is None and not route.is_public)
+        if route.is_public:
+            return ANONYMOUS
         token = self._token(team, secret, request)
         if token is None:
             self._rates.spend("", limits.STRANGER_REQUESTS_PER_SECOND)
@@ -74,8 +87,8 @@ class Gate:
         return caller_of(token, team)
 
     def _token(self, team: Team, secret: str | None, request: Request) -> Token | None:
-        """What a caller may do, by its secret (a token's, or the pass of a live session), or by its
-        browser's session."""
+        """The token of a secret (an issued one, or that of a live session), or of the browser's
+        session where there is no secret."""
         if secret is None:
             return self.browsers.token_of(team, request.cookies.get(cookie_name(request)))
         return token_of(team, secret) or self._passes.token_of(team, secret)
@@ -83,37 +96,37 @@ class Gate:
     def _check_host(self, request: Request) -> None:
         name = request.headers.get("host", "")
         if not is_ours(name, self._host):
-            remedy = "Name the address that muster listens on (server.host)."
-            raise Forbidden(who="Whoever", act=f"call this server {name!r}", remedy=remedy)
+            raise WrongHost(host=name)
 
 
 def token_of(team: Team, secret: str | None) -> Token | None:
-    """The token that a secret is of."""
+    """The token with this secret."""
     return team.tokens.get(digest(secret)) if secret else None
 
 
-def caller_of(token: Token, team: Team) -> Caller:
-    """Who has a token."""
+def caller_of(token: Token, team: Team) -> ApiCaller:
+    """The caller that a token stands for."""
     if token.seat is None:
-        return Caller(token.role, person(team.human))
-    return Caller(token.role, agent_actor(team.agent(token.seat).id), token.seat)
+        return ApiCaller(token.role, person(team.human))
+    return ApiCaller(token.role, agent_actor(team.agent(token.seat).id), token.seat)
 
 
 def _forbidden(token: Token, route: Route) -> Forbidden:
-    who = "an agent" if token.role is Role.AGENT else "a viewer"
     needed = " or ".join(sorted(route.may))
     return Forbidden(
-        who=who.capitalize(), act=f"{route.method} {route.path}", remedy=f"It takes the {needed}."
+        who=f"A token of role {token.role}",
+        act=f"call {route.method} {route.path}",
+        remedy=f"Use a token of role {needed}.",
     )
 
 
-# ── whose page it is ──────────────────────────────────────────────────────────────────────────────
+# ── hosts and origins ─────────────────────────────────────────────────────────────────────────────
 
 
 @lru_cache(maxsize=64)
 def is_ours(authority: str, host: str) -> bool:
-    """Whether a `Host` names this server: by loopback, by the host that it listens on, or, where it
-    listens everywhere, by any number. A name that somebody made point here is none of these."""
+    """Whether a `Host` header names this server: a loopback name, the host that it listens on, or,
+    where it listens on all interfaces, any IP address. A rebound DNS name is none of these."""
     name = authority.rpartition(":")[0] if _has_port(authority) else authority
     name = name.removeprefix("[").removesuffix("]").lower()
     if name in {"localhost", host.lower()}:
@@ -132,7 +145,7 @@ def _has_port(authority: str) -> bool:
 
 
 def _check_origin(request: Request, *, needed: bool) -> None:
-    """Refuse what another site's page asks for. Without a token of its own, a browser must say."""
+    """Refuse requests of other sites' pages. With the cookie alone, the header is required."""
     if request.method in SAFE:
         return
     origin = request.headers.get("origin")
@@ -140,23 +153,22 @@ def _check_origin(request: Request, *, needed: bool) -> None:
         return
     host = request.headers.get("host", "")
     if origin not in {f"http://{host}", f"https://{host}"}:
-        act = f"{request.method} from {origin or 'nowhere'}"
-        raise Forbidden(who="A page", act=act, remedy="Only pages of this server may.")
+        raise WrongOrigin(origin=origin or "(none)", method=request.method)
 
 
-# ── how often ─────────────────────────────────────────────────────────────────────────────────────
+# ── rate limits ───────────────────────────────────────────────────────────────────────────────────
 
 
-class Rates:
-    """A bucket a token: it fills at the token's rate, and a request takes one drop."""
+class RateLimits:
+    """A token bucket for each caller: it fills at the caller's rate, and a request takes one."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
-        """Measure on this clock."""
+        """Measure on this monotonic clock."""
         self._monotonic = monotonic
-        self._buckets: dict[str, tuple[float, float]] = {}  # what was left, and when
+        self._buckets: dict[str, tuple[float, float]] = {}  # left, and when
 
     def spend(self, key: str, rate: float) -> None:
-        """Take a drop, or raise `TooFast`."""
+        """Take one from the bucket, or raise `TooFast`."""
         now = self._monotonic()
         size = rate * limits.BURST_SECONDS
         left, at = self._buckets.get(key, (size, now))

@@ -102,7 +102,7 @@ class BrowserSessions:
 
 
 def digest(secret: str) -> str:
-    """What the server keeps of a secret."""
+    """The digest of a secret, which is all that the server keeps."""
     return sha256(secret.encode(errors="surrogatepass")).hexdigest()
 
 

@@ -33,11 +33,11 @@ table { border-collapse: collapse; margin: .3em 0 1em; }
 td, th { padding: .1em 1em .1em 0; text-align: left; vertical-align: top; }
 """
 STYLE_DIGEST: Final = b64encode(sha256(_STYLE.encode()).digest()).decode()
-"""By which a browser knows the style of this page, and takes no other."""
+"""For the content security policy: the browser applies this style and no other."""
 
 
 def handbook(routes: Sequence[Route], names: Mapping[type, str], schemas: Schema) -> str:
-    """The whole page, given what each kind is called and what is called so."""
+    """The whole page, given the name of each type and the schema of each name."""
     return "".join(_parts(routes, names, schemas))
 
 
@@ -62,9 +62,9 @@ def _route(route: Route, names: Mapping[type, str], schemas: Schema) -> Iterator
 
 
 def _who(route: Route) -> str:
-    if route.open:
-        return "<small>Open to all.</small>"
-    who = "everybody with a token" if route.may == EVERYBODY else ", ".join(sorted(route.may))
+    if route.is_public:
+        return "<small>No token needed.</small>"
+    who = "every token" if route.may == EVERYBODY else ", ".join(sorted(route.may))
     return f"<small>For: {who}.</small>"
 
 
@@ -81,7 +81,7 @@ def _default(field: Schema) -> str:
 
 
 def _kind(field: Schema) -> str:
-    """What a value is, in a word or two."""
+    """The type of a value, in a word or two."""
     if "$ref" in field:
         return escape(field["$ref"].rpartition("/")[2])
     if "anyOf" in field:
@@ -98,7 +98,7 @@ def _row(*cells: str) -> str:
 def _errors(kind: type[MusterError]) -> Iterator[type[MusterError]]:
     for each in kind.__subclasses__():
         yield from _errors(each)
-        if each not in (Refused, Unavailable):  # families; a bug that nobody foresaw has no other
+        if each not in (Refused, Unavailable):  # families; `Broken` has no leaves
             yield each
 
 

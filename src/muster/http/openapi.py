@@ -1,7 +1,7 @@
 """The API, described from its routes: for programs as OpenAPI, for people as one page.
 
-Both are made from what the server really answers by, so neither can be out of date. The page has
-its style in it and no scripts: it works offline, and nothing in it can act.
+Both are made from the declarations that the server runs, so neither can be out of date. The page
+has its style in it and no scripts, so it works offline.
 """
 
 import re
@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, Response
 
 from muster.http.handbook import STYLE_DIGEST, handbook
 from muster.http.problems import MEDIA_TYPE, Problem
-from muster.http.routing import EVERYBODY, Call, Handler, Route
+from muster.http.routing import EVERYBODY, ApiCall, Route, route
 from muster.http.signin import NOTHING_ELSE, PAGE_HEADERS
 from muster.version import __version__
 
@@ -28,47 +28,44 @@ _POLICY: Final = f"default-src 'none'; style-src 'sha256-{STYLE_DIGEST}'; {NOTHI
 
 
 def pages(routes: Sequence[Route]) -> tuple[Route, ...]:
-    """The routes that tell about the others, and about themselves."""
+    """The routes that describe the others, and themselves."""
 
-    async def openapi(call: Call) -> Response:
+    @route("GET", "/api/openapi.json", may=EVERYBODY)
+    async def openapi(call: ApiCall) -> Response:
+        """This API as an OpenAPI document."""
         return Response(document(), media_type=JSON)
 
-    async def docs(call: Call) -> Response:
+    @route("GET", "/api/docs", may=EVERYBODY)
+    async def docs(call: ApiCall) -> Response:
+        """This API as a page to read."""
         return HTMLResponse(page(), headers=PAGE_HEADERS | {"content-security-policy": _POLICY})
 
-    own = (
-        _page("/api/openapi.json", openapi, "This API as an OpenAPI document."),
-        _page("/api/docs", docs, "This API as a page to read."),
-    )
+    every = (*routes, openapi, docs)
 
     @cache
     def document() -> bytes:
-        return msgspec.json.encode(describe((*routes, *own)))
+        return msgspec.json.encode(describe(every))
 
     @cache
     def page() -> str:
-        return handbook((*routes, *own), *_schemas((*routes, *own)))
+        return handbook(every, *_schemas(every))
 
-    return own
-
-
-def _page(path: str, handler: Handler, summary: str) -> Route:
-    return Route(method="GET", path=path, handler=handler, may=EVERYBODY, summary=summary)
+    return openapi, docs
 
 
 def describe(routes: Sequence[Route]) -> Schema:
     """The OpenAPI document of these routes."""
     refs, components = _schemas(routes)
     paths: Schema = {}
-    for route in routes:
-        operations = paths.setdefault(route.path, {})
-        operations[route.method.lower()] = _operation(route, refs, components)
+    for each in routes:
+        operations = paths.setdefault(each.path, {})
+        operations[each.method.lower()] = _operation(each, refs, components)
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "muster",
             "version": __version__,
-            "description": "A team of AI agents: who is here, who may speak, what happened.",
+            "description": "A team of AI agents: who is present, whose turn it is, what happened.",
         },
         "security": [{"bearer": []}, {"cookie": []}],
         "paths": paths,
@@ -88,7 +85,7 @@ def describe(routes: Sequence[Route]) -> Schema:
 
 
 def _schemas(routes: Iterable[Route]) -> tuple[Refs, Schema]:
-    """What each kind is called, and what is called so: names of two modules may be the same."""
+    """The name of each type, and the schema of each name: two modules may share a name."""
     kinds = {kind: None for route in routes for kind in (route.query, route.body, route.answer)}
     wanted = [kind for kind in (*kinds, Problem) if kind is not None]
     schemas, components = msgspec.json.schema_components(wanted, ref_template=REF + "{name}")
@@ -109,7 +106,7 @@ def _operation(route: Route, refs: Refs, components: Schema) -> Schema:
         described["parameters"].append(_KEY)
     if route.body is not None:
         described["requestBody"] = {"required": True, **_content(route.body, refs, JSON)}
-    if route.open:
+    if route.is_public:
         described["security"] = []
     else:
         described["x-roles"] = sorted(route.may)
@@ -120,7 +117,7 @@ _KEY: Final = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "A message that is posted again with the same key is not said twice.",
+    "description": "A retry with the same key does not send a message twice.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 128},
 }
 

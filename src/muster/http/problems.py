@@ -1,7 +1,7 @@
-"""What went wrong, as a problem document (RFC 9457): the same shape for every refusal.
+"""Errors as problem documents (RFC 9457): the same shape for every refusal.
 
-`code` is stable and for programs, `detail` is the sentence for people, `rule` is what refused (the
-sentence before anything was filled in), and `found` is the state that it met.
+`code` is stable and for programs, `detail` is the sentence for people, `rule` is that sentence
+before its placeholders are filled in, and `found` has the values that filled them.
 """
 
 from typing import Any, Final
@@ -13,25 +13,25 @@ from muster.errors import Broken, MusterError, TooFast, Unavailable, WrongMethod
 
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_SECONDS: Final = "1"
-"""When to try again what the world kept from happening."""
+"""When to retry after a rate limit or an outage."""
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a request was not answered as it wished."""
+    """Why a request failed."""
 
     type: str
-    """Where the code is explained, relative to the server."""
+    """The explanation of the code, relative to the server."""
 
     title: str
     status: int
     code: str
     detail: str
     rule: str
-    found: dict[str, Any]  # whatever the error says it found
+    found: dict[str, Any]  # each error has its own values
 
 
 def problem(error: MusterError) -> Problem:
-    """An error as the world is told of it."""
+    """An error as a problem document."""
     return Problem(
         type=f"/api/docs#{error.code}",
         title=error.code.replace("_", " ").capitalize(),
@@ -44,13 +44,13 @@ def problem(error: MusterError) -> Problem:
 
 
 def answer(error: MusterError) -> Response:
-    """The response that tells of an error."""
-    content = msgspec.json.encode(problem(error), enc_hook=str)  # paths, and what else was found
+    """The response for an error."""
+    content = msgspec.json.encode(problem(error), enc_hook=str)  # paths and the like
     return Response(content, error.status, _headers(error), MEDIA_TYPE)
 
 
 def bug() -> Response:
-    """The response to what should not have happened; what it was is told to the log alone."""
+    """The response to an unexpected exception; its details are only in the server's own log."""
     return answer(Broken())
 
 

@@ -1,21 +1,41 @@
-"""What a route is, what its handler is given, and how a path finds its route.
+"""Routes: how a handler is declared, the request that it gets, and how a path finds it.
 
-A handler gets one `Call`: parsed, with its caller known and allowed. It sends one command or asks
-one question, and returns a struct, which is encoded as JSON, or a response of its own for a stream.
-Who the caller is says `auth.py`; `app.py` does everything around the handler.
+    @route("POST", "/api/channels/{channel}/turn/pass", may=ACTORS)
+    async def pass_turn(call: ApiCall, channel: ChannelId, body: PassTurnBody) -> Recorded:
+        "End a turn without a message."
+
+One declaration serves the router, the access check (`auth.py`), the OpenAPI document and the
+handbook. The names in the path, `query` and `body` are the handler's parameters. Their types and
+the answer's are read from its signature, so no handler casts anything. The docstring is the
+summary. A declaration that contradicts itself raises a TypeError when its module is imported.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from typing import Any, Final, NamedTuple
+from types import ModuleType
+from typing import (
+    Any,
+    Concatenate,
+    Final,
+    Generic,
+    NamedTuple,
+    NewType,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 from urllib.parse import unquote
 
 import msgspec
 from starlette.requests import Request
+from starlette.responses import Response
 
 from muster.engine.dispatcher import Receipt
 from muster.errors import Forbidden, NotFound, WrongMethod
 from muster.http.browser_sessions import BrowserSessions
+from muster.http.stream import EventStream, Streams
 from muster.machines.commands import Command
 from muster.machines.ids import SeatId, name_key
 from muster.machines.state import Agent, Team
@@ -29,8 +49,11 @@ ACTORS: Final = frozenset({Role.OPERATOR, Role.AGENT})
 _DOCUMENT: Final = "agent-identity:"
 
 
-class Caller(msgspec.Struct, frozen=True):
-    """Who asks."""
+# ── a request ─────────────────────────────────────────────────────────────────────────────────────
+
+
+class ApiCaller(msgspec.Struct, frozen=True):
+    """The authenticated caller of a request."""
 
     role: Role
     actor: str
@@ -39,45 +62,27 @@ class Caller(msgspec.Struct, frozen=True):
     seat: SeatId | None = None
 
 
-class Call:
-    """One request, parsed, with its caller."""
+class ApiCall:
+    """One request whose caller is authenticated and allowed to make it."""
 
-    __slots__ = (
-        "_present",
-        "body",
-        "browsers",
-        "caller",
-        "key",
-        "muster",
-        "path",
-        "query",
-        "request",
-    )
+    __slots__ = ("_present", "browsers", "caller", "muster", "request", "streams")
 
     def __init__(
         self,
         *,
         muster: Muster,
-        caller: Caller,
+        streams: Streams,
+        browsers: BrowserSessions,
+        caller: ApiCaller,
         request: Request,
         present: ExitStack,
-        browsers: BrowserSessions,
-        path: Mapping[str, str],
-        query: object = None,
-        body: object = None,
-        key: str | None = None,
     ) -> None:
-        """Hold the parts. Whoever acts is present until `present` is closed, after the answer."""
+        """Hold the parts. An agent that acts is present until `present` is closed."""
         self.muster = muster
+        self.streams = streams
+        self.browsers = browsers
         self.caller = caller
         self.request = request
-        self.browsers = browsers
-        self.path = path
-        self.query: Any = query  # an instance of the route's query struct
-        self.body: Any = body  # an instance of the route's body struct
-        self.key = key
-        """The `Idempotency-Key` of the request."""
-
         self._present = present
 
     @property
@@ -85,8 +90,13 @@ class Call:
         """The team as far as it is on disk."""
         return self.muster.team
 
+    @property
+    def key(self) -> str | None:
+        """The `Idempotency-Key` of the request."""
+        return self.request.headers.get("idempotency-key")
+
     def agent(self, name: str) -> Agent:
-        """Whom a name means, or its document (`agent-identity:9`) where it has none."""
+        """The agent with this name, or with this document (`agent-identity:9`) if it has none."""
         team = self.team
         seat = team.names.get(name_key(name))
         if seat is None and name.startswith(_DOCUMENT):
@@ -97,20 +107,22 @@ class Call:
         return found
 
     def acting_as(self, name: str) -> Agent:
-        """Whom a name means, if the caller may act as that agent. It is heard of by that."""
+        """The agent with this name, if the caller may act as it. The agent counts as present."""
         agent = self.agent(name)
         caller = self.caller
         if caller.role is Role.VIEWER:
-            raise Forbidden(who="A viewer", act="act", remedy="It may read everything.")
+            remedy = "A viewer only reads; use a token of the agent or of the operator."
+            raise Forbidden(who="A viewer", act="act", remedy=remedy)
         if caller.role is Role.AGENT and caller.seat != agent.seat:
             who, act = self.team.agent(caller.seat or SeatId(0)).id, f"act as {agent.id!r}"
-            raise Forbidden(who=repr(who), act=act, remedy="A token of an agent is for itself.")
-        if caller.role is not Role.AGENT:  # whose own call counts as a whole
+            remedy = "An agent's token acts as that agent only."
+            raise Forbidden(who=repr(who), act=act, remedy=remedy)
+        if caller.role is not Role.AGENT:  # an agent's own call counts as a whole
             self._present.enter_context(self.muster.presence.calling(agent.seat))
         return agent
 
     async def send(self, command: Command) -> Receipt:
-        """Have the caller's command carried out; return when it is on disk."""
+        """Send a command of the caller; return when it is on disk."""
         return await self.muster.dispatcher.send(command, actor=self.caller.actor)
 
 
@@ -119,7 +131,24 @@ def _seat(digits: str) -> SeatId | None:
     return SeatId(int(digits)) if number else None
 
 
-Handler = Callable[[Call], Awaitable[object]]
+# ── a route ───────────────────────────────────────────────────────────────────────────────────────
+
+AnswerT = TypeVar("AnswerT", bound=msgspec.Struct)
+
+
+class JsonResponse(Response, Generic[AnswerT]):
+    """An answer as JSON that needs headers of its own, such as a cookie."""
+
+    def __init__(self, answer: AnswerT, headers: Mapping[str, str]) -> None:
+        """Encode the answer."""
+        content = msgspec.json.encode(answer)
+        super().__init__(content, headers=headers, media_type="application/json")
+
+
+Answer = msgspec.Struct | Response | EventStream | None
+"""A struct, which becomes JSON; a response or a stream, which is sent as it is; or nothing."""
+
+Handler = Callable[..., Awaitable[Answer]]
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,31 +160,112 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
 
     handler: Handler
     may: frozenset[Role]
-    """Who may call it at all."""
+    """Roles that may call it at all."""
 
     summary: str
-    query: type | None = None
-    body: type | None = None
-    """The struct that the JSON body is; a body that is left out is an empty object."""
+    query: type[msgspec.Struct] | None = None
+    body: type[msgspec.Struct] | None = None
+    """The type of the JSON body; a body that is left out is an empty object."""
 
-    answer: type | None = None
+    answer: type[msgspec.Struct] | None = None
     status: int = 200
-    open: bool = False
-    """Whether nobody needs a token for it. `may` does not matter then."""
+    is_public: bool = False
+    """Whether it needs no token. `may` does not matter then."""
 
-    waits: bool = False
-    """Whether it answers late. Its handler is cancelled when the caller is gone meanwhile."""
+    is_waiting: bool = False
+    """Whether it is a long poll. Its handler is cancelled when the caller disconnects."""
+
+    is_compressed: bool = False
+    """Whether a large answer is compressed."""
 
 
-class Found(NamedTuple):
-    """A route, and what the names in its path stand for."""
+def route(
+    method: str,
+    path: str,
+    *,
+    may: frozenset[Role] = frozenset(),
+    status: int = 200,
+    public: bool = False,
+    waits: bool = False,
+    compress: bool = False,
+) -> Callable[[Callable[Concatenate[ApiCall, ...], Awaitable[Answer]]], Route]:
+    """Declare a handler as the route for a path; `may` names the roles, or it is `public`."""
+    if public == bool(may):
+        raise TypeError(f"{method} {path}: say who may call it, or that it is public")
+
+    def declare(handler: Handler) -> Route:
+        name = f"{method} {path} ({handler.__name__})"
+        hints: dict[str, Any] = get_type_hints(handler)  # annotations are any objects at all
+        _, *given = inspect.signature(handler).parameters
+        names = _names(path)
+        if unknown := set(given) ^ {*names, *(set(given) & {"query", "body"})}:
+            raise TypeError(f"{name}: parameters and path disagree on {sorted(unknown)}")
+        if wrong := [each for each in names if not _is_text(hints[each])]:
+            raise TypeError(f"{name}: a segment of a path is text, which {wrong} are not")
+        return Route(
+            method=method,
+            path=path,
+            handler=handler,
+            may=may,
+            summary=" ".join((handler.__doc__ or "").partition("\n\n")[0].split()),
+            query=_struct(name, hints.get("query")),
+            body=_struct(name, hints.get("body")),
+            answer=_answer(name, hints["return"]),
+            status=status,
+            is_public=public,
+            is_waiting=waits,
+            is_compressed=compress,
+        )
+
+    return declare
+
+
+def _names(path: str) -> list[str]:
+    return [name for each in path.split("/") if (name := _name(each)) is not None]
+
+
+def _is_text(hint: object) -> bool:
+    while isinstance(hint, NewType):
+        hint = hint.__supertype__
+    return hint is str
+
+
+def _struct(route: str, hint: object) -> type[msgspec.Struct] | None:
+    if hint is None or (isinstance(hint, type) and issubclass(hint, msgspec.Struct)):
+        return hint
+    raise TypeError(f"{route}: query, body and answer are structs, which {hint} is not")
+
+
+def _answer(route: str, hint: object) -> type[msgspec.Struct] | None:
+    """The struct that the answer is as JSON; nothing where it is empty or a response as it is."""
+    if get_origin(hint) is JsonResponse:
+        (hint,) = get_args(hint)
+    return None if hint is type(None) or _is_response(hint) else _struct(route, hint)
+
+
+def _is_response(hint: object) -> bool:
+    return isinstance(hint, type) and issubclass(hint, Response | EventStream)
+
+
+def routes_in(module: ModuleType) -> Iterator[Route]:
+    """Every route that a module declares, in its order."""
+    for value in vars(module).values():
+        if isinstance(value, Route):
+            yield value
+
+
+# ── the router ────────────────────────────────────────────────────────────────────────────────────
+
+
+class RouteMatch(NamedTuple):
+    """A route, and the segments that the names in its path stand for."""
 
     route: Route
-    path: Mapping[str, str]
+    path: dict[str, str]
 
 
 class _Pattern(NamedTuple):
-    """A path cut into segments; a name stands where any segment fits."""
+    """A path cut into segments; a name matches any segment."""
 
     segments: tuple[str, ...]
     names: tuple[str | None, ...]
@@ -171,15 +281,15 @@ class _Pattern(NamedTuple):
         return found
 
 
-class Table:
+class RouteTable:
     """Every route, found by path and method."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
         """Sort the routes by the number of their segments."""
         self.routes = tuple(routes)
         self._patterns: dict[int, list[_Pattern]] = {}
-        for route in self.routes:
-            self._add(route)
+        for each in self.routes:
+            self._add(each)
         for patterns in self._patterns.values():  # a word is a better match than a name
             patterns.sort(key=lambda pattern: sum(name is not None for name in pattern.names))
 
@@ -194,18 +304,18 @@ class Table:
             raise ValueError(f"two routes for {route.method} {route.path}")
         pattern.methods[route.method] = route
 
-    def find(self, method: str, path: str) -> Found:
-        """The route for a path as it was sent, still encoded; so a name may have a slash in it."""
+    def find(self, method: str, path: str) -> RouteMatch:
+        """The route for a path as it was sent, still encoded: a name may contain a slash."""
         segments = path.split("/")
         allowed: set[str] = set()
         for pattern in self._patterns.get(len(segments), ()):
             names = pattern.match(segments)
             if names is None:
                 continue
-            route = pattern.methods.get(method)
-            if route is not None:
-                return Found(route, names)
-            allowed |= set(pattern.methods)  # what is a word here may be somebody's name
+            found = pattern.methods.get(method)
+            if found is not None:
+                return RouteMatch(found, names)
+            allowed |= set(pattern.methods)  # a word of one path may be a name in another
         if allowed:
             told = ", ".join(sorted(allowed))
             raise WrongMethod(method=method, path=unquote(path), allowed=told)

@@ -1,7 +1,6 @@
-"""Listening: a socket that is ours before anybody is told of it, and uvicorn around it.
+"""The listening socket, bound before the address is published, and uvicorn around it.
 
-uvicorn is told when to end. What the end means (signals, committing, the exit code) is the affair
-of whoever runs the server.
+uvicorn is told when to shut down. Signals, the last commit and the exit code belong to the caller.
 """
 
 import asyncio
@@ -16,11 +15,11 @@ from starlette.types import ASGIApp
 from muster.errors import PortTaken
 
 GRACE_SECONDS: Final = 3
-"""How long open requests may take when the server ends."""
+"""The timeout of open requests at shutdown."""
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Take the port, or raise `PortTaken`. From here on connections wait for us."""
+    """Bind the port, or raise `PortTaken`. Connections queue from here on."""
     try:
         family, kind, protocol, _, where = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -43,29 +42,30 @@ def _taken(host: str, port: int, failed: OSError) -> PortTaken:
 
 
 def url_of(listener: socket.socket) -> str:
-    """The address to type into a browser."""
+    """The URL of a bound socket."""
     host, port = listener.getsockname()[:2]
     return url_for(host, port)
 
 
 def url_for(host: str, port: int) -> str:
-    """An address as browsers want it: a number with colons in it stands in brackets."""
+    """The URL of an address: IPv6 numbers go in brackets."""
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-class Server(uvicorn.Server):
-    """uvicorn that leaves signals alone, and says when it answers and when it no longer will."""
+class HttpServer(uvicorn.Server):
+    """uvicorn without signal handlers, with callbacks at startup and shutdown."""
 
     def __init__(
         self, app: ASGIApp, on_ready: Callable[[], None], on_end: Callable[[], None] = lambda: None
     ) -> None:
+        """Serve this app; `on_ready` is called at startup, `on_end` at shutdown."""
         config = uvicorn.Config(
             app,
             lifespan="off",
             log_config=None,
             access_log=False,
             server_header=False,
-            proxy_headers=False,  # nobody stands between: a header cannot say who asks
+            proxy_headers=False,  # no proxy is trusted to name the client
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
         super().__init__(config)
@@ -74,21 +74,21 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
-        """Capture none: uvicorn would raise them again after its end, and the exit code is ours."""
+        """Capture none: uvicorn would raise them again at its end and change our exit code."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to answer, and say so."""
+        """Begin to answer, and call `on_ready`."""
         await super().startup(sockets)
         self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let go of those who wait for something to happen, and finish the other requests."""
+        """End long polls and streams, and finish the other requests."""
         self._on_end()
         await super().shutdown(sockets)
 
 
-async def serve_until(stop: asyncio.Event, server: Server, listener: socket.socket) -> None:
+async def serve_until(stop: asyncio.Event, server: HttpServer, listener: socket.socket) -> None:
     """Answer requests until `stop` is set, then finish the open ones."""
 
     async def end() -> None:

@@ -1,8 +1,8 @@
-"""The dashboard's files, as they lie in the package: one address for each build of them.
+"""The dashboard's files, from the package: every build has URLs of its own.
 
-A build is named by the digest of all its files, and its name is part of their address. So a browser
-keeps a file for good, a page never meets the modules of another build, and a new muster is a new
-address. Only the front page, which names the build, is looked at again each time.
+A build is named by the digest of all its files, and its name is part of their URLs. So a browser
+caches a file for good, a page never loads modules of another build, and a new muster has new URLs.
+Only the front page, which names the build, is revalidated each time.
 """
 
 import gzip
@@ -16,14 +16,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from muster.errors import NotFound
-from muster.http.routing import Call, Route
+from muster.http.compression import accepts_gzip
+from muster.http.routing import ApiCall, route
 from muster.machines.events import FACTS
 
 FOLDER: Final = Path(__file__).parent.parent / "web"
 FRONT: Final = "index.html"
 BUILD: Final = b"{{build}}"
 EVENTS: Final = b"{{events}}"
-"""Where the front page has the name of the build, and the types of events that there are."""
+"""Placeholders in the front page: the name of the build, and all types of events."""
 
 KINDS: Final = {
     ".css": "text/css; charset=utf-8",
@@ -56,10 +57,10 @@ HEADERS: Final = {
 }
 FOREVER: Final = "private, max-age=31536000, immutable"
 COMPRESSED_BYTES_MIN: Final = 1024
-"""What is smaller fits into a packet as it is."""
+"""A smaller file fits into a packet as it is."""
 
 
-class File(NamedTuple):
+class StaticFile(NamedTuple):
     """A file as it goes over the wire, plain and compressed."""
 
     kind: str
@@ -67,48 +68,61 @@ class File(NamedTuple):
     packed: bytes
 
 
-class Build(NamedTuple):
-    """All files of the dashboard by their path, and the name of them all."""
+class DashboardBuild(NamedTuple):
+    """All files of the dashboard by path, and the name of the build."""
 
     name: str
-    files: Mapping[str, File]
+    files: Mapping[str, StaticFile]
 
 
 @cache
-def build() -> Build:
-    """Read the dashboard once in the life of the program."""
+def dashboard() -> DashboardBuild:
+    """The dashboard, read once."""
     paths = sorted(path for path in FOLDER.rglob("*") if path.suffix in KINDS)
     found = {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in paths}
     digest = sha256()
     for path, content in found.items():
         digest.update(b"%b\0%d\0%b" % (path.encode(), len(content), content))
     name = digest.hexdigest()[:16]
-    return Build(name, {path: _file(path, found[path], name) for path in found})
+    return DashboardBuild(name, {path: _file(path, found[path], name) for path in found})
 
 
-def _file(path: str, content: bytes, name: str) -> File:
+def _file(path: str, content: bytes, name: str) -> StaticFile:
     if path == FRONT:
         types = sorted(str(fact.__struct_config__.tag) for fact in FACTS)
         content = content.replace(BUILD, name.encode()).replace(EVENTS, " ".join(types).encode())
-    return File(KINDS[Path(path).suffix], content, gzip.compress(content, mtime=0))
+    return StaticFile(KINDS[Path(path).suffix], content, gzip.compress(content, mtime=0))
 
 
 def front(request: Request) -> Response:
-    """The page itself. It is asked for again each time, and mostly has not changed."""
-    return _answer(request, build().files[FRONT], "no-cache")
+    """The front page. Browsers revalidate it each time, and it has mostly not changed."""
+    return _answer(request, dashboard().files[FRONT], "no-cache")
 
 
-async def show(call: Call) -> Response:
-    """A file of the build that the page was made of."""
-    path = "/".join(call.path[name] for name in ("folder", "file") if name in call.path)
-    found = build().files.get(path)
-    if found is None or call.path["build"] != build().name or path == FRONT:
+# public: the files are the same for everybody, and say nothing about a team
+
+
+@route("GET", "/web/{build}/{file}", public=True)
+async def show_file(call: ApiCall, build: str, file: str) -> Response:
+    """A file of the dashboard."""
+    return _show(call.request, build, file)
+
+
+@route("GET", "/web/{build}/{folder}/{file}", public=True)
+async def show_nested_file(call: ApiCall, build: str, folder: str, file: str) -> Response:
+    """A file in a folder of the dashboard."""
+    return _show(call.request, build, f"{folder}/{file}")
+
+
+def _show(request: Request, build: str, path: str) -> Response:
+    found = dashboard().files.get(path)
+    if found is None or build != dashboard().name or path == FRONT:
         raise NotFound(kind="file", name=path)
-    return _answer(call.request, found, FOREVER)
+    return _answer(request, found, FOREVER)
 
 
-def _answer(request: Request, file: File, caching: str) -> Response:
-    tag = f'"{build().name}"'
+def _answer(request: Request, file: StaticFile, caching: str) -> Response:
+    tag = f'"{dashboard().name}"'
     headers = HEADERS | {"cache-control": caching, "etag": tag}
     if tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
@@ -116,23 +130,3 @@ def _answer(request: Request, file: File, caching: str) -> Response:
     if accepts_gzip(request) and len(file.plain) >= COMPRESSED_BYTES_MIN:
         content, headers["content-encoding"] = file.packed, "gzip"
     return Response(content, headers=headers, media_type=file.kind)
-
-
-def accepts_gzip(request: Request) -> bool:
-    """Whether whoever asks can unpack."""
-    return "gzip" in request.headers.get("accept-encoding", "")
-
-
-def _route(path: str) -> Route:
-    return Route(
-        method="GET",
-        path=path,
-        handler=show,
-        may=frozenset(),
-        open=True,
-        summary="A file of the dashboard.",
-    )
-
-
-ROUTES: Final = (_route("/web/{build}/{file}"), _route("/web/{build}/{folder}/{file}"))
-"""Open to all: they are the same for everybody, and tell nothing about a team."""

@@ -13,7 +13,7 @@ from muster.delegation.desk import Desk, open_desk
 from muster.delegation.following.owner import Keeper
 from muster.delegation.task_runner import no_programs
 from muster.delegation.visiting import keeper_lives, team_in
-from muster.http.routes.tokens import new_token
+from muster.http.auth import new_token
 from muster.machines import events as e
 from muster.machines.commands import (
     CompleteTurn,

@@ -14,8 +14,8 @@ from starlette.types import Message
 
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
-from muster.http.routes import events as http_events
-from muster.http.routes.events import EventStream, Streams, streams_of
+from muster.http import stream as http_stream
+from muster.http.stream import EventStream, Streams
 from muster.machines.commands import PostMessage
 from muster.machines.ids import ChannelId
 from muster.store.base import EVERYTHING, LogFilter
@@ -59,7 +59,7 @@ async def a_team() -> Team:
     feed = a_feed(store, dispatcher)
     await with_channel(dispatcher, [])
     await with_channel(dispatcher, [], channel=OPS)
-    return Team(store, dispatcher, feed, streams_of(feed))
+    return Team(store, dispatcher, feed, Streams(feed))
 
 
 class Reader:
@@ -227,10 +227,10 @@ def test_what_was_framed_is_not_kept_for_ever() -> None:
     async def scene() -> None:
         team = await a_team()
         async with reading(team.streams.open(None, EVERYTHING)) as reader:
-            for number in range(3 * http_events.FRAMES_KEPT):
+            for number in range(3 * http_stream.FRAMES_KEPT):
                 await team.say(f"{number}")
                 await eventually(lambda: team.seq in reader.ids)
-        assert len(team.streams._frames) == http_events.FRAMES_KEPT  # pyright: ignore[reportPrivateUsage]
+        assert len(team.streams._frames) == http_stream.FRAMES_KEPT  # pyright: ignore[reportPrivateUsage]
 
     run(scene())
 
@@ -238,7 +238,7 @@ def test_what_was_framed_is_not_kept_for_ever() -> None:
 def test_a_reader_that_does_not_read_holds_up_nobody_and_loses_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(http_events, "WRITE_BYTES", 1000)
+    monkeypatch.setattr(http_stream, "WRITE_BYTES", 1000)
 
     async def scene() -> None:
         team = await a_team()
@@ -270,7 +270,7 @@ def test_whatever_the_size_of_a_page_its_events_are_sent_once(
             await team.say(f"{number}")
         page = await team.store.read(after=0, limit=100)
         size = sum(len(each.data) for each in page)
-        monkeypatch.setattr(http_events, "WRITE_BYTES", size + bytes_more)
+        monkeypatch.setattr(http_stream, "WRITE_BYTES", size + bytes_more)
         async with reading(team.streams.open(0, EVERYTHING)) as reader:
             await eventually(lambda: team.seq in reader.ids)
         assert reader.ids == list(range(1, team.seq + 1))
@@ -281,7 +281,7 @@ def test_whatever_the_size_of_a_page_its_events_are_sent_once(
 def test_a_quiet_stream_says_now_and_then_that_it_is_alive(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(http_events, "KEEP_ALIVE_SECONDS", 0.01)
+    monkeypatch.setattr(http_stream, "KEEP_ALIVE_SECONDS", 0.01)
 
     async def scene() -> None:
         team = await a_team()
@@ -305,7 +305,7 @@ def test_a_stream_ends_when_its_reader_is_gone() -> None:
 def test_every_stream_ends_when_the_streams_are_closed(
     monkeypatch: pytest.MonkeyPatch, reads: bool
 ) -> None:
-    monkeypatch.setattr(http_events, "FAREWELL_SECONDS", 0.01)
+    monkeypatch.setattr(http_stream, "FAREWELL_SECONDS", 0.01)
 
     async def scene() -> None:
         team = await a_team()
@@ -369,11 +369,11 @@ def test_the_log_is_read_page_by_page_without_a_gap(scene: Scene) -> None:
     assert newest["after"] == after
 
 
-def test_the_seed_s_log_has_exactly_the_seed_s_fields(scene: Scene) -> None:
+def test_the_log_of_turn_transitions_has_seven_fields_and_nothing_else(scene: Scene) -> None:
     scene.connected("pm", "dev")
     scene.opened("pm", "dev")
     scene.turn("complete", by="pm", epoch=1)
-    where = f"channel={scene.named('reviews')}&format=seed&after=-1"
+    where = f"channel={scene.named('reviews')}&format=turn-transitions&after=-1"
     entries = scene.get(f"/api/log?{where}")["events"]
     fields = ["timestamp", "event", "agentId", "from", "to", "trigger", "channel"]
     assert [list(each) for each in entries] == [fields] * len(entries)
@@ -387,8 +387,19 @@ def test_the_seed_s_log_has_exactly_the_seed_s_fields(scene: Scene) -> None:
         "trigger": "TURN_COMPLETE",
         "channel": scene.named("reviews"),
     }
-    came = scene.get(f"/api/log?agent={scene.named('pm')}&format=seed&after=-1")["events"][0]
+    came = scene.get(f"/api/log?agent={scene.named('pm')}&format=turn-transitions&after=-1")[
+        "events"
+    ][0]
     assert list(came) == fields[:-1]  # who comes online does so in no channel
+
+
+def test_an_unknown_format_of_the_log_is_refused_with_the_formats_there_are(scene: Scene) -> None:
+    answer = scene.call("GET", "/api/log?format=xml")
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == (
+        "Invalid request query: Invalid enum value 'xml' - at `$.format`; "
+        "it is one of 'muster', 'turn-transitions'."
+    )
 
 
 def test_a_browser_that_connects_again_goes_on_by_its_last_event_id(

@@ -436,7 +436,7 @@ def test_nobody_s_thread_is_not_found(operator: Asker) -> None:
         operator.refused("POST", path, 404, "not_found", json={"message": "hello"})
 
 
-# ── the seed's buttons as text ────────────────────────────────────────────────────────────────────
+# ── buttons as text ──────────────────────────────────────────────────────────────────────────────
 
 
 def test_wake_agents_as_text_to_nobody_is_the_endpoint(led: Asker) -> None:

@@ -81,7 +81,7 @@ def test_every_mode_can_be_wanted(operator: Asker, pm: Registered, desired: RunM
     assert put(operator, pm, desired=desired)["desired"] == desired
 
 
-def test_the_badge_and_its_controls_are_those_of_the_seed(operator: Asker, pm: Registered) -> None:
+def test_the_badge_and_its_controls_follow_what_it_does(operator: Asker, pm: Registered) -> None:
     running = {
         "status": "RUNNING",
         "color": "green",

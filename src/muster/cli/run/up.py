@@ -27,10 +27,9 @@ from muster.errors import HomeInUse
 from muster.home import address, operator_token
 from muster.home.lock import running_pid
 from muster.http import app as http
-from muster.http.auth import token_of
+from muster.http.auth import new_token, token_of
 from muster.http.routes import conversations
-from muster.http.routes.tokens import new_token
-from muster.http.server import Server, listen, serve_until, url_of
+from muster.http.server import HttpServer, listen, serve_until, url_of
 from muster.machines.commands import RevokeToken
 from muster.machines.ids import MUSTER
 from muster.machines.vocabulary import Role
@@ -136,7 +135,7 @@ async def _run(home: Path, settings: Settings, listener: socket.socket, *, demo:
                 _show(f"{url}/?token={secret}")
 
         api = http.build(muster, host=settings.server.host, home=home)
-        server = Server(api, ready, on_end=lambda: http.end_waiting(muster))
+        server = HttpServer(api, ready, on_end=api.end_waiting)
         try:
             await serve_until(stop, server, listener)
         finally:

@@ -1,7 +1,7 @@
-"""Agents over HTTP: who is here, and agents that register, connect and leave by themselves.
+"""Agents over HTTP: the team, and agents that register, connect and leave by themselves.
 
-Whoever registers gets a token, and with it may act as that agent alone. It is here from `connect`
-on, for as long as it is heard of (`engine/presence.py`).
+Registration issues a token that acts as that agent alone. The agent is present from `connect` on,
+until its heartbeats stop (`engine/presence.py`).
 """
 
 from typing import Annotated, Final
@@ -10,8 +10,9 @@ import msgspec
 
 from muster import limits
 from muster.errors import Disabled, WrongState
-from muster.http.routes.tokens import Note, new_token
-from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, Call, Route
+from muster.http.auth import new_token
+from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, ApiCall, route
+from muster.http.types import Body, Note
 from muster.machines.commands import (
     ConnectAgent,
     DisableAgent,
@@ -27,139 +28,149 @@ from muster.machines.vocabulary import Authority, Role, RunMode
 from muster.views.agents import AgentList, AgentView, NewToken, view_agent, view_agents
 
 BEATS: Final = 3
-"""How many heartbeats fit into the time after which an agent counts as gone."""
+"""Heartbeats within one timeout, so that a lost one does no harm."""
 
 
-class Registration(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Who wants to join."""
+class RegistrationBody(Body, frozen=True, kw_only=True):
+    """An agent that wants to join."""
 
     name: str
     color: Annotated[str, msgspec.Meta(max_length=limits.NAME_CHARS_MAX)] = ""
     max_turns: int = 1
-    """How many turns it may hold at once."""
+    """Turns that it may hold at once."""
 
 
-class Registered(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Who joined, and the token to act with."""
+class RegisteredAgent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The new agent, and the token to act with."""
 
     agent: AgentView
     token: NewToken
 
 
-class Presence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An agent as muster knows it now, and when it wants to be heard of."""
+class PresenceView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An agent as muster knows it now, and the heartbeats that muster expects."""
 
     agent: AgentView
     heartbeat_seconds: float
-    """How often to send a heartbeat while nothing else is asked."""
+    """How often to send a heartbeat while no other request is made."""
 
     timeout_seconds: float
-    """How long it may be silent."""
+    """Without a request for this long it counts as OFFLINE."""
 
     turns: dict[ChannelId, int]
     """The turns that it holds, with their epochs."""
 
 
-class Heartbeat(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A sign of life."""
+class HeartbeatBody(Body, frozen=True, kw_only=True):
+    """A heartbeat, and what the agent is doing."""
 
     working: bool = False
-    """Whether it works on its turns, which renews them."""
+    """Whether it works on its turns, which renews their timeouts."""
 
     current: RunMode | None = None
-    """What it is doing, where it runs by itself and wants that to be known."""
+    """Its current run mode, for an agent that runs by itself."""
 
 
-class Reason(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Why."""
+class ReasonBody(Body, frozen=True, kw_only=True):
+    """Why, for the log."""
 
     reason: Note = ""
 
 
-# ── who is here ───────────────────────────────────────────────────────────────────────────────────
+# ── the team ──────────────────────────────────────────────────────────────────────────────────────
 
 
-async def list_agents(call: Call) -> AgentList:
-    """Say who is in the team."""
+@route("GET", "/api/agents", may=EVERYBODY)
+async def list_agents(call: ApiCall) -> AgentList:
+    """List the agents with their documents, and the team's button: SUMMON, WAKE or none."""
     return view_agents(call.team, call.muster.clock.now(), running=True)
 
 
-async def show_agent(call: Call) -> AgentView:
-    """Say who an agent is, and how it is."""
-    agent = call.agent(call.path["name"])
+@route("GET", "/api/agents/{name}", may=EVERYBODY)
+async def show_agent(call: ApiCall, name: str) -> AgentView:
+    """Show an agent: its status, its document, and the evidence for the status."""
+    agent = call.agent(name)
     return view_agent(call.team, agent, call.muster.clock.now(), whole=True)
 
 
-async def register_agent(call: Call) -> Registered:
-    """Give somebody a seat and a token."""
-    wish: Registration = call.body
+@route("POST", "/api/agents", may=OPERATOR, status=201)
+async def register_agent(call: ApiCall, body: RegistrationBody) -> RegisteredAgent:
+    """Register an agent that connects by itself; its token is in this answer only."""
     enroll = EnrollAgent(
-        name=wish.name, authority=Authority.SELF, color=wish.color, max_turns=wish.max_turns
+        name=body.name, authority=Authority.SELF, color=body.color, max_turns=body.max_turns
     )
     await call.send(enroll)
-    agent = call.agent(wish.name)
+    agent = call.agent(body.name)
     command, secret = new_token(call.muster.ids, Role.AGENT, seat=agent.seat, note="registered")
     await call.send(command)
     token = NewToken(
         id=command.token_id, role=Role.AGENT, agent=agent.id, note=command.note, secret=secret
     )
-    return Registered(agent=_view(call, agent), token=token)
+    return RegisteredAgent(agent=_view(call, agent), token=token)
 
 
-def _view(call: Call, agent: Agent) -> AgentView:
+def _view(call: ApiCall, agent: Agent) -> AgentView:
     return view_agent(call.team, agent, call.muster.clock.now())
 
 
-# ── coming and going ──────────────────────────────────────────────────────────────────────────────
+# ── presence ──────────────────────────────────────────────────────────────────────────────────────
 
 
-async def connect_agent(call: Call) -> Presence:
-    """Say that an agent is here."""
-    agent = call.acting_as(call.path["name"])
+@route("POST", "/api/agents/{name}/connect", may=ACTORS)
+async def connect_agent(call: ApiCall, name: str) -> PresenceView:
+    """Connect an agent: it is present from now on."""
+    agent = call.acting_as(name)
     await call.send(ConnectAgent(seat=agent.seat))
     return _presence(call, agent.seat)
 
 
-async def hear_agent(call: Call) -> Presence:
-    """Take a sign of life. Whoever counts as gone must connect again, and so learns of it."""
-    agent = call.acting_as(call.path["name"])
+@route("POST", "/api/agents/{name}/heartbeat", may=ACTORS)
+async def take_heartbeat(call: ApiCall, name: str, body: HeartbeatBody) -> PresenceView:
+    """Take a heartbeat; `working` renews its turns, `current` reports its run mode.
+
+    An agent that counts as OFFLINE is refused, and so learns that it has to connect again.
+    """
+    agent = call.acting_as(name)
     if agent.disabled:
         raise Disabled(name=agent.id)
     if agent.status is not Status.ALIVE:
         raise WrongState(act="take a heartbeat of", name=agent.id, state=agent.status)
-    if call.body.current is not None:
-        await call.send(ReportCurrent(seat=agent.seat, current=call.body.current))
-    if call.body.working:
+    if body.current is not None:
+        await call.send(ReportCurrent(seat=agent.seat, current=body.current))
+    if body.working:
         for channel, epoch in _turns(call, agent.seat).items():
             await call.send(RenewTurn(channel=channel, seat=agent.seat, epoch=epoch))
     return _presence(call, agent.seat)
 
 
-async def disconnect_agent(call: Call) -> Presence:
-    """Say that an agent leaves."""
-    agent = call.acting_as(call.path["name"])
-    reason = call.body.reason or "disconnected"
+@route("POST", "/api/agents/{name}/disconnect", may=ACTORS)
+async def disconnect_agent(call: ApiCall, name: str, body: ReasonBody) -> PresenceView:
+    """Disconnect an agent. It loses its turns and its places in channels."""
+    agent = call.acting_as(name)
+    reason = body.reason or "disconnected"
     await call.send(DisconnectAgent(seat=agent.seat, reason=reason))
     return _presence(call, agent.seat)
 
 
-async def disable_agent(call: Call) -> AgentView:
-    """Keep an agent from being started or heard."""
-    agent = call.agent(call.path["name"])
-    await call.send(DisableAgent(seat=agent.seat, reason=call.body.reason))
+@route("POST", "/api/agents/{name}/disable", may=OPERATOR)
+async def disable_agent(call: ApiCall, name: str, body: ReasonBody) -> AgentView:
+    """Disable an agent: it is not started and not heard until it is enabled."""
+    agent = call.agent(name)
+    await call.send(DisableAgent(seat=agent.seat, reason=body.reason))
     return _view(call, call.team.agent(agent.seat))
 
 
-async def enable_agent(call: Call) -> AgentView:
-    """Let an agent come back."""
-    agent = call.agent(call.path["name"])
+@route("POST", "/api/agents/{name}/enable", may=OPERATOR)
+async def enable_agent(call: ApiCall, name: str) -> AgentView:
+    """Enable an agent that was disabled."""
+    agent = call.agent(name)
     await call.send(EnableAgent(seat=agent.seat))
     return _view(call, call.team.agent(agent.seat))
 
 
-def _presence(call: Call, seat: SeatId) -> Presence:
+def _presence(call: ApiCall, seat: SeatId) -> PresenceView:
     timeout_s = call.muster.presence.timeout_s
-    return Presence(
+    return PresenceView(
         agent=_view(call, call.team.agent(seat)),
         heartbeat_seconds=timeout_s / BEATS,
         timeout_seconds=timeout_s,
@@ -167,84 +178,11 @@ def _presence(call: Call, seat: SeatId) -> Presence:
     )
 
 
-def _turns(call: Call, seat: SeatId) -> dict[ChannelId, int]:
-    """The turns that are running: one that stands still has a clock of its own."""
+def _turns(call: ApiCall, seat: SeatId) -> dict[ChannelId, int]:
+    """The turns that it holds and that are running; a paused one has a timeout of its own."""
     channels = (call.team.channels[name] for name in call.team.agent(seat).channels)
     return {
         channel.id: channel.epoch
         for channel in channels
         if channel.state_of(seat) is TurnState.ACTIVE
     }
-
-
-ROUTES: Final = (
-    Route(
-        method="GET",
-        path="/api/agents",
-        handler=list_agents,
-        may=EVERYBODY,
-        summary="Who is in the team, with their documents, and the button: SUMMON, WAKE or none.",
-        answer=AgentList,
-    ),
-    Route(
-        method="POST",
-        path="/api/agents",
-        handler=register_agent,
-        may=OPERATOR,
-        summary="Register an agent that connects by itself; its token is in this answer only.",
-        body=Registration,
-        answer=Registered,
-        status=201,
-    ),
-    Route(
-        method="GET",
-        path="/api/agents/{name}",
-        handler=show_agent,
-        may=EVERYBODY,
-        summary="Who an agent is, how it is, and which evidence says so.",
-        answer=AgentView,
-    ),
-    Route(
-        method="POST",
-        path="/api/agents/{name}/connect",
-        handler=connect_agent,
-        may=ACTORS,
-        summary="Say that an agent is here.",
-        answer=Presence,
-    ),
-    Route(
-        method="POST",
-        path="/api/agents/{name}/heartbeat",
-        handler=hear_agent,
-        may=ACTORS,
-        summary="A sign of life; with `working` also of work, and `current` says what it does.",
-        body=Heartbeat,
-        answer=Presence,
-    ),
-    Route(
-        method="POST",
-        path="/api/agents/{name}/disconnect",
-        handler=disconnect_agent,
-        may=ACTORS,
-        summary="Say that an agent leaves. It loses its places.",
-        body=Reason,
-        answer=Presence,
-    ),
-    Route(
-        method="POST",
-        path="/api/agents/{name}/disable",
-        handler=disable_agent,
-        may=OPERATOR,
-        summary="Take an agent out until it is enabled again.",
-        body=Reason,
-        answer=AgentView,
-    ),
-    Route(
-        method="POST",
-        path="/api/agents/{name}/enable",
-        handler=enable_agent,
-        may=OPERATOR,
-        summary="Let an agent that was disabled come back.",
-        answer=AgentView,
-    ),
-)

@@ -1,57 +1,33 @@
-"""Approvals over HTTP: what agents may do only if a person allows it, and the person's answer.
+"""Approvals over HTTP: tool calls that wait for a person's permission, and the person's answer.
 
-Only an operator answers. An agent may see that it is waited for, and can never allow anything.
+Only an operator answers. An agent can see the open requests, and can never allow one.
 """
 
-from typing import Final
-
-import msgspec
-
-from muster.http.routes.tokens import Note
-from muster.http.routing import EVERYBODY, OPERATOR, Call, Route
+from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
+from muster.http.types import Note, StrictBody
 from muster.machines.approvals import open_approval
 from muster.machines.commands import AnswerApproval
 from muster.views.approvals import ApprovalList, Settled, view_approvals
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """What a person says to a request."""
+class ApprovalBody(StrictBody, frozen=True, kw_only=True):
+    """A person's answer to a request."""
 
     allow: bool
     note: Note = ""
-    """Why; the agent is told."""
+    """The reason, which the agent is told."""
 
 
-async def every(call: Call) -> ApprovalList:
-    """Show every request that nobody has answered yet."""
+@route("GET", "/api/approvals", may=EVERYBODY)
+async def list_approvals(call: ApiCall) -> ApprovalList:
+    """List the tool calls that wait for a person's approval."""
     return view_approvals(call.team)
 
 
-async def answer(call: Call) -> Settled:
-    """Allow something, or deny it. Whoever is second finds that there is no open request."""
-    said: Answer = call.body
-    agent, asked = open_approval(call.team, call.path["approval"])
-    command = AnswerApproval(approval=asked.id, allow=said.allow, note=said.note)
+@route("POST", "/api/approvals/{approval}", may=OPERATOR)
+async def answer_approval(call: ApiCall, approval: str, body: ApprovalBody) -> Settled:
+    """Allow a tool call that waits for approval, or deny it. The first answer counts."""
+    agent, asked = open_approval(call.team, approval)
+    command = AnswerApproval(approval=asked.id, allow=body.allow, note=body.note)
     receipt = await call.send(command)
-    return Settled(seq=receipt.seq, id=asked.id, agent=agent.id, tool=asked.tool, allow=said.allow)
-
-
-ROUTES: Final = (
-    Route(
-        method="GET",
-        path="/api/approvals",
-        handler=every,
-        may=EVERYBODY,
-        summary="What agents want to do and may not unless a person allows it.",
-        answer=ApprovalList,
-    ),
-    Route(
-        method="POST",
-        path="/api/approvals/{approval}",
-        handler=answer,
-        may=OPERATOR,
-        summary="Allow what an agent asks for, or deny it.",
-        body=Answer,
-        answer=Settled,
-    ),
-)
+    return Settled(seq=receipt.seq, id=asked.id, agent=agent.id, tool=asked.tool, allow=body.allow)

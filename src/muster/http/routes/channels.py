@@ -1,35 +1,27 @@
-"""Channels over HTTP: opening, looking, changing their rules, and who is in them.
+"""Channels over HTTP: creating and showing them, changing their rules, adding members.
 
-An agent may join and leave as itself; everything else about a channel is the operator's to say.
+An agent may join and leave as itself; everything else about a channel is the operator's.
 """
 
-from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, Call, Route
-from muster.limits import TURN_SECONDS_MAX
+from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, ApiCall, route
+from muster.http.types import Seconds, StrictBody
 from muster.machines.commands import AddMember, ConfigureChannel, CreateChannel, RemoveMember
 from muster.machines.ids import ChannelId
 from muster.machines.vocabulary import InterruptMode, TurnConfig
 from muster.views.channels import ChannelList, ChannelState, channel_state, read_state
-
-Seconds = Annotated[float, msgspec.Meta(ge=0.1, le=TURN_SECONDS_MAX)]
-"""As in the settings: a channel that times out faster than anybody can act only fills the log."""
 
 Rounds = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 Dollars = Annotated[float, msgspec.Meta(ge=0, le=1_000_000)]
 Tokens = Annotated[int, msgspec.Meta(ge=0, le=10**15)]
 
 
-class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """What is sent; a field that nobody knows is a mistake."""
-
-
-class ConfigChange(Body, frozen=True, kw_only=True):
-    """The rules of a channel that are to change; what is left out stays as it is."""
+class ConfigChange(StrictBody, frozen=True, kw_only=True):
+    """Rules of a channel to change; a rule that is left out stays as it is."""
 
     default_timeout_seconds: Seconds | UnsetType = UNSET
     human_interrupt_mode: InterruptMode | UnsetType = UNSET
@@ -51,126 +43,66 @@ class ConfigChange(Body, frozen=True, kw_only=True):
         return msgspec.structs.replace(config, **given)
 
 
-class NewChannel(Body, frozen=True, kw_only=True):
-    """A channel that is to be opened. Members join it one by one, in the order of their turns."""
+class NewChannel(StrictBody, frozen=True, kw_only=True):
+    """A channel to create. Members join it one by one, in the order of their turns."""
 
     channel: str
     config: ConfigChange = ConfigChange()
 
 
-class NewMember(Body, frozen=True, kw_only=True):
-    """Somebody who is to have a place at the end of the ring."""
+class NewMember(StrictBody, frozen=True, kw_only=True):
+    """An agent to add at the end of the turn order."""
 
     agent: str
     timeout_seconds: Seconds | None = None
 
 
-def channel_in(path: Mapping[str, str]) -> ChannelId:
-    """The channel that a path names."""
-    return ChannelId(path["channel"])
-
-
-async def create(call: Call) -> ChannelState:
-    """Open a channel."""
-    body: NewChannel = call.body
+@route("POST", "/api/channels", may=OPERATOR, status=201)
+async def create_channel(call: ApiCall, body: NewChannel) -> ChannelState:
+    """Create a channel."""
     name = ChannelId(body.channel)
     await call.send(CreateChannel(channel=name, config=body.config.applied(call.muster.turns)))
     return channel_state(call.team, call.team.channel(name))
 
 
-async def every(call: Call) -> ChannelList:
-    """Every channel with its members. Unread messages are counted only for one at a time."""
+@route("GET", "/api/channels", may=EVERYBODY)
+async def list_channels(call: ApiCall) -> ChannelList:
+    """List every channel with its members, without counting unread messages."""
     team = call.team
     names = sorted(team.channels)
     return ChannelList(channels=tuple(channel_state(team, team.channels[name]) for name in names))
 
 
-async def show(call: Call) -> ChannelState:
-    """A channel: its ring, holder, epoch, deadline, and every member's state."""
-    return await _state(call)
+@route("GET", "/api/channels/{channel}", may=EVERYBODY)
+async def show_channel(call: ApiCall, channel: ChannelId) -> ChannelState:
+    """Show a channel: turn order, holder, epoch, deadline, and the state of every member."""
+    return await _state(call, channel)
 
 
-async def _state(call: Call) -> ChannelState:
+async def _state(call: ApiCall, channel: ChannelId) -> ChannelState:
     team = call.team
-    return await read_state(call.muster.store, team, team.channel(channel_in(call.path)))
+    return await read_state(call.muster.store, team, team.channel(channel))
 
 
-async def configure(call: Call) -> ChannelState:
-    """Change a channel's rules. A turn in progress keeps its deadline."""
-    body: ConfigChange = call.body
-    channel = call.team.channel(channel_in(call.path))
-    await call.send(ConfigureChannel(channel=channel.id, config=body.applied(channel.config)))
-    return await _state(call)
+@route("PATCH", "/api/channels/{channel}", may=OPERATOR)
+async def configure_channel(call: ApiCall, channel: ChannelId, body: ConfigChange) -> ChannelState:
+    """Change some rules of a channel. A turn in progress keeps its deadline."""
+    config = body.applied(call.team.channel(channel).config)
+    await call.send(ConfigureChannel(channel=channel, config=config))
+    return await _state(call, channel)
 
 
-async def join(call: Call) -> ChannelState:
-    """Give an agent a place at the end of the ring."""
-    body: NewMember = call.body
+@route("POST", "/api/channels/{channel}/members", may=ACTORS, status=201)
+async def add_member(call: ApiCall, channel: ChannelId, body: NewMember) -> ChannelState:
+    """Add an agent at the end of the turn order."""
     seat = call.acting_as(body.agent).seat
-    channel = channel_in(call.path)
     await call.send(AddMember(channel=channel, seat=seat, timeout_seconds=body.timeout_seconds))
-    return await _state(call)
+    return await _state(call, channel)
 
 
-async def leave(call: Call) -> ChannelState:
-    """Take an agent's place away; a turn that it holds goes to the next."""
-    seat = call.acting_as(call.path["agent"]).seat
-    await call.send(RemoveMember(channel=channel_in(call.path), seat=seat))
-    return await _state(call)
-
-
-ROUTES: tuple[Route, ...] = (
-    Route(
-        method="GET",
-        path="/api/channels",
-        handler=every,
-        may=EVERYBODY,
-        summary="Every channel.",
-        answer=ChannelList,
-    ),
-    Route(
-        method="POST",
-        path="/api/channels",
-        handler=create,
-        may=OPERATOR,
-        summary="Open a channel.",
-        body=NewChannel,
-        answer=ChannelState,
-        status=201,
-    ),
-    Route(
-        method="GET",
-        path="/api/channels/{channel}",
-        handler=show,
-        may=EVERYBODY,
-        summary="A channel: ring, holder, epoch, deadline, members.",
-        answer=ChannelState,
-    ),
-    Route(
-        method="PATCH",
-        path="/api/channels/{channel}",
-        handler=configure,
-        may=OPERATOR,
-        summary="Change some rules of a channel.",
-        body=ConfigChange,
-        answer=ChannelState,
-    ),
-    Route(
-        method="POST",
-        path="/api/channels/{channel}/members",
-        handler=join,
-        may=ACTORS,
-        summary="Give an agent a place at the end of the ring.",
-        body=NewMember,
-        answer=ChannelState,
-        status=201,
-    ),
-    Route(
-        method="DELETE",
-        path="/api/channels/{channel}/members/{agent}",
-        handler=leave,
-        may=ACTORS,
-        summary="Take an agent's place in a channel away.",
-        answer=ChannelState,
-    ),
-)
+@route("DELETE", "/api/channels/{channel}/members/{agent}", may=ACTORS)
+async def remove_member(call: ApiCall, channel: ChannelId, agent: str) -> ChannelState:
+    """Remove an agent from a channel; a turn that it holds goes to the next."""
+    seat = call.acting_as(agent).seat
+    await call.send(RemoveMember(channel=channel, seat=seat))
+    return await _state(call, channel)

@@ -16,7 +16,7 @@ from muster.delegation.conversations import policy_of, ranked
 from muster.delegation.desk import Desk
 from muster.delegation.workers import agents_of
 from muster.errors import Invalid, NotFound, PathTaken
-from muster.http.routing import EVERYBODY, OPERATOR, Call, Route
+from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
 from muster.machines.ids import ConversationId
 from muster.machines.state import Delegation
 from muster.machines.vocabulary import DelegationMode
@@ -45,7 +45,7 @@ def seat_desk(muster: Muster, desk: Desk) -> None:
     _desks[muster] = desk
 
 
-def desk_of(call: Call) -> Desk:
+def desk_of(call: ApiCall) -> Desk:
     """The desk of the team that is asked."""
     found = _desks.get(call.muster)
     if found is None:
@@ -92,18 +92,20 @@ def _view(delegation: Delegation, *, resumed: bool = False) -> DelegationView:
     )
 
 
-async def show_session(call: Call) -> DelegationView:
-    """Say which session is open, if one is."""
+@route("GET", "/api/delegation", may=EVERYBODY)
+async def show_session(call: ApiCall) -> DelegationView:
+    """Which state machine session is open."""
     return _view(call.team.delegation)
 
 
-async def start_session(call: Call) -> DelegationView:
-    """Open a session, or go on with the one that is open in that folder."""
-    desk, wish = desk_of(call), _session_wish(call)
-    given = [_inside(desk, folder) for folder in wish.agents]
+@route("POST", "/api/delegation", may=OPERATOR)
+async def start_session(call: ApiCall, body: SessionWish) -> DelegationView:
+    """Open a state machine session, or go on with it."""
+    desk = desk_of(call)
+    given = [_inside(desk, folder) for folder in body.agents]
     found = session_folder.usable(await _found(desk, given))
     name = f"{session_folder.SESSIONS_FOLDER}/{call.muster.clock.now():%Y%m%d_%H%M%S}"
-    root = _inside(desk, wish.path or name)
+    root = _inside(desk, body.path or name)
     if session_folder.has_session(root):
         raise PathTaken(path=root, why="has a log of its own")
     if call.team.delegation.path != str(root):
@@ -113,7 +115,7 @@ async def start_session(call: Call) -> DelegationView:
     delegation, resumed = await session_folder.start(
         desk.conversations.ledger,
         root=root,
-        mode=wish.mode,
+        mode=body.mode,
         agents=found.agents,
         folders=session_folder.folders_of(given, project=desk.project, user=Path.home()),
         policy=policy_of(root),
@@ -124,13 +126,9 @@ async def start_session(call: Call) -> DelegationView:
     return msgspec.structs.replace(view, warnings=tuple(map(str, found.warnings)))
 
 
-def _session_wish(call: Call) -> SessionWish:
-    wish: SessionWish = call.body
-    return wish
-
-
-async def end_session(call: Call) -> DelegationView:
-    """Close the session and whatever is open in it."""
+@route("DELETE", "/api/delegation", may=OPERATOR)
+async def end_session(call: ApiCall) -> DelegationView:
+    """Close the state machine session."""
     await session_folder.end(desk_of(call).conversations.ledger, actor=call.caller.actor)
     return _view(call.team.delegation)
 
@@ -155,24 +153,23 @@ class ConversationQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     limit: Annotated[int, msgspec.Meta(ge=1, le=CONVERSATIONS_MAX)] = CONVERSATIONS
 
 
-async def ask(call: Call) -> ConversationView:
-    """Take a request, and say what came of it."""
-    request: Request = call.body
-    return await desk_of(call).ask(
-        request.text, speaker=call.team.human, to=request.to, wait=request.wait
-    )
+@route("POST", "/api/conversations", may=OPERATOR)
+async def ask(call: ApiCall, body: Request) -> ConversationView:
+    """Hand a request to the agent whose description matches."""
+    return await desk_of(call).ask(body.text, speaker=call.team.human, to=body.to, wait=body.wait)
 
 
-async def list_conversations(call: Call) -> ConversationList:
-    """Every conversation of the session, or of the last one, as far as asked for."""
-    query: ConversationQuery = call.query
+@route("GET", "/api/conversations", may=EVERYBODY)
+async def list_conversations(call: ApiCall, query: ConversationQuery) -> ConversationList:
+    """Conversations with their traces and files."""
     views = await desk_of(call).conversations.views()
     return ConversationList(conversations=tuple(views.values())[-query.limit :])
 
 
-async def show_conversation(call: Call) -> ConversationView:
-    """One conversation."""
-    name = call.path["conversation"]
+@route("GET", "/api/conversations/{conversation}", may=EVERYBODY)
+async def show_conversation(call: ApiCall, conversation: str) -> ConversationView:
+    """One conversation with its trace and files."""
+    name = conversation
     found = (await desk_of(call).conversations.views()).get(ConversationId(name))
     if found is None:
         raise NotFound(kind="conversation", name=name)
@@ -190,10 +187,10 @@ class RouteWish(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Folders with agents, seen from the project; without any, the session's agents."""
 
 
-async def route(call: Call) -> RouteView:
-    """Decide which agent a request is for."""
-    wish: RouteWish = call.body
-    decision = Router(await _agents(call, wish)).route(wish.text)
+@route("POST", "/api/route", may=EVERYBODY)
+async def route_request(call: ApiCall, body: RouteWish) -> RouteView:
+    """Decide which agent a request is for, and say why."""
+    decision = Router(await _agents(call, body)).route(body.text)
     return RouteView(
         agent=decision.agent,
         confidence=decision.confidence,
@@ -205,7 +202,7 @@ async def route(call: Call) -> RouteView:
     )
 
 
-async def _agents(call: Call, wish: RouteWish) -> list[AgentFile]:
+async def _agents(call: ApiCall, wish: RouteWish) -> list[AgentFile]:
     if not wish.agents and call.team.delegation.mode is not None:
         return list(agents_of(call.team.delegation).values())
     desk = desk_of(call)
@@ -236,88 +233,15 @@ class VerdictView(View, frozen=True, kw_only=True):
     delegate_to: str | None
 
 
-async def permit(call: Call) -> VerdictView:
-    """Judge a tool call by the policy of the session's folder."""
-    asked: ToolCall = call.body
+@route("POST", "/api/permit", may=EVERYBODY)
+async def permit(call: ApiCall, body: ToolCall) -> VerdictView:
+    """Judge a tool call by the permissions of a state."""
     path = call.team.delegation.path
     policy = policy_of(Path(path) if path else desk_of(call).project)
-    verdict = judge(asked.state, asked.tool, asked.input, cwd=asked.cwd, policy=policy)
+    verdict = judge(body.state, body.tool, body.input, cwd=body.cwd, policy=policy)
     return VerdictView(
         decision=verdict.decision,
         rule=verdict.rule,
         reason=verdict.reason,
         delegate_to=verdict.delegate_to,
     )
-
-
-ROUTES: Final = (
-    Route(
-        method="GET",
-        path="/api/delegation",
-        handler=show_session,
-        may=EVERYBODY,
-        summary="Which state machine session is open.",
-        answer=DelegationView,
-    ),
-    Route(
-        method="POST",
-        path="/api/delegation",
-        handler=start_session,
-        may=OPERATOR,
-        summary="Open a state machine session, or go on with it.",
-        body=SessionWish,
-        answer=DelegationView,
-    ),
-    Route(
-        method="DELETE",
-        path="/api/delegation",
-        handler=end_session,
-        may=OPERATOR,
-        summary="Close the state machine session.",
-        answer=DelegationView,
-    ),
-    Route(
-        method="POST",
-        path="/api/conversations",
-        handler=ask,
-        may=OPERATOR,
-        summary="Hand a request to the agent whose description matches.",
-        body=Request,
-        answer=ConversationView,
-    ),
-    Route(
-        method="GET",
-        path="/api/conversations",
-        handler=list_conversations,
-        may=EVERYBODY,
-        summary="Conversations with their traces and files.",
-        query=ConversationQuery,
-        answer=ConversationList,
-    ),
-    Route(
-        method="GET",
-        path="/api/conversations/{conversation}",
-        handler=show_conversation,
-        may=EVERYBODY,
-        summary="One conversation with its trace and files.",
-        answer=ConversationView,
-    ),
-    Route(
-        method="POST",
-        path="/api/route",
-        handler=route,
-        may=EVERYBODY,
-        summary="Decide which agent a request is for, and say why.",
-        body=RouteWish,
-        answer=RouteView,
-    ),
-    Route(
-        method="POST",
-        path="/api/permit",
-        handler=permit,
-        may=EVERYBODY,
-        summary="Judge a tool call by the permissions of a state.",
-        body=ToolCall,
-        answer=VerdictView,
-    ),
-)

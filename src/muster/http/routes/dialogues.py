@@ -17,7 +17,7 @@ import msgspec
 from muster.delegation.folder.workspace import outputs_of
 from muster.errors import Forbidden, NotFound
 from muster.http.routes.conversations import desk_of
-from muster.http.routing import EVERYBODY, Call, Route
+from muster.http.routing import EVERYBODY, ApiCall, route
 from muster.machines.events import Event
 from muster.machines.ids import ConversationId
 from muster.machines.vocabulary import FileChange
@@ -58,9 +58,10 @@ class DialogueView(View, frozen=True, kw_only=True):
     """How many older ones were left out."""
 
 
-async def show_dialogue(call: Call) -> DialogueView:
-    """Tell all that happened in a conversation."""
-    conversation = ConversationId(call.path["conversation"])
+@route("GET", "/api/conversations/{conversation}/dialogue", may=EVERYBODY)
+async def show_dialogue(call: ApiCall, conversation: str) -> DialogueView:
+    """All events of a conversation: what was said, decided, denied and made."""
+    conversation = ConversationId(conversation)
     events = await _events(call, conversation)
     shown = events[-DIALOGUE_EVENTS_MAX:]
     return DialogueView(
@@ -70,7 +71,7 @@ async def show_dialogue(call: Call) -> DialogueView:
     )
 
 
-async def _events(call: Call, conversation: ConversationId) -> Sequence[Event]:
+async def _events(call: ApiCall, conversation: ConversationId) -> Sequence[Event]:
     history, _ = await _history(call)
     found = [each for each in history if getattr(each.fact, "conversation", None) == conversation]
     if not found:
@@ -78,7 +79,7 @@ async def _events(call: Call, conversation: ConversationId) -> Sequence[Event]:
     return found
 
 
-async def _history(call: Call) -> tuple[Sequence[Event], Path]:
+async def _history(call: ApiCall) -> tuple[Sequence[Event], Path]:
     """All that happened in the folder of the session, or of the last one, and that folder."""
     ledger = desk_of(call).conversations.ledger
     async with ledger.visit() as book:
@@ -113,10 +114,10 @@ class LookView(View, frozen=True, kw_only=True):
     """Whether it is no longer what the conversation had made of it."""
 
 
-async def look_at_file(call: Call) -> LookView:
-    """Show a file that a conversation has made."""
-    query: FileQuery = call.query
-    conversation = ConversationId(call.path["conversation"])
+@route("GET", "/api/conversations/{conversation}/file", may=EVERYBODY)
+async def look_at_file(call: ApiCall, conversation: str, query: FileQuery) -> LookView:
+    """A look at a file that a conversation has made: its text, or a picture."""
+    conversation = ConversationId(conversation)
     history, root = await _history(call)
     view = views_of(history).get(conversation)
     made = {file.path: file for file in view.files} if view else {}
@@ -167,24 +168,3 @@ def _text(content: bytes) -> str | None:
         except UnicodeDecodeError:
             continue
     return None
-
-
-ROUTES: Final = (
-    Route(
-        method="GET",
-        path="/api/conversations/{conversation}/dialogue",
-        handler=show_dialogue,
-        may=EVERYBODY,
-        summary="All events of a conversation: what was said, decided, denied and made.",
-        answer=DialogueView,
-    ),
-    Route(
-        method="GET",
-        path="/api/conversations/{conversation}/file",
-        handler=look_at_file,
-        may=EVERYBODY,
-        summary="A look at a file that a conversation has made: its text, or a picture.",
-        query=FileQuery,
-        answer=LookView,
-    ),
-)

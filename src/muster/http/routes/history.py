@@ -1,20 +1,17 @@
 """The past over HTTP: the lanes of the timeline, the log as sentences, the tables as diagrams.
 
-The team as it was at some moment is asked for like the team of now, with `seq` or `at` besides
-(`state.py`); `seen_at` finds it.
+The team as it was at some moment is `GET /api/state` with `seq` or `at` (`state.py`).
 """
 
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Final, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import Annotated, Final
 
 import msgspec
-from starlette.responses import Response
 
 from muster.errors import Invalid
-from muster.http.compression import packed
-from muster.http.routes.events import LOG_EVENTS, LOG_EVENTS_MAX, Wanted, read_slice
-from muster.http.routing import EVERYBODY, Call, Route
+from muster.http.log_pages import LOG_EVENTS, LOG_EVENTS_MAX, EventQuery, read_slice
+from muster.http.routing import EVERYBODY, ApiCall, route
+from muster.http.types import Instant, Query, in_utc
 from muster.machines.events import Event
 from muster.machines.ids import ChannelId, SeatId, document_id, name_key
 from muster.machines.kernel.diagrams import TABLES, AnyRow
@@ -23,65 +20,21 @@ from muster.machines.state import Team
 from muster.machines.vocabulary import Machine
 from muster.store.base import Stored
 from muster.store.codec import decode
-from muster.team import Muster
 from muster.views.agents import View
-from muster.views.history import History
 from muster.views.timeline import LaneId, Span
 
 POINTS: Final = 1000
 POINTS_MAX: Final = 4000
-"""How wide a picture is drawn at most, in pixels. What is closer together is one span."""
+"""The width of the widest picture in pixels. Changes that are closer together are one span."""
 
 WINDOW: Final = timedelta(hours=1)
-"""What is shown where nobody says from when on."""
-
-Instant = Annotated[datetime, msgspec.Meta(tz=True)]
-Seq = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-
-_HISTORIES: Final[WeakKeyDictionary[Muster, History]] = WeakKeyDictionary()
-
-
-def history_of(muster: Muster) -> History:
-    """The history of a team, which is kept as long as the team is open."""
-    found = _HISTORIES.get(muster)
-    if found is None:
-        dispatcher = muster.dispatcher
-        found = _HISTORIES[muster] = History(muster.store, lambda: dispatcher.team)
-    return found
-
-
-class Seen(NamedTuple):
-    """A team, and the time at which it is looked at."""
-
-    team: Team
-    now: datetime
-
-
-async def seen_at(call: Call, seq: int | None, at: datetime | None) -> Seen:
-    """The team as it was after an event, or at a time; without either, as it is."""
-    if seq is not None and at is not None:
-        raise Invalid(what="seq and at", why="exclude each other; give one of them")
-    history, now = history_of(call.muster), call.muster.clock.now()
-    if at is not None:
-        at = _utc("at", at)
-        return Seen(await history.team_at(await history.seq_at(at)), at)
-    if seq is not None:
-        moment = await history.moment(seq)
-        return Seen(moment.team, moment.at or now)
-    return Seen(call.team, now)
-
-
-def _utc(what: str, moment: datetime) -> datetime:
-    """A moment in the one time zone there is; the first and last years have no room for others."""
-    if not 1970 < moment.year < 9999:
-        raise Invalid(what=what, why="is out of range")
-    return moment.astimezone(UTC)
+"""The time that is shown if the query has no `from`."""
 
 
 # ── the timeline ──────────────────────────────────────────────────────────────────────────────────
 
 
-class Window(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class TimelineQuery(Query, frozen=True, kw_only=True):
     """Which time is shown, and how finely."""
 
     since: Instant | None = msgspec.field(name="from", default=None)
@@ -96,11 +49,11 @@ class SpanView(View, frozen=True, kw_only=True, omit_defaults=True):
     seq: int
     state: str
     changes: int = 1
-    """How many changes it stands for, where they are too close together to be drawn."""
+    """Changes in this span that are too close together to be drawn."""
 
 
 class LaneView(View, frozen=True, kw_only=True):
-    """What one machine said of one agent; in delegation also of MAIN and of descriptions."""
+    """The states of one agent in one machine; in delegation also of MAIN and of descriptions."""
 
     machine: Machine
     seat: SeatId | None
@@ -109,37 +62,33 @@ class LaneView(View, frozen=True, kw_only=True):
 
 
 class Timeline(View, frozen=True, kw_only=True):
-    """Everybody's states over a time, seat by seat."""
+    """The states of all agents over a time, seat by seat."""
 
     since: datetime = msgspec.field(name="from")
     until: datetime = msgspec.field(name="to")
     now: datetime
     seq: int
-    """How far the log was read for it."""
+    """The last event that is in it."""
 
     began: datetime | None
     """When the first event happened."""
 
     complete_from: int
-    """The seq from which on every change is known; older ones may be missing in a long life."""
+    """The seq from which on no change is missing; older ones may be dropped to save memory."""
 
     lanes: tuple[LaneView, ...]
 
 
-async def show_timeline(call: Call) -> Response:
-    """Show in which states everybody was over a time."""
-    return packed(call, await _timeline(call))
-
-
-async def _timeline(call: Call) -> Timeline:
-    window: Window = call.query
-    history, team, now = history_of(call.muster), call.team, call.muster.clock.now()
+@route("GET", "/api/timeline", may=EVERYBODY, compress=True)
+async def show_timeline(call: ApiCall, query: TimelineQuery) -> Timeline:
+    """Show the states of all agents over a time: one lane for each agent and machine."""
+    history, team, now = call.muster.history, call.team, call.muster.clock.now()
     lanes = await history.lanes()
     began = await history.time_of(1) if team.seq else None
-    until = _utc("to", window.until or now)
-    since = _utc("from", window.since or max(until - WINDOW, began or until - WINDOW))
+    until = in_utc("to", query.until or now)
+    since = in_utc("from", query.since or max(until - WINDOW, began or until - WINDOW))
     if since >= until:
-        raise Invalid(what="from", why="must be before to")
+        raise Invalid(what="from", why="must be before `to`")
     return Timeline(
         since=since,
         until=until,
@@ -154,13 +103,13 @@ async def _timeline(call: Call) -> Timeline:
                 name=_name(team, lane),
                 spans=tuple(_span(each) for each in spans),
             )
-            for lane, spans in lanes.window(since, until, window.points)
+            for lane, spans in lanes.window(since, until, query.points)
         ),
     )
 
 
 def _seat(team: Team, lane: LaneId) -> SeatId | None:
-    """Whose lane it is; a conversation may be with somebody who has a seat."""
+    """The seat of a lane; the lane of a conversation has one if its agent does."""
     return lane.seat if lane.seat is not None else team.names.get(name_key(lane.name))
 
 
@@ -176,17 +125,17 @@ def _span(span: Span) -> SpanView:
     return SpanView(at=at, seq=span.seq, state=span.state, changes=span.changes)
 
 
-# ── the log, told ─────────────────────────────────────────────────────────────────────────────────
+# ── sentences ────────────────────────────────────────────────────────────────────────────────────
 
 
-class Telling(Wanted, frozen=True, kw_only=True):
-    """Which events, and how many."""
+class SentencesQuery(EventQuery, frozen=True, kw_only=True):
+    """Which events, and how many at most."""
 
     limit: Annotated[int, msgspec.Meta(ge=1, le=LOG_EVENTS_MAX)] = LOG_EVENTS
 
 
-class Line(View, frozen=True, kw_only=True):
-    """One event as a sentence, and what it is about."""
+class LogSentence(View, frozen=True, kw_only=True):
+    """One event as a sentence, with the agent and the channel that it is about."""
 
     seq: int
     ts: datetime
@@ -198,26 +147,26 @@ class Line(View, frozen=True, kw_only=True):
     says: str
 
 
-class ToldLog(View, frozen=True, kw_only=True):
+class LogSentencesPage(View, frozen=True, kw_only=True):
     """Some of the log in order. `after` asks for the next page, if there is `more`."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[LogSentence, ...]
     after: int
     more: bool
 
 
-async def tell(call: Call) -> ToldLog:
-    """Tell a page of the log in sentences."""
-    wanted: Telling = call.query
-    where = wanted.filter(call)
-    found, after, more = await read_slice(call.muster, where, wanted.after, wanted.limit)
+@route("GET", "/api/log/told", may=EVERYBODY)
+async def read_sentences(call: ApiCall, query: SentencesQuery) -> LogSentencesPage:
+    """Read a page of the log, each event as a sentence."""
+    where = query.filter(call)
+    found, after, more = await read_slice(call.muster, where, query.after, query.limit)
     lines = tuple(_line(call.team, each, decode(each.data)) for each in found)
-    return ToldLog(lines=lines, after=after, more=more)
+    return LogSentencesPage(lines=lines, after=after, more=more)
 
 
-def _line(team: Team, stored: Stored, event: Event) -> Line:
+def _line(team: Team, stored: Stored, event: Event) -> LogSentence:
     agent = None if stored.seat is None else team.agents.get(stored.seat)
-    return Line(
+    return LogSentence(
         seq=event.seq,
         ts=event.ts,
         type=stored.type,
@@ -233,20 +182,20 @@ def _line(team: Team, stored: Stored, event: Event) -> Line:
 
 
 class Arrow(View, frozen=True, kw_only=True):
-    """A way from one state to another."""
+    """A transition from one state to another."""
 
     source: str = msgspec.field(name="from")
     target: str = msgspec.field(name="to")
     trigger: str
     action: str
-    """What happens then."""
+    """The effect of the transition."""
 
     condition: str | None
-    """What else must hold."""
+    """The guard that must hold."""
 
 
 class Diagram(View, frozen=True, kw_only=True):
-    """One table of a machine: its states and its ways. Run control has two."""
+    """One table of a machine: its states and transitions. Run control has two."""
 
     machine: Machine
     title: str
@@ -256,13 +205,14 @@ class Diagram(View, frozen=True, kw_only=True):
 
 
 class DiagramList(View, frozen=True, kw_only=True):
-    """Every machine, as its table decides."""
+    """Every machine, drawn from the table that decides."""
 
     diagrams: tuple[Diagram, ...]
 
 
-async def diagrams(call: Call) -> DiagramList:
-    """Show the tables that decide."""
+@route("GET", "/api/diagrams", may=EVERYBODY)
+async def show_diagrams(call: ApiCall) -> DiagramList:
+    """Show the state machines, drawn from the tables that decide."""
     return DiagramList(diagrams=DIAGRAMS)
 
 
@@ -295,33 +245,3 @@ def _diagram(machine: Machine, start: str, title: str, rows: tuple[AnyRow, ...])
 
 
 DIAGRAMS: Final = _diagrams()
-
-
-ROUTES: Final = (
-    Route(
-        method="GET",
-        path="/api/timeline",
-        handler=show_timeline,
-        may=EVERYBODY,
-        summary="In which states everybody was over a time: a lane for each agent and machine.",
-        query=Window,
-        answer=Timeline,
-    ),
-    Route(
-        method="GET",
-        path="/api/log/told",
-        handler=tell,
-        may=EVERYBODY,
-        summary="A page of the log, each event as a sentence.",
-        query=Telling,
-        answer=ToldLog,
-    ),
-    Route(
-        method="GET",
-        path="/api/diagrams",
-        handler=diagrams,
-        may=EVERYBODY,
-        summary="The state machines as the tables that decide.",
-        answer=DiagramList,
-    ),
-)

@@ -1,18 +1,18 @@
-"""Identity over HTTP: births, waking and sleeping, and an agent's thread with the human.
+"""Identity over HTTP: summoning, waking and sleeping, and an agent's thread with the human.
 
-What is to happen is decided by the machine, and `identity/waking.py` builds what is told. A person
-says who; an agent answers as itself, and as nobody else.
+The machine decides, and `identity/waking.py` builds what the lead and the agents are told.
 """
 
-from typing import Annotated, Final
+from typing import Annotated
 
 import msgspec
 
 from muster.engine.dispatcher import Receipt
 from muster.errors import Invalid, WrongState
-from muster.http.routes.events import Cursor, read_slice
-from muster.http.routes.messages import Said, say
-from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, Call, Route
+from muster.http.log_pages import read_slice
+from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, ApiCall, route
+from muster.http.sending import send_message
+from muster.http.types import Body, Cursor, Query, Recorded
 from muster.identity import waking
 from muster.machines.commands import TellHuman
 from muster.machines.events import AgentsSummoned, SleepRequested, WakeRequested
@@ -33,64 +33,66 @@ from muster.views.messages import (
 from muster.views.wake_payload import as_xml, wake_payload
 
 
-class Chosen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Who is meant."""
+class AgentsBody(Body, frozen=True, kw_only=True):
+    """The agents that a request is about."""
 
     agents: tuple[str, ...] | None = None
-    """Names; left out, it is everybody whom it can be asked of."""
+    """Names; left out, every agent in the right state."""
 
 
-class Answering(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Something for the human."""
+class ToHumanBody(Body, frozen=True, kw_only=True):
+    """A message for the human."""
 
     message: str
 
 
-class ThreadQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ThreadQuery(Query, frozen=True, kw_only=True):
     """Which messages."""
 
     after: Cursor | None = None
-    """The last seq that was seen; -1 is from the beginning, and without one it is the newest."""
+    """The last seq that was read; -1 is from the beginning. Left out, the newest messages."""
 
     limit: Annotated[int, msgspec.Meta(ge=1, le=THREAD_MESSAGES_MAX)] = THREAD_MESSAGES
 
 
-# ── births, waking, sleeping ──────────────────────────────────────────────────────────────────────
+# ── summon, wake, sleep ──────────────────────────────────────────────────────────────────────────
 
 
-async def summon(call: Call) -> Called:
-    """Prepare eight places around the lead, in which somebody is to be born."""
+@route("POST", "/api/agents/summon", may=OPERATOR, status=201)
+async def summon(call: ApiCall) -> Called:
+    """Prepare the eight seats around the lead for new agents."""
     return _called(call, await waking.summon(call.muster, call.caller.actor))
 
 
-async def wake(call: Call) -> Called:
-    """Wake sleepers. About those whom nobody has confirmed the lead is asked first."""
-    return _called(call, await waking.wake(call.muster, call.caller.actor, _seats(call)))
+@route("POST", "/api/agents/wake", may=OPERATOR)
+async def wake(call: ApiCall, body: AgentsBody) -> Called:
+    """Wake sleeping agents: the named ones, or all."""
+    return _called(call, await waking.wake(call.muster, call.caller.actor, _seats(call, body)))
 
 
-async def sleep(call: Call) -> Called:
-    """Put agents to sleep."""
-    return _called(call, await waking.sleep(call.muster, call.caller.actor, _seats(call)))
+@route("POST", "/api/agents/sleep", may=OPERATOR)
+async def sleep(call: ApiCall, body: AgentsBody) -> Called:
+    """Put agents to sleep: the named ones, or all."""
+    return _called(call, await waking.sleep(call.muster, call.caller.actor, _seats(call, body)))
 
 
-def _seats(call: Call) -> tuple[SeatId, ...]:
-    """The seats of those who are named, each once; none where everybody is meant."""
-    chosen: Chosen = call.body
-    if chosen.agents is None:
+def _seats(call: ApiCall, body: AgentsBody) -> tuple[SeatId, ...]:
+    """The seats of the named agents, each once; empty where all are meant."""
+    if body.agents is None:
         return ()
-    if not chosen.agents:
-        raise Invalid(what="agents", why="names nobody; leave it out to mean everybody")
-    return tuple(dict.fromkeys(call.agent(name).seat for name in chosen.agents))
+    if not body.agents:
+        raise Invalid(what="agents", why="names nobody; leave it out to mean all agents")
+    return tuple(dict.fromkeys(call.agent(name).seat for name in body.agents))
 
 
-def _called(call: Call, receipt: Receipt) -> Called:
+def _called(call: ApiCall, receipt: Receipt) -> Called:
     team, now = call.team, call.muster.clock.now()
     agents = tuple(view_agent(team, team.agent(seat), now) for seat in _concerned(receipt))
     return Called(seq=receipt.seq, agents=agents, button=button_of(team))
 
 
 def _concerned(receipt: Receipt) -> tuple[SeatId, ...]:
-    """Whom a command was about, as it says itself."""
+    """The seats that a command was about, from its events."""
     for event in receipt.events:
         fact = event.fact
         if isinstance(fact, AgentsSummoned):
@@ -100,9 +102,10 @@ def _concerned(receipt: Receipt) -> tuple[SeatId, ...]:
     return ()
 
 
-async def preview(call: Call) -> WakePreview:
-    """What an agent would be told if it woke now."""
-    agent = call.agent(call.path["name"])
+@route("GET", "/api/agents/{name}/wake-payload", may=EVERYBODY)
+async def preview_wake(call: ApiCall, name: str) -> WakePreview:
+    """Show what an agent would be told if it woke now: its soul and its last transcript."""
+    agent = call.agent(name)
     if agent.status not in (Status.ALIVE, Status.SLEEPING):
         raise WrongState(act="wake", name=agent.id, state=agent.status)
     payload = await wake_payload(call.muster.store, call.team, agent)
@@ -116,77 +119,19 @@ async def preview(call: Call) -> WakePreview:
 # ── threads ───────────────────────────────────────────────────────────────────────────────────────
 
 
-async def read_thread(call: Call) -> ThreadPage:
-    """What an agent said, and what was said to it alone: after a cursor, or the newest."""
-    query: ThreadQuery = call.query
-    agent = call.agent(call.path["name"])
+@route("GET", "/api/agents/{name}/messages", may=EVERYBODY)
+async def read_thread(call: ApiCall, name: str, query: ThreadQuery) -> ThreadPage:
+    """Read an agent's thread: its messages to the human, and messages to it alone."""
+    agent = call.agent(name)
     where = thread_of(agent.seat)
     found, after, more = await read_slice(call.muster, where, query.after, query.limit)
-    agent = call.team.agent(agent.seat)  # as far as it has come by now
+    agent = call.team.agent(agent.seat)  # with what it has read by now
     messages = tuple(message_document(decode(each.data), agent) for each in found)
     return ThreadPage(messages=messages, after=after, more=more)
 
 
-async def tell(call: Call) -> Said:
-    """Have an agent say something to the human."""
-    answering: Answering = call.body
-    agent = call.acting_as(call.path["name"])
-    return await say(call, TellHuman(seat=agent.seat, text=answering.message, key=call.key))
-
-
-ROUTES: Final = (
-    Route(
-        method="POST",
-        path="/api/agents/summon",
-        handler=summon,
-        may=OPERATOR,
-        summary="Prepare eight places around the lead, in which agents are born.",
-        answer=Called,
-        status=201,
-    ),
-    Route(
-        method="POST",
-        path="/api/agents/wake",
-        handler=wake,
-        may=OPERATOR,
-        summary="Wake sleepers: those who are named, or all.",
-        body=Chosen,
-        answer=Called,
-    ),
-    Route(
-        method="POST",
-        path="/api/agents/sleep",
-        handler=sleep,
-        may=OPERATOR,
-        summary="Put agents to sleep: those who are named, or all.",
-        body=Chosen,
-        answer=Called,
-    ),
-    Route(
-        method="GET",
-        path="/api/agents/{name}/wake-payload",
-        handler=preview,
-        may=EVERYBODY,
-        summary="What an agent would be told if it woke now: its soul and its last transcript.",
-        answer=WakePreview,
-    ),
-    Route(
-        method="GET",
-        path="/api/agents/{name}/messages",
-        handler=read_thread,
-        may=EVERYBODY,
-        summary="An agent's thread: what it said, what was said to it alone, and how far it came.",
-        query=ThreadQuery,
-        answer=ThreadPage,
-    ),
-    Route(
-        method="POST",
-        path="/api/agents/{name}/messages",
-        handler=tell,
-        may=ACTORS,
-        summary="Say something to the human, as this agent.",
-        body=Answering,
-        answer=Said,
-        status=201,
-    ),
-)
+@route("POST", "/api/agents/{name}/messages", may=ACTORS, status=201)
+async def tell_human(call: ApiCall, name: str, body: ToHumanBody) -> Recorded:
+    """Send a message to the human, as this agent."""
+    agent = call.acting_as(name)
+    return await send_message(call, TellHuman(seat=agent.seat, text=body.message, key=call.key))

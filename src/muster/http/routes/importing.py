@@ -1,18 +1,16 @@
-"""`POST /api/import`: what another machine knows of the team, merged in one transaction."""
+"""`POST /api/import`: the documents and messages of another machine, merged atomically."""
 
-from typing import Final
-
-from muster.http.routing import OPERATOR, Call, Route
+from muster.http.routing import OPERATOR, ApiCall, route
 from muster.identity.importing import import_team
 from muster.machines.events import DocumentsImported
 from muster.views.paper import Imported, LoosePaper, documents_in
 
 
-async def take_in(call: Call) -> Imported:
-    """Merge documents and messages from another machine. It starts nothing."""
-    paper: LoosePaper = call.body
-    documents = documents_in(paper)
-    receipt = await import_team(call.muster, call.caller.actor, documents, paper.messages)
+@route("POST", "/api/import", may=OPERATOR)
+async def import_documents(call: ApiCall, body: LoosePaper) -> Imported:
+    """Merge the agents' documents and messages of another machine. It starts nothing."""
+    documents = documents_in(body)
+    receipt = await import_team(call.muster, call.caller.actor, documents, body.messages)
     team = call.team
     for event in receipt.events:
         fact = event.fact
@@ -24,16 +22,3 @@ async def take_in(call: Call) -> Imported:
                 seq=receipt.seq, changed=changed, lost=lost, held=held, messages=messages
             )
     return Imported(seq=receipt.seq, changed=(), lost=0, held=(), messages=0)
-
-
-ROUTES: Final = (
-    Route(
-        method="POST",
-        path="/api/import",
-        handler=take_in,
-        may=OPERATOR,
-        summary="Merge the agents' documents and messages of another machine into the team.",
-        body=LoosePaper,
-        answer=Imported,
-    ),
-)

@@ -1,7 +1,7 @@
-"""Run control over HTTP: what is wanted of an agent, what it does, and what its sessions print.
+"""Run control over HTTP: the desired and current state of an agent, and its sessions' output.
 
-Only people say what is wanted. What follows from it (that a session starts, ends, or is told to) is
-decided by the machine and done by whoever runs the agent.
+Only people set the desired state. The machine decides what follows from it (a session starts, or
+ends), and the agent's runtime does it.
 """
 
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ from typing import Annotated, Final
 import msgspec
 
 from muster.errors import Invalid
-from muster.http.routes.events import Cursor, read_slice
-from muster.http.routes.tokens import Note
-from muster.http.routing import EVERYBODY, OPERATOR, Call, Route
+from muster.http.log_pages import read_slice
+from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
+from muster.http.types import Body, Cursor, Note, Query
 from muster.machines.commands import SetDesired
 from muster.machines.events import AgentOutput
 from muster.machines.vocabulary import RunMode
@@ -22,72 +22,73 @@ from muster.views.agents import OutputPage, OutputView, RunView, view_run
 
 OUTPUTS: Final = 100
 OUTPUTS_MAX: Final = 256
-"""How many pieces of output a page has at most: of 16 KiB each, as much as a page of the log."""
+"""Pieces of output in a page: of 16 KiB each, as much as a page of the log."""
 
 
-class RunWish(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What somebody wants of an agent."""
+class RunBody(Body, frozen=True, kw_only=True):
+    """The desired state of an agent."""
 
     desired: RunMode
     now: bool = False
-    """With `pause`: do not wait for its session to end by itself. So does asking twice."""
+    """With `pause`: end its session now. A second `pause` does the same."""
 
     note: Note = ""
     if_generation: int | None = None
-    """Only if nobody has asked for anything since the wish of this number."""
+    """Refuse if the desired state was set again since this generation."""
 
 
-async def show_run(call: Call) -> RunView:
-    """Say what is wanted of an agent, and what it does."""
-    return view_run(call.team, call.agent(call.path["name"]))
+@route("GET", "/api/agents/{name}/run", may=EVERYBODY)
+async def show_run(call: ApiCall, name: str) -> RunView:
+    """Show the desired and the current state of an agent."""
+    return view_run(call.team, call.agent(name))
 
 
-async def set_run(call: Call) -> RunView:
-    """Want something of an agent."""
-    agent, wish = call.agent(call.path["name"]), _wish(call)
+@route("PUT", "/api/agents/{name}/run", may=OPERATOR)
+async def set_run(call: ApiCall, name: str, body: RunBody) -> RunView:
+    """Start or stop an agent: continuous, pause, run_once or run_cleanup."""
+    agent = call.agent(name)
+    _check_now(body)
     await call.send(
         SetDesired(
             seat=agent.seat,
-            desired=wish.desired,
+            desired=body.desired,
             set_by=call.team.human,
-            note=wish.note,
-            now=wish.now,
-            if_generation=wish.if_generation,
+            note=body.note,
+            now=body.now,
+            if_generation=body.if_generation,
         )
     )
     return view_run(call.team, call.team.agent(agent.seat))
 
 
-def _wish(call: Call) -> RunWish:
-    wish: RunWish = call.body
-    if wish.now and wish.desired is not RunMode.PAUSE:
-        raise Invalid(what="now", why="goes with pause only: what is wanted starts at once anyway")
-    return wish
+def _check_now(body: RunBody) -> None:
+    if body.now and body.desired is not RunMode.PAUSE:
+        raise Invalid(what="now", why="goes with pause only: every other mode starts at once")
 
 
-# ── what it prints ────────────────────────────────────────────────────────────────────────────────
+# ── output ────────────────────────────────────────────────────────────────────────────────────────
 
 
-class OutputQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class OutputQuery(Query, frozen=True, kw_only=True):
     """Which output."""
 
     after: Cursor | None = None
-    """The last seq that was seen; -1 is from the beginning, and without one it is the newest."""
+    """The last seq that was read; -1 is from the beginning. Left out, the newest output."""
 
     limit: Annotated[int, msgspec.Meta(ge=1, le=OUTPUTS_MAX)] = OUTPUTS
 
 
-async def read_output(call: Call) -> OutputPage:
-    """What an agent's sessions printed: after a cursor, or the newest."""
-    query: OutputQuery = call.query
-    seat = call.agent(call.path["name"]).seat
+@route("GET", "/api/agents/{name}/output", may=EVERYBODY)
+async def read_output(call: ApiCall, name: str, query: OutputQuery) -> OutputPage:
+    """Read the output of an agent's sessions."""
+    seat = call.agent(name).seat
     where = LogFilter(types=frozenset({"agent_output"}), seat=seat)
     found, after, more = await read_slice(call.muster, where, query.after, query.limit)
-    return OutputPage(output=views_of(found), after=after, more=more)
+    return OutputPage(output=_views(found), after=after, more=more)
 
 
-def views_of(page: Sequence[Stored]) -> tuple[OutputView, ...]:
-    """Output as it is shown, of events that are nothing else."""
+def _views(page: Sequence[Stored]) -> tuple[OutputView, ...]:
+    """Events of output, as they are shown."""
     return tuple(
         OutputView(
             seq=event.seq,
@@ -100,33 +101,3 @@ def views_of(page: Sequence[Stored]) -> tuple[OutputView, ...]:
         for event in (decode(each.data) for each in page)
         if isinstance(fact := event.fact, AgentOutput)
     )
-
-
-ROUTES: Final = (
-    Route(
-        method="GET",
-        path="/api/agents/{name}/run",
-        handler=show_run,
-        may=EVERYBODY,
-        summary="What is wanted of an agent, and what it does.",
-        answer=RunView,
-    ),
-    Route(
-        method="PUT",
-        path="/api/agents/{name}/run",
-        handler=set_run,
-        may=OPERATOR,
-        summary="Start or stop an agent: continuous, pause, run_once or run_cleanup.",
-        body=RunWish,
-        answer=RunView,
-    ),
-    Route(
-        method="GET",
-        path="/api/agents/{name}/output",
-        handler=read_output,
-        may=EVERYBODY,
-        summary="What an agent's sessions printed.",
-        query=OutputQuery,
-        answer=OutputPage,
-    ),
-)

@@ -1,21 +1,19 @@
-"""The whole team in one answer, and the parts of it that somebody saw change.
+"""The whole team in one answer, or the parts of it that changed, now or at an earlier moment.
 
-A page that shows a team asks for everything once, follows the events, and asks again for the seats
-and channels that events were about. So it never adds up events by itself, and what it shows is what
-muster says. Events name what they are about; whoever sits in a channel is about it too.
+A page that shows a team loads everything once, follows the events, and reloads the seats and
+channels that events name. So it never folds events by itself, and shows what muster says. The
+members of a channel are part of it.
 """
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Final
+from typing import NamedTuple
 
 import msgspec
-from starlette.responses import Response
 
 from muster.errors import Invalid
-from muster.http.compression import packed
-from muster.http.routes.history import Instant, Seq, seen_at
-from muster.http.routing import EVERYBODY, Call, Route
+from muster.http.routing import EVERYBODY, ApiCall, route
+from muster.http.types import Instant, Query, Seq, in_utc
 from muster.machines.ids import ChannelId, SeatId, SessionId
 from muster.machines.state import Agent, Status, Team
 from muster.version import __version__
@@ -25,10 +23,10 @@ from muster.views.documents import Button, button_of
 
 
 class Card(AgentView, frozen=True, kw_only=True):
-    """Somebody in a seat, with all that a glance at a team shows; the soul is not in it."""
+    """An agent with everything that the overview of a team shows; its soul is left out."""
 
     id: str
-    """What paths call it: its name, or its document while it has none."""
+    """Its name in paths: its own, or that of its document while it has none."""
 
     generation: int
     answered: int
@@ -52,20 +50,20 @@ class StateView(View, frozen=True, kw_only=True):
     version: str
     human: str
     whole: bool
-    """Whether everybody is in it, or only those who were asked for."""
+    """Whether it is the whole team, or only the parts of the query."""
 
     button: Button | None
     births: bool
-    """Whether SUMMON brings anybody to life: there is a lead, or a program for it."""
+    """Whether SUMMON can create agents: there is a lead, or a program for them."""
 
     notice: str
-    """What whoever looks should know first."""
+    """A note for everybody who looks at the team."""
 
     agents: tuple[Card, ...]
     channels: tuple[ChannelState, ...]
 
 
-class Parts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class StateQuery(Query, frozen=True, kw_only=True):
     """Which parts of a team; without any, all of it."""
 
     seats: str = ""
@@ -81,17 +79,13 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The team as it was at this time."""
 
 
-async def show_state(call: Call) -> Response:
-    """Show a team as it is now, or as it was, or some of it."""
-    return packed(call, await _state(call))
-
-
-async def _state(call: Call) -> StateView:
-    parts: Parts = call.query
-    team, now = await seen_at(call, parts.seq, parts.at)
-    whole = not parts.seats and not parts.channels
-    names = sorted(team.channels) if whole else _channels(team, parts.channels)
-    seats = sorted(team.agents) if whole else _seats(team, parts.seats, names)
+@route("GET", "/api/state", may=EVERYBODY, compress=True)
+async def show_state(call: ApiCall, query: StateQuery) -> StateView:
+    """Show the team; with `seq` or `at` as it was, with `seats` or `channels` parts of it."""
+    team, now = await _team_at(call, query.seq, query.at)
+    whole = not query.seats and not query.channels
+    names = sorted(team.channels) if whole else _channels(team, query.channels)
+    seats = sorted(team.agents) if whole else _seats(team, query.seats, names)
     shown = (team.agents[seat] for seat in seats)
     agents = tuple(card(team, each, now) for each in shown if each.status is not Status.NONE)
     return StateView(
@@ -109,16 +103,37 @@ async def _state(call: Call) -> StateView:
     )
 
 
+class TeamMoment(NamedTuple):
+    """A team, and the time that it is shown for."""
+
+    team: Team
+    now: datetime
+
+
+async def _team_at(call: ApiCall, seq: int | None, at: datetime | None) -> TeamMoment:
+    """The team as it was after an event, or at a time; without either, as it is."""
+    if seq is not None and at is not None:
+        raise Invalid(what="seq and at", why="exclude each other; give one of them")
+    history, now = call.muster.history, call.muster.clock.now()
+    if at is not None:
+        at = in_utc("at", at)
+        return TeamMoment(await history.team_at(await history.seq_at(at)), at)
+    if seq is not None:
+        moment = await history.moment(seq)
+        return TeamMoment(moment.team, moment.at or now)
+    return TeamMoment(call.team, now)
+
+
 def _channels(team: Team, asked: str) -> list[ChannelId]:
     names = {ChannelId(name) for name in asked.split(",")}
     return sorted(name for name in names if name in team.channels)
 
 
 def _seats(team: Team, asked: str, channels: Iterable[ChannelId]) -> list[SeatId]:
-    """Those who were asked for and are there, and whoever sits in these channels."""
+    """The seats of the query that are taken, and those of the members of these channels."""
     words = [word for word in asked.split(",") if word]
     if not all(word.isascii() and word.isdecimal() and len(word) < 10 for word in words):
-        raise Invalid(what="seats", why="are numbers, joined by commas")
+        raise Invalid(what="seats", why="must be numbers, joined by commas")
     found = {SeatId(int(word)) for word in words}
     for name in channels:
         found.update(team.channels[name].ring)
@@ -126,7 +141,7 @@ def _seats(team: Team, asked: str, channels: Iterable[ChannelId]) -> list[SeatId
 
 
 def card(team: Team, agent: Agent, now: datetime) -> Card:
-    """Somebody, as a glance at the team shows them."""
+    """An agent, as the overview of the team shows it."""
     seen, run = view_agent(team, agent, now, whole=True), view_run(team, agent)
     assert seen.document is not None
     fields = {name: getattr(seen, name) for name in seen.__struct_fields__}
@@ -143,16 +158,3 @@ def card(team: Team, agent: Agent, now: datetime) -> Card:
         running=run.session,
         unread=agent.last_message if agent.last_message > agent.read else 0,
     )
-
-
-ROUTES: Final = (
-    Route(
-        method="GET",
-        path="/api/state",
-        handler=show_state,
-        may=EVERYBODY,
-        summary="The team now; with `seq` or `at` as it was; with `seats`, `channels` parts of it.",
-        query=Parts,
-        answer=StateView,
-    ),
-)

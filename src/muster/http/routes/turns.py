@@ -1,13 +1,12 @@
-"""Turns over HTTP: what an agent says about its turn, and what a human decides about it.
+"""Turns over HTTP: what an agent does with its turn, and what a human decides about it.
 
-An agent's token acts for that agent. The operator names the agent, or means whoever has the turn.
+An agent's token acts for that agent. The operator names the agent, or means the holder of the turn.
 """
 
 from muster.errors import Forbidden, Invalid
-from muster.http.routes.channels import Body, Seconds, channel_in
-from muster.http.routes.messages import Epoch, Said, say
-from muster.http.routes.tokens import Note
-from muster.http.routing import ACTORS, OPERATOR, Call, Handler, Route
+from muster.http.routing import ACTORS, OPERATOR, ApiCall, route
+from muster.http.sending import send_message
+from muster.http.types import Epoch, Note, Recorded, Seconds, StrictBody
 from muster.machines.commands import (
     Command,
     CompleteTurn,
@@ -16,92 +15,80 @@ from muster.machines.commands import (
     Speak,
     WaitTurn,
 )
-from muster.machines.ids import SeatId
+from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import Role
-from muster.views.channels import View
 
 
-class TurnAct(Body, frozen=True, kw_only=True):
-    """Which turn is meant: of whom, and which number it has."""
+class TurnBody(StrictBody, frozen=True, kw_only=True):
+    """Which turn: its holder and its number."""
 
     agent: str | None = None
     epoch: Epoch | None = None
-    """The turn's number. With it, what is said too late does nothing to a later turn."""
+    """The turn's number. With it, a request that comes too late leaves a later turn alone."""
 
 
-class Completing(TurnAct, frozen=True, kw_only=True):
-    """The end of a turn, with last words or without."""
+class CompleteTurnBody(TurnBody, frozen=True, kw_only=True):
+    """The end of a turn, with a message or without."""
 
     message: str | None = None
     reason: Note | None = None
 
 
-class Passing(TurnAct, frozen=True, kw_only=True):
-    """The end of a turn without a word."""
+class PassTurnBody(TurnBody, frozen=True, kw_only=True):
+    """The end of a turn without a message."""
 
     reason: Note | None = None
 
 
-class Waiting(TurnAct, frozen=True, kw_only=True):
+class WaitTurnBody(TurnBody, frozen=True, kw_only=True):
     """A pause in the middle of a turn."""
 
     reason: Note = "waiting"
     timeout_seconds: Seconds | None = None
 
 
-class Overriding(Body, frozen=True, kw_only=True):
-    """What a human decides about an agent's turn."""
+class OverrideTurnBody(StrictBody, frozen=True, kw_only=True):
+    """A human's decision about an agent's turn."""
 
     to: TurnState
     agent: str | None = None
 
 
-class Carried(View, frozen=True, kw_only=True):
-    """That something was done, and where the log stood then."""
-
-    seq: int
-
-
-async def complete(call: Call) -> Said:
-    """End a turn. With a message, that is said first; sent again, it ends nobody else's turn."""
-    body: Completing = call.body
-    channel, seat = channel_in(call.path), meant(call, body.agent)
-    ended: Command = CompleteTurn(channel=channel, seat=seat, epoch=body.epoch, reason=body.reason)
-    if body.message is not None:
-        ended = Speak(
-            channel=channel,
-            seat=seat,
-            text=body.message,
-            epoch=body.epoch,
-            complete=True,
-            key=call.key,
-        )
-    return await say(call, ended)
-
-
-async def pass_on(call: Call) -> Carried:
-    """End a turn without saying anything."""
-    body: Passing = call.body
-    return await _carry_out(
-        call,
-        CompleteTurn(
-            channel=channel_in(call.path),
-            seat=meant(call, body.agent),
-            epoch=body.epoch,
-            reason=body.reason or "pass",
-        ),
+@route("POST", "/api/channels/{channel}/turn/complete", may=ACTORS)
+async def complete_turn(call: ApiCall, channel: ChannelId, body: CompleteTurnBody) -> Recorded:
+    """End a turn, with a message or without."""
+    seat = _holder(call, channel, body.agent)
+    if body.message is None:
+        end = CompleteTurn(channel=channel, seat=seat, epoch=body.epoch, reason=body.reason)
+        return await send_message(call, end)
+    message = Speak(
+        channel=channel,
+        seat=seat,
+        text=body.message,
+        epoch=body.epoch,
+        complete=True,
+        key=call.key,
     )
+    return await send_message(call, message)
 
 
-async def wait(call: Call) -> Carried:
+@route("POST", "/api/channels/{channel}/turn/pass", may=ACTORS)
+async def pass_turn(call: ApiCall, channel: ChannelId, body: PassTurnBody) -> Recorded:
+    """End a turn without a message."""
+    seat, reason = _holder(call, channel, body.agent), body.reason or "pass"
+    end = CompleteTurn(channel=channel, seat=seat, epoch=body.epoch, reason=reason)
+    return await _carry_out(call, end)
+
+
+@route("POST", "/api/channels/{channel}/turn/wait", may=ACTORS)
+async def wait_turn(call: ApiCall, channel: ChannelId, body: WaitTurnBody) -> Recorded:
     """Pause a turn and keep it."""
-    body: Waiting = call.body
     return await _carry_out(
         call,
         WaitTurn(
-            channel=channel_in(call.path),
-            seat=meant(call, body.agent),
+            channel=channel,
+            seat=_holder(call, channel, body.agent),
             reason=body.reason,
             epoch=body.epoch,
             timeout_seconds=body.timeout_seconds,
@@ -109,57 +96,35 @@ async def wait(call: Call) -> Carried:
     )
 
 
-async def resume(call: Call) -> Carried:
-    """Go on with a turn that was paused. One that a human holds, only a human lets go."""
-    body: TurnAct = call.body
-    channel, seat = call.team.channel(channel_in(call.path)), meant(call, body.agent)
-    turn = channel.turn
+@route("POST", "/api/channels/{channel}/turn/resume", may=ACTORS)
+async def resume_turn(call: ApiCall, channel: ChannelId, body: TurnBody) -> Recorded:
+    """Resume a turn that was paused. Only a human resumes a turn that a human interrupted."""
+    seat, turn = _holder(call, channel, body.agent), call.team.channel(channel).turn
     held = turn is not None and turn.wait is not None and turn.wait.by_human
     if held and call.caller.role is Role.AGENT:
         name, remedy = call.team.agent(seat).id, "It goes on when the human has finished."
         raise Forbidden(who=repr(name), act="resume what a human interrupted", remedy=remedy)
-    return await _carry_out(call, ResumeTurn(channel=channel.id, seat=seat, epoch=body.epoch))
+    return await _carry_out(call, ResumeTurn(channel=channel, seat=seat, epoch=body.epoch))
 
 
-async def override(call: Call) -> Carried:
+@route("POST", "/api/channels/{channel}/turn/override", may=OPERATOR)
+async def override_turn(call: ApiCall, channel: ChannelId, body: OverrideTurnBody) -> Recorded:
     """Give the turn to an agent, or take it away."""
-    body: Overriding = call.body
-    channel, seat = channel_in(call.path), meant(call, body.agent)
+    seat = _holder(call, channel, body.agent)
     return await _carry_out(call, OverrideTurn(channel=channel, seat=seat, to=body.to))
 
 
-async def _carry_out(call: Call, command: Command) -> Carried:
-    return Carried(seq=(await call.send(command)).seq)
+async def _carry_out(call: ApiCall, command: Command) -> Recorded:
+    return Recorded(seq=(await call.send(command)).seq)
 
 
-def meant(call: Call, agent: str | None) -> SeatId:
-    """Whose turn it is about: the one who is named, the caller, or whoever has the turn."""
+def _holder(call: ApiCall, channel: ChannelId, agent: str | None) -> SeatId:
+    """The seat whose turn is meant: that of the named agent, of the caller, or of the holder."""
     if agent is not None:
         return call.acting_as(agent).seat
     if call.caller.role is Role.AGENT and call.caller.seat is not None:
         return call.caller.seat
-    turn = call.team.channel(channel_in(call.path)).turn
+    turn = call.team.channel(channel).turn
     if turn is None:
         raise Invalid(what="agent", why="must be named: nobody has the turn")
     return turn.holder
-
-
-def _route(act: str, handler: Handler, body: type, answer: type, summary: str) -> Route:
-    return Route(
-        method="POST",
-        path=f"/api/channels/{{channel}}/turn/{act}",
-        handler=handler,
-        may=OPERATOR if act == "override" else ACTORS,
-        summary=summary,
-        body=body,
-        answer=answer,
-    )
-
-
-ROUTES: tuple[Route, ...] = (
-    _route("complete", complete, Completing, Said, "End a turn, with last words or without."),
-    _route("pass", pass_on, Passing, Carried, "End a turn without a word."),
-    _route("wait", wait, Waiting, Carried, "Pause a turn and keep it."),
-    _route("resume", resume, TurnAct, Carried, "Go on with a turn that was paused."),
-    _route("override", override, Overriding, Carried, "Give the turn to an agent, or take it."),
-)

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import msgspec
 
 from muster.errors import NotFound
-from muster.http.routing import EVERYBODY, Call, Route
+from muster.http.routing import EVERYBODY, ApiCall, route
 from muster.machines.events import Event, StateTransition
 from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Agent, Team
@@ -49,12 +49,10 @@ class Accounts(View, frozen=True, kw_only=True):
     accounts: tuple[Account, ...]
 
 
-async def of_agent(call: Call) -> Accounts:
-    """One account for each machine that an agent is in: its newest change, and why.
-
-    What it waits for a person to allow is told as well.
-    """
-    agent, team, store = call.agent(call.path["name"]), call.team, call.muster.store
+@route("GET", "/api/agents/{name}/why", may=EVERYBODY)
+async def of_agent(call: ApiCall, name: str) -> Accounts:
+    """Why an agent is as it is: each machine's newest change, followed to its causes."""
+    agent, team, store = call.agent(name), call.team, call.muster.store
     where = LogFilter(types=TRANSITIONS, seat=agent.seat)
     newest: dict[str, Event] = {}
     for stored in await store.read(after=0, limit=RECENT, where=where, backwards=True):
@@ -94,12 +92,12 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     seq: Annotated[int, msgspec.Meta(ge=1, le=2**53)]
 
 
-async def of_event(call: Call) -> Accounts:
-    """How one event came about."""
-    place: Place = call.query
-    event = await _event(call.muster.store, place.seq)
+@route("GET", "/api/why", may=EVERYBODY)
+async def of_event(call: ApiCall, query: Place) -> Accounts:
+    """How an event came about: the event, and then each time its cause."""
+    event = await _event(call.muster.store, query.seq)
     if event is None or event.seq > call.team.seq:
-        raise NotFound(kind="event", name=str(place.seq))
+        raise NotFound(kind="event", name=str(query.seq))
     account = await _account(call.muster.store, call.team, f"event {event.seq}", event)
     return Accounts(accounts=(account,))
 
@@ -133,24 +131,3 @@ def _step(event: Event, team: Team) -> Step:
         actor=event.actor,
         text=sentence(event, team),
     )
-
-
-ROUTES: Final = (
-    Route(
-        method="GET",
-        path="/api/agents/{name}/why",
-        handler=of_agent,
-        may=EVERYBODY,
-        summary="Why an agent is as it is: each machine's newest change, followed to its causes.",
-        answer=Accounts,
-    ),
-    Route(
-        method="GET",
-        path="/api/why",
-        handler=of_event,
-        may=EVERYBODY,
-        summary="How an event came about: the event, and then each time its cause.",
-        query=Place,
-        answer=Accounts,
-    ),
-)

@@ -1,0 +1,44 @@
+"""The next work of an agent: a long poll for agents that read no event stream.
+
+    GET /api/agents/pm/next                  a fresh start: its turn is handed out, again if need be
+    GET /api/agents/pm/next?known=design:7   it works on turn 7 in 'design': only what is new
+
+The order of work, and the delivery of messages, belong to `inbox/inbox.py`.
+"""
+
+from typing import Annotated
+
+import msgspec
+
+from muster.errors import Invalid
+from muster.http.routing import ACTORS, ApiCall, route
+from muster.http.types import Query
+from muster.inbox.errands import Known, Next
+from muster.machines.ids import ChannelId
+
+
+class NextQuery(Query, frozen=True, kw_only=True):
+    """How long to wait for work, and which turns are known already."""
+
+    wait: Annotated[float, msgspec.Meta(ge=0, le=60)] = 30.0
+    known: str = ""
+    """Turns that the agent is working on: `channel:epoch`, joined by commas."""
+
+
+@route("GET", "/api/agents/{name}/next", may=ACTORS, waits=True)
+async def next_work(call: ApiCall, name: str, query: NextQuery) -> Next:
+    """Wait for the next work of an agent: its turn, messages, stop, or nothing yet."""
+    agent = call.acting_as(name)
+    known = parse_known(query.known)
+    return await call.muster.inbox.next(agent.seat, call.send, known=known, wait_s=query.wait)
+
+
+def parse_known(text: str) -> Known:
+    """The turns in `design:7,reviews:3`."""
+    known: dict[ChannelId, int] = {}
+    for part in filter(None, text.split(",")):
+        channel, colon, epoch = part.rpartition(":")
+        if not colon or not (epoch.isascii() and epoch.isdecimal()) or len(epoch) > 18:
+            raise Invalid(what=f"known {part!r}", why="must be channel:epoch")
+        known[ChannelId(channel)] = int(epoch)
+    return known
