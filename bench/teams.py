@@ -88,7 +88,7 @@ class Scribe:
         """Write what has been decided, if it is enough to be worth a commit."""
         if len(self._unwritten) >= at_least:
             events, self._unwritten = self._unwritten, []
-            await self._store.transact(lambda _: events)
+            await self._store.append(events)
 
     async def snapshot(self) -> None:
         """Keep a snapshot, and say that the reactor has handled everything."""

@@ -62,7 +62,7 @@ async def _append(home: Path, facts: Sequence[e.Fact]) -> None:
             e.Event(begin + index, ManualClock().now(), SessionId("boot-1"), MUSTER, None, fact)
             for index, fact in enumerate(facts)
         ]
-        await store.transact(lambda _: events)
+        await store.append(events)
     finally:
         await store.close()
 

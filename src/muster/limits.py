@@ -23,6 +23,9 @@ KEY_CHARS_MAX: Final = 128
 TRANSCRIPT_BYTES_MAX: Final = 256 * 1024
 """What an agent remembers of its last life when it wakes; the newest of it."""
 
+REASON_CHARS_MAX: Final = 300
+"""How much of a failure is kept as the reason of a turn's end."""
+
 NOTE_CHARS_MAX: Final = 500
 """A note or a reason beside something: a sentence or two, as it is shown in a table."""
 

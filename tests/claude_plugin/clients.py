@@ -39,6 +39,9 @@ class Desk:
         self.calls.append(call)
         return self._answer if isinstance(self._answer, HookAnswer) else self._answer(call)
 
+    async def finish(self) -> None:
+        """Nothing is being recorded."""
+
     def events(self) -> list[str]:
         return [call.event for call in self.calls]
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from muster.claude_plugin.hooks.answers import answer_safely
 from muster.claude_plugin.hooks.calls import HookAnswer, HookCall
 from muster.claude_plugin.hooks.desk import HookDesk
 from muster.claude_plugin.hooks.places import SESSIONS_FILE
@@ -152,7 +153,7 @@ class Claude:
             pid=self.pid,
             data=data if isinstance(data, bytes) else json.dumps(data).encode(),
         )
-        return await self.desk.answer(call)
+        return await answer_safely(self.desk, call)
 
     async def hook(self, event: str, **fields: object) -> Json:
         """Call a hook; what it answers, or nothing."""

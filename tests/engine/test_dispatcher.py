@@ -1,20 +1,18 @@
 """The one write path: what is decided, what is committed, and what is refused."""
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from muster.engine.dispatcher import Commit, Dispatcher
+from muster.engine.dispatcher import Commit
 from muster.engine.loading import load_from
-from muster.errors import NameTaken, NotYourTurn, StoreFailed
+from muster.errors import Closed, NameTaken, NotYourTurn, StoreFailed
 from muster.machines.commands import CompleteTurn, EnrollAgent, PostMessage
-from muster.machines.events import CommandRefused, Event, UserMessage
+from muster.machines.events import CommandRefused, UserMessage
 from muster.machines.ids import agent_actor
 from muster.machines.state import Team
 from muster.machines.vocabulary import Authority
-from muster.store.base import Decider
 from muster.store.memory import MemoryStore
 from muster.store.sqlite import SqliteStore
 from muster.testing.clock import ManualClock
@@ -31,17 +29,6 @@ from tests.builders import (
 )
 
 ENROL = EnrollAgent(name="Ada", authority=Authority.SELF)
-
-
-class Shared(MemoryStore):
-    """A store in which somebody else has appended something."""
-
-    def __init__(self, others: Sequence[Event]) -> None:
-        super().__init__()
-        self._others = others
-
-    async def transact(self, decide: Decider) -> Sequence[Event]:
-        return await super().transact(lambda _: decide(self._others))
 
 
 def say(text: str) -> PostMessage:
@@ -160,15 +147,29 @@ def test_the_committed_state_is_the_fold_of_the_log() -> None:
     run(scene())
 
 
-def test_what_another_writer_appended_is_taken_in_before_deciding() -> None:
+def test_a_closed_store_refuses_a_command_and_the_head_stays() -> None:
     async def scene() -> None:
+        store = MemoryStore()
+        dispatcher = await a_dispatcher(store, ManualClock())
+        before = dispatcher.team
+        await store.close()
+        with pytest.raises(Closed):
+            await dispatcher.send(ENROL, actor=HUMAN)
+        assert dispatcher.head is dispatcher.team is before
+
+    run(scene())
+
+
+def test_events_decided_on_a_log_that_has_moved_on_are_refused() -> None:
+    async def scene() -> None:
+        store = MemoryStore()
+        ours = await a_dispatcher(store, ManualClock())
+        before = ours.team
         theirs = await a_dispatcher(MemoryStore(), ManualClock())
-        before = theirs.team
-        others = (await theirs.send(ENROL, actor=HUMAN)).events
-        ours = Dispatcher(Shared(others), ManualClock(), before)
-        with pytest.raises(NameTaken):
+        await store.append((await theirs.send(ENROL, actor=HUMAN)).events)
+        with pytest.raises(StoreFailed, match="cannot follow"):
             await ours.send(ENROL, actor=HUMAN)
-        assert ours.team == ours.head == theirs.team
+        assert ours.head is ours.team is before
 
     run(scene())
 

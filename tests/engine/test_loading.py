@@ -133,7 +133,7 @@ def test_a_log_with_an_absurd_usage_from_before_it_was_bounded_is_loaded_and_has
         last = (await logged(store))[-1]
         absurd = SessionResult(seat=ADA, session=session, usage=Usage(input_tokens=10**23))
         old = replace(last, seq=last.seq + 1, fact=absurd)
-        await store.transact(lambda _: [old])
+        await store.append([old])
         again = await a_dispatcher(store.reopened(), ManualClock(), "boot-2")
         assert again.team.agents[ADA].used.tokens == 2**53
         assert codec.decode(codec.encode(again.team)) == again.team

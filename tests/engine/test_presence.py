@@ -17,7 +17,7 @@ from muster.machines.events import Event, StateTransition
 from muster.machines.ids import MUSTER, SeatId
 from muster.machines.state import Status, TurnState
 from muster.machines.vocabulary import Authority
-from muster.store.base import Decider
+from muster.store.batching import Answer
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock
 from tests.builders import (
@@ -205,11 +205,11 @@ def test_when_the_disk_fails_it_is_tried_again() -> None:
     class Failing(MemoryStore):
         failures = 0
 
-        async def transact(self, decide: Decider) -> Sequence[Event]:
+        def append(self, events: Sequence[Event]) -> Answer:
             if self.failures:
                 self.failures -= 1
                 raise StoreFailed(detail="disk full")
-            return await super().transact(decide)
+            return super().append(events)
 
     async def scene() -> None:
         clock, store = ManualClock(), Failing()

@@ -357,7 +357,7 @@ def test_a_turn_that_a_human_interrupts_is_over_for_now_and_told_again_when_it_g
         told = await team.ask(ADA)
         assert (told.do, told.state, texts(told)) == (Do.MESSAGE, TurnState.WAITING, ["a moment"])
         assert (await team.ask(ADA)).do is Do.NOTHING
-        await team.send(c.ResumeTurn(channel=DESIGN, seat=ADA))
+        await team.dispatcher.send(c.ResumeTurn(channel=DESIGN, seat=ADA), actor=HUMAN)
         told = await team.ask(ADA)
         assert (told.do, told.epoch) == (Do.TURN, 1)
 

@@ -47,11 +47,11 @@ class Scene:
         assert list(violations(self.team)) == []
         return list(decision.events)
 
-    def refuse(self, command: Command, code: str) -> Refused:
+    def refuse(self, command: Command, code: str, actor: str = "person:Marcus") -> Refused:
         """See a command refused for this reason, with nothing changed."""
         before = self.team
         with pytest.raises(Refused) as caught:
-            self.do(command)
+            self.do(command, actor)
         assert caught.value.code == code, caught.value
         assert self.team == before
         return caught.value

@@ -73,6 +73,18 @@ def test_an_answer_is_given_once() -> None:
     assert "approval" in str(refused)
 
 
+def test_only_a_person_answers_and_an_agent_cannot_end_its_wait() -> None:
+    scene = pair()
+    approval = ask(scene)
+    allow = c.AnswerApproval(approval=approval, allow=True)
+    refused = scene.refuse(allow, "forbidden", "agent:Lyra")
+    assert str(refused) == "'Lyra' may not answer an approval. Ask a person to do it."
+    resume = c.ResumeTurn(channel=REVIEWS, seat=scene.seat("Lyra"))
+    refused = scene.refuse(resume, "forbidden", "agent:Lyra")
+    assert "waits for approval" in str(refused)
+    assert scene.state("Lyra") is WAITING
+
+
 @pytest.mark.parametrize("default", [True, False])
 def test_without_an_answer_the_declared_default_holds_at_the_deadline(default: bool) -> None:
     scene = pair()

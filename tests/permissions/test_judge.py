@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.permissions.judge import Verdict, judge
+from muster.permissions.judge import Verdict, calling_states, judge, judge_states
 from muster.permissions.policy import (
     AGENT_PERMISSIONS,
     DEFAULT,
@@ -341,42 +341,57 @@ def test_an_agent_s_permissions_are_the_seed_s() -> None:
 # ── refusals ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_refusal_names_who_could_do_it() -> None:
-    asked: list[str] = []
-
-    def choose(need: str) -> str | None:
-        asked.append(need)
-        return "engineer"
-
-    given = {"file_path": "src/run.py", "content": ""}
-    verdict = judge("MAIN", "Write", given, delegate=choose)
-    assert asked == ["write run.py"]
-    assert verdict.delegate_to == "engineer"
-    assert verdict.reason.endswith("Delegate it to engineer.")
-    assert judge("MAIN", "Write", given, delegate="writer").delegate_to == "writer"
+def test_a_denial_says_what_was_wanted_and_the_remedy_names_an_agent_for_it() -> None:
+    verdict = judge("MAIN", "Write", {"file_path": "/srv/run.py", "content": ""})
+    assert verdict.need == "write run.py"
+    assert (
+        verdict.reason == "MAIN may not write run.py: it writes /srv/run.py (cannot_write: *.py)."
+    )
+    assert verdict.with_remedy("engineer") == f"{verdict.reason} Delegate it to engineer."
+    assert verdict.as_dict("engineer")["delegateTo"] == "engineer"
 
 
-def test_where_nobody_fits_an_agent_to_create_is_suggested() -> None:
-    def unable(need: str) -> str | None:
-        raise RuntimeError(need)
-
-    def nobody(need: str) -> str | None:
-        return None
-
-    for delegate in (None, nobody, unable):
-        verdict = judge("MAIN", "Bash", {"command": "make"}, delegate=delegate)
-        assert verdict.delegate_to is None
-        assert "suggest one to create" in verdict.reason
+def test_without_an_agent_the_remedy_suggests_one_to_create() -> None:
+    verdict = judge("MAIN", "Bash", {"command": "make"})
+    assert verdict.as_dict()["delegateTo"] is None
+    assert "suggest one to create" in verdict.with_remedy()
 
 
-def test_whoever_is_allowed_is_not_sent_to_anybody() -> None:
-    verdict = judge("MAIN", "Read", {}, delegate="engineer")
-    assert verdict.as_dict() == {
+def test_an_allowed_call_is_delegated_to_nobody() -> None:
+    verdict = judge("MAIN", "Read", {})
+    assert verdict.with_remedy("engineer") == verdict.reason
+    assert verdict.as_dict("engineer") == {
         "decision": "allow",
         "rule": "main.read.allowed",
         "reason": "MAIN may do this (can_use: Read).",
         "delegateTo": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("agent", "subagents", "states"),
+    [
+        (None, [], ["MAIN"]),
+        (None, ["writer"], ["writer"]),
+        ("Ada", [], ["Ada"]),
+        ("Ada", ["writer"], ["Ada", "writer"]),
+    ],
+)
+def test_a_subagent_of_an_agent_may_not_do_more_than_that_agent(
+    agent: str | None, subagents: list[str], states: list[str]
+) -> None:
+    assert list(calling_states(agent, subagents)) == states
+
+
+def test_a_call_for_several_states_is_denied_by_the_first_that_may_not() -> None:
+    read_only = Permissions(can_use=("Read",), can_write=(), can_execute=())
+    policy = Policy(agents={"Ada": read_only})
+    given = {"file_path": "/srv/a.md", "content": ""}
+    denied = judge_states(("Ada", "writer"), "Write", given, policy=policy)
+    assert not denied.allowed
+    assert denied.reason.startswith("Ada may not")
+    assert judge_states(("Bob", "writer"), "Write", given, policy=policy).allowed
+    assert not judge_states((None,), "Write", given, policy=policy).allowed
 
 
 # ── cost ──────────────────────────────────────────────────────────────────────────────────────────

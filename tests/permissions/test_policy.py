@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from muster.permissions.patterns import Names, matches
+from muster.delegation.policy import policy_of as session_policy
+from muster.errors import BadSource
+from muster.permissions.patterns import PatternIndex, matches
 from muster.permissions.policy import (
     DEFAULT,
     EXECUTABLE_FILES,
@@ -14,6 +16,7 @@ from muster.permissions.policy import (
     dump,
     load,
     parse,
+    policy_of,
 )
 
 
@@ -65,6 +68,12 @@ def test_a_named_agent_takes_over_what_agents_may_do_and_changes_it() -> None:
     [
         ("", "line 1"),
         ("{\n  'a': 1}", "line 2"),
+        (
+            '{\n "AGENTS": {\n  "x": {\n   "can_use": 5}}}',
+            "line 4: AGENTS.x.can_use must be a list",
+        ),
+        ('{\n "AGENTS": {},\n "AGENTS": {}}', "line 3: AGENTS is given twice"),
+        ('{"AGENTS": {"\\u00e9": {"can_use": 5}}}', "AGENTS.\u00e9.can_use must be a list"),
         ("[]", "the policy must be an object"),
         ('{"MAIN": {}}', "the policy has no field 'MAIN'; it has MAIN_PERMISSIONS"),
         ('{"MAIN_PERMISSIONS": []}', "MAIN_PERMISSIONS must be an object"),
@@ -82,6 +91,32 @@ def test_a_mistake_is_named_with_its_field(text: str, said: str) -> None:
     with pytest.raises(PolicyError) as wrong:
         parse(text)
     assert said in str(wrong.value)
+
+
+def test_a_folder_without_a_policy_has_the_default(tmp_path: Path) -> None:
+    assert policy_of(tmp_path) is DEFAULT
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'{"AGENTS": []}', "line 1: AGENTS must be an object"),
+        (b"{", "line 1"),
+        (b"\xff", "is not UTF-8"),
+        (None, "cannot be read: Is a directory"),
+    ],
+)
+def test_a_broken_policy_is_named_with_its_file_and_never_replaced_by_the_default(
+    tmp_path: Path, content: bytes | None, said: str
+) -> None:
+    path = tmp_path / "permissions.json"
+    path.mkdir() if content is None else path.write_bytes(content)
+    with pytest.raises(PolicyError) as wrong:
+        policy_of(tmp_path)
+    assert str(wrong.value).startswith(f"{path}: ")
+    assert said in str(wrong.value)
+    with pytest.raises(BadSource, match="muster permit --init"):
+        session_policy(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -105,4 +140,4 @@ def test_a_mistake_is_named_with_its_field(text: str, said: str) -> None:
 )
 def test_a_pattern_fits_a_name_or_with_a_slash_a_path(pattern: str, path: str, fits: bool) -> None:
     assert matches(pattern, path) is fits
-    assert (Names((pattern, "*.never")).find(path) == pattern) is fits
+    assert (PatternIndex((pattern, "*.never")).find(path) == pattern) is fits

@@ -1488,7 +1488,7 @@ PERMISSIONS = (
                 "test_main_may_not_run_what_does_more_and_is_told_the_rule",
                 "test_main_may_not_write_programs_and_is_told_the_pattern",
                 "test_a_link_is_judged_by_its_own_name_and_by_where_it_leads",
-                "test_a_refusal_names_who_could_do_it",
+                "test_a_denial_says_what_was_wanted_and_the_remedy_names_an_agent_for_it",
             ],
             "permissions/test_shell.py": [
                 "test_whatever_the_text_there_is_a_verdict_soon",

@@ -12,7 +12,14 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.state import Status, TurnState
-from muster.machines.vocabulary import Authority, Placeholder, RunMode, TurnConfig, Usage
+from muster.machines.vocabulary import (
+    Authority,
+    InterruptMode,
+    Placeholder,
+    RunMode,
+    TurnConfig,
+    Usage,
+)
 from muster.sessions.session_tokens import Passes
 from muster.store.batching import Batch
 from muster.store.memory import MemoryStore
@@ -323,6 +330,29 @@ def test_a_turn_can_wait_and_resume_by_lines() -> None:
             await stage.say(session, ports.TurnResumes())
             assert stage.state(ADA) is TurnState.ACTIVE
             assert await stage.rejected() == [("TurnWaits", "it has no turn that could wait")]
+
+    run(story())
+
+
+def test_a_printed_line_does_not_lift_the_hold_of_a_human() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol(lives_on=True)
+            session = await stage.start()
+            interrupt = TurnConfig(human_interrupt_mode=InterruptMode.INTERRUPT)
+            await with_channel(stage.muster.dispatcher, [ADA], config=interrupt)
+            post = c.PostMessage(channel=DESIGN, text="stop a moment", speaker_name="Marcus")
+            await stage.send(post)
+            assert stage.state(ADA) is TurnState.WAITING
+            await stage.say(session, ports.TurnResumes())
+            assert stage.state(ADA) is TurnState.WAITING
+            assert await stage.rejected() == [
+                (
+                    "ResumeTurn",
+                    "'Ada' may not resume what a human interrupted. "
+                    "It goes on when the human has finished.",
+                )
+            ]
 
     run(story())
 

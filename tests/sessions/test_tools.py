@@ -10,8 +10,16 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.state import TurnState
-from muster.machines.vocabulary import Activity, Outcome, RunMode, Taken, TurnConfig, Usage
-from muster.sessions.prompt_state import PROMPTS_MAX, Told
+from muster.machines.vocabulary import (
+    Activity,
+    InterruptMode,
+    Outcome,
+    RunMode,
+    Taken,
+    TurnConfig,
+    Usage,
+)
+from muster.sessions.prompt_state import PROMPTS_MAX, PromptState
 from muster.sessions.tools import TOOLS
 from muster.testing.runtime import ScriptedSession
 from tests.builders import ADA, BEN, DESIGN, run, settled, with_agents, with_channel
@@ -86,6 +94,29 @@ def test_turn_wait_keeps_the_turn_and_any_other_tool_resumes_it() -> None:
             assert (await use(session, "send_message", text="built")).ok
             assert stage.state(ADA) is TurnState.ACTIVE
             assert await stage.said() == [("Ada", "design", "built")]
+
+    run(story())
+
+
+def test_no_tool_resumes_a_turn_that_a_human_holds() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol(lives_on=True)
+            session = await stage.start()
+            interrupt = TurnConfig(human_interrupt_mode=InterruptMode.INTERRUPT)
+            await with_channel(stage.muster.dispatcher, [ADA], config=interrupt)
+            post = c.PostMessage(channel=DESIGN, text="stop a moment", speaker_name="Marcus")
+            await stage.send(post)
+            for tool, given in (
+                ("turn_complete", {}),
+                ("turn_pass", {}),
+                ("turn_wait", {"reason": "tea"}),
+                ("send_message", {"text": "but"}),
+            ):
+                reply = await use(session, tool, **given)
+                assert not reply.ok
+                assert "WAITING" in reply.text
+                assert stage.state(ADA) is TurnState.WAITING
 
     run(story())
 
@@ -175,7 +206,8 @@ def test_a_status_is_a_sign_of_work_and_a_leads_report_counts() -> None:
             assert after is not None
             assert after.until > before.until
             reply = await use(session, "report_status", agents=[])
-            assert "Only the lead" in reply.text
+            assert not reply.ok
+            assert "the lead has authority" in reply.text
             await stage.enrol("Leo", lives_on=True, seat=LEAD_SEAT)
             lead = await stage.start(LEAD_SEAT)
             assert (await use(lead, "report_status", agents=[{"gridPosition": 0}])).text == "Noted."
@@ -338,11 +370,32 @@ def test_a_program_that_lives_on_is_told_that_there_is_nothing_to_do_yet() -> No
 
 
 def test_only_so_many_prompts_are_remembered() -> None:
-    told = Told()
+    told = PromptState()
     for number in range(PROMPTS_MAX + 1):
-        told.tell(f"prompt {number}", (DESIGN,))
-    assert told.take("prompt 0") == ()
-    assert told.take(f"prompt {PROMPTS_MAX}") == (DESIGN,)
+        told.send(f"prompt {number}", (DESIGN,))
+    assert told.accept("prompt 0") == ()
+    assert told.accept(f"prompt {PROMPTS_MAX}") == (DESIGN,)
+    assert len(told.pending) == PROMPTS_MAX - 1
+
+
+def test_a_prompt_that_was_sent_twice_is_accepted_once_each() -> None:
+    told = PromptState()
+    first, second = told.send("go on", (DESIGN,)), told.send("go on", ())
+    assert (first.id, second.id) == (1, 2)
+    assert told.accept("go on") == (DESIGN,)
+    assert told.pending == {second.id}
+    assert told.accept("go on") == ()
+    assert told.pending == set()
+
+
+def test_what_people_said_is_known_by_the_prompts_that_an_input_consists_of() -> None:
+    told = PromptState()
+    told.send("You are Ada.\n", ())
+    told.send("You have new messages:\n[Marcus]: hi", (), words="hi")
+    told.send("You have new messages:\n[Marcus]: hi there", (), words="hi there")
+    assert told.words_in("You have new messages:\n[Marcus]: hi there") == "hi there"
+    assert told.words_in("You are Ada.\n\nYou have new messages:\n[Marcus]: hi\n") == "hi"
+    assert told.words_in("You have new messages:\n[Eve]: obey") == ""
 
 
 def test_a_person_is_asked_and_the_agent_waits_for_the_answer() -> None:
@@ -355,7 +408,7 @@ def test_a_person_is_asked_and_the_agent_waits_for_the_answer() -> None:
             assert stage.state(ADA) is TurnState.WAITING
             (approval,) = stage.muster.team.agents[ADA].approvals
             await stage.send(c.AnswerApproval(approval=approval.id, allow=True, note="go"))
-            assert await asked == ports.Verdict(True, "A person allowed it: go")
+            assert await asked == ports.PermissionAnswer(True, "A person allowed it: go")
             assert stage.state(ADA) is TurnState.ACTIVE
             await _unanswered(stage, session)
 
@@ -381,7 +434,7 @@ def test_who_refuses_says_so_and_a_session_that_is_over_is_allowed_nothing() -> 
             await settled()
             (approval,) = stage.muster.team.agents[ADA].approvals
             await stage.send(c.AnswerApproval(approval=approval.id, allow=False))
-            assert await asked == ports.Verdict(False, "A person did not allow it.")
+            assert await asked == ports.PermissionAnswer(False, "A person did not allow it.")
             asked = asyncio.ensure_future(session.ear.permit(Permission(tool="Bash", detail="ls")))
             await settled()
             session.exit(FAILED)

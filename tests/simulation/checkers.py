@@ -17,6 +17,19 @@ _HELD = (TurnState.ACTIVE, TurnState.WAITING)
 _ONE_SHOTS = (RunMode.RUN_ONCE, RunMode.RUN_CLEANUP)
 
 
+def usurped(event: Event) -> Iterator[str]:
+    """What an agent did that only people may do."""
+    if not event.actor.startswith("agent:"):
+        return
+    match event.fact:
+        case e.StateTransition(trigger="human_release" | "human_override" as trigger):
+            yield f"{event.actor} causes a {trigger}"
+        case e.ApprovalAnswered():
+            yield f"{event.actor} answers an approval"
+        case _:
+            pass
+
+
 class LogChecker:
     """Reads a log event by event; `read` says what is wrong with the next one."""
 
@@ -39,6 +52,7 @@ class LogChecker:
         if event.cause is not None and not 0 < event.cause < event.seq:
             yield f"event {event.seq} follows from event {event.cause}"
         self.seq = event.seq
+        yield from usurped(event)
         self._newcomer(event.fact)
         match event.fact:
             case e.StateTransition(machine=Machine.TURNS, channel=str()) as fact:

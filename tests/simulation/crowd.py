@@ -67,7 +67,11 @@ class Crowd:
         elif act == 7:
             yield c.WaitTurn(channel=channel.id, seat=seat, reason="dinner", epoch=epoch)
         elif act == 8:
-            yield c.ResumeTurn(channel=channel.id, seat=seat, epoch=epoch)
+            own = self._chance.random() < 0.3
+            yield c.ResumeTurn(channel=channel.id, seat=seat, epoch=epoch, if_own=own)
+        elif act == 9 and self._chance.random() < 0.5:
+            ok = self._chance.random() < 0.5
+            yield c.EndForgottenTurn(channel=channel.id, seat=seat, ok=ok, text="word")
         else:
             yield c.RenewTurn(channel=channel.id, seat=seat, epoch=epoch)
 
@@ -111,6 +115,7 @@ class Crowd:
             seat = self._chance.choice(channel.ring)
             to = self._chance.choice((TurnState.ACTIVE, TurnState.QUEUED))
             yield c.OverrideTurn(channel=channel.id, seat=seat, to=to)
+            yield c.ResumeTurn(channel=channel.id, seat=seat)
 
     def wish(self, team: Team) -> Iterator[Command]:
         """A person says what they want of an agent."""
@@ -119,9 +124,9 @@ class Crowd:
         if act < 6:
             yield c.SetDesired(
                 seat=agent.seat,
-                desired=self._chance.choice(list(RunMode)),
+                desired=(desired := self._chance.choice(list(RunMode))),
                 set_by="Ann",
-                now=self._chance.random() < 0.3,
+                now=desired is RunMode.PAUSE and self._chance.random() < 0.3,
             )
         elif act == 6:
             yield c.WakeAgents(seats=self._chance.choice(((), (agent.seat,))))

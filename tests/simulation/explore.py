@@ -21,7 +21,7 @@ from muster.machines.events import Event
 from muster.machines.ids import GRID_SEATS, LEAD_SEAT, ChannelId, SeatId, SessionId
 from muster.machines.kernel import deadlines
 from muster.machines.kernel.invariants import violations
-from muster.machines.kernel.team import decide
+from muster.machines.kernel.team import ACTOR_RULES, decide
 from muster.machines.state import Agent, Channel, Team, TurnState
 from muster.machines.turns.decide import offer_turn
 from muster.machines.vocabulary import (
@@ -30,9 +30,12 @@ from muster.machines.vocabulary import (
     Outcome,
     RunMode,
 )
+from tests.simulation.checkers import usurped
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 _STATES_MAX = 1_000_000
+_OF_AGENTS = (c.CompleteTurn, c.Speak, c.WaitTurn, c.EndForgottenTurn)
+
 _ASKED_MAX = 2  # requests of one agent that are open at once
 
 
@@ -71,14 +74,15 @@ def explore(space: Space) -> Report:
     moves: set[tuple[str, str, str]] = set()
     while frontier:
         team, now = frontier.pop()
-        for command in space.tries(team):
+        for command, actor in _sent(space.tries(team)):
             when = max(now, _when(team, command, now))
             try:
-                decision = decide(team, command, when, actor="explorer")
+                decision = decide(team, command, when, actor=actor)
             except Refused:
                 refusals += 1
                 continue
             transitions += 1
+            assert not [wrong for event in decision.events for wrong in usurped(event)]
             moves.update(_moves(decision.events))
             key = space.key(decision.team)
             if key not in seen:
@@ -87,6 +91,16 @@ def explore(space: Space) -> Report:
                 assert len(seen) < _STATES_MAX, "the space does not seem to end"
                 frontier.append((decision.team, when))
     return Report(space.name, len(seen), transitions, refusals, frozenset(moves))
+
+
+def _sent(commands: Iterable[Command]) -> Iterator[tuple[Command, str]]:
+    """Each command with its sender; where there is a rule about that, by a person and an agent."""
+    for command in commands:
+        if type(command) in ACTOR_RULES:
+            yield command, "person:Ann"
+            yield command, "agent:explorer"
+        else:
+            yield command, "agent:explorer" if isinstance(command, _OF_AGENTS) else "muster"
 
 
 def check(team: Team, now: datetime) -> None:
@@ -169,6 +183,8 @@ def _turn_tries(name: ChannelId, seat: SeatId) -> Iterator[Command]:
     yield c.Speak(channel=name, seat=seat, text="word")
     yield c.WaitTurn(channel=name, seat=seat, reason="dinner")
     yield c.ResumeTurn(channel=name, seat=seat)
+    yield c.ResumeTurn(channel=name, seat=seat, if_own=True)
+    yield c.EndForgottenTurn(channel=name, seat=seat, text="word")
     yield c.OverrideTurn(channel=name, seat=seat, to=TurnState.ACTIVE)
     yield c.OverrideTurn(channel=name, seat=seat, to=TurnState.QUEUED)
 
@@ -330,13 +346,13 @@ def approval_space() -> Space:
         )
         for seat in seats:
             wish = c.SetDesired(seat=seat, desired=RunMode.CONTINUOUS, set_by="Ann")
-            team = decide(team, wish, START, actor="explorer").team
+            team = decide(team, wish, START, actor="muster").team
             session = team.agents[seat].session
             assert session is not None
             up = c.ReportSessionStarted(session=session)
-            team = decide(team, up, START, actor="explorer").team
+            team = decide(team, up, START, actor="muster").team
             joins = c.AddMember(channel=channel, seat=seat)
-            team = decide(team, joins, START, actor="explorer").team
+            team = decide(team, joins, START, actor="muster").team
         return team
 
     def tries(team: Team) -> Iterator[Command]:
@@ -375,7 +391,7 @@ def _asking_key(team: Team) -> Hashable:
 def _play(commands: Iterable[Command]) -> Team:
     team = Team()
     for command in commands:
-        team = decide(team, command, START, actor="explorer").team
+        team = decide(team, command, START, actor="muster").team
     return team
 
 

@@ -65,6 +65,10 @@ def never_offer(now_team: Team, command: c.OfferTurn, now: datetime) -> Sequence
     return ()
 
 
+def let_anybody(now_team: Team, command: c.ResumeTurn, actor: str) -> None:
+    """A rule that lets an agent lift a human's hold."""
+
+
 def forget_that_it_pauses(now_team: Team, event: Event, fact: e.DesiredSet) -> Team:
     """An evolver that takes a pause for a run."""
     changed = run_fold.desired_set(now_team, event, fact)
@@ -78,9 +82,10 @@ def forget_that_it_pauses(now_team: Team, event: Event, fact: e.DesiredSet) -> T
     [
         (team.DECIDERS, c.StartSession, start_whatever_is_wanted),
         (team.DECIDERS, c.OfferTurn, never_offer),
+        (team.ACTOR_RULES, c.ResumeTurn, let_anybody),
         (EVOLVERS, e.DesiredSet, forget_that_it_pauses),
     ],
-    ids=["the gate", "the grant", "the fold"],
+    ids=["the gate", "the grant", "the hold", "the fold"],
 )
 def test_a_broken_rule_is_found_and_the_command_that_repeats_it_is_printed(
     table: dict[type, object],

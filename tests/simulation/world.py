@@ -258,11 +258,11 @@ class World:
         crowd = Crowd(self.chance)
         weights: dict[Callable[[], None], int] = {
             self.react: 30,
-            self._by(crowd.speak): 20,
+            self._by(crowd.speak, "agent:somebody"): 20,
             self.hear_of_process: 15,
             self._by(crowd.come_and_go): 10,
             self._by(crowd.ask): 6,
-            self._by(crowd.direct): 8,
+            self._by(crowd.direct, "person:Ann"): 8,
             self._by(crowd.wish): 8,
             self.tick: 8,
             self._by(crowd.belong): 6,
@@ -272,12 +272,14 @@ class World:
         }
         return [deed for deed, weight in weights.items() for _ in range(weight)]
 
-    def _by(self, deed: Callable[[Team], Iterator[Command]]) -> Callable[[], None]:
+    def _by(
+        self, deed: Callable[[Team], Iterator[Command]], actor: str = "muster"
+    ) -> Callable[[], None]:
         """Have muster carry out what somebody thinks of."""
 
         def happen() -> None:
             for command in deed(self.team):
-                self.send(command)
+                self.send(command, actor)
 
         return happen
 

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import pytest
 
-from muster.errors import Closed, Impossible, Invalid, StoreFailed
+from muster.errors import Closed, Impossible, StoreFailed
 from muster.machines.events import Event, Fact, MarkerRejected
 from muster.machines.ids import ChannelId, SeatId
 from muster.store import sqlite
@@ -34,11 +34,6 @@ def append(counter: Counter, *texts: str) -> list[Event]:
     return list(counter.decide(*map(said, texts)))
 
 
-def nothing(_: Sequence[Event]) -> Sequence[Event]:
-    """A decision to append nothing."""
-    return ()
-
-
 # ── appending ─────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -56,25 +51,11 @@ async def test_what_was_decided_is_returned_and_read_back_in_order(harness: Harn
     store = await harness.open()
     decided = [event(1), event(2, cause=1), event(3, cause=2)]
 
-    assert list(await store.transact(lambda _: decided)) == decided
+    await store.append(decided)
+
     assert list(await store.read(after=0, limit=10)) == [stored(each) for each in decided]
     assert [decode(each.data) for each in await store.read(after=0, limit=10)] == decided
     assert await store.last_seq() == 3
-    await store.close()
-
-
-@in_loop
-async def test_a_decider_is_told_that_nobody_else_has_appended(harness: Harness) -> None:
-    store = await harness.open()
-    seen: list[Sequence[Event]] = []
-
-    def decide(others: Sequence[Event]) -> Sequence[Event]:
-        seen.append(others)
-        return [event(1)]
-
-    await store.transact(decide)
-
-    assert [list(others) for others in seen] == [[]]
     await store.close()
 
 
@@ -84,7 +65,9 @@ async def test_calls_that_arrive_together_keep_the_order_of_arrival(harness: Har
     counter = Counter()
 
     async def say(text: str) -> Sequence[Event]:
-        return await store.transact(lambda _: append(counter, text, f"{text} again"))
+        events = append(counter, text, f"{text} again")
+        await store.append(events)
+        return events
 
     answers = await asyncio.gather(*(say(f"call {number}") for number in range(300)))
 
@@ -97,17 +80,10 @@ async def test_calls_that_arrive_together_keep_the_order_of_arrival(harness: Har
 @in_loop
 async def test_an_answer_never_comes_in_the_turn_of_the_loop_that_asked(harness: Harness) -> None:
     store = await harness.open()
-    decided: list[bool] = []
 
-    def decide(_: Sequence[Event]) -> Sequence[Event]:
-        decided.append(True)
-        return [event(1)]
-
-    async with asyncio.TaskGroup() as group:
-        task = group.create_task(store.transact(decide))
-        await asyncio.sleep(0)
-        assert decided
-        assert not task.done()
+    answer = asyncio.ensure_future(store.append([event(1)]))
+    assert not answer.done()
+    await answer
     await store.close()
 
 
@@ -122,9 +98,10 @@ async def test_the_commit_is_told_before_the_answers_and_in_order(harness: Harne
         told.extend(each.seq for each in events)
 
     async def say(text: str) -> None:
-        (answer,) = await store.transact(lambda _: append(counter, text))
-        assert answer.seq in told
-        answered.append(answer.seq)
+        (said_now,) = append(counter, text)
+        await store.append([said_now])
+        assert said_now.seq in told
+        answered.append(said_now.seq)
 
     store.on_commit = on_commit
     await asyncio.gather(*(say(f"call {number}") for number in range(50)))
@@ -137,40 +114,15 @@ async def test_the_commit_is_told_before_the_answers_and_in_order(harness: Harne
 async def test_what_was_answered_is_there_after_a_restart(harness: Harness) -> None:
     store = await harness.open()
     counter = Counter()
-    await store.transact(lambda _: append(counter, "one", "two"))
+    await store.append(append(counter, "one", "two"))
     await store.close()
 
     again = await harness.open()
 
     assert await again.last_seq() == 2
-    await again.transact(lambda _: append(counter, "three"))
+    await again.append(append(counter, "three"))
     assert [each.seq for each in await again.read(after=0, limit=10)] == [1, 2, 3]
     await again.close()
-
-
-@in_loop
-async def test_a_decider_that_raises_appends_nothing_and_only_its_caller_hears_of_it(
-    harness: Harness,
-) -> None:
-    store = await harness.open()
-    counter = Counter()
-
-    def refuse(_: Sequence[Event]) -> NoReturn:
-        raise Invalid(what="the wish", why="is refused")
-
-    before, refused, after = await asyncio.gather(
-        store.transact(lambda _: append(counter, "before")),
-        store.transact(refuse),
-        store.transact(lambda _: append(counter, "after")),
-        return_exceptions=True,
-    )
-
-    assert isinstance(refused, Invalid)
-    assert not isinstance(before, BaseException)
-    assert not isinstance(after, BaseException)
-    assert [each.seq for each in (*before, *after)] == [1, 2]
-    assert await store.last_seq() == 2
-    await store.close()
 
 
 @in_loop
@@ -183,7 +135,7 @@ async def test_a_decision_to_append_nothing_is_answered_after_what_it_rests_on(
     store.on_commit = lambda events: commits.append(len(events))
 
     async def send(name: str, *events: Event) -> None:
-        assert list(await store.transact(lambda _: events)) == list(events)
+        await store.append(events)
         answered.append(name)
 
     await send("nothing at all")
@@ -199,14 +151,12 @@ async def test_who_stops_waiting_takes_nothing_back(harness: Harness) -> None:
     store = await harness.open()
     counter = Counter()
 
-    async with asyncio.TaskGroup() as group:
-        impatient = group.create_task(store.transact(lambda _: append(counter, "gone")))
-        patient = group.create_task(store.transact(lambda _: append(counter, "here")))
-        await asyncio.sleep(0)
-        impatient.cancel()
+    impatient = asyncio.ensure_future(store.append(append(counter, "gone")))
+    patient = store.append(append(counter, "here"))
+    impatient.cancel()
+    await patient
 
     assert impatient.cancelled()
-    assert [each.seq for each in patient.result()] == [2]
     assert await store.last_seq() == 2
     await store.close()
 
@@ -223,9 +173,9 @@ async def test_a_listener_that_fails_keeps_nobody_from_their_answer(harness: Har
         raise broken
 
     store.on_commit = on_commit
-    answer = await store.transact(lambda _: [event(1)])
+    await store.append([event(1)])
 
-    assert [each.seq for each in answer] == [1]
+    assert [each.seq for each in await store.read(after=0, limit=10)] == [1]
     assert complaints == [broken]
     await store.close()
 
@@ -253,7 +203,8 @@ async def filled(harness: Harness) -> list[Stored]:
         said(f"{number}", seat=SeatId(number % 4), channel=channels[number % 3])
         for number in range(20)
     ]
-    events = await store.transact(lambda _: Counter().decide(*facts))
+    events = Counter().decide(*facts)
+    await store.append(events)
     await store.close()
     return [stored(each) for each in events]
 
@@ -361,8 +312,11 @@ async def test_events_cursors_and_snapshots_that_arrive_together_are_written_tog
 ) -> None:
     store = await harness.open()
 
+    async def say() -> None:
+        await store.append([event(1)])
+
     await asyncio.gather(
-        store.transact(lambda _: [event(1)]),
+        say(),
         store.save_cursor("prompts", 1),
         store.save_snapshot(Snapshot(1, b"one"), 1),
     )
@@ -392,18 +346,21 @@ async def test_a_failed_commit_fails_all_that_was_decided_and_the_next_works_aga
     def on_commit(events: Sequence[Stored]) -> None:
         committed.extend(each.seq for each in events)
 
+    async def lose() -> None:
+        await store.append(append(counter, "lost"))
+
     store.on_rollback = on_rollback
     store.on_commit = on_commit
-    await store.transact(lambda _: append(counter, "kept"))
+    await store.append(append(counter, "kept"))
 
     with harness.broken_disk():
         failures = await asyncio.gather(
-            *(store.transact(lambda _: append(counter, "lost")) for _ in range(5)),
+            *(lose() for _ in range(5)),
             store.save_cursor("prompts", 3),
             store.save_snapshot(Snapshot(3, b"three"), 1),
             return_exceptions=True,
         )
-    await store.transact(lambda _: append(counter, "works again"))
+    await store.append(append(counter, "works again"))
 
     assert [type(failure) for failure in failures] == [StoreFailed] * 7
     assert rollbacks == [1]
@@ -423,25 +380,22 @@ async def test_a_failed_commit_fails_all_that_was_decided_and_the_next_works_aga
     ],
 )
 @in_loop
-async def test_an_event_that_cannot_be_written_is_no_reason_to_retry(
+async def test_an_event_that_cannot_be_written_fails_alone_and_is_no_reason_to_retry(
     harness: Harness, unspeakable: Fact, why: str
 ) -> None:
     store = await harness.open()
     rollbacks: list[bool] = []
     store.on_rollback = lambda: rollbacks.append(True)
 
-    other, culprit = await asyncio.gather(
-        store.transact(lambda _: [event(1)]),
-        store.transact(lambda _: [event(2), event(3, unspeakable)]),
-        return_exceptions=True,
-    )
+    other = store.append([event(1)])
+    with pytest.raises(Impossible) as culprit:
+        await store.append([event(2), event(3, unspeakable)])
+    await other
 
-    assert isinstance(other, StoreFailed)
-    assert isinstance(culprit, Impossible)
-    assert why in str(culprit)
-    assert rollbacks == [True]
-    assert await store.last_seq() == 0
-    await store.transact(lambda _: [event(1)])
+    assert why in str(culprit.value)
+    assert rollbacks == []
+    assert await store.last_seq() == 1
+    await store.append([event(2)])
     await store.close()
 
 
@@ -453,7 +407,7 @@ async def test_a_log_never_has_a_gap_or_a_place_taken_twice(
     store = await harness.open()
 
     with pytest.raises(StoreFailed, match="cannot follow event") as failure:
-        await store.transact(lambda _: [event(seq) for seq in seqs])
+        await store.append([event(seq) for seq in seqs])
 
     assert isinstance(failure.value.__cause__, Impossible)
     assert list(await store.read(after=0, limit=10)) == []
@@ -465,9 +419,8 @@ async def test_who_stopped_waiting_for_a_failed_commit_is_not_missed(harness: Ha
     store = await harness.open()
 
     with harness.broken_disk():
-        impatient = asyncio.ensure_future(store.transact(lambda _: [event(1)]))
-        patient = asyncio.ensure_future(store.transact(nothing))
-        await asyncio.sleep(0)
+        impatient = asyncio.ensure_future(store.append([event(1)]))
+        patient = store.append(())
         impatient.cancel()
         with pytest.raises(StoreFailed):
             await patient
@@ -484,32 +437,23 @@ async def test_closing_finishes_what_was_accepted(harness: Harness) -> None:
     store = await harness.open()
     counter = Counter()
 
-    async with asyncio.TaskGroup() as group:
-        tasks = [
-            group.create_task(store.transact(lambda _: append(counter, "in time")))
-            for _ in range(20)
-        ]
-        await asyncio.sleep(0)
-        await store.close()
+    answers = [store.append(append(counter, "in time")) for _ in range(20)]
+    await store.close()
+    await asyncio.gather(*answers)
 
-    assert [each.seq for task in tasks for each in task.result()] == list(range(1, 21))
     again = await harness.open()
     assert await again.last_seq() == 20
     await again.close()
 
 
 @in_loop
-async def test_a_closed_store_refuses_everything_and_calls_no_decider(harness: Harness) -> None:
+async def test_a_closed_store_refuses_everything(harness: Harness) -> None:
     store = await harness.open()
     await store.close()
-    called: list[bool] = []
 
-    def decide(_: Sequence[Event]) -> Sequence[Event]:
-        called.append(True)
-        return ()
-
+    with pytest.raises(Closed):
+        await store.append([event(1)])
     for call in (
-        store.transact(decide),
         store.read(after=0, limit=1),
         store.last_seq(),
         store.load_snapshot(1),
@@ -519,7 +463,6 @@ async def test_a_closed_store_refuses_everything_and_calls_no_decider(harness: H
     ):
         with pytest.raises(Closed):
             await call
-    assert not called
 
 
 @in_loop

@@ -37,7 +37,7 @@ def home(tmp_path: Path) -> Path:
 
 async def fill(home: Path) -> None:
     store = await SqliteStore.open(home)
-    await store.transact(lambda _: [event(seq) for seq in range(1, EVENTS + 1)])
+    await store.append([event(seq) for seq in range(1, EVENTS + 1)])
     await store.save_snapshot(Snapshot(100, b"a hundred"), 1)
     await store.save_snapshot(Snapshot(200, b"two hundred"), 1)
     await store.close()
@@ -214,7 +214,8 @@ async def test_a_full_disk_refuses_what_it_cannot_keep_and_keeps_what_it_acknowl
 
     async def append(events: int) -> None:
         for _ in range(events):
-            decided = await store.transact(lambda _: counter.decide(said("x" * 1000)))
+            decided = counter.decide(said("x" * 1000))
+            await store.append(decided)
             acknowledged.extend(decided)
 
     store.on_rollback = on_rollback
@@ -236,7 +237,7 @@ async def test_a_disk_that_is_full_from_the_start_is_said_and_can_be_tried_again
         await SqliteStore.open(tmp_path)
 
     store = await SqliteStore.open(tmp_path)
-    await store.transact(lambda _: [event(1)])
+    await store.append([event(1)])
     await store.close()
 
 
@@ -260,7 +261,7 @@ async def test_a_second_opener_of_the_same_home_is_refused_with_the_pid_of_the_f
     with pytest.raises(HomeInUse, match=f"process {os.getpid()}"):
         await SqliteStore.open(tmp_path)
 
-    await first.transact(lambda _: [event(1)])
+    await first.append([event(1)])
     await first.close()
     second = await SqliteStore.open(tmp_path)
     assert await second.last_seq() == 1
@@ -275,7 +276,7 @@ async def test_somebody_who_writes_behind_our_back_fails_the_commit_as_a_whole(
     run_sql(tmp_path, "INSERT INTO events VALUES (1, 'forged', NULL, NULL, 0, x'00')")
 
     failures = await asyncio.gather(
-        store.transact(lambda _: [event(1)]),
+        store.append([event(1)]),
         store.save_cursor("prompts", 1),
         return_exceptions=True,
     )

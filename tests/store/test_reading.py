@@ -43,7 +43,7 @@ async def test_a_log_is_read_while_a_server_writes_it(tmp_path: Path) -> None:
     with LogReader.open(tmp_path / LOG_FILE) as reader:
         assert reader.last_seq() == 0
         assert reader.read(after=0, limit=10) == []
-        await store.transact(lambda _: [event(1), event(2, said("hi", seat=SeatId(9)))])
+        await store.append([event(1), event(2, said("hi", seat=SeatId(9)))])
         assert reader.last_seq() == 2
         assert reader.read(after=1, limit=10) == [stored(event(2, said("hi", seat=SeatId(9))))]
         assert [each.seq for each in reader.read(after=0, limit=1, backwards=True)] == [2]
@@ -60,7 +60,7 @@ async def test_a_log_is_read_while_a_server_writes_it(tmp_path: Path) -> None:
 def test_a_closed_log_is_read_when_no_server_runs(tmp_path: Path) -> None:
     async def write() -> None:
         store = await SqliteStore.open(tmp_path)
-        await store.transact(lambda _: [event(1)])
+        await store.append([event(1)])
         await store.close()
 
     asyncio.run(write())
@@ -77,7 +77,7 @@ def test_a_home_with_signs_in_its_name_is_found(tmp_path: Path) -> None:
 
     async def write() -> None:
         store = await SqliteStore.open(home)
-        await store.transact(lambda _: [event(1)])
+        await store.append([event(1)])
         await store.close()
 
     asyncio.run(write())

@@ -67,9 +67,11 @@ class Team:
     async def say(self, text: str) -> Sequence[Event] | StoreFailed:
         """An answer, or why there is none."""
         try:
-            return await self.store.transact(lambda _: self.counter.decide(said(text)))
+            events = self.counter.decide(said(text))
+            await self.store.append(events)
         except StoreFailed as failure:
             return failure
+        return events
 
 
 async def turns_of_the_loop(number: int) -> None:

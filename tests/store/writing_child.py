@@ -17,13 +17,15 @@ async def main(home: Path, life: str) -> None:
     store = await SqliteStore.open(home)
     counter = Counter(await store.last_seq())
 
-    def decide(_: Sequence[Event]) -> Sequence[Event]:
+    def decide() -> Sequence[Event]:
         place = counter.last_seq + 1
         return counter.decide(said(f"{life}:{place}"), said(f"{life}:{place + 1}"))
 
     async def append() -> None:
         while True:
-            for event in await store.transact(decide):
+            events = decide()
+            await store.append(events)
+            for event in events:
                 print(event.seq, f"{life}:{event.seq}", flush=True)
             await store.save_cursor("child", counter.last_seq)
 

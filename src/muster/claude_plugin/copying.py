@@ -11,13 +11,15 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+from muster.claude_plugin.hooks.calls import POLICY_EVENT, RECORD_EVENT
+
 SOURCE: Final = Path(__file__).parent / "plugin"
 """The plugin as it is shipped."""
 
 MANIFEST: Final = Path(".claude-plugin", "plugin.json")
 HOOKS: Final = Path("hooks", "hooks.json")
 
-TOOL_EVENTS: Final = ("PreToolUse", "PostToolUse")
+TOOL_EVENTS: Final = (POLICY_EVENT, RECORD_EVENT)
 """The hooks of every tool call, which no shell should make slower."""
 
 Json = Any  # whatever JSON holds

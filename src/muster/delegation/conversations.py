@@ -7,7 +7,6 @@ and whoever serves the queue claims it. How agents work on one is told in `worke
 
 import asyncio
 from collections.abc import Collection
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from muster.delegation import replies
@@ -25,7 +24,6 @@ from muster.machines.commands import Command
 from muster.machines.ids import MUSTER, ConversationId, person
 from muster.machines.state import MAIN, QUEUE, Conversation, Delegation
 from muster.machines.vocabulary import DelegationMode, Ranked
-from muster.permissions.policy import DEFAULT, POLICY_FILE, Policy, PolicyError, load
 from muster.routing.agent_files import AgentFile
 from muster.routing.lexical import typed_words
 from muster.routing.router import Decision, Router
@@ -156,7 +154,7 @@ class Conversations:
         failed = routed.rule == "no-match"
         denied = None
         if failed:
-            denied = replies.denial(text, policy_of(self._ledger.folder(book.team).root))
+            denied = replies.denial_in(self._ledger.folder(book.team).root, text)
         if denied is not None:
             refusal = c.DenyPermission(
                 conversation=conversation,
@@ -285,14 +283,6 @@ def _is_same(view: ConversationView, message: Dropped) -> bool:
     """Whether a conversation was opened for this very file."""
     same = (view.text, view.speaker) == (message.text, message.speaker)
     return same and view.started_at >= message.at
-
-
-def policy_of(root: Path) -> Policy:
-    """The policy of a session's folder; where its file cannot be used, the default."""
-    try:
-        return load(root / POLICY_FILE)
-    except (OSError, PolicyError, UnicodeDecodeError):
-        return DEFAULT
 
 
 def decide(agents: list[AgentFile], text: str, to: str | None = None) -> Decision:

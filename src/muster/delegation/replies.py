@@ -6,10 +6,13 @@ there for a request; where that request needs what MAIN may not do, it says whic
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from muster.delegation.policy import policy_of
+from muster.errors import BadSource
 from muster.machines.events import Routed
 from muster.permissions.judge import judge
 from muster.permissions.patterns import listed
@@ -92,6 +95,15 @@ def no_program(agent: str) -> str:
         f"This is for {agent}, but nothing says which program runs it. Write a table "
         f"[agents.{agent}] or [delegation] with command = [...] into muster.toml."
     )
+
+
+def denial_in(root: Path, text: str) -> Denial | None:
+    """`denial` by the policy of a session's folder; a broken one denies."""
+    try:
+        policy = policy_of(root)
+    except BadSource as broken:
+        return Denial("policy.broken", str(broken), slug(text))
+    return denial(text, policy)
 
 
 def denial(text: str, policy: Policy) -> Denial | None:

@@ -130,9 +130,9 @@ class _Listening:
             return ports.Reply(True, f"It goes to {to} when you stop. Stop now.")
         return ports.Reply(False, "You work on one task, and have no turn: do it, and say so.")
 
-    async def permit(self, request: ports.Permission) -> ports.Verdict:
+    async def permit(self, request: ports.Permission) -> ports.PermissionAnswer:
         """Nobody can be asked on behalf of a task."""
-        return ports.Verdict(False, "Nobody is asked while an agent works on a task.")
+        return ports.PermissionAnswer(False, "Nobody is asked while an agent works on a task.")
 
 
 async def carry_out(runtime: ports.Runtime, task: Task, *, seconds: float) -> Work:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from muster.delegation import session_folder
-from muster.delegation.conversations import policy_of
 from muster.delegation.desk import Desk
+from muster.delegation.policy import policy_of
 from muster.demo.cast import ALL, APPROVALS, CREW, WELCOME_TASK, WORKSHOP, Character, in_seat
 from muster.engine.dispatcher import Commit
 from muster.engine.tasks import background

@@ -13,10 +13,9 @@ from typing import NamedTuple
 import msgspec
 
 from muster.engine.ports import Clock
-from muster.errors import Impossible, Refused
+from muster.errors import Refused
 from muster.machines.commands import Command
 from muster.machines.events import Event
-from muster.machines.kernel.fold import fold
 from muster.machines.kernel.team import Decision, decide, refusal
 from muster.machines.state import Team
 from muster.store.base import EventStore, Stored
@@ -82,38 +81,23 @@ class Dispatcher:
         Raises what `decide` refuses. Where the attempt itself belongs in the log, the record of it
         is on disk before the refusal is raised.
         """
-        refused: Refused | None = None
-        seq = 0
-
-        def decider(others: Sequence[Event]) -> Sequence[Event]:
-            nonlocal refused, seq
-            if others:
-                self._adopt(others)
-            now = self._clock.now()
-            try:
-                decision = decide(self._head, command, now, actor=actor, cause=cause)
-            except Refused as error:
-                if not error.recorded:
-                    raise
-                refused = error
-                decision = refusal(self._head, command, error, now, actor=actor, cause=cause)
-            seq = decision.team.seq
-            if decision.events:
-                self._head = decision.team
-                self._in_flight.append(decision)
-            return decision.events
-
-        events = await self._store.transact(decider)
+        now, refused = self._clock.now(), None
+        try:
+            decision = decide(self._head, command, now, actor=actor, cause=cause)
+        except Refused as error:
+            if not error.recorded:
+                raise
+            refused = error
+            decision = refusal(self._head, command, error, now, actor=actor, cause=cause)
+        # queued without a pause, so that events reach the store in the order of their decisions
+        written = self._store.append(decision.events)
+        if decision.events:
+            self._head = decision.team
+            self._in_flight.append(decision)
+        await written
         if refused is not None:
             raise refused
-        return Receipt(seq, events)
-
-    def _adopt(self, others: Sequence[Event]) -> None:
-        """Take in what another writer has committed; it comes before anything of ours in flight."""
-        if self._in_flight:
-            raise Impossible(what="another writer appended in the middle of our transaction")
-        self._head = self._team = fold(self._team, others)
-        self._tell(Commit((), others, self._team))
+        return Receipt(decision.team.seq, decision.events)
 
     def _committed(self, stored: Sequence[Stored]) -> None:
         """Let readers see what is on disk now."""

@@ -206,7 +206,7 @@ class Permission(msgspec.Struct, frozen=True, kw_only=True):
     """What holds when nobody has."""
 
 
-class Verdict(NamedTuple):
+class PermissionAnswer(NamedTuple):
     """What a person said to that, or what holds where nobody said anything in time."""
 
     allowed: bool
@@ -224,7 +224,7 @@ class Ear(Protocol):
         """Carry out one of muster's tools for the session."""
         ...
 
-    async def permit(self, request: Permission) -> Verdict:
+    async def permit(self, request: Permission) -> PermissionAnswer:
         """Ask a person, and return what they say; the session's agent is WAITING meanwhile."""
         ...
 

@@ -15,7 +15,7 @@ Surprising:
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from muster.engine.dispatcher import Commit, Dispatcher, Receipt
 from muster.engine.feed import Feed
@@ -50,6 +50,16 @@ OWN_MAX: Final = 100
 not be looked through again."""
 
 Send = Callable[[Command], Awaitable[Receipt]]
+
+
+class Pending(NamedTuple):
+    """What there is for an agent, and what counts as delivered once it has that."""
+
+    next: Next | None
+    deliveries: tuple[DeliverMessages, ...] = ()
+
+
+NOTHING_PENDING: Final = Pending(None)
 
 
 class Inbox:
@@ -97,11 +107,18 @@ class Inbox:
             # before looking, so that nothing that happens meanwhile is missed
             news = self.news(seat)
             async with self._asking.setdefault(seat, asyncio.Lock()):
-                found = await self._look(seat, send, known)
-            if found is not None:
-                return found
+                found = await self._look(seat, known)
+                if not await _delivered(found.deliveries, send):
+                    continue
+            if found.next is not None:
+                return found.next
             if self._closed or not await _rung(news, deadline):
                 return answer(self._team, seat, Do.NOTHING)
+
+    async def pending(self, seat: SeatId, known: Known) -> Pending:
+        """What there is for an agent that is told by muster, and has yet to be delivered."""
+        async with self._asking.setdefault(seat, asyncio.Lock()):
+            return await self._look(seat, known)
 
     async def _greet(self, seat: SeatId, send: Send) -> None:
         """Whoever asks is here, unless it will only be told to stop."""
@@ -131,21 +148,24 @@ class Inbox:
 
     # ── looking ───────────────────────────────────────────────────────────────────────────────────
 
-    async def _look(self, seat: SeatId, send: Send, known: Known) -> Next | None:
+    async def _look(self, seat: SeatId, known: Known) -> Pending:
         team = self._team
         agent = team.agent(seat)
         told = to_stop(team, agent) or lost_turn(team, agent, known)
         if told is not None:
-            return told
+            return Pending(told)
+        deliveries: tuple[DeliverMessages, ...] = ()
         for channel in to_look_at(team, agent):
-            found = await self._in_channel(team, channel, agent, send, known)
-            if found is not None:
-                return found
-        return await self._alone(team, agent, send)
+            found = await self._in_channel(team, channel, agent, known)
+            deliveries += found.deliveries
+            if found.next is not None:
+                return Pending(found.next, deliveries)
+        alone = await self._alone(team, agent)
+        return Pending(alone.next, (*deliveries, *alone.deliveries))
 
     async def _in_channel(
-        self, team: Team, channel: Channel, agent: Agent, send: Send, known: Known
-    ) -> Next | None:
+        self, team: Team, channel: Channel, agent: Agent, known: Known
+    ) -> Pending:
         seat = agent.seat
         active = channel.state_of(seat) is TurnState.ACTIVE
         fresh = active and channel.id not in known
@@ -159,15 +179,13 @@ class Inbox:
             handed_message(each, again=each.seq <= delivered) for each in page.messages
         )
         new = bool(messages) and not messages[-1].again
+        deliveries: tuple[DeliverMessages, ...] = ()
         if (new or page.own >= OWN_MAX) and page.upto > delivered:
-            try:
-                await send(DeliverMessages(seat=seat, upto=page.upto, channel=channel.id))
-            except NotAMember:  # it was removed just now, which is news of its own
-                return None
+            deliveries = (DeliverMessages(seat=seat, upto=page.upto, channel=channel.id),)
         if not messages and not fresh:
-            return None
+            return Pending(None, deliveries)
         do = Do.TURN if fresh else Do.MESSAGE
-        return answer(team, seat, do, channel=channel, messages=messages)
+        return Pending(answer(team, seat, do, channel=channel, messages=messages), deliveries)
 
     async def _due(self, channel: Channel, seat: SeatId, page: Page) -> Page:
         """What of a page may be handed over now."""
@@ -189,15 +207,15 @@ class Inbox:
                     return each.seq
         raise Impossible(what=f"nobody was granted the turn in {channel.id!r}, and somebody has it")
 
-    async def _alone(self, team: Team, agent: Agent, send: Send) -> Next | None:
+    async def _alone(self, team: Team, agent: Agent) -> Pending:
         """What humans said to this agent only."""
         if agent.delivered >= agent.last_message:
-            return None
+            return NOTHING_PENDING
         to_it = LogFilter(types=frozenset({"user_message"}), seat=agent.seat)
         page = await self._page(agent.delivered, agent.last_message, to_it)
-        await send(DeliverMessages(seat=agent.seat, upto=page.upto))
+        delivery = DeliverMessages(seat=agent.seat, upto=page.upto)
         messages = tuple(handed_message(each, again=False) for each in page.messages)
-        return answer(team, agent.seat, Do.MESSAGE, messages=messages)
+        return Pending(answer(team, agent.seat, Do.MESSAGE, messages=messages), (delivery,))
 
     async def _page(
         self, after: int, upto: int, where: LogFilter, but: SeatId | None = None
@@ -224,6 +242,16 @@ class Inbox:
     def _log(self, after: int, where: LogFilter) -> aclosing[AsyncGenerator[Stored]]:
         """The log after a place, to be read as far as is known to be there."""
         return aclosing(_one_by_one(self._feed, after, where))
+
+
+async def _delivered(deliveries: Sequence[DeliverMessages], send: Send) -> bool:
+    """Record what is handed over; False if the agent was just removed from the channel."""
+    try:
+        for delivery in deliveries:
+            await send(delivery)
+    except NotAMember:
+        return False
+    return True
 
 
 async def _rung(news: asyncio.Event, deadline: float) -> bool:

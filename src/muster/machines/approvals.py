@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from muster.errors import NotFound, UnknownSession
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines.actors import refuse_agent
 from muster.machines.events import Event, Fact
 from muster.machines.maps import put
 from muster.machines.state import Agent, Approval, Team
@@ -44,6 +45,11 @@ def request_approval(team: Team, command: c.RequestApproval, now: datetime) -> S
 def answer_approval(team: Team, command: c.AnswerApproval, now: datetime) -> Sequence[Fact]:
     agent, approval = open_approval(team, command.approval)
     return (_answered(agent, approval, Answered.PERSON, allow=command.allow, note=command.note),)
+
+
+def check_answer(team: Team, command: c.AnswerApproval, actor: str) -> None:
+    """Only people answer approvals."""
+    refuse_agent(actor, "answer an approval")
 
 
 def withdraw_approvals(team: Team, command: c.WithdrawApprovals, now: datetime) -> Iterator[Fact]:

@@ -424,11 +424,27 @@ class WaitTurn(Command, frozen=True, kw_only=True):
 
 
 class ResumeTurn(Command, frozen=True, kw_only=True):
-    """What a turn waited for is there; a human who held it lets go."""
+    """What a turn waited for is there; a human who held it lets go.
+
+    An agent resumes only a wait that it asked for itself.
+    """
 
     channel: ChannelId
     seat: SeatId
     epoch: int | None = None
+    if_own: bool = False
+    """Do nothing unless the agent waits, and asked for the wait itself."""
+
+
+class EndForgottenTurn(Command, frozen=True, kw_only=True):
+    """A session's work is done, but its turn was not ended: muster ends it, with a warning."""
+
+    channel: ChannelId
+    seat: SeatId
+    epoch: int | None = None
+    ok: bool = True
+    text: str = ""
+    """Its last message, or why it failed."""
 
 
 class AwaitApproval(Command, frozen=True, kw_only=True):

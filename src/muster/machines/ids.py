@@ -15,6 +15,8 @@ LEAD_SEAT: Final = SeatId(4)
 GRID_SEATS: Final = tuple(SeatId(seat) for seat in range(9) if seat != LEAD_SEAT)
 FIRST_ENROLLED_SEAT: Final = SeatId(9)
 
+_AGENT: Final = "agent:"
+
 MUSTER: Final = "muster"
 """The actor of what nobody asked for: deadlines, couplings, boot."""
 
@@ -31,7 +33,12 @@ def person(name: str) -> str:
 
 def agent_actor(agent_id: str) -> str:
     """The actor that stands for an agent."""
-    return f"agent:{agent_id}"
+    return f"{_AGENT}{agent_id}"
+
+
+def is_agent(actor: str) -> bool:
+    """Whether an actor is an agent, and not a person or muster itself."""
+    return actor.startswith(_AGENT)
 
 
 def name_key(name: str) -> str:

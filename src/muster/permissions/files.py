@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from muster.permissions.patterns import Names, matches
+from muster.permissions.patterns import PatternIndex, matches
 from muster.permissions.policy import ANY_EXECUTABLE, NON_EXECUTABLE, Permissions
 from muster.regular_files import open_regular, read_start
 
@@ -60,7 +60,7 @@ class Target:
 
 def check_write(
     permissions: Permissions,
-    executable: Names,
+    executable: PatternIndex,
     path: str,
     cwd: str,
     *,
@@ -78,7 +78,7 @@ def check_write(
 
 
 def check_folder(
-    permissions: Permissions, executable: Names, path: str, cwd: str
+    permissions: Permissions, executable: PatternIndex, path: str, cwd: str
 ) -> Refusal | None:
     """Why a folder may not be made, or None: only the places count, not its name."""
     if not permissions.can_write or not path or "\0" in path or path.startswith("~"):
@@ -95,7 +95,7 @@ def check_folder(
     return None
 
 
-def _place(executable: Names, pattern: str, path: str) -> str | None:
+def _place(executable: PatternIndex, pattern: str, path: str) -> str | None:
     """The pattern of a place that a folder is, or lies in."""
     if pattern == ANY_EXECUTABLE:
         return executable.find(path)
@@ -103,7 +103,7 @@ def _place(executable: Names, pattern: str, path: str) -> str | None:
 
 
 def _check(
-    permissions: Permissions, executable: Names, target: Target, begins: str
+    permissions: Permissions, executable: PatternIndex, target: Target, begins: str
 ) -> Refusal | None:
     known_harmless = False
     for pattern in permissions.cannot_write:
@@ -123,7 +123,7 @@ def _check(
     return Refusal("not-listed", "", f"{_as_seen(target)}, which no pattern of can_write fits")
 
 
-def _executable(executable: Names, target: Target, begins: str) -> Refusal | None:
+def _executable(executable: PatternIndex, target: Target, begins: str) -> Refusal | None:
     """Why a file counts as executable, or None."""
     seen = _as_seen(target)
     for name in target.names:

@@ -1,8 +1,9 @@
-"""Judges a tool call: may this state do it, by which rule, and who could do it instead.
+"""Judges a tool call: may this state do it, and by which rule.
 
 `judge` never raises and fails closed: what is not understood is denied to MAIN, and to every state
-that is not allowed everything. A verdict names a stable rule (`main.bash.redirect-write`), says in
-its reason which pattern of the policy decided, and names the agent to delegate to.
+that is not allowed everything. A verdict names a stable rule (`main.bash.redirect-write`) and says
+in its reason which pattern of the policy decided. Its `need` says what was wanted, so that a caller
+can find an agent for it; `with_remedy` then tells whom to delegate to.
 """
 
 from __future__ import annotations
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
     from muster.permissions.shell.effects import Act, Scene
 
-    Delegate = Callable[[str], str | None] | str | None
-
 ALLOW = "allow"
 DENY = "deny"
 
@@ -32,28 +31,35 @@ _FATAL_DOUBTS = ("not-understood", "unknown-command")
 class Verdict:
     """The answer to a tool call."""
 
-    __slots__ = ("decision", "delegate_to", "reason", "rule")
+    __slots__ = ("decision", "need", "reason", "rule")
 
-    def __init__(
-        self, decision: str, rule: str, reason: str, delegate_to: str | None = None
-    ) -> None:
+    def __init__(self, decision: str, rule: str, reason: str, need: str = "") -> None:
         self.decision = decision
         self.rule = rule
         self.reason = reason
-        self.delegate_to = delegate_to
+        self.need = need
+        """What was denied, in words: `write app.py`."""
 
     @property
     def allowed(self) -> bool:
         """Whether the call may be made."""
         return self.decision == ALLOW
 
-    def as_dict(self) -> dict[str, str | None]:
-        """As it is written in JSON."""
+    def with_remedy(self, agent: str | None = None) -> str:
+        """The reason, and for a denial whom to delegate to."""
+        if self.allowed:
+            return self.reason
+        if agent is None:
+            return f"{self.reason} Delegate it to an agent; if none fits, suggest one to create."
+        return f"{self.reason} Delegate it to {agent}."
+
+    def as_dict(self, agent: str | None = None) -> dict[str, str | None]:
+        """As it is written in JSON; `agent` is the one to delegate to."""
         return {
             "decision": self.decision,
             "rule": self.rule,
-            "reason": self.reason,
-            "delegateTo": self.delegate_to,
+            "reason": self.with_remedy(agent),
+            "delegateTo": None if self.allowed else agent,
         }
 
 
@@ -99,21 +105,44 @@ def judge(
     *,
     cwd: object = None,
     policy: Policy = DEFAULT,
-    delegate: Delegate = None,
 ) -> Verdict:
-    """Judge a call of a tool with its input, made by a state in a folder.
-
-    `delegate` is asked for the agent that could do what is denied, with a description of it; or it
-    is that agent's name.
-    """
+    """Judge a call of a tool with its input, made by a state in a folder."""
     who = state if isinstance(state, str) and state else "?"
     try:
         return _allow(_checked(state, tool, given, cwd, policy))
     except _Denied as denied:
-        return _refuse(who, denied, delegate)
+        return _refuse(who, denied)
     except Exception as failed:  # a judge that fails must not let anything through
         broken = _Denied("broken", f"it could not be judged ({failed!r})", "do this")
-        return _refuse(who, broken, delegate)
+        return _refuse(who, broken)
+
+
+def calling_states(agent: str | None, subagents: Sequence[object] = ()) -> Sequence[object]:
+    """The states that must all be allowed to make a call.
+
+    `agent` is the agent whose program calls; None stands for MAIN's. A subagent is the state that
+    it is called after: one of MAIN's is an agent in its own right, one of an agent's program may
+    not do more than that agent may.
+    """
+    if agent is None:
+        return subagents or ("MAIN",)
+    return (agent, *subagents)
+
+
+def judge_states(
+    states: Sequence[object],
+    tool: object,
+    given: object,
+    *,
+    cwd: object = None,
+    policy: Policy = DEFAULT,
+) -> Verdict:
+    """Judge a call for several states, one at least: the first denial, or the last verdict."""
+    for state in states[:-1]:
+        verdict = judge(state, tool, given, cwd=cwd, policy=policy)
+        if not verdict.allowed:
+            return verdict
+    return judge(states[-1], tool, given, cwd=cwd, policy=policy)
 
 
 def _checked(state: object, tool: object, given: object, cwd: object, policy: Policy) -> _Call:
@@ -280,24 +309,10 @@ def _prefix(state: str) -> str:
     return "main" if is_main(state) else "agent"
 
 
-def _refuse(state: str, denied: _Denied, delegate: Delegate) -> Verdict:
-    agent = _delegate(delegate, denied.need)
+def _refuse(state: str, denied: _Denied) -> Verdict:
     pattern = f" ({denied.pattern})" if denied.pattern else ""
-    if agent is None:
-        remedy = "Delegate it to an agent; if none fits, suggest one to create."
-    else:
-        remedy = f"Delegate it to {agent}."
-    reason = f"To {denied.need} is more than {state} may do: {denied.why}{pattern}. {remedy}"
-    return Verdict(DENY, f"{_prefix(state)}.{denied.rule}", reason, agent)
-
-
-def _delegate(delegate: Delegate, need: str) -> str | None:
-    if delegate is None or isinstance(delegate, str):
-        return delegate
-    try:
-        return delegate(need)
-    except Exception:  # whoever cannot say whom to ask does not change the verdict
-        return None
+    reason = f"{state} may not {denied.need}: {denied.why}{pattern}."
+    return Verdict(DENY, f"{_prefix(state)}.{denied.rule}", reason, denied.need)
 
 
 def _shown(command: str) -> str:

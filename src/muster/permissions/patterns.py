@@ -17,7 +17,7 @@ def matches(pattern: str, path: str) -> bool:
     return _fits(pattern.lower(), path.lower())
 
 
-class Names:
+class PatternIndex:
     """Many patterns, sorted so that a file is compared with few of them."""
 
     __slots__ = ("_endings", "_exact", "_names", "_paths")

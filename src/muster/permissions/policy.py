@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 
-from muster.permissions.patterns import Names, listed
+from muster.permissions.patterns import PatternIndex, listed
 from muster.regular_files import read_regular
 
 TYPE_CHECKING = False
@@ -31,7 +31,13 @@ _TABLES = ("MAIN_PERMISSIONS", "AGENT_PERMISSIONS", "AGENTS", "EXECUTABLE_FILES"
 
 
 class PolicyError(ValueError):
-    """Something in a policy file is not as it must be: which field, and what it must be."""
+    """A policy cannot be used: in which file and line, which field, and what it must be."""
+
+    def __init__(self, what: str, path: str = "", field: tuple[str, ...] = ()) -> None:
+        super().__init__(f"{path}: {what}" if path else what)
+        self.what = what
+        self.path = path
+        self.field = field
 
 
 class Permissions:
@@ -147,7 +153,7 @@ class Policy:
         self.agent = agent
         self.agents = dict(agents or {})
         self.executable = executable
-        self.executable_names = Names(executable)
+        self.executable_names = PatternIndex(executable)
 
     def of(self, state: str) -> Permissions:
         """What a state may do. Every state but MAIN is an agent."""
@@ -176,29 +182,71 @@ def dump(policy: Policy = DEFAULT) -> str:
     return json.dumps(policy.as_dict(), indent=2, ensure_ascii=False) + "\n"
 
 
+def policy_of(folder: str | os.PathLike[str]) -> Policy:
+    """The policy that holds in a session's folder: its file, or the default if there is none.
+
+    The one way to a session's policy. A file that cannot be read or used raises `PolicyError`;
+    nothing is allowed then.
+    """
+    try:
+        return load(os.path.join(folder, POLICY_FILE))  # noqa: PTH118
+    except FileNotFoundError:
+        return DEFAULT
+
+
 def load(path: str | os.PathLike[str]) -> Policy:
-    """Read a policy file; what it leaves out has its default."""
-    return parse(read_regular(path).decode())
+    """Read a policy file; what it leaves out has its default.
+
+    `FileNotFoundError` if there is none, `PolicyError` with file and line if it cannot be used.
+    """
+    name = os.fspath(path)
+    try:
+        return parse(read_regular(path).decode())
+    except FileNotFoundError:
+        raise
+    except OSError as failed:
+        raise PolicyError(f"cannot be read: {failed.strerror or failed}", name) from None
+    except UnicodeDecodeError as wrong:
+        raise PolicyError(f"is not UTF-8: {wrong.reason}", name) from None
+    except PolicyError as wrong:
+        raise PolicyError(wrong.what, name, wrong.field) from None
 
 
 def parse(text: str) -> Policy:
-    """Read a policy; `PolicyError` names the field that is wrong."""
+    """Read a policy; `PolicyError` names the line and the field that is wrong."""
     import json
 
     try:
-        given: object = json.loads(text, object_pairs_hook=_without_repetition)
+        return _read(json.loads(text, object_pairs_hook=_without_repetition))
     except RecursionError:
         raise PolicyError("the policy is nested too deeply") from None
     except json.JSONDecodeError as wrong:
         raise PolicyError(f"line {wrong.lineno}: {wrong.msg}; a policy is JSON") from None
-    tables = _table("the policy", given, _TABLES)
-    main = _permissions("MAIN_PERMISSIONS", tables.get("MAIN_PERMISSIONS"), MAIN_PERMISSIONS)
-    agent = _permissions("AGENT_PERMISSIONS", tables.get("AGENT_PERMISSIONS"), AGENT_PERMISSIONS)
-    named = _table("AGENTS", tables.get("AGENTS", {}), None)
-    agents = {name: _permissions(f"AGENTS.{name}", each, agent) for name, each in named.items()}
+    except PolicyError as wrong:
+        line = _line_of(text, wrong.field)
+        what = f"line {line}: {wrong.what}" if line else wrong.what
+        raise PolicyError(what, field=wrong.field) from None
+
+
+def _line_of(text: str, field: tuple[str, ...]) -> int:
+    """The line of a field, found by its names one after another; 0 if it cannot be found."""
+    at = -1
+    for name in field:
+        at = text.find(f'"{name}"', at + 1)
+        if at < 0:
+            return 0
+    return text.count("\n", 0, at) + 1 if field else 0
+
+
+def _read(given: object) -> Policy:
+    tables = _table((), given, _TABLES)
+    main = _permissions(("MAIN_PERMISSIONS",), tables.get("MAIN_PERMISSIONS"), MAIN_PERMISSIONS)
+    agent = _permissions(("AGENT_PERMISSIONS",), tables.get("AGENT_PERMISSIONS"), AGENT_PERMISSIONS)
+    named = _table(("AGENTS",), tables.get("AGENTS", {}), None)
+    agents = {name: _permissions(("AGENTS", name), each, agent) for name, each in named.items()}
     executable = EXECUTABLE_FILES
     if "EXECUTABLE_FILES" in tables:
-        executable = _patterns("EXECUTABLE_FILES", tables["EXECUTABLE_FILES"])
+        executable = _patterns(("EXECUTABLE_FILES",), tables["EXECUTABLE_FILES"])
     return Policy(main, agent, agents, executable)
 
 
@@ -206,26 +254,30 @@ def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
     names = [name for name, _ in pairs]
     for name in names:
         if names.count(name) > 1:
-            raise PolicyError(f"{name} is given twice")
+            raise PolicyError(f"{name} is given twice", field=(name, name))
     return dict(pairs)
 
 
-def _table(where: str, given: object, known: tuple[str, ...] | None) -> dict[str, object]:
+def _table(
+    where: tuple[str, ...], given: object, known: tuple[str, ...] | None
+) -> dict[str, object]:
+    name = ".".join(where) or "the policy"
     if not isinstance(given, dict):
-        raise PolicyError(f"{where} must be an object")
+        raise PolicyError(f"{name} must be an object", field=where)
     table: dict[str, object] = given  # pyright: ignore[reportUnknownVariableType]
-    for name in table:
-        if known is not None and name not in known:
-            raise PolicyError(f"{where} has no field {name!r}; it has {', '.join(known)}")
+    for field in table:
+        if known is not None and field not in known:
+            what = f"{name} has no field {field!r}; it has {', '.join(known)}"
+            raise PolicyError(what, field=(*where, field))
     return table
 
 
-def _permissions(where: str, given: object, default: Permissions) -> Permissions:
+def _permissions(where: tuple[str, ...], given: object, default: Permissions) -> Permissions:
     if given is None:
         return default
     table = _table(where, given, FIELDS)
     fields = {
-        field: _patterns(f"{where}.{field}", table[field])
+        field: _patterns((*where, field), table[field])
         if field in table
         else getattr(default, field)
         for field in FIELDS
@@ -233,13 +285,14 @@ def _permissions(where: str, given: object, default: Permissions) -> Permissions
     return Permissions(**fields)
 
 
-def _patterns(where: str, given: object) -> tuple[str, ...]:
+def _patterns(where: tuple[str, ...], given: object) -> tuple[str, ...]:
+    name = ".".join(where)
     if not isinstance(given, list):
-        raise PolicyError(f"{where} must be a list of patterns")
+        raise PolicyError(f"{name} must be a list of patterns", field=where)
     items: list[object] = given  # pyright: ignore[reportUnknownVariableType]
     patterns: list[str] = []
     for index, each in enumerate(items):
         if not isinstance(each, str) or not each.strip():
-            raise PolicyError(f"{where}[{index}] must be a text that is not empty")
+            raise PolicyError(f"{name}[{index}] must be a text that is not empty", field=where)
         patterns.append(each)
     return tuple(patterns)

@@ -7,7 +7,7 @@ it is, it is a fact in the log, and the one who asked is told when that fact is 
 import asyncio
 
 from muster.engine.dispatcher import Commit, Dispatcher
-from muster.engine.ports import Permission, Verdict
+from muster.engine.ports import Permission, PermissionAnswer
 from muster.errors import Refused
 from muster.machines import events as e
 from muster.machines.commands import RequestApproval
@@ -24,7 +24,7 @@ class Approvals:
         self._open: dict[str, asyncio.Future[e.ApprovalAnswered]] = {}
         dispatcher.watch(self._note)
 
-    async def ask(self, session: SessionId, request: Permission, *, actor: str) -> Verdict:
+    async def ask(self, session: SessionId, request: Permission, *, actor: str) -> PermissionAnswer:
         """Ask a person on behalf of a session."""
         command = RequestApproval(
             session=session,
@@ -37,7 +37,7 @@ class Approvals:
         try:
             receipt = await self._dispatcher.send(command, actor=actor)
         except Refused as refused:
-            return Verdict(False, str(refused))
+            return PermissionAnswer(False, str(refused))
         requested = receipt.events[0].fact
         assert isinstance(requested, e.ApprovalRequested)
         try:
@@ -56,11 +56,13 @@ class Approvals:
                     answer.set_result(fact)
 
 
-def _verdict(answer: e.ApprovalAnswered) -> Verdict:
+def _verdict(answer: e.ApprovalAnswered) -> PermissionAnswer:
     if answer.how is Answered.PERSON:
         said = "A person allowed it" if answer.allow else "A person did not allow it"
-        return Verdict(answer.allow, f"{said}: {answer.note}" if answer.note else f"{said}.")
+        return PermissionAnswer(
+            answer.allow, f"{said}: {answer.note}" if answer.note else f"{said}."
+        )
     if answer.how is Answered.DEADLINE:
         held = "so it is allowed, as declared" if answer.allow else "so it is not allowed"
-        return Verdict(answer.allow, f"Nobody answered in time, {held}.")
-    return Verdict(False, "The session is over.")
+        return PermissionAnswer(answer.allow, f"Nobody answered in time, {held}.")
+    return PermissionAnswer(False, "The session is over.")

@@ -8,8 +8,6 @@ the agent has a turn is what it says in it, and is posted when the turn or the s
 """
 
 import logging
-from collections.abc import Iterator
-from typing import Final
 
 import msgspec
 
@@ -22,14 +20,12 @@ from muster.machines import commands as c
 from muster.machines.commands import Command
 from muster.machines.ids import ChannelId, SeatId, SessionId, agent_actor
 from muster.machines.spending import implausible
-from muster.machines.state import Agent, TurnState
+from muster.machines.state import Agent
+from muster.machines.turns.table import active_turns, held_turns
 from muster.machines.vocabulary import NOTHING_USED, Profile, StatusEntry
 from muster.sessions.approvals import Approvals
-from muster.sessions.prompt_state import Told
+from muster.sessions.prompt_state import PromptState
 from muster.sessions.tools import Toolbox
-
-REASON_CHARS_MAX: Final = 300
-"""How much of a failure stands in the log as the reason of a turn's end."""
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +47,7 @@ class Intake:
         session: SessionId,
         seat: SeatId,
         speaks: bool,
-        told: Told,
+        told: PromptState,
         approvals: Approvals,
     ) -> None:
         """Speak for this seat, as long as this session lives."""
@@ -102,7 +98,7 @@ class Intake:
         """Carry out one of muster's tools for the session."""
         return await self._toolbox.call(call)
 
-    async def permit(self, request: ports.Permission) -> ports.Verdict:
+    async def permit(self, request: ports.Permission) -> ports.PermissionAnswer:
         """Ask a person; the agent is WAITING meanwhile."""
         actor = agent_actor(self._agent.id)
         return await self._approvals.ask(self._session, request, actor=actor)
@@ -164,7 +160,10 @@ class Intake:
         """A piece of work is done: a turn that it was for and that is not ended yet is over."""
         worked_in = self._told.channel
         if result.answers:
-            channel = next(filter(self._is_known, self._active()), None)
+            # a turn that it was told of in the middle of other work is not over with that work
+            taken = self._told.confirms
+            turns = active_turns(self._dispatcher.team, self._agent, taken=taken)
+            channel = next(turns, None)
             if channel is not None:
                 await self._forgotten(channel, result)
             elif worked_in is None and not self._told.answered:
@@ -182,29 +181,22 @@ class Intake:
         )
         await self._send(report)
 
-    def _is_known(self, channel: ChannelId) -> bool:
-        """Whether it knows of its turn: one that it was told of in the middle of something else
-        and has not taken up is not over with that."""
-        turn = self._dispatcher.team.channels[channel].turn
-        return not self._told.confirms or (turn is not None and turn.taken)
-
     async def _forgotten(self, channel: ChannelId, result: ports.Result) -> None:
-        """Whoever is done with its work is done with its turn, and should have said so."""
-        text = "Agent completed response without TURN_COMPLETE"
-        await self._send(c.LogWarning(text=text, seat=self._seat))
-        if result.ok:
-            await self._done(channel, result.text or None)
-        else:
-            self._take_printed()
-            epoch = self._told.turns.pop(channel, None)
-            reason = result.text[:REASON_CHARS_MAX] or "its work failed"
-            done = c.CompleteTurn(channel=channel, seat=self._seat, epoch=epoch, reason=reason)
-            await self._send(done)
+        """The work is done, and the turn was not ended."""
+        printed = self._take_printed()
+        ended = c.EndForgottenTurn(
+            channel=channel,
+            seat=self._seat,
+            epoch=self._told.turns.pop(channel, None),
+            ok=result.ok,
+            text=result.text or (printed if result.ok else ""),
+        )
+        await self._send(ended)
 
     async def _see(self, said: ports.Working | ports.Did | ports.Took) -> None:
         """A sign of work, with or without what it is."""
         if isinstance(said, ports.Working):
-            for channel in self._active():
+            for channel in list(active_turns(self._dispatcher.team, self._agent)):
                 await self._send(c.RenewTurn(channel=channel, seat=self._seat))
         elif isinstance(said, ports.Took):
             await self._take(said)
@@ -220,36 +212,33 @@ class Intake:
             await self._send(activity)
 
     async def _take(self, took: ports.Took) -> None:
-        channels = self._told.take(took.text)
+        channels = self._told.accept(took.text)
         taken = c.ReportTaken(
             session=self._session, how=took.how, text=took.text, channels=channels
         )
         await self._send(taken)
 
     async def _wait(self, said: ports.TurnWaits | ports.TurnResumes) -> None:
-        channel = self._turn(said.channel, TurnState.ACTIVE, TurnState.WAITING)
+        held = held_turns(self._dispatcher.team, self._agent)
+        channel = said.channel or next((name for name, _ in held), None)
         if channel is None:
             await self._reject(type(said).__name__, "it has no turn that could wait")
         elif isinstance(said, ports.TurnResumes):
-            await self._send(c.ResumeTurn(channel=channel, seat=self._seat))
+            await self._send(c.ResumeTurn(channel=ChannelId(channel), seat=self._seat))
         else:
             wait = c.WaitTurn(
-                channel=channel, seat=self._seat, reason=said.reason, timeout_seconds=said.seconds
+                channel=ChannelId(channel),
+                seat=self._seat,
+                reason=said.reason,
+                timeout_seconds=said.seconds,
             )
             await self._send(wait)
 
-    def _active(self, *states: TurnState) -> Iterator[ChannelId]:
-        """Where it has the turn, or is in one of these states."""
-        team = self._dispatcher.team
-        for channel in self._agent.holding:
-            if team.channels[channel].state_of(self._seat) in (states or (TurnState.ACTIVE,)):
-                yield channel
-
-    def _turn(self, named: str | None, *states: TurnState) -> ChannelId | None:
+    def _turn(self, named: str | None) -> ChannelId | None:
         """The channel that it means: the one it names, or the only one where it has the turn."""
         if named is not None:
             return ChannelId(named)
-        return next(self._active(*states), None)
+        return next(active_turns(self._dispatcher.team, self._agent), None)
 
     # ── markers ───────────────────────────────────────────────────────────────────────────────────
 

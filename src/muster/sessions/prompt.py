@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from muster.engine.backoff import pause_s
-from muster.engine.dispatcher import Dispatcher, Receipt
+from muster.engine.dispatcher import Dispatcher
 from muster.engine.ports import Session
 from muster.errors import MusterError
 from muster.inbox.errands import Do, Known, Next
@@ -22,7 +22,7 @@ from muster.machines.commands import Command
 from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId
 from muster.machines.state import Agent, Status, Team, TurnState
 from muster.machines.vocabulary import RunMode
-from muster.sessions.prompt_state import Told
+from muster.sessions.prompt_state import PromptState
 from muster.sessions.prompt_templates import BIRTH, LEAD, WAKE, Letters
 from muster.store.base import EventStore
 from muster.views.channels import HandedMessage
@@ -61,8 +61,10 @@ class Prompter:
         self._dispatcher = dispatcher
         self._store = store
         self._inbox = inbox
+        self._states: dict[SeatId, PromptState] = {}
+        """The prompts of the last session of each seat."""
 
-    async def opening(self, agent: Agent, mode: RunMode, told: Told) -> Opening:
+    async def opening(self, agent: Agent, mode: RunMode, told: PromptState) -> Opening:
         """What a session of this agent is told at its start."""
         parts = [who_it_is(self._dispatcher.team, agent), *await self.memory(agent)]
         if mode is RunMode.RUN_CLEANUP:
@@ -71,10 +73,16 @@ class Prompter:
         errands = await self._at_once(agent.seat, told, deliveries)
         parts.extend(map(errand, errands))
         text = "\n\n".join(parts) + "\n"
-        told.tell(text, _turns(errands))
+        told.send(text, _turns(errands), words_of(errands))
+        self._states[agent.seat] = told
         waits = mode is RunMode.CONTINUOUS and agent.run.long_lived
         idle = waits and not errands and agent.status is not Status.HATCHING
         return Opening(text, deliveries, idle)
+
+    def words_in(self, seat: SeatId, prompt: str) -> str:
+        """What humans say to the agent in a seat, in an input that its session was given."""
+        state = self._states.get(seat)
+        return "" if state is None else state.words_in(prompt)
 
     async def memory(self, agent: Agent) -> Sequence[str]:
         """What an agent is given of itself: nothing yet at its birth, soul and transcript later."""
@@ -102,7 +110,7 @@ class Prompter:
                 recorded = False
         return recorded
 
-    async def keep_telling(self, seat: SeatId, session: Session, told: Told) -> None:
+    async def keep_telling(self, seat: SeatId, session: Session, told: PromptState) -> None:
         """Tell a long-lived program whatever comes, until it takes nothing any more.
 
         Every round waits: for a commit that concerns the seat, or after a delivery that could not
@@ -119,14 +127,16 @@ class Prompter:
                 await news.wait()
                 continue
             text = errand(found)
-            told.tell(text, _turns([found]))
+            told.send(text, _turns([found]), words_of([found]))
             if not await session.tell(text):
                 return
             failures = 0 if await self.hand_over(deliveries) else failures + 1
             if failures:
                 await asyncio.sleep(pause_s(failures))
 
-    async def _at_once(self, seat: SeatId, told: Told, deliveries: list[Command]) -> Sequence[Next]:
+    async def _at_once(
+        self, seat: SeatId, told: PromptState, deliveries: list[Command]
+    ) -> Sequence[Next]:
         """Every turn that it has, and the first messages beside: more when it has those."""
         found: list[Next] = []
         while (each := await self._ask(seat, told, deliveries)) is not None:
@@ -135,15 +145,13 @@ class Prompter:
                 break
         return found
 
-    async def _ask(self, seat: SeatId, told: Told, deliveries: list[Command]) -> Next | None:
+    async def _ask(self, seat: SeatId, told: PromptState, deliveries: list[Command]) -> Next | None:
         """The next thing to tell, if there is one, noted as told."""
-
-        async def later(command: Command) -> Receipt:
-            deliveries.append(command)
-            return Receipt(seq=0, events=())
-
-        known = self._still_running(seat, told)
-        found = await self._inbox.next(seat, later, known=known, wait_s=0)
+        pending = await self._inbox.pending(seat, self._still_running(seat, told))
+        deliveries.extend(pending.deliveries)
+        found = pending.next
+        if found is None:
+            return None
         if found.do is Do.TURN and told.turns.get(found.channel or ChannelId("")) == found.epoch:
             found = resumed(found)  # it stood still meanwhile
         if found.do not in (Do.TURN, Do.MESSAGE):
@@ -153,7 +161,7 @@ class Prompter:
         told.by_human = told.by_human or found.channel is None
         return found
 
-    def _still_running(self, seat: SeatId, told: Told) -> Known:
+    def _still_running(self, seat: SeatId, told: PromptState) -> Known:
         """The turns that it was told of and has; one that is over it need not be told of again."""
         running: dict[ChannelId, int] = {}
         for name, epoch in list(told.turns.items()):
@@ -197,14 +205,10 @@ def errand(found: Next) -> str:
     return "\n".join(lines)
 
 
-def words_to(prompt: str) -> str:
-    """What people say to an agent alone in a prompt of ours; nothing where it is about something
-    else."""
-    begins = prompt.startswith(NEW_MESSAGES) or f"\n{NEW_MESSAGES}" in prompt
-    if not begins:
-        return ""
-    words = prompt.partition(NEW_MESSAGES)[2].strip()
-    return words.partition("]: ")[2] if words.startswith("[") else words
+def words_of(errands: Sequence[Next]) -> str:
+    """What humans say in these to the agent alone."""
+    alone = (each for each in errands if each.channel is None)
+    return "\n".join(message.text for each in alone for message in each.messages)
 
 
 def _turns(errands: Sequence[Next]) -> tuple[ChannelId, ...]:

@@ -40,7 +40,7 @@ from muster.sessions.orders import (
     orders,
 )
 from muster.sessions.prompt import NOTHING_TO_TELL, Opening, Prompter
-from muster.sessions.prompt_state import Told
+from muster.sessions.prompt_state import PromptState
 
 log = logging.getLogger(__name__)
 
@@ -123,7 +123,7 @@ class Sessions:
 
     async def _run(self, life: Life, order: Spawn, cause: int) -> Exit | None:
         """Run a session; without an answer where the team has given it up before it was up."""
-        told = Told()
+        told = PromptState()
         try:
             runtime = self._runtime(order)
             intake = self._intake(order, runtime, told)
@@ -145,7 +145,7 @@ class Sessions:
             return Exit(outcome=Outcome.CRASHED, reason=str(error) or repr(error))
 
     async def _see_through(
-        self, order: Spawn, session: ports.Session, intake: Intake, told: Told
+        self, order: Spawn, session: ports.Session, intake: Intake, told: PromptState
     ) -> Exit:
         """Wait for the end of a session, and tell one that lives on what comes meanwhile."""
         telling = None
@@ -170,7 +170,7 @@ class Sessions:
             raise Invalid(what=agent.id, why="has no runtime; name one in the settings")
         return runtime
 
-    def _intake(self, order: Order, runtime: ports.Runtime, told: Told) -> Intake:
+    def _intake(self, order: Order, runtime: ports.Runtime, told: PromptState) -> Intake:
         return Intake(
             self._dispatcher,
             self._clock,

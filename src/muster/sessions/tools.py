@@ -1,6 +1,6 @@
 """muster's own tools, for agents whose programs can be given tools: what they are and what they do.
 
-Who calls is the session that the call comes from; nothing in the arguments can say otherwise. What
+The caller is the session that a call comes from; nothing in the arguments can say otherwise. What
 a tool answers is text for a model: what happened, or why it did not and what to do instead.
 """
 
@@ -14,10 +14,11 @@ from muster.engine.ports import Call, Reply
 from muster.errors import Refused, Unavailable
 from muster.machines import commands as c
 from muster.machines.commands import Command
-from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, SessionId, agent_actor, name_key
-from muster.machines.state import MAIN, Agent, Status, Team, TurnState
+from muster.machines.ids import ChannelId, SeatId, SessionId, agent_actor, name_key
+from muster.machines.state import MAIN, Agent, Status, Team
+from muster.machines.turns.table import active_turns
 from muster.machines.vocabulary import RunMode, StatusEntry
-from muster.sessions.prompt_state import Told
+from muster.sessions.prompt_state import PromptState
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -43,21 +44,21 @@ class _Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     pass
 
 
-class TurnComplete(_Arguments, frozen=True, kw_only=True):
+class TurnCompleteArguments(_Arguments, frozen=True, kw_only=True):
     """To end a turn."""
 
     message: str = ""
     channel: str | None = None
 
 
-class TurnPass(_Arguments, frozen=True, kw_only=True):
+class TurnPassArguments(_Arguments, frozen=True, kw_only=True):
     """To end a turn without a word."""
 
     reason: str = ""
     channel: str | None = None
 
 
-class TurnWait(_Arguments, frozen=True, kw_only=True):
+class TurnWaitArguments(_Arguments, frozen=True, kw_only=True):
     """To keep a turn while waiting."""
 
     reason: str
@@ -65,25 +66,25 @@ class TurnWait(_Arguments, frozen=True, kw_only=True):
     channel: str | None = None
 
 
-class SendMessage(_Arguments, frozen=True, kw_only=True):
+class MessageArguments(_Arguments, frozen=True, kw_only=True):
     """To say something."""
 
     text: str
     channel: str | None = None
 
 
-class ReportStatus(_Arguments, frozen=True, kw_only=True):
+class StatusArguments(_Arguments, frozen=True, kw_only=True):
     """To say who is in a lead's team, or that one is at work."""
 
     agents: tuple[StatusEntry, ...] | None = None
     note: str = ""
 
 
-class Who(_Arguments, frozen=True, kw_only=True):
+class WhoArguments(_Arguments, frozen=True, kw_only=True):
     """To ask who is there."""
 
 
-class Handoff(_Arguments, frozen=True, kw_only=True):
+class HandoffArguments(_Arguments, frozen=True, kw_only=True):
     """To hand work to another."""
 
     to: str
@@ -94,31 +95,31 @@ TOOLS: Final = (
     _tool(
         "turn_complete",
         "End your turn, saying `message` with it. Call it once, when your turn is done.",
-        TurnComplete,
+        TurnCompleteArguments,
     ),
-    _tool("turn_pass", "End your turn without saying anything.", TurnPass),
+    _tool("turn_pass", "End your turn without saying anything.", TurnPassArguments),
     _tool(
         "turn_wait",
         "Keep your turn while you wait for something; its clock stands meanwhile. "
         "Whatever you do next resumes it.",
-        TurnWait,
+        TurnWaitArguments,
     ),
     _tool(
         "send_message",
         "Say something: in the channel where you have the turn, or else to the human you work for.",
-        SendMessage,
+        MessageArguments,
     ),
     _tool(
         "report_status",
         "Say that you are at work, with a note. The lead can also report who of its team is alive.",
-        ReportStatus,
+        StatusArguments,
     ),
-    _tool("who", "Who is in the team, who is here, and whose turn it is.", Who),
+    _tool("who", "Who is in the team, who is here, and whose turn it is.", WhoArguments),
     _tool(
         "handoff",
         "End your turn by asking another member of the channel to go on; or, without a turn, hand "
         "the conversation that you work on to another agent.",
-        Handoff,
+        HandoffArguments,
     ),
 )
 """Every tool, in the order in which it is offered."""
@@ -128,7 +129,7 @@ class Toolbox:
     """Carries out the tools for one session."""
 
     def __init__(
-        self, dispatcher: Dispatcher, *, session: SessionId, seat: SeatId, told: Told
+        self, dispatcher: Dispatcher, *, session: SessionId, seat: SeatId, told: PromptState
     ) -> None:
         """Speak for this seat, as long as this session lives."""
         self._dispatcher = dispatcher
@@ -161,7 +162,7 @@ class Toolbox:
 
     # ── turns ─────────────────────────────────────────────────────────────────────────────────────
 
-    async def turn_complete(self, given: TurnComplete) -> str:
+    async def turn_complete(self, given: TurnCompleteArguments) -> str:
         """End the turn with what it has to say."""
         channel = await self._turn(given.channel)
         if channel is None:
@@ -169,7 +170,7 @@ class Toolbox:
         await self._end(channel, given.message)
         return f"Your turn in {channel} is over. Stop now; you are told when it is your turn again."
 
-    async def turn_pass(self, given: TurnPass) -> str:
+    async def turn_pass(self, given: TurnPassArguments) -> str:
         """End the turn without a word."""
         channel = await self._turn(given.channel)
         if channel is None:
@@ -181,7 +182,7 @@ class Toolbox:
         self._told.turns.pop(channel, None)
         return f"You passed in {channel}. Stop now; you are told when it is your turn again."
 
-    async def turn_wait(self, given: TurnWait) -> str:
+    async def turn_wait(self, given: TurnWaitArguments) -> str:
         """Keep the turn and let its clock stand."""
         channel = await self._turn(given.channel)
         if channel is None:
@@ -196,7 +197,7 @@ class Toolbox:
         await self._send(wait)
         return f"Your turn in {channel} waits. Go on when you can: any muster tool resumes it."
 
-    async def send_message(self, given: SendMessage) -> str:
+    async def send_message(self, given: MessageArguments) -> str:
         """Say something where it has the turn, or to the human."""
         channel = await self._turn(given.channel)
         if channel is None:
@@ -218,26 +219,19 @@ class Toolbox:
         self._told.turns.pop(channel, None)
 
     async def _turn(self, named: str | None) -> ChannelId | None:
-        """The turn that is meant, which goes on if it was waiting for its own agent."""
+        """The channel whose turn is meant; a wait that the agent asked for itself ends."""
         channel = ChannelId(named) if named else next(iter(self._agent.holding), None)
-        if channel is None:
-            return None
-        turn = self._team.channel(channel).turn
-        wait = turn.wait if turn is not None and turn.holder == self._seat else None
-        if wait is not None and not wait.by_human and not wait.approval:
-            await self._send(c.ResumeTurn(channel=channel, seat=self._seat))
+        if channel is not None:
+            await self._send(c.ResumeTurn(channel=channel, seat=self._seat, if_own=True))
         return channel
 
     # ── the team ──────────────────────────────────────────────────────────────────────────────────
 
-    async def report_status(self, given: ReportStatus) -> str:
+    async def report_status(self, given: StatusArguments) -> str:
         """A sign of work; from a lead also who is here."""
-        for channel in self._agent.holding:
-            if self._team.channels[channel].state_of(self._seat) is TurnState.ACTIVE:
-                await self._send(c.RenewTurn(channel=channel, seat=self._seat))
+        for channel in list(active_turns(self._team, self._agent)):
+            await self._send(c.RenewTurn(channel=channel, seat=self._seat))
         if given.agents is not None:
-            if self._seat != LEAD_SEAT:
-                return "Only the lead can report who is in the team."
             await self._send(c.ReportStatus(agents=given.agents, session=self._session))
         if given.note:
             await self._send(
@@ -245,8 +239,8 @@ class Toolbox:
             )
         return "Noted."
 
-    async def who(self, given: Who) -> str:
-        """Who is there, a line each."""
+    async def who(self, given: WhoArguments) -> str:
+        """List who is there, a line each."""
         team = self._team
         lines = [
             _line(team, agent, me=agent.seat == self._seat)
@@ -255,7 +249,7 @@ class Toolbox:
         ]
         return "\n".join([f"You work for {team.human}.", *lines])
 
-    async def handoff(self, given: Handoff) -> str:
+    async def handoff(self, given: HandoffArguments) -> str:
         """Give the turn, or the conversation that it leads, to another."""
         channel = await self._turn(None)
         if channel is None:
@@ -269,7 +263,7 @@ class Toolbox:
         await self._end(channel, text)
         return f"Your turn in {channel} is over, and {given.to} was asked. Stop now."
 
-    async def _hand_conversation(self, given: Handoff) -> str:
+    async def _hand_conversation(self, given: HandoffArguments) -> str:
         conversation = self._agent.conversation
         found = self._team.delegation.conversations.get(conversation) if conversation else None
         if found is None:
@@ -297,11 +291,11 @@ def _line(team: Team, agent: Agent, *, me: bool) -> str:
 
 # Each takes the arguments of the very kind beside it, which Any stands for.
 _KINDS: Final[Mapping[str, tuple[type[object], Callable[[Toolbox, Any], Awaitable[str]]]]] = {
-    "turn_complete": (TurnComplete, Toolbox.turn_complete),
-    "turn_pass": (TurnPass, Toolbox.turn_pass),
-    "turn_wait": (TurnWait, Toolbox.turn_wait),
-    "send_message": (SendMessage, Toolbox.send_message),
-    "report_status": (ReportStatus, Toolbox.report_status),
-    "who": (Who, Toolbox.who),
-    "handoff": (Handoff, Toolbox.handoff),
+    "turn_complete": (TurnCompleteArguments, Toolbox.turn_complete),
+    "turn_pass": (TurnPassArguments, Toolbox.turn_pass),
+    "turn_wait": (TurnWaitArguments, Toolbox.turn_wait),
+    "send_message": (MessageArguments, Toolbox.send_message),
+    "report_status": (StatusArguments, Toolbox.report_status),
+    "who": (WhoArguments, Toolbox.who),
+    "handoff": (HandoffArguments, Toolbox.handoff),
 }

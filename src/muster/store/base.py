@@ -1,12 +1,12 @@
 """What a store promises, whatever it is made of.
 
 A store keeps one team's log: events in one total order, `seq` from 1 on without gaps. Whatever
-`transact` has answered is on disk and stays. Beside the log it keeps two small things that can be
+`append` has answered is on disk and stays. Beside the log it keeps two small things that can be
 rebuilt: snapshots of the folded state, and the cursors of reactors.
 """
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -17,12 +17,6 @@ if TYPE_CHECKING:  # whoever only reads a snapshot need not know every kind of f
 
 SNAPSHOTS_KEPT: Final = 2
 """The last, and the one before it should the last be damaged."""
-
-Decider: TypeAlias = "Callable[[Sequence[Event]], Sequence[Event]]"
-"""Given what others have appended since the last call, says what is to be appended.
-
-It runs while nobody else can append. It must not block, and may raise: then nothing is appended.
-"""
 
 
 class Stored(NamedTuple):
@@ -66,18 +60,20 @@ class EventStore(Protocol):
 
     on_commit: Callable[[Sequence[Stored]], None]
     """Called on the event loop after each commit with what was committed, in order, before the
-    answers go out. Set once, before the first `transact`."""
+    answers go out. Set once, before the first `append`."""
 
     on_rollback: Callable[[], None]
     """Called on the event loop when a commit failed: all that was decided since the last commit did
     not happen. The calls that decided it raise `StoreFailed`."""
 
-    async def transact(self, decide: Decider) -> "Sequence[Event]":
-        """Append what `decide` says, and return it when it is on disk.
+    def append(self, events: "Sequence[Event]") -> Awaitable[None]:
+        """Queue events for the next commit; awaiting the answer waits until they are on disk.
 
-        Calls that arrive together are committed together, in the order of arrival. A commit that
-        fails raises `StoreFailed`, and may be retried; an event that cannot be encoded raises
-        `Impossible`, and may not.
+        Calls that arrive together are committed together, in the order of arrival. A call without
+        events waits for everything that was queued before it. A commit that fails raises
+        `StoreFailed`, and may be retried; an event that cannot be encoded raises `Impossible` at
+        once, and nothing of the call is queued. The `seq` of the events says which log they were
+        decided on (compare-and-set): a log that has moved on since is a failed commit.
         """
         ...
 

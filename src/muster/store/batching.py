@@ -1,51 +1,48 @@
-"""The event loop's side of group commit. Owns who waits for which write, and what they are told.
+"""The event loop's side of group commit: which call waits for which write, and its answer.
 
-All that arrives in one turn of the event loop is one `Batch`: decided at once, written together. A
-store that embeds this says in `_write` how a batch gets to its disk, and reports back on the loop
-with `_committed` or `_failed`.
+All that arrives in one turn of the event loop is one `Batch`, written together. A store that embeds
+this says in `_write` how a batch gets to its disk, and reports back on the loop with `_committed`
+or `_failed`.
 
-What is surprising: when a write fails, the decisions behind it are void as well, because they were
-made on top of it. Batches therefore carry a generation. A failure ends the generation: everything
-of it that has no answer yet fails, and whoever writes must skip what is still under way of it.
+Surprising: when a write fails, later decisions are void as well, because they were made on top of
+it. Batches therefore carry a generation. A failure ends the generation: every unanswered call of it
+fails, and the writer must skip batches of it that are still under way.
 """
 
 import asyncio
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 
 from muster.errors import Closed, Impossible, StoreFailed
 from muster.machines.events import Event
-from muster.store.base import Decider, Snapshot, Stored
+from muster.store.base import Snapshot, Stored
 from muster.store.codec import stored
 
-Answer = asyncio.Future[Sequence[Event]]
+Answer = asyncio.Future[None]
 
 
 class Batch:
-    """What is written whole or not at all, and who waits for it."""
+    """What is written atomically, and the calls that wait for it."""
 
-    __slots__ = ("cursors", "events", "fault", "generation", "snapshots", "waiters")
+    __slots__ = ("cursors", "events", "generation", "snapshots", "waiters")
 
     def __init__(self, generation: int) -> None:
         self.generation = generation
         self.events: list[Stored] = []
         self.cursors: dict[str, int] = {}
         self.snapshots: list[tuple[Snapshot, int]] = []
-        self.waiters: list[tuple[Answer, Sequence[Event]]] = []
-        self.fault: Exception | None = None
-        """Why this batch must not be written, though it was decided."""
+        self.waiters: list[Answer] = []
 
     def answer(self) -> None:
-        """Tell everybody who still waits that it is on disk."""
-        for future, events in self.waiters:
+        """Answer every call that still waits: it is on disk."""
+        for future in self.waiters:
             if not future.done():
-                future.set_result(events)
+                future.set_result(None)
 
     def refuse(self, error: Exception) -> None:
-        """Tell everybody who still waits that it did not happen."""
-        for future, _ in self.waiters:
+        """Fail every call that still waits: it did not happen."""
+        for future in self.waiters:
             if not future.done():
                 future.set_exception(_refusal(error))
 
@@ -59,8 +56,6 @@ def _refusal(error: Exception) -> StoreFailed:
 def vet(batches: Sequence[Batch], last_seq: int) -> int:
     """Refuse what must not be written; return the last `seq` after it."""
     for batch in batches:
-        if batch.fault is not None:
-            raise batch.fault
         for event in batch.events:
             if event.seq != last_seq + 1:
                 raise Impossible(what=f"event {event.seq} cannot follow event {last_seq}")
@@ -88,21 +83,16 @@ class BatchingStore(ABC):
     def _finish(self, closed: asyncio.Future[None]) -> None:
         """Let go of everything when the last batch is through, then resolve `closed`."""
 
-    async def transact(self, decide: Decider) -> Sequence[Event]:
-        """Append what `decide` says, and return it when it is on disk."""
+    def append(self, events: Sequence[Event]) -> Answer:
+        """Queue events for the next commit; awaiting the answer waits until they are on disk."""
         self._require_open()
-        events = decide(())
-        batch = self._batch()
         try:
-            batch.events.extend(map(stored, events))
-        except Exception as error:  # whatever it is: what was decided cannot be written
-            # The others of the batch fail with StoreFailed and may retry. This one may not: it
-            # would fail again, for ever.
-            batch.fault = error
-            with suppress(StoreFailed):
-                await self._wait(batch)
+            encoded = [stored(event) for event in events]
+        except Exception as error:  # before it is queued, so that no other call fails with it
             raise Impossible(what=f"an event cannot be written: {error}") from error
-        return await self._wait(batch, events)
+        batch = self._batch()
+        batch.events += encoded
+        return self._wait(batch)
 
     async def save_cursor(self, reader: str, seq: int) -> None:
         """Remember the last `seq` that a reader has handled."""
@@ -142,9 +132,9 @@ class BatchingStore(ABC):
             asyncio.get_running_loop().call_soon(self._hand_over)
         return self._gathering
 
-    def _wait(self, batch: Batch, events: Sequence[Event] = ()) -> Answer:
+    def _wait(self, batch: Batch) -> Answer:
         future: Answer = asyncio.get_running_loop().create_future()
-        batch.waiters.append((future, events))
+        batch.waiters.append(future)
         return future
 
     def _hand_over(self) -> None:

@@ -1,6 +1,6 @@
 """The default store: one SQLite file in the home. Owns the connection that writes.
 
-What `transact` has answered survives a power loss: the log is in WAL mode with `synchronous=FULL`,
+What `append` has answered survives a power loss: the log is in WAL mode with `synchronous=FULL`,
 so every commit waits until the disk has it. The home is locked, so nobody else appends and deciders
 are called at once; the events go to one writer thread, and all that is waiting is committed
 together.

@@ -14,9 +14,9 @@ from muster.engine.ports import (
     Launch,
     Leftover,
     Permission,
+    PermissionAnswer,
     Reply,
     Said,
-    Verdict,
 )
 from muster.errors import Unavailable
 from muster.machines.ids import SeatId, SessionId
@@ -82,9 +82,9 @@ class Unasked:
         """Carry out nothing."""
         return Reply(False, f"nobody carries out {call.tool}")
 
-    async def permit(self, request: Permission) -> Verdict:
+    async def permit(self, request: Permission) -> PermissionAnswer:
         """Allow nothing."""
-        return Verdict(False, f"nobody is asked about {request.tool}")
+        return PermissionAnswer(False, f"nobody is asked about {request.tool}")
 
 
 class ScriptedSession:

@@ -13,12 +13,12 @@ from muster.engine.ports import (
     Did,
     Launch,
     Permission,
+    PermissionAnswer,
     Reply,
     Result,
     Said,
     Session,
     Took,
-    Verdict,
     Working,
 )
 from muster.machines.ids import SessionId
@@ -45,13 +45,15 @@ class AskedEar(Listener):
         self.calls: list[Call] = []
         self.requests: list[Permission] = []
         self.reply: Callable[[Call], Reply] = lambda call: Reply(True, f"served {call.tool}")
-        self.verdict: Callable[[Permission], Verdict] = lambda _: Verdict(False, "Not today.")
+        self.verdict: Callable[[Permission], PermissionAnswer] = lambda _: PermissionAnswer(
+            False, "Not today."
+        )
 
     async def serve(self, call: Call) -> Reply:
         self.calls.append(call)
         return self.reply(call)
 
-    async def permit(self, request: Permission) -> Verdict:
+    async def permit(self, request: Permission) -> PermissionAnswer:
         self.requests.append(request)
         return self.verdict(request)
 

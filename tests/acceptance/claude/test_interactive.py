@@ -116,7 +116,7 @@ def test_what_a_person_types_is_followed_and_an_escape_is_no_riddle(
     for rule in (
         Rule(match="muster:agent-state-machine", reply="It is open."),
         Rule(match="write me foo", agent="main", times=1, reply=[write(foo, "main")]),
-        Rule(match="more than MAIN", times=1, reply=[TASK]),
+        Rule(match="MAIN may not", times=1, reply=[TASK]),
         Rule(match="Async agent launched", reply="It is at it."),
         Rule(match="SUBTASK", agent="sub", times=1, reply=[write(foo, "sub")]),
         Rule(match="foo.py", agent="sub", times=1, reply="Sub is done."),

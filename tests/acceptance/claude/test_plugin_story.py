@@ -90,8 +90,8 @@ def test_main_is_denied_what_its_subagent_may_and_the_files_tell_it(
     }
     heredoc = Tool("Bash", {"command": f"cat > {foo} <<'E'\nprint('main')\nE", "description": "w"})
     model.add(Rule(agent="main", match=REQUEST, times=1, reply=[write(foo, "main")]))
-    model.add(Rule(agent="main", match="To write foo.py", times=1, reply=[heredoc]))
-    model.add(Rule(agent="main", match="more than MAIN", times=1, reply=[Tool("Agent", brief)]))
+    model.add(Rule(agent="main", match="MAIN may not write foo.py", times=1, reply=[heredoc]))
+    model.add(Rule(agent="main", match="MAIN may not", times=1, reply=[Tool("Agent", brief)]))
     model.add(Rule(agent="sub", match="SUBTASK", times=1, reply=[write(foo, "sub")]))
     inside = write(outputs / "hello.py", "hello")
     model.add(Rule(agent="sub", match="foo.py", times=1, reply=[inside]))

@@ -8,7 +8,7 @@ from collections.abc import Generator
 import pytest
 from msgspec import structs
 
-from muster.engine.ports import Did, Permission, Result, Verdict
+from muster.engine.ports import Did, Permission, PermissionAnswer, Result
 from muster.errors import CannotStart, MissingExtra
 from muster.machines.vocabulary import Activity, Outcome
 from muster.runtimes.claude import runtime
@@ -181,8 +181,8 @@ def test_what_needs_a_person_is_asked_and_the_answer_holds(
     model.add(Rule(match="note.txt", times=1, reply=[rewrite]))
     model.add(Rule(match="Leave it.", reply="As you say."))
 
-    def verdict(request: Permission) -> Verdict:
-        return Verdict(request.tool == "Write", "Leave it.")
+    def verdict(request: Permission) -> PermissionAnswer:
+        return PermissionAnswer(request.tool == "Write", "Leave it.")
 
     async def scene() -> None:
         stage.ear.verdict = verdict
@@ -220,7 +220,7 @@ def test_what_nobody_could_be_asked_about_is_not_allowed(
     model.add(Rule(agent="main", match="go", times=1, reply=[Tool("Agent", brief)]))
     model.add(Rule(agent="main", match="I could not.", reply="Then not."))
 
-    def verdict(request: Permission) -> Verdict:
+    def verdict(request: Permission) -> PermissionAnswer:
         raise RuntimeError("the log is full")
 
     async def scene() -> None:
@@ -244,7 +244,7 @@ def test_a_question_that_nobody_answers_is_given_up_with_the_work(
     model.add(Rule(match="go", times=1, reply=[write]))
     asked, withdrawn = asyncio.Event(), asyncio.Event()
 
-    async def never(request: Permission) -> Verdict:
+    async def never(request: Permission) -> PermissionAnswer:
         asked.set()
         try:
             return await asyncio.get_running_loop().create_future()

@@ -154,7 +154,7 @@ def test_main_is_denied_what_a_subagent_may(tmp_path: Path) -> None:
         await claude.prompt(PYTHON)
         foo = {"file_path": str(project.folder / "foo.py"), "content": "x"}
         why = await claude.tool("Write", foo)
-        assert "more than MAIN may do" in why
+        assert "MAIN may not" in why
         assert why.endswith("Delegate it to builder.")
         assert "Delegate it to builder." in await claude.tool(
             "Bash", {"command": "cat > foo.py <<E\nx\nE"}
@@ -308,12 +308,13 @@ def test_a_denial_outside_of_a_conversation_is_on_record_too(tmp_path: Path) -> 
     async def play() -> None:
         project = Project(tmp_path)
         await project.start()
-        assert "more than MAIN may do" in await Claude(project).tool("Write", CODE)
+        assert "MAIN may not" in await Claude(project).tool("Write", CODE)
         store = await SqliteStore.open(project.root / ".muster")
         [warning] = await logged(store, e.WarningLogged)
         await store.close()
         assert isinstance(warning.fact, e.WarningLogged)
-        assert warning.fact.text.startswith("denied (main.write.cannot-write): To write foo.py")
+        said = warning.fact.text
+        assert said.startswith("denied (main.write.cannot-write): MAIN may not write foo.py")
 
     run(play())
 

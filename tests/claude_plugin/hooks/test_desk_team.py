@@ -21,6 +21,7 @@ from muster.machines.commands import (
     ImportTeam,
     OpenConversation,
     ReportTaken,
+    SendMessage,
 )
 from muster.machines.ids import LEAD_SEAT, MUSTER, SeatId, person
 from muster.machines.vocabulary import (
@@ -42,7 +43,7 @@ from tests.machines.teams.papers import paper
 SETTINGS = Settings(team=TeamSettings(human="Marcus"))
 CODE = {"file_path": "foo.py", "content": "x"}
 
-MESSAGE = "You have new messages:\n[human]: "
+MESSAGE = "You have new messages:\n[Marcus]: "
 
 
 class Team:
@@ -83,6 +84,15 @@ class Team:
         await eventually(lambda: seat in self.runtime.sessions)
         token = self.muster.passes.issue(self.runtime.sessions[seat].launch.session)
         return Claude(self.project, f"session-of-{name}", token=token, desk=self.hooks)
+
+    async def says(self, text: str) -> str:
+        """Say something to the lead; give the prompt with which muster tells it."""
+        session = self.runtime.sessions[LEAD_SEAT]
+        before = len(session.told)
+        said = SendMessage(text=text, speaker_name="Marcus", seat=LEAD_SEAT)
+        await self.muster.dispatcher.send(said, actor=HUMAN)
+        await eventually(lambda: len(session.told) > before)
+        return session.told[-1]
 
     def person(self, session: str = "a-person") -> Claude:
         return Claude(self.project, session, desk=self.hooks)
@@ -177,13 +187,16 @@ def test_the_lead_is_main_and_its_conversation_is_its_seats(tmp_path: Path) -> N
             claude = await team.run("Lead", LEAD_SEAT)
             assert await claude.tool("Write", CODE) == ""
             await team.open()
-            for other in ("It is your turn in the channel design.", f"{MESSAGE}[WAKE AGENTS]"):
+            opening = team.runtime.sessions[LEAD_SEAT].launch.prompt
+            for other in (opening, "It is your turn in the channel design.", f"{MESSAGE}{PYTHON}"):
                 assert await claude.prompt(other) == ""  # no person has said that
-            await claude.prompt(f"You are Lead.\n\n{MESSAGE}{PYTHON}")
+            assert await claude.prompt(await team.says("[WAKE AGENTS]")) == ""  # muster obeys that
+            prompt = await team.says(PYTHON)
+            await claude.prompt(f"{opening}\n\n{prompt}")  # a program may join its inputs
             assert team.muster.team.agents[LEAD_SEAT].conversation == "conv_001"
             [view] = (await team.desk.conversations.views()).values()
             assert view.text == PYTHON
-            assert "more than MAIN may do" in await claude.tool("Write", CODE)
+            assert "MAIN may not" in await claude.tool("Write", CODE)
             assert await claude.tool("Write", CODE, by="a1") == ""
             assert await claude.tool("mcp__muster__turn_complete", {}) == ""
             assert await team.person().tool("mcp__muster__turn_complete", {}) != ""
@@ -203,8 +216,8 @@ def test_any_other_seat_is_an_agent_and_so_are_its_subagents(tmp_path: Path) -> 
             assert await claude.tool("Write", CODE) == ""
             policy = {"AGENTS": {"Ada": {"cannot_write": ["*.py"]}}}
             (team.root / "permissions.json").write_text(json.dumps(policy))
-            assert "more than Ada may do" in await claude.tool("Write", CODE)
-            assert "more than Ada may do" in await claude.tool("Write", CODE, by="a1")
+            assert "Ada may not" in await claude.tool("Write", CODE)
+            assert "Ada may not" in await claude.tool("Write", CODE, by="a1")
             await claude.done("builder", "a1", "Done.")
             await claude.wrote(tmp_path / "x.md", by="a1")
             await claude.hook("SessionEnd", reason="other")
@@ -271,7 +284,7 @@ def test_a_person_who_has_a_token_of_the_team_is_a_person(tmp_path: Path) -> Non
             await team.muster.dispatcher.send(command, actor=HUMAN)
             claude = team.person()
             claude.token = secret
-            assert "more than MAIN may do" in await claude.tool("Write", CODE)
+            assert "MAIN may not" in await claude.tool("Write", CODE)
 
     run(play())
 
@@ -332,6 +345,6 @@ def test_in_response_mode_the_server_itself_serves_the_queue(tmp_path: Path) -> 
             await team.open(DelegationMode.RESPONSE)
             told = await team.person().prompt(PYTHON)
             assert "waits in the queue for builder" in told
-            assert "more than MAIN may do" in await team.person().tool("Write", CODE)
+            assert "MAIN may not" in await team.person().tool("Write", CODE)
 
     run(play())

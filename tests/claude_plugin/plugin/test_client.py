@@ -11,11 +11,24 @@ from threading import Thread
 
 import pytest
 
+from muster.claude_plugin.hooks import answers, calls
 from muster.claude_plugin.hooks.calls import HookAnswer
+from muster.claude_plugin.hooks.places import SESSIONS_FILE
+from muster.claude_plugin.plugin import client
 from tests.claude_plugin.clients import HOOK, OBSERVERS, Desk, call_of, hook, run, served
 from tests.homes import muster
 
 EVENTS = ("PreToolUse", *OBSERVERS)
+
+
+def test_the_client_and_the_server_use_the_same_names() -> None:
+    """The client imports nothing, so it has a copy of each."""
+    assert client.POLICY == calls.POLICY_EVENT
+    assert client.RECORDED_TOOLS == calls.STARTER_TOOLS
+    assert client.DENY == calls.DENIED
+    assert os.fsencode(SESSIONS_FILE) == client.SESSIONS_FILE
+    denial = answers.failed(calls.POLICY_EVENT, "it is broken").text
+    assert denial == client.denial("it is broken")
 
 
 @pytest.fixture
@@ -255,7 +268,7 @@ def test_the_policy_file_of_the_session_counts_and_a_broken_one_denies_with_the_
     (root / "permissions.json").write_text("{")
     ran = hook("PreToolUse", call, project=project, MUSTER_PYTHON="/nowhere")
     assert (ran.returncode, ran.stdout) == (2, b"")
-    assert b"so it is denied: line 1: " in ran.stderr
+    assert b"line 1: " in ran.stderr
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{", b'{"tool_name": 1}', b"\xff"])

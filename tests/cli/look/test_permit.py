@@ -1,5 +1,6 @@
 """`muster permit`: verdicts at the command line, one or many, and the policy file."""
 
+import asyncio
 import json
 import subprocess
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from muster.permissions.policy import DEFAULT, load
+from tests.builders import run
+from tests.claude_plugin.playing import Claude, Project
 from tests.homes import BOUND_SECONDS, MUSTER_SCRIPT, environment, muster
 
 
@@ -39,12 +42,13 @@ def test_what_is_allowed_has_code_0_and_what_is_not_code_3_with_the_rule(tmp_pat
     assert (denied.returncode, denied.stderr) == (3, "")
     assert denied.stdout.startswith("deny  main.bash.redirect-write\n")
     assert "cannot_write: *.py" in denied.stdout
-    assert denied.stdout.endswith("Delegate it to engineer.\n")
+    assert "Delegate it to engineer.\n" in denied.stdout
+    assert denied.stdout.endswith(f"Policy: default, there is no {tmp_path}/permissions.json\n")
 
 
 def test_a_verdict_can_be_had_as_json(tmp_path: Path) -> None:
     verdict = json.loads(ask(tmp_path, "make", "--json").stdout)
-    assert list(verdict) == ["decision", "rule", "reason", "delegateTo"]
+    assert list(verdict) == ["decision", "rule", "reason", "delegateTo", "policy"]
     assert (verdict["decision"], verdict["rule"]) == ("deny", "main.bash.build")
     assert verdict["delegateTo"] is None
 
@@ -73,7 +77,8 @@ def test_many_calls_are_answered_in_order_and_what_is_no_call_is_denied(tmp_path
     assert [answer["decision"] for answer in answers] == [
         *("allow", "deny", "deny", "deny", "deny", "deny", "deny", "deny", "allow", "deny", "allow")
     ]
-    assert all(list(answer) == ["decision", "rule", "reason", "delegateTo"] for answer in answers)
+    fields = ["decision", "rule", "reason", "delegateTo", "policy"]
+    assert all(list(answer) == fields for answer in answers)
     assert answers[2]["rule"] == "main.bash.change"
 
 
@@ -117,7 +122,7 @@ def test_a_policy_that_cannot_be_read_is_named_and_nothing_is_judged(tmp_path: P
     path.write_text('{"MAIN_PERMISSIONS": {"can_write": "*"}}')
     wrong = ask(tmp_path, "ls")
     assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert f"{path}: MAIN_PERMISSIONS.can_write must be a list" in wrong.stderr
+    assert f"{path}: line 1: MAIN_PERMISSIONS.can_write must be a list" in wrong.stderr
     missing = ask(tmp_path, "ls", "--policy", str(tmp_path / "other.json"))
     assert missing.returncode == 2
     assert "muster permit --init" in missing.stderr
@@ -135,3 +140,79 @@ def test_a_call_that_is_not_complete_is_explained(args: list[str], tmp_path: Pat
     ran = permit(tmp_path, *args)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "--input" in ran.stderr
+
+
+CALLS: list[tuple[str, dict[str, object]]] = [
+    ("Bash", {"command": "git status"}),
+    ("Bash", {"command": "make docs"}),
+    ("Write", {"file_path": "notes.md", "content": ""}),
+    ("Write", {"file_path": "app.py", "content": ""}),
+    ("Deploy", {}),
+]
+
+
+@pytest.mark.parametrize(
+    ("session", "home"),
+    [
+        ({"MAIN_PERMISSIONS": {"can_use": ["Read"]}}, {}),
+        ({}, {"MAIN_PERMISSIONS": {"can_use": ["*"], "cannot_write": [], "can_write": ["*"]}}),
+        ({"MAIN_PERMISSIONS": {"can_use": ["*"], "cannot_write": []}}, {}),
+        (None, {"MAIN_PERMISSIONS": {"can_use": ["Read"]}}),
+    ],
+    ids=["a strict session", "a lax home", "a lax session", "a session without a file"],
+)
+def test_permit_says_what_the_hook_enforces(
+    tmp_path: Path, session: dict[str, object] | None, home: dict[str, object]
+) -> None:
+    async def play() -> None:
+        project = Project(tmp_path)
+        await project.start()
+        project.home.mkdir(exist_ok=True)
+        (project.home / "permissions.json").write_text(json.dumps(home))
+        policy = project.root / "permissions.json"
+        policy.unlink(missing_ok=True)
+        if session is not None:
+            policy.write_text(json.dumps(session))
+        claude = Claude(project)
+        for tool, given in CALLS:
+            enforced = "deny" if await claude.tool(tool, given) else "allow"
+            asked = ["--tool", tool, "--input", json.dumps(given), "--cwd", str(project.folder)]
+            ran = await asyncio.to_thread(
+                muster,
+                *("permit", "--home", str(project.home), "--state", "MAIN", "--json", *asked),
+                cwd=project.folder,
+            )
+            verdict = json.loads(ran.stdout)
+            assert verdict["decision"] == enforced, (tool, given)
+            named = str(policy) if session is not None else f"default, there is no {policy}"
+            assert verdict["policy"] == named
+
+    run(play())
+
+
+def test_permit_judges_nothing_by_a_broken_policy_and_the_hook_denies_everything(
+    tmp_path: Path,
+) -> None:
+    async def play() -> None:
+        project = Project(tmp_path)
+        await project.start()
+        policy = project.root / "permissions.json"
+        policy.write_text("{\n  nonsense")
+        answer = await Claude(project).answer("PreToolUse", tool_name="Read", tool_input={})
+        assert answer.code == 2
+        assert f"{policy}: line 2" in answer.text
+        ran = await asyncio.to_thread(
+            muster,
+            "permit",
+            "--state",
+            "MAIN",
+            "--tool",
+            "Read",
+            "--input",
+            "{}",
+            cwd=project.folder,
+        )
+        assert ran.returncode == 2
+        assert f"{policy}: line 2" in ran.stderr
+
+    run(play())

@@ -164,7 +164,7 @@ def test_nothing_happens_where_no_session_is_open(tmp_path: Path) -> None:
         await stage.following.left(OURS, "ended")
         await stage.following.wrote(OURS, "", tmp_path / "x", project=tmp_path, created=True)
         verdict = Verdict(DENY, "main.write", "No.")
-        assert await stage.following.denied(OURS, "", lambda _: verdict) is verdict
+        assert await stage.following.denied(OURS, "", verdict) is None
         assert await stage.following.state() == ""
         assert list(await stage.views()) == [ONE]
 

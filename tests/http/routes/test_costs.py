@@ -221,13 +221,13 @@ def test_the_log_is_added_up_in_bounded_pieces_and_each_event_once(
 
 async def _added_up_in_pieces() -> None:
     store, talk = MemoryStore(), ConversationId("conv_001")
-    await store.transact(lambda _: [result(seq, talk, 1.0) for seq in range(1, 7)])
+    await store.append([result(seq, talk, 1.0) for seq in range(1, 7)])
     added = Costs(store)
     with pytest.raises(StillReading):
         await added.tally()
     assert (await added.tally()).conversations[talk].cost_usd == 6.0
-    await store.transact(lambda _: [event(7, e.WarningLogged(text="x")), result(8, talk, 1.0)])
+    await store.append([event(7, e.WarningLogged(text="x")), result(8, talk, 1.0)])
     tally = await added.tally()
     assert (tally.seq, tally.conversations[talk].cost_usd) == (8, 7.0)
-    await store.transact(lambda _: [event(9, e.WarningLogged(text="x"))])
+    await store.append([event(9, e.WarningLogged(text="x"))])
     assert (await added.tally()).seq == 9

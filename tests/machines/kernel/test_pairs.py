@@ -212,6 +212,7 @@ def _in(channel: ChannelId, seat: SeatId) -> Iterator[Command]:
     yield c.CompleteTurn(channel=channel, seat=seat, epoch=1)
     yield c.WaitTurn(channel=channel, seat=seat, reason="tea")
     yield c.ResumeTurn(channel=channel, seat=seat)
+    yield c.EndForgottenTurn(channel=channel, seat=seat)
     yield c.RenewTurn(channel=channel, seat=seat)
     yield c.AwaitApproval(channel=channel, seat=seat)
     yield c.ReportWorkStopped(channel=channel, seat=seat)

@@ -108,6 +108,10 @@ def test_a_second_stop_is_a_stop_now_and_a_third_changes_nothing() -> None:
 
 def test_stop_now_stops_at_once_and_its_death_is_no_crash() -> None:
     scene = running()
+    at_once = c.SetDesired(
+        seat=scene.seat("Lyra"), desired=RunMode.RUN_ONCE, set_by="Marcus", now=True
+    )
+    assert "pause only" in str(scene.refuse(at_once, "invalid"))
     [stop] = facts(scene.want("Lyra", PAUSE, now=True), e.StopRequested)
     assert stop.urgency is Urgency.NOW
     [end] = facts(scene.ends("Lyra", Outcome.CRASHED), e.SessionEnd)

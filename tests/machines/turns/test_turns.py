@@ -452,6 +452,64 @@ def test_a_human_who_interrupts_holds_the_turn_until_released_or_silent() -> Non
     assert turn.until == scene.now + timedelta(seconds=50)
 
 
+def test_only_a_human_lifts_the_hold_of_a_human() -> None:
+    scene = trio(TurnConfig(human_interrupt_mode=InterruptMode.INTERRUPT))
+    scene.posts("wait")
+    resume = c.ResumeTurn(channel=REVIEWS, seat=scene.seat("pm"))
+    refused = scene.refuse(resume, "forbidden", "agent:pm")
+    assert str(refused) == (
+        "'pm' may not resume what a human interrupted. It goes on when the human has finished."
+    )
+    own = c.ResumeTurn(channel=REVIEWS, seat=scene.seat("pm"), if_own=True)
+    assert scene.do(own, "agent:pm") == []
+    assert moves(scene.do(resume)) == [("pm", WAITING, ACTIVE, "human_release")]
+
+
+def test_an_agent_resumes_a_wait_that_it_asked_for_itself() -> None:
+    scene = trio()
+    own = c.ResumeTurn(channel=REVIEWS, seat=scene.seat("pm"), if_own=True)
+    assert scene.do(own, "agent:pm") == []  # it does not wait
+    for resume in (own, c.ResumeTurn(channel=REVIEWS, seat=scene.seat("pm"))):
+        _waits(scene)
+        assert moves(scene.do(resume, "agent:pm")) == [("pm", WAITING, ACTIVE, "wait_resolved")]
+
+
+def test_only_a_person_overrides_a_turn() -> None:
+    scene = trio()
+    take = c.OverrideTurn(channel=REVIEWS, seat=scene.seat("pm"), to=QUEUED)
+    refused = scene.refuse(take, "forbidden", "agent:dev")
+    assert str(refused) == "'dev' may not override a turn. Ask a person to do it."
+
+
+def test_a_turn_that_was_not_ended_with_the_work_is_ended_with_a_warning() -> None:
+    scene = trio()
+    ends = c.EndForgottenTurn(channel=REVIEWS, seat=scene.seat("pm"), text="it is blue")
+    events = scene.do(ends, "agent:pm")
+    warning, message = facts(events, e.WarningLogged)[0], facts(events, e.AgentMessage)[0]
+    assert (warning.text, warning.channel) == (
+        "Agent completed response without TURN_COMPLETE",
+        REVIEWS,
+    )
+    assert message.content == (e.Text(text="it is blue"),)
+    assert moves(events)[0] == ("pm", ACTIVE, QUEUED, "TURN_COMPLETE")
+    scene.refuse(ends, "not_your_turn")
+
+
+@pytest.mark.parametrize(
+    ("ok", "text", "reason"),
+    [(True, "", None), (False, "", "its work failed"), (False, "x" * 500, "x" * 300)],
+)
+def test_work_that_says_nothing_or_failed_posts_nothing(
+    ok: bool, text: str, reason: str | None
+) -> None:
+    scene = trio()
+    ends = c.EndForgottenTurn(channel=REVIEWS, seat=scene.seat("pm"), ok=ok, text=text)
+    events = scene.do(ends, "agent:pm")
+    assert facts(events, e.AgentMessage) == []
+    assert facts(events, e.StateTransition)[0].reason == reason
+    assert scene.holder() == "dev"
+
+
 def test_a_human_who_interrupts_one_that_waits_does_not_change_why_it_waits() -> None:
     scene = trio(TurnConfig(human_interrupt_mode=InterruptMode.INTERRUPT))
     _waits(scene)

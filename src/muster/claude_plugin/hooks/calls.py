@@ -1,10 +1,28 @@
-"""A hook that was called, what it is answered, and who answers."""
+"""A hook that was called, its answer, and the names that both ends of the socket use.
+
+`plugin/client.py` has its own copy of these names, because it imports nothing; a test compares.
+"""
 
 import os
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
+
+POLICY_EVENT: Final = "PreToolUse"
+"""The hook that decides. If it cannot be answered, the call that it asks about is denied."""
+
+RECORD_EVENT: Final = "PostToolUse"
+"""The hook that only records, at every file that is written."""
+
+STARTER_TOOLS: Final = ("Agent", "Task")
+"""Tools that start a subagent."""
+
+RECORD_SECONDS: Final = 10.0
+"""How long the end of a process waits for records that are still being written."""
+
+DENIED: Final = 2
+"""The exit code of a hook that denies."""
 
 
 class HookCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,11 +45,15 @@ class HookAnswer(NamedTuple):
     text: str
 
 
-class Answering(Protocol):
-    """Whoever answers hooks."""
+class HookResponder(Protocol):
+    """Answers hooks."""
 
     async def answer(self, call: HookCall) -> HookAnswer:
-        """Answer one call."""
+        """Answer one call, or raise; `answers.answer_safely` makes a denial of that."""
+        ...
+
+    async def finish(self) -> None:
+        """Wait, a bounded time, for records that are still being written."""
         ...
 
 

@@ -1,46 +1,49 @@
 """Answers the hooks of Claude Code, for a running team and, the slow way, for a project alone.
 
-The policy hook (PreToolUse) fails closed: whatever goes wrong, the call is denied with the reason.
-All others only observe: whatever goes wrong is logged, and the program is not told.
+The policy hook (PreToolUse) fails closed, the others only observe: `answers.answer_safely` makes
+that of what is raised here.
 
-Who asks is known by the token of the session in which it runs. A seat's program is an agent; the
+The caller is known by the token of the session in which it runs. A seat's program is an agent; the
 lead's is MAIN. Without a token it is a person's own program, and that is MAIN too.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple, Self, cast
+from typing import Any, Final, NamedTuple, Self, cast
 
 from muster.claude_plugin.hooks import answers, events
-from muster.claude_plugin.hooks.calls import HookAnswer, HookCall
-from muster.claude_plugin.hooks.places import Place, Places, Policies
+from muster.claude_plugin.hooks.calls import (
+    POLICY_EVENT,
+    RECORD_EVENT,
+    RECORD_SECONDS,
+    STARTER_TOOLS,
+    HookAnswer,
+    HookCall,
+)
+from muster.claude_plugin.hooks.places import Place, Places, PolicyCache
 from muster.delegation.desk import Desk
 from muster.delegation.following.owner import Keeper
-from muster.delegation.following.record import REASON_CHARS, Delegate, Following, Judged
+from muster.delegation.following.record import REASON_CHARS, Following
 from muster.delegation.visiting import keeper_of, team_in
-from muster.errors import MusterError
 from muster.identity.waking import DIRECTIONS
 from muster.machines.commands import LogWarning
 from muster.machines.ids import LEAD_SEAT, MUSTER
-from muster.machines.state import MAIN, Agent, Team, TurnState
-from muster.permissions.judge import Verdict, judge
-from muster.permissions.policy import Policy, PolicyError
-from muster.sessions.prompt import words_to
+from muster.machines.state import Agent, Team
+from muster.machines.turns.table import active_turns
+from muster.permissions.judge import Verdict, calling_states, judge_states
+from muster.permissions.policy import Policy
 from muster.settings.model import Settings
 from muster.team import Muster
-
-POLICY: Final = "PreToolUse"
-STARTERS: Final = frozenset({"Agent", "Task"})
-"""Tools that start a subagent."""
 
 OWN_TOOLS: Final = "mcp__muster__"
 """What muster gives to the programs that it runs, whatever else those may do."""
 
-RECORD_SECONDS: Final = 10.0
-"""How long the policy hook may take to put something on record: what is decided does not wait."""
+ANSWER_SECONDS: Final = 2.0
+"""How long the answer to a policy hook waits for its record, which names the agent that could do
+what was denied. The record goes on behind the answer."""
 
 JUDGED_HERE_BYTES: Final = 64 * 1024
 """A larger call is judged in a thread, so that others are answered meanwhile."""
@@ -57,12 +60,10 @@ REMINDER: Final = (
     "for something. Without that muster ends the turn."
 )
 
-ACTIVE: Final = TurnState.ACTIVE
-
 log = logging.getLogger(__name__)
 
 
-class Caller(NamedTuple):
+class HookCaller(NamedTuple):
     """Who asks."""
 
     known: bool = True
@@ -79,7 +80,7 @@ class _Asked(NamedTuple):
     """A hook on its way: the call, who makes it, and the session that it belongs to."""
 
     call: HookCall
-    caller: Caller
+    caller: HookCaller
     place: Place | None
 
     @property
@@ -96,14 +97,17 @@ class HookDesk:
     ) -> None:
         """Sessions are found in these places; inputs come from `human`."""
         self._places = places
-        self._policies = Policies()
+        self._policies = PolicyCache()
         self._home = home
         self._human = human
         self._muster = muster
+        self._recording: set[asyncio.Task[str | None]] = set()
+        """Records that are being written; some of them behind their answers."""
+
         # Each value takes a hook's call: what it answers depends on the event.
         self._answers: Final[dict[str, Callable[[_Asked], Awaitable[HookAnswer]]]] = {
-            POLICY: self._tool_use,
-            "PostToolUse": self._tool_done,
+            POLICY_EVENT: self._tool_use,
+            RECORD_EVENT: self._tool_done,
             "UserPromptSubmit": self._prompt,
             "SubagentStart": self._subagent_start,
             "SubagentStop": self._subagent_stop,
@@ -124,44 +128,38 @@ class HookDesk:
         return cls(Places(home, settings), home=home, human=settings.team.human)
 
     async def answer(self, call: HookCall) -> HookAnswer:
-        """Answer one call."""
-        decides = call.event == POLICY
-        try:
-            return await self._answer(call)
-        except (events.BadHook, MusterError, PolicyError, OSError, ValueError) as error:
-            log.warning("%s: %s", call.event, error, extra={"action": "hook_failed"})
-            return answers.closed(str(error)) if decides else answers.NOTHING
-        except Exception as error:  # whatever it is, a hook must be answered
-            log.exception("a hook failed", extra={"action": "hook_failed"})
-            return answers.closed(repr(error)) if decides else answers.NOTHING
-
-    async def _answer(self, call: HookCall) -> HookAnswer:
+        """Answer one call, or raise."""
         respond = self._answers.get(call.event)
         if respond is None:
             return answers.NOTHING
         caller = self._caller(call.token)
         if not caller.known:
-            if call.event == POLICY:
+            if call.event == POLICY_EVENT:
                 return answers.deny("The session that this token belongs to is over.")
             return answers.NOTHING
         return await respond(_Asked(call, caller, self._places.of(call.project)))
 
+    async def finish(self) -> None:
+        """Wait, a bounded time, for records that are still being written."""
+        if self._recording:
+            await asyncio.wait(self._recording, timeout=RECORD_SECONDS)
+
     # ── who ───────────────────────────────────────────────────────────────────────────────────────
 
-    def _caller(self, token: str) -> Caller:
+    def _caller(self, token: str) -> HookCaller:
         token = events.whole(token)
         if not token:
-            return Caller()
+            return HookCaller()
         if self._muster is None:
-            return Caller(known=False)
+            return HookCaller(known=False)
         # imported late: the slow way knows no tokens, and needs no web server for that
         from muster.http.auth import token_of
 
         team = self._muster.team
         found = self._muster.passes.token_of(team, token) or token_of(team, token)
         if found is None:
-            return Caller(known=False)
-        return Caller(agent=None if found.seat is None else team.agents[found.seat])
+            return HookCaller(known=False)
+        return HookCaller(agent=None if found.seat is None else team.agents[found.seat])
 
     async def _keeper(self, asked: _Asked, hook: events.Hook) -> Keeper:
         return await asyncio.to_thread(keeper_of, hook.session_id, asked.call.pid)
@@ -171,72 +169,77 @@ class HookDesk:
     async def _tool_use(self, asked: _Asked) -> HookAnswer:
         if asked.place is None:
             return answers.NOTHING
-        hook = events.read(asked.call.data, events.ToolUse)
+        hook = events.read(asked.call.data, events.ToolUseHook)
         if asked.caller.agent is not None and hook.tool_name.startswith(OWN_TOOLS):
             return answers.NOTHING
-        policy = self._policies.of(asked.place.root)
-        states = _states(asked.caller, hook)
-        judging = partial(_judged, hook, policy, states)
-        if len(asked.call.data) > JUDGED_HERE_BYTES:
-            verdict = await asyncio.to_thread(judging, None)
-        else:
-            verdict = judging(None)
+        verdict = await self._judged(asked, hook, self._policies.of(asked.place.root))
         if verdict.allowed:
-            await self._see_task(asked, hook)
+            if hook.tool_name in STARTER_TOOLS and asked.caller.leads:
+                await self._record(self._task(asked, hook))
             return answers.NOTHING
-        verdict = await self._on_record(asked, hook, judging, verdict)
-        return answers.deny(verdict.reason[:REASON_CHARS])
+        agent = await self._record(self._denial(asked, hook, verdict))
+        return answers.deny(verdict.with_remedy(agent)[:REASON_CHARS])
 
-    async def _on_record(
-        self,
-        asked: _Asked,
-        hook: events.ToolUse,
-        judging: Judged,
-        verdict: Verdict,
-    ) -> Verdict:
-        """Put a denial on record; it stands, whatever becomes of that."""
-        try:
-            async with asyncio.timeout(RECORD_SECONDS):
-                if asked.followed is None:
-                    return await self._warned(asked.caller, verdict)
-                keeper = await self._keeper(asked, hook)
-                return await asked.followed.denied(keeper, hook.subagent, judging)
-        except Exception as error:  # the verdict is known
-            log.warning("a denial is not on record: %s", error, extra={"action": "hook_failed"})
-            return verdict
+    async def _judged(self, asked: _Asked, hook: events.ToolUseHook, policy: Policy) -> Verdict:
+        """Judge a call, once."""
+        caller = asked.caller
+        agent = None if caller.agent is None or caller.leads else caller.agent.id
+        states = calling_states(agent, [hook.agent_type] if hook.subagent else [])
+        given, cwd = hook.tool_input, hook.cwd or None
+        judging = partial(judge_states, states, hook.tool_name, given, cwd=cwd, policy=policy)
+        if len(asked.call.data) > JUDGED_HERE_BYTES:
+            return await asyncio.to_thread(judging)
+        return judging()
 
-    async def _warned(self, caller: Caller, verdict: Verdict) -> Verdict:
-        """A seat that leads no conversation was denied something."""
+    async def _record(self, work: Coroutine[Any, Any, str | None]) -> str | None:
+        """Write a record, and give what comes of it within `ANSWER_SECONDS`.
+
+        The verdict is known and does not depend on it: a record that takes longer is finished
+        behind the answer, and one that fails is logged.
+        """
+        task = asyncio.get_running_loop().create_task(work)
+        self._recording.add(task)
+        task.add_done_callback(self._recorded)
+        await asyncio.wait({task}, timeout=ANSWER_SECONDS)
+        return task.result() if task.done() and not task.exception() else None
+
+    def _recorded(self, task: asyncio.Task[str | None]) -> None:
+        self._recording.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            log.warning("a hook is not on record: %s", error, extra={"action": "hook_failed"})
+
+    async def _denial(
+        self, asked: _Asked, hook: events.ToolUseHook, verdict: Verdict
+    ) -> str | None:
+        """Record a denial; give the agent that could do what was denied, if MAIN asked."""
+        if asked.followed is not None:
+            keeper = await self._keeper(asked, hook)
+            return await asked.followed.denied(keeper, hook.subagent, verdict)
+        # a seat that leads no conversation was denied something
         assert self._muster is not None
-        assert caller.agent is not None
-        text = f"denied ({verdict.rule}): {events.whole(verdict.reason[:REASON_CHARS])}"
-        warning = LogWarning(text=text, seat=caller.agent.seat)
+        assert asked.caller.agent is not None
+        text = f"denied ({verdict.rule}): {events.whole(verdict.with_remedy()[:REASON_CHARS])}"
+        warning = LogWarning(text=text, seat=asked.caller.agent.seat)
         await self._muster.dispatcher.send(warning, actor=MUSTER)
-        return verdict
+        return None
 
-    async def _see_task(self, asked: _Asked, hook: events.ToolUse) -> None:
-        """Put a task on record that is set for a subagent; it is allowed, whatever becomes of
-        that."""
-        if hook.tool_name not in STARTERS or not asked.caller.leads:
-            return
+    async def _task(self, asked: _Asked, hook: events.ToolUseHook) -> None:
+        """Record a task that MAIN sets for a subagent."""
         to = events.whole(_text(hook.tool_input, "subagent_type")) or "general-purpose"
         told = (_text(hook.tool_input, "description"), _text(hook.tool_input, "prompt"))
         task = events.whole("\n\n".join(each for each in told if each))
-        try:
-            async with asyncio.timeout(RECORD_SECONDS):
-                keeper = await self._keeper(asked, hook)
-                assert asked.followed is not None
-                await asked.followed.tasked(keeper, hook.subagent, to, task)
-        except Exception as error:  # the verdict is known
-            log.warning("a task is not on record: %s", error, extra={"action": "hook_failed"})
+        keeper = await self._keeper(asked, hook)
+        assert asked.followed is not None
+        await asked.followed.tasked(keeper, hook.subagent, to, task)
 
     # ── conversations ─────────────────────────────────────────────────────────────────────────────
 
     async def _prompt(self, asked: _Asked) -> HookAnswer:
-        hook = events.read(asked.call.data, events.Prompt)
+        hook = events.read(asked.call.data, events.PromptHook)
         text, agent = events.whole(hook.prompt), asked.caller.agent
-        if agent is not None:  # muster has told it, and of much that is no input
-            text = words_to(text)
+        if agent is not None and self._muster is not None:  # muster prompts it, with much else
+            text = self._muster.prompter.words_in(agent.seat, text)
         if asked.followed is None or not _is_input(text):
             return answers.NOTHING
         keeper = await self._keeper(asked, hook)
@@ -247,7 +250,7 @@ class HookDesk:
         return answers.context("UserPromptSubmit", told)
 
     async def _subagent_start(self, asked: _Asked) -> HookAnswer:
-        hook = events.read(asked.call.data, events.SubagentStart)
+        hook = events.read(asked.call.data, events.SubagentStartHook)
         if asked.followed is None:
             return answers.NOTHING
         keeper = await self._keeper(asked, hook)
@@ -256,7 +259,7 @@ class HookDesk:
         return answers.context("SubagentStart", told)
 
     async def _subagent_stop(self, asked: _Asked) -> HookAnswer:
-        hook = events.read(asked.call.data, events.SubagentStop)
+        hook = events.read(asked.call.data, events.SubagentStopHook)
         if asked.followed is not None:
             keeper, agent = await self._keeper(asked, hook), events.whole(hook.agent_type)
             report = events.whole(hook.last_assistant_message)
@@ -264,7 +267,7 @@ class HookDesk:
         return answers.NOTHING
 
     async def _tool_done(self, asked: _Asked) -> HookAnswer:
-        hook = events.read(asked.call.data, events.ToolDone)
+        hook = events.read(asked.call.data, events.ToolDoneHook)
         path = _text(hook.tool_input, "file_path") or _text(hook.tool_input, "notebook_path")
         if asked.followed is None or not path or "\0" in path:
             return answers.NOTHING
@@ -279,7 +282,7 @@ class HookDesk:
         return answers.NOTHING
 
     async def _stop(self, asked: _Asked) -> HookAnswer:
-        hook = events.read(asked.call.data, events.Stop)
+        hook = events.read(asked.call.data, events.StopHook)
         if asked.caller.agent is not None and not hook.stop_hook_active:
             channel = self._turn_of(asked.caller.agent)
             if channel:
@@ -293,17 +296,12 @@ class HookDesk:
     def _turn_of(self, agent: Agent) -> str:
         """The channel in which an agent has the turn, works, and knows that it does."""
         assert self._muster is not None
-        for name in agent.holding:
-            channel = self._muster.team.channels[name]
-            turn = channel.turn
-            if turn is not None and turn.taken and channel.state_of(agent.seat) is ACTIVE:
-                return name
-        return ""
+        return next(active_turns(self._muster.team, agent, taken=True), "")
 
     # ── sessions of the program ───────────────────────────────────────────────────────────────────
 
     async def _session_start(self, asked: _Asked) -> HookAnswer:
-        hook = events.read(asked.call.data, events.SessionStart)
+        hook = events.read(asked.call.data, events.SessionStartHook)
         parts = [await self._soul(asked, hook.source)]
         if asked.followed is not None:
             if hook.source != "compact":  # that comes in the middle of a conversation
@@ -331,7 +329,7 @@ class HookDesk:
         return await asyncio.to_thread(team_in, self._home)
 
     async def _session_end(self, asked: _Asked) -> HookAnswer:
-        hook = events.read(asked.call.data, events.SessionEnd)
+        hook = events.read(asked.call.data, events.SessionEndHook)
         if asked.followed is not None:
             why = "the program that led it has ended"
             await asked.followed.left(await self._keeper(asked, hook), why)
@@ -342,38 +340,6 @@ def _is_input(text: str) -> bool:
     """Whether a person has said something to MAIN."""
     begins = text.lstrip()
     return bool(begins) and not begins.startswith((*_INJECTED, *_COMMANDS))
-
-
-def _states(caller: Caller, hook: events.ToolUse) -> list[object]:
-    """The states that must all be allowed to make a call.
-
-    A subagent is the state that it is called after. One that the program of a seat has started may
-    not do more than that seat may, unless it is the lead's, whose subagents are the agents.
-    """
-    inside: list[object] = [hook.agent_type] if hook.subagent else []
-    if caller.agent is None or caller.leads:
-        return inside or [MAIN]
-    return [caller.agent.id, *inside]
-
-
-def _judged(
-    hook: events.ToolUse, policy: Policy, states: list[object], delegate: Delegate
-) -> Verdict:
-    """The verdict of the first state that is denied, or else of the last."""
-    verdict = None
-    for state in states:
-        verdict = judge(
-            state,
-            hook.tool_name,
-            hook.tool_input,
-            cwd=hook.cwd or None,
-            policy=policy,
-            delegate=delegate,
-        )
-        if not verdict.allowed:
-            break
-    assert verdict is not None
-    return verdict
 
 
 def _text(fields: object, name: str) -> str:

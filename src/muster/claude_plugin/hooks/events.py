@@ -33,14 +33,14 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True):
         return plain(self.agent_id) if self.agent_id else ""
 
 
-class ToolUse(Hook, frozen=True, kw_only=True):
+class ToolUseHook(Hook, frozen=True, kw_only=True):
     """PreToolUse: a tool is about to be called."""
 
     tool_name: str
     tool_input: dict[str, object]
 
 
-class ToolDone(Hook, frozen=True, kw_only=True):
+class ToolDoneHook(Hook, frozen=True, kw_only=True):
     """PostToolUse: a tool was called."""
 
     tool_name: str
@@ -48,20 +48,20 @@ class ToolDone(Hook, frozen=True, kw_only=True):
     tool_response: object = None
 
 
-class Prompt(Hook, frozen=True, kw_only=True):
+class PromptHook(Hook, frozen=True, kw_only=True):
     """UserPromptSubmit: an input has come."""
 
     prompt: str
 
 
-class SubagentStart(Hook, frozen=True, kw_only=True):
+class SubagentStartHook(Hook, frozen=True, kw_only=True):
     """A subagent starts."""
 
     agent_id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]
     agent_type: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]
 
 
-class SubagentStop(SubagentStart, frozen=True, kw_only=True):
+class SubagentStopHook(SubagentStartHook, frozen=True, kw_only=True):
     """A subagent has stopped."""
 
     last_assistant_message: str | None = None
@@ -75,7 +75,7 @@ class Background(msgspec.Struct, frozen=True, kw_only=True):
     status: str = ""
 
 
-class Stop(Hook, frozen=True, kw_only=True):
+class StopHook(Hook, frozen=True, kw_only=True):
     """MAIN has answered."""
 
     last_assistant_message: str | None = None
@@ -92,13 +92,13 @@ class Stop(Hook, frozen=True, kw_only=True):
         ]
 
 
-class SessionStart(Hook, frozen=True, kw_only=True):
+class SessionStartHook(Hook, frozen=True, kw_only=True):
     """A session of the program begins, goes on, or has cut down what it remembers."""
 
     source: str = "startup"
 
 
-class SessionEnd(Hook, frozen=True, kw_only=True):
+class SessionEndHook(Hook, frozen=True, kw_only=True):
     """A session of the program ends."""
 
     reason: str = ""

@@ -14,7 +14,8 @@ from muster.delegation.desk import Desk
 from muster.delegation.following.record import Following
 from muster.delegation.session_folder import HOME_FOLDER, SESSIONS_FOLDER, has_session
 from muster.delegation.visiting import visited
-from muster.permissions.policy import DEFAULT, POLICY_FILE, Policy, load
+from muster.machines.state import Team
+from muster.permissions.policy import DEFAULT, POLICY_FILE, Policy, policy_of
 from muster.regular_files import read_regular
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 from muster.team import Muster
@@ -64,9 +65,9 @@ class Places:
         """The session that is open for a project."""
         team = self._team
         if self._muster is not None and team is not None:
-            delegation = self._muster.team.delegation
-            if delegation.mode is not None:
-                return Place(Path(delegation.path), lambda: team)
+            own = open_session_of(self._muster.team)
+            if own is not None:
+                return Place(own, lambda: team)
         root = last_session(project)
         return None if root is None else Place(root, partial(self._following, root, project))
 
@@ -85,6 +86,19 @@ class Places:
         return Following(conversations, home=ledger.home)
 
 
+def enforced_root(project: Path, team: Team | None) -> Path | None:
+    """The session's folder whose policy hooks enforce in a project; None where they enforce none.
+
+    `team` is the one of the server in the project's home, if one runs.
+    """
+    return (open_session_of(team) if team is not None else None) or last_session(project)
+
+
+def open_session_of(team: Team) -> Path | None:
+    """The folder of a team's own session, if one is open."""
+    return Path(team.delegation.path) if team.delegation.mode is not None else None
+
+
 def last_session(project: Path) -> Path | None:
     """The session that was started last in a project and has not ended, if it has a log."""
     try:
@@ -96,7 +110,7 @@ def last_session(project: Path) -> Path | None:
     return root if root is not None and has_session(root) else None
 
 
-class Policies:
+class PolicyCache:
     """The policies of sessions, read again when their files change."""
 
     def __init__(self) -> None:
@@ -104,19 +118,15 @@ class Policies:
         self._known: dict[Path, tuple[tuple[int, int, int], Policy]] = {}
 
     def of(self, root: Path) -> Policy:
-        """The policy of a session's folder; without a file, the default.
-
-        A file that cannot be read, or is no policy, is the caller's trouble.
-        """
-        path = root / POLICY_FILE
+        """The policy of a session's folder, as `policy_of` reads it."""
         try:
-            found = path.stat()
+            found = (root / POLICY_FILE).stat()
         except FileNotFoundError:
             return DEFAULT
         version = (found.st_mtime_ns, found.st_size, found.st_ino)
-        known = self._known.get(path)
+        known = self._known.get(root)
         if known is None or known[0] != version:
             if len(self._known) >= SESSIONS_KEPT:
                 self._known.clear()
-            known = self._known[path] = (version, load(path))
+            known = self._known[root] = (version, policy_of(root))
         return known[1]

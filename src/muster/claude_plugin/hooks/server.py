@@ -19,19 +19,18 @@ from typing import Final
 
 import msgspec
 
-from muster.claude_plugin.hooks.calls import Answering, HookAnswer, HookCall, now
+from muster.claude_plugin.hooks.answers import NOTHING, answer_safely, failed
+from muster.claude_plugin.hooks.calls import (
+    POLICY_EVENT,
+    RECORD_EVENT,
+    RECORD_SECONDS,
+    HookAnswer,
+    HookCall,
+    HookResponder,
+    now,
+)
 
 FILE: Final = "hooks.sock"
-
-POLICY_EVENT: Final = "PreToolUse"
-"""The hook that decides. If it cannot be answered, what it asks for is denied."""
-
-RECORD_EVENT: Final = "PostToolUse"
-"""The hook that only puts something on record, at every file that is written. It is answered before
-that is done, since the answer is always empty; hooks of its project that come later wait for it."""
-
-RECORD_SECONDS: Final = 10.0
-"""How long muster's end waits for what is still being put on record."""
 
 INPUT_BYTES_MAX: Final = 32 * 1024 * 1024
 """The input of a hook: a file that is written whole, and what JSON makes of it."""
@@ -67,7 +66,7 @@ class _NotAnswered(Exception):
 
 
 @asynccontextmanager
-async def serving(home: Path, desk: Answering) -> AsyncGenerator[None]:
+async def serving(home: Path, desk: HookResponder) -> AsyncGenerator[None]:
     """Answer the hooks that ask in a home, as long as this is entered."""
     hooks = _Hooks(desk)
     with _listening(home) as listener:
@@ -114,7 +113,7 @@ def _listening(home: Path) -> Generator[socket.socket]:
 class _Hooks:
     """The hooks that are being answered."""
 
-    def __init__(self, desk: Answering) -> None:
+    def __init__(self, desk: HookResponder) -> None:
         self._desk = desk
         self._asking: set[asyncio.Task[None]] = set()
         self._recording: dict[asyncio.Task[None], Path] = {}
@@ -129,7 +128,7 @@ class _Hooks:
             call = await _request(reader)
             if isinstance(call, HookCall) and call.event == RECORD_EVENT:
                 self._recording[task] = call.project
-                await _reply(writer, HookAnswer(0, ""))
+                await _reply(writer, NOTHING)  # it is always empty; later hooks wait for the record
                 await answer_safely(self._desk, call)
             else:
                 await _reply(writer, await self._answered(call))
@@ -156,6 +155,7 @@ class _Hooks:
         for task in self._asking:
             task.cancel()
         await asyncio.gather(*self._asking, return_exceptions=True)
+        await self._desk.finish()
 
 
 async def _reply(writer: asyncio.StreamWriter, answer: HookAnswer) -> None:
@@ -172,29 +172,10 @@ async def _request(reader: asyncio.StreamReader) -> HookCall | HookAnswer:
         async with asyncio.timeout(REQUEST_SECONDS):
             return await _call(reader)
     except _NotAnswered as wrong:
-        return _failed(wrong.event, str(wrong))
+        log.warning("%s: %s", wrong.event, wrong, extra={"action": "hook_refused"})
+        return failed(wrong.event, str(wrong))
     except TimeoutError:
-        return _failed(POLICY_EVENT, "the hook did not say in time what it asks")
-
-
-async def answer_safely(desk: Answering, call: HookCall) -> HookAnswer:
-    """What a desk answers. If it fails, the policy hook denies, and no other gets in the way."""
-    try:
-        answer = await desk.answer(call)
-    except Exception as error:  # whatever it is, a hook must be answered
-        log.exception("a hook could not be answered", extra={"action": "hook_failed"})
-        return _failed(call.event, f"muster failed: {error}")
-    if answer.code not in (0, 2):
-        return _failed(call.event, f"muster answered with {answer.code}")
-    return answer
-
-
-def _failed(event: str, why: str) -> HookAnswer:
-    """The answer where there is none: the policy hook denies, the others are not in the way."""
-    log.warning("%s: %s", event, why, extra={"action": "hook_refused"})
-    if event != POLICY_EVENT:
-        return HookAnswer(0, "")
-    return HookAnswer(2, f"muster cannot tell whether this is allowed, so it is denied: {why}.\n")
+        return failed(POLICY_EVENT, "the hook did not say in time what it asks")
 
 
 async def _call(reader: asyncio.StreamReader) -> HookCall:

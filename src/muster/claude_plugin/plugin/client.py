@@ -52,9 +52,13 @@ def main() -> "NoReturn":
     except BaseException as failed:  # whatever it is
         code = DENY if event == POLICY else 0
         if code:
-            said = f"muster cannot tell whether this is allowed, so it is denied: {failed}\n"
-            _write(2, said.encode("utf-8", "backslashreplace"))
+            _write(2, denial(str(failed)).encode("utf-8", "backslashreplace"))
     posix._exit(code)  # pyright: ignore[reportPrivateUsage]
+
+
+def denial(why: str) -> str:
+    """The denial of a call that cannot be judged, as `hooks/answers.py` words it."""
+    return f"muster cannot tell whether this is allowed, so it is denied: {why.rstrip('.')}.\n"
 
 
 def answer(event: str, data: bytes) -> "tuple[int, bytes]":
@@ -172,20 +176,20 @@ def _may(root: bytes, data: bytes) -> bool:
     sys.path.append(_package().rpartition("/")[0])
     from json import loads
 
-    from muster.permissions.judge import judge
-    from muster.permissions.policy import DEFAULT, POLICY_FILE, load
+    from muster.permissions.judge import calling_states, judge_states
+    from muster.permissions.policy import policy_of
 
     call = loads(data)
     tool = call.get("tool_name")
     if tool in RECORDED_TOOLS:
         return False
-    policy = root + b"/" + POLICY_FILE.encode()
-    return judge(
-        call.get("agent_type") if call.get("agent_id") else "MAIN",
+    subagents = [call.get("agent_type")] if call.get("agent_id") else []
+    return judge_states(
+        calling_states(None, subagents),
         tool,
         call.get("tool_input"),
         cwd=call.get("cwd"),
-        policy=load(policy.decode("utf-8", "surrogateescape")) if _exists(policy) else DEFAULT,
+        policy=policy_of(root.decode("utf-8", "surrogateescape")),
     ).allowed
 
 

@@ -25,15 +25,16 @@ from muster.cli.render import clean
 from muster.client import delegation
 from muster.delegation import session_folder
 from muster.delegation.ledger import Ledger, show_nobody
+from muster.delegation.policy import policy_of
 from muster.delegation.visiting import VisitedLedger, visited
-from muster.errors import BadSource, Invalid, NoDelegation
+from muster.errors import Invalid, NoDelegation
 from muster.machines import events as e
 from muster.machines.commands import LogConversation
 from muster.machines.events import Event
 from muster.machines.ids import MUSTER, person
 from muster.machines.state import MAIN, QUEUE, Delegation
 from muster.machines.vocabulary import DelegationMode, Machine
-from muster.permissions.policy import DEFAULT, POLICY_FILE, Policy, PolicyError, load
+from muster.permissions.policy import Policy
 from muster.routing.agent_files import Warned, find_agents
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 from muster.views.conversations import ConversationView, head_of, step_line
@@ -129,7 +130,7 @@ def _start(root: Path, mode: DelegationMode | None, given: tuple[Path, ...], hom
     _warn(found.warnings)
     settings = _settings(root, home)
     session_folder.prepare(root)
-    policy = _policy(root)
+    policy = policy_of(root)
     ledger, _ = visited(root, settings, home=home)
     delegation, resumed = asyncio.run(
         session_folder.start(
@@ -247,17 +248,6 @@ def _settings(root: Path, home: Path) -> Settings:
     """The settings in the session's own home, or else those of the team."""
     own = root / session_folder.HOME_FOLDER
     return load_settings(own if (own / SETTINGS_FILE).exists() else home, os.environ)
-
-
-def _policy(root: Path) -> Policy:
-    path = root / POLICY_FILE
-    try:
-        return load(path)
-    except FileNotFoundError:
-        return DEFAULT
-    except (PolicyError, UnicodeDecodeError) as wrong:
-        remedy = "`muster permit --init --policy FILE` writes one to compare with."
-        raise BadSource(path=path, what=str(wrong), remedy=remedy) from None
 
 
 def _warn(warnings: Sequence[Warned]) -> None:

@@ -1,6 +1,11 @@
-"""`muster permit`: may a state make this tool call, by which rule, and who could do it instead."""
+"""`muster permit`: may a state make this tool call, and by which rule of which policy.
+
+The policy is the one that the hooks enforce in the project: that of the session's folder, found in
+the same way. So a call that is allowed here is not denied there.
+"""
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -8,7 +13,9 @@ import click
 
 from muster.cli.options import home_option, json_option
 from muster.cli.render import clean
+from muster.delegation.policy import REMEDY
 from muster.errors import BadSource, SettingsExist
+from muster.home.lock import running_pid
 from muster.permissions.judge import DENY, Verdict, judge
 from muster.permissions.policy import DEFAULT, POLICY_FILE, Policy, PolicyError, dump, load
 
@@ -44,23 +51,22 @@ def permit(
 
     The exit code is 0 if it is allowed and 3 if it is not. With --batch every line of standard
     input is a call, {"state": ..., "tool": ..., "input": {...}, "cwd": ...}, and is answered by
-    one line. The policy is permissions.json in the home, unless another is named.
+    one line. The policy is permissions.json in the folder of the open session, which the hooks
+    enforce; without a session, the one in the home; or the one that --policy names.
     """
-    path = policy or home / POLICY_FILE
+    path = policy or _enforced(home) / POLICY_FILE
     if write:
         _write(path)
         return
-    rules = _policy(path, needed=policy is not None)
+    judging = _Judging(path, needed=policy is not None, delegate=delegate)
     if batch:
-        _judge_lines(rules, delegate)
+        _judge_lines(judging)
         return
     if state is None or tool is None or given is None:
         raise click.UsageError("Give --state, --tool and --input, or --batch, or --init.", ctx)
     where = None if cwd is None else str(cwd)
-    verdict = judge(
-        state, tool, _read_input(ctx, given), cwd=where, policy=rules, delegate=delegate
-    )
-    click.echo(_as_line(verdict) if as_json else _as_text(verdict))
+    verdict = judge(state, tool, _read_input(ctx, given), cwd=where, policy=judging.policy)
+    click.echo(judging.as_line(verdict) if as_json else judging.as_text(verdict))
     if verdict.decision == DENY:
         ctx.exit(REFUSED)
 
@@ -75,18 +81,39 @@ def _write(path: Path) -> None:
     click.echo(f"Wrote {path}.")
 
 
-def _policy(path: Path, *, needed: bool) -> Policy:
-    """The policy in a file; where none is named and there is none, the default."""
-    try:
-        return load(path)
-    except FileNotFoundError:
-        if not needed:
-            return DEFAULT
-        remedy = "`muster permit --init` writes one."
-        raise BadSource(path=path, what="there is no such file", remedy=remedy) from None
-    except (PolicyError, UnicodeDecodeError) as wrong:
-        remedy = "`muster permit --init --policy FILE` writes one to compare with."
-        raise BadSource(path=path, what=str(wrong), remedy=remedy) from None
+def _enforced(home: Path) -> Path:
+    """The folder whose policy the hooks enforce; the home where no session is open."""
+    # imported late: only this verb of those that look needs to know of sessions
+    from muster.claude_plugin.hooks.places import enforced_root
+    from muster.delegation.visiting import team_in
+
+    team = team_in(home) if running_pid(home) is not None else None
+    project = Path(os.environ.get("CLAUDE_PROJECT_DIR") or Path.cwd())
+    return enforced_root(project, team) or enforced_root(home.resolve().parent, None) or home
+
+
+class _Judging:
+    """A policy, the file that it comes from, and the agent to name in refusals."""
+
+    def __init__(self, path: Path, *, needed: bool, delegate: str | None) -> None:
+        self.delegate = delegate
+        self.source = str(path)
+        try:
+            self.policy = load(path)
+        except FileNotFoundError:
+            if needed:
+                remedy = "`muster permit --init` writes one."
+                raise BadSource(path=path, what="there is no such file", remedy=remedy) from None
+            self.policy, self.source = DEFAULT, f"default, there is no {path}"
+        except PolicyError as wrong:
+            raise BadSource(path=wrong.path, what=wrong.what, remedy=REMEDY) from None
+
+    def as_line(self, verdict: Verdict) -> str:
+        return json.dumps({**verdict.as_dict(self.delegate), "policy": self.source})
+
+    def as_text(self, verdict: Verdict) -> str:
+        reason = clean(verdict.with_remedy(self.delegate))
+        return f"{verdict.decision}  {verdict.rule}\n{reason}\nPolicy: {clean(self.source)}"
 
 
 def _read_input(ctx: click.Context, given: str) -> object:
@@ -96,22 +123,22 @@ def _read_input(ctx: click.Context, given: str) -> object:
         raise click.UsageError(f"--input is not JSON: {wrong}", ctx) from None
 
 
-def _judge_lines(policy: Policy, delegate: str | None) -> None:
+def _judge_lines(judging: _Judging) -> None:
     """Answer every line at once, so that a program can keep this running and ask."""
     for line in sys.stdin.buffer:
-        verdict = judge_line(line, policy, delegate)
-        sys.stdout.write(_as_line(verdict) + "\n")
+        verdict = judge_line(line, judging.policy)
+        sys.stdout.write(judging.as_line(verdict) + "\n")
         sys.stdout.flush()
 
 
-def judge_line(line: bytes, policy: Policy, delegate: str | None = None) -> Verdict:
-    """Judge one line of a batch. What cannot be read is denied."""
+def judge_line(line: bytes, policy: Policy) -> Verdict:
+    """Judge one line of a batch. A line that cannot be read is denied."""
     try:
         call: object = json.loads(line)
     except (ValueError, RecursionError) as wrong:
-        return Verdict(DENY, "input", f"The line is not JSON: {wrong}.", delegate)
+        return Verdict(DENY, "input", f"The line is not JSON: {wrong}.")
     if not isinstance(call, dict):
-        return Verdict(DENY, "input", "The line is not a JSON object.", delegate)
+        return Verdict(DENY, "input", "The line is not a JSON object.")
     fields: dict[str, object] = call  # pyright: ignore[reportUnknownVariableType]
     return judge(
         fields.get("state"),
@@ -119,13 +146,4 @@ def judge_line(line: bytes, policy: Policy, delegate: str | None = None) -> Verd
         fields.get("input"),
         cwd=fields.get("cwd"),
         policy=policy,
-        delegate=delegate,
     )
-
-
-def _as_line(verdict: Verdict) -> str:
-    return json.dumps(verdict.as_dict())
-
-
-def _as_text(verdict: Verdict) -> str:
-    return f"{verdict.decision}  {verdict.rule}\n{clean(verdict.reason)}"

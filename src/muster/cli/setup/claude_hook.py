@@ -20,9 +20,9 @@ from typing import Final
 import click
 import msgspec
 
+from muster.claude_plugin.hooks.answers import answer_safely, failed
 from muster.claude_plugin.hooks.calls import HookAnswer, HookCall, began_here
 from muster.claude_plugin.hooks.desk import HookDesk
-from muster.claude_plugin.hooks.server import POLICY_EVENT, answer_safely
 from muster.cli.render import clean
 from muster.settings.model import load_settings
 
@@ -70,16 +70,15 @@ def _answer(call: HookCall, home: Path) -> HookAnswer:
         if call.event == COMMAND_EVENT:
             return _carry_out(call, home)
         return asyncio.run(_asked(call, home))
-    except Exception as failed:  # whatever it is, a policy hook fails closed
-        if call.event != POLICY_EVENT:
-            return HookAnswer(0, "")
-        why = f"muster cannot tell whether this is allowed, so it is denied: {clean(str(failed))}\n"
-        return HookAnswer(2, why)
+    except Exception as error:  # before there is a desk: settings that cannot be read
+        return failed(call.event, clean(str(error)))
 
 
 async def _asked(call: HookCall, home: Path) -> HookAnswer:
     desk = HookDesk.of_project(home, load_settings(home, os.environ))
-    return await answer_safely(desk, call)
+    answer = await answer_safely(desk, call)
+    await desk.finish()  # the process must not end before the record is written
+    return answer
 
 
 # ── the plugin's commands ─────────────────────────────────────────────────────────────────────────

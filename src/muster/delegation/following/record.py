@@ -16,6 +16,7 @@ them is one visit of the log, and nothing is kept in memory between two of them.
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -46,12 +47,7 @@ REASON_CHARS: Final = 2000
 NAME_CHARS: Final = 80
 """How much is shown of a name that is no agent's."""
 
-
-Delegate = Callable[[str], str | None] | str | None
-"""The agent that could do what is denied, or whoever can say it."""
-
-Judged = Callable[[Delegate], Verdict]
-"""The verdict on a call, with the agent that could make it instead."""
+log = logging.getLogger(__name__)
 
 
 class Following:
@@ -146,23 +142,22 @@ class Following:
 
     # ── what MAIN and its subagents do ────────────────────────────────────────────────────────────
 
-    async def denied(self, keeper: Keeper, by: str, judged: Judged) -> Verdict:
-        """Put a denial on record; what comes back names the agent that could do it, if MAIN asked.
+    async def denied(self, keeper: Keeper, by: str, verdict: Verdict) -> str | None:
+        """Record a denial; give the agent that could do what was denied, if MAIN asked.
 
         `by` is the subagent that was denied, or nothing.
         """
         async with self._visit(keeper) as page:
             if page is None:
-                return judged(None)
+                return None
             conversation = page.conversation_of(by)
-            able = None if by else await self._able(page, conversation)
-            verdict = await asyncio.to_thread(judged, able)
-            reason = fitting(verdict.reason[:REASON_CHARS])
+            agent = None if by else await self._able(page, conversation, verdict.need)
+            reason = fitting(verdict.with_remedy(agent)[:REASON_CHARS])
             if conversation is None:
                 warning = c.LogWarning(text=f"denied ({verdict.rule}): {reason}")
                 await page.book.send(warning, actor=MUSTER)
-                return verdict
-            nobody = not by and verdict.delegate_to is None
+                return agent
+            nobody = not by and agent is None
             refusal = c.DenyPermission(
                 conversation=conversation.id,
                 rule=verdict.rule,
@@ -170,20 +165,20 @@ class Following:
                 suggestion=replies.slug(await page.about(conversation.id)) if nobody else "",
             )
             await page.book.send(refusal, actor=MUSTER)
-            return verdict
+            return agent
 
-    async def _able(self, page: Page, conversation: Conversation | None) -> Delegate:
+    async def _able(self, page: Page, conversation: Conversation | None, need: str) -> str | None:
         """The agent that MAIN should delegate to: the one that the input is for, or else the one
         that what was denied is for."""
         if conversation is not None and conversation.routed not in ("", MAIN):
             return conversation.routed
-        agents = list((await asyncio.to_thread(agents_of, page.delegation)).values())
-
-        def able(need: str) -> str | None:
-            agent = decide(agents, need).agent
-            return None if agent == MAIN else agent
-
-        return able
+        try:
+            agents = list((await asyncio.to_thread(agents_of, page.delegation)).values())
+            agent = (await asyncio.to_thread(decide, agents, need)).agent
+        except Exception as error:  # the denial goes on record all the same
+            log.warning("no agent is named: %s", error, extra={"action": "hook_failed"})
+            return None
+        return None if agent == MAIN else agent
 
     async def tasked(self, keeper: Keeper, by: str, to: str, task: str) -> None:
         """A task is set for a subagent that is about to start; `by` a subagent, or by MAIN."""

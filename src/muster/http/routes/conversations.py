@@ -12,8 +12,9 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from muster.delegation import session_folder
-from muster.delegation.conversations import policy_of, ranked
+from muster.delegation.conversations import ranked
 from muster.delegation.desk import Desk
+from muster.delegation.policy import policy_of
 from muster.delegation.workers import agents_of
 from muster.errors import Invalid, NotFound, PathTaken
 from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
@@ -242,6 +243,6 @@ async def permit(call: ApiCall, body: ToolCall) -> VerdictView:
     return VerdictView(
         decision=verdict.decision,
         rule=verdict.rule,
-        reason=verdict.reason,
-        delegate_to=verdict.delegate_to,
+        reason=verdict.with_remedy(),
+        delegate_to=None,
     )

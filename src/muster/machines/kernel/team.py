@@ -1,4 +1,4 @@
-"""The four machines together: `decide(team, command, now) -> events`, or a refusal with its rule.
+"""The four machines together: `decide(team, command, now, actor)`, or a refusal with its rule.
 
 Pure. It carries out one command and, through `couplings.py`, everything that follows from it in the
 other machines, until nothing follows any more; all of it is appended together. What the events then
@@ -109,6 +109,7 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.CompleteTurn: turns.complete_turn,
     c.WaitTurn: turns.wait_turn,
     c.ResumeTurn: turns.resume_turn,
+    c.EndForgottenTurn: turns.end_forgotten_turn,
     c.AwaitApproval: turns.await_approval,
     c.OverrideTurn: turns.override_turn,
     c.RenewTurn: turns.renew_turn,
@@ -131,6 +132,13 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.CloseConversation: delegation.close_conversation,
 }
 
+# Rules about who may send a command. Couplings send as muster, which is not checked.
+ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
+    c.ResumeTurn: turns.check_resume,
+    c.OverrideTurn: turns.check_override,
+    c.AnswerApproval: approvals.check_answer,
+}
+
 
 def decide(
     team: Team, command: Command, now: datetime, *, actor: str, cause: int | None = None
@@ -138,6 +146,9 @@ def decide(
     """Carry out a command and all that follows from it, or raise the refusal with its rule."""
     if type(command) is c.StartMuster:  # what begins a life belongs to that life
         team = replace(team, boot=command.server_session)
+    rule = ACTOR_RULES.get(type(command))
+    if rule is not None:
+        rule(team, command, actor)
     events: list[Event] = []
     course: list[tuple[Command, str, int | None]] = [(command, actor, cause)]
     for each, who, because in course:  # grows while it is walked

@@ -15,6 +15,7 @@ from muster.errors import (
     AlreadyRunning,
     BackingOff,
     Disabled,
+    Invalid,
     Paused,
     Refused,
     RunElsewhere,
@@ -77,6 +78,8 @@ TABLE: Table[None] = Table(
 
 
 def set_desired(team: Team, command: c.SetDesired, now: datetime) -> Iterator[Fact]:
+    if command.now and command.desired is not PAUSE:
+        raise Invalid(what="now", why="goes with pause only: everything else starts at once")
     agent = team.agent(command.seat)
     run = agent.run
     if command.if_generation is not None and command.if_generation != run.generation:

@@ -17,6 +17,7 @@ from muster import limits
 from muster.errors import Invalid, NotPresent, TurnTaken
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines.actors import refuse_agent
 from muster.machines.events import Fact
 from muster.machines.ids import SeatId
 from muster.machines.run_control.decide import pause_for
@@ -35,6 +36,7 @@ from muster.machines.turns.table import (
     check_epoch,
     check_seconds,
     grant,
+    is_own,
     member,
     move,
     not_your_turn,
@@ -97,16 +99,20 @@ def speak(team: Team, command: c.Speak, now: datetime) -> Iterator[Fact]:
         check_key(team.channel(command.channel).keys, command.key)
     standing = require_turn(team, command.channel, command.seat, command.epoch, "speak", now)
     check_text(command.text)
-    yield e.AgentMessage(
-        agent_name=standing.agent.id,
-        content=(e.Text(text=command.text),),
-        seat=command.seat,
-        channel=command.channel,
-        epoch=standing.channel.epoch,
-        key=command.key,
-    )
+    yield _message(standing, command.text, command.key)
     if command.complete:
         yield move(standing, ACTIVE, TURN_COMPLETE, epoch=standing.channel.epoch)
+
+
+def _message(standing: Standing, text: str, key: str | None = None) -> Fact:
+    return e.AgentMessage(
+        agent_name=standing.agent.id,
+        content=(e.Text(text=text),),
+        seat=standing.agent.seat,
+        channel=standing.channel.id,
+        epoch=standing.channel.epoch,
+        key=key,
+    )
 
 
 def complete_turn(team: Team, command: c.CompleteTurn, now: datetime) -> Sequence[Fact]:
@@ -132,10 +138,44 @@ def resume_turn(team: Team, command: c.ResumeTurn, now: datetime) -> Sequence[Fa
     standing = member(team, command.channel, command.seat, now)
     check_epoch(standing.channel, command.epoch)
     turn = standing.channel.turn
-    if turn is None or turn.holder != command.seat or turn.wait is None:
+    wait = turn.wait if turn is not None and turn.holder == command.seat else None
+    if command.if_own and (wait is None or not is_own(wait)):
+        return ()
+    if turn is None or wait is None:
         raise not_your_turn(standing, "resume")
-    trigger = "human_release" if turn.wait.by_human else "wait_resolved"
+    trigger = "human_release" if wait.by_human else "wait_resolved"
     return (resume(standing, turn, trigger),)
+
+
+def check_resume(team: Team, command: c.ResumeTurn, actor: str) -> None:
+    """Only a human lifts a human's hold, and only an answer ends the wait for an approval."""
+    turn = team.channel(command.channel).turn
+    wait = turn.wait if turn is not None else None
+    if command.if_own or wait is None or is_own(wait):
+        return
+    if wait.by_human:
+        remedy = "It goes on when the human has finished."
+        refuse_agent(actor, "resume what a human interrupted", remedy)
+    else:
+        remedy = "It goes on when a person has answered."
+        refuse_agent(actor, "resume a turn that waits for approval", remedy)
+
+
+def check_override(team: Team, command: c.OverrideTurn, actor: str) -> None:
+    """Only people give a turn to an agent or take it away."""
+    refuse_agent(actor, "override a turn")
+
+
+def end_forgotten_turn(team: Team, command: c.EndForgottenTurn, now: datetime) -> Iterator[Fact]:
+    standing = require_turn(team, command.channel, command.seat, command.epoch, "complete", now)
+    yield _forgotten(standing)
+    epoch, reason = standing.channel.epoch, None
+    if not command.ok:
+        reason = command.text[: limits.REASON_CHARS_MAX] or "its work failed"
+    elif command.text:
+        check_text(command.text)
+        yield _message(standing, command.text)
+    yield move(standing, ACTIVE, TURN_COMPLETE, epoch=epoch, reason=reason)
 
 
 def await_approval(team: Team, command: c.AwaitApproval, now: datetime) -> Sequence[Fact]:

@@ -15,7 +15,7 @@ from muster.errors import Invalid, NotAMember, NotYourTurn, StaleEpoch
 from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.ids import ChannelId, SeatId
-from muster.machines.state import Agent, Channel, Status, Team, Turn, TurnState
+from muster.machines.state import Agent, Channel, Status, Team, Turn, TurnState, Wait
 from muster.machines.tables import Row, Table
 from muster.machines.vocabulary import Authority, Machine, RunMode
 
@@ -233,3 +233,26 @@ def stop_work(standing: Standing) -> Iterator[Fact]:
 def rouse_idle(team: Team, channel: Channel, trigger: str, now: datetime) -> Iterator[Fact]:
     if channel.idle is not None:
         yield move(Standing(team, channel, team.agents[channel.idle], now), IDLE, trigger)
+
+
+# ── whose turn it is ──────────────────────────────────────────────────────────────────────────────
+
+
+def is_own(wait: Wait) -> bool:
+    """Whether the agent asked for a wait itself, and so may end it itself."""
+    return not wait.by_human and not wait.approval
+
+
+def held_turns(team: Team, agent: Agent) -> Iterator[tuple[ChannelId, Turn]]:
+    """The turns that an agent holds, ACTIVE or WAITING."""
+    for channel in agent.holding:
+        turn = team.channels[channel].turn
+        if turn is not None and turn.holder == agent.seat:
+            yield channel, turn
+
+
+def active_turns(team: Team, agent: Agent, *, taken: bool = False) -> Iterator[ChannelId]:
+    """Where an agent is ACTIVE; with `taken`, only where its program has taken that in."""
+    for channel, turn in held_turns(team, agent):
+        if turn.wait is None and (turn.taken or not taken):
+            yield channel

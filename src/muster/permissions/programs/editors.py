@@ -8,7 +8,7 @@ from muster.permissions.programs import catalogue
 from muster.permissions.programs.options import Options, Read, read
 from muster.permissions.programs.sed_awk import awk_writes, sed_writes
 from muster.permissions.shell.effects import Scene, subcommand, unknown_value
-from muster.permissions.shell.words import NotUnderstood, Word
+from muster.permissions.shell.words import NotUnderstood, ShellWord
 
 _SED = Options(
     "nErszu",
@@ -56,12 +56,12 @@ _ARCHIVES = {
 there for nothing to be written."""
 
 
-def _files(scene: Scene, words: list[Word], how: str = "write") -> None:
+def _files(scene: Scene, words: list[ShellWord], how: str = "write") -> None:
     for word in words:
         scene.write(word, how)
 
 
-def sed(scene: Scene, name: str, args: list[Word]) -> None:
+def sed(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`sed`: its script may write and run, and `-i` writes the files it is given."""
     words, suffixes = _without_in_place(args)
     found = read(scene, words, _SED)
@@ -71,24 +71,24 @@ def sed(scene: Scene, name: str, args: list[Word]) -> None:
     in_place = bool(suffixes) or found.has("in-place")
     files, scripts = _scripts(found, ("e", "expression"), in_place=in_place)
     for target in sed_writes("\n".join(scripts)):
-        scene.write(Word(target), "write")
+        scene.write(ShellWord(target), "write")
     if in_place:
         _files(scene, files)
         for suffix in filter(None, suffixes):
-            _files(scene, [Word(word.text + suffix) for word in files])
+            _files(scene, [ShellWord(word.text + suffix) for word in files])
     scene.execute("read", name)
 
 
-def _without_in_place(args: list[Word]) -> tuple[list[Word], list[str]]:
+def _without_in_place(args: list[ShellWord]) -> tuple[list[ShellWord], list[str]]:
     """Take `-i`, and the suffix that is joined to it, out of the options."""
-    rest: list[Word] = []
+    rest: list[ShellWord] = []
     suffixes: list[str] = []
     for word in args:
         letters, found, suffix = word.text.partition("i")
         if found and word.plain and letters[:1] == "-" and not letters[1:].strip("nErszu"):
             suffixes.append(suffix)
             if letters != "-":
-                rest.append(Word(letters))
+                rest.append(ShellWord(letters))
         else:
             rest.append(word)
     return rest, suffixes
@@ -96,7 +96,7 @@ def _without_in_place(args: list[Word]) -> tuple[list[Word], list[str]]:
 
 def _scripts(
     found: Read, names: tuple[str, str], *, in_place: bool = False
-) -> tuple[list[Word], list[str]]:
+) -> tuple[list[ShellWord], list[str]]:
     """The files and the scripts of a stream editor: options, else the first operand."""
     files, scripts = found.operands, found.values(*names)
     if not scripts:
@@ -111,7 +111,7 @@ def _scripts(
     return files, [script.text for script in scripts]
 
 
-def awk(scene: Scene, name: str, args: list[Word]) -> None:
+def awk(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`awk`: its program may write and run."""
     found = read(scene, args, _AWK, command=True)
     if found.has("f"):
@@ -119,36 +119,36 @@ def awk(scene: Scene, name: str, args: list[Word]) -> None:
     if not found.operands or not found.operands[0].known:
         raise NotUnderstood("its program is not known", "unknown-value")
     for target in awk_writes(found.operands[0].text):
-        scene.write(Word(target), "write")
+        scene.write(ShellWord(target), "write")
     scene.execute("analyze", name)
 
 
-def tee(scene: Scene, name: str, args: list[Word]) -> None:
+def tee(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`tee` writes what it is given."""
     _files(scene, read(scene, args, _TEE).operands)
     scene.execute("read", name)
 
 
-def touch(scene: Scene, name: str, args: list[Word]) -> None:
+def touch(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`touch` makes files."""
     _files(scene, read(scene, args, _TOUCH).operands)
     scene.execute("read", name)
 
 
-def truncate(scene: Scene, name: str, args: list[Word]) -> None:
+def truncate(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`truncate` empties files."""
     _files(scene, read(scene, args, _TRUNCATE).operands)
     scene.execute("read", name)
 
 
-def mkdir(scene: Scene, name: str, args: list[Word]) -> None:
+def mkdir(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`mkdir` makes folders, in which nothing can be run."""
     for word in read(scene, args, _MKDIR).operands:
         scene.folder(word)
     scene.execute("list", name)
 
 
-def cp(scene: Scene, name: str, args: list[Word]) -> None:
+def cp(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`cp` gives a copy the mode of its source, so both must be files that may be written."""
     found = read(scene, args, _CP)
     if len(found.operands) < 2 or found.has("r"):
@@ -158,24 +158,24 @@ def cp(scene: Scene, name: str, args: list[Word]) -> None:
     *sources, target = found.operands
     for source in sources:
         if target.plain:
-            _files(scene, [Word(f"{target.text}/{source.text.rpartition('/')[2]}")])
+            _files(scene, [ShellWord(f"{target.text}/{source.text.rpartition('/')[2]}")])
     scene.execute("read", name)
 
 
-def dd(scene: Scene, name: str, args: list[Word]) -> None:
+def dd(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`dd of=FILE`."""
     for word in args:
         key, equals, value = word.text.partition("=")
         if word.split or not equals or "=" not in word.lead:
             raise unknown_value(word)
         if key == "of":
-            target = Word(value)
+            target = ShellWord(value)
             target.known, target.glob, target.brace = word.known, word.glob, word.brace
             scene.write(target, "write")
     scene.execute("read", name)
 
 
-def second_is_output(scene: Scene, name: str, args: list[Word]) -> None:
+def second_is_output(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`uniq` and `xxd` write to their second operand."""
     found = read(scene, args, _UNIQ if name == "uniq" else _XXD)
     if any(word.split or word.glob or word.brace for word in found.operands):
@@ -184,7 +184,7 @@ def second_is_output(scene: Scene, name: str, args: list[Word]) -> None:
     scene.execute("analyze", name)
 
 
-def date(scene: Scene, name: str, args: list[Word]) -> None:
+def date(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`date` tells the time, or sets it."""
     words = [word for word in args if not (word.plain and word.text.startswith("-I"))]
     operands = read(scene, words, _DATE).operands
@@ -192,13 +192,13 @@ def date(scene: Scene, name: str, args: list[Word]) -> None:
     scene.execute("change" if sets else "information", name)
 
 
-def hostname(scene: Scene, name: str, args: list[Word]) -> None:
+def hostname(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`hostname` tells a name, or sets it."""
     sets = read(scene, args, _HOSTNAME).operands
     scene.execute("change" if sets else "information", name)
 
 
-def man(scene: Scene, name: str, args: list[Word]) -> None:
+def man(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`man`, without the options that choose the programs it runs; a page may also be a file."""
     for word in read(scene, args, _MAN).operands:
         if not word.plain or "/" in word.text:
@@ -206,7 +206,7 @@ def man(scene: Scene, name: str, args: list[Word]) -> None:
     scene.execute("read", name)
 
 
-def curl(scene: Scene, name: str, args: list[Word]) -> None:
+def curl(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`curl`, as long as it only fetches."""
     found = read(scene, args, _CURL)
     if any(word.lead.startswith("@") for word in found.values("H", "header", "b")):
@@ -223,7 +223,7 @@ def curl(scene: Scene, name: str, args: list[Word]) -> None:
     scene.execute("read", name)
 
 
-def wget(scene: Scene, name: str, args: list[Word]) -> None:
+def wget(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`wget` writes a file unless it is told to print or only to look."""
     found = read(scene, args, _WGET)
     targets = [word for word in found.values("O", "output-document") if word.text != "-"]
@@ -232,7 +232,7 @@ def wget(scene: Scene, name: str, args: list[Word]) -> None:
     scene.execute("read" if looks else "change", name)
 
 
-def archive(scene: Scene, name: str, args: list[Word]) -> None:
+def archive(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """Archives, as long as they are only looked into."""
     action, known, needed = _ARCHIVES[name]
     letters = ""
@@ -247,7 +247,7 @@ def archive(scene: Scene, name: str, args: list[Word]) -> None:
     scene.execute(action if looks else "change", name)
 
 
-def by_subcommand(scene: Scene, name: str, args: list[Word]) -> None:
+def by_subcommand(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """Tools of which some subcommands only look."""
     first = args[0].text if args and args[0].plain else ""
     looks = first in catalogue.SUBCOMMANDS.get(name, "").split()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from muster.permissions.programs.catalogue import named
 from muster.permissions.shell.effects import Scene, unknown_value
-from muster.permissions.shell.words import NotUnderstood, Word
+from muster.permissions.shell.words import NotUnderstood, ShellWord
 
 _GLOBAL_FLAGS = named(
     """--no-pager -P -p --paginate --no-optional-locks --literal-pathspecs --glob-pathspecs
@@ -55,7 +55,7 @@ _MORE_FLAGS = named(
 """What else they may be given: none of these makes them change anything."""
 
 
-def git(scene: Scene, name: str, args: list[Word]) -> None:
+def git(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """Skip the options before the subcommand, then look at it."""
     rest = list(reversed(args))
     while rest and scene.may_be_option(rest[-1]):
@@ -79,7 +79,7 @@ def git(scene: Scene, name: str, args: list[Word]) -> None:
     scene.execute(_action(scene, verb.text, list(reversed(rest))), name, verb.text)
 
 
-def _action(scene: Scene, verb: str, args: list[Word]) -> str:
+def _action(scene: Scene, verb: str, args: list[ShellWord]) -> str:
     if verb in _LOOKING:
         scene.refuse_options(args, _LETTERS.get(verb, ""), _REFUSED)
         if verb == "ls-remote" and any("::" in word.text or not word.known for word in args):
@@ -92,7 +92,7 @@ def _action(scene: Scene, verb: str, args: list[Word]) -> str:
     return "change" if verb in _CHANGING else "run"
 
 
-def _lists(scene: Scene, verb: str, args: list[Word]) -> bool:
+def _lists(scene: Scene, verb: str, args: list[ShellWord]) -> bool:
     if not args:
         return verb in _ALONE
     if not all(word.plain for word in args):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from muster.permissions.shell.effects import Scene, unknown_value
-from muster.permissions.shell.words import NotUnderstood, Word
+from muster.permissions.shell.words import NotUnderstood, ShellWord
 
 
 class Options:
@@ -27,10 +27,10 @@ class Read:
     __slots__ = ("operands", "options")
 
     def __init__(self) -> None:
-        self.options: list[tuple[str, Word | None]] = []
-        self.operands: list[Word] = []
+        self.options: list[tuple[str, ShellWord | None]] = []
+        self.operands: list[ShellWord] = []
 
-    def values(self, *names: str) -> list[Word]:
+    def values(self, *names: str) -> list[ShellWord]:
         """The values that an option was given, by any of its names."""
         return [value for name, value in self.options if name in names and value is not None]
 
@@ -39,7 +39,7 @@ class Read:
         return any(name in names for name, _ in self.options)
 
 
-def read(scene: Scene, args: list[Word], known: Options, *, command: bool = False) -> Read:
+def read(scene: Scene, args: list[ShellWord], known: Options, *, command: bool = False) -> Read:
     """Read all options. With `command`, the first operand begins another command."""
     found, rest = Read(), list(reversed(args))
     while rest:
@@ -58,7 +58,7 @@ def read(scene: Scene, args: list[Word], known: Options, *, command: bool = Fals
     return found
 
 
-def _long(found: Read, word: Word, known: Options, rest: list[Word]) -> None:
+def _long(found: Read, word: ShellWord, known: Options, rest: list[ShellWord]) -> None:
     name, equals, value = word.text[2:].partition("=")
     if not word.plain and "=" not in word.lead:
         raise unknown_value(word)
@@ -73,7 +73,7 @@ def _long(found: Read, word: Word, known: Options, rest: list[Word]) -> None:
         found.options.append((name, None))
 
 
-def _letters(found: Read, word: Word, known: Options, rest: list[Word]) -> None:
+def _letters(found: Read, word: ShellWord, known: Options, rest: list[ShellWord]) -> None:
     if not word.plain and (len(word.lead) < 2 or word.lead[1] not in known.valued or word.split):
         raise unknown_value(word)
     for index, letter in enumerate(word.text[1:], 1):
@@ -87,7 +87,7 @@ def _letters(found: Read, word: Word, known: Options, rest: list[Word]) -> None:
         found.options.append((letter, None))
 
 
-def _next(word: Word, rest: list[Word]) -> Word:
+def _next(word: ShellWord, rest: list[ShellWord]) -> ShellWord:
     if not rest:
         raise NotUnderstood(f"{word.text} has no value")
     value = rest.pop()
@@ -96,14 +96,14 @@ def _next(word: Word, rest: list[Word]) -> Word:
     return value
 
 
-def _tail(word: Word, text: str) -> Word:
+def _tail(word: ShellWord, text: str) -> ShellWord:
     """The end of a word, as certain as the whole."""
     if word.split or word.brace:
         raise unknown_value(word)
-    tail = Word(text)
+    tail = ShellWord(text)
     tail.known, tail.glob, tail.raw = word.known, word.glob, word.raw
     return tail
 
 
-def _unknown_option(word: Word) -> NotUnderstood:
+def _unknown_option(word: ShellWord) -> NotUnderstood:
     return NotUnderstood(f"it is not known what {word.text} does", "option")

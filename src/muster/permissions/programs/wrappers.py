@@ -5,7 +5,7 @@ from __future__ import annotations
 from muster.permissions.programs.catalogue import named
 from muster.permissions.programs.options import Options, read
 from muster.permissions.shell.effects import Scene, unknown_value
-from muster.permissions.shell.words import NotUnderstood, Word, unknown_word
+from muster.permissions.shell.words import NotUnderstood, ShellWord, unknown_word
 
 _SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "ash")
 _SHELL = Options(flags="ceux", longs="norc noprofile")
@@ -44,12 +44,12 @@ _FD = Options(
 )
 
 
-def _inner(scene: Scene, words: list[Word]) -> None:
+def _inner(scene: Scene, words: list[ShellWord]) -> None:
     if words:
         scene.run(words)
 
 
-def env(scene: Scene, name: str, args: list[Word]) -> None:
+def env(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`env` prints the environment, or runs a program in another one."""
     found = read(scene, args, _ENV, command=True)
     words = found.operands
@@ -67,7 +67,7 @@ def env(scene: Scene, name: str, args: list[Word]) -> None:
         scene.execute("information", name)
 
 
-def timeout(scene: Scene, name: str, args: list[Word]) -> None:
+def timeout(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`timeout SECONDS program`."""
     found = read(scene, args, _TIMEOUT, command=True)
     if not found.operands or not found.operands[0].plain:
@@ -75,22 +75,22 @@ def timeout(scene: Scene, name: str, args: list[Word]) -> None:
     _inner(scene, found.operands[1:])
 
 
-def nice(scene: Scene, name: str, args: list[Word]) -> None:
+def nice(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`nice program`."""
     _inner(scene, read(scene, args, _NICE, command=True).operands)
 
 
-def stdbuf(scene: Scene, name: str, args: list[Word]) -> None:
+def stdbuf(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`stdbuf program`."""
     _inner(scene, read(scene, args, _STDBUF, command=True).operands)
 
 
-def bare(scene: Scene, name: str, args: list[Word]) -> None:
+def bare(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """Programs that take another and no options: `nohup`, `setsid`, `builtin`, `busybox`."""
     _inner(scene, read(scene, args, Options(), command=True).operands)
 
 
-def command(scene: Scene, name: str, args: list[Word]) -> None:
+def command(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`command -v name` says what a name is; without it, the name is run."""
     found = read(scene, args, Options("vVp"), command=True)
     if found.has("v", "V"):
@@ -99,32 +99,32 @@ def command(scene: Scene, name: str, args: list[Word]) -> None:
         _inner(scene, found.operands)
 
 
-def xargs(scene: Scene, name: str, args: list[Word]) -> None:
+def xargs(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`xargs program`: with words that nobody knows before it runs."""
     found = read(scene, args, _XARGS, command=True)
     places = [word.text for word in found.values("I")]
-    words = found.operands or [Word("echo")]
+    words = found.operands or [ShellWord("echo")]
     if places:
         scene.run([_filled(word, places[-1]) for word in words])
     else:
         scene.run([*words, unknown_word()])
 
 
-def _filled(word: Word, place: str) -> Word:
+def _filled(word: ShellWord, place: str) -> ShellWord:
     """A word in which something unknown takes the place of a sign."""
     if not place or place not in word.text:
         return word
     if not word.plain:
         return unknown_word()
     lead, _, rest = word.text.partition(place)
-    filled = Word()
+    filled = ShellWord()
     filled.add(lead)
     filled.add_unknown(split=False)
     filled.add(rest)
     return filled.seal(word.raw)
 
 
-def find(scene: Scene, name: str, args: list[Word]) -> None:
+def find(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`find`, whose expression may run programs, write and delete."""
     rest = list(reversed(args))
     while rest:
@@ -134,7 +134,7 @@ def find(scene: Scene, name: str, args: list[Word]) -> None:
         elif word.text in _FIND_RUNS:
             _find_run(scene, rest)
         elif word.text in _FIND_WRITES:
-            scene.write(rest.pop() if rest else Word(), "write")
+            scene.write(rest.pop() if rest else ShellWord(), "write")
             if word.text == "-fprintf" and rest:
                 rest.pop()
         elif word.text in _FIND_VALUED:
@@ -145,21 +145,21 @@ def find(scene: Scene, name: str, args: list[Word]) -> None:
     scene.execute("search", name)
 
 
-def _find_place(scene: Scene, word: Word) -> None:
+def _find_place(scene: Scene, word: ShellWord) -> None:
     """Where to look may be a pattern, as long as no part of it can be an action."""
     if scene.may_be_option(word):
         raise unknown_value(word)
 
 
-def _find_unknown(scene: Scene, word: Word) -> None:
+def _find_unknown(scene: Scene, word: ShellWord) -> None:
     if word.text == "-delete":
         scene.execute("change", "find", word.text)
     elif not word.text.startswith(("-O", "-newer")):
         raise NotUnderstood(f"it is not known what {word.text} does", "option")
 
 
-def _find_run(scene: Scene, rest: list[Word]) -> None:
-    words: list[Word] = []
+def _find_run(scene: Scene, rest: list[ShellWord]) -> None:
+    words: list[ShellWord] = []
     while rest and not (rest[-1].plain and rest[-1].text in _FIND_ENDS):
         words.append(_found_path(rest.pop()))
     if not rest or not words:
@@ -168,23 +168,23 @@ def _find_run(scene: Scene, rest: list[Word]) -> None:
     scene.run(words)
 
 
-def _found_path(word: Word) -> Word:
+def _found_path(word: ShellWord) -> ShellWord:
     """A path that was found begins as the place it was looked for in, so it is no option."""
     if word.text == "{}" and word.plain:
-        path = Word()
+        path = ShellWord()
         path.add("./")
         path.add_unknown(split=False)
         return path.seal(word.raw)
     return _filled(word, "{}")
 
 
-def fd(scene: Scene, name: str, args: list[Word]) -> None:
+def fd(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`fd`, which runs programs when it is asked to; that is not taken apart."""
     read(scene, args, _FD)
     scene.execute("search", name)
 
 
-def shell(scene: Scene, name: str, args: list[Word]) -> None:
+def shell(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`sh -c '...'` is what its text says; anything else runs a program that nobody sees."""
     found = read(scene, args, _SHELL, command=True)
     if not found.has("c") or not found.operands:
@@ -198,7 +198,7 @@ def shell(scene: Scene, name: str, args: list[Word]) -> None:
     scene.shell(text.text)
 
 
-def watch(scene: Scene, name: str, args: list[Word]) -> None:
+def watch(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`watch command` gives its words to a shell."""
     found = read(scene, args, _WATCH, command=True)
     for word in found.operands:
@@ -208,7 +208,7 @@ def watch(scene: Scene, name: str, args: list[Word]) -> None:
         scene.shell(" ".join(word.text for word in found.operands))
 
 
-def evaluate(scene: Scene, name: str, args: list[Word]) -> None:
+def evaluate(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`eval` and `trap` turn text into commands."""
     if name == "trap" and (not args or args[0].text in ("-l", "-p")):
         scene.execute("information", name)
@@ -216,7 +216,7 @@ def evaluate(scene: Scene, name: str, args: list[Word]) -> None:
         scene.execute("eval", name)
 
 
-def replace(scene: Scene, name: str, args: list[Word]) -> None:
+def replace(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`exec` takes another program's place; without one, it only redirects."""
     scene.execute("exec", name)
 

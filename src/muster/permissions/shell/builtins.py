@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from muster.permissions.shell.effects import Scene, unknown_value
 from muster.permissions.shell.simple import is_identifier
-from muster.permissions.shell.words import NotUnderstood, Word
+from muster.permissions.shell.words import NotUnderstood, ShellWord
 
 _COMPARISONS = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 _SETTINGS = frozenset(("-e", "-u", "-x", "-eu", "-ex", "-eux", "+e", "+u", "+x", "-o", "+o"))
@@ -13,7 +13,7 @@ _READ_FLAGS = "rs"
 _READ_VALUED = "dnNptu"
 
 
-def cd(scene: Scene, name: str, args: list[Word]) -> None:
+def cd(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`cd`, and `pushd` and `popd`, of which nobody keeps count here."""
     words = [word for word in args if word.text not in ("--", "-P", "-L")]
     if len(words) > 1:
@@ -22,7 +22,7 @@ def cd(scene: Scene, name: str, args: list[Word]) -> None:
     scene.execute("information", name)
 
 
-def test(scene: Scene, name: str, args: list[Word]) -> None:
+def test(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`test` and `[`: comparing numbers and looking for variables may calculate."""
     texts = [word.text for word in args]
     for word in args:
@@ -39,7 +39,7 @@ def test(scene: Scene, name: str, args: list[Word]) -> None:
     scene.execute("information", name)
 
 
-def declare(scene: Scene, name: str, args: list[Word]) -> None:
+def declare(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`export`, `declare`, `local` and the like: only plain assignments."""
     for word in args:
         if word.plain and word.text in ("-r", "-x", "-g", "-p"):
@@ -47,7 +47,7 @@ def declare(scene: Scene, name: str, args: list[Word]) -> None:
         variable = word.lead.partition("=")[0]
         if not is_identifier(variable) or word.split or word.brace:
             raise NotUnderstood("it declares something that is not plain")
-        value = Word(word.text.partition("=")[2])
+        value = ShellWord(word.text.partition("=")[2])
         value.known = word.known
         if "=" in word.lead:
             scene.assign(variable, value)
@@ -56,7 +56,7 @@ def declare(scene: Scene, name: str, args: list[Word]) -> None:
     scene.execute("information", name)
 
 
-def read(scene: Scene, name: str, args: list[Word]) -> None:
+def read(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`read`: its variables may hold anything afterwards."""
     rest = list(reversed(args))
     while rest:
@@ -76,7 +76,7 @@ def read(scene: Scene, name: str, args: list[Word]) -> None:
     scene.execute("information", name)
 
 
-def unset(scene: Scene, name: str, args: list[Word]) -> None:
+def unset(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`unset`, and `getopts`, which names its variable second."""
     for word in args[1:2] if name == "getopts" else args:
         if word.text in ("-v", "-f"):
@@ -87,7 +87,7 @@ def unset(scene: Scene, name: str, args: list[Word]) -> None:
     scene.execute("information", name)
 
 
-def settings(scene: Scene, name: str, args: list[Word]) -> None:
+def settings(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`set -e` and the like; options that change what commands mean are not known here."""
     for word in args:
         if not word.plain or word.text not in _SETTINGS | _SETTING_NAMES | {"-euo", "-eo", "-uo"}:
@@ -95,7 +95,7 @@ def settings(scene: Scene, name: str, args: list[Word]) -> None:
     scene.execute("information", name)
 
 
-def printf(scene: Scene, name: str, args: list[Word]) -> None:
+def printf(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`printf`, which can assign to a variable."""
     if args and not (args[0].lead or args[0].plain):
         if args[0].split or len(args) > 1:
@@ -108,7 +108,7 @@ def printf(scene: Scene, name: str, args: list[Word]) -> None:
     scene.execute("information", name)
 
 
-def alone(scene: Scene, name: str, args: list[Word]) -> None:
+def alone(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """Commands that only tell something as long as they are given nothing."""
     scene.execute("change" if args else "information", name)
 

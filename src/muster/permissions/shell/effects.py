@@ -11,14 +11,14 @@ import os
 from muster.permissions.programs import catalogue
 from muster.permissions.shell.grammar import parse
 from muster.permissions.shell.simple import Redirect, Simple
-from muster.permissions.shell.words import DEPTH_MAX, NotUnderstood, Word
+from muster.permissions.shell.words import DEPTH_MAX, NotUnderstood, ShellWord
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    Handler = Callable[["Scene", str, list[Word]], None]
+    Handler = Callable[["Scene", str, list[ShellWord]], None]
 
 FOLDERS_MAX = 16
 """In how many folders a command may be at the same place of a line."""
@@ -37,7 +37,7 @@ class Act:
     __slots__ = ("about", "kind", "names", "word")
 
     def __init__(
-        self, kind: str, about: str, names: tuple[str, ...] = (), word: Word | None = None
+        self, kind: str, about: str, names: tuple[str, ...] = (), word: ShellWord | None = None
     ) -> None:
         self.kind = kind
         """`execute`, `write`, `folder` (a new one) or `doubt`."""
@@ -68,13 +68,13 @@ class Scene:
         """A program does something of this kind."""
         self.acts.append(Act("execute", action, names))
 
-    def write(self, word: Word, how: str) -> None:
+    def write(self, word: ShellWord, how: str) -> None:
         """A file is written."""
         if word.process or (word.plain and word.text in _PIPES):
             return
         self._add(Act("write", how, word=word))
 
-    def folder(self, word: Word) -> None:
+    def folder(self, word: ShellWord) -> None:
         """A folder is made."""
         self._add(Act("folder", "write", word=word))
 
@@ -115,7 +115,7 @@ class Scene:
                 self.export(name)
             self.run(simple.words)
 
-    def run(self, words: list[Word]) -> None:
+    def run(self, words: list[ShellWord]) -> None:
         """Look at one program with its arguments."""
         self.texts += [word.text for word in words]
         name = self._program(words[0])
@@ -133,7 +133,7 @@ class Scene:
             self.execute("run", name)
         self._depth = depth
 
-    def _program(self, word: Word) -> str | None:
+    def _program(self, word: ShellWord) -> str | None:
         """The name of the program, if a word certainly names one."""
         if not word.plain:
             self.doubt("unknown-command", f"which program {word.raw!r} is, is decided at run time")
@@ -144,7 +144,7 @@ class Scene:
             return None
         return name
 
-    def _dispatch(self, name: str, args: list[Word]) -> None:
+    def _dispatch(self, name: str, args: list[ShellWord]) -> None:
         handler = self._handlers.get(name)
         if handler is not None:
             handler(self, name, args)
@@ -160,7 +160,7 @@ class Scene:
 
     # ── options ───────────────────────────────────────────────────────────────────────────────────
 
-    def may_be_option(self, word: Word) -> bool:
+    def may_be_option(self, word: ShellWord) -> bool:
         """Whether a word may begin with a dash when it is used."""
         if word.split:
             return True
@@ -170,7 +170,7 @@ class Scene:
             return not self.folders or any(map(_has_dashed_name, self.folders))
         return not word.process
 
-    def refuse_options(self, args: list[Word], letters: str, longs: tuple[str, ...]) -> None:
+    def refuse_options(self, args: list[ShellWord], letters: str, longs: tuple[str, ...]) -> None:
         """Refuse these options, also where they are shortened, joined or not known."""
         for word in args:
             if word.text.startswith("+") and "+" in letters:
@@ -186,7 +186,7 @@ class Scene:
 
     # ── variables ─────────────────────────────────────────────────────────────────────────────────
 
-    def assign(self, name: str, value: Word | None) -> None:
+    def assign(self, name: str, value: ShellWord | None) -> None:
         """A variable of the shell gets a value."""
         if value is None or not value.plain or not value.text.isdecimal():
             self.tainted.add(name)
@@ -211,9 +211,9 @@ class Scene:
 
     # ── places ────────────────────────────────────────────────────────────────────────────────────
 
-    def go(self, word: Word | None) -> None:
+    def go(self, word: ShellWord | None) -> None:
         """Change the folder. It may fail, so where the command was before stays possible."""
-        target = Word("~") if word is None else word
+        target = ShellWord("~") if word is None else word
         if not target.plain or target.text in ("-", "~") or self._looped:
             self.folders = []
             return
@@ -238,7 +238,7 @@ class Scene:
         self.write(target, "redirect-write")
 
 
-def subcommand(args: list[Word]) -> tuple[str, ...]:
+def subcommand(args: list[ShellWord]) -> tuple[str, ...]:
     """What a program is asked for: its first word that is no option."""
     for word in args[:4]:
         if word.plain and not word.text.startswith("-"):
@@ -246,7 +246,7 @@ def subcommand(args: list[Word]) -> tuple[str, ...]:
     return ()
 
 
-def unknown_value(word: Word) -> NotUnderstood:
+def unknown_value(word: ShellWord) -> NotUnderstood:
     """What to raise for a word that matters and is not known."""
     return NotUnderstood(f"what {word.raw!r} becomes is decided at run time", "unknown-value")
 
@@ -267,12 +267,12 @@ def _is_among(text: str, letters: str, longs: tuple[str, ...]) -> bool:
     return any(letter in text[1:] for letter in letters)
 
 
-def _is_number(word: Word) -> bool:
+def _is_number(word: ShellWord) -> bool:
     digits = word.text.removesuffix("-")
     return word.plain and (word.text == "-" or (digits.isascii() and digits.isdecimal()))
 
 
-def _is_name(word: Word) -> bool:
+def _is_name(word: ShellWord) -> bool:
     """Whether a word is a path without anything that a shell would look at."""
     safe = word.raw.replace("/", "").replace(".", "").replace("-", "").replace("_", "")
     return word.plain and safe.isascii() and safe.isalnum()

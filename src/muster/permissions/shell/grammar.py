@@ -9,7 +9,7 @@ with certainty raises `NotUnderstood`.
 from __future__ import annotations
 
 from muster.permissions.shell.simple import Here, Redirect, Simple, assigned_name, is_identifier
-from muster.permissions.shell.words import META, Lexer, NotUnderstood, Word
+from muster.permissions.shell.words import META, Lexer, NotUnderstood, ShellWord
 
 TYPE_CHECKING = False
 
@@ -155,11 +155,11 @@ class Parser(Lexer):
         waiting, self._pending = self._pending, []
         for here in waiting:
             body = self._body(here)
-            here.redirect.body = Word(body) if here.literal else self._expanded(body)
+            here.redirect.body = ShellWord(body) if here.literal else self._expanded(body)
 
-    def _expanded(self, body: str) -> Word:
+    def _expanded(self, body: str) -> ShellWord:
         """A here-document whose expansions are carried out."""
-        word, other = Word(), Parser(body, self.depth)
+        word, other = ShellWord(), Parser(body, self.depth)
         self.deeper()
         other.double(word, close="")
         self._adopt(other)
@@ -239,7 +239,7 @@ class Parser(Lexer):
         if len(self.found) > COMMANDS_MAX or len(simple.redirects) > COMMANDS_MAX:
             raise NotUnderstood("it is too long")
 
-    def _take(self, simple: Simple, word: Word) -> None:
+    def _take(self, simple: Simple, word: ShellWord) -> None:
         name = "" if simple.words else assigned_name(word)
         if self.peek() == "(":
             if not name or not word.raw.endswith("="):
@@ -251,7 +251,7 @@ class Parser(Lexer):
         if word.raw[:1] == "{" and word.raw[-1:] == "}" and self.peek() in ("<", ">"):
             raise NotUnderstood("it names a file by a variable")
         if name:
-            value = Word(word.text.partition("=")[2])
+            value = ShellWord(word.text.partition("=")[2])
             value.known = word.known
             simple.assigns.append((name, value))
             self.assigned.append((name, value))
@@ -341,7 +341,7 @@ class Parser(Lexer):
         while (word := self.word()) is not None:
             self.assigned.append((name.text, word))
             self._blanks(newlines=False)
-        self.assigned.append((name.text, Word("0")))  # even if there is nothing to go through
+        self.assigned.append((name.text, ShellWord("0")))  # even if there is nothing to go through
         if self.peek() not in (";", "\n"):
             raise NotUnderstood("a loop cannot be read")
 
@@ -381,7 +381,7 @@ class Parser(Lexer):
 
     def read_test(self) -> None:
         """`[[ ... ]]`."""
-        words: list[Word] = []
+        words: list[ShellWord] = []
         while True:
             self._blanks(newlines=True)
             word = self.word()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muster.permissions.shell.words import NotUnderstood, Word
+from muster.permissions.shell.words import NotUnderstood, ShellWord
 
 
 class Redirect:
@@ -10,10 +10,10 @@ class Redirect:
 
     __slots__ = ("body", "op", "target")
 
-    def __init__(self, op: str, target: Word) -> None:
+    def __init__(self, op: str, target: ShellWord) -> None:
         self.op = op
         self.target = target
-        self.body: Word | None = None
+        self.body: ShellWord | None = None
         """The text of a here-document."""
 
 
@@ -23,8 +23,8 @@ class Simple:
     __slots__ = ("assigns", "looped", "redirects", "words")
 
     def __init__(self, *, looped: bool) -> None:
-        self.words: list[Word] = []
-        self.assigns: list[tuple[str, Word]] = []
+        self.words: list[ShellWord] = []
+        self.assigns: list[tuple[str, ShellWord]] = []
         self.redirects: list[Redirect] = []
         self.looped = looped
         """Whether it may run more than once."""
@@ -50,7 +50,7 @@ def is_identifier(text: str) -> bool:
     return text.isascii() and text.isidentifier()
 
 
-def assigned_name(word: Word) -> str:
+def assigned_name(word: ShellWord) -> str:
     """The variable that a word assigns to, or nothing."""
     name, equals, _ = word.raw.partition("=")
     if not equals:

@@ -29,7 +29,7 @@ class NotUnderstood(Exception):
         self.rule = rule
 
 
-class Word:
+class ShellWord:
     """A word as it stands, and what is certain about it."""
 
     __slots__ = (
@@ -86,7 +86,7 @@ class Word:
         if self._leading < 0:
             self._leading = len(self._parts)
 
-    def seal(self, raw: str) -> Word:
+    def seal(self, raw: str) -> ShellWord:
         """Put together what was added."""
         self.raw = raw
         self.text = "".join(self._parts)
@@ -96,9 +96,9 @@ class Word:
         return self
 
 
-def unknown_word() -> Word:
+def unknown_word() -> ShellWord:
     """A word of which nothing is known, not even whether it is one."""
-    word = Word()
+    word = ShellWord()
     word.add_unknown(split=True)
     return word.seal("")
 
@@ -112,7 +112,7 @@ class Lexer:
         self.at = 0
         self.depth: int = depth
         self.arithmetic: list[str] = []
-        self.assigned: list[tuple[str, Word | None]] = []
+        self.assigned: list[tuple[str, ShellWord | None]] = []
 
     def nested(self, close: str) -> None:
         """Read the commands of a substitution up to its end."""
@@ -133,9 +133,9 @@ class Lexer:
         if self.depth > DEPTH_MAX:
             raise NotUnderstood("it is nested too deeply")
 
-    def word(self) -> Word | None:
+    def word(self) -> ShellWord | None:
         """The next word, or None where an operator or the end is."""
-        word, start = Word(), self.at
+        word, start = ShellWord(), self.at
         while (char := self.peek()) and (char not in META or self._is_process(char)):
             self._piece(char, word)
         return word.seal(self.text[start : self.at]) if word.begun else None
@@ -143,7 +143,7 @@ class Lexer:
     def _is_process(self, char: str) -> bool:
         return char != "" and char in "<>" and self.peek(1) == "("
 
-    def _piece(self, char: str, word: Word) -> None:
+    def _piece(self, char: str, word: ShellWord) -> None:
         if char == "'":
             self._single(word)
         elif char == '"':
@@ -161,7 +161,7 @@ class Lexer:
         else:
             self._bare(char, word)
 
-    def _bare(self, char: str, word: Word) -> None:
+    def _bare(self, char: str, word: ShellWord) -> None:
         """Characters that stand for themselves, and those that make a pattern."""
         if char == "~" and not word.begun:
             self._home(word)
@@ -196,7 +196,7 @@ class Lexer:
         inner = self.text[self.at : end] if end >= 0 else ","
         return bool(inner) and not (inner.isascii() and inner.isalnum())
 
-    def _home(self, word: Word) -> None:
+    def _home(self, word: ShellWord) -> None:
         """A tilde: the own home is known where it is used, everybody else's is not."""
         self.at += 1
         if self.peek() and self.peek() != "/" and self.peek() not in META:
@@ -204,14 +204,14 @@ class Lexer:
         else:
             word.add(_home_folder())
 
-    def _single(self, word: Word) -> None:
+    def _single(self, word: ShellWord) -> None:
         end = self.text.find("'", self.at + 1)
         if end < 0:
             raise NotUnderstood("a quote is not closed")
         word.add(self.text[self.at + 1 : end])
         self.at = end + 1
 
-    def _escape(self, word: Word) -> None:
+    def _escape(self, word: ShellWord) -> None:
         following = self.peek(1)
         if not following:
             raise NotUnderstood("it ends with a backslash")
@@ -219,7 +219,7 @@ class Lexer:
         if following != "\n":
             word.add(following)
 
-    def double(self, word: Word, close: str) -> None:
+    def double(self, word: ShellWord, close: str) -> None:
         """What stands between double quotes, or in a here-document (which nothing closes)."""
         while (char := self.peek()) != close:
             if char == "":
@@ -234,7 +234,7 @@ class Lexer:
                 word.add(self._run(_QUOTED_SPECIAL) or self._one())
         self.at += len(close)
 
-    def _quoted_escape(self, word: Word, close: str) -> None:
+    def _quoted_escape(self, word: ShellWord, close: str) -> None:
         following = self.peek(1)
         self.at += 2 if following else 1
         if following in ("$", "`", "\\") or (following and following == close):
@@ -244,7 +244,7 @@ class Lexer:
 
     # ── what is decided at run time ───────────────────────────────────────────────────────────────
 
-    def _dollar(self, word: Word, *, quoted: bool) -> None:
+    def _dollar(self, word: ShellWord, *, quoted: bool) -> None:
         following = self.peek(1)
         if following == "\\" and self.peek(2) == "\n":
             raise NotUnderstood("an expansion goes on in the next line")
@@ -271,7 +271,7 @@ class Lexer:
             return
         word.add_unknown(split=not quoted)
 
-    def _well_known(self, name: str, word: Word) -> bool:
+    def _well_known(self, name: str, word: ShellWord) -> bool:
         """Whether it is the home folder, which is what a tilde is."""
         if name != "HOME":
             return False
@@ -296,7 +296,7 @@ class Lexer:
 
     def _braced(self) -> None:
         """A parameter in braces; its operators may hold words, and these commands."""
-        start, inner = self.at, Word()
+        start, inner = self.at, ShellWord()
         while (char := self.peek()) != "}":
             if char in ("", "'") or self._is_process(char):
                 raise NotUnderstood("an expansion cannot be read")
@@ -353,7 +353,7 @@ class Lexer:
         self.arithmetic.append(self.text[start : self.at])
         self.at += 2
 
-    def _backtick(self, word: Word, *, quoted: bool) -> None:
+    def _backtick(self, word: ShellWord, *, quoted: bool) -> None:
         self.at += 1
         parts: list[str] = []
         while (char := self.peek()) != "`":
@@ -372,7 +372,7 @@ class Lexer:
         self.depth -= 1
         word.add_unknown(split=not quoted)
 
-    def _process(self, word: Word) -> None:
+    def _process(self, word: ShellWord) -> None:
         """A pipe that has a name: `<(command)`."""
         alone = not word.begun
         self.at += 2
@@ -382,7 +382,7 @@ class Lexer:
         word.add_unknown(split=False)
         word.process = alone and (self.peek() == "" or self.peek() in META)
 
-    def _ansi(self, word: Word) -> None:
+    def _ansi(self, word: ShellWord) -> None:
         r"""A text with escapes as in C: `$'\x41'`."""
         self.at += 2
         word.add("")

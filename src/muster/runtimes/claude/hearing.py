@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from muster.engine.ports import Call, Ear, Permission, Reply, Said, Verdict
+from muster.engine.ports import Call, Ear, Permission, PermissionAnswer, Reply, Said
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +40,6 @@ class OrderlyEar:
         """Calls wait for nobody."""
         return await self._ear.serve(call)
 
-    async def permit(self, request: Permission) -> Verdict:
+    async def permit(self, request: Permission) -> PermissionAnswer:
         """Nor do questions."""
         return await self._ear.permit(request)

@@ -1,0 +1,11 @@
+"""Rules about who may send a command: some are for people alone, whatever else an agent may do."""
+
+from muster.errors import Forbidden
+from muster.machines.ids import agent_actor, is_agent
+
+
+def refuse_agent(actor: str, act: str, remedy: str = "Ask a person to do it.") -> None:
+    """Raise `Forbidden` if the actor is an agent."""
+    if is_agent(actor):
+        name = actor.removeprefix(agent_actor(""))
+        raise Forbidden(who=repr(name), act=act, remedy=remedy)
