@@ -290,6 +290,6 @@ def test_the_user_s_own_team_is_left_alone(tmp_path: Path) -> None:
     assert not (own / "team.db").exists()
     refused = muster("up", "--demo", "--home", str(own), "--port", "0")
     assert refused.returncode == 2
-    assert "has a team of its own" in refused.stderr
+    assert "already holds a team" in refused.stderr
     with demo(tmp_path, "--home", str(tmp_path / "elsewhere")) as team:
         assert team.home == tmp_path / "elsewhere"

@@ -286,3 +286,17 @@ async def test_somebody_who_writes_behind_our_back_fails_the_commit_as_a_whole(
     await store.save_cursor("prompts", 7)
     assert await store.load_cursor("prompts") == 7
     await store.close()
+
+
+@in_loop
+async def test_a_commit_that_fails_halfway_leaves_nothing_behind(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    too_large = 2**70  # SQLite refuses it after the first statement of the commit has run
+    failures = await asyncio.gather(
+        store.save_cursor("a", 1), store.save_cursor("b", too_large), return_exceptions=True
+    )
+    assert [type(each) for each in failures] == [StoreFailed, StoreFailed]
+    assert await store.load_cursor("a") == 0
+    await store.append([event(1)])
+    assert await store.last_seq() == 1
+    await store.close()

@@ -41,46 +41,48 @@ PARTS = (vocabulary.__name__, papers.__name__)
 """Where the records and enums stand that events and commands are made of."""
 
 ENVELOPE = {
-    "seq": "Its place in the log: from 1 on, without a gap.",
-    "ts": "When it happened.",
-    "sessionId": "The life of muster in which it happened, from one start to the next stop.",
-    "actor": "Who did it: `person:NAME`, `agent:NAME`, or `muster` itself.",
-    "cause": "The `seq` of the event that it follows from, or null.",
-    "v": "The version of the shape of what follows.",
-    "type": "What kind of fact it is: one of those below.",
+    "seq": "The number of the event in the log: from 1 on, without gaps.",
+    "ts": "The time of the event.",
+    "sessionId": "The server session: from one start of muster to its stop.",
+    "actor": "The author: `person:NAME`, `agent:NAME`, or `muster` itself.",
+    "cause": "The `seq` of the event that caused this one, or null.",
+    "v": "The schema version of the fields that follow.",
+    "type": "The type of the event: one of those below.",
 }
 
 EVENTS_INTRO = """\
-An event is a fact in its place in the log. In the log and over the wire it is one flat JSON object:
-the envelope first, then the fields of the fact. A field that has its default is left out. A seat is
-a number; channels, sessions and conversations are texts; times are in UTC, as in
-`2026-05-09T07:00:00Z`. `muster log --json` prints events so, `muster log --type TYPE` only those of
-one type."""
+An event is a fact with its number in the log. In the log and in the API it is one flat JSON object:
+the envelope first, then the fields of the fact. Fields with their default value are omitted. A seat
+is a number; channels, sessions and conversations are strings; times are in UTC, such as
+`2026-05-09T07:00:00Z`. `muster log --json` prints events in this format, `muster log --type TYPE`
+filters by type."""
 
 COMMANDS_INTRO = """\
-A command is something that somebody wants. It is carried out with everything that follows from it,
-or refused with one of the [errors](errors.md), and then nothing has changed. Who sent it stands
-beside it, never in it. People and agents send some of these, others come from reports about
-processes, from deadlines, or follow from another command."""
+A command is an instruction to muster. It is executed atomically, with everything that follows from
+it, or refused with one of the [errors](errors.md), and then nothing has changed. The actor is
+passed beside the command, never in it. People and agents send some commands; others come from
+reports about processes, from deadlines, or from another command."""
 
 ERRORS_INTRO = """\
-Each error has a code that stays the same, an HTTP status, and an [exit code](exit-codes.md) of the
-command line. Names and numbers stand in place of the words in braces. Where it says so, the attempt
-itself is put on record as `command_refused`: it may be a ghost, or an attack."""
+Each error has a stable code, an HTTP status, and an [exit code](exit-codes.md) of the command line.
+Words in braces are placeholders for names and numbers. Where noted, the refused attempt is recorded
+in the log as `command_refused`: it may come from a stale process, or be an attack."""
 
 HTTP_INTRO = """\
-`muster up` answers at the address that it prints, and that stands in `server.json` in the home.
-Bodies and answers are JSON with camelCase names. A running server describes itself with every
-field: `/api/docs` to read (it works offline), `/api/openapi.json` for programs.
+`muster up` listens on the address that it prints and writes to `server.json` in the home. Request
+and response bodies are JSON with camelCase names. A running server documents every field:
+`/api/docs` for people (it works offline), `/api/openapi.json` for programs.
 
-**Tokens.** Every request carries one, as `Authorization: Bearer ...`. The operator's is in
-`operator.token` in the home, which only its owner can read, and may do everything; an agent's acts
-as that agent alone; a viewer's reads. `muster token` and `/api/tokens` issue, list and revoke them.
-A secret is told once: the log has only its digest. In a browser the link that `muster up` prints
-signs in: the token opens a session, and a cookie gets its random id, which pages cannot read. The
-session ends by signing out, after 30 days, or when the token is revoked; a restart of muster does
-not end it (`browser-sessions.json` in the home has the digests of the ids). A browser sends a
-cookie to every port of a host, so open no local page that you distrust while you are signed in.
+**Tokens.** Every request needs one, as `Authorization: Bearer ...`. The operator's token is in
+`operator.token` in the home, readable by its owner only, and may do everything; an agent's token
+acts as that agent only; a viewer's token may only read. `muster token` and `/api/tokens` issue,
+list and revoke tokens. A secret is returned once: the log stores only its digest.
+
+**Browsers.** The link that `muster up` prints signs a browser in: the token opens a browser
+session, whose random id is kept in an HttpOnly cookie. The session ends by signing out, after 30
+days, or when the token is revoked; a restart of muster does not end it (`browser-sessions.json` in
+the home has the digests of the ids). A browser sends a cookie to every port of a host, so do not
+open a local page that you do not trust while you are signed in.
 
 **Errors.** Every error is a problem document (`application/problem+json`): `status`, the stable
 `code` ([all of them](errors.md)), `detail` for people, the `rule` that refused, and the values that

@@ -66,14 +66,14 @@ def test_a_person_and_an_agent_talk(person: Watched, server: Server) -> None:
     expect(page.locator("tab-set pre")).to_contain_text('<agent name="Echo"')
     expect(page.locator("tab-set pre")).to_contain_text("first line")
     tab(page, "Soul")
-    expect(page.get_by_role("tabpanel")).to_contain_text("It has no soul")
+    expect(page.get_by_role("tabpanel")).to_contain_text("No soul: this agent")
 
 
 def test_a_draft_is_kept_and_an_empty_message_is_not_sent(person: Watched, server: Server) -> None:
     page = person.signed_in(server, "#/agent/Once")
     box = page.get_by_role("textbox", name="Message to Once")
-    expect(page.locator("chat-thread .log")).to_contain_text("Nothing has been said yet")
-    expect(page.locator("chat-thread")).to_contain_text("Once is sleeping: a message waits")
+    expect(page.locator("chat-thread .log")).to_contain_text("No messages yet")
+    expect(page.locator("chat-thread")).to_contain_text("Once is sleeping: messages wait")
     box.press("Enter")
     box.fill("half a tho")
     page.reload()
@@ -88,7 +88,7 @@ def test_hostile_text_is_shown_and_does_nothing(
     asked: list[str] = []
     person.context.on("request", lambda request: asked.append(request.url))
     page = person.signed_in(server, "#/agent/Mallory")
-    expect(page.locator("chat-thread .log")).to_contain_text("Nothing")
+    expect(page.locator("chat-thread .log")).to_contain_text("No messages yet")
     for text in HOSTILE:
         operator.post("/api/agents/Mallory/messages", {"message": text}, 201)
     expect(page.locator(".bubble")).to_have_count(len(HOSTILE))
@@ -135,7 +135,7 @@ def test_the_controls_are_those_of_the_table(person: Watched, server: Server) ->
     expect(page.locator("live-output")).to_contain_text("one session")
     expect(panel.locator(".state").first).to_contain_text("pause")
     expect(panel.locator(".state").last).to_contain_text("pause")
-    expect(panel.locator(".between")).to_have_text("It does what is wanted.")
+    expect(panel.locator(".between")).to_have_text("Current matches desired.")
 
     panel.get_by_role("button", name="Run Cleanup Session").click()
     expect(page.locator("live-output .lines div")).to_have_count(2)
@@ -159,10 +159,10 @@ def test_desired_and_current_stand_side_by_side_while_they_differ(
     expect(desired).to_contain_text("pause")
     expect(desired).to_contain_text("Stop Agent, by Mission Control")
     expect(current).to_contain_text("continuous")
-    expect(panel.locator(".between")).to_contain_text("They have differed for")
+    expect(panel.locator(".between")).to_contain_text("Desired and current have differed for")
     expect(panel.locator(".badge")).to_have_text("RUNNING")
     panel.get_by_role("button", name="Stop now").click()
-    expect(panel.locator(".between")).to_have_text("It does what is wanted.")
+    expect(panel.locator(".between")).to_have_text("Current matches desired.")
     expect(panel.locator(".badge")).to_have_text("IDLE")
 
 
@@ -212,6 +212,6 @@ def test_a_soul_is_read_and_neighbours_are_a_key_away(person: Watched, tmp_path:
 
 def test_somebody_who_is_not_there_is_said_to_be(person: Watched, server: Server) -> None:
     page = person.signed_in(server, "#/agent/Nobody")
-    expect(page.get_by_role("heading", name="Nobody is called Nobody")).to_be_visible()
+    expect(page.get_by_role("heading", name="No agent is called Nobody")).to_be_visible()
     page.get_by_role("link", name="Back to the team").click()
     expect(page.get_by_role("heading", name="Team")).to_be_visible()

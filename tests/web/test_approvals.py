@@ -59,12 +59,12 @@ def test_whoever_asks_is_seen_at_once_and_a_person_allows_it(
     expect(page.locator("needs-list")).to_be_hidden()
     asked = muster.asks("Ada", "Bash", "rm -r build\nmake", by="tester", seconds=600)
     row = request(page, asked)
-    expect(row.locator(".asked")).to_have_text("Ada lets its helper tester ask for Bash in #design")
-    whole = r"Ada lets .* #design\s*denied in [\d:]+\s*rm -r build\s*make\s*Allow\s*Deny"
+    expect(row.locator(".asked")).to_have_text("Ada asks to use Bash (subagent tester) in #design")
+    whole = r"Ada asks .* #design\s*auto-deny in [\d:]+\s*rm -r build\s*make\s*Allow\s*Deny"
     expect(row).to_have_text(re.compile(f"^{whole}$"), use_inner_text=True)
     expect(row.locator("pre")).to_have_text("rm -r build\nmake")
-    expect(row.locator(".rest")).to_have_text(re.compile(r"denied in 9:\d\d"))
-    expect(ada.locator(".asks")).to_have_text("ASKS YOU")
+    expect(row.locator(".rest")).to_have_text(re.compile(r"auto-deny in 9:\d\d"))
+    expect(ada.locator(".asks")).to_have_text("NEEDS APPROVAL")
     expect(ada.locator(".turn")).to_have_text("WAITING")
     expect(page.locator("needs-list h2")).to_have_text("Needs you (1)")
     expect(page).to_have_title(re.compile(r"^\(1\) "))
@@ -92,7 +92,7 @@ def test_a_person_denies_in_the_agents_own_view_and_says_why(
     asked = muster.asks("Ada", "Write", "hello.py", default=True)
     page = person.signed_in(muster.server, "#/agent/Ada")
     row = request(page, asked)
-    expect(row.locator(".rest")).to_contain_text("allowed in")
+    expect(row.locator(".rest")).to_contain_text("auto-allow in")
     row.get_by_role("textbox", name="Note for Ada").fill("not in this folder")
     row.get_by_role("button", name="Deny Ada: Write").click()
     expect(row).to_have_count(0)
@@ -115,7 +115,7 @@ def test_a_person_answers_with_the_keyboard_alone(
     expect(page.get_by_role("button", name="Allow Ada: Bash")).to_be_focused()
     page.keyboard.press("Enter")
     expect(request(page, first)).to_have_count(0)
-    expect(request(page, second)).to_be_focused()  # nobody has to begin at the top again
+    expect(request(page, second)).to_be_focused()  # the focus does not jump to the top
     assert answer_to(operator, first)["allow"] is True
     page.keyboard.press("Tab")
     operator.post(f"/api/approvals/{second}", {"allow": False})
@@ -128,9 +128,9 @@ def test_requests_and_answers_are_told_to_those_who_hear_the_page(
     page = person.signed_in(muster.server)
     live_region = page.get_by_role("status").filter(has_not=page.locator(".dot")).last
     asked = muster.asks("Ada", "Bash")
-    expect(live_region).to_have_text("Ada waits for your approval: Bash.")
+    expect(live_region).to_have_text("Ada is waiting for your approval: Bash.")
     operator.post(f"/api/approvals/{asked}", {"allow": True})
-    expect(live_region).to_have_text("What Ada asked for was allowed.")
+    expect(live_region).to_have_text("The request of Ada was allowed.")
 
 
 def test_a_request_that_was_answered_elsewhere_or_by_nobody_is_gone(
@@ -142,7 +142,7 @@ def test_a_request_that_was_answered_elsewhere_or_by_nobody_is_gone(
     operator.post(f"/api/approvals/{asked}", {"allow": False})
     expect(request(page, asked)).to_have_count(0)
     soon = muster.asks("Ada", seconds=2)
-    expect(request(page, soon).locator(".rest")).to_have_text(re.compile(r"denied in [12] s"))
+    expect(request(page, soon).locator(".rest")).to_have_text(re.compile(r"auto-deny in [12] s"))
     expect(request(page, soon)).to_have_count(0)
     assert answer_to(operator, soon)["how"] == "deadline"
 
@@ -169,8 +169,10 @@ def test_a_channel_shows_what_its_turn_waits_for_and_only_the_answer_lets_it_go_
     asked = muster.asks("Ada", "Bash", "make release")
     page = person.signed_in(muster.server, "#/channel/design")
     head = page.locator("channel-view .whole .head")
-    expect(head).to_contain_text("Ada waits in turn 1 for your approval; its clock stands.")
-    expect(page.get_by_role("button", name="Let it go on")).to_be_hidden()
+    expect(head).to_contain_text(
+        "Ada is waiting for your approval in turn 1; the turn timeout is paused."
+    )
+    expect(page.get_by_role("button", name="Resume the turn")).to_be_hidden()
     request(page, asked).get_by_role("button", name="Allow").click()
     expect(head).to_contain_text("Ada has turn 1.")
     expect(page.locator("channel-view approval-list")).to_be_hidden()
@@ -192,7 +194,9 @@ def test_what_is_asked_is_shown_as_text_with_nothing_hidden_in_it(
         )
         for shown in ("⟨U+001B⟩[2J", "⟨U+0000⟩", "soft⟨U+00AD⟩hyphen", "tag⟨U+E0041⟩", "⟨U+2066⟩"):
             expect(row.locator("pre")).to_contain_text(shown)
-        expect(row.locator(".wants")).to_contain_text("⟨U+2066⟩helper<i> ask for Ba⟨U+202E⟩sh<b>")
+        expect(row.locator(".wants")).to_contain_text(
+            "asks to use Ba⟨U+202E⟩sh<b> (subagent ⟨U+2066⟩helper<i>)"
+        )
         assert row.locator("pre > *").count() == 0
         expect(page.locator("#notices :is(b, i)")).to_have_count(0)
         harmless(page)
@@ -248,11 +252,11 @@ def test_a_person_limits_what_a_channel_may_cost(
     cost = page.locator("channel-view .whole .head .cost")
     expect(cost).to_have_text(re.compile(r"^used \$\d\.\d+, \d,\d+ tokens$"))
     page.locator("channel-rules summary").click()
-    limit = page.get_by_role("spinbutton", name="May cost at most")
+    limit = page.get_by_role("spinbutton", name="Cost limit")
     limit.fill("50")
     limit.press("Enter")
     expect(cost).to_contain_text("of at most $50")
-    tokens = page.get_by_role("spinbutton", name="May use at most")
+    tokens = page.get_by_role("spinbutton", name="Token limit")
     tokens.fill("90000")
     tokens.press("Enter")
     expect(cost).to_contain_text("of at most $50 or 90,000 tokens")

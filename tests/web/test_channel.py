@@ -52,7 +52,7 @@ def test_the_ring_shows_who_has_the_turn_for_how_long_and_who_is_next(
     expect(ring.locator(".place", has_text="next")).to_contain_text(scene.named("dev"))
     expect(ring).to_have_attribute("aria-label", re.compile("has turn 1.*In order: .*QUEUED"))
     clock = page.locator(".countdown")
-    expect(clock).to_have_text(re.compile(r"(1:\d\d|\d\d s) to timeout"))
+    expect(clock).to_have_text(re.compile(r"(1:\d\d|\d\d s) until timeout"))
     before = clock.text_content()
     expect(clock).not_to_have_text(before or "")  # it runs by itself, without an event
     scene.turn("complete", by="pm", message="done")
@@ -65,9 +65,9 @@ def test_who_waits_says_why_and_a_person_lets_it_go_on(
 ) -> None:
     page = opened(person, server, scene)
     scene.turn("wait", by="pm", reason="which <b>database</b>?")
-    expect(page.locator("channel-ring .wait")).to_have_text("Waits: which <b>database</b>?")
-    expect(page.locator(".countdown")).to_contain_text("of waiting left")
-    page.get_by_role("button", name="Let it go on").click()
+    expect(page.locator("channel-ring .wait")).to_have_text("Waiting: which <b>database</b>?")
+    expect(page.locator(".countdown")).to_contain_text("until the wait times out")
+    page.get_by_role("button", name="Resume the turn").click()
     expect(page.locator("channel-ring .wait")).to_be_hidden()
     expect(member(page, scene, "pm").locator(".badge")).to_have_text("ACTIVE")
     assert scene.state("pm") == "ACTIVE"
@@ -149,8 +149,8 @@ def test_what_a_message_does_to_the_turn_is_shown_before_it_is_sent_and_can_be_c
     person: Watched, server: Server, scene: Scene
 ) -> None:
     page = opened(person, server, scene)
-    expect(page.locator("channel-post .does")).to_contain_text("handed it at once")
-    page.get_by_label("What a message does to a turn").select_option("interrupt")
+    expect(page.locator("channel-post .does")).to_contain_text("Delivered at once")
+    page.get_by_label("Effect on the turn in progress").select_option("interrupt")
     send = page.get_by_role("button", name="Interrupt and send")
     expect(send).to_be_visible()
     assert scene.get(scene.channel)["config"]["humanInterruptMode"] == "interrupt"
@@ -158,7 +158,7 @@ def test_what_a_message_does_to_the_turn_is_shown_before_it_is_sent_and_can_be_c
     send.click()
     expect(member(page, scene, "pm").locator(".badge")).to_have_text("WAITING")
     expect(page.locator("channel-view .head")).to_contain_text("You interrupted")
-    page.get_by_role("button", name="Let it go on").click()
+    page.get_by_role("button", name="Resume the turn").click()
     expect(member(page, scene, "pm").locator(".badge")).to_have_text("ACTIVE")
 
 
@@ -169,7 +169,7 @@ def test_a_person_passes_the_turn_on_takes_it_away_and_gives_it(
     person: Watched, server: Server, scene: Scene
 ) -> None:
     page = opened(person, server, scene)
-    page.get_by_role("button", name="Pass on").click()
+    page.get_by_role("button", name="Pass the turn").click()
     expect(page.locator("[data-holder] .who")).to_have_text(scene.named("dev"))
     page.get_by_role("button", name="Take the turn away").click()
     expect(page.locator("[data-holder] .who")).to_have_text(scene.named("pm"))
@@ -181,7 +181,7 @@ def test_a_person_passes_the_turn_on_takes_it_away_and_gives_it(
         expect(page.locator("[data-holder] .who", has_text=held or "")).to_have_count(0)
         if not page.locator("[data-holder]").count():
             break
-    expect(page.locator("channel-view .head")).to_contain_text("It rests")
+    expect(page.locator("channel-view .head")).to_contain_text("Resting after silent rounds")
     page.get_by_role("button", name=f"Give the turn to {scene.named('dev')}").click()
     expect(page.locator("[data-holder] .who")).to_have_text(scene.named("dev"))
 
@@ -190,7 +190,7 @@ def test_members_are_added_and_removed_and_a_refusal_is_told(
     person: Watched, server: Server, scene: Scene
 ) -> None:
     page = opened(person, server, scene)
-    page.get_by_label("Who is to join").select_option(scene.named("qa"))
+    page.get_by_label("Agent to add").select_option(scene.named("qa"))
     page.get_by_role("button", name="Add").click()
     expect(member(page, scene, "qa").locator(".badge")).to_have_text("QUEUED")
     assert scene.ring() == ["pm", "dev", "qa"]
@@ -198,7 +198,7 @@ def test_members_are_added_and_removed_and_a_refusal_is_told(
     expect(member(page, scene, "pm")).to_have_count(0)
     expect(page.locator("[data-holder] .who")).to_have_text(scene.named("dev"))
     scene.agent("pm", "disconnect")
-    page.get_by_label("Who is to join").select_option(scene.named("pm"))
+    page.get_by_label("Agent to add").select_option(scene.named("pm"))
     page.get_by_role("button", name="Add").click()
     expect(page.locator("channel-members .error")).to_contain_text("is OFFLINE")
 
@@ -209,7 +209,7 @@ def test_the_rules_are_changed_and_one_that_cannot_work_is_refused(
     page = opened(person, server, scene)
     page.get_by_text("Rules").click()
     expect(page.get_by_label("Announce timeouts")).to_be_checked()
-    timeout = page.get_by_label("Turn times out after (s)")
+    timeout = page.get_by_label("Turn timeout (s)")
     expect(timeout).to_have_value("90")
     page.get_by_label("Announce timeouts").click()  # it changes when muster has confirmed it
     expect(page.get_by_label("Announce timeouts")).not_to_be_checked()
@@ -233,11 +233,13 @@ def test_a_click_is_pending_until_its_event_has_come_back(
     expect(page.locator("[data-holder] .who")).to_have_text(scene.named("pm"))
     asked: list[Route] = []
     page.route("**/turn/pass", lambda route: asked.append(route))  # and no answer yet
-    page.get_by_role("button", name="Pass on").click()
-    expect(page.locator(".countdown")).to_have_text("Passing on …")
-    expect(page.get_by_role("button", name="Pass on")).to_have_attribute("aria-disabled", "true")
+    page.get_by_role("button", name="Pass the turn").click()
+    expect(page.locator(".countdown")).to_have_text("Passing the turn …")
+    expect(page.get_by_role("button", name="Pass the turn")).to_have_attribute(
+        "aria-disabled", "true"
+    )
     expect(page.locator("[data-holder] .who")).to_have_text(scene.named("pm"))
-    page.get_by_role("button", name="Pass on").click(force=True)
+    page.get_by_role("button", name="Pass the turn").click(force=True)
     [held] = asked
     held.continue_()
     expect(page.locator("[data-holder] .who")).to_have_text(scene.named("dev"))
@@ -248,13 +250,13 @@ def test_a_channel_is_opened_and_found_in_the_list(
 ) -> None:
     page = opened(person, server, scene)
     name = scene.named("plans")
-    page.get_by_label("Name of a new channel").fill(name)
-    page.get_by_role("button", name="Open").click()
+    page.get_by_label("Name of the new channel").fill(name)
+    page.get_by_role("button", name="Create").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(f"#{name}")
-    expect(page.locator("channel-view .head")).to_contain_text("Nobody is in it yet")
-    page.get_by_label("Name of a new channel").fill(name)
-    page.get_by_role("button", name="Open").click()
-    expect(page.locator(".side .error")).to_contain_text("There is a channel")
+    expect(page.locator("channel-view .head")).to_contain_text("No members yet")
+    page.get_by_label("Name of the new channel").fill(name)
+    page.get_by_role("button", name="Create").click()
+    expect(page.locator(".side .error")).to_contain_text("exists already")
     page.get_by_role("link", name=f"#{scene.named('reviews')}").click()
     expect(page.locator("[data-holder] .who")).to_have_text(scene.named("pm"))
 

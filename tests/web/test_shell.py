@@ -123,7 +123,7 @@ def test_a_question_mark_shows_the_keys(person: Watched, server: Server) -> None
     page = person.signed_in(server)
     expect(page.locator("agent-card").first).to_be_visible()
     page.keyboard.press("?")
-    dialog = page.get_by_role("dialog", name="Keys")
+    dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
     for key in ("/", "?", "n", "s", "w"):
         expect(dialog.get_by_text(key, exact=True)).to_be_visible()
     expect(dialog).to_contain_text("Start or stop the agent")
@@ -195,7 +195,9 @@ def test_on_a_phone_nothing_scrolls_sideways_and_buttons_fit_a_finger(
             assert min(page.locator("main button").evaluate_all(seen)) >= 38
 
 
-def test_nothing_moves_for_whoever_wants_it_so(browser: Browser, server: Server) -> None:
+def test_animations_are_off_for_users_who_prefer_reduced_motion(
+    browser: Browser, server: Server
+) -> None:
     with watched(browser, reduced_motion="reduce") as person:
         page = person.signed_in(server)
         assert page.evaluate(WOBBLE) == "none"
@@ -210,7 +212,9 @@ WOBBLE = """() => {
 }"""
 
 
-def test_whoever_wants_to_is_notified(person: Watched, server: Server, operator: Asker) -> None:
+def test_a_user_who_opts_in_gets_browser_notifications(
+    person: Watched, server: Server, operator: Asker
+) -> None:
     person.context.grant_permissions(["notifications"])
     person.context.add_init_script(
         "window.Notification = class extends Notification { constructor(title, options) {"
@@ -218,14 +222,14 @@ def test_whoever_wants_to_is_notified(person: Watched, server: Server, operator:
     )
     page = person.signed_in(server)
     page.keyboard.press("?")
-    page.get_by_label("Tell me by a notification").check()
+    page.get_by_label("Notify me in the browser").check()
     page.keyboard.press("Escape")
     page.evaluate("Object.defineProperty(document, 'hidden', { value: true })")
     name, channel = connected(operator, a_name("Nan")), a_name("desk")
     operator.post("/api/channels", {"channel": channel}, 201)
     operator.post(f"/api/channels/{channel}/members", {"agent": name}, 201)
     operator.post(f"/api/channels/{channel}/turn/wait", {"agent": name, "reason": "a key?"})
-    expect(page.locator("html")).to_have_attribute("data-told", f"{name} waits for you")
+    expect(page.locator("html")).to_have_attribute("data-told", f"{name} is waiting for you")
     operator.post(f"/api/channels/{channel}/turn/resume", {"agent": name})
 
 
@@ -271,7 +275,7 @@ def test_a_restart_is_said_survived_and_nothing_is_missed(person: Watched, tmp_p
             before = operator.get("/api/health")["seq"]
         server.process.kill()
         server.process.wait(WAIT_SECONDS)
-        expect(page.locator("connection-pill")).to_contain_text("muster is away since")
+        expect(page.locator("connection-pill")).to_contain_text("disconnected since")
         expect(page.get_by_role("heading", name="Echo", exact=True)).to_be_visible()  # it stays
     with live_at(home, port) as server, asker(server, server.token) as operator:
         operator.post("/api/agents/Echo/messages", {"message": "I was away"}, 201)

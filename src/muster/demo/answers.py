@@ -1,4 +1,4 @@
-"""What the demo team answers to people: by a few words that it knows, because no model reads."""
+"""The demo team's answers to people, chosen by keywords: there is no model."""
 
 import re
 from typing import Final
@@ -17,29 +17,29 @@ _WORDS: Final = re.compile(r"\w+")
 
 
 def named(text: str) -> set[str]:
-    """Whom of the team somebody speaks to by name."""
+    """The team members whose names occur in a message."""
     words = {word.lower() for word in _WORDS.findall(text)}
     return {name for name in NAMES if name.lower() in words}
 
 
 def quoted(text: str) -> str:
-    """A person's words on one line, not too many."""
+    """A person's message in one line, truncated."""
     line = " ".join(text.split())
     return line if len(line) <= QUOTED_CHARS else line[: QUOTED_CHARS - 1] + "…"
 
 
 def answer(character: Character, text: str) -> str:
-    """What one of them says to a person's words."""
+    """A character's answer to a person's message."""
     if _CRASH.search(text):
         return (
-            "If one of us crashes, it leaves the ring, the turn goes on, and muster starts it "
-            "again after a pause. Ask why about Rusty to see how it went the last time."
+            "If one of us crashes, it leaves the ring, the turn goes to the next agent, and muster "
+            "restarts it with backoff. See `muster why Rusty` for the last time."
         )
     if _WORK.search(text):
         return (
-            f"I {character.does}, but only by script, and here I can only talk. Hand it out as a "
-            "task instead (a conversation, or `muster ask`): it goes to whoever of us it is for, "
-            "and you get a file."
+            f"I {character.does}, but only by script, and here I can only talk. Delegate it as a "
+            "task instead (under Conversations, or with `muster ask`): it goes to the matching "
+            "agent, and you get a file."
         )
     if _WHO.search(text):
         return (character.soul or f"I am {character.name}, and I {character.does}.") + (
@@ -52,8 +52,8 @@ def answer(character: Character, text: str) -> str:
 
 
 def back_again(character: Character) -> str:
-    """What it says in its first turn after its process has crashed."""
+    """A character's first line after a crash."""
     return (
         f"{character.name} again. My process crashed, muster started another in my seat, and here "
-        f"I am with the same soul. In {WORKSHOP} I had to queue up anew."
+        f"I am with the same soul. In {WORKSHOP} I had to join the ring again."
     )

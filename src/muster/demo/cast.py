@@ -1,7 +1,7 @@
-"""Who plays in the demo, and what they say: looks, souls and lines, as data.
+"""The characters of the demo team as data: looks, souls and lines.
 
-Lines are said one in each turn, in this order, and explain what a person sees meanwhile. The first
-of all says that no model is behind them.
+A character says one line per turn, in this order. The lines explain the dashboard; the very first
+one says that there is no model behind the team.
 """
 
 from typing import Final, NamedTuple
@@ -9,23 +9,23 @@ from typing import Final, NamedTuple
 LEAD_SEAT: Final = 4
 
 WORKSHOP: Final = "workshop"
-"""Where they talk."""
+"""The channel in which the team talks."""
 
 APPROVALS: Final = "approvals"
-"""Where somebody waits for a person. It has the turn while it waits, so others talk elsewhere."""
+"""The channel in which Nora waits for a person. She holds its turn; the others talk elsewhere."""
 
 WELCOME_TASK: Final = "Write a short welcome note for people who see this demo for the first time."
-"""What the demo asks for by itself, once, so that there is a conversation to look at."""
+"""The request that the demo makes by itself, once, as an example of a conversation."""
 
 AWAKE: Final = (
-    "We are awake again, with the same names and souls; and still no model is behind us. We have "
-    f"said our lines already. Write something in the channel `{WORKSHOP}`, and one of us answers."
+    "We are awake again, with the same names and souls, and still without a model. We have said "
+    f"our lines already. Write a message in the channel `{WORKSHOP}`, and one of us answers."
 )
-"""What the lead tells the person after a restart."""
+"""The lead's message to the person after a restart."""
 
 
 class Character(NamedTuple):
-    """One of the demo team."""
+    """An agent of the demo team."""
 
     seat: int
     name: str
@@ -37,7 +37,7 @@ class Character(NamedTuple):
     soul: str = ""
     lines: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
-    """What it asks a person, one after another, and waits for the answers."""
+    """Questions to a person, asked one after another; the character waits for each answer."""
 
     crashes: bool = False
     channel: str = WORKSHOP
@@ -48,13 +48,13 @@ LEAD: Final = Character(
     name="Juno",
     does="lead the team",
     lines=(
-        "Welcome. I am Juno, and I lead this demo team. No model is behind any of us: nine "
-        "short scripts, no key, no network. What is real is muster: the processes, the turns, "
+        "Welcome. I am Juno, and I lead this demo team. No model is behind any of us: we are nine "
+        "short scripts, with no key and no network. The rest is real: the processes, the turns, "
         "the log.",
-        "We sit in a ring, and one of us has the turn. Nobody else can speak meanwhile, and who "
-        "takes too long loses it. That is all that keeps nine of us from talking at once.",
-        "That was our programme. After a whole round of silence this channel rests, and costs "
-        "nothing. Write something here, and it wakes.",
+        "We sit in a ring, and one of us has the turn. The others cannot speak meanwhile, and a "
+        "turn has a timeout. That is how nine agents avoid talking all at once.",
+        "These were our lines. After a round of silence this channel rests, and costs nothing. "
+        "Write a message here, and it wakes.",
     ),
 )
 
@@ -71,10 +71,10 @@ CREW: Final = (
         "If a word can go, it goes.",
         lines=(
             "I am Wren. Each of us hatched from an egg, took a name and wrote a few sentences "
-            "about itself: its soul. My process may end; the next one in my seat is given them, "
-            "and is me.",
-            "I take tasks, too. Ask for something in writing, and it becomes a conversation: it "
-            "is handed to me because of my description, and I write a file that you can open.",
+            "about itself: its soul. If my process ends, the next one in my seat gets my soul, and "
+            "is me.",
+            "I take tasks, too. Ask for a text under Conversations: the request is delegated to me "
+            "because my description matches, and I write a file that you can open.",
         ),
     ),
     Character(
@@ -88,10 +88,10 @@ CREW: Final = (
         soul="I am Otto. I would rather show a thing than talk about it, "
         "and I put my tools back where they were.",
         lines=(
-            "Otto. I am a process with a number of its own, muster starts and stops me, and all "
-            "that I print is kept: see my output, or `muster logs`.",
-            "Stop me, and I finish first; stop me twice, and I am interrupted. What you want and "
-            "what I do stand side by side until they agree.",
+            "Otto. I am a process. muster starts and stops me, and keeps everything that I print: "
+            "see my output, or `muster logs`.",
+            "Stop me, and I finish my session; stop me twice, and I am interrupted. My page shows "
+            "my desired and my current state side by side.",
         ),
     ),
     Character(
@@ -104,8 +104,8 @@ CREW: Final = (
         mouth="small",
         soul="I am Sol. I ask one question more than is polite, and write down where I found it.",
         lines=(
-            "I am Sol, and I like reasons. Ask why about any of us, here or with `muster why`: "
-            "you are told which events led to what you see.",
+            "I am Sol, and I like reasons. The tab Why of each agent, or `muster why`, lists the "
+            "events that led to its current state.",
         ),
     ),
     Character(
@@ -119,9 +119,9 @@ CREW: Final = (
         soul="I am Ivy. I read everything twice, and say the kind thing and the true thing "
         "in the same sentence.",
         lines=(
-            "Ivy here. All that happens is an event in one log, in one order. What stands there "
-            "happened; what does not, did not.",
-            "The log also has the past: choose a moment, and you see the team as it was then.",
+            "Ivy here. Everything that happens is an event in one log, in one order. If it is in "
+            "the log, it happened; if not, it did not.",
+            "The log keeps the past, too: under Time, choose a moment to see the team back then.",
         ),
     ),
     Character(
@@ -134,8 +134,8 @@ CREW: Final = (
         mouth="open",
         soul="I am Rusty. Somebody has to fall over so that the others know where the step is.",
         lines=(
-            "I am Rusty. I crash every few minutes, on purpose. muster sees it at once, rests a "
-            "moment, and starts me again with my name and my soul.",
+            "I am Rusty. I crash every few minutes, on purpose. muster notices at once, and "
+            "restarts me after a short backoff, with my name and my soul.",
         ),
         crashes=True,
     ),
@@ -165,8 +165,8 @@ CREW: Final = (
         mouth="straight",
         soul="I am Hugo. A plan is a list that somebody has crossed something off from.",
         lines=(
-            "I am Hugo. Say one of our names in a message, and the one you mean answers. Who has "
-            "the turn hears you at once, the others when theirs comes.",
+            "I am Hugo. Write a message with one of our names, and that agent answers. The agent "
+            "that has the turn gets your message at once, the others in their own turn.",
         ),
     ),
     Character(
@@ -187,5 +187,5 @@ NAMES: Final = frozenset(character.name for character in ALL)
 
 
 def in_seat(seat: int) -> Character:
-    """Who plays in a seat."""
+    """The character in a seat."""
     return next(character for character in ALL if character.seat == seat)

@@ -1,8 +1,9 @@
-// Asking the server. The cookie says who asks; an error is a problem document, with a sentence for people.
+// HTTP requests to the server, authenticated by the session cookie. An error is a problem document whose
+// `detail` is shown to the user.
 
 export class Problem extends Error {
   constructor(status, problem) {
-    super(problem.detail ?? `the server answered ${status}`);
+    super(problem.detail ?? `Unexpected response (status ${status}).`);
     this.status = status;
     this.code = problem.code ?? "";
   }
@@ -18,7 +19,7 @@ async function ask(method, path, body, headers = {}) {
   try {
     answer = await fetch(path, options);
   } catch {
-    throw new Problem(0, { code: "unreachable", detail: "muster does not answer. Is it running?" });
+    throw new Problem(0, { code: "unreachable", detail: "muster is not reachable. Is it running?" });
   }
   const text = await answer.text();
   const content = text ? parsed(text) : {};
@@ -30,7 +31,7 @@ function parsed(text) {
   try {
     return JSON.parse(text);
   } catch {
-    return { detail: "the answer was not as it should be" };
+    return { detail: "Invalid response: not JSON." };
   }
 }
 
@@ -40,7 +41,7 @@ export const put = (path, body) => ask("PUT", path, body);
 export const patch = (path, body) => ask("PATCH", path, body);
 export const remove = (path) => ask("DELETE", path);
 
-/** Say something once, however often it is sent. */
+/** Post with an idempotency key: a retry has no further effect. */
 export const say = (path, body, key) => ask("POST", path, body, { "idempotency-key": key });
 
 /** A path with names in it: path`/api/agents/${name}/run`. */
@@ -48,7 +49,7 @@ export function path(parts, ...names) {
   return parts.reduce((whole, part, index) => whole + encodeURIComponent(names[index - 1]) + part);
 }
 
-/** A key that nobody has used: also where the browser has no crypto.randomUUID (plain HTTP in a LAN). */
+/** A new idempotency key. crypto.randomUUID is missing on plain HTTP outside of localhost. */
 export function newKey() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -1,4 +1,4 @@
-// The page: the bar, the keys that work everywhere, and the view that the address names.
+// The page: the top bar, the global keyboard shortcuts, and the view named by the URL.
 
 import "./elements/connection-pill.js";
 import { announceApprovals } from "./approvals.js";
@@ -37,9 +37,9 @@ function buildBar() {
 }
 
 function bindKeys() {
-  keys.add("?", "Show the keys", showHelp);
+  keys.add("?", "Show keyboard shortcuts", showHelp);
   keys.add("/", "Search for an agent or a channel", showSearch);
-  keys.add("t", "Light, dark, or as the system is", nextTheme);
+  keys.add("t", "Switch theme: system, light or dark", nextTheme);
   keys.add("Escape", "Back to the team", () => location.hash !== "#/" && go(""));
   for (const [index, view] of tabs.entries()) keys.add(String(index + 1), view.tab, () => go(view.name));
   for (const [id, run] of [

@@ -1,11 +1,11 @@
-// What agents may do only if a person allows it: which requests are open, how they are answered, and who is told.
+// Approval requests: the open ones, answering them, and announcing them to screen readers.
 
 import { path, post } from "./api.js";
 import { secondsUntil, span } from "./clock.js";
 import { store } from "./store.js";
 import { visible } from "./visible.js";
 
-/** Every open request, the oldest first, so that none moves away under a hand when another comes. */
+/** Open requests, oldest first: a new one is appended, so no button moves under the pointer. */
 export function approvals({ seat = null, channel = null } = {}) {
   return store.shown
     .flatMap((agent) => agent.approvals)
@@ -15,7 +15,7 @@ export function approvals({ seat = null, channel = null } = {}) {
 
 export const approvalKey = ({ id }) => `approval:${id}`;
 
-/** Allow something, or deny it. */
+/** Allow or deny a request. */
 export function answer(approval, allow, note) {
   const body = { allow, ...(note ? { note } : {}) };
   return store.act(approvalKey(approval), allow ? "Allow" : "Deny", () =>
@@ -23,23 +23,23 @@ export function answer(approval, allow, note) {
   );
 }
 
-/** What holds if nobody answers, and when: `denied in 4:05`. */
+/** The answer that the timeout will give, and when: `auto-deny in 4:05`. */
 export function otherwise({ until, default: allowed }) {
   const left = Math.ceil(secondsUntil(until));
-  const then = allowed ? "allowed" : "denied";
+  const then = allowed ? "auto-allow" : "auto-deny";
   if (left <= 0) return `${then} now`;
   if (left >= 3600) return `${then} in ${span(left)}`;
   return `${then} in ${left < 60 ? `${left} s` : `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`}`;
 }
 
-/** Who wants what, in a line. */
+/** The request in one line, without the agent's name. */
 export function wants({ tool, by }) {
-  return `${by ? `lets its helper ${visible(by, 60)} ask for` : "asks for"} ${visible(tool, 80)}`;
+  return `asks to use ${visible(tool, 80)}${by ? ` (subagent ${visible(by, 60)})` : ""}`;
 }
 
-// ── for those who hear the page ────────────────────────────────────────────────────────────────
+// ── screen readers ────────────────────────────────────────────────────────────────
 
-/** Say it when somebody asks, and when that is settled. */
+/** Announce each request and its answer in the live region. */
 export function announceApprovals() {
   const place = document.getElementById("notices");
   store.listen((events) => {
@@ -51,8 +51,8 @@ export function announceApprovals() {
 function announcement(event) {
   const name = visible(store.agents.get(event.seat)?.id ?? `seat ${event.seat}`, 60);
   if (event.type === "approval_requested")
-    return `${name} waits for your approval: ${visible(event.tool, 80)}.`;
+    return `${name} is waiting for your approval: ${visible(event.tool, 80)}.`;
   if (event.type !== "approval_answered") return "";
-  if (event.how === "session_end") return `${name} waits for no approval any more.`;
-  return `What ${name} asked for was ${event.allow ? "allowed" : "denied"}${event.how === "deadline" ? ", because nobody answered" : ""}.`;
+  if (event.how === "session_end") return `${name} is no longer waiting for approval.`;
+  return `The request of ${name} was ${event.allow ? "allowed" : "denied"}${event.how === "deadline" ? " by timeout" : ""}.`;
 }

@@ -1,29 +1,29 @@
-// Who needs a person, and why: the first thing that the page shows, in its title and its icon too.
+// Agents that need a person, with the reason. Shown first on the page, and counted in its title and icon.
 
 import { approvals, wants } from "./approvals.js";
 import { everySecond, secondsSince, secondsUntil, span } from "./clock.js";
 import { store } from "./store.js";
 
-const STUCK_SECONDS = 30; // what is wanted and what is done may differ for as long as a session takes to start
-const FAILURES = 2; // one failure that is tried again is not a person's affair
+const STUCK_SECONDS = 30; // desired and current may differ while a session starts
+const FAILURES = 2; // a single failure is retried without a person
 const KINDS = ["approval", "waiting", "stuck", "failed", "conflict"];
 
 export const WORDS = {
-  approval: "waits for your approval",
-  waiting: "waits for you",
+  approval: "is waiting for your approval",
+  waiting: "is waiting for you",
   stuck: "is stuck",
   failed: "failed",
-  conflict: "is disputed",
+  conflict: "has conflicting reports",
 };
 
-/** All that needs a person, the most urgent first: {kind, seat, id, why, since, key, channel?}. */
+/** Everything that needs a person, most urgent first: {kind, seat, id, why, since, key, channel?}. */
 export function needs() {
   return store.shown
     .flatMap(needsOf)
     .sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) || a.seat - b.seat);
 }
 
-/** What one agent needs. */
+/** The needs of one agent. */
 export function needsOf(agent) {
   const found = [approval, waiting, stuck, failed, conflict].flatMap((look) => look(agent) ?? []);
   return found
@@ -50,7 +50,7 @@ function waiting(agent) {
     const channel = store.channel(name);
     const wait = channel?.holder === agent.id ? channel.waiting : null;
     if (!wait || wait.approval) return [];
-    const why = wait.byHuman ? `you interrupted it in #${name}` : `${wait.reason} (in #${name})`;
+    const why = wait.byHuman ? `interrupted by you in #${name}` : `${wait.reason} (in #${name})`;
     return [{ kind: "waiting", why, since: wait.since, channel: name, place: channel.epoch }];
   });
 }
@@ -58,7 +58,7 @@ function waiting(agent) {
 function stuck(agent) {
   if (agent.failures >= FAILURES && agent.retryAt) {
     const next = secondsUntil(agent.retryAt);
-    const then = next > 0 ? `tried again in ${span(next)}` : "tried again now";
+    const then = next > 0 ? `next retry in ${span(next)}` : "retrying now";
     return {
       kind: "stuck",
       why: `failed ${agent.failures} times in a row, ${then}`,
@@ -68,7 +68,7 @@ function stuck(agent) {
   if (!agent.differsSince || secondsSince(agent.differsSince) < STUCK_SECONDS) return null;
   return {
     kind: "stuck",
-    why: `wanted is ${agent.desired}, but it does ${agent.current}`,
+    why: `desired: ${agent.desired}, current: ${agent.current}`,
     since: agent.differsSince,
   };
 }
@@ -77,7 +77,7 @@ function failed(agent) {
   const ended = store.note(agent.seat).ended;
   if (!ended || agent.session || agent.retryAt || !["failed", "crashed"].includes(ended.outcome)) return null;
   const code = ended.code === undefined ? "" : ` with exit code ${ended.code}`;
-  const why = `its last session ${ended.outcome}${code}${ended.reason ? `: ${ended.reason}` : ""}`;
+  const why = `last session ${ended.outcome}${code}${ended.reason ? `: ${ended.reason}` : ""}`;
   return { kind: "failed", why, since: ended.at, place: ended.seq };
 }
 
@@ -92,11 +92,11 @@ function conflict(agent) {
   };
 }
 
-// ── what was seen ──────────────────────────────────────────────────────────────────────────────
+// ── dismissed ──────────────────────────────────────────────────────────────────────────────
 
 const dismissed = new Set(JSON.parse(localStorage.getItem("dismissed") ?? "[]"));
 
-/** A person has seen it: it no longer needs them. */
+/** Hide a need that a person has seen. Kept in this browser. */
 export function dismiss({ key }) {
   dismissed.add(key);
   localStorage.setItem("dismissed", JSON.stringify([...dismissed].slice(-200)));
@@ -109,7 +109,7 @@ export const canDismiss = ({ kind }) => kind === "failed" || kind === "conflict"
 
 let known = null;
 
-/** Keep the title and the icon right, and tell of what is new where a person wants to be told. */
+/** Keep the title and the icon up to date, and send browser notifications for new needs if they are on. */
 export function watchNeeds() {
   const look = () => store.ready && tell(needs());
   for (const topic of ["team", "agents", "channels"]) store.watch(topic, look);

@@ -1,44 +1,49 @@
-// What is said of a channel, and how a page acts on it: the same for its ring, its members and its list.
+// The state of a channel in words, and the requests that change it: shared by the ring, the members and the list.
 
 import { get, path, post } from "./api.js";
 import { secondsUntil, span } from "./clock.js";
 import { store } from "./store.js";
 
 export const MODES = {
-  inject: { button: "Send", does: "Whoever has the turn is handed it at once; the others find it unread." },
-  queue: { button: "Send after this turn", does: "It waits until the turn is over." },
-  interrupt: { button: "Interrupt and send", does: "The turn stands still until you let it go on." },
-  parallel: { button: "Send to everybody", does: "Every member is handed it at once." },
+  inject: {
+    button: "Send",
+    does: "Delivered at once to the agent that has the turn; unread for the others.",
+  },
+  queue: { button: "Send after this turn", does: "Delivered when the turn ends." },
+  interrupt: { button: "Interrupt and send", does: "Pauses the turn until you resume it." },
+  parallel: { button: "Send to all", does: "Delivered to every member at once." },
 };
 
-/** What goes on in a channel, in two words and in a sentence. */
+/** The state of a channel, in two words and in a sentence. */
 export function stateOf(channel) {
   const { holder, waiting, stopping, resting, ring, epoch } = channel;
   if (stopping)
     return {
       short: `stopping ${stopping}`,
-      long: `The work of ${stopping} is being stopped; nobody has the turn meanwhile.`,
+      long: `Stopping the work of ${stopping}; no agent has the turn until it has stopped.`,
     };
   if (waiting?.byHuman)
     return {
-      short: `${holder} is held`,
-      long: `You interrupted ${holder}; turn ${epoch} goes on when you let it.`,
+      short: `${holder} is interrupted`,
+      long: `You interrupted ${holder}; turn ${epoch} is paused until you resume it.`,
     };
   if (waiting?.approval)
     return {
-      short: `${holder} asks you`,
-      long: `${holder} waits in turn ${epoch} for your approval; its clock stands.`,
+      short: `${holder} needs approval`,
+      long: `${holder} is waiting for your approval in turn ${epoch}; the turn timeout is paused.`,
     };
   if (waiting)
-    return { short: `${holder} waits`, long: `${holder} waits in turn ${epoch}: ${waiting.reason}` };
-  if (holder) return { short: `${holder} speaks`, long: `${holder} has turn ${epoch}.` };
-  if (resting)
-    return { short: "resting", long: "It rests: whole rounds passed in silence. A message wakes it." };
-  if (!ring.length) return { short: "nobody in it", long: "Nobody is in it yet. Add a member." };
-  return { short: "quiet", long: "Nobody has the turn. A message gives it to the next who is here." };
+    return {
+      short: `${holder} is waiting`,
+      long: `${holder} is waiting in turn ${epoch}: ${waiting.reason}`,
+    };
+  if (holder) return { short: `${holder} has the turn`, long: `${holder} has turn ${epoch}.` };
+  if (resting) return { short: "resting", long: "Resting after silent rounds. A message wakes the channel." };
+  if (!ring.length) return { short: "no members", long: "No members yet. Add a member." };
+  return { short: "idle", long: "No agent has the turn. A message gives it to the next agent present." };
 }
 
-/** How much of the time is left: {seconds, part}, or null where nothing runs out. */
+/** Time left until the timeout: {seconds, part of the whole}, or null without a timeout. */
 export function timeLeft(channel) {
   if (!channel.timeoutAt) return null;
   const seconds = secondsUntil(channel.timeoutAt);
@@ -49,12 +54,12 @@ export function timeLeft(channel) {
   return { seconds, part: Math.min(1, seconds / Math.max(whole, 1)) };
 }
 
-/** The time that is left, in words. */
+/** Time left until the timeout, in words. */
 export function countdown(channel) {
   const left = timeLeft(channel);
   if (!left) return "";
-  if (left.seconds <= 0) return "time is up";
-  return `${clockFace(left.seconds)} ${channel.stopping ? "to stop" : channel.waiting ? "of waiting left" : "to timeout"}`;
+  if (left.seconds <= 0) return "timeout reached";
+  return `${clockFace(left.seconds)} ${channel.stopping ? "to stop" : channel.waiting ? "until the wait times out" : "until timeout"}`;
 }
 
 function clockFace(seconds) {
@@ -63,13 +68,13 @@ function clockFace(seconds) {
   return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
 }
 
-/** Answer with the place in the log at which something was done for certain. */
+/** Await a request, then return a `seq` at which its effect is in the log for certain. */
 export async function confirmed(asking) {
   await asking;
   return get("/api/health");
 }
 
-/** Do something to a turn: pass, resume or override. */
+/** Change a turn: pass, resume or override. */
 export function turn(channel, act, label, body = {}) {
   return store.act(`turn:${channel}`, label, () => post(path`/api/channels/${channel}/turn/${act}`, body));
 }

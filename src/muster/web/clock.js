@@ -1,6 +1,6 @@
-// The server's time, and how long ago things were. Ages are painted once a second, without any event.
+// The server's clock, and ages relative to it. Ages are repainted once a second, without an event.
 
-let skew = 0; // how far the server's clock is ahead of ours, in ms
+let skew = 0; // milliseconds by which the server's clock is ahead of the browser's
 
 export function setServerTime(now) {
   skew = Date.parse(now) - Date.now();
@@ -8,13 +8,13 @@ export function setServerTime(now) {
 
 export const serverNow = () => Date.now() + skew;
 
-/** Seconds since a moment of the server, never negative. */
+/** Seconds since a server timestamp, never negative. */
 export const secondsSince = (moment) => Math.max(0, (serverNow() - Date.parse(moment)) / 1000);
 
-/** Seconds until a moment of the server, never negative. */
+/** Seconds until a server timestamp, never negative. */
 export const secondsUntil = (moment) => Math.max(0, (Date.parse(moment) - serverNow()) / 1000);
 
-/** A time span in one or two words: 5 s, 3 min, 2 h, 4 d. */
+/** A duration, rounded: 5 s, 3 min, 2 h, 4 d. */
 export function span(seconds) {
   if (seconds < 90) return `${Math.floor(seconds)} s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
@@ -28,7 +28,7 @@ export const timeOfDay = (moment) =>
 const ticking = new Set();
 let timer = null;
 
-/** Call `paint` once a second while somebody looks. Returns how to end it. */
+/** Call `paint` once a second while the page is visible. Returns a function that ends it. */
 export function everySecond(paint) {
   ticking.add(paint);
   if (timer === null) timer = setInterval(tick, 1000);

@@ -1,4 +1,4 @@
-// The colours of states, as a canvas can use them: it knows neither light-dark() nor custom properties.
+// State colours for the canvas, which supports neither light-dark() nor custom properties.
 
 const TOKENS = [
   "ink",
@@ -15,7 +15,7 @@ const TOKENS = [
 ];
 let known = null;
 
-/** The colours of the page as it is now: light or dark. */
+/** The colours of the current theme, cached until the theme changes. */
 export function paletteOf(element) {
   const theme = `${document.documentElement.dataset.theme ?? ""} ${matchMedia("(prefers-color-scheme: dark)").matches}`;
   if (known?.theme === theme) return known.colours;
@@ -31,7 +31,7 @@ export function paletteOf(element) {
   return colours;
 }
 
-// Which token a state is painted with; what is not here is not painted.
+// Colour token of each state; a state that is missing here is not painted.
 const STATES = {
   identity: { hatching: "hatching", alive: "alive", sleeping: "amber", unknown: "raised", expired: "line" },
   run: { continuous: "accent", run_once: "accent", run_cleanup: "accent", pause: "raised" },
@@ -40,7 +40,7 @@ const STATES = {
 };
 const PALE = new Set(["raised", "line"]);
 
-/** How a state is painted: {fill, ink}, or null where there is nothing to see. */
+/** Colours of a state: {fill, ink}, or null if it is not painted. */
 export function stateColour(machine, state, colours) {
   const token = STATES[machine]?.[state];
   if (!token) return null;

@@ -1,6 +1,6 @@
-// One EventSource that does not give up, and the newest events for whoever joins later.
+// An EventSource that reconnects for ever, with a ring buffer of recent events for tabs that join later.
 //
-// Used inside of the SharedWorker, and in the page itself where there is none. It knows no DOM.
+// Runs in the SharedWorker, or in the page where the browser has none, so it must not use the DOM.
 
 const RING = 2000;
 const RETRY_MS = 1000;
@@ -13,16 +13,16 @@ export class Connection {
   #gathered = [];
   #flush = null;
   #types = [];
-  last = null; // the newest seq that was heard
+  last = null; // the newest seq received
   status = { state: "connecting", since: Date.now() };
 
-  /** `tell` is given {events}, {status} or {reset}. */
+  /** `tell` is called with {events}, {status} or {reset}. */
   constructor(tell) {
     this.#tell = tell;
   }
 
-  /** Follow the log from a place on; does nothing where it is followed already. Every type of event is a name of
-   *  its own on the wire, and a browser hears only the names that it listens to: all of them. */
+  /** Follow the log after a seq; idempotent. An EventSource delivers only event names that have a listener, and
+   *  every event type is a name of its own, so `types` lists all of them. */
   open(after, types) {
     this.#types = types;
     if (this.#source || this.#retry) return;
@@ -30,7 +30,7 @@ export class Connection {
     this.#connect();
   }
 
-  /** What came after a place, or null where that is no longer known here. */
+  /** Events after a seq, or null if the ring buffer no longer holds them all. */
   since(after) {
     if (this.last === null || after > this.last) return null;
     if (after === this.last) return [];
@@ -67,7 +67,7 @@ export class Connection {
     }, 0);
   }
 
-  /** The log is another one than the log that we followed. */
+  /** The server does not know our cursor: the log was replaced. Drop what is buffered and start at its end. */
   #forget({ lastSeq }) {
     this.#ring.length = 0;
     this.#gathered.length = 0;
@@ -77,7 +77,7 @@ export class Connection {
 
   #lost(source) {
     this.#become("reconnecting");
-    if (source.readyState !== 2) return; // it tries again by itself, with the id of the last event
+    if (source.readyState !== 2) return; // the browser reconnects by itself, with Last-Event-ID
     source.close();
     this.#source = null;
     this.#retry = setTimeout(() => this.#connect(), RETRY_MS);

@@ -1,5 +1,5 @@
-// What was used up. Agents and channels say it themselves; the sum, and what conversations used up, are asked for
-// again when something was used up. Whoever shows them watches the topic `costs`.
+// Costs and tokens. Agents and channels carry their own; the total and the costs of conversations are loaded
+// again after each event that records usage. To show them, watch the topic `costs`.
 
 import { patiently } from "./past.js";
 import { store } from "./store.js";
@@ -10,16 +10,16 @@ const ABOUT = new Set(["session_result", "usage_recorded", "muster_started"]);
 class Costs {
   #timer = null;
   #asking = false;
-  team = null; // null until the server has told
+  team = null; // null until loaded
   #conversations = new Map();
 
-  /** Ask now, and whenever something is used up. */
+  /** Load now, and again after each usage event. */
   follow() {
     store.listen((events) => events.some(({ type }) => ABOUT.has(type)) && this.#soon());
     this.#load();
   }
 
-  /** What a conversation has used up, or null. */
+  /** The usage of a conversation, or null. */
   conversation(name) {
     return this.#conversations.get(name) ?? null;
   }
@@ -45,16 +45,16 @@ class Costs {
 
 export const costs = new Costs();
 
-/** An amount in dollars; where it is little, with more decimals. */
+/** An amount in dollars; small amounts get four decimals. */
 export const dollars = (cost) => `$${cost.toFixed(cost >= 1 ? 2 : 4)}`;
 
-/** What was used up in one word: the money, or the tokens where they cost nothing. Nothing is nothing. */
+/** Usage in short: the cost, or the tokens if there is no cost; empty without usage. */
 export function spent(used) {
   if (!used || (!used.costUsd && !used.tokens)) return "";
   return used.costUsd ? dollars(used.costUsd) : count(used.tokens);
 }
 
-/** The same with everything that is known: `$0.2500, 1,000 tokens`. */
+/** Usage in full: `$0.2500, 1,000 tokens`. */
 export function spentInFull(used) {
   if (!spent(used)) return "";
   return used.costUsd ? `${dollars(used.costUsd)}, ${count(used.tokens)}` : count(used.tokens);

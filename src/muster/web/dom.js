@@ -1,6 +1,6 @@
-// Building and changing elements. Text goes in as text, always; HTML has one door (trusted.js).
+// Building and updating elements. Text is always inserted as text; HTML only through trusted.js.
 
-/** An element: `class`, `text`, `on: {click}`, `data: {…}`, `style: {"--x": …}`; the rest are attributes. */
+/** Create an element. Props: `class`, `text`, `on: {click}`, `data: {…}`, `style: {"--x": …}`, else attributes. */
 export function h(tag, props = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(props)) assign(element, name, value);
@@ -10,7 +10,7 @@ export function h(tag, props = {}, ...children) {
   return element;
 }
 
-/** The same for SVG. */
+/** Create an SVG element. */
 export function svg(tag, props = {}, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(props)) element.setAttribute(name, value);
@@ -30,12 +30,12 @@ function assign(element, name, value) {
   else element.setAttribute(name, value === true ? "" : value);
 }
 
-/** Change a text only if it is another: what does not change does not flicker, and keeps a selection. */
+/** Set the text if it differs: an unchanged node does not flicker and keeps the user's selection. */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** Set an attribute only if it is another; null takes it away. */
+/** Set an attribute if it differs; null removes it. */
 export function setAttribute(node, name, value) {
   if (value === null || value === undefined || value === false) {
     if (node.hasAttribute(name)) node.removeAttribute(name);
@@ -48,7 +48,7 @@ export function setHidden(node, hidden) {
   if (node.hidden !== hidden) node.hidden = hidden;
 }
 
-/** Make the children of a node be the elements of these items, in order, keeping those that stay. */
+/** Reconcile the children of a node with a list of items, in order; elements are kept by key. */
 export function keyed(parent, items, keyOf, make, update = () => {}) {
   const old = parent.keyedChildren ?? new Map();
   const now = new Map();
@@ -67,7 +67,7 @@ export function keyed(parent, items, keyOf, make, update = () => {}) {
 
 const build = document.querySelector("meta[name=build]").content;
 
-/** Load a style sheet of ours, once. */
+/** Load one of the dashboard's style sheets, once. */
 export function loadStyle(name) {
   const href = `/web/${build}/${name}.css`;
   if (document.querySelector(`link[href="${href}"]`)) return;

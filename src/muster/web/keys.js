@@ -1,15 +1,15 @@
-// Keys. Whoever has something to be done by a key says so here, and `?` shows them all.
+// Keyboard shortcuts: views and elements register theirs here, and `?` lists them all.
 
-const bindings = []; // the newest first: a view's key goes before one of the page
+const bindings = []; // newest first: a view's shortcut takes precedence over the page's
 
-/** Do something at a key. Returns how to take it back. */
+/** Register a shortcut. Returns a function that removes it. */
 export function add(key, say, run) {
   const binding = { key, say, run };
   bindings.unshift(binding);
   return () => bindings.splice(bindings.indexOf(binding), 1);
 }
 
-/** Every key with what it does, the page's own first. */
+/** All shortcuts, the page's own first. */
 export const all = () => [...bindings].reverse();
 
 addEventListener("keydown", (event) => {
@@ -18,13 +18,14 @@ addEventListener("keydown", (event) => {
   if (document.querySelector("dialog[open]")) return;
   for (const { key, run } of [...bindings]) {
     if (key !== event.key) continue;
-    if (run(event) === false) continue; // not for it, now
+    if (run(event) === false) continue; // the handler declined: try the next binding
     event.preventDefault();
     return;
   }
 });
 
-/** Whether somebody is writing there: then keys are letters. A dialog that is closed keeps the focus for a moment. */
+/** Whether the target is a text field, where keys are text. A field of a dialog that is closing does not count: it keeps
+ *  the focus for a moment. */
 function writing(target) {
   const field = target.closest?.("input, textarea, select, [contenteditable]");
   return Boolean(field) && !field.closest("dialog:not([open])");

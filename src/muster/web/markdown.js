@@ -1,15 +1,15 @@
-// What agents write, as HTML. The server renders it (POST /api/markdown); until it has, the text is shown as text.
+// Markdown of agents as HTML. The server renders it (POST /api/markdown); until then the plain text is shown.
 
 import { post } from "./api.js";
 import { putRendered } from "./trusted.js";
 
 const KEPT = 1000;
 const AT_ONCE = 100;
-const rendered = new Map(); // text to HTML, the oldest first
-const wanted = new Map(); // text to the elements that show it
+const rendered = new Map(); // cache: text to HTML, oldest first
+const wanted = new Map(); // text to the elements that wait for it
 let asking = null;
 
-/** Show somebody's markdown in an element. */
+/** Show markdown in an element. */
 export function showMarkdown(element, text) {
   element.classList.add("prose");
   element.shownText = text;

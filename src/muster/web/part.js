@@ -1,4 +1,4 @@
-// What every element and view of the dashboard is: it watches the store while it is on the page.
+// Base class of every view and element: its subscriptions end when it leaves the page.
 
 import { everySecond } from "./clock.js";
 import * as keys from "./keys.js";
@@ -15,10 +15,10 @@ export class Part extends HTMLElement {
     for (const end of this.#ends.splice(0)) end();
   }
 
-  /** Build yourself and say what you watch. Called whenever the element comes onto the page. */
+  /** Build the content and subscribe. Called each time the element is attached to the page. */
   start() {}
 
-  /** Call `paint` now, and whenever one of these topics has changed. */
+  /** Call `paint` now, and after every change of one of these topics. */
   watch(topics, paint) {
     for (const topic of [topics].flat()) this.#ends.push(store.watch(topic, paint));
     paint();
@@ -29,17 +29,17 @@ export class Part extends HTMLElement {
     this.#ends.push(everySecond(paint));
   }
 
-  /** Be given every batch of events while on the page. */
+  /** Receive every batch of events while attached. */
   listen(hear) {
     this.#ends.push(store.listen(hear));
   }
 
-  /** A key that works while this is on the page. */
+  /** Register a keyboard shortcut while attached. */
   key(key, say, run) {
     this.#ends.push(keys.add(key, say, run));
   }
 
-  /** Something else that ends when this leaves the page. */
+  /** Register a cleanup callback, called when the element is detached. */
   until(end) {
     this.#ends.push(end);
   }

@@ -1,10 +1,11 @@
-// Asking about the past, which muster may have to read first.
+// Requests about the past. After a restart the server may still be reading the log for them.
 
 import { get } from "./api.js";
 
 const AGAIN_MS = 500;
 
-/** Ask until the log has been read far enough; tell of anything else that is wrong. */
+/** GET, with retries while the server is still reading the log. `told` is called with every problem; another problem
+ *  ends the retries, and the result is null. */
 export async function patiently(address, told) {
   for (;;) {
     try {

@@ -1,16 +1,16 @@
-// Which view is shown: #/agent/Lyra is the view `agent` with the name `Lyra`. Every choice is in the address, so
-// that tabs, reloads and the back button agree.
+// Routing by URL fragment: #/agent/Lyra is the view `agent` with the parameter `Lyra`. The selection is always in
+// the URL, so that tabs, reloads and the back button agree.
 
 import { VIEWS } from "./views/views.js";
 
-/** The address of a view: link("agent", "Lyra"). */
+/** The URL fragment of a view: link("agent", "Lyra"). */
 export const link = (...parts) => `#/${parts.map(encodeURIComponent).join("/")}`;
 
 export function go(...parts) {
   location.hash = link(...parts);
 }
 
-/** What the address says: the view, and what it is given. */
+/** The view and the parameters in the URL. */
 export function route() {
   const [name, ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
   const view = VIEWS.find((each) => each.name === name) ?? VIEWS[0];
@@ -27,7 +27,7 @@ function decoded(part) {
 
 let shown = null;
 
-/** Show what the address says, now and whenever it changes. */
+/** Show the view in the URL, now and after every change. */
 export function start(main) {
   addEventListener("hashchange", () => show(main));
   return show(main);
@@ -39,7 +39,7 @@ async function show(main) {
   const key = location.hash;
   shown = key;
   await view.load();
-  if (shown !== key) return; // somebody went on meanwhile
+  if (shown !== key) return; // the user navigated on while the module loaded
   const element = document.createElement(view.element);
   element.params = params;
   main.replaceChildren(element);

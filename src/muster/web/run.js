@@ -1,9 +1,9 @@
-// Run control as the page presses it: the same for a card, a key and an agent's own view.
+// The buttons of run control, shared by the card, the keyboard shortcut and the agent view.
 
 import { path, put } from "./api.js";
 import { store } from "./store.js";
 
-/** What can be pressed for an agent now, by the seed's table: {label, color, desired, now}. */
+/** The buttons of an agent in its current state, from the server's badge: {label, color, desired, now}. */
 export function controlsOf(agent) {
   if (agent.status === "hatching" || agent.status === "expired") return [];
   const [main] = agent.badge.controls;
@@ -11,7 +11,7 @@ export function controlsOf(agent) {
   return [stopping ? { ...main, label: "Stop now", now: true } : main];
 }
 
-/** The two one-shots; they are offered while the agent pauses. */
+/** The single-session buttons, shown while the agent is paused. */
 export const ONE_SHOTS = [
   { label: "Run Single Session", desired: "run_once" },
   { label: "Run Cleanup Session", desired: "run_cleanup" },
@@ -19,7 +19,7 @@ export const ONE_SHOTS = [
 
 export const runKey = (agent) => `run:${agent.seat}`;
 
-/** Want something of an agent. */
+/** Set the desired state of an agent. */
 export function want(agent, { desired, label, now = false }) {
   const wish = { desired, note: `${label}, by Mission Control`, ...(now ? { now } : {}) };
   return store.act(runKey(agent), label, () => put(path`/api/agents/${agent.id}/run`, wish));

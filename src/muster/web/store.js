@@ -1,8 +1,8 @@
-// The team as this page knows it: what the server last said, and nothing else.
+// Cache of the team's state, as the server last reported it.
 //
-// Events say what changed; the store then asks the server how that part is now (GET /api/state?seats=…). So the
-// page adds up nothing by itself and cannot disagree with the server. Whoever shows something watches a topic and
-// is called when it has changed, at most about every 80 ms.
+// An event says which part changed; the store then reloads that part (GET /api/state?seats=…). The page computes no
+// state by itself, so it cannot disagree with the server. Views watch a topic and are called after a change,
+// at most about every 80 ms.
 //
 //   topics:  team  agents  agent:9  channels  channel:design  events  pending  status
 
@@ -16,7 +16,7 @@ const HIDDEN_MS = 500;
 const EVENTS_KEPT = 1000;
 const CONFIRM_MS = 5000;
 const NOTED = "agent_output,agent_message,agent_activity,session_end,conflict";
-const BEGINNINGS = new Set(["tool_call", "helper_started"]); // what it does next, not what it is done with
+const BEGINNINGS = new Set(["tool_call", "helper_started"]); // activities that begin; finished ones are not shown
 
 class Store {
   #watchers = new Map();
@@ -39,16 +39,16 @@ class Store {
   notice = "";
   agents = new Map(); // by seat
   channels = new Map(); // by name
-  notes = new Map(); // by seat: {doing, ended, conflict}, as events told
-  events = []; // the newest, oldest first
-  pending = new Map(); // what was pressed and is not confirmed: key to {label, since}
-  failed = new Map(); // what was refused or not confirmed: key to a sentence
+  notes = new Map(); // by seat: {doing, ended, conflict}, from events
+  events = []; // the newest EVENTS_KEPT, oldest first
+  pending = new Map(); // actions not confirmed yet: key to {label, since}
+  failed = new Map(); // actions refused or not confirmed in time: key to the error
   status = { state: "connecting", since: Date.now() };
   ready = false;
 
   // ── reading ──────────────────────────────────────────────────────────────────────────────────
 
-  /** Somebody by name, or by document (agent-identity:3) while it has none. */
+  /** An agent by name, or by document id (agent-identity:3) while it has no name. */
   agent(id) {
     const key = id.toLowerCase();
     return [...this.agents.values()].find((each) => each.id.toLowerCase() === key) ?? null;
@@ -58,7 +58,7 @@ class Store {
     return this.channels.get(name) ?? null;
   }
 
-  /** Everybody who is shown, by seat. */
+  /** The visible agents, by seat. */
   get shown() {
     return [...this.agents.values()]
       .filter((each) => each.status !== "expired")
@@ -71,14 +71,14 @@ class Store {
 
   // ── watching ─────────────────────────────────────────────────────────────────────────────────
 
-  /** Call `paint` when a topic has changed. Returns how to end it. */
+  /** Call `paint` after a topic changed. Returns a function that ends it. */
   watch(topic, paint) {
     if (!this.#watchers.has(topic)) this.#watchers.set(topic, new Set());
     this.#watchers.get(topic).add(paint);
     return () => this.#watchers.get(topic).delete(paint);
   }
 
-  /** Be given every batch of events at once, before anything is painted. Returns how to end it. */
+  /** Receive every batch of events before it is painted. Returns a function that ends it. */
   listen(hear) {
     this.#listeners.add(hear);
     return () => this.#listeners.delete(hear);
@@ -100,9 +100,9 @@ class Store {
     for (const paint of paints) paint();
   }
 
-  // ── living ───────────────────────────────────────────────────────────────────────────────────
+  // ── following ───────────────────────────────────────────────────────────────────────────────────
 
-  /** Ask for everything, then follow what happens. */
+  /** Load the whole state, then follow the events. */
   async open() {
     await this.#askUntilAnswered();
     follow(this.seq, (told) => this.#hear(told));
@@ -121,7 +121,7 @@ class Store {
     }
   }
 
-  /** What is worth knowing of the time before this page was opened. */
+  /** Load the notes (activity, session end, conflict) of the time before the page was opened. */
   async #remember() {
     const { events } = await get(`/api/log?types=${NOTED}&limit=300`).catch(() => ({ events: [] }));
     const newer = this.notes;
@@ -152,7 +152,7 @@ class Store {
     this.touch("status");
   }
 
-  /** The log that we followed is gone, or we are too far behind: look at everything again. */
+  /** The log was replaced, or this tab is too far behind: reload everything. */
   #startAnew() {
     this.events = [];
     this.seq = 0;
@@ -172,7 +172,7 @@ class Store {
     this.#askFor({});
   }
 
-  /** Which parts of the team an event is about. */
+  /** Mark the parts of the state that an event may have changed. */
   #mark(event) {
     if (event.type === "muster_started" || event.type === "documents_imported") this.#whole = true;
     if (Number.isInteger(event.seat)) this.#seats.add(event.seat);
@@ -209,7 +209,7 @@ class Store {
     this.touch("team", `agent:${seat}`);
   }
 
-  // ── asking again ─────────────────────────────────────────────────────────────────────────────
+  // ── reloading ─────────────────────────────────────────────────────────────────────────────
 
   async #askFor({ whole = false }) {
     this.#whole ||= whole;
@@ -217,7 +217,7 @@ class Store {
     this.#asking = true;
     try {
       while (this.#whole || this.#seats.size || this.#channels.size) await this.#askOnce();
-      this.#reach(this.events.at(-1)?.seq ?? 0); // what nobody is touched by, we know as well
+      this.#reach(this.events.at(-1)?.seq ?? 0); // events that change no agent or channel need no reload
     } finally {
       this.#asking = false;
     }
@@ -235,7 +235,7 @@ class Store {
       this.#take(await get(whole || !named ? "/api/state" : `/api/state?${parts}`));
     } catch (problem) {
       if (problem.status === 401) this.#become("signed out");
-      this.#whole = true; // what we missed meanwhile we do not know
+      this.#whole = true; // events may have been missed: reload everything
       await pause(HIDDEN_MS);
     }
     await rested;
@@ -266,8 +266,8 @@ class Store {
 
   // ── acting ───────────────────────────────────────────────────────────────────────────────────
 
-  /** Do something, and show it as pending until what it changed has come back as an event. Answers what the
-   *  server answered, or null where it was refused or nobody confirmed it. */
+  /** Send a request, and show it as pending until its event has come back. Returns the server's response, or null if
+   *  it was refused or not confirmed in time. */
   async act(key, label, call) {
     if (this.pending.has(key)) return null;
     this.pending.set(key, { label, since: Date.now() });
@@ -286,10 +286,11 @@ class Store {
     }
   }
 
-  /** Wait until this page shows the team as it was at a place in the log, or later. */
+  /** Wait until the page shows the state at this seq or later, with a timeout. */
   #until(seq) {
     return new Promise((resolve, reject) => {
-      const late = () => end(() => reject(new Error("muster took it, but has not confirmed it yet.")));
+      const late = () =>
+        end(() => reject(new Error("muster accepted the request, but has not confirmed it yet.")));
       const timer = setTimeout(late, CONFIRM_MS);
       const check = () => this.seq >= seq && end(resolve);
       const end = (then) => {

@@ -1,4 +1,5 @@
-// One stream for all tabs of a browser: a seventh stream to one host would wait for ever.
+// One event stream for all tabs of a browser. Browsers allow six HTTP/1.1 connections to a host; a seventh would wait
+// for ever.
 
 import { Connection } from "./connection.js";
 

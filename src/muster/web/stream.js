@@ -1,5 +1,5 @@
-// The stream of events as a page hears it: through the SharedWorker; where there is none, through the one tab
-// that holds a lock and tells the others; and where there are no locks either, by a stream of its own.
+// The event stream of a page. All tabs share one connection: in a SharedWorker; without SharedWorker, in the tab that
+// holds a lock and broadcasts to the others; without locks, each tab opens its own.
 
 import { Connection } from "./connection.js";
 import { workerURL } from "./trusted.js";
@@ -7,8 +7,8 @@ import { workerURL } from "./trusted.js";
 const build = document.querySelector("meta[name=build]").content;
 const types = document.querySelector("meta[name=events]").content.split(" ");
 
-/** Follow the log after a place. `hear` is given {events}, {status} or {reset}; after a reset it is to look at
- *  everything again. */
+/** Follow the log after a seq. `hear` is called with {events}, {status} or {reset}; after a reset the caller must
+ *  reload everything. */
 export function follow(after, hear) {
   const way = new URLSearchParams(location.search).get("stream");
   if (window.SharedWorker && way === null) byWorker(after, hear);
@@ -17,7 +17,7 @@ export function follow(after, hear) {
 }
 
 function byWorker(after, hear) {
-  // The build is in the name: a worker outlives a new muster while any tab is open.
+  // The build is in the name: a worker of an older build survives an upgrade while any tab is open.
   const worker = new SharedWorker(workerURL(), { type: "module", name: `muster ${build}` });
   worker.port.onmessage = ({ data }) => hear(data);
   addEventListener("pagehide", ({ persisted }) => persisted || worker.port.postMessage({ bye: true }));

@@ -1,5 +1,5 @@
-// Conversations as this page knows them: the session, and what came of every request. They are asked for again when
-// an event is about them; whoever shows them watches the topic `talks`.
+// Cache of the delegation session and its conversations, reloaded after each event about them. To show them, watch
+// the topic `talks`.
 
 import { get } from "./api.js";
 import { store } from "./store.js";
@@ -8,16 +8,16 @@ const RELOAD_MS = 120;
 const ABOUT = new Set(["delegation_started", "delegation_ended", "conversation_logged", "muster_started"]);
 
 export const MODES = {
-  orchestrator: "MAIN hands a request to the agent that matches, and the agent hands it back.",
-  interactive: "Agents may hand a request on to each other, or back to MAIN.",
-  response: "There is no MAIN: requests wait in a queue, and agents claim what is theirs.",
+  orchestrator: "MAIN hands each request to the matching agent, which returns it to MAIN.",
+  interactive: "Agents may hand a request to another agent, or back to MAIN.",
+  response: "No MAIN: requests wait in a queue until the matching agent claims them.",
 };
 
 class Talks {
   #timer = null;
   #asking = false;
-  session = null; // null until the server has told
-  list = []; // the oldest first
+  session = null; // null until loaded
+  list = []; // oldest first
 
   /** Whether an event is about a conversation or the session. */
   about = (event) => event.conversation !== undefined || ABOUT.has(event.type);
@@ -26,7 +26,7 @@ class Talks {
     return this.list.find((each) => each.conversation === conversation) ?? null;
   }
 
-  /** Ask again soon; many events at once are one question. */
+  /** Reload soon; a burst of events causes one request. */
   soon() {
     this.#timer ??= setTimeout(() => {
       this.#timer = null;
@@ -54,7 +54,7 @@ class Talks {
 
 export const talks = new Talks();
 
-/** Do something to the session or its conversations; it is pending until this page has heard of it. */
+/** Change the session or its conversations; pending until the events have reached the page. */
 export async function act(key, label, call) {
   const done = await store.act(key, label, async () => {
     const answer = await call();
@@ -65,10 +65,10 @@ export async function act(key, label, call) {
   return done?.answer ?? null;
 }
 
-/** What a conversation is at: in words, and how it is to be coloured. */
+/** The state of a conversation, in words and as a colour. */
 export function stateOf(talk) {
   if (talk.outcome === "answered") return { word: "answered", tone: "good" };
   if (talk.outcome !== null)
     return { word: talk.outcome, tone: talk.denied || talk.outcome === "failed" ? "bad" : "" };
-  return { word: talk.state === "QUEUE" ? "waits in the queue" : `${talk.state} works`, tone: "going" };
+  return { word: talk.state === "QUEUE" ? "queued" : `${talk.state} is working`, tone: "going" };
 }

@@ -1,4 +1,4 @@
-// Light, dark, or as the system is. The choice is kept in this browser.
+// Colour theme: system, light or dark. The choice is kept in this browser.
 
 const CHOICES = ["system", "light", "dark"];
 

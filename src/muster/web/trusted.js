@@ -1,22 +1,22 @@
-// The one door for HTML. Only what the server has rendered (POST /api/markdown) may go through it; the policy
-// of the page refuses every other string.
+// The only place that inserts HTML, and only HTML rendered by the server (POST /api/markdown). The page's Trusted
+// Types policy refuses every other string.
 
 const build = document.querySelector("meta[name=build]").content;
 
 const policy = window.trustedTypes?.createPolicy("muster", {
   createHTML: (html) => html,
   createScriptURL: (url) => {
-    if (url !== workerPath()) throw new TypeError(`no script of ours: ${url}`);
+    if (url !== workerPath()) throw new TypeError(`not a script of the dashboard: ${url}`);
     return url;
   },
 }) ?? { createHTML: (html) => html, createScriptURL: (url) => url };
 
-/** Put HTML that the server made from somebody's markdown into an element. */
+/** Insert server-rendered HTML into an element. */
 export function putRendered(element, html) {
   element.innerHTML = policy.createHTML(html);
 }
 
-/** The address of the worker, as the browser wants it. */
+/** The URL of the worker, as a TrustedScriptURL. */
 export const workerURL = () => policy.createScriptURL(workerPath());
 
 function workerPath() {

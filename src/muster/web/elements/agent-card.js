@@ -1,4 +1,4 @@
-// One of the team at a glance: who, how, what it does, and how old the evidence is.
+// The card of an agent: face, status, run and turn badges, activity, and the age of the evidence.
 
 import { needsOf } from "../attention.js";
 import { secondsSince, span } from "../clock.js";
@@ -30,7 +30,7 @@ class AgentCard extends Part {
       name: h("a", { class: "name", tabindex: "-1" }),
       run: h("span", { class: "badge run" }),
       turn: h("span", { class: "badge turn" }),
-      asks: h("span", { class: "badge asks", text: "ASKS YOU", hidden: true }),
+      asks: h("span", { class: "badge asks", text: "NEEDS APPROVAL", hidden: true }),
       cost: h("span", { class: "badge cost", hidden: true }),
       doing: h("p", { class: "doing" }),
       age: h("p", { class: "age" }),
@@ -58,7 +58,7 @@ class AgentCard extends Part {
     return parts;
   }
 
-  /** Press the one control that the card has. */
+  /** Press the button of the card. */
   press(event) {
     event?.stopPropagation();
     const [control] = controlsOf(this.agent);
@@ -68,7 +68,7 @@ class AgentCard extends Part {
   #paint() {
     const { agent, parts } = this;
     if (!agent) return;
-    const label = agent.name ?? "somebody new";
+    const label = agent.name ?? "unnamed";
     this.#paintFace(agent);
     this.dataset.status = agent.status;
     this.dataset.run = agent.badge.status;
@@ -87,7 +87,7 @@ class AgentCard extends Part {
     parts.turn.dataset.turn = agent.turn;
     setHidden(parts.asks, agent.approvals.length === 0);
     setText(parts.cost, spent(agent.used));
-    setAttribute(parts.cost, "title", spent(agent.used) && `used up: ${spentInFull(agent.used)}`);
+    setAttribute(parts.cost, "title", spent(agent.used) && `used: ${spentInFull(agent.used)}`);
     setHidden(parts.cost, !spent(agent.used));
     setText(parts.doing, doing(agent, need));
     setAttribute(parts.doing, "title", parts.doing.textContent);
@@ -132,17 +132,17 @@ class AgentCard extends Part {
     const { evidence } = agent;
     setText(
       parts.age,
-      evidence ? `${evidence.kind}, ${span(secondsSince(evidence.at))} ago` : "nobody has said anything yet",
+      evidence ? `${evidence.kind}, ${span(secondsSince(evidence.at))} ago` : "no evidence yet",
     );
   }
 }
 
-/** What somebody does now, in a line: what keeps it, or the last that it printed or said. */
+/** The activity of an agent in one line: why it needs a person, else the last line that it printed or said. */
 export function doing(agent, need) {
   if (need) return need.why;
-  if (agent.status === "hatching") return "is being born";
-  if (agent.status === "unknown") return "nobody has confirmed it since muster started";
-  return store.note(agent.seat).doing?.text ?? (agent.status === "sleeping" ? "sleeps" : "");
+  if (agent.status === "hatching") return "hatching, no name yet";
+  if (agent.status === "unknown") return "not confirmed since muster started";
+  return store.note(agent.seat).doing?.text ?? (agent.status === "sleeping" ? "sleeping" : "");
 }
 
 customElements.define("agent-card", AgentCard);

@@ -1,4 +1,4 @@
-// A face, drawn from the agent's colour and faceVariant; an egg while somebody is being born.
+// The face of an agent, drawn from its colour and faceVariant; an egg while the agent is hatching.
 
 import { svg } from "../dom.js";
 
@@ -28,7 +28,7 @@ const MOUTHS = {
 const curve = (d, ink) =>
   svg("path", { d, fill: "none", stroke: ink, "stroke-width": 2.5, "stroke-linecap": "round" });
 
-/** The picture of somebody. It says nothing by itself: the name stands beside it. */
+/** The face of an agent. Hidden from screen readers: its name is always beside it. */
 export function face(agent) {
   const document = agent.document ?? {};
   const picture = svg("svg", {
@@ -55,7 +55,7 @@ export function face(agent) {
   return picture;
 }
 
-/** A word that we cannot draw becomes one that we can, always the same. */
+/** The drawing for a variant; an unknown variant maps to a fixed one by its hash. */
 function pick(ways, word) {
   return ways[word] ?? Object.values(ways)[hash(word) % Object.keys(ways).length];
 }

@@ -1,4 +1,4 @@
-// What is kept of an agent: its soul, what it would be told when it wakes, what was said in each session, and why.
+// The records of an agent: soul, wake payload, transcripts by session, and the explanation of its state.
 
 import { get, path } from "../api.js";
 import { timeOfDay } from "../clock.js";
@@ -7,9 +7,9 @@ import { showMarkdown } from "../markdown.js";
 
 const PAGES = 5;
 
-/** An element that is filled when the server has answered. */
+/** An element that is filled when the response arrives. */
 function later(fill) {
-  const element = h("div", { class: "record" }, h("p", { class: "muted", text: "Asking …" }));
+  const element = h("div", { class: "record" }, h("p", { class: "muted", text: "Loading …" }));
   fill(element).catch((problem) =>
     element.replaceChildren(h("p", { class: "muted", text: problem.message })),
   );
@@ -23,7 +23,7 @@ export const soul = (agent) =>
       return element.replaceChildren(
         h("p", {
           class: "muted",
-          text: "It has no soul: it brought its name, or is not born yet. Who is born under a lead writes one.",
+          text: "No soul: this agent was registered by name, or has no name yet. Agents created by SUMMON write one.",
         }),
       );
     }
@@ -37,7 +37,7 @@ export const wakePayload = (agent) =>
     const { text, payload } = await get(path`/api/agents/${agent.id}/wake-payload`);
     const parts = `${payload.hasSoul ? "its soul" : "no soul"}, ${payload.hasTranscript ? "the transcript of its last session" : "no transcript"}`;
     element.replaceChildren(
-      h("p", { class: "muted", text: `If it woke now it would be told this: ${parts}.` }),
+      h("p", { class: "muted", text: `The prompt of the agent if it is woken now (${parts}):` }),
       h("pre", { text }),
     );
   });
@@ -74,7 +74,7 @@ export const why = (agent) =>
       ),
     );
     if (!accounts.length)
-      element.replaceChildren(h("p", { class: "muted", text: "Nothing has happened to it yet." }));
+      element.replaceChildren(h("p", { class: "muted", text: "No events about this agent yet." }));
   });
 
 // ── transcripts ────────────────────────────────────────────────────────────────────────────────
@@ -84,9 +84,7 @@ export const transcript = (agent) =>
     const [messages, lives] = await Promise.all([allMessages(agent), sessionsOf(agent)]);
     const groups = grouped(messages, lives);
     if (!groups.length)
-      return element.replaceChildren(
-        h("p", { class: "muted", text: "Nothing has been said in any session yet." }),
-      );
+      return element.replaceChildren(h("p", { class: "muted", text: "No messages in any session yet." }));
     element.replaceChildren(
       ...groups.map(({ title, said }, index) => {
         const details = h(
@@ -118,7 +116,7 @@ async function allMessages(agent) {
   return found;
 }
 
-/** The lives of its process: where each began and ended in the log. */
+/** The agent's sessions: first and last seq, start, end and outcome. */
 async function sessionsOf(agent) {
   const { events } = await get(
     `/api/log?types=session_start,session_end&limit=1000&agent=${encodeURIComponent(agent.id)}`,
@@ -133,7 +131,7 @@ async function sessionsOf(agent) {
   return lives;
 }
 
-/** Messages by session, the newest session first. Without sessions that muster ran, by lives of muster. */
+/** Messages by session, newest first. An agent that muster does not run has no sessions: group by server start. */
 function grouped(messages, lives) {
   const groups = new Map();
   for (const message of messages) {
@@ -143,7 +141,7 @@ function grouped(messages, lives) {
         ? `Session ${at + 1}, ${when(lives[at])}`
         : lives.length
           ? "Before the first session"
-          : `While muster ran since ${timeOfDay(message.createdAt)}`;
+          : `Since the start of muster, from ${timeOfDay(message.createdAt)}`;
     const place = at >= 0 ? at : lives.length ? -1 : message.serverSessionId;
     if (!groups.has(place)) groups.set(place, { title: key, said: [] });
     groups.get(place).said.push(message);

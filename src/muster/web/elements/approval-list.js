@@ -1,5 +1,5 @@
-// What waits for a person's word: who wants to do what, until when, and the two buttons. With a `seat` or a `channel`
-// it shows only what is asked there.
+// Open approval requests: the agent, the tool and its input, the timeout, and the two buttons. With a `seat` or a
+// `channel`, only the requests of that agent or channel.
 
 import { answer, approvalKey, approvals, otherwise, wants } from "../approvals.js";
 import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
@@ -9,15 +9,15 @@ import { store } from "../store.js";
 import { everyLine } from "../visible.js";
 import { face } from "./agent-face.js";
 
-const LINES_SEEN = 8; // what is longer is scrolled, and says so
+const LINES_SEEN = 8; // longer input scrolls, with a note
 
 class ApprovalList extends Part {
   start() {
-    this.list = h("ul", { "aria-label": "Waits for your approval" });
+    this.list = h("ul", { "aria-label": "Waiting for your approval" });
     this.replaceChildren(this.list);
     this.watch(["agents", "pending"], () => this.#paint());
     this.tick(() => this.#paintTimes());
-    this.key("a", "Go to what waits for your approval", () => {
+    this.key("a", "Go to the first approval request", () => {
       const [first] = this.list.children;
       return first ? first.focus() : false;
     });
@@ -55,7 +55,7 @@ class ApprovalList extends Part {
     row.approval = approval;
     row.rest = h("span", { class: "rest" });
     row.note = h("input", {
-      placeholder: "why (the agent is told)",
+      placeholder: "reason (shown to the agent)",
       "aria-label": `Note for ${agent}`,
       autocomplete: "off",
       maxlength: "500",
@@ -76,7 +76,7 @@ class ApprovalList extends Part {
       approval.detail &&
         h("pre", {
           text: everyLine(approval.detail),
-          ...(long ? { tabindex: "0", role: "group", "aria-label": "All that is asked for" } : {}),
+          ...(long ? { tabindex: "0", role: "group", "aria-label": "Full request" } : {}),
         }),
       long &&
         h("p", {

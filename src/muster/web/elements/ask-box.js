@@ -1,4 +1,4 @@
-// Where a person asks for something to be done. While it is written, muster says whom it would be for.
+// The form for a request. While the user types, it shows the agent that the router would choose.
 
 import { post } from "../api.js";
 import { h, setAttribute, setHidden, setText } from "../dom.js";
@@ -18,14 +18,14 @@ class AskBox extends Part {
     this.text = h("textarea", {
       rows: "2",
       "aria-label": "Request",
-      placeholder: "What should be done? Enter asks, Shift+Enter begins a line.",
+      placeholder: "Describe the task. Enter sends, Shift+Enter adds a line.",
       on: { keydown: (event) => this.#typed(event), input: () => this.#changed() },
     });
     this.text.value = sessionStorage.getItem(DRAFT) ?? "";
     this.to = h(
       "select",
-      { "aria-label": "For whom", on: { change: () => this.#changed() } },
-      h("option", { value: "", text: "whoever matches" }),
+      { "aria-label": "Agent to ask", on: { change: () => this.#changed() } },
+      h("option", { value: "", text: "best match" }),
     );
     this.send = h("button", { class: "main", text: "Ask" });
     this.guess = h("p", { class: "guess muted", role: "status" });
@@ -34,12 +34,12 @@ class AskBox extends Part {
       "form",
       { on: { submit: (event) => this.#ask(event) } },
       this.text,
-      h("div", { class: "row" }, this.send, h("label", {}, "For ", this.to), this.guess),
+      h("div", { class: "row" }, this.send, h("label", {}, "Agent ", this.to), this.guess),
       this.error,
     );
     this.replaceChildren(h("h2", { text: "Ask" }), this.form);
     this.watch(["talks", "pending"], () => this.#paint());
-    this.key("m", "Ask for something", () => this.text.focus());
+    this.key("m", "Write a request", () => this.text.focus());
     this.until(() => clearTimeout(this.timer));
     this.#changed();
   }
@@ -88,12 +88,12 @@ class AskBox extends Part {
     setText(
       this.guess,
       found
-        ? `It would go to ${visible(found.agent, 60)} (confidence ${found.confidence.toFixed(2)}): ${visible(found.reason, 160)}`
+        ? `Best match: ${visible(found.agent, 60)} (confidence ${found.confidence.toFixed(2)}): ${visible(found.reason, 160)}`
         : "",
     );
   }
 
-  /** The text stays until muster has it. */
+  /** The text is cleared only after the server has accepted it. */
   async #ask(event) {
     event.preventDefault();
     const text = this.text.value.trim();

@@ -1,4 +1,4 @@
-// The members of a channel in the order of their turns: state, what each has not read, and who else could come.
+// The members of a channel in turn order, with state and unread count, and a form to add more.
 
 import { get, path, post, remove } from "../api.js";
 import { confirmed, turn } from "../channels.js";
@@ -8,7 +8,7 @@ import { link } from "../router.js";
 import { store } from "../store.js";
 import { face } from "./agent-face.js";
 
-const COUNT_MS = 400; // unread messages are counted at most so often
+const COUNT_MS = 400; // minimum interval between two counts of unread messages
 
 class ChannelMembers extends Part {
   #unread = new Map();
@@ -17,7 +17,7 @@ class ChannelMembers extends Part {
   start() {
     this.classList.add("panel");
     this.list = h("ol", { class: "members" });
-    this.select = h("select", { "aria-label": "Who is to join" });
+    this.select = h("select", { "aria-label": "Agent to add" });
     this.add = h(
       "form",
       { class: "row", on: { submit: (event) => this.#join(event) } },
@@ -66,7 +66,7 @@ class ChannelMembers extends Part {
         type: "button",
         class: "quiet",
         text: "Give the turn",
-        on: { click: () => turn(this.channel, "override", "Giving", { agent, to: "ACTIVE" }) },
+        on: { click: () => turn(this.channel, "override", "Giving the turn", { agent, to: "ACTIVE" }) },
       }),
       leave: h("button", {
         type: "button",
@@ -102,7 +102,7 @@ class ChannelMembers extends Part {
       setAttribute(each, "aria-disabled", store.pending.has(this.acting) ? "true" : null);
   }
 
-  /** How much each member has not been handed is counted by the server, for one channel at a time. */
+  /** Unread counts come from the server, which computes them for one channel at a time. */
   #count() {
     this.#counting ??= setTimeout(async () => {
       const state = await get(path`/api/channels/${this.channel}`).catch(() => null);

@@ -1,4 +1,4 @@
-// Where a person writes in a channel. What a message does to a turn in progress is shown before it is sent.
+// The message form of a channel. It shows the effect on the turn in progress before the message is sent.
 
 import { newKey, patch, path, say } from "../api.js";
 import { confirmed, MODES } from "../channels.js";
@@ -10,7 +10,7 @@ class ChannelPost extends Part {
   start() {
     this.text = h("textarea", {
       rows: "2",
-      placeholder: "Say something to the channel",
+      placeholder: "Write a message to the channel",
       "aria-label": "Message",
       on: { keydown: (event) => this.#typed(event), input: () => this.#keep() },
     });
@@ -18,7 +18,7 @@ class ChannelPost extends Part {
     this.send = h("button", { class: "main" });
     this.mode = h(
       "select",
-      { "aria-label": "What a message does to a turn", on: { change: () => this.#setMode() } },
+      { "aria-label": "Effect on the turn in progress", on: { change: () => this.#setMode() } },
       Object.keys(MODES).map((mode) => h("option", { value: mode, text: mode })),
     );
     this.does = h("span", { class: "muted does" });
@@ -33,7 +33,7 @@ class ChannelPost extends Part {
       ),
     );
     this.watch([`channel:${this.channel}`, "pending"], () => this.#paint());
-    this.key("m", "Write to the channel", () => this.text.focus());
+    this.key("m", "Write a message to the channel", () => this.text.focus());
   }
 
   get draft() {
@@ -58,7 +58,10 @@ class ChannelPost extends Part {
     setText(this.send, sending ? "Sending …" : busy ? MODES[mode].button : "Send");
     this.send.dataset.mode = busy ? mode : "";
     setAttribute(this.send, "aria-disabled", sending ? "true" : null);
-    setText(this.does, busy ? MODES[mode].does : "Nobody has the turn: whoever is next will have it.");
+    setText(
+      this.does,
+      busy ? MODES[mode].does : "No agent has the turn: your message gives it to the next one.",
+    );
     setText(this.error, store.failed.get(this.postKey) ?? store.failed.get(this.modeKey) ?? "");
   }
 
@@ -72,7 +75,7 @@ class ChannelPost extends Part {
     sessionStorage.setItem(this.draft, this.text.value);
   }
 
-  /** The text stays until muster has it: what was not taken is not lost, and is sent again under the same key. */
+  /** The text is cleared only after the server has accepted it. A retry of the same text has the same key. */
   async #say(event) {
     event.preventDefault();
     const message = this.text.value;

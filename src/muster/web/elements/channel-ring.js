@@ -1,4 +1,4 @@
-// The ring of a channel: its members in the order of their turns, who has the turn, and how long it lasts.
+// The ring of a channel: the members in turn order, the turn holder, and the time until the timeout.
 
 import { countdown, stateOf, timeLeft, turn } from "../channels.js";
 import { h, setAttribute, setHidden, setText, svg } from "../dom.js";
@@ -9,9 +9,9 @@ import { face } from "./agent-face.js";
 const SIZE = 320;
 const MIDDLE = SIZE / 2;
 const RADIUS = 118;
-const FACES_MAX = 14; // with more of them, a place is a dot
+const FACES_MAX = 14; // with more members, each is drawn as a dot
 const ARC = 2 * Math.PI * 27;
-const URGENT = 1 / 3; // of the time is left
+const URGENT = 1 / 3; // part of the time left below which the arc is red
 
 class ChannelRing extends Part {
   start() {
@@ -21,18 +21,18 @@ class ChannelRing extends Part {
     this.why = h("p", { class: "wait" });
     this.error = h("p", { class: "error", role: "alert" });
     this.acts = {
-      pass: button("Pass on", "Ends the turn; the next in the ring has it then", () =>
-        turn(this.channel, "pass", "Passing on", {
+      pass: button("Pass the turn", "Ends the turn and gives it to the next member", () =>
+        turn(this.channel, "pass", "Passing the turn", {
           agent: this.holder,
           epoch: this.epoch,
-          reason: "passed on by a person",
+          reason: "passed by a person",
         }),
       ),
-      resume: button("Let it go on", "Ends the waiting; the turn goes on with the time it had left", () =>
-        turn(this.channel, "resume", "Going on", { agent: this.holder, epoch: this.epoch }),
+      resume: button("Resume the turn", "Ends the wait; the turn continues with its remaining time", () =>
+        turn(this.channel, "resume", "Resuming the turn", { agent: this.holder, epoch: this.epoch }),
       ),
-      take: button("Take the turn away", "Stops its work; the next in the ring has the turn then", () =>
-        turn(this.channel, "override", "Taking it away", { agent: this.holder, to: "QUEUED" }),
+      take: button("Take the turn away", "Stops the agent's work and gives the turn to the next member", () =>
+        turn(this.channel, "override", "Taking the turn away", { agent: this.holder, to: "QUEUED" }),
       ),
     };
     this.replaceChildren(
@@ -45,7 +45,7 @@ class ChannelRing extends Part {
     );
     this.watch([`channel:${this.channel}`, "agents", "pending"], () => this.#paint());
     this.tick(() => this.#paintTime());
-    this.key("p", "Pass the turn on", () => (this.holder ? this.acts.pass.click() : false));
+    this.key("p", "Pass the turn", () => (this.holder ? this.acts.pass.click() : false));
   }
 
   get state() {
@@ -64,19 +64,19 @@ class ChannelRing extends Part {
     const { state } = this;
     if (!state) return;
     this.#paintRing(state);
-    setText(this.why, state.waiting ? `Waits: ${state.waiting.reason}` : "");
+    setText(this.why, state.waiting ? `Waiting: ${state.waiting.reason}` : "");
     setAttribute(this.why, "title", state.waiting?.reason);
     setHidden(this.why, !state.waiting);
     const pending = store.pending.get(`turn:${this.channel}`);
     setHidden(this.acts.pass, !state.holder || Boolean(state.waiting));
-    setHidden(this.acts.resume, !state.waiting || state.waiting.approval); // the answer lets it go on
+    setHidden(this.acts.resume, !state.waiting || state.waiting.approval); // the approval's answer resumes it
     setHidden(this.acts.take, !state.holder);
     for (const each of Object.values(this.acts)) setAttribute(each, "aria-disabled", pending ? "true" : null);
     setText(this.error, store.failed.get(`turn:${this.channel}`) ?? "");
     this.#paintTime(pending);
   }
 
-  /** The picture is made anew only when somebody came, went or moved: the rest is a matter of seconds. */
+  /** Redrawn only after a change of members or states; the countdown is painted separately. */
   #paintRing(state) {
     const looks = JSON.stringify([
       state.members.map(({ agent, state: now, present }) => [agent, now, present]),
@@ -115,7 +115,7 @@ function button(label, title, run) {
   return h("button", { type: "button", text: label, title, on: { click: () => run() } });
 }
 
-/** A member at its place of the ring, the first at the top, the others clockwise. */
+/** A member on the ring: the first at the top, the others clockwise. */
 function placed(member, index, { members, next, ring }) {
   const angle = (2 * Math.PI * index) / members.length - Math.PI / 2;
   const x = MIDDLE + RADIUS * Math.cos(angle);
@@ -148,7 +148,7 @@ function portrait(member) {
 
 const short = (name) => (name.length > 12 ? `${name.slice(0, 11)}…` : name);
 
-/** The same in words. */
+/** The ring in words, for screen readers. */
 function described(state) {
   const order = state.ring.length
     ? `In order: ${state.members.map(({ agent, state: now }) => `${agent} ${now}`).join(", ")}.`

@@ -1,4 +1,4 @@
-// The rules of a channel: how long a turn lasts, what is announced, when it rests. A turn in progress keeps its time.
+// The rules of a channel: timeouts, announcements, rest, limits. A turn in progress keeps the timeout it started with.
 
 import { patch, path } from "../api.js";
 import { confirmed } from "../channels.js";
@@ -8,15 +8,15 @@ import { store } from "../store.js";
 
 const RULES = {
   announceTimeouts: "Announce timeouts",
-  announceDisconnects: "Announce who is gone",
-  autoDetectTurnEnd: "Silence after a post ends a turn",
-  defaultTimeoutSeconds: "Turn times out after (s)",
-  waitTimeoutSeconds: "Waiting ends after (s)",
-  maxTurnSeconds: "A turn lasts at most (s)",
-  interruptHoldSeconds: "An interruption holds for (s)",
-  restAfterIdleRounds: "Rests after silent rounds",
-  maxCostUsd: "May cost at most ($, 0: no limit)",
-  maxTokens: "May use at most (tokens, 0: no limit)",
+  announceDisconnects: "Announce disconnects",
+  autoDetectTurnEnd: "End the turn on silence after a post",
+  defaultTimeoutSeconds: "Turn timeout (s)",
+  waitTimeoutSeconds: "Wait timeout (s)",
+  maxTurnSeconds: "Maximum length of a turn (s)",
+  interruptHoldSeconds: "Resume after an interruption (s)",
+  restAfterIdleRounds: "Rest after silent rounds",
+  maxCostUsd: "Cost limit ($, 0 = no limit)",
+  maxTokens: "Token limit (0 = no limit)",
 };
 const LIMITS = new Set(["maxCostUsd", "maxTokens"]);
 const SWITCHES = new Set(["announceTimeouts", "announceDisconnects", "autoDetectTurnEnd"]);
@@ -47,12 +47,12 @@ class ChannelRules extends Part {
     this.watch([`channel:${this.channel}`, "pending"], () => this.#paint());
   }
 
-  /** Rules change side by side: one that is on its way does not keep another from being changed. */
+  /** One pending key for each rule, so that several can change at once. */
   #acting(rule) {
     return `rules:${this.channel}:${rule}`;
   }
 
-  /** What the server says stands there, but for what somebody is writing just now. */
+  /** Show the server's values, except in the field that has the focus. */
   #paint() {
     const config = store.channel(this.channel)?.config;
     if (!config) return;
@@ -73,7 +73,7 @@ class ChannelRules extends Part {
       confirmed(patch(path`/api/channels/${this.channel}`, { [rule]: value })),
     );
     const config = store.channel(this.channel)?.config;
-    if (config && !SWITCHES.has(rule)) input.value = config[rule]; // what was refused is not left standing
+    if (config && !SWITCHES.has(rule)) input.value = config[rule]; // reset a refused value
     this.#paint();
   }
 }

@@ -1,4 +1,4 @@
-// What was said in a channel, with announcements, and a thin line where the turn went on.
+// The messages of a channel, with announcements and a thin line at each change of the turn.
 
 import { get } from "../api.js";
 import { timeOfDay } from "../clock.js";
@@ -10,10 +10,10 @@ import { face } from "./agent-face.js";
 
 const SHOWN = 120;
 const SHOWN_MAX = 1000;
-const NEAR_PX = 60; // so near to its end a thread is followed
+const NEAR_PX = 60; // scrolled this close to the end, the thread follows new messages
 const TYPES =
   "user_message,agent_message,announcement,state_transition,member_joined,member_left,channel_rested,channel_roused,warning_logged";
-const AGAIN_MS = 1000; // after muster did not answer
+const AGAIN_MS = 1000; // retry interval while the server is unreachable
 const LONG_LINES = 20;
 const LONG_CHARS = 2000;
 
@@ -26,15 +26,15 @@ class ChannelThread extends Part {
     this.log = h("div", {
       class: "log",
       role: "log",
-      "aria-label": `What was said in ${this.channel}`,
+      "aria-label": `Messages in ${this.channel}`,
       tabindex: "0",
       on: { scroll: () => this.#atEnd && this.#seen() },
     });
-    this.empty = h("p", { class: "muted", text: "Nothing was said here yet.", hidden: true });
+    this.empty = h("p", { class: "muted", text: "No messages yet.", hidden: true });
     this.earlier = h("button", {
       type: "button",
       class: "quiet",
-      text: "Earlier",
+      text: "Load earlier messages",
       hidden: true,
       on: { click: () => this.#load(SHOWN_MAX) },
     });
@@ -78,7 +78,7 @@ class ChannelThread extends Part {
     setHidden(this.news, false);
   }
 
-  /** Append what is new and can be shown; say how many of them there were. */
+  /** Append the new events that have an entry; returns their number. */
   #add(events) {
     const fresh = events.filter((event) => event.seq > this.#known);
     this.#known = Math.max(this.#known, fresh.at(-1)?.seq ?? 0, 1);
@@ -103,7 +103,7 @@ class ChannelThread extends Part {
     setHidden(this.news, true);
   }
 
-  /** How far the newest messages have come with each member, as the server counts it. */
+  /** Update the delivery state of the newest messages. */
   #paintDelivery() {
     const members = store.channel(this.channel)?.members ?? [];
     for (const said of [...this.log.querySelectorAll(".said")].slice(-20)) {
@@ -131,15 +131,15 @@ const ENTRIES = {
   warning_logged: (event) => note(event, event.text, "warning"),
   member_joined: (event) => line(event, `${named(event.seat)} joined`),
   member_left: (event) => line(event, `${named(event.seat)} left${event.reason ? `: ${event.reason}` : ""}`),
-  channel_rested: (event) => line(event, "rests after silent rounds"),
-  channel_roused: (event) => line(event, "is awake again"),
+  channel_rested: (event) => line(event, "resting after silent rounds"),
+  channel_roused: (event) => line(event, "no longer resting"),
   state_transition: (event) => {
     if (event.machine !== "turns") return null;
     if (event.to === "ACTIVE" && event.from !== "WAITING")
       return line(event, `turn ${event.epoch}: ${event.agentId}`);
     if (event.to === "WAITING")
-      return line(event, `${event.agentId} waits${event.reason ? `: ${event.reason}` : ""}`);
-    return event.from === "WAITING" && event.to === "ACTIVE" ? line(event, `${event.agentId} goes on`) : null;
+      return line(event, `${event.agentId} is waiting${event.reason ? `: ${event.reason}` : ""}`);
+    return event.from === "WAITING" && event.to === "ACTIVE" ? line(event, `${event.agentId} resumed`) : null;
   },
 };
 

@@ -1,4 +1,4 @@
-// An agent's thread with the human: what was said, how far it has come, and a box to say more.
+// The chat with an agent: messages with their delivery state, and the message form.
 
 import { get, newKey, path, say } from "../api.js";
 import { timeOfDay } from "../clock.js";
@@ -34,7 +34,7 @@ class ChatThread extends Part {
     this.box = h("textarea", {
       rows: "2",
       "aria-label": `Message to ${this.agent.id}`,
-      placeholder: "Write a message. Enter sends, Shift+Enter begins a line.",
+      placeholder: "Write a message. Enter sends, Shift+Enter adds a line.",
     });
     this.box.value = sessionStorage.getItem(this.#draft) ?? "";
     this.button = h("button", { type: "submit", class: "main", text: "Send" });
@@ -96,7 +96,7 @@ class ChatThread extends Part {
       this.log.replaceChildren(
         h("p", {
           class: "muted none",
-          text: "Nothing has been said yet. What you write here goes to this agent alone.",
+          text: "No messages yet. A message written here goes to this agent only.",
         }),
       );
     else this.log.querySelector(".none")?.remove();
@@ -170,14 +170,11 @@ class ChatThread extends Part {
     setHidden(this.error, !store.failed.has(this.#key));
     const asleep = ["sleeping", "unknown"].includes(this.agent?.status);
     setHidden(this.hint, !asleep);
-    setText(
-      this.hint,
-      asleep ? `${this.agent.id} is ${this.agent.status}: a message waits until it is handed over.` : "",
-    );
+    setText(this.hint, asleep ? `${this.agent.id} is ${this.agent.status}: messages wait in its inbox.` : "");
   }
 }
 
-const DELIVERY = { accepted: "in the log", delivered: "handed over", read: "read" };
+const DELIVERY = { accepted: "accepted", delivered: "delivered", read: "read" };
 
 function fold(text) {
   text.classList.add("folded");

@@ -1,4 +1,4 @@
-// Whether what is shown is what is: live, or since when it is not.
+// The state of the event stream: live, or the time since when the page is out of date.
 
 import { timeOfDay } from "../clock.js";
 import { h, setText } from "../dom.js";
@@ -22,8 +22,8 @@ class ConnectionPill extends Part {
 const WORDS = {
   connecting: () => "connecting",
   live: () => "live",
-  reconnecting: (at) => `muster is away since ${at}; reconnecting`,
-  "signed out": () => "signed out: use the link that muster up printed",
+  reconnecting: (at) => `disconnected since ${at}, reconnecting`,
+  "signed out": () => "signed out: open the link that muster up printed",
 };
 
 customElements.define("connection-pill", ConnectionPill);

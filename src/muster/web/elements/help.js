@@ -1,4 +1,4 @@
-// The keys, as `?` shows them, and the switch for notifications.
+// The help dialog: keyboard shortcuts, and the checkbox for browser notifications.
 
 import { askForNotices, canNotify, wantsNotices } from "../attention.js";
 import { h } from "../dom.js";
@@ -13,21 +13,16 @@ export function showHelp() {
     .map(({ key, say }) =>
       h("tr", {}, h("td", {}, h("kbd", { text: NAMES[key] ?? key })), h("td", { text: say })),
     );
-  openDialog("Keys", h("table", { class: "keys" }, rows), canNotify() && notices());
+  openDialog("Keyboard shortcuts", h("table", { class: "keys" }, rows), canNotify() && notices());
 }
 
 function notices() {
   const box = h("input", { type: "checkbox", on: { change: askForNotices } });
   box.checked = wantsNotices();
-  return h(
-    "label",
-    { class: "choice" },
-    box,
-    " Tell me by a notification of the browser when somebody needs me",
-  );
+  return h("label", { class: "choice" }, box, " Notify me in the browser when an agent needs me");
 }
 
-/** A dialog that is gone when it is closed. */
+/** Open a modal dialog, removed from the page when it closes. */
 export function openDialog(title, ...content) {
   const close = h("button", { type: "button", class: "tool", "aria-label": "Close", text: "✕" });
   const dialog = h(

@@ -1,4 +1,4 @@
-// The log in sentences, the newest first, as it grows. Filters are the server's; nothing is left out in between.
+// The log in sentences, newest first, updated live. Filters by type, agent and channel run on the server.
 
 import { get } from "../api.js";
 import { h, keyed, setHidden, setText } from "../dom.js";
@@ -8,21 +8,21 @@ import { openDialog } from "./help.js";
 
 const ROWS = 150;
 const ASK_MS = 200;
-const AGAIN_MS = 1000; // after muster did not answer
+const AGAIN_MS = 1000; // retry interval while the server is unreachable
 const GROUPS = {
-  everything: "",
-  "changes of state": "state_transition",
-  "what was said": "user_message,agent_message,announcement",
-  "what was printed": "agent_output,session_result",
-  "what was done": "agent_activity,prompt_taken",
+  "all events": "",
+  "state changes": "state_transition",
+  messages: "user_message,agent_message,announcement",
+  output: "agent_output,session_result",
+  activity: "agent_activity,prompt_taken",
   approvals: "approval_requested,approval_answered",
   costs: "session_result,usage_recorded",
   sessions: "session_requested,session_start,session_end,stop_requested,retry_scheduled,desired_set",
-  "who comes and goes":
+  "agents and members":
     "agent_registered,agent_enrolled,agents_summoned,agent_confirmed,agent_status,member_joined,member_left,wake_requested,sleep_requested",
   delegation:
     "delegation_started,delegation_ended,conversation_start,routed,permission_denied,file_recorded,conversation_end",
-  trouble: "command_refused,warning_logged,marker_rejected,conflict,kill_requested,permission_denied",
+  problems: "command_refused,warning_logged,marker_rejected,conflict,kill_requested,permission_denied",
 };
 const EDGES = {
   state_transition: "accent",
@@ -48,15 +48,15 @@ class LiveLog extends Part {
     const chosen = (label, options) =>
       h("select", { "aria-label": label, on: { change: () => this.#begin() } }, options);
     this.kind = chosen(
-      "Which events",
+      "Filter by type",
       Object.entries(GROUPS).map(([name, types]) => h("option", { text: name, value: types })),
     );
-    this.agent = chosen("Of whom", [h("option", { text: "everybody", value: "" })]);
-    this.channel = chosen("In which channel", [h("option", { text: "every channel", value: "" })]);
+    this.agent = chosen("Filter by agent", [h("option", { text: "all agents", value: "" })]);
+    this.channel = chosen("Filter by channel", [h("option", { text: "all channels", value: "" })]);
     this.words = h("input", {
       type: "search",
-      placeholder: "words",
-      "aria-label": "Only with these words",
+      placeholder: "filter",
+      "aria-label": "Filter by text",
       on: { input: () => this.#paint() },
     });
     this.pause = h("button", {
@@ -64,8 +64,8 @@ class LiveLog extends Part {
       "aria-pressed": "false",
       on: { click: () => this.#hold(!this.held) },
     });
-    this.list = h("ul", { class: "lines", tabindex: "0", "aria-label": "Events, the newest first" });
-    this.empty = h("p", { class: "muted", text: "Nothing like that is in the log.", hidden: true });
+    this.list = h("ul", { class: "lines", tabindex: "0", "aria-label": "Events, newest first" });
+    this.empty = h("p", { class: "muted", text: "No matching events.", hidden: true });
     this.replaceChildren(
       h("h2", { text: "Log" }),
       h("div", { class: "row filters" }, this.kind, this.agent, this.channel, this.words, this.pause),
@@ -77,12 +77,12 @@ class LiveLog extends Part {
       this.#heard = events.at(-1).seq;
       this.#askSoon();
     });
-    this.watch("events", () => store.events.length === 0 && this.#last !== null && this.#begin()); // another log
+    this.watch("events", () => store.events.length === 0 && this.#last !== null && this.#begin()); // the log was replaced
     this.until(() => clearTimeout(this.#due));
     this.#hold(false);
   }
 
-  /** Show the log up to a moment (a state of the team), or as it grows. */
+  /** Show the log up to a moment in the past (a team state), or live (null). */
   show(state) {
     this.upto = state?.seq ?? null;
     this.#begin();
@@ -91,7 +91,7 @@ class LiveLog extends Part {
   #hold(held) {
     this.held = held;
     this.pause.setAttribute("aria-pressed", String(held));
-    setText(this.pause, held ? "Go on" : "Pause");
+    setText(this.pause, held ? "Resume" : "Pause");
     if (!held && this.#last !== null) this.#askSoon();
   }
 
@@ -113,7 +113,7 @@ class LiveLog extends Part {
     }
   }
 
-  // ── asking ─────────────────────────────────────────────────────────────────────────────────────
+  // ── loading ─────────────────────────────────────────────────────────────────────────────────────
 
   #begin() {
     this.#last = null;
@@ -123,7 +123,7 @@ class LiveLog extends Part {
   }
 
   #askSoon() {
-    if (this.held || this.upto !== null || this.#last === null) return; // what is asked for then has it all
+    if (this.held || this.upto !== null || this.#last === null) return; // the next full load includes these events
     this.#due ??= setTimeout(() => {
       this.#due = null;
       this.#ask(this.#run);
@@ -154,7 +154,7 @@ class LiveLog extends Part {
     this.#lines = [...fresh.reverse(), ...this.#lines].slice(0, ROWS);
     this.#paint();
     if (page.more && this.upto === null) this.#ask(run);
-    else if (this.#heard > this.#last) this.#askSoon(); // it happened while the answer was on its way
+    else if (this.#heard > this.#last) this.#askSoon(); // events arrived while the response was in flight
   }
 
   // ── painting ───────────────────────────────────────────────────────────────────────────────────
@@ -183,8 +183,8 @@ class LiveLog extends Part {
         type: "button",
         class: "quiet seq",
         text: seq,
-        title: `${type}: show the team as it was then`,
-        "aria-label": `Event ${seq}: show the team as it was then`,
+        title: `${type}: show the team at this event`,
+        "aria-label": `Event ${seq}: show the team at this event`,
         on: { click: choose },
       }),
       h("time", {
@@ -205,7 +205,7 @@ class LiveLog extends Part {
   }
 }
 
-/** How an event came about, in a dialog: itself, and then each time its cause. */
+/** A dialog with the chain of causes of an event. */
 async function tellWhy(seq) {
   const list = h("ol", { class: "causes" });
   openDialog(`Why event ${seq} happened`, list);

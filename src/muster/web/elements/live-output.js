@@ -1,4 +1,4 @@
-// What an agent's sessions print, as it comes. Only the newest lines are kept here; the files have them all.
+// Live output of an agent's sessions. The page keeps only the newest lines; the output files are complete.
 
 import { get, path } from "../api.js";
 import { h, setHidden } from "../dom.js";
@@ -14,7 +14,7 @@ class LiveOutput extends Part {
     this.waiting = [];
     this.last = 0;
     this.lines = h("div", { class: "lines", role: "region", "aria-label": "Output", tabindex: "0" });
-    this.none = h("p", { class: "muted", text: "It has printed nothing yet." });
+    this.none = h("p", { class: "muted", text: "No output yet." });
     this.replaceChildren(this.none, this.lines);
     this.listen((events) => {
       const ours = events.filter((event) => event.type === "agent_output" && event.seat === this.seat);
@@ -36,7 +36,7 @@ class LiveOutput extends Part {
       if (piece.seq <= this.last) continue;
       this.last = piece.seq;
       if (piece.omitted)
-        this.waiting.push({ stream: "note", text: `… ${piece.omitted} bytes are only in the output file` });
+        this.waiting.push({ stream: "note", text: `… ${piece.omitted} bytes omitted, see the output file` });
       for (const text of piece.text.replace(/\n$/, "").split("\n").slice(-LINES))
         this.waiting.push({ stream: piece.stream, text });
     }

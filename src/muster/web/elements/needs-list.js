@@ -1,4 +1,4 @@
-// "Needs you": who waits for a person, who is stuck, who failed, and about whom reports disagree. It comes first.
+// "Needs you": agents that wait for a person, are stuck, failed, or have conflicting reports. First on the page.
 
 import "./approval-list.js";
 import { canDismiss, dismiss, needs, WORDS } from "../attention.js";
@@ -17,7 +17,7 @@ class NeedsList extends Part {
     const paint = () => this.#paint();
     this.watch(["team", "agents", "channels"], paint);
     this.tick(paint);
-    this.key("n", "Go to the first who needs you", () => {
+    this.key("n", "Go to the first agent that needs you", () => {
       const [first] = needs();
       return first ? go("agent", first.id) : false;
     });
@@ -25,11 +25,13 @@ class NeedsList extends Part {
 
   #paint() {
     const found = needs();
+    // The tick may hide this list before approval-list repaints: an element that is hidden loses the focus silently.
+    if (!found.length && this.contains(document.activeElement)) document.getElementById("main").focus();
     setHidden(this, found.length === 0);
     setText(this.heading, `Needs you (${found.length})`);
     keyed(
       this.list,
-      found.filter(({ kind }) => kind !== "approval"), // that list has rows of its own for them
+      found.filter(({ kind }) => kind !== "approval"), // shown by approval-list above
       ({ key }) => key,
       (need) => this.#row(need),
       (row, need) => this.#update(row, need),

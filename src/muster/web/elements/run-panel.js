@@ -1,4 +1,4 @@
-// Run control: what is wanted and what is done, side by side, for how long they have differed, and the buttons.
+// Run control: desired and current state side by side, since when they differ, and the buttons.
 
 import { post } from "../api.js";
 import { secondsSince, secondsUntil, span } from "../clock.js";
@@ -45,7 +45,7 @@ class RunPanel extends Part {
     fill(
       this.desired,
       agent.desired,
-      agent.setAt ? `by ${agent.setBy}, ${span(secondsSince(agent.setAt))} ago` : "nobody has asked",
+      agent.setAt ? `by ${agent.setBy}, ${span(secondsSince(agent.setAt))} ago` : "never set",
       agent.note,
     );
     fill(
@@ -66,7 +66,9 @@ class RunPanel extends Part {
     const differs = agent.differsSince;
     setText(
       this.between,
-      differs ? `They have differed for ${span(secondsSince(differs))}.` : "It does what is wanted.",
+      differs
+        ? `Desired and current have differed for ${span(secondsSince(differs))}.`
+        : "Current matches desired.",
     );
     setAttribute(this.between, "data-differs", differs ? "" : null);
     const next =

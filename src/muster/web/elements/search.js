@@ -1,4 +1,4 @@
-// Search: type some letters of an agent, a channel or a view, and Enter goes there.
+// Search for an agent, a channel or a view; Enter opens it.
 
 import { h, keyed, setAttribute } from "../dom.js";
 import { go } from "../router.js";
@@ -10,10 +10,10 @@ const SHOWN = 12;
 
 export function showSearch() {
   let chosen = 0;
-  const list = h("ul", { id: "found", role: "listbox", "aria-label": "Found" });
+  const list = h("ul", { id: "found", role: "listbox", "aria-label": "Results" });
   const input = h("input", {
     type: "text",
-    placeholder: "An agent, a channel, what somebody does …",
+    placeholder: "Agent, channel or activity …",
     role: "combobox",
     autocomplete: "off",
     "aria-label": "Search",

@@ -1,4 +1,4 @@
-// The state machine session: its mode, its agents, and how one is opened and closed.
+// The delegation session: mode, folder and agents, and the forms that open and close it.
 
 import { post, remove } from "../api.js";
 import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
@@ -54,7 +54,7 @@ class SessionPanel extends Part {
       { hidden: true, on: { submit: (event) => this.#open(event) } },
       h("p", {
         class: "muted",
-        text: "No session is open. In one, requests go to agents by what they are good at.",
+        text: "No session is open. Open one to route requests to agents by their descriptions.",
       }),
       h("label", {}, "Mode ", this.choice),
       this.says,
@@ -97,8 +97,7 @@ class SessionPanel extends Part {
 
   #close() {
     const going = Object.keys(talks.session.working).length;
-    if (going && !confirm(`${going} conversation(s) are going on and will be closed. Close the session?`))
-      return;
+    if (going && !confirm(`${going} open conversation(s) will be closed. Close the session?`)) return;
     act(KEY, "Closing", () => remove("/api/delegation"));
   }
 }

@@ -1,4 +1,5 @@
-// The machines, drawn from the tables that decide: where everybody is now is lit, and the newest way flashes.
+// State diagrams, drawn from the transition tables. Occupied states are highlighted, and a transition flashes when it
+// happens.
 
 import { get } from "../api.js";
 import { h, keyed, setAttribute, setText, svg } from "../dom.js";
@@ -8,12 +9,12 @@ import { store } from "../store.js";
 const WIDE = 660;
 const HIGH = 370;
 const BOX = { width: 116, height: 46 };
-const LABEL = 0.34; // how far along its way a label stands: two ways between the same states keep apart
+const LABEL = 0.34; // position of the label along its arrow: labels of opposite arrows do not overlap
 const NAMES_MAX = 2;
 const FLASH_MS = 1500;
-const AGAIN_MS = 1000; // after muster did not answer
+const AGAIN_MS = 1000; // retry interval while the server is unreachable
 
-// Where a state stands, in parts of the picture. A state that is not here finds a place on a ring.
+// Position of each state, relative to the picture. States that are not listed are placed on a circle.
 const PLACES = {
   identity: {
     none: [0.12, 0.2],
@@ -45,20 +46,20 @@ class StateDiagrams extends Part {
       h("h2", { text: "State machines" }),
       this.tabs,
       this.holder,
-      h("details", {}, h("summary", { text: "Every way, in words" }), this.ways),
+      h("details", {}, h("summary", { text: "All transitions as text" }), this.ways),
     );
     this.watch("agents", () => this.#paint());
     this.listen((events) => this.#flash(events));
     this.#load();
   }
 
-  /** Light the states of a moment (a state of the team), or of now. */
+  /** Highlight the states at a moment in the past (a team state), or now (null). */
   show(state) {
     this.moment = state;
     this.#paint();
   }
 
-  /** Whom conversations are with: MAIN, QUEUE, or agents by their names. */
+  /** Highlight the delegation states that conversations are in: MAIN, QUEUE, or agent names. */
   showBusy(names) {
     this.busy = names;
     this.#paint();
@@ -131,11 +132,11 @@ class StateDiagrams extends Part {
       const names = there.get(state) ?? [];
       node.group.toggleAttribute("data-lit", names.length > 0);
       setText(node.names, told(names));
-      setAttribute(node.group, "aria-label", `${state}: ${names.join(", ") || "nobody"}`);
+      setAttribute(node.group, "aria-label", `${state}: ${names.join(", ") || "no agents"}`);
     }
   }
 
-  /** The way that was just gone, if it is one of this picture. */
+  /** Flash the arrows of transitions that just happened. */
   #flash(events) {
     if (!this.chosen || this.moment) return;
     for (const event of events) {
@@ -154,7 +155,7 @@ class StateDiagrams extends Part {
 
 const generic = (state) => (state === "MAIN" || state === "QUEUE" ? state : "AGENT");
 
-/** Where an agent is in a machine. In turns it is in one state a channel, and in its own where it is in none. */
+/** The states of an agent in a machine. For turns: one state for each channel, else its own. */
 function statesOf(machine, desired, agent) {
   if (machine === "identity") return [agent.status === "unknown" ? "alive" : agent.status];
   if (machine === "run") return [desired ? agent.desired : agent.current];
@@ -174,7 +175,7 @@ function told(names) {
 
 // ── drawing ──────────────────────────────────────────────────────────────────────────────────────
 
-/** A diagram with its picture, and its states and ways to be lit. */
+/** Build the picture of a diagram, with its nodes and arrows to highlight. */
 function drawn(diagram) {
   const { machine, title, states, arrows } = diagram;
   const desired = title.startsWith("desired");
@@ -207,7 +208,7 @@ function drawn(diagram) {
     ...ways.values(),
     ...[...nodes.values()].map(({ group }) => group),
   );
-  const label = machine === "run" ? `run: ${desired ? "wanted" : "done"}` : machine;
+  const label = machine === "run" ? `run: ${desired ? "desired" : "current"}` : machine;
   return { ...diagram, desired, label, picture, ways, nodes };
 }
 
@@ -229,7 +230,7 @@ function node(state, { x, y }) {
   return { group, names };
 }
 
-/** An arrow from box to box, bent aside where there is one back; all its triggers are told by its title. */
+/** An arrow between two boxes, curved if there is one back. Its tooltip lists all triggers. */
 function way(rows, places, pairs) {
   const [{ from, to }] = rows;
   const triggers = [...new Set(rows.map(({ trigger }) => trigger))];
@@ -271,7 +272,7 @@ function labelled(x, y, triggers) {
   return svg("text", { x, y, class: "trigger" }, text);
 }
 
-/** Where a line from the middle of a box towards a point leaves the box. */
+/** The point where the line from a box's centre to another point crosses the edge of the box. */
 function edge(box, towards) {
   const [dx, dy] = [towards.x - box.x, towards.y - box.y];
   const scale = Math.min(

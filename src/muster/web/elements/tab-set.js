@@ -1,4 +1,4 @@
-// Some panels of which one is shown. A panel is made when it is first chosen.
+// Tabs. A panel is built each time its tab is chosen.
 
 import { h, setAttribute } from "../dom.js";
 

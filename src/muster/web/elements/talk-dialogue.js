@@ -1,4 +1,4 @@
-// All that was said, thought, decided, denied and made in a conversation, in its order.
+// The dialogue of a conversation in order: messages, thinking, routing, denials and files.
 
 import { get, path } from "../api.js";
 import { timeOfDay } from "../clock.js";
@@ -13,7 +13,7 @@ const TEXT_CHARS = 20_000;
 const TITLES = {
   thinking: "thinks",
   task: "sets a task",
-  output: "works",
+  output: "prints",
   report: "reports",
   answer: "answers",
   note: "notes",
@@ -48,7 +48,7 @@ class TalkDialogue extends Part {
     if (!told) return;
     const atBottom = this.log.scrollHeight - this.log.scrollTop - this.log.clientHeight < 40;
     setHidden(this.older, !told.omitted);
-    setText(this.older, `${told.omitted} older entries are only in the log.`);
+    setText(this.older, `${told.omitted} older entries are only in the log (muster log).`);
     keyed(
       this.log,
       told.events.filter((event) => event.type in ENTRIES),
@@ -65,8 +65,7 @@ const ENTRIES = {
     SPOKEN.has(event.kind)
       ? said(event, event.speaker, TITLES[event.kind], event.text, false)
       : folded(event, event.speaker, TITLES[event.kind] ?? event.kind, event.text),
-  routed: (event) =>
-    note(event, `MAIN thinks: it is for ${visible(event.to, 60)}. ${visible(event.reason, 600)}`),
+  routed: (event) => note(event, `Routed to ${visible(event.to, 60)}: ${visible(event.reason, 600)}`),
   state_transition: (event) => note(event, `${visible(event.from, 60)} → ${visible(event.to, 60)}`, "move"),
   file_recorded: (event) =>
     note(event, `${visible(event.state, 60)} ${event.change} ${visible(event.path)} (${bytes(event.size)})`),
@@ -88,7 +87,7 @@ function said(event, who, does, text, human) {
   return h("article", { class: human ? "said human" : "said" }, head(event, who, does), body);
 }
 
-/** What is long and seldom read: it is written when somebody opens it. */
+/** A collapsed entry; its text is inserted when it is opened. */
 function folded(event, who, does, text) {
   const body = h("pre");
   const whole = h(
@@ -120,7 +119,7 @@ function denial(event) {
     ),
     h("p", { text: visible(event.reason, 1000) }),
     event.suggestion
-      ? h("p", {}, "An agent could be created for it: ", h("code", { text: visible(event.suggestion, 80) }))
+      ? h("p", {}, "Suggested agent to create: ", h("code", { text: visible(event.suggestion, 80) }))
       : null,
   );
 }

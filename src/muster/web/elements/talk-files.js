@@ -1,4 +1,4 @@
-// What a conversation made: every file, and a look into it. Text is shown as text, a picture as a picture.
+// The files of a conversation, with a preview of text and pictures.
 
 import { get, path } from "../api.js";
 import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
@@ -17,7 +17,7 @@ class TalkFiles extends Part {
 
   #paint() {
     const talk = talks.get(this.conversation);
-    const files = [...new Map((talk?.files ?? []).map((file) => [file.path, file])).values()]; // its last state
+    const files = [...new Map((talk?.files ?? []).map((file) => [file.path, file])).values()]; // last change wins
     setHidden(this, !files.length);
     keyed(
       this.list,
@@ -27,7 +27,7 @@ class TalkFiles extends Part {
       (row, file) => {
         setText(row.about, `${file.change} by ${visible(file.by, 60)}, ${bytes(file.size)}`);
         setHidden(row.mark, !file.outside);
-        setText(row.mark, file.named ? "outside, as asked for" : "outside of the outputs");
+        setText(row.mark, file.named ? "outside of outputs/, as requested" : "outside of outputs/");
         row.button.disabled = file.change === "deleted";
       },
     );
@@ -55,7 +55,7 @@ class TalkFiles extends Part {
       setAttribute(each, "aria-expanded", String(!closing && each === button));
     setHidden(this.preview, closing);
     if (closing) return this.preview.replaceChildren();
-    this.preview.replaceChildren(h("p", { class: "muted", text: "Looking …" }));
+    this.preview.replaceChildren(h("p", { class: "muted", text: "Loading …" }));
     const query = new URLSearchParams({ path: name });
     const look = await get(`${path`/api/conversations/${this.conversation}/file`}?${query}`).catch(
       (problem) => ({ problem }),
@@ -66,12 +66,12 @@ class TalkFiles extends Part {
 
 function seen(look, name) {
   if (look.problem) return [h("p", { class: "error", text: look.problem.message })];
-  const changed = look.changed ? [h("p", { class: "muted", text: "It has been changed since." })] : [];
+  const changed = look.changed ? [h("p", { class: "muted", text: "Changed after this conversation." })] : [];
   if (look.kind === "picture") return [...changed, h("img", { src: look.picture, alt: visible(name) })];
   if (look.kind === "other")
-    return [...changed, h("p", { class: "muted", text: `It is not text (${bytes(look.size)}).` })];
+    return [...changed, h("p", { class: "muted", text: `Not a text file (${bytes(look.size)}).` })];
   const more = look.cut
-    ? [h("p", { class: "muted", text: `This is the beginning of ${bytes(look.size)}.` })]
+    ? [h("p", { class: "muted", text: `Truncated: the file has ${bytes(look.size)}.` })]
     : [];
   return [...changed, h("pre", { text: look.text || "(empty)" }), ...more];
 }

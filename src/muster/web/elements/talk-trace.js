@@ -1,4 +1,4 @@
-// The way of a request: MAIN, the agents that worked on it, and MAIN again; with the reason and the score of each step.
+// The trace of a request: MAIN, the agents that worked on it, and MAIN again, with the reason and score of each step.
 
 import { timeOfDay } from "../clock.js";
 import { h, keyed, setHidden, setText } from "../dom.js";
@@ -16,7 +16,7 @@ class TalkTrace extends Part {
     this.scores = h(
       "details",
       { hidden: true },
-      h("summary", { text: "Who was considered" }),
+      h("summary", { text: "Candidates" }),
       h(
         "table",
         {},
@@ -26,7 +26,7 @@ class TalkTrace extends Part {
           h(
             "tr",
             {},
-            ["agent", "score", "words that count"].map((text) => h("th", { text, scope: "col" })),
+            ["agent", "score", "matched words"].map((text) => h("th", { text, scope: "col" })),
           ),
         ),
         this.rows,
@@ -83,12 +83,12 @@ class TalkTrace extends Part {
   }
 }
 
-/** Every state that it was in, in order. */
+/** The states of the conversation, in order. */
 function wayOf(talk) {
   return talk.trace.length ? [talk.trace[0].from, ...talk.trace.map((step) => step.to)] : [talk.state];
 }
 
-/** Every step with its reason and its score: where it was sent, and what became of it. */
+/** The steps of the conversation, with reason and score. */
 function stepsOf(talk) {
   const { route, trace } = talk;
   const scoreOf = (agent) => route?.candidates?.find((each) => each.agent === agent)?.score ?? null;
@@ -112,7 +112,8 @@ function stepsOf(talk) {
 }
 
 function line({ at, from, to, reason, score, route }) {
-  const said = from === to ? `${visible(from, 60)} keeps it` : `${visible(from, 60)} → ${visible(to, 60)}`;
+  const said =
+    from === to ? `${visible(from, 60)} keeps the request` : `${visible(from, 60)} → ${visible(to, 60)}`;
   const told = route ? routeTold(route, score) : score === null ? "" : `score ${score.toFixed(2)}`;
   return h(
     "li",
@@ -126,7 +127,7 @@ function line({ at, from, to, reason, score, route }) {
 
 function routeTold(route, score) {
   const points = score === null ? "" : `score ${score.toFixed(2)}, `;
-  return `${points}confidence ${route.confidence.toFixed(2)}, ahead by ${route.margin.toFixed(2)}, by rule ${visible(route.rule, 40)}`;
+  return `${points}confidence ${route.confidence.toFixed(2)}, margin ${route.margin.toFixed(2)}, decided by ${visible(route.rule, 40)}`;
 }
 
 customElements.define("talk-trace", TalkTrace);

@@ -1,4 +1,4 @@
-// The seed's one button: SUMMON where nobody is, WAKE where somebody sleeps, WAKING... while this tab waits for it.
+// The team's one button: SUMMON in an empty team, WAKE if an agent sleeps, WAKING... while this tab waits for it.
 
 import { post } from "../api.js";
 import { h, setHidden, setText } from "../dom.js";
@@ -9,12 +9,12 @@ const KEY = "team";
 const WAKING_MS = 60_000;
 const PATHS = { SUMMON: "/api/agents/summon", WAKE: "/api/agents/wake" };
 const HINTS = {
-  SUMMON: "Eight agents are born around the lead",
-  WAKE: "Wake all who sleep, with their souls and memories",
+  SUMMON: "Create eight agents around the lead",
+  WAKE: "Wake all sleeping agents, with their souls and transcripts",
 };
 
 class TeamButton extends Part {
-  waking = null; // the seats that this tab is waking
+  waking = null; // seats this tab is waking, or null
 
   start() {
     this.button ??= h("button", { type: "button", class: "main", on: { click: () => this.#press() } });

@@ -1,4 +1,4 @@
-// The team as it was at a moment: everybody with their states, and every channel with its holder.
+// The team at a moment in the past: the states of every agent, and the turn holder of every channel.
 
 import { stateOf } from "../channels.js";
 import { span } from "../clock.js";
@@ -10,13 +10,13 @@ class TeamThen extends HTMLElement {
     if (this.agents) return;
     this.agents = h("ul", { class: "then" });
     this.channels = h("ul", { class: "then-channels" });
-    this.append(h("h2", { text: "The team as it was" }), this.agents, this.channels);
+    this.append(h("h2", { text: "Team at that time" }), this.agents, this.channels);
   }
 
-  /** Show a state of the team, or nothing. */
+  /** Show a team state, or nothing (null). */
   show(state) {
     const shown = (state?.agents ?? []).filter(({ status }) => status !== "expired");
-    // A face may have been another then: the looks are a part of the key.
+    // The face may differ from the present one: its data is part of the key.
     keyed(
       this.agents,
       shown,

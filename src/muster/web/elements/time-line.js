@@ -1,7 +1,6 @@
-// The timeline: a lane for each agent and machine, drawn on a canvas of which only what is seen is painted.
+// The timeline: one lane for each agent and machine, drawn on a canvas; only the visible part is painted.
 //
-// A click, or the arrow keys, choose a moment; + and - zoom, dragging moves. What the picture shows the log below
-// says in words.
+// A click or the arrow keys choose a moment; + and - zoom, dragging pans. The log below is the accessible equivalent.
 
 import { serverNow } from "../clock.js";
 import { paletteOf, stateColour } from "../colours.js";
@@ -11,17 +10,17 @@ import { patiently } from "../past.js";
 
 const LANE = 15;
 const GAP = 3;
-const BETWEEN = 9; // agents
+const BETWEEN = 9; // gap between two agents
 const AXIS = 24;
 const GUTTER = 168;
 const GUTTER_NARROW = 104;
 const NARROW = 560;
-const SHORT = { identity: "who", run: "run", turns: "turn", delegation: "task" };
+const SHORT = { identity: "id", run: "run", turns: "turn", delegation: "task" };
 const MINUTE = 60_000;
 const SPANS = { "5 min": 5 * MINUTE, "1 h": 60 * MINUTE, "1 day": 1440 * MINUTE, All: null };
 const SPAN_MIN = 2_000;
 const REPAINT_MS = 250;
-const AGAIN_MS = 1_000; // the picture is asked for anew at most so often while events arrive
+const AGAIN_MS = 1_000; // minimum interval between two reloads while events arrive
 const DRAG_PX = 4;
 const MACHINES = ["identity", "run", "turns", "delegation"];
 const STEPS = [
@@ -31,7 +30,7 @@ const STEPS = [
 class TimeLine extends Part {
   #lanes = [];
   #rows = [];
-  #window = { length: 60 * MINUTE, to: null }; // `to` is null while the present is followed
+  #window = { length: 60 * MINUTE, to: null }; // `to` is null while following the present
   #hidden = new Set(JSON.parse(localStorage.getItem("lanes-hidden") ?? "[]"));
   #moment = null;
   #due = null;
@@ -62,7 +61,7 @@ class TimeLine extends Part {
     this.#ask();
   }
 
-  /** Mark a moment (a state of the team), or none. */
+  /** Mark a moment in the past (a team state), or none (null). */
   show(state) {
     this.#moment = state ? { at: Date.parse(state.now), seq: state.seq } : null;
     setAttribute(this.canvas, "aria-valuenow", state?.seq ?? this.seq ?? 0);
@@ -77,7 +76,7 @@ class TimeLine extends Part {
     this.#paint();
   }
 
-  /** Whom conversations are with at the moment that is shown. */
+  /** Names of the lanes with a conversation at work at the shown moment. */
   get busy() {
     const seq = this.#moment?.seq ?? Infinity;
     const lanes = this.#lanes.filter(({ machine }) => machine === "delegation");
@@ -90,7 +89,7 @@ class TimeLine extends Part {
     this.dispatchEvent(new CustomEvent("lanes", { bubbles: true }));
   }
 
-  // ── what is asked for ──────────────────────────────────────────────────────────────────────────
+  // ── loading ──────────────────────────────────────────────────────────────────────────
 
   get #to() {
     return this.#window.to ?? serverNow();
@@ -120,7 +119,7 @@ class TimeLine extends Part {
     const width = Math.max(200, Math.round(this.frame.clientWidth - this.#gutter));
     const [from, to] = [this.#from, this.#to].map((at) => new Date(at).toISOString());
     const where = new URLSearchParams({ from, points: Math.min(4000, width) });
-    if (this.#window.to !== null) where.set("to", to); // now is when the server says: our clock may be behind an event
+    if (this.#window.to !== null) where.set("to", to); // the browser's clock may be behind an event
     const answer = await patiently(`/api/timeline?${where}`, (problem) =>
       setText(this.told, problem.message),
     );
@@ -136,7 +135,7 @@ class TimeLine extends Part {
   #take(answer) {
     const first = this.began === undefined;
     this.began = answer.began ? Date.parse(answer.began) : null;
-    // a young team fills the picture
+    // zoom to the whole life of a young team
     if (first && this.began > this.#from) this.#look({ length: (serverNow() - this.began) * 1.05 });
     this.seq = answer.seq;
     this.#lanes = answer.lanes.map((lane) => ({
@@ -146,13 +145,13 @@ class TimeLine extends Part {
     setAttribute(this.canvas, "aria-valuemax", answer.seq);
     setAttribute(this.canvas, "aria-valuenow", this.#moment?.seq ?? answer.seq);
     this.dataset.lanes = this.#lanes.length;
-    if (!this.hovering) setText(this.told, this.#lanes.length ? "" : "Nobody was here at that time.");
+    if (!this.hovering) setText(this.told, this.#lanes.length ? "" : "No agents at that time.");
     this.#layOut();
     this.#tell();
     this.#paint();
   }
 
-  // ── where everything is ────────────────────────────────────────────────────────────────────────
+  // ── layout ────────────────────────────────────────────────────────────────────────
 
   #layOut() {
     const shown = this.#lanes.filter(({ machine }) => !this.#hidden.has(machine));
@@ -281,7 +280,7 @@ class TimeLine extends Part {
     );
   }
 
-  /** Round moments that are not too close together: {step, moments}. */
+  /** Axis ticks at round times, far enough apart for their labels: {step, moments}. */
   #ticks(width) {
     const step =
       STEPS.find(
@@ -396,7 +395,7 @@ class TimeLine extends Part {
     canvas.addEventListener(
       "wheel",
       (event) => {
-        if (!event.ctrlKey && !event.shiftKey) return; // plain turns of the wheel scroll the page
+        if (!event.ctrlKey && !event.shiftKey) return; // without a modifier the wheel scrolls the page
         event.preventDefault();
         if (event.ctrlKey) this.#zoom(event.deltaY > 0 ? 1.25 : 0.8, this.#at(event.offsetX));
         else this.#look({ to: this.#to + (event.deltaY || event.deltaX) * this.#window.length * 0.001 });
@@ -459,7 +458,7 @@ class TimeLine extends Part {
     event.preventDefault();
   }
 
-  /** To the change before or after the moment that is chosen. */
+  /** Move to the previous or next change. */
   #step(by) {
     const seq = this.#moment?.seq ?? Infinity;
     const seqs = this.#rows.flatMap(({ lane }) => lane.spans.map((span) => span.seq));

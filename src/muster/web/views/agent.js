@@ -1,4 +1,4 @@
-// One agent: who it is, whether it runs and should, what it says and prints, and why it is as it is.
+// The view of one agent: identity, run control, chat, output, records and explanations.
 
 import "../elements/approval-list.js";
 import "../elements/chat-thread.js";
@@ -46,19 +46,19 @@ class AgentView extends Part {
     this.watch([`agent:${agent.seat}`, "channels"], () => this.#paint());
     this.tick(() => this.#paint());
     this.key("s", "Start or stop the agent", () => this.querySelector("run-panel").press());
-    this.key("m", "Write to the agent", () => this.querySelector("textarea").focus());
-    this.key("]", "The next agent", () => this.#step(1));
-    this.key("[", "The agent before", () => this.#step(-1));
+    this.key("m", "Write a message to the agent", () => this.querySelector("textarea").focus());
+    this.key("]", "Next agent", () => this.#step(1));
+    this.key("[", "Previous agent", () => this.#step(-1));
     if (this.params[1] === "write") this.querySelector("textarea").focus();
   }
 
-  /** It may be born while we look. */
+  /** The agent may be registered while the page is open. */
   #startMissing() {
     this.replaceChildren(
       h(
         "section",
         { class: "empty" },
-        h("h1", { text: `Nobody is called ${this.params[0] ?? ""}` }),
+        h("h1", { text: `No agent is called ${this.params[0] ?? ""}` }),
         h("p", {}, h("a", { href: link(""), text: "Back to the team" })),
       ),
     );
@@ -95,10 +95,10 @@ class AgentView extends Part {
     if (this.looks !== looks) this.portrait.replaceChildren(face(agent));
     this.looks = looks;
     this.dataset.status = agent.status;
-    setText(this.title_, agent.name ?? `Seat ${agent.seat}, somebody new`);
+    setText(this.title_, agent.name ?? `Seat ${agent.seat}, unnamed`);
     setText(this.facts, factsOf(agent).join(" · "));
     this.#paintPlaces(agent);
-    const [need] = needsOf(agent).filter(({ kind }) => kind !== "approval"); // those are shown below
+    const [need] = needsOf(agent).filter(({ kind }) => kind !== "approval"); // approvals have a list of their own below
     setHidden(this.need, !need);
     if (need) setText(this.need, `Needs you: ${need.why}`);
     setAttribute(this.need, "data-kind", need?.kind ?? null);

@@ -1,4 +1,4 @@
-// Channels: who speaks in order, who has the turn and for how long, what was said, and what a person may decide.
+// The view of a channel: members, turn and timeout, messages, and the controls of a person.
 
 import "../elements/approval-list.js";
 import "../elements/channel-members.js";
@@ -23,7 +23,7 @@ class ChannelView extends Part {
     this.list = h("ul", { class: "channels" });
     this.missing = h("section", { class: "empty", hidden: true });
     this.room = h("div", { class: "room" }, this.missing);
-    this.whole = null; // built when there is such a channel
+    this.whole = null; // built once the channel exists
     this.replaceChildren(
       h(
         "section",
@@ -35,8 +35,8 @@ class ChannelView extends Part {
       this.room,
     );
     this.watch("channels", () => this.#paint());
-    this.key("[", "The channel before", () => this.#step(-1));
-    this.key("]", "The next channel", () => this.#step(1));
+    this.key("[", "Previous channel", () => this.#step(-1));
+    this.key("]", "Next channel", () => this.#step(1));
   }
 
   #build() {
@@ -104,11 +104,17 @@ class ChannelView extends Part {
   #paintMissing() {
     const unknown = this.name !== null;
     this.missing.replaceChildren(
-      h("h1", { text: unknown ? `There is no channel ${this.name}` : "No channel yet" }),
+      h("h1", { text: unknown ? `There is no channel ${this.name}` : "No channels yet" }),
       h("p", {
         text: "In a channel agents speak in order: one has the turn, the others wait. You may speak at any time.",
       }),
-      h("p", {}, "Open one here, or with ", h("code", { text: "muster channel create design pm dev" }), "."),
+      h(
+        "p",
+        {},
+        "Create one here, or with ",
+        h("code", { text: "muster channel create design pm dev" }),
+        ".",
+      ),
     );
   }
 
@@ -120,12 +126,12 @@ class ChannelView extends Part {
   }
 }
 
-/** A form that opens a channel and goes there. */
+/** A form that creates a channel and shows it. */
 function newChannel() {
   const name = h("input", {
     name: "channel",
-    placeholder: "new channel",
-    "aria-label": "Name of a new channel",
+    placeholder: "name",
+    "aria-label": "Name of the new channel",
     autocomplete: "off",
     maxlength: "64",
     required: true,
@@ -135,13 +141,13 @@ function newChannel() {
     event.preventDefault();
     const channel = name.value.trim();
     if (!channel) return;
-    const opened = await store.act("channel:new", "Opening", () =>
+    const opened = await store.act("channel:new", "Creating", () =>
       confirmed(post("/api/channels", { channel })),
     );
     setText(error, store.failed.get("channel:new") ?? "");
     if (opened) go("channel", channel);
   };
-  return h("form", { class: "row", on: { submit: open } }, name, h("button", { text: "Open" }), error);
+  return h("form", { class: "row", on: { submit: open } }, name, h("button", { text: "Create" }), error);
 }
 
 customElements.define("channel-view", ChannelView);

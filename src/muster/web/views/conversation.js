@@ -1,4 +1,4 @@
-// Conversations: ask, and see who does the work, why, what was said, and what came of it.
+// Conversations: a form to ask, and for each request its route, trace, dialogue and files.
 
 import "../elements/ask-box.js";
 import "../elements/session-panel.js";
@@ -45,12 +45,12 @@ class ConversationView extends Part {
     this.watch("status", () => talks.soon());
     this.watch(["talks", "costs"], () => this.#paint());
     this.tick(() => this.#paintAge());
-    this.key("[", "The conversation before", () => this.#step(-1));
-    this.key("]", "The next conversation", () => this.#step(1));
+    this.key("[", "Previous conversation", () => this.#step(-1));
+    this.key("]", "Next conversation", () => this.#step(1));
     talks.load();
   }
 
-  /** The one that the address names, or else the newest. */
+  /** The conversation named in the URL, else the newest. */
   get talk() {
     return this.asked ? talks.get(this.asked) : (talks.list.at(-1) ?? null);
   }
@@ -105,20 +105,20 @@ class ConversationView extends Part {
   }
 
   #paintMissing() {
-    const text = this.asked ? `There is no conversation ${visible(this.asked, 60)}` : "Nothing was asked yet";
+    const text = this.asked ? `There is no conversation ${visible(this.asked, 60)}` : "No conversations yet";
     if (this.missing.dataset.text === text) return;
     this.missing.dataset.text = text;
     this.missing.replaceChildren(
       h("h2", { text }),
       h("p", {
-        text: "Every request is a conversation. muster decides which agent's description matches, says why, hands the work over, and shows what came of it.",
+        text: "Every request is a conversation. muster picks the agent whose description matches, shows why, hands over the work, and shows the result.",
       }),
       h(
         "p",
         {},
         "Agents are files with a name and a description, in ",
         h("code", { text: ".claude/agents/" }),
-        " of the project or wherever the session is told to look. The same from a shell: ",
+        " of the project or in the folder that the session was opened with. From a shell: ",
         h("code", { text: 'muster ask "Write a hello world script"' }),
         ".",
       ),

@@ -1,4 +1,4 @@
-// The team: the grid of nine with the lead in the middle, more seats below it, and who needs you above.
+// The team: agents that need a person first, then the grid of nine with the lead in the middle, then the other seats.
 
 import "../elements/agent-card.js";
 import "../elements/needs-list.js";
@@ -29,13 +29,15 @@ class TeamView extends Part {
     this.watch("agents", () => this.#paint());
     this.watch("costs", () => this.#paintCost());
     this.addEventListener("focusin", ({ target }) => this.#rove(target.closest("agent-card")));
-    this.key("ArrowRight", "Move among the agents", (event) => this.#move(event));
+    this.key("ArrowRight", "Move between agents", (event) => this.#move(event));
     for (const key of ["ArrowLeft", "ArrowDown", "ArrowUp"]) this.key(key, "", (event) => this.#move(event));
     this.key("Enter", "Open the agent", (event) =>
       event.target.localName === "agent-card" ? this.#open(event.target) : false,
     );
     this.key("s", "Start or stop the agent", () => (this.#chosen ? this.#chosen.press() : false));
-    this.key("m", "Write to the agent", () => (this.#chosen ? this.#open(this.#chosen, "write") : false));
+    this.key("m", "Write a message to the agent", () =>
+      this.#chosen ? this.#open(this.#chosen, "write") : false,
+    );
   }
 
   #paint() {
@@ -74,13 +76,13 @@ class TeamView extends Part {
     setHidden(this.cost, !spent(costs.team));
   }
 
-  /** An empty team is where everybody begins: say what can be done first. */
+  /** A new user's first page: explain how to add an agent. */
   #paintEmpty(agents) {
     setHidden(this.empty, agents.length > 0);
     if (agents.length || this.empty.childElementCount) return;
     this.empty.append(
-      h("h2", { text: "Nobody is here yet" }),
-      h("p", { text: "An agent is any program that muster runs, or one that connects by itself." }),
+      h("h2", { text: "No agents yet" }),
+      h("p", { text: "An agent is a program that muster runs, or one that connects by itself." }),
       h(
         "ol",
         {},
@@ -93,12 +95,12 @@ class TeamView extends Part {
           h("pre", { text: '[agents.builder]\ncommand = ["./build-something.sh"]' }),
           "and start ",
           h("code", { text: "muster up" }),
-          " again. It appears here; Start Agent runs it.",
+          " again. The agent appears here; Start Agent runs it.",
         ),
         h(
           "li",
           {},
-          "Let one connect by itself: ",
+          "Or register an agent that connects by itself: ",
           h("pre", { text: "muster agent register pm" }),
           "prints its token; ",
           h("code", { text: "muster.Client" }),
@@ -109,9 +111,14 @@ class TeamView extends Part {
           {},
           "Press ",
           h("strong", { text: "SUMMON" }),
-          " to have eight agents born around a lead, if your settings name a program for them.",
+          " to create eight agents around a lead, if your settings name a program for them.",
         ),
-        h("li", {}, "Or look at a team that needs nothing: ", h("pre", { text: "muster up --demo" })),
+        h(
+          "li",
+          {},
+          "Or try the demo team, which needs no key and no network: ",
+          h("pre", { text: "muster up --demo" }),
+        ),
       ),
     );
   }
@@ -120,7 +127,7 @@ class TeamView extends Part {
     return document.activeElement?.closest?.("agent-card") ?? this.querySelector("agent-card[tabindex='0']");
   }
 
-  /** Only one card is a stop of the Tab key; the arrows go to the others. */
+  /** Roving tabindex: Tab reaches one card, the arrow keys reach the others. */
   #rove(card) {
     if (!card || card.tabIndex === 0) return;
     for (const each of this.querySelectorAll("agent-card[tabindex='0']")) each.tabIndex = -1;
@@ -151,7 +158,7 @@ function place(seat) {
   return card;
 }
 
-/** The card that lies next in a direction. */
+/** The nearest card in a direction. */
 function nearest(from, cards, [dx, dy]) {
   const [x, y] = middle(from);
   const ahead = cards

@@ -1,7 +1,7 @@
-// Time: what everybody went through, the log as it grows, the machines; and the team as it was at any moment.
+// Time: the timeline, the live log, the state diagrams, and the team at any moment of the past.
 //
-// #/time is the present, #/time/4711 is the moment after event 4711. The moment is kept in the address without
-// building the view anew, so that the picture stays where it was.
+// #/time is the present, #/time/4711 the moment after event 4711. The URL is updated without a new view, so that the
+// timeline keeps its position and zoom.
 
 import "../elements/live-log.js";
 import "../elements/state-diagrams.js";
@@ -24,7 +24,7 @@ class TimeView extends Part {
     this.log = h("live-log", { class: "panel" });
     this.when = h("p", { class: "when", role: "status" });
     this.back = button("Back to now", () => this.choose(null));
-    this.before = button("← event before", () => this.choose({ seq: this.wanted - 1 }));
+    this.before = button("← previous event", () => this.choose({ seq: this.wanted - 1 }));
     this.after = button("next event →", () => this.choose({ seq: this.wanted + 1 }));
     this.replaceChildren(
       h("div", { class: "head" }, h("h1", { text: "Time" }), this.when, this.before, this.after, this.back),
@@ -35,19 +35,19 @@ class TimeView extends Part {
     this.addEventListener("choose", ({ detail }) => this.choose(detail));
     this.addEventListener("lanes", () => this.diagrams.showBusy(this.line.busy));
     this.key("b", "Back to now", () => this.choose(null));
-    this.key(",", "The event before", () => (this.moment ? this.before.click() : false));
-    this.key(".", "The next event", () => (this.moment ? this.after.click() : false));
+    this.key(",", "Previous event", () => (this.moment ? this.before.click() : false));
+    this.key(".", "Next event", () => (this.moment ? this.after.click() : false));
     const [seq] = this.params;
     this.choose(/^\d{1,15}$/.test(seq ?? "") ? { seq: Number(seq) } : null);
   }
 
-  /** Show the team as it was: after an event ({seq}), at a time ({at}), or as it is (null). */
+  /** Show the team after an event ({seq}), at a time ({at}), or now (null). */
   async choose(moment) {
     const asked = ++this.#asked;
     if (moment && moment.seq < 0) return;
     if (!moment) return this.#show(null);
     this.wanted = moment.seq;
-    setText(this.when, "Asking muster how it was …");
+    setText(this.when, "Loading the team at that moment …");
     const where = moment.seq === undefined ? { at: new Date(moment.at).toISOString() } : { seq: moment.seq };
     let trouble = "";
     const state = await patiently(`/api/state?${new URLSearchParams(where)}`, (problem) => {
@@ -68,8 +68,8 @@ class TimeView extends Part {
     setText(
       this.when,
       state
-        ? `The team as it was on ${new Date(state.now).toLocaleString()}, after event ${state.seq}`
-        : "Now. Choose a moment on the picture, or an event below, to see the team as it was.",
+        ? `The team at ${new Date(state.now).toLocaleString()}, after event ${state.seq}`
+        : "Now. Choose a moment on the timeline, or an event in the log, to see the team at that time.",
     );
     this.toggleAttribute("data-past", Boolean(state));
     setHidden(this.past, !state);

@@ -1,4 +1,4 @@
-// Every view. A view is loaded when it is first shown; `tab` is its place in the bar, by the key of its number.
+// All views. A view is loaded when it is first shown; views with a `tab` are in the top bar, with a number key each.
 
 export const VIEWS = [
   { name: "", tab: "Team", element: "team-view", load: () => import("./team.js") },
