@@ -23,7 +23,7 @@ CHROMIUM ?= /usr/bin/chromium
 export CHROMIUM
 
 .DEFAULT_GOAL := help
-.PHONY: help up test screenshots lint format types check bench bench-peers night dist changelog clean
+.PHONY: help up test test-quick screenshots lint format types check bench bench-peers night dist changelog clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 14
@@ -31,21 +31,28 @@ help:  ## say what can be made
 up: $(VENV)/.installed  ## run muster here with its demo team, in the foreground (ARGS="--port 0" passes options)
 	@exec $(BIN)/python -m muster up --demo $(ARGS)
 
-# Two at once, as many as there are cores at least: those that drive browsers and other programs, which mostly wait,
-# and the rest. Watching every branch slows the exhaustive tests down threefold and shows nothing new: they run
-# unwatched, after the first.
-DRIVING := bench acceptance/claude demo claude_plugin web
+# Groups of tests: what needs a browser, what needs real Claude Code, and the rest. Tests that explore whole state
+# spaces have the marker `exhaustive`.
+TESTS_BROWSER := tests/web tests/bench/test_web.py
+TESTS_CLAUDE := tests/acceptance/claude tests/claude_plugin/plugin/test_plugin.py tests/cli/setup/test_claude_plugin.py
+
+# One process more than there are cores, because many tests wait for other programs. An idle process takes tests
+# over from a busy one, so that all end at about the same time.
+AT_ONCE ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
+# Compiled tests are kept, also where PYTHONDONTWRITEBYTECODE is set: each process would compile all of them again.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses=$(AT_ONCE) --dist=worksteal \
+	--durations=20 --durations-min=2
 COVER := --cov=muster.machines --cov=muster.store --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-test: $(VENV)/.installed-test | $(CHROMIUM)  ## run the tests (ARGS="-k name" passes options, and watches no branches)
+test: $(VENV)/.installed-test | $(CHROMIUM)  ## run all tests (ARGS="-k name" passes options, and watches no branches)
 ifeq ($(ARGS),)
-	@{ $(BIN)/python -m pytest -m 'not exhaustive' $(addprefix tests/,$(DRIVING)); driving=$$?; \
-	   $(BIN)/python -m pytest -m exhaustive && exit $$driving; } > $(VENV)/beside.log 2>&1 & beside=$$!; \
-	$(BIN)/python -m pytest -m 'not exhaustive' $(addprefix --ignore=tests/,$(DRIVING)) $(COVER); failed=$$?; \
-	wait $$beside || failed=1; cat $(VENV)/beside.log; exit $$failed
+	$(PYTEST) $(COVER)
 else
 	$(BIN)/python -m pytest $(ARGS)
 endif
+
+test-quick: $(VENV)/.installed-test  ## run the tests that need no browser and no Claude Code and explore no state space
+	$(PYTEST) -m 'not exhaustive' $(addprefix --ignore=,$(TESTS_BROWSER) $(TESTS_CLAUDE)) $(ARGS)
 
 screenshots: $(VENV)/.installed-test | $(CHROMIUM)  ## take the pictures of the dashboard in docs/images
 	$(BIN)/python -m tests.web.screenshots docs/images

@@ -8,7 +8,8 @@ from typing import Any
 
 import httpx
 
-from tests.live import WAIT_SECONDS, Server
+from tests.live import Server
+from tests.waits import WAIT_SECONDS
 
 Json = Any  # whatever JSON holds
 

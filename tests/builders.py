@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
+from itertools import count
 from typing import Any
 
 from muster.engine.dispatcher import Dispatcher
@@ -22,14 +23,16 @@ from muster.machines.state import Team
 from muster.machines.vocabulary import Authority, RunMode, TurnConfig
 from muster.store.base import EventStore
 from muster.store.codec import decode
+from tests.waits import POLL_SECONDS, WAIT_SECONDS
+
+TURNS_AT_ONCE = 1000
+"""How many turns of the loop a wait takes before it rests between two: what needs a disk or another
+process needs the processor, too."""
 
 HUMAN = person("Marcus")
 DESIGN = ChannelId("design")
 ADA = FIRST_ENROLLED_SEAT
 BEN = SeatId(FIRST_ENROLLED_SEAT + 1)
-
-WAIT_SECONDS = 5.0
-"""No test waits longer for anything."""
 
 
 # A coroutine's first two parameters are what asyncio itself sends and yields.
@@ -46,8 +49,10 @@ def run(test: Coroutine[Any, Any, None]) -> None:
 async def eventually(condition: Callable[[], object]) -> None:
     """Wait until something is so, for a bounded time."""
     async with asyncio.timeout(WAIT_SECONDS):
-        while not condition():  # noqa: ASYNC110 - it asks about any state, not about an event
-            await asyncio.sleep(0)
+        for turn in count():
+            if condition():
+                return
+            await asyncio.sleep(0 if turn < TURNS_AT_ONCE else POLL_SECONDS)
 
 
 async def settled() -> None:

@@ -14,8 +14,8 @@ from muster.machines import events as e
 from muster.machines.ids import MUSTER, ChannelId, SeatId, SessionId, person
 from muster.store.sqlite import SqliteStore
 from muster.testing.clock import ManualClock
+from tests.waits import WAIT_SECONDS
 
-BOUND_SECONDS = 20.0
 MUSTER_SCRIPT = str(Path(sys.executable).with_name("muster"))
 
 DESIGN = ChannelId("design")
@@ -75,7 +75,7 @@ def muster(*args: str, cwd: Path | None = None, **environ: str) -> subprocess.Co
         env=environment(environ),
         capture_output=True,
         text=True,
-        timeout=BOUND_SECONDS,
+        timeout=WAIT_SECONDS,
         check=False,
     )
 

@@ -27,7 +27,8 @@ from muster.machines.state import Agent, Phase, Team
 from muster.machines.vocabulary import Role, RunMode, Usage
 from muster.settings.model import load_settings
 from muster.team import Muster
-from tests.live import WAIT_SECONDS, Server
+from tests.live import Server
+from tests.waits import WAIT_SECONDS
 
 T = TypeVar("T")
 

@@ -7,22 +7,24 @@ import json
 import re
 import subprocess
 from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from threading import Timer
+from threading import Event, Timer
 from time import monotonic
 from typing import Any, NamedTuple
 
 import httpx
 
 from tests.homes import MUSTER_SCRIPT, environment
+from tests.waits import LIFE_SECONDS, WAIT_SECONDS
 
-LIFE_SECONDS = 120.0
-"""No server of a test lives longer."""
+LONGEST_WAIT = 60.0
+"""How long muster lets an agent wait for something to do, at most."""
 
-WAIT_SECONDS = 20.0
-"""No test waits longer for anything."""
+HEARTBEAT_SECONDS = 0.1
+"""How often `heard` lets agents be heard of."""
 
 Move = tuple[str, str, str, str]
 Json = Any  # whatever JSON holds
@@ -39,13 +41,14 @@ class Server(NamedTuple):
 
 
 @contextmanager
-def live(home: Path, **environ: str) -> Generator[Server]:
-    """Start a muster; whatever happens, none is left behind."""
+def live(home: Path, silence_s: float = LIFE_SECONDS, /, **environ: str) -> Generator[Server]:
+    """Start a muster; whatever happens, none is left behind. An agent may be silent for so long."""
+    patience = {"MUSTER_PRESENCE_HEARTBEAT_TIMEOUT_SECONDS": f"{silence_s}"}
     with subprocess.Popen(
         [MUSTER_SCRIPT, "up", "--home", str(home), "--port", "0"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=environment(environ),
+        env=environment(patience | environ),
         text=True,
     ) as process:
         bound = Timer(LIFE_SECONDS, process.kill)
@@ -59,7 +62,7 @@ def live(home: Path, **environ: str) -> Generator[Server]:
         finally:
             process.terminate()  # in order, so that its programs end with it
             with suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=WAIT_SECONDS / 2)
+                process.wait(timeout=WAIT_SECONDS)
             process.kill()
             bound.cancel()
 
@@ -134,7 +137,7 @@ class Scene:
         assert self.get(self.channel) == before
         return answer.json()
 
-    def next(self, name: str, *, wait: float = WAIT_SECONDS / 2, known: int | None = None) -> Json:
+    def next(self, name: str, *, wait: float = LONGEST_WAIT, known: int | None = None) -> Json:
         """What an agent is told to do; with `known`, when it works on that turn already."""
         turns = "" if known is None else f"&known={self.named('reviews')}:{known}"
         path = f"/api/agents/{self.named(name)}/next?wait={wait}{turns}"
@@ -196,11 +199,9 @@ class Scene:
 
     def until(self, what: Callable[[Json], bool]) -> Json:
         """The first event of the log that is so, when it is there."""
-        end = monotonic() + WAIT_SECONDS
         for event in self.events():
             if what(event):
                 return event
-            assert monotonic() < end, "it did not happen in time"
         raise AssertionError("the stream ended before it happened")
 
     def until_moved(self, *move: str) -> Json:
@@ -215,11 +216,13 @@ class Scene:
         )
 
     def events(self) -> Iterator[Json]:
-        """The log since the scene began, and then what is new; silence ends it."""
+        """The log since the scene began, and then what is new, for a bounded time."""
+        end = monotonic() + WAIT_SECONDS
         headers = {"authorization": f"Bearer {self._server.token}"}
         path = f"/api/events?after={self.began}"
         with self._http.stream("GET", path, headers=headers) as stream:
-            for line in stream.iter_lines():
+            for line in stream.iter_lines():  # the stream's own heartbeats are lines, too
+                assert monotonic() < end, "it did not happen in time"
                 if line.startswith("data: "):
                     yield json.loads(line.removeprefix("data: "))
 
@@ -236,6 +239,29 @@ class Scene:
 def _answer(response: httpx.Response) -> Json:
     assert response.is_success, response.text
     return response.json()
+
+
+@contextmanager
+def heard(scene: Scene, *names: str, working: bool = False) -> Generator[None]:
+    """Send heartbeats of these agents beside the test, more often than any server needs them."""
+    over = Event()
+
+    def beat() -> None:
+        for name in names:
+            scene.agent(name, "heartbeat", {"working": working})
+
+    def beat_on() -> None:
+        while not over.wait(HEARTBEAT_SECONDS):
+            beat()
+
+    beat()
+    with ThreadPoolExecutor(1) as beside:
+        beating = beside.submit(beat_on)
+        try:
+            yield
+        finally:
+            over.set()
+        beating.result()
 
 
 @contextmanager

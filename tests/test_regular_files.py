@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from muster.regular_files import TooLong, is_regular, open_regular, read_regular, read_start
-
-BOUND_SECONDS = 60.0
+from tests.waits import WAIT_SECONDS
 
 
 def test_a_regular_file_is_read_whole_up_to_a_bound(tmp_path: Path) -> None:
@@ -74,7 +73,7 @@ def test_no_reader_waits_for_a_fifo_or_a_device(tmp_path: Path, reader: str, kin
         path.symlink_to("/dev/zero")  # which never ends
     program = CHILD.format(reads=READERS[reader])
     # In a process of its own: a reader that waits would wait for ever.
-    subprocess.run([sys.executable, "-c", program, path], timeout=BOUND_SECONDS, check=True)
+    subprocess.run([sys.executable, "-c", program, path], timeout=WAIT_SECONDS, check=True)
 
 
 @pytest.mark.parametrize("target", ["/dev/null", "/dev/ptmx"])

@@ -8,6 +8,7 @@ import pytest
 
 from tests.acceptance.test_whole_life import SEATS, Team
 from tests.live import live
+from tests.waits import WAIT_SECONDS
 
 LEAD = """
 import json, os, re, sys
@@ -98,7 +99,7 @@ def test_a_lead_brings_agents_to_life_and_its_word_is_the_truth(
             assert f"<soul>\nsoul of {seat} &lt;&amp;&gt; [WAKE AGENTS]\n</soul>" in wake
         team.close()
         server.process.kill()
-        server.process.wait(20)
+        server.process.wait(WAIT_SECONDS)
 
     with live(home) as server:
         team = Team(server)

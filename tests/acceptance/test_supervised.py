@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +16,8 @@ import pytest
 from muster.runtimes.process import processes
 from tests.asking import Asker, asker
 from tests.homes import muster
-from tests.live import WAIT_SECONDS, Server, live
+from tests.live import Server, live
+from tests.waits import WAIT_SECONDS, until
 
 Json = Any  # whatever JSON holds
 
@@ -38,17 +39,17 @@ note("end")
 LEAVER = """
 import os, subprocess, sys, time
 
-child = subprocess.Popen(["sleep", "60"], start_new_session=True)
+child = subprocess.Popen(["sleep", "600"], start_new_session=True)
 with open(sys.argv[1], "a") as book:
     book.write(f"{os.getpid()} {child.pid}\\n")
-time.sleep(60)
+time.sleep(600)
 """
 """Starts another process that leaves its process group."""
 
 LOOP = """
-import json, sys, time
+import json, os, sys, time
 
-path, book = sys.argv[1:]
+path, book, finish = sys.argv[1:]
 
 def load():
     try:
@@ -66,7 +67,8 @@ def save(**changes):
 def session(*flags):
     with open(book, "a") as file:
         print("session", *flags, file=file)
-    time.sleep(0.2)
+    while not os.path.exists(finish):
+        time.sleep(0.05)
 
 while True:
     wanted = load()["desired_state"]
@@ -78,7 +80,8 @@ while True:
     if wanted != "continuous":
         save(desired_state="pause", current_state="pause")
 """
-"""Knows nothing of muster: it polls, and writes the whole file in place."""
+"""Knows nothing of muster: it polls, and writes the whole file in place. Its sessions end when
+they are let."""
 
 CALLER = """
 import json, os, sys, urllib.request
@@ -107,13 +110,6 @@ def table(name: str, *command: str, budget: dict[str, object] | None = None, **m
 
 def python(program: str, *arguments: object) -> tuple[str, ...]:
     return (sys.executable, "-S", "-c", program, *map(str, arguments))
-
-
-def until(condition: Callable[[], object], complaint: Callable[[], object]) -> None:
-    bound = time.monotonic() + WAIT_SECONDS
-    while not condition():
-        assert time.monotonic() < bound, complaint()
-        time.sleep(0.005)  # noqa: TID251 - it waits for other processes, with a bound
 
 
 # ── a place with a muster ─────────────────────────────────────────────────────────────────────────
@@ -218,7 +214,7 @@ BUDGETS: dict[str, tuple[dict[str, object], tuple[str, ...], str]] = {
     ),
     "long": (
         {"session_seconds": 0.2},
-        ("sleep", "60"),
+        ("sleep", "600"),
         "a session of 0.2 s, as long as its budget allows",
     ),
     "wrong": (
@@ -410,7 +406,7 @@ def test_a_program_is_told_of_its_turn_and_what_it_prints_is_what_it_says(place:
 @contextmanager
 def looping(place: Place) -> Generator[None]:
     folder = place.folder / "loop"
-    command = python(LOOP, folder / "agent_state.json", folder / "book")
+    command = python(LOOP, folder / "agent_state.json", folder / "book", folder / "finish")
     with subprocess.Popen(command) as loop:
         try:
             yield
@@ -425,20 +421,22 @@ def test_a_loop_that_knows_nothing_of_muster_is_started_and_stopped(place: Place
     def sessions() -> list[str]:
         return place.lines("loop/book")
 
+    finish = place.folder / "loop" / "finish"
     with looping(place):
         place.want("loop", "continuous")
         until_current("continuous")
+        finish.touch()
         until(lambda: len(sessions()) >= 2, sessions)
         place.want("loop", "pause")
         until_current("pause")
         ran = sessions()
-        place.want("loop", "run_once")
-        until_current("run_once")
-        until_current("pause")
-        until(lambda: place.run("loop")["desired"] == "pause", lambda: place.run("loop"))
-        place.want("loop", "run_cleanup")
-        until_current("run_cleanup")
-        until_current("pause")
+        for mode in ("run_once", "run_cleanup"):
+            finish.unlink()
+            place.want("loop", mode)
+            until_current(mode)
+            finish.touch()
+            until_current("pause")
+            until(lambda: place.run("loop")["desired"] == "pause", lambda: place.run("loop"))
         assert sessions() == [*ran, "session", "session --cleanup-session"]
         assert place.run("loop")["authority"] == "file"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.live import Json, Scene, Server, a_scene, live
+from tests.live import Json, Scene, Server, a_scene, heard, live
 from tests.machines.turns.test_turns import SEED_ROWS
 
 SHORT = 0.3
@@ -24,7 +24,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
 def impatient(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
     """A server that takes an agent for dead when it is silent for a moment."""
     home: Path = tmp_path_factory.mktemp("impatient") / "home"
-    with live(home, MUSTER_PRESENCE_HEARTBEAT_TIMEOUT_SECONDS="2") as running:
+    with live(home, 2) as running:
         yield running
 
 
@@ -157,22 +157,25 @@ def test_an_agent_that_falls_silent_mid_turn_is_offline_and_the_next_goes_on(
 ) -> None:
     with a_scene(impatient) as scene:
         scene.connected("pm", "dev")
-        scene.opened("pm", "dev")
-        epoch = scene.next("pm")["epoch"]
+        with heard(scene, "pm", "dev"):
+            scene.opened("pm", "dev")
+            epoch = scene.next("pm")["epoch"]
         told = scene.next("dev")  # and it is heard of for as long as it waits
         assert (told["do"], told["epoch"]) == ("turn", epoch + 1)
-        assert ("pm", "ACTIVE", "OFFLINE", "agent_crashes") in scene.moves()
-        assert [each["text"] for each in scene.facts("announcement")] == [
-            f"⚠️ {scene.named('pm')} disconnected, skipping turn"
-        ]
-        assert (scene.state("pm"), scene.ring()) == ("OFFLINE", ["dev"])
+        with heard(scene, "dev"):
+            assert ("pm", "ACTIVE", "OFFLINE", "agent_crashes") in scene.moves()
+            assert [each["text"] for each in scene.facts("announcement")] == [
+                f"⚠️ {scene.named('pm')} disconnected, skipping turn"
+            ]
+            assert (scene.state("pm"), scene.ring()) == ("OFFLINE", ["dev"])
 
-        late = {"message": "I was not dead", "epoch": epoch}
-        problem = scene.refused("POST", f"{scene.channel}/messages", late, by="pm")
-        assert problem["code"] in ("not_a_member", "stale_epoch")
+            late = {"message": "I was not dead", "epoch": epoch}
+            problem = scene.refused("POST", f"{scene.channel}/messages", late, by="pm")
+            assert problem["code"] in ("not_a_member", "stale_epoch")
 
-        scene.agent("pm", "connect")  # it is back, and not queued again by that
-        assert (scene.state("pm"), scene.ring()) == ("IDLE", ["dev"])
+            scene.agent("pm", "connect")  # it is back, and not queued again by that
+            with heard(scene, "pm"):
+                assert (scene.state("pm"), scene.ring()) == ("IDLE", ["dev"])
 
 
 def test_a_turn_that_times_out_is_announced_and_its_holder_keeps_its_place(scene: Scene) -> None:

@@ -6,11 +6,13 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 
 import httpx
 import pytest
 
 from tests.live import Json, Server, live
+from tests.waits import WAIT_SECONDS
 
 PROGRAM = """
 import json, os, sys
@@ -68,7 +70,7 @@ class Team:
     def __init__(self, server: Server) -> None:
         self.server = server
         headers = {"authorization": f"Bearer {server.token}"}
-        self._http = httpx.Client(base_url=server.url, headers=headers, timeout=20)
+        self._http = httpx.Client(base_url=server.url, headers=headers, timeout=WAIT_SECONDS)
 
     def close(self) -> None:
         self._http.close()
@@ -97,8 +99,10 @@ class Team:
 
     def until(self, so: Callable[[dict[int, Json]], bool]) -> dict[int, Json]:
         """Look again after every event until something is so."""
+        end = monotonic() + WAIT_SECONDS
         with self._http.stream("GET", "/api/events?after=0") as stream:
             for line in stream.iter_lines():
+                assert monotonic() < end, "it did not happen in time"
                 if line.startswith("data:") and so(found := self.agents()):
                     return found
         raise AssertionError("the stream ended")
@@ -148,7 +152,7 @@ def test_eight_are_born_and_each_wakes_as_itself_after_all_that_can_happen(home:
         team.post("/api/agents/sleep")
         team.all_are("sleeping")
         server.process.terminate()
-        assert server.process.wait(20) == 0
+        assert server.process.wait(WAIT_SECONDS) == 0
         team.close()
 
     told = {seat: len(prompts(home, seat)) for seat in SEATS}

@@ -14,9 +14,9 @@ from typing import Any
 from muster.claude_plugin.copying import SOURCE
 from muster.claude_plugin.hooks.calls import HookAnswer, HookCall
 from muster.claude_plugin.hooks.server import serving
+from tests.waits import WAIT_SECONDS
 
 HOOK = SOURCE / "hook.py"
-BOUND_SECONDS = 30.0
 
 PASSED = HookAnswer(0, "")
 
@@ -47,6 +47,16 @@ class Desk:
 
 
 @contextmanager
+def short(path: Path) -> Generator[str]:
+    """The path of a socket by a name that fits, however deep the folder of the tests is."""
+    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)
+
+
+@contextmanager
 def served(home: Path, desk: Desk) -> Generator[Desk]:
     """A socket in a home that a desk answers on, in a thread of its own."""
     ready, ending = threading.Event(), asyncio.Event()
@@ -61,11 +71,11 @@ def served(home: Path, desk: Desk) -> Generator[Desk]:
     thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
     thread.start()
     try:
-        assert ready.wait(BOUND_SECONDS)
+        assert ready.wait(WAIT_SECONDS)
         yield desk
     finally:
         loop.call_soon_threadsafe(ending.set)
-        thread.join(BOUND_SECONDS)
+        thread.join(WAIT_SECONDS)
         loop.close()
 
 
@@ -91,7 +101,7 @@ def run(
         env={**kept, "CLAUDE_PROJECT_DIR": str(project), **environ},
         cwd=project,
         capture_output=True,
-        timeout=BOUND_SECONDS,
+        timeout=WAIT_SECONDS,
         check=False,
     )
 

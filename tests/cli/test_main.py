@@ -21,7 +21,8 @@ from muster.errors import MusterError
 from muster.settings.agents import AGENT_RULES, AgentSettings, expected
 from muster.settings.model import SETTINGS, Settings, load_settings
 from muster.version import __version__
-from tests.homes import BOUND_SECONDS, MUSTER_SCRIPT, environment, muster
+from tests.homes import MUSTER_SCRIPT, environment, muster
+from tests.waits import WAIT_SECONDS
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -69,7 +70,7 @@ def test_help_and_status_load_no_more_than_they_need() -> None:
             [sys.executable, "-c", program, *args],
             capture_output=True,
             text=True,
-            timeout=BOUND_SECONDS,
+            timeout=WAIT_SECONDS,
             check=True,
         )
         assert not heavy & set(ran.stderr.split()), args
@@ -84,7 +85,7 @@ def test_python_dash_m_is_the_same_program() -> None:
         [sys.executable, "-m", "muster", "--version"],
         capture_output=True,
         text=True,
-        timeout=BOUND_SECONDS,
+        timeout=WAIT_SECONDS,
         check=True,
     )
     assert ran.stdout == f"muster {__version__}\n"
@@ -228,7 +229,7 @@ def test_a_reader_that_closes_the_pipe_is_no_error(args: list[str]) -> None:
             stdout=pipe,
             stderr=subprocess.PIPE,
             env=environment({}),
-            timeout=BOUND_SECONDS,
+            timeout=WAIT_SECONDS,
             check=False,
         )
     assert ran.returncode == 0
@@ -248,7 +249,7 @@ def on_a_terminal(*args: str, **environ: str) -> str:
                 seen += data
         except OSError:  # how Linux says that nobody holds the other end any more
             pass
-        process.wait(BOUND_SECONDS)
+        process.wait(WAIT_SECONDS)
     os.close(ours)
     return seen.decode()
 

@@ -41,15 +41,24 @@ from tests import live
 from tests.builders import run
 from tests.homes import environment
 from tests.live import live as a_server
+from tests.waits import WAIT_SECONDS
 
 _numbers = count(1)
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
-    """The home of a team that is up; heartbeats come every second."""
+    """The home of a team that is up, in which nobody is lost by being silent."""
     path = tmp_path_factory.mktemp("client") / "home"
-    with a_server(path, MUSTER_PRESENCE_HEARTBEAT_TIMEOUT_SECONDS="3"):
+    with a_server(path):
+        yield path
+
+
+@pytest.fixture(scope="module")
+def lively(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
+    """The home of a team in which a client sends a heartbeat every second or two."""
+    path = tmp_path_factory.mktemp("lively") / "home"
+    with a_server(path, 5):
         yield path
 
 
@@ -177,7 +186,7 @@ def test_threads_may_share_a_client(home: Path) -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(live.WAIT_SECONDS)
+            thread.join(WAIT_SECONDS)
         assert len(heard) == 8
 
 
@@ -264,13 +273,13 @@ def test_a_turn_that_is_left_open_ends_when_the_next_is_asked_for(home: Path) ->
     run(scene())
 
 
-def test_work_on_a_turn_renews_it_by_itself(home: Path) -> None:
+def test_work_on_a_turn_renews_it_by_itself(lively: Path) -> None:
     pm, _, reviews = names()
 
     async def scene() -> None:
-        async with AsyncClient(home=home) as client:
+        async with AsyncClient(home=lively) as client:
             await client.register(pm)
-            await client.create_channel(reviews, {"defaultTimeoutSeconds": 8})
+            await client.create_channel(reviews, {"defaultTimeoutSeconds": 30})
             async for turn in client.turns(pm, join=[reviews]):
                 async for event in client.events(after=-1, channel=reviews, types=["turn_renewed"]):
                     assert event.type == "turn_renewed"
@@ -281,11 +290,11 @@ def test_work_on_a_turn_renews_it_by_itself(home: Path) -> None:
     run(scene())
 
 
-def test_a_waiting_program_s_work_renews_its_turn_too(home: Path) -> None:
+def test_a_waiting_program_s_work_renews_its_turn_too(lively: Path) -> None:
     pm, _, reviews = names()
-    with Client(home=home) as client:
+    with Client(home=lively) as client:
         client.register(pm)
-        client.create_channel(reviews, {"defaultTimeoutSeconds": 8})
+        client.create_channel(reviews, {"defaultTimeoutSeconds": 30})
         for turn in client.turns(pm, join=[reviews]):
             next(client.events(after=-1, channel=reviews, types=["turn_renewed"]))
             turn.complete()

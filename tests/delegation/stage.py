@@ -3,8 +3,6 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from threading import Event as Pause
-from time import monotonic
 
 from muster.delegation import session_folder
 from muster.delegation.conversations import Conversations
@@ -24,11 +22,10 @@ from muster.settings.model import DelegationSettings, Settings
 from muster.testing.clock import ManualClock
 from muster.testing.ids import CountingIds
 from muster.views.conversations import ConversationView
+from tests.waits import LIFE_SECONDS, until
 
 MARCUS = "Marcus"
 
-WAIT_SECONDS = 20.0
-"""No test waits longer for a program to begin."""
 
 AGENTS = {
     "python-engineer": "Use to write Python scripts, modules and command line programs.",
@@ -54,12 +51,8 @@ def agent_file(folder: Path, name: str, description: str) -> None:
 
 def number_in(path: Path) -> int:
     """What a program writes into a file, when it has; for a bounded time."""
-    end = monotonic() + WAIT_SECONDS
-    while monotonic() < end:
-        if path.exists():
-            return int(path.read_text())
-        Pause().wait(0.01)
-    raise AssertionError("it did not begin in time")
+    until(path.exists)
+    return int(path.read_text())
 
 
 class Stage:
@@ -71,7 +64,7 @@ class Stage:
         program: str = HELLO,
         *,
         own: dict[str, str] | None = None,
-        task_seconds: float = 20.0,
+        task_seconds: float = LIFE_SECONDS,
         command: tuple[str, ...] = (),
         clock: Clock | None = None,
         lives: Lives = nobody_can_tell,

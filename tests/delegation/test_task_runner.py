@@ -11,9 +11,10 @@ from muster.machines.ids import SessionId
 from muster.runtimes.command import CommandRuntime
 from muster.settings.agents import AgentSettings
 from tests.builders import run
+from tests.waits import LIFE_SECONDS
 
 
-def work(base: Path, code: str, *, long_lived: bool = False, seconds: float = 20.0) -> Work:
+def work(base: Path, code: str, *, long_lived: bool = False, seconds: float = LIFE_SECONDS) -> Work:
     """What comes of a program that is given a task."""
     done: list[Work] = []
     outputs = base / "outputs"

@@ -16,7 +16,8 @@ import pytest
 
 from muster.demo.cast import APPROVALS, CREW, LEAD, WORKSHOP
 from tests.homes import MUSTER_SCRIPT, environment, muster
-from tests.live import LIFE_SECONDS, WAIT_SECONDS, Json
+from tests.live import Json
+from tests.waits import LIFE_SECONDS, WAIT_SECONDS
 
 PACE = "0.02"
 QUIET_SECONDS = 2.0
@@ -63,10 +64,13 @@ class Demo:
         names = [LEAD.name, *(each.name for each in CREW)]
         return [int(self.get(f"/api/agents/{name}/run")["session"]["pid"]) for name in names]
 
-    def events(self, after: int, patience: float = WAIT_SECONDS) -> Iterator[Json]:
+    def events(self, after: int, silence: float = WAIT_SECONDS) -> Iterator[Json]:
+        """What is logged after a place; silence of that many seconds is a `ReadTimeout`."""
         end = monotonic() + WAIT_SECONDS
         path = f"/api/events?after={after}"
-        with self.http.stream("GET", path, timeout=patience) as stream:
+        with self.http.stream(
+            "GET", path, timeout=httpx.Timeout(WAIT_SECONDS, read=silence)
+        ) as stream:
             for line in stream.iter_lines():
                 assert monotonic() < end, "it did not happen in time"
                 if line.startswith("data: "):
@@ -235,7 +239,7 @@ def test_an_idle_demo_does_nothing(team: Demo) -> None:
     processes = [team.process.pid, *team.pids()]
     before, used = team.seq, cpu_seconds(processes)
     with pytest.raises(httpx.ReadTimeout):
-        next(team.events(before, patience=QUIET_SECONDS))
+        next(team.events(before, silence=QUIET_SECONDS))
     assert cpu_seconds(processes) - used < QUIET_CPU_SECONDS
     assert team.seq == before
 

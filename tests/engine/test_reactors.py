@@ -27,6 +27,7 @@ from tests.builders import (
     settled,
     with_channel,
 )
+from tests.waits import WAIT_SECONDS
 
 
 class Recorder:
@@ -120,7 +121,7 @@ def test_a_reactor_killed_between_react_and_cursor_sees_the_event_again() -> Non
         scene.store.save_cursor = die
         async with scene.reacting(recorder):
             await scene.say("a")
-            await asyncio.wait_for(killed.wait(), 5)
+            await asyncio.wait_for(killed.wait(), WAIT_SECONDS)
         again = await a_scene(scene.store.reopened())
         async with again.reacting(recorder):
             await eventually(lambda: recorder.seen == [3, 3])

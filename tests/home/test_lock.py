@@ -1,3 +1,4 @@
+import asyncio
 import fcntl
 import os
 import signal
@@ -14,8 +15,7 @@ from muster.errors import HomeInUse, StoreFailed
 from muster.home.lock import LOCK_FILE, LOG_FILE, HomeLock, running_pid
 from muster.store.sqlite import SqliteStore
 from tests.store.harness import file_size_limited, in_loop
-
-BOUND_S = 10.0
+from tests.waits import WAIT_SECONDS, until
 
 HOLD = """
 import sys
@@ -82,7 +82,7 @@ def test_whoever_asks_who_is_running_keeps_nobody_from_starting(tmp_path: Path) 
             HomeLock.take(tmp_path).release()
     finally:
         enough.set()
-        asking.join(BOUND_S)
+        asking.join(WAIT_SECONDS)
 
 
 def test_the_kernel_releases_the_home_of_a_killed_holder(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_the_kernel_releases_the_home_of_a_killed_holder(tmp_path: Path) -> None
         with pytest.raises(HomeInUse, match=f"process {holder.pid}"):
             HomeLock.take(tmp_path)
         holder.send_signal(signal.SIGKILL)
-        holder.wait(BOUND_S)
+        holder.wait(WAIT_SECONDS)
 
     assert running_pid(tmp_path) is None
     HomeLock.take(tmp_path).release()
@@ -119,3 +119,36 @@ async def test_only_its_owner_can_look_into_a_home(tmp_path: Path) -> None:
     assert {path.name: mode(path) for path in home.iterdir()} == dict.fromkeys(names, 0o600)
     await store.close()
     assert {path.name for path in home.iterdir()} == {LOCK_FILE, LOG_FILE}
+
+
+@pytest.mark.parametrize("in_use", [False, True])
+def test_a_home_is_free_after_its_opening_was_cancelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_use: bool
+) -> None:
+    opening, cancelled, over = Signal(), Signal(), Signal()
+    take = HomeLock.take
+
+    def take_late(home: Path) -> HomeLock:
+        opening.set()
+        assert cancelled.wait(WAIT_SECONDS)
+        try:
+            return take(home)
+        finally:
+            over.set()
+
+    @in_loop
+    async def cancel_opening() -> None:
+        task = asyncio.ensure_future(SqliteStore.open(tmp_path))
+        assert await asyncio.to_thread(opening.wait, WAIT_SECONDS)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        cancelled.set()  # the thread goes on after its caller, and takes the lock
+        assert await asyncio.to_thread(over.wait, WAIT_SECONDS)
+
+    held = take(tmp_path) if in_use else None
+    monkeypatch.setattr(HomeLock, "take", take_late)
+    cancel_opening()
+    if held is not None:
+        held.release()
+    until(lambda: running_pid(tmp_path) is None)

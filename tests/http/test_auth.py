@@ -19,8 +19,8 @@ from muster.machines.vocabulary import Role
 from muster.testing.clock import ManualClock
 from muster.testing.ids import CountingIds
 from tests.asking import Asker, a_name, asker
-from tests.homes import BOUND_SECONDS
 from tests.live import Server, live
+from tests.waits import WAIT_SECONDS
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_the_operators_token_is_in_a_private_file_and_in_a_link_that_signs_in(
             assert page.url.query == b""
             assert browser.get(f"{server.url}/api/agents").json()["agents"] == []
         server.process.send_signal(signal.SIGTERM)
-        assert server.process.wait(BOUND_SECONDS) == 0
+        assert server.process.wait(WAIT_SECONDS) == 0
     with live(tmp_path) as server:
         assert server.token == link[0].partition("token=")[2]
 

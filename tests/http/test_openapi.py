@@ -17,9 +17,9 @@ from muster.http.routing import EVERYBODY, ApiCall, Route, RouteTable
 from tests.asking import Asker, Json, asker
 from tests.homes import environment
 from tests.live import Server, live
+from tests.waits import SLOW_SECONDS
 
 SCHEMATHESIS = str(Path(sys.executable).with_name("schemathesis"))
-FUZZ_SECONDS = 100.0
 STREAMS = ("/api/events", "/api/agents/{name}/next")
 """They answer when something happens, which no fuzzer waits for; they have tests of their own."""
 
@@ -134,6 +134,7 @@ def _leaves(kind: type[MusterError]) -> Iterator[type[MusterError]]:
         yield kind
 
 
+@pytest.mark.exhaustive
 def test_a_fuzzer_finds_no_answer_that_is_not_described(
     server: Server, boss: Asker, tmp_path: Path
 ) -> None:
@@ -157,7 +158,7 @@ def test_a_fuzzer_finds_no_answer_that_is_not_described(
         env=environment({}),
         capture_output=True,
         text=True,
-        timeout=FUZZ_SECONDS,
+        timeout=SLOW_SECONDS,
         check=False,
     )
     assert ran.returncode == 0, ran.stdout

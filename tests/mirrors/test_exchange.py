@@ -16,8 +16,7 @@ from muster.mirrors import exchange as e
 from muster.mirrors import libc
 from muster.mirrors.exchange import Late, create, exchange, read, recover, write
 from muster.regular_files import TooLong
-
-BOUND_SECONDS = 20.0
+from tests.waits import WAIT_SECONDS
 
 
 def renamed(path: Path, content: bytes) -> None:
@@ -300,7 +299,7 @@ def crashed(path: Path, step: int, foreign: tuple[str, ...]) -> bool:
     child = subprocess.run(
         [sys.executable, "-c", CRASHING, str(path), str(step), *foreign],
         check=False,
-        timeout=BOUND_SECONDS,
+        timeout=WAIT_SECONDS,
     )
     assert child.returncode in (0, 9)
     return child.returncode == 9

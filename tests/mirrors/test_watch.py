@@ -15,7 +15,8 @@ from muster.engine.tasks import background
 from muster.mirrors import libc, watch
 from muster.mirrors.watch import LOOK_SECONDS, POLL_SECONDS, Watching
 from muster.testing.clock import ManualClock
-from tests.builders import WAIT_SECONDS, run, settled
+from tests.builders import run, settled
+from tests.waits import WAIT_SECONDS
 
 
 class Waiter:

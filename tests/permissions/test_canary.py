@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from muster.permissions.judge import judge
+from tests.waits import WAIT_SECONDS
 
 LINES = 400
-BOUND_SECONDS = 20.0
 
 PIECES = (
     *("ls", "cat", "echo", "canary", "a.txt", "notes.md", "x.py", "$(", ")", "`", "'", '"', "\\"),
@@ -69,7 +69,7 @@ def carry_out(command: str, folder: Path, programs: Path) -> None:
         env={"PATH": f"{programs}:/usr/bin:/bin", "HOME": str(folder), "LC_ALL": "C.UTF-8"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=BOUND_SECONDS,
+        timeout=WAIT_SECONDS,
         check=False,
     )
 

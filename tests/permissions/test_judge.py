@@ -16,6 +16,7 @@ from muster.permissions.policy import (
     Policy,
 )
 from tests.permissions.verdicts import ALLOWED, DENIED
+from tests.waits import WAIT_SECONDS
 
 REFUSALS = [(command, rule) for rule, commands in DENIED.items() for command in commands]
 
@@ -408,7 +409,7 @@ def test_a_judge_loads_next_to_nothing() -> None:
         env={"PYTHONPATH": os.pathsep.join(each for each in sys.path if each)},
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=WAIT_SECONDS,
         check=True,
     )
     assert ran.stdout.split() == ["__future__"]

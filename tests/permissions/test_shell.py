@@ -11,7 +11,8 @@ from muster.permissions.shell.grammar import COMMAND_CHARS_MAX, parse
 from muster.permissions.shell.words import NotUnderstood
 from tests.permissions.verdicts import ALLOWED, DENIED
 
-BOUND_SECONDS = 5.0
+CPU_SECONDS = 5.0
+"""Of this process alone, so that other work on the machine does not count."""
 """For the longest command there can be, on a machine that is busy: it takes a tenth of that."""
 
 PIECES = (
@@ -38,11 +39,11 @@ def bash(command: str) -> Verdict:
 @given(commands)
 @settings(max_examples=400, deadline=None)
 def test_whatever_the_text_there_is_a_verdict_soon(command: str) -> None:
-    begun = time.monotonic()
+    begun = time.process_time()
     verdict = bash(command)
     assert verdict.decision in ("allow", "deny")
     assert verdict.rule != "main.broken", verdict.reason
-    assert time.monotonic() - begun < BOUND_SECONDS
+    assert time.process_time() - begun < CPU_SECONDS
 
 
 SAMPLES = st.one_of(
@@ -109,18 +110,18 @@ def test_what_is_denied_is_denied_in_every_kind_of_wrapping(wrapping: str) -> No
 def test_the_longest_and_deepest_commands_take_no_longer_than_they_may(unit: str) -> None:
     for size in (10_000, COMMAND_CHARS_MAX - 200):
         command = (unit * (size // len(unit) + 1))[:size]
-        begun = time.monotonic()
+        begun = time.process_time()
         assert bash(command).rule != "main.broken"
-        assert time.monotonic() - begun < BOUND_SECONDS
+        assert time.process_time() - begun < CPU_SECONDS
 
 
 @pytest.mark.parametrize("program", ["sed '{}' x", "awk '{}' x", "sed -n '{}' x"])
 @pytest.mark.parametrize("unit", ["[", "/", "{", "s/a/b/;", "(", "a", '"', "\\", "|", "print "])
 def test_long_scripts_take_no_longer_than_they_may(program: str, unit: str) -> None:
-    begun = time.monotonic()
+    begun = time.process_time()
     assert bash(program.format(unit * 100_000)).rule != "main.broken"
     assert bash(program.format(unit * (8_000 // len(unit)))).rule != "main.broken"
-    assert time.monotonic() - begun < BOUND_SECONDS
+    assert time.process_time() - begun < CPU_SECONDS
 
 
 def test_a_megabyte_is_denied_at_once() -> None:

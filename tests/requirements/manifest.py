@@ -16,6 +16,16 @@ class Promise(NamedTuple):
 
 TURNS = (
     Promise(
+        "A result completes only a turn whose prompt the program has accepted.",
+        {
+            "machines/turns/test_table.py": [
+                "test_a_held_turn_is_active_unless_it_waits",
+                "test_a_turn_is_taken_when_its_program_has_accepted_the_prompt",
+                "test_a_turn_that_was_taken_away_is_held_no_more_while_its_work_stops",
+            ],
+        },
+    ),
+    Promise(
         "In one channel there are never two agents ACTIVE at the same time.",
         {
             "machines/kernel/test_explore.py": ["test_every_reachable_state_keeps_every_invariant"],
@@ -860,7 +870,9 @@ CLIENTS = (
     Promise(
         "The log can be read as transitions of turns alone, in their documented fields.",
         {
-            "http/routes/test_events.py": ["test_the_log_of_turn_transitions_has_seven_fields_and_nothing_else"],
+            "http/routes/test_events.py": [
+                "test_the_log_of_turn_transitions_has_seven_fields_and_nothing_else"
+            ],
         },
     ),
     Promise(

@@ -20,8 +20,8 @@ from muster.runtimes.process import processes
 from muster.runtimes.process.session import CommandSession
 from muster.settings.agents import AgentSettings
 from muster.testing.runtime import Unasked
+from tests.waits import WAIT_SECONDS
 
-BOUND_SECONDS = 20.0
 ADA = Agent(seat=SeatId(9), name="Ada")
 
 READY = "ready"
@@ -49,7 +49,7 @@ class Listener(Unasked):
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Return when what was said fulfils the condition."""
-        async with asyncio.timeout(BOUND_SECONDS):
+        async with asyncio.timeout(WAIT_SECONDS):
             while not condition():
                 self._more.clear()
                 await self._more.wait()
@@ -171,5 +171,5 @@ def sh(script: str) -> tuple[str, ...]:
 async def gone(pid: int | None) -> None:
     """Return when a process has ended, which may be anybody's."""
     assert pid is not None
-    async with asyncio.timeout(BOUND_SECONDS):
+    async with asyncio.timeout(WAIT_SECONDS):
         await processes.ended(pid)

@@ -55,6 +55,7 @@ from tests.builders import (
     with_channel,
     with_program,
 )
+from tests.waits import WAIT_SECONDS
 
 
 class Stage:
@@ -388,7 +389,7 @@ def test_closing_gives_up_what_is_not_up_yet() -> None:
 
             runtime.start = never
             await stage.want(RunMode.CONTINUOUS)
-            await asyncio.wait_for(stage.sessions.close(), 5)
+            await asyncio.wait_for(stage.sessions.close(), WAIT_SECONDS)
 
     run(story())
 

@@ -11,9 +11,7 @@ from typing import Any, ParamSpec, Protocol
 from muster.store.base import EventStore
 from muster.store.memory import MemoryStore
 from muster.store.sqlite import SqliteStore
-
-BOUND_S = 10.0
-"""No test waits longer than this for anything."""
+from tests.waits import WAIT_SECONDS
 
 Given = ParamSpec("Given")
 
@@ -23,7 +21,7 @@ def in_loop(test: Callable[Given, Coroutine[Any, Any, None]]) -> Callable[Given,
 
     @functools.wraps(test)
     def bounded(*args: Given.args, **kwargs: Given.kwargs) -> None:
-        asyncio.run(asyncio.wait_for(test(*args, **kwargs), BOUND_S))
+        asyncio.run(asyncio.wait_for(test(*args, **kwargs), WAIT_SECONDS))
 
     return bounded
 

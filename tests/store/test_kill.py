@@ -15,11 +15,13 @@ from muster.home.lock import LOG_FILE, running_pid
 from muster.machines.events import AgentMessage
 from muster.store.codec import decode
 from muster.store.reading import LogReader
+from tests.waits import WAIT_SECONDS
+
+pytestmark = pytest.mark.exhaustive
 
 ROUNDS = int(os.environ.get("MUSTER_KILL_ROUNDS", "40"))
 SEED = int(os.environ.get("MUSTER_KILL_SEED", "6878"))
 HOMES = 4
-BOUND_S = 30.0
 MOMENT_S = 0.02
 """About as long as a start takes: some die while they make, recover or grow their files."""
 
@@ -39,7 +41,7 @@ def life_and_death(home: Path, life: int, chance: random.Random) -> dict[int, st
             child.wait(chance.uniform(0, MOMENT_S))
         child.send_signal(signal.SIGKILL)
         heard += child.stdout.readlines()
-        assert child.wait(BOUND_S) == -signal.SIGKILL
+        assert child.wait(WAIT_SECONDS) == -signal.SIGKILL
     assert heard[0] == "opening\n"
     whole = [line.split() for line in heard[1:] if line.endswith("\n")]
     return {int(seq): text for seq, text in whole}

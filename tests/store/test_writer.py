@@ -10,7 +10,8 @@ from muster.store.base import Stored
 from muster.store.batching import Batch, BatchingStore, vet
 from muster.store.writer import Writer
 from tests.store.building import Counter, said
-from tests.store.harness import BOUND_S, in_loop
+from tests.store.harness import in_loop
+from tests.waits import WAIT_SECONDS
 
 
 class GatedStore(BatchingStore):
@@ -33,7 +34,7 @@ class GatedStore(BatchingStore):
 
     def _commit(self, batches: Sequence[Batch]) -> None:
         self._loop.call_soon_threadsafe(self.started.set)
-        assert self.gate.wait(BOUND_S)
+        assert self.gate.wait(WAIT_SECONDS)
         if self.full:
             raise OSError("the disk is full")
         vet(batches, sum(map(len, self.commits)))

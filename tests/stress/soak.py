@@ -41,10 +41,11 @@ MUSTER_LIFE_SECONDS: Final = 10.0
 LATE: Final = 0.25
 """How many of those who were killed come back too late to keep their places."""
 
-QUIET_SECONDS: Final = 90.0
-"""How long it may take until everybody has read everything."""
+QUIET_SECONDS: Final = 600.0
+"""How long it may take until everybody has read everything, on a busy machine."""
 
-START_SECONDS: Final = 30.0
+START_SECONDS: Final = 120.0
+"""How long muster may take to start and to end, on a busy machine."""
 
 SETTINGS: Final = f"presence.heartbeat_timeout_seconds = {SILENCE_SECONDS}\n"
 
@@ -76,6 +77,7 @@ class Soak:
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._due: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = count()
+        self._over = 0.0
         self._api: Api | None = None
 
     def run(self) -> Verdict:
@@ -181,17 +183,17 @@ class Soak:
 
     def _play(self) -> None:
         """Kill and start until the time is over, and have everybody back at the end."""
-        end = monotonic() + self.plan.seconds
+        self._over = monotonic() + self.plan.seconds
         self._in(self._chance.expovariate(1 / self._agent_pause_s), self._kill_one)
         self._in(self._chance.expovariate(1 / self.plan.muster_life_s), self._kill_muster)
         while self._due:
             moment, _, act = heapq.heappop(self._due)
             again = act in (self._kill_one, self._kill_muster)
-            if again and moment > end:
+            if again and moment > self._over:
                 continue
             pause(max(0.0, moment - monotonic()))
             act()
-        pause(max(0.0, end - monotonic()))
+        pause(max(0.0, self._over - monotonic()))
 
     @property
     def _agent_pause_s(self) -> float:
@@ -211,7 +213,9 @@ class Soak:
 
     def _kill_muster(self) -> None:
         self._kill("muster")
+        killed = monotonic()
         self._start_muster()
+        self._over += monotonic() - killed  # a slow start takes nothing from the play
         self._in(self._chance.expovariate(1 / self.plan.muster_life_s), self._kill_muster)
 
     def _kill(self, name: str) -> None:

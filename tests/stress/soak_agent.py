@@ -21,7 +21,7 @@ from threading import Event
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-ANSWER_SECONDS: Final = 20.0
+ANSWER_SECONDS: Final = 60.0
 PAUSE_SECONDS: Final = 0.1
 WAIT_SECONDS: Final = 5.0
 AGAIN: Final = frozenset({401, 404, 429, 500, 503})

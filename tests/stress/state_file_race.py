@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from math import inf
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,8 +39,11 @@ from muster.machines.vocabulary import Authority, Outcome, RunMode
 from muster.mirrors.state_file.files import StateFiles
 from muster.store.memory import MemoryStore
 
-SETTLE_SECONDS: Final = 10.0
+SETTLE_SECONDS: Final = 120.0
 """How long muster may take to put something right. It takes microseconds, on an idle machine."""
+
+EARLY: Final = 0.2
+"""How many lives of muster may end before it has written anything."""
 
 GAP_SECONDS: Final = 0.006
 """The longest pause of the person, of a session, and between two sessions."""
@@ -109,14 +113,15 @@ class Race:
         self._muster: subprocess.Popen[bytes] | None = None
         self._last = 0
         self._left = b""
-        self._killed_at = 0.0
+        self._life_s = 0.0
+        self._killed_at = inf
         self.score = Score()
 
     def run(self, seconds: float, rewritten: int = 0) -> Score:
         """Race for that long, and until muster has written so often, if it does that in time; see
         that all is well at the end."""
         over = time.monotonic() + seconds
-        late = over + 3 * SETTLE_SECONDS
+        late = over + 5 * SETTLE_SECONDS
         self._start()
         try:
             self._until(lambda fields: fields.get("desired_state") == "pause", "no file was made")
@@ -137,6 +142,7 @@ class Race:
         fields = self._read() or {}
         if self._left and self._path.read_bytes() != self._left:
             self.score.rewritten += 1
+            self._killed_at = min(self._killed_at, self._life_s + time.monotonic())
         self._last += 1
         fields |= {"desired_state": str(desired), "setBy": "person", "note": str(self._last)}
         fields["extra"] = self._last
@@ -191,7 +197,9 @@ class Race:
         self._muster = subprocess.Popen(
             [sys.executable, "-m", __spec__.name, "--obey", str(self._path), "--seed", str(seed)]
         )
-        self._killed_at = time.monotonic() + self._chance.uniform(0.5, 2) * KILL_SECONDS
+        self._life_s = self._chance.uniform(0.5, 2) * KILL_SECONDS
+        early = self._chance.random() < EARLY
+        self._killed_at = time.monotonic() + self._life_s if early else inf
 
     def _stop(self) -> None:
         if self._muster is not None:

@@ -19,6 +19,7 @@ from muster.testing.claude_sandbox import (
     scrubbed,
     short_root,
 )
+from tests.waits import WAIT_SECONDS
 
 URL = "http://127.0.0.1:9"
 SLEEPER = "import time; print('up', flush=True); input()"
@@ -77,7 +78,7 @@ def test_a_process_that_lives_on_is_killed_and_named() -> None:
     with pytest.raises(ProcessesLeft, match="input"), boxed(URL, gone_s=0) as box:
         started.append(sleeper(box.env))
     with started[0] as process:
-        assert process.wait(10) == -9
+        assert process.wait(WAIT_SECONDS) == -9
 
 
 def test_a_process_that_is_about_to_end_is_waited_for() -> None:
@@ -87,7 +88,7 @@ def test_a_process_that_is_about_to_end_is_waited_for() -> None:
         process.stdin.write("\n")
         process.stdin.close()
     with process:
-        assert process.wait(10) == 0
+        assert process.wait(WAIT_SECONDS) == 0
 
 
 def test_a_process_of_another_sandbox_is_left_alone() -> None:

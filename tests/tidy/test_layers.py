@@ -17,8 +17,9 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.homes import BOUND_SECONDS, DESIGN, TWO_AGENTS, environment, play
+from tests.homes import DESIGN, TWO_AGENTS, environment, play
 from tests.tidy.source import Import, Module, imports, modules, within
+from tests.waits import WAIT_SECONDS
 
 # ── who may see whom ──────────────────────────────────────────────────────────────────────────────
 
@@ -462,7 +463,7 @@ def test_a_quick_verb_loads_no_event_loop_and_no_server(call: str, home: Path) -
         env=environment({"MUSTER_HOME": str(home)}),
         capture_output=True,
         text=True,
-        timeout=BOUND_SECONDS,
+        timeout=WAIT_SECONDS,
         check=True,
     )
     assert ran.stderr == "0\n", "the exit code, and what was loaded of HEAVY"

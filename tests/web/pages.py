@@ -24,7 +24,8 @@ from playwright.sync_api import (
 from muster.machines.commands import Command
 from muster.machines.events import Fact
 from tests.homes import MUSTER_SCRIPT, append, environment, play
-from tests.live import LIFE_SECONDS, WAIT_SECONDS, Server
+from tests.live import Server
+from tests.waits import LIFE_SECONDS, WAIT_SECONDS
 
 CHROMIUM: Final = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 DESKTOP: Final[ViewportSize] = {"width": 1280, "height": 860}

@@ -13,9 +13,9 @@ from typing import NamedTuple
 from playwright.sync_api import ViewportSize, expect
 
 from tests.live import Server
+from tests.waits import SLOW_SECONDS
 from tests.web.pages import PHONE, Watched, a_free_port, chromium, live_at, watched
 
-READY_SECONDS = 90
 DESKTOP: ViewportSize = {"width": 1280, "height": 900}
 
 
@@ -52,7 +52,7 @@ def take(folder: Path) -> None:
         with watched(browser) as person:  # the first minute of the demo is its liveliest
             page = person.signed_in(server)
             alive = page.locator("agent-card[data-status=alive]")
-            expect(alive).to_have_count(9, timeout=READY_SECONDS * 1000)
+            expect(alive).to_have_count(9, timeout=SLOW_SECONDS * 1000)
         for scheme, viewport in LOOKS:
             with watched(browser, color_scheme=scheme, viewport=viewport) as person:
                 _take_all(person, server, folder, scheme, viewport)
@@ -65,7 +65,7 @@ def _take_all(
     for picture in PICTURES:
         page = person.signed_in(server, picture.place)
         for what in picture.ready:
-            expect(page.locator(what).first).to_be_visible(timeout=READY_SECONDS * 1000)
+            expect(page.locator(what).first).to_be_visible(timeout=SLOW_SECONDS * 1000)
         page.wait_for_load_state("load")
         path = folder / f"{picture.name}-{device}-{scheme}.png"
         page.screenshot(path=path, animations="disabled")

@@ -4,11 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-from tests.live import LIFE_SECONDS
 from tests.web.pages import home_with
-
-PATIENT = {"MUSTER_PRESENCE_HEARTBEAT_TIMEOUT_SECONDS": f"{LIFE_SECONDS}"}
-"""Nobody on such a server is lost by being silent."""
 
 LEAD = r"""
 import json, re, sys

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.asking import Asker, asker
 from tests.live import Server, live
 from tests.web.pages import Watched
-from tests.web.teams import PATIENT, command, led, programs
+from tests.web.teams import command, led, programs
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
     folder = tmp_path_factory.mktemp("agent")
     more = "[agents.Busy]\ncommand = ['sh', '-c', 'echo up; exec sleep 60']\n"
     more += "[agents.Flood]\n" + command(folder, "flood", FLOOD)
-    with live(programs(folder, more), **PATIENT) as running:
+    with live(programs(folder, more)) as running:
         yield running
 
 

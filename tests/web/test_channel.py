@@ -8,12 +8,11 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.live import Scene, Server, a_scene, live
 from tests.web.pages import Watched, hard_to_use, watched
-from tests.web.teams import PATIENT
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
-    with live(tmp_path_factory.mktemp("channels") / "home", **PATIENT) as running:
+    with live(tmp_path_factory.mktemp("channels") / "home") as running:
         yield running
 
 

@@ -15,7 +15,7 @@ from tests.asking import Asker, asker
 from tests.homes import ADA, TWO_AGENTS
 from tests.live import Server, live
 from tests.web.pages import Watched, played
-from tests.web.teams import PATIENT, led, programs
+from tests.web.teams import led, programs
 
 
 def card(page: Page, name: str) -> Locator:
@@ -104,7 +104,7 @@ def test_a_summons_that_cannot_be_is_refused_with_what_to_do(
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
-    with live(programs(tmp_path_factory.mktemp("team")), **PATIENT) as running:
+    with live(programs(tmp_path_factory.mktemp("team"))) as running:
         yield running
 
 

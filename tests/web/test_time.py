@@ -8,7 +8,6 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.live import Scene, Server, a_scene, live
 from tests.web.pages import Watched, hard_to_use, watched
-from tests.web.teams import PATIENT
 
 COLOURS = """canvas => {
   const {width, height} = canvas;
@@ -29,7 +28,7 @@ GREEN, BLUE, AMBER = "26,127,55", "11,98,196", "154,103,0"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
-    with live(tmp_path_factory.mktemp("time") / "home", **PATIENT) as running:
+    with live(tmp_path_factory.mktemp("time") / "home") as running:
         yield running
 
 

@@ -16,7 +16,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache, partial
 from itertools import chain, islice
@@ -56,6 +56,12 @@ class _Files(NamedTuple):
     reader: LogReader
     last_seq: int
 
+    def close(self) -> None:
+        """Close the log, and then let others into the home."""
+        self.reader.close()
+        self.connection.close()  # the last to close moves the WAL into the file
+        self.lock.release()
+
 
 class SqliteStore(BatchingStore):
     """One team's log in one file, and this process its only writer."""
@@ -71,7 +77,15 @@ class SqliteStore(BatchingStore):
     @classmethod
     async def open(cls, home: Path) -> "SqliteStore":
         """Lock the home and open its log: made if there is none, brought up to date if old."""
-        return cls(await asyncio.to_thread(_open_files, home))
+        opener = ThreadPoolExecutor(max_workers=1, thread_name_prefix="muster-opener")
+        opening = opener.submit(_open_files, home)
+        opener.shutdown(wait=False)
+        try:
+            return cls(await asyncio.wrap_future(opening))
+        except asyncio.CancelledError:
+            # The thread goes on and may still get the lock, which nobody would release.
+            opening.add_done_callback(_close_unwanted)
+            raise
 
     async def read(
         self, *, after: int, limit: int, where: LogFilter = EVERYTHING, backwards: bool = False
@@ -121,9 +135,7 @@ class SqliteStore(BatchingStore):
         """In the writer's thread: nobody's cancellation can skip it."""
         try:
             self._readers.shutdown()
-            self._files.reader.close()
-            self._files.connection.close()  # the last to close moves the WAL into the file
-            self._files.lock.release()
+            self._files.close()
         finally:
             loop.call_soon_threadsafe(closed.set_result, None)
 
@@ -179,6 +191,12 @@ def _open_files(home: Path) -> _Files:
     except BaseException:
         lock.release()
         raise
+
+
+def _close_unwanted(opening: Future[_Files]) -> None:
+    """Close what was opened for a caller that has been cancelled meanwhile."""
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()
 
 
 def _open_log(lock: HomeLock, path: Path) -> _Files:

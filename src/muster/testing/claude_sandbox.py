@@ -29,7 +29,7 @@ _FOREIGN: Final = ("ANTHROPIC_", "AWS_", "CLAUDE", "GOOGLE_", "MUSTER_", "VERTEX
 ROOT_BYTES_MAX: Final = 60
 """A socket's path has 103 bytes at most, and the program needs the rest for its name."""
 
-GONE_SECONDS: Final = 10.0
+GONE_SECONDS: Final = 60.0
 """How long a process may take to end after its test."""
 
 

@@ -57,7 +57,7 @@ __all__ = [
 LIMIT: Final = 200
 """Requests of one script: more are a rule that matches what comes of it."""
 
-WAIT_SECONDS: Final = 60.0
+WAIT_SECONDS: Final = 300.0
 """A real program takes seconds to start on a busy machine."""
 
 

@@ -19,7 +19,7 @@ from muster.testing.model_wire import body_of, document, phrase_of, refusal, str
 
 HOST: Final = "127.0.0.1"
 BODY_BYTES_MAX: Final = 64 * 1024 * 1024
-READ_SECONDS: Final = 30.0
+READ_SECONDS: Final = 120.0
 
 AGENT_HEADER: Final = "x-claude-code-agent-id"
 SESSION_HEADER: Final = "x-claude-code-session-id"

@@ -28,9 +28,7 @@ from muster.settings.agents import AgentSettings, ClaudeSettings
 from muster.testing.claude_sandbox import Box, scrubbed
 from muster.testing.model import Hold
 from tests.runtimes.programs import ADA, Listener, new_session
-
-BOUND_SECONDS = 60.0
-"""A start takes a second, or ten on a busy machine."""
+from tests.waits import SLOW_SECONDS
 
 SLEEPS = "echo asleep; exec python3 -S -c 'import time; time.sleep(300)'"
 
@@ -58,7 +56,7 @@ class AskedEar(Listener):
         return self.verdict(request)
 
     async def until(self, condition: Callable[[], object]) -> None:
-        async with asyncio.timeout(BOUND_SECONDS):
+        async with asyncio.timeout(SLOW_SECONDS):
             while not condition():
                 self._more.clear()
                 await self._more.wait()
@@ -134,7 +132,7 @@ async def end(session: Session) -> None:
 
 async def reached(hold: Hold) -> None:
     """Return when a request waits there."""
-    assert await asyncio.to_thread(hold.reached.wait, BOUND_SECONDS)
+    assert await asyncio.to_thread(hold.reached.wait, SLOW_SECONDS)
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from typing import Any
 from muster.testing.claude_sandbox import Box, sandbox
 from muster.testing.model import Rule, ScriptedModel, Tool
 from tests.acceptance.test_whole_life import Team
-from tests.live import LIFE_SECONDS, Server, live
+from tests.live import Server, live
+from tests.waits import SLOW_SECONDS
 
 MODEL = "claude-sonnet-4-5"
 """Named, because the program tells models of different makes in different ways."""
@@ -112,7 +113,7 @@ def told_through(pipe: Path) -> str:
     """What a program writes into a named pipe, when it does."""
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        assert select.select([reader], [], [], LIFE_SECONDS)[0], "it never did"
+        assert select.select([reader], [], [], SLOW_SECONDS)[0], "it never did"
         return os.read(reader, 4096).decode()
     finally:
         os.close(reader)

@@ -19,8 +19,7 @@ from muster.testing.claude_sandbox import Box, claude_binary
 from muster.testing.model import Hold, Rule, ScriptedModel, Tool
 from tests.delegation.stage import agent_file
 from tests.homes import MUSTER_SCRIPT
-
-WAIT_SECONDS = 60.0
+from tests.waits import SLOW_SECONDS
 
 COLUMNS, LINES = 120, 40
 INPUT_LINE = -3
@@ -55,7 +54,7 @@ class Terminal:
             return any(text in each for each in (shown if line is None else [shown[line]]))
 
         with self._more:
-            assert self._more.wait_for(there, WAIT_SECONDS), "\n".join(self._screen.display)
+            assert self._more.wait_for(there, SLOW_SECONDS), "\n".join(self._screen.display)
 
     def type(self, text: str) -> None:
         """Type a line, and press Enter when it is there."""
@@ -97,7 +96,7 @@ def in_a_terminal(box: Box) -> Generator[Terminal]:
             yield Terminal(terminal)
         finally:
             program.send_signal(signal.SIGTERM)
-            program.wait(WAIT_SECONDS)
+            program.wait(SLOW_SECONDS)
             os.close(terminal)
 
 
@@ -127,7 +126,7 @@ def test_what_a_person_types_is_followed_and_an_escape_is_no_riddle(
         model.add(rule)
     agent_file(box.work / ".claude" / "agents", "builder", "Use to write Python scripts.")
     install = [MUSTER_SCRIPT, "claude-plugin", "install"]
-    subprocess.run(install, cwd=box.work, env=box.environ(), check=True, timeout=WAIT_SECONDS)
+    subprocess.run(install, cwd=box.work, env=box.environ(), check=True, timeout=SLOW_SECONDS)
     with in_a_terminal(box) as terminal:
         terminal.until("accept edits on")
         terminal.type("/muster:agent-state-machine")
@@ -136,7 +135,7 @@ def test_what_a_person_types_is_followed_and_an_escape_is_no_riddle(
         terminal.until("There it is.")
         assert foo.read_text() == "sub"
         terminal.type("think long please")
-        assert hold.reached.wait(WAIT_SECONDS)
+        assert hold.reached.wait(SLOW_SECONDS)
         terminal.press_escape()
         terminal.until("think long please", line=INPUT_LINE)  # back where it was typed
         hold.release()

@@ -12,9 +12,7 @@ import pytest
 
 from muster.testing.claude_sandbox import Box, claude_binary
 from muster.testing.model import Call, Cut, Rule, ScriptedModel, Status, Tool
-
-RUN_SECONDS = 60.0
-"""A start takes a second, or ten on a busy machine."""
+from tests.waits import SLOW_SECONDS
 
 
 class Run(NamedTuple):
@@ -39,7 +37,7 @@ def claude(box: Box, prompt: str, *options: str) -> Run:
         cwd=box.work,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=RUN_SECONDS,
+        timeout=SLOW_SECONDS,
         check=False,
     )
     lines = [json.loads(line) for line in done.stdout.splitlines()]

@@ -18,8 +18,8 @@ from muster.testing.model import Hold, Rule, ScriptedModel, Tool
 from tests.delegation.stage import agent_file
 from tests.homes import MUSTER_SCRIPT
 from tests.live import live
+from tests.waits import SLOW_SECONDS
 
-RUN_SECONDS = 100.0
 PLUGIN = Path(muster.claude_plugin.__file__).parent / "plugin"
 REQUEST = "Write a Python script that says hello"
 BACKGROUND = {"subagent_type": "builder", "run_in_background": True}
@@ -38,7 +38,7 @@ def session(box: Box) -> Path:
         cwd=box.work,
         env=box.environ(),
         stdout=subprocess.DEVNULL,
-        timeout=RUN_SECONDS,
+        timeout=SLOW_SECONDS,
         check=True,
     )
     return root
@@ -60,7 +60,7 @@ def claude(box: Box, prompt: str) -> list[Json]:
         cwd=box.work,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=RUN_SECONDS,
+        timeout=SLOW_SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stderr

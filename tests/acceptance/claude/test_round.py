@@ -82,7 +82,7 @@ def test_three_speak_in_turn_and_a_killed_one_wakes_with_its_soul_and_repeats_no
 ) -> None:
     ran, lives = box.work / "ran", box.work / "lives"
     os.mkfifo(lives)
-    work = f"echo x >> {ran}; echo $$ > {lives}; exec python3 -c 'import time; time.sleep(60)'"
+    work = f"echo x >> {ran}; echo $$ > {lives}; exec python3 -c 'import time; time.sleep(600)'"
     models["Bea"].add(
         Rule(match="turn 5)", times=1, reply=[Tool("Bash", {"command": work, "timeout": 90000})])
     )

@@ -17,6 +17,7 @@ from muster.testing.claude_sandbox import Box
 from muster.testing.model import Cut, Hold, Part, Rule, ScriptedModel, Status, Tool
 from tests.acceptance.claude.runtime_stage import ClaudeStage, clean_environment, end
 from tests.builders import run
+from tests.waits import SLOW_SECONDS
 
 SERVER = "the model server "
 MAY_RUN = ClaudeSettings(allowed_tools=("Bash",))
@@ -254,9 +255,9 @@ def test_a_question_that_nobody_answers_is_given_up_with_the_work(
     async def scene() -> None:
         stage.ear.permit = never
         session = await stage.start("go")
-        await asyncio.wait_for(asked.wait(), 60)
+        await asyncio.wait_for(asked.wait(), SLOW_SECONDS)
         await session.interrupt()
-        await asyncio.wait_for(withdrawn.wait(), 60)
+        await asyncio.wait_for(withdrawn.wait(), SLOW_SECONDS)
         [result] = stage.ear.all(Result)
         assert (result.ok, result.text) == (False, "interrupted")
         await end(session)

@@ -13,7 +13,6 @@ from muster.settings.agents import ClaudeSettings
 from muster.testing.claude_sandbox import Box
 from muster.testing.model import Call, Hold, Rule, ScriptedModel, Tool
 from tests.acceptance.claude.runtime_stage import (
-    BOUND_SECONDS,
     SLEEPS,
     ClaudeStage,
     clean_environment,
@@ -22,6 +21,7 @@ from tests.acceptance.claude.runtime_stage import (
 )
 from tests.builders import run
 from tests.runtimes.programs import alive, gone
+from tests.waits import SLOW_SECONDS
 
 WELL = Exit(outcome=Outcome.COMPLETED, code=0)
 MAY_RUN = ClaudeSettings(allowed_tools=("Bash",))
@@ -41,7 +41,7 @@ def sleeper(box: Box) -> Tool:
 
 async def asleep(box: Box) -> int:
     """The process that tells that it sleeps."""
-    async with asyncio.timeout(BOUND_SECONDS):
+    async with asyncio.timeout(SLOW_SECONDS):
         return int(await asyncio.to_thread((box.root / "asleep").read_text))
 
 

@@ -232,13 +232,12 @@ def test_a_server_remembers_no_more_projects_than_it_should(
 def test_a_record_that_takes_long_does_not_hold_up_the_verdict_and_is_not_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("muster.claude_plugin.hooks.desk.ANSWER_SECONDS", 0.05)
-
     async def play() -> None:
         project = Project(tmp_path)
         await project.start()
         claude = Claude(project)
         await claude.prompt(PYTHON)
+        monkeypatch.setattr("muster.claude_plugin.hooks.desk.ANSWER_SECONDS", 0.05)
         async with project.ledger.visit():
             why = await claude.tool("Write", {"file_path": "a.py", "content": ""})
             assert "MAIN may not write a.py" in why

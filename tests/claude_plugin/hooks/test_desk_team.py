@@ -39,6 +39,7 @@ from muster.testing.runtime import ScriptedRuntime, Starts, Stops
 from tests.builders import ADA, BEN, DESIGN, HUMAN, eventually, logged, run, want, with_channel
 from tests.claude_plugin.playing import PYTHON, Claude, Project
 from tests.machines.teams.papers import paper
+from tests.waits import LIFE_SECONDS
 
 SETTINGS = Settings(team=TeamSettings(human="Marcus"))
 CODE = {"file_path": "foo.py", "content": "x"}
@@ -111,7 +112,7 @@ async def a_team(base: Path, *seats: SeatId) -> AsyncGenerator[Team]:
                 muster,
                 home=project.home,
                 programs=no_programs,
-                task_seconds=5,
+                task_seconds=LIFE_SECONDS,
                 lives=keeper_lives,
             ) as desk,
         ):

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import signal
 import socket
 import stat
@@ -16,8 +15,9 @@ from msgspec import structs
 from muster.claude_plugin.hooks import server as hooks
 from muster.claude_plugin.hooks.calls import HookAnswer, HookCall, began_here, now
 from muster.claude_plugin.hooks.server import INPUT_BYTES_MAX, serving
-from tests.claude_plugin.clients import BOUND_SECONDS, Desk, hook
+from tests.claude_plugin.clients import Desk, hook, short
 from tests.live import live
+from tests.waits import WAIT_SECONDS
 
 MANY = 200
 
@@ -27,14 +27,10 @@ def request(event: str = "Stop", data: bytes = b"{}", **other: object) -> bytes:
     return json.dumps(header).encode() + b"\n" + data
 
 
-def short(path: Path) -> str:
-    """A name that fits a socket, however deep the tests' folder is."""
-    return os.path.relpath(path)
-
-
 async def ask(home: Path, sent: bytes, *, end: bool = False) -> bytes:
     """Send something to the socket in a home; what it answers until it hangs up."""
-    reader, writer = await asyncio.open_unix_connection(short(home / hooks.FILE))
+    with short(home / hooks.FILE) as path:
+        reader, writer = await asyncio.open_unix_connection(path)
     writer.write(sent)
     if end:
         writer.write_eof()
@@ -51,7 +47,7 @@ def with_socket(
 
     async def serve() -> None:
         for _ in range(2 if twice else 1):
-            async with asyncio.timeout(BOUND_SECONDS), serving(home, desk):
+            async with asyncio.timeout(WAIT_SECONDS), serving(home, desk):
                 await act()
 
     asyncio.run(serve())
@@ -176,7 +172,7 @@ def test_a_written_file_is_put_on_record_after_its_hook_is_answered_and_before_l
     async def play() -> None:
         desk = Holding()
         async with (
-            asyncio.timeout(BOUND_SECONDS),
+            asyncio.timeout(WAIT_SECONDS),
             serving(tmp_path, desk),
             asyncio.TaskGroup() as tasks,
         ):
@@ -197,7 +193,7 @@ def test_a_written_file_is_put_on_record_after_its_hook_is_answered_and_before_l
 def test_the_end_waits_for_what_is_being_put_on_record(tmp_path: Path) -> None:
     async def play() -> None:
         desk = Holding()
-        async with asyncio.timeout(BOUND_SECONDS):
+        async with asyncio.timeout(WAIT_SECONDS):
             async with serving(tmp_path, desk):
                 assert await ask(tmp_path, request("PostToolUse")) == b"0"
                 await desk.held.wait()
@@ -223,8 +219,8 @@ def test_the_socket_is_its_owners_alone_and_goes_with_muster(tmp_path: Path) -> 
 
 def test_what_a_dead_muster_left_is_taken_over(tmp_path: Path) -> None:
     for name in (hooks.FILE, f"{hooks.FILE}.new"):
-        with socket.socket(socket.AF_UNIX) as dead:
-            dead.bind(short(tmp_path / name))
+        with socket.socket(socket.AF_UNIX) as dead, short(tmp_path / name) as path:
+            dead.bind(path)
 
     async def act() -> None:
         assert await ask(tmp_path, request()) == b"0"
@@ -251,7 +247,7 @@ def test_the_end_does_not_wait_for_whoever_is_still_asking(tmp_path: Path) -> No
     asked = asyncio.Event()
 
     async def play() -> None:
-        async with asyncio.timeout(BOUND_SECONDS), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(WAIT_SECONDS), asyncio.TaskGroup() as tasks:
             async with serving(tmp_path, Never()):
                 asking = tasks.create_task(ask(tmp_path, request("PreToolUse")))
                 await asked.wait()
@@ -277,7 +273,7 @@ def test_muster_up_answers_hooks_and_a_killed_one_is_followed_by_one_that_does(
         assert stat.S_IMODE((home / hooks.FILE).stat().st_mode) == 0o600
         assert b"does not run any more" not in passes(tmp_path).stderr
         server.process.send_signal(signal.SIGKILL)
-        server.process.wait(BOUND_SECONDS)
+        server.process.wait(WAIT_SECONDS)
         assert (home / hooks.FILE).exists()
         assert b"does not run any more" in passes(tmp_path).stderr
     with live(home):

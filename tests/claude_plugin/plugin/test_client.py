@@ -15,7 +15,7 @@ from muster.claude_plugin.hooks import answers, calls
 from muster.claude_plugin.hooks.calls import HookAnswer
 from muster.claude_plugin.hooks.places import SESSIONS_FILE
 from muster.claude_plugin.plugin import client
-from tests.claude_plugin.clients import HOOK, OBSERVERS, Desk, call_of, hook, run, served
+from tests.claude_plugin.clients import HOOK, OBSERVERS, Desk, call_of, hook, run, served, short
 from tests.homes import muster
 
 EVENTS = ("PreToolUse", *OBSERVERS)
@@ -43,7 +43,7 @@ def strange_muster(home: Path, reply: bytes) -> Generator[None]:
     """Something that listens in a home, says this to whoever comes, and hangs up."""
     home.mkdir(parents=True)
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(_short(home))
+        bind(listener, home)
         listener.listen()
 
         def serve() -> None:
@@ -58,9 +58,10 @@ def strange_muster(home: Path, reply: bytes) -> Generator[None]:
         thread.join()
 
 
-def _short(home: Path) -> str:
-    """The socket in a home by a name that fits, however deep the tests' folder is."""
-    return os.path.relpath(home / "hooks.sock")
+def bind(listener: socket.socket, home: Path) -> None:
+    """Make a socket that of a home."""
+    with short(home / "hooks.sock") as path:
+        listener.bind(path)
 
 
 # ── with a muster ─────────────────────────────────────────────────────────────────────────────────
@@ -156,7 +157,7 @@ def test_a_muster_that_hangs_is_not_waited_for_for_ever(
     impatient.with_name("client.py").write_text(changed, encoding="utf-8")
     (project / ".muster").mkdir()
     with socket.socket(socket.AF_UNIX) as listener:  # takes connections, and never answers
-        listener.bind(_short(project / ".muster"))
+        bind(listener, project / ".muster")
         listener.listen()
         ran = run([str(impatient), event], {}, project, {})
     assert (ran.returncode, ran.stdout) == (code, b"")
@@ -167,7 +168,7 @@ def test_a_muster_that_hangs_is_not_waited_for_for_ever(
 def test_a_socket_that_a_dead_muster_left_counts_as_no_muster(event: str, project: Path) -> None:
     (project / ".muster").mkdir()
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(_short(project / ".muster"))
+        bind(listener, project / ".muster")
     ran = hook(event, {}, project=project, MUSTER_PYTHON="/nowhere")
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
 

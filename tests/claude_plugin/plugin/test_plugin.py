@@ -14,8 +14,7 @@ from muster.claude_plugin.hooks.calls import HookAnswer, HookCall
 from muster.testing.claude_sandbox import Box, boxed, claude_binary
 from muster.testing.model import Rule, ScriptedModel, Tool
 from tests.claude_plugin.clients import Desk, served
-
-RUN_SECONDS = 60.0
+from tests.waits import SLOW_SECONDS
 
 Json = Any  # whatever JSON holds
 
@@ -45,7 +44,7 @@ def claude(box: Box, prompt: str, *options: str, **environ: str) -> list[Json]:
         cwd=box.work,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=RUN_SECONDS,
+        timeout=SLOW_SECONDS,
         check=False,
     )
     return [json.loads(line) for line in ran.stdout.splitlines()]

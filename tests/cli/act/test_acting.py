@@ -24,7 +24,8 @@ from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import TurnState
 from muster.views.channels import ChannelState, MemberView, Rules
 from tests.homes import MUSTER_SCRIPT, environment, muster
-from tests.live import LIFE_SECONDS, WAIT_SECONDS, Json, live
+from tests.live import Json, live
+from tests.waits import LIFE_SECONDS, WAIT_SECONDS
 
 _numbers = count(1)
 
@@ -33,7 +34,7 @@ _numbers = count(1)
 def home(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
     """The home of a team that is up."""
     path = tmp_path_factory.mktemp("acting") / "home"
-    with live(path, MUSTER_PRESENCE_HEARTBEAT_TIMEOUT_SECONDS=f"{LIFE_SECONDS}"):
+    with live(path):
         yield path
 
 
@@ -260,7 +261,7 @@ def watching(team: Team, output: int) -> Generator[subprocess.Popen[bytes]]:
         stderr=subprocess.PIPE,
         env=environment({"COLUMNS": "60", "TERM": "xterm"}),
     ) as process:
-        bound = Timer(WAIT_SECONDS, process.kill)
+        bound = Timer(LIFE_SECONDS, process.kill)
         bound.start()
         try:
             yield process

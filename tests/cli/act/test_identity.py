@@ -20,8 +20,9 @@ from muster.machines.vocabulary import Authority, Profile, StatusEntry
 from muster.testing.clock import EPOCH
 from muster.views.documents import Button
 from tests.builders import run
-from tests.homes import BOUND_SECONDS, append, environment, muster, play
+from tests.homes import append, environment, muster, play
 from tests.live import Json, live
+from tests.waits import WAIT_SECONDS
 
 LYRA, KAEL = SeatId(0), SeatId(1)
 SOUL = "I am Lyra.\n\tI choose this.\x1b[2J"
@@ -311,7 +312,7 @@ def test_the_python_of_the_guide_runs(home: Path) -> None:
             env=environment({"MUSTER_HOME": str(home)}),
             capture_output=True,
             text=True,
-            timeout=BOUND_SECONDS,
+            timeout=WAIT_SECONDS,
             check=True,
         )
     assert "['Lyra', 'Kael']" in ran.stdout

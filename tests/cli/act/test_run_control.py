@@ -25,7 +25,8 @@ from muster.machines.state import Phase
 from muster.machines.vocabulary import Authority, Budget, RunMode
 from muster.views.agents import BADGES, RunView, SessionView
 from tests.homes import MUSTER_SCRIPT, append, environment, muster, play
-from tests.live import LIFE_SECONDS, WAIT_SECONDS, live
+from tests.live import live
+from tests.waits import LIFE_SECONDS, WAIT_SECONDS
 
 _numbers = count(1)
 
@@ -51,7 +52,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
     path = tmp_path_factory.mktemp("control") / "home"
     path.mkdir(mode=0o700)
     (path / "muster.toml").write_text(SETTINGS)
-    with live(path, MUSTER_PRESENCE_HEARTBEAT_TIMEOUT_SECONDS=f"{LIFE_SECONDS}"):
+    with live(path):
         yield path
 
 
@@ -115,7 +116,7 @@ def typed(home: Path, *args: str) -> Generator[subprocess.Popen[str]]:
         env=environment({}),
         text=True,
     ) as process:
-        bound = Timer(WAIT_SECONDS, process.kill)
+        bound = Timer(LIFE_SECONDS, process.kill)
         bound.start()
         try:
             yield process

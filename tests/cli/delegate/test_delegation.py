@@ -11,8 +11,9 @@ import pytest
 
 from muster.runtimes.process import processes
 from tests.delegation.stage import AGENTS, DOCS, HELLO, PYTHON, agent_file, number_in
-from tests.homes import BOUND_SECONDS, MUSTER_SCRIPT, environment, muster
+from tests.homes import MUSTER_SCRIPT, environment, muster
 from tests.live import live
+from tests.waits import WAIT_SECONDS
 
 Json = Any  # whatever JSON holds
 
@@ -46,7 +47,7 @@ class Desk:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=BOUND_SECONDS,
+            timeout=WAIT_SECONDS,
             check=False,
         )
 
@@ -245,7 +246,7 @@ def spawned(desk: Desk, *args: str) -> subprocess.Popen[str]:
 def test_requests_of_several_processes_never_collide(desk: Desk) -> None:
     desk.good("agent-state-machine", "--path", "s")
     asking = [spawned(desk, "ask", "--json", text) for text in (PYTHON, DOCS, PYTHON)]
-    answers = [json.loads(each.communicate(timeout=BOUND_SECONDS)[0]) for each in asking]
+    answers = [json.loads(each.communicate(timeout=WAIT_SECONDS)[0]) for each in asking]
     assert sorted(each["conversation"] for each in answers) == ["conv_001", "conv_002", "conv_003"]
     assert {each["outcome"] for each in answers} == {"answered"}
     lines = (desk.base / "s/conversations/messages.jsonl").read_text().splitlines()
@@ -277,7 +278,7 @@ def test_after_a_kill_the_next_request_ends_what_was_left_and_says_so(desk: Desk
         pid = number_in(desk.base / "s/conversations/conv_001/outputs/pid")
     finally:
         asking.kill()
-        asking.communicate(timeout=BOUND_SECONDS)
+        asking.communicate(timeout=WAIT_SECONDS)
     desk.run_by(HELLO)
     assert desk.asked(PYTHON)["conversation"] == "conv_002"
     state = (desk.base / "s/state.jsonl").read_text()
@@ -295,7 +296,7 @@ def test_an_interrupt_ends_the_agent_and_the_conversation(
     try:
         pid = number_in(desk.base / "s/conversations/conv_001/outputs/pid")
         asking.send_signal(number)
-        out, _ = asking.communicate(timeout=BOUND_SECONDS)
+        out, _ = asking.communicate(timeout=WAIT_SECONDS)
     finally:
         asking.kill()
     assert asking.returncode == code
@@ -314,7 +315,7 @@ def test_runners_in_processes_of_their_own_share_a_queue(desk: Desk) -> None:
         desk.good("ask", text)
     arguments = ("agent-state-machine", "--path", "s", "--until-empty")
     runners = [spawned(desk, *arguments, "--run", name) for name in ("*", "docs-writer")]
-    printed = [each.communicate(timeout=BOUND_SECONDS) for each in runners]
+    printed = [each.communicate(timeout=WAIT_SECONDS) for each in runners]
     assert [each.returncode for each in runners] == [0, 0], printed
     assert sum(int(out.splitlines()[-1].split()[0]) for out, _ in printed) == 4
     done = sorted((desk.base / "s/queue/done").iterdir())

@@ -10,7 +10,8 @@ import pytest
 from muster.permissions.policy import DEFAULT, load
 from tests.builders import run
 from tests.claude_plugin.playing import Claude, Project
-from tests.homes import BOUND_SECONDS, MUSTER_SCRIPT, environment, muster
+from tests.homes import MUSTER_SCRIPT, environment, muster
+from tests.waits import WAIT_SECONDS
 
 
 def permit(home: Path, *args: str) -> subprocess.CompletedProcess[str]:
@@ -28,7 +29,7 @@ def batch(home: Path, lines: bytes, *args: str) -> list[dict[str, str | None]]:
         input=lines,
         env=environment({}),
         capture_output=True,
-        timeout=BOUND_SECONDS,
+        timeout=WAIT_SECONDS,
         check=True,
     )
     return [json.loads(line) for line in ran.stdout.splitlines()]
@@ -97,7 +98,7 @@ def test_a_program_can_keep_it_running_and_ask_one_call_after_the_other(tmp_path
             process.stdin.flush()
             assert json.loads(process.stdout.readline())["decision"] == decision
         process.stdin.close()
-        assert process.wait(BOUND_SECONDS) == 0
+        assert process.wait(WAIT_SECONDS) == 0
 
 
 def test_the_policy_is_written_once_edited_and_used(tmp_path: Path) -> None:

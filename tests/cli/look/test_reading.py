@@ -24,7 +24,6 @@ from muster.views.agents import view_team
 from tests.homes import (
     ADA,
     BO,
-    BOUND_SECONDS,
     DESIGN,
     MUSTER_SCRIPT,
     TWO_AGENTS,
@@ -33,6 +32,7 @@ from tests.homes import (
     muster,
     play,
 )
+from tests.waits import LIFE_SECONDS, WAIT_SECONDS
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\u202eEve\x9b31m"
 
@@ -161,7 +161,7 @@ def following(home: Path, *args: str) -> Generator[subprocess.Popen[str]]:
         env=environment({}),
         text=True,
     ) as process:
-        bound = Timer(BOUND_SECONDS, process.kill)
+        bound = Timer(LIFE_SECONDS, process.kill)
         bound.start()
         try:
             yield process
@@ -183,7 +183,7 @@ def test_following_goes_on_with_what_happens_and_ends_on_ctrl_c(home: Path) -> N
         news = some_lines(process, 3)
         assert [event["seq"] for event in news] == [last + 1, last + 2, last + 3]
         process.send_signal(signal.SIGINT)
-        _, complaint = process.communicate(timeout=BOUND_SECONDS)
+        _, complaint = process.communicate(timeout=WAIT_SECONDS)
         assert (process.returncode, complaint) == (0, "")
 
 
@@ -201,7 +201,7 @@ def test_a_reader_that_closes_the_pipe_ends_the_log_quietly(home: Path) -> None:
         assert process.stdout is not None
         process.stdout.close()
         play(home, c.CompleteTurn(channel=DESIGN, seat=ADA))
-        assert process.wait(BOUND_SECONDS) == 0
+        assert process.wait(WAIT_SECONDS) == 0
         assert process.stderr is not None
         assert process.stderr.read() == ""
 

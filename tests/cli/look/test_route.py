@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.homes import BOUND_SECONDS, MUSTER_SCRIPT, environment
+from tests.homes import MUSTER_SCRIPT, environment
 from tests.routing.teams import DATA
+from tests.waits import WAIT_SECONDS
 
 AGENTS = str(DATA / "agents")
 
@@ -25,7 +26,7 @@ def muster(
         input=given,
         capture_output=True,
         text=True,
-        timeout=BOUND_SECONDS,
+        timeout=WAIT_SECONDS,
         check=False,
     )
 
@@ -117,7 +118,7 @@ def test_a_batch_answers_before_the_next_line_is_there(tmp_path: Path) -> None:
             running.stdin.flush()
             assert json.loads(running.stdout.readline())["agent"] == "MAIN"
         running.stdin.close()
-        assert running.wait(BOUND_SECONDS) == 0
+        assert running.wait(WAIT_SECONDS) == 0
 
 
 def test_a_router_of_one_s_own_decides_by_its_scores(tmp_path: Path) -> None:

@@ -5,16 +5,16 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.homes import BOUND_SECONDS, MUSTER_SCRIPT, environment, muster
+from tests.homes import MUSTER_SCRIPT, environment, muster
 from tests.stress.run_cycles import programs, storm
 from tests.stress.state_file_race import race
+from tests.waits import WAIT_SECONDS, until
 
 PROGRAM = """
 import os, signal, sys, time
@@ -99,10 +99,7 @@ class Stage:
         (self.folder / "finish").unlink(missing_ok=True)
 
     def until(self, condition: Callable[[], object]) -> None:
-        until = time.monotonic() + BOUND_SECONDS
-        while not condition():
-            assert time.monotonic() < until, f"{self.fields()} {self.book()} {self.said()}"
-            time.sleep(0.005)  # noqa: TID251 - it waits for other processes, with a bound
+        until(condition, lambda: f"{self.fields()} {self.book()} {self.said()}")
 
     def until_states(self, desired: str, current: str) -> None:
         self.until(lambda: self.states() == (desired, current))
@@ -110,7 +107,7 @@ class Stage:
     def close(self) -> None:
         for runner in self.runners:
             runner.kill()
-            runner.wait(BOUND_SECONDS)
+            runner.wait(WAIT_SECONDS)
         for pid in programs(self.path):
             os.kill(pid, signal.SIGKILL)
 
@@ -193,7 +190,7 @@ def test_the_first_ctrl_c_lets_the_session_finish_and_keeps_what_is_wished(stage
     stage.until(lambda: "lets the session finish" in stage.said())
     assert "end" not in stage.book()
     stage.finish()
-    assert runner.wait(BOUND_SECONDS) == 0
+    assert runner.wait(WAIT_SECONDS) == 0
     assert stage.book() == ["begin continuous", "end"]
     assert stage.states() == ("continuous", "pause")
 
@@ -207,7 +204,7 @@ def test_the_second_ctrl_c_ends_the_session_now(stage: Stage, stubborn: bool) ->
     runner.send_signal(signal.SIGINT)
     stage.until(lambda: "lets the session finish" in stage.said())
     runner.send_signal(signal.SIGINT)
-    assert runner.wait(BOUND_SECONDS) == 0
+    assert runner.wait(WAIT_SECONDS) == 0
     assert stage.states() == ("continuous", "pause")
     assert "end" not in stage.book()
     assert programs(stage.path) == []
@@ -218,13 +215,13 @@ def test_sigterm_ends_the_session_now_and_one_that_rests_at_once(stage: Stage) -
     stage.wish("continuous")
     stage.until_states("continuous", "continuous")
     runner.send_signal(signal.SIGTERM)
-    assert runner.wait(BOUND_SECONDS) == 0
+    assert runner.wait(WAIT_SECONDS) == 0
     assert stage.states() == ("continuous", "pause")
     stage.wish("pause")
     runner = stage.start()
     stage.until_states("pause", "pause")
     runner.send_signal(signal.SIGTERM)
-    assert runner.wait(BOUND_SECONDS) == 0
+    assert runner.wait(WAIT_SECONDS) == 0
     assert programs(stage.path) == []
 
 
@@ -234,7 +231,7 @@ def test_what_a_killed_runner_left_is_ended_by_the_next(stage: Stage) -> None:
     stage.until_states("continuous", "continuous")
     (left,) = programs(stage.path)
     runner.kill()
-    runner.wait(BOUND_SECONDS)
+    runner.wait(WAIT_SECONDS)
     assert programs(stage.path) == [left]
     stage.start()
     stage.until(lambda: f"ended what it left running: process {left}" in stage.said())
@@ -307,12 +304,14 @@ def test_the_program_has_the_prompt_and_muster_s_own_outputs(stage: Stage) -> No
 # ── storms ────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.exhaustive
 def test_no_wish_of_a_person_who_renames_is_ever_lost(tmp_path: Path) -> None:
     score = race(tmp_path, seconds=4.0, seed=4, rewritten=10)
     assert score.wishes > score.rewritten >= 10
     assert score.looks > 0
 
 
+@pytest.mark.exhaustive
 def test_kills_leave_nobody_behind_start_nothing_twice_and_the_file_is_right(
     tmp_path: Path,
 ) -> None:

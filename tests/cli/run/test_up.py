@@ -20,7 +20,8 @@ import pytest
 from muster.home import address
 from muster.http.server import url_for
 from muster.version import __version__
-from tests.homes import BOUND_SECONDS, MUSTER_SCRIPT, environment, muster
+from tests.homes import MUSTER_SCRIPT, environment, muster
+from tests.waits import LIFE_SECONDS, WAIT_SECONDS
 
 
 class Up(NamedTuple):
@@ -32,7 +33,7 @@ class Up(NamedTuple):
     def end(self, how: signal.Signals) -> tuple[int, str]:
         """Send a signal; what was the exit code, and what was said on standard error."""
         self.process.send_signal(how)
-        _, complaint = self.process.communicate(timeout=BOUND_SECONDS)
+        _, complaint = self.process.communicate(timeout=WAIT_SECONDS)
         return self.process.returncode, complaint
 
 
@@ -46,13 +47,13 @@ def up(home: Path, *args: str, **environ: str) -> Generator[Up]:
         env=environment(environ),
         text=True,
     ) as process:
-        bound = Timer(BOUND_SECONDS, process.kill)
+        bound = Timer(LIFE_SECONDS, process.kill)
         bound.start()
         try:
             assert process.stdout is not None
             line = process.stdout.readline()
             found = re.search(r"http://\S+", line)
-            assert found, (line, process.communicate(timeout=BOUND_SECONDS))
+            assert found, (line, process.communicate(timeout=WAIT_SECONDS))
             yield Up(process, found[0])
         finally:
             process.kill()
@@ -94,7 +95,7 @@ def test_a_signal_ends_it_though_somebody_is_connected(tmp_path: Path) -> None:
 
 
 def test_a_signal_ends_it_though_somebody_waits_for_something_to_happen(tmp_path: Path) -> None:
-    with up(tmp_path) as running, httpx.Client(timeout=BOUND_SECONDS) as client:
+    with up(tmp_path) as running, httpx.Client(timeout=WAIT_SECONDS) as client:
         token = (tmp_path / "operator.token").read_text().strip()
         headers = {"authorization": f"Bearer {token}"}
         with client.stream("GET", f"{running.url}/api/events", headers=headers) as events:
@@ -218,7 +219,7 @@ def test_on_a_terminal_with_a_screen_the_dashboard_opens_unless_told_not_to(
     environ = {"DISPLAY": ":0", "BROWSER": f"'{browser}' %s"}
     command = [MUSTER_SCRIPT, "up", "--home", str(tmp_path / "home"), "--port", "0", *options]
     with subprocess.Popen(command, stdout=inside, env=environment(environ)) as process:
-        bound = Timer(BOUND_SECONDS, process.kill)
+        bound = Timer(LIFE_SECONDS, process.kill)
         bound.start()
         try:
             printed = b""
@@ -226,11 +227,11 @@ def test_on_a_terminal_with_a_screen_the_dashboard_opens_unless_told_not_to(
                 printed += os.read(terminal, 4096)
             link = printed.decode().partition("Sign in: ")[2].split()[0]
             if opened:
-                assert select.select([told], [], [], BOUND_SECONDS)[0]
+                assert select.select([told], [], [], WAIT_SECONDS)[0]
                 assert os.read(told, 4096).decode() == link
         finally:
             process.terminate()
-            process.wait(BOUND_SECONDS)
+            process.wait(WAIT_SECONDS)
             bound.cancel()
             os.close(terminal)
             os.close(inside)

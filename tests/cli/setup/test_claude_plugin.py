@@ -15,8 +15,7 @@ from muster.testing.model import Rule, ScriptedModel, Tool
 from muster.version import __version__
 from tests.claude_plugin.clients import Desk, served
 from tests.homes import muster
-
-RUN_SECONDS = 60.0
+from tests.waits import SLOW_SECONDS
 
 Json = Any  # whatever JSON holds
 
@@ -153,7 +152,7 @@ def claude(box: Box, prompt: str) -> list[Json]:
         cwd=box.work,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=RUN_SECONDS,
+        timeout=SLOW_SECONDS,
         check=False,
     )
     return [json.loads(line) for line in ran.stdout.splitlines()]

@@ -6,17 +6,27 @@ from time import monotonic
 import httpx
 import pytest
 
-from tests.asking import Asker, Json, a_name, asker
-from tests.live import WAIT_SECONDS, Scene, Server, a_scene, live
+from tests.asking import Asker, a_name, asker
+from tests.live import LONGEST_WAIT, Scene, Server, a_scene, heard, live
+from tests.waits import LIFE_SECONDS, WAIT_SECONDS
 
-TIMEOUT_SECONDS = 1.0
+SILENCE_SECONDS = 2.0
+"""How long an agent of the impatient server may be silent: twenty heartbeats of `heard`."""
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server on which nobody is lost by being silent."""
     home = tmp_path_factory.mktemp("home")
-    quick = str(TIMEOUT_SECONDS)
-    with live(home, MUSTER_PRESENCE_HEARTBEAT_TIMEOUT_SECONDS=quick) as running:
+    with live(home) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that disconnects an agent soon after its last heartbeat."""
+    home = tmp_path_factory.mktemp("impatient")
+    with live(home, SILENCE_SECONDS) as running:
         yield running
 
 
@@ -27,8 +37,8 @@ def boss(server: Server) -> Iterator[Asker]:
 
 
 @pytest.fixture
-def scene(server: Server) -> Iterator[Scene]:
-    with a_scene(server) as played:
+def scene(impatient: Server) -> Iterator[Scene]:
+    with a_scene(impatient) as played:
         yield played
 
 
@@ -44,8 +54,8 @@ def test_an_agent_that_registers_gets_a_seat_and_a_token_and_sleeps_until_it_con
         here = agent.post(f"/api/agents/{name}/connect")
         assert (here["agent"]["status"], here["agent"]["turn"]) == ("alive", "IDLE")
         assert here["agent"]["evidence"]["kind"] == "heartbeat"
-        assert here["heartbeatSeconds"] == pytest.approx(TIMEOUT_SECONDS / 3)
-        assert (here["timeoutSeconds"], here["turns"]) == (TIMEOUT_SECONDS, {})
+        assert here["heartbeatSeconds"] == pytest.approx(LIFE_SECONDS / 3)
+        assert (here["timeoutSeconds"], here["turns"]) == (LIFE_SECONDS, {})
         gone = agent.post(f"/api/agents/{name}/disconnect", {"reason": "lunch"})
         assert (gone["agent"]["status"], gone["agent"]["turn"]) == ("sleeping", "OFFLINE")
     listed = {each["name"]: each for each in boss.get("/api/agents")["agents"]}
@@ -86,57 +96,49 @@ def test_one_that_is_silent_is_offline_its_turn_goes_on_and_its_late_words_are_r
     scene: Scene,
 ) -> None:
     scene.connected("pm", "dev")
-    scene.opened("pm", "dev")
-    epoch = scene.next("pm")["epoch"]
-    beats(scene, "dev", until=lambda: scene.holder() == "dev")
-    assert scene.state("pm") == "OFFLINE"
-    assert scene.ring() == ["dev"]
-    told = [each["text"] for each in scene.facts("announcement")]
-    assert told == [f"⚠️ {scene.named('pm')} disconnected, skipping turn"]
-    late = {"message": "late", "epoch": epoch}
-    answer = scene.call("POST", f"{scene.channel}/messages", late, by="pm")
-    assert answer.status_code == 409
-    beat = scene.call("POST", f"/api/agents/{scene.named('pm')}/heartbeat", {}, by="pm")
-    assert (beat.status_code, beat.json()["code"]) == (409, "wrong_state")
-    assert scene.agent("pm", "connect")["agent"]["turn"] == "IDLE"
+    with heard(scene, "dev"):
+        with heard(scene, "pm"):
+            scene.opened("pm", "dev")
+            epoch = scene.next("pm")["epoch"]
+        scene.until_moved("dev", "QUEUED", "ACTIVE", "turn_granted")
+        assert (scene.holder(), scene.state("pm")) == ("dev", "OFFLINE")
+        assert scene.ring() == ["dev"]
+        told = [each["text"] for each in scene.facts("announcement")]
+        assert told == [f"⚠️ {scene.named('pm')} disconnected, skipping turn"]
+        late = {"message": "late", "epoch": epoch}
+        answer = scene.call("POST", f"{scene.channel}/messages", late, by="pm")
+        assert answer.status_code == 409
+        beat = scene.call("POST", f"/api/agents/{scene.named('pm')}/heartbeat", {}, by="pm")
+        assert (beat.status_code, beat.json()["code"]) == (409, "wrong_state")
+        assert scene.agent("pm", "connect")["agent"]["turn"] == "IDLE"
 
 
 def test_a_heartbeat_keeps_an_agent_and_with_working_its_turn(scene: Scene) -> None:
     scene.connected("pm", "dev")
-    scene.opened("pm", "dev", defaultTimeoutSeconds=0.5)
-    end = monotonic() + 3 * TIMEOUT_SECONDS
-    working = {"working": True}
-    beats(scene, "pm", "dev", until=lambda: monotonic() > end, body=working)
-    assert (scene.holder(), scene.state("dev")) == ("pm", "QUEUED")
-    held = scene.agent("pm", "heartbeat", working)["turns"]
-    assert held == {scene.named("reviews"): 1}
-    beats(scene, "pm", "dev", until=lambda: scene.holder() == "dev")
-    assert ("pm", "ACTIVE", "QUEUED", "timeout") in scene.moves()
+    with heard(scene, "pm", "dev", working=True):
+        scene.opened("pm", "dev", defaultTimeoutSeconds=SILENCE_SECONDS)
+        assert scene.next("dev", wait=1.5 * SILENCE_SECONDS)["do"] == "nothing"
+        assert (scene.holder(), scene.state("dev")) == ("pm", "QUEUED")
+        held = scene.agent("pm", "heartbeat", {"working": True})["turns"]
+        assert held == {scene.named("reviews"): 1}
+    with heard(scene, "pm", "dev"):
+        scene.until_moved("pm", "ACTIVE", "QUEUED", "timeout")
 
 
 def test_one_that_waits_for_something_to_do_needs_no_heartbeat(scene: Scene) -> None:
     scene.connected("pm")
     began = monotonic()
-    scene.next("pm", wait=2.5 * TIMEOUT_SECONDS)
-    assert monotonic() - began >= 2.5 * TIMEOUT_SECONDS
+    scene.next("pm", wait=1.5 * SILENCE_SECONDS)
+    assert monotonic() - began >= 1.5 * SILENCE_SECONDS
     assert scene.state("pm") == "IDLE"
 
 
-def test_one_that_dies_while_it_waits_is_soon_offline(server: Server, scene: Scene) -> None:
+def test_one_that_dies_while_it_waits_is_soon_offline(scene: Scene) -> None:
     scene.connected("pm")
     headers = {"authorization": f"Bearer {scene.tokens['pm']}"}
-    path = f"{server.url}/api/agents/{scene.named('pm')}/next?wait=60"
+    path = f"{scene.url}/api/agents/{scene.named('pm')}/next?wait={LONGEST_WAIT}"
     with pytest.raises(httpx.ReadTimeout):
-        httpx.get(path, headers=headers, timeout=TIMEOUT_SECONDS / 4)
+        httpx.get(path, headers=headers, timeout=httpx.Timeout(WAIT_SECONDS, read=0.2))
     gone = (scene.named("pm"), "heartbeat_lost")
     scene.until(lambda event: (event.get("agentId"), event.get("trigger")) == gone)
     assert scene.state("pm") == "OFFLINE"
-
-
-def beats(scene: Scene, *names: str, until: Json, body: Json = None) -> None:
-    """Let these be heard of until something is so, for a bounded time."""
-    end = monotonic() + WAIT_SECONDS
-    while not until():
-        assert monotonic() < end, "it did not happen in time"
-        for name in names:
-            scene.agent(name, "heartbeat", body)

@@ -13,7 +13,8 @@ from muster.client.sync import Client
 from muster.runtimes.process import processes
 from tests.asking import Asker, asker
 from tests.delegation.stage import AGENTS, DOCS, HELLO, PYTHON, agent_file, number_in
-from tests.live import WAIT_SECONDS, Json, Server, live
+from tests.live import Json, Server, live
+from tests.waits import WAIT_SECONDS
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,8 @@ from tests.builders import (
     settled,
     with_channel,
 )
-from tests.live import WAIT_SECONDS, Scene, Server, a_scene, live
+from tests.live import Scene, Server, a_scene, live
+from tests.waits import WAIT_SECONDS
 
 OPS = ChannelId("ops")
 
@@ -101,7 +102,7 @@ class Reader:
 async def reading(stream: EventStream) -> AsyncGenerator[Reader]:
     """Serve a stream to a reader, which is gone at the end; the stream must end by that."""
     reader = Reader()
-    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(WAIT_SECONDS), asyncio.TaskGroup() as tasks:
         tasks.create_task(stream({"type": "http"}, reader.receive, reader.send))
         await settled()
         yield reader
@@ -305,13 +306,13 @@ def test_a_stream_ends_when_its_reader_is_gone() -> None:
 def test_every_stream_ends_when_the_streams_are_closed(
     monkeypatch: pytest.MonkeyPatch, reads: bool
 ) -> None:
-    monkeypatch.setattr(http_stream, "FAREWELL_SECONDS", 0.01)
+    monkeypatch.setattr(http_stream, "FAREWELL_SECONDS", WAIT_SECONDS if reads else 0.01)
 
     async def scene() -> None:
         team = await a_team()
         reader = Reader()
         stream = team.streams.open(0, EVERYTHING)
-        async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(WAIT_SECONDS), asyncio.TaskGroup() as tasks:
             tasks.create_task(stream({"type": "http"}, reader.receive, reader.send))
             await eventually(lambda: reader.ids)
             if not reads:

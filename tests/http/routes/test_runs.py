@@ -251,7 +251,7 @@ def test_a_question_for_output_that_makes_no_sense_is_refused(reader: Asker, que
 
 SETTINGS = """
 [agents.stays]
-command = ["sh", "-c", "echo here; exec cat /dev/zero > /dev/null"]
+command = ["sh", "-c", "echo here; exec sleep 600"]
 budget = { sessions_per_hour = 3, session_seconds = 600 }
 """
 
@@ -265,6 +265,14 @@ def until_moved(asker: Asker, agent: str, to: str, after: int) -> None:
                 event = json.loads(line.removeprefix("data: "))
                 if (event["machine"], event["to"]) == ("run", to):
                     return
+
+
+def until_heard(asker: Asker, agent: str) -> None:
+    """Wait until the program of an agent has said something."""
+    with asker.http.stream(
+        "GET", f"/api/events?agent={agent}&types=agent_output&after=0"
+    ) as stream:
+        assert any(line.startswith("data: ") for line in stream.iter_lines())
 
 
 def test_a_program_is_started_shown_and_stopped(tmp_path: Path) -> None:
@@ -297,6 +305,7 @@ def test_nobody_says_for_a_program_of_muster_what_it_does(tmp_path: Path) -> Non
     with live(tmp_path) as server, asker(server, server.token) as operator:
         operator.asked("PUT", "/api/agents/stays/run", 200, json={"desired": "continuous"})
         until_moved(operator, "stays", "continuous", 0)
+        until_heard(operator, "stays")  # nothing more comes of itself
         body = {"current": "pause"}
         path = "/api/agents/stays/heartbeat"
         operator.refused("POST", path, 409, "run_elsewhere", json=body)

@@ -5,14 +5,13 @@ from collections.abc import Generator
 import pytest
 
 from tests.asking import Asker, asker
-from tests.live import LIFE_SECONDS, Json, Server, live
+from tests.live import Json, Server, live
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
     home = tmp_path_factory.mktemp("state") / "home"
-    patient = {"MUSTER_PRESENCE_HEARTBEAT_TIMEOUT_SECONDS": f"{LIFE_SECONDS}"}
-    with live(home, **patient) as running, asker(running, running.token) as operator:
+    with live(home) as running, asker(running, running.token) as operator:
         for name in ("Ada", "Bo", "Cy"):
             operator.post("/api/agents", {"name": name}, 201)
             operator.post(f"/api/agents/{name}/connect")

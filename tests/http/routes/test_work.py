@@ -10,7 +10,8 @@ import pytest
 
 from muster.errors import Invalid
 from muster.http.routes.work import parse_known
-from tests.live import WAIT_SECONDS, Scene, Server, a_scene, live
+from tests.live import Scene, Server, a_scene, live
+from tests.waits import WAIT_SECONDS
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +115,9 @@ def test_an_asker_that_is_gone_is_handed_nothing(scene: Scene) -> None:
     path = f"/api/agents/{scene.named('dev')}/next?wait=30"
     headers = {"authorization": f"Bearer {scene.tokens['dev']}"}
     with pytest.raises(httpx.ReadTimeout):
-        httpx.get(f"{scene.url}{path}", headers=headers, timeout=0.2)
+        httpx.get(
+            f"{scene.url}{path}", headers=headers, timeout=httpx.Timeout(WAIT_SECONDS, read=0.2)
+        )
     scene.post("/api/send", {"message": "for you", "targetAgent": scene.named("dev")})
     told = scene.next("dev")
     assert [each["text"] for each in told["messages"]] == ["for you"]

@@ -32,7 +32,8 @@ from muster.mirrors.inbox_file import link
 from muster.mirrors.inbox_file.files import InboxFiles
 from muster.settings.model import TeamSettings
 from muster.store.memory import MemoryStore
-from tests.builders import HUMAN, WAIT_SECONDS, a_dispatcher, a_feed, logged, run, seat_of
+from tests.builders import HUMAN, a_dispatcher, a_feed, eventually, logged, run, seat_of
+from tests.waits import WAIT_SECONDS, until_async
 
 Json = dict[str, Any]  # whatever JSON can hold
 
@@ -123,9 +124,7 @@ class Desk:
         self.write("marcus", [*self.items("marcus"), entry])
 
     async def until(self, condition: Callable[[], object]) -> None:
-        async with asyncio.timeout(WAIT_SECONDS):
-            while not condition():  # noqa: ASYNC110 - it asks about a file
-                await asyncio.sleep(0.002)
+        await eventually(condition)
 
     async def until_made(self) -> None:
         await self.until(self.path("marcus").exists)
@@ -339,7 +338,7 @@ def test_a_process_that_writes_in_place_makes_nobody_lose_a_message(desk: Desk) 
             for text in wanted:
                 await desk.say("Lyra", text)
                 await asyncio.sleep(0)
-            assert await asyncio.to_thread(writer.wait, 15) == 0
+            assert await asyncio.to_thread(writer.wait, WAIT_SECONDS) == 0
             await desk.until(lambda: set(wanted) <= set(desk.texts("Lyra")))
             ours = [text for text in desk.texts("Lyra") if text in wanted]
         assert sorted(ours) == sorted(wanted)  # none twice
@@ -461,7 +460,7 @@ def test_a_process_that_answers_in_place_is_heard_in_all_that_it_keeps(desk: Des
         async with desk.followed():
             await desk.until_made()
             writer = in_place(desk.path("marcus"))
-            assert await asyncio.to_thread(writer.wait, 15) == 0
+            assert await asyncio.to_thread(writer.wait, WAIT_SECONDS) == 0
             await desk.until(lambda: all(each.get("read") for each in desk.items("marcus")))
             kept = desk.texts("marcus")
         told = [text for _, text in await desk.told()]
@@ -564,9 +563,7 @@ def test_an_inbox_that_cannot_be_marked_is_told_once_all_the_same(desk: Desk) ->
             async with desk.followed():
                 seq = await desk.say("Lyra", "and now?")
                 await desk.until(lambda seq=seq: desk.agent("Lyra").delivered == seq)
-                async with asyncio.timeout(WAIT_SECONDS):
-                    while not await desk.warnings():  # noqa: ASYNC110 - it asks about the log
-                        await asyncio.sleep(0.002)
+                await until_async(desk.warnings)
             await desk.boot()
         assert desk.items("marcus")[0]["read"] is False
         assert await desk.told() == [("Lyra", "hello")]

@@ -27,6 +27,7 @@ from muster.mirrors.inbox_file.format import (
 )
 from muster.mirrors.state_file.document import Malformed
 from muster.regular_files import TooLong
+from tests.waits import WAIT_SECONDS
 
 AT = datetime(2025, 10, 15, 22, 39, 14, 372_000, tzinfo=UTC)
 
@@ -341,7 +342,7 @@ def test_many_processes_that_take_the_lock_lose_nothing(path: Path) -> None:
         subprocess.Popen([sys.executable, "-c", LOCKING_WRITER, str(path), str(first)])
         for first in (1000, 2000, 3000)
     ]
-    assert [writer.wait(30) for writer in writers] == [0, 0, 0]
+    assert [writer.wait(WAIT_SECONDS) for writer in writers] == [0, 0, 0]
     seqs = sorted(mark[0] for item in there(path) if (mark := inboxes.mark_of(item)))
     assert seqs == [first + each for first in (1000, 2000, 3000) for each in range(40)]
 

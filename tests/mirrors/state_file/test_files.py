@@ -31,7 +31,8 @@ from muster.mirrors import exchange as files
 from muster.mirrors.state_file.document import timestamp
 from muster.mirrors.state_file.files import StateFiles, wishes
 from muster.store.memory import MemoryStore
-from tests.builders import ADA, HUMAN, WAIT_SECONDS, a_dispatcher, logged, run, settled
+from tests.builders import ADA, HUMAN, a_dispatcher, eventually, logged, run, settled
+from tests.waits import WAIT_SECONDS, until_async
 
 CONTINUOUS, PAUSE, RUN_ONCE, RUN_CLEANUP = RunMode
 
@@ -112,9 +113,7 @@ class Desk:
         self.rename(json.dumps(fields | more).encode())
 
     async def until(self, condition: Callable[[], object]) -> None:
-        async with asyncio.timeout(WAIT_SECONDS):
-            while not condition():  # noqa: ASYNC110 - it asks about a file
-                await asyncio.sleep(0.002)
+        await eventually(condition)
 
     async def until_states(self, desired: str, current: str) -> None:
         try:
@@ -128,10 +127,7 @@ class Desk:
 
     async def first_warning(self) -> str:
         """The first warning, when there is one."""
-        async with asyncio.timeout(WAIT_SECONDS):
-            while not (found := await self.warnings()):  # noqa: ASYNC110 - it asks about the log
-                await asyncio.sleep(0.002)
-        return found[0]
+        return (await until_async(self.warnings))[0]
 
     def names(self) -> list[str]:
         return sorted(each.name for each in self.path.parent.iterdir())
@@ -510,7 +506,8 @@ def test_the_same_wish_once_more_lets_one_try_now_that_rests_after_a_failure(des
             await desk.session_ends(Outcome.FAILED)
             assert desk.run.retry_at is not None
             await desk.until_states("continuous", "pause")
-            desk.wish("continuous", note="again")
+            later = timestamp(desk.clock.now() + timedelta(seconds=1))
+            desk.wish("continuous", note="again", timestamp=later)
             await desk.session_starts()
             await desk.until_states("continuous", "continuous")
 
@@ -698,11 +695,12 @@ def test_a_malformed_file_of_a_loop_is_said_and_left_alone(loop_desk: Desk) -> N
 
 
 LOOP = '''
-"""A loop that knows nothing of muster: it polls, and rewrites the whole file in place."""
+"""A loop that knows nothing of muster: it polls, and rewrites the whole file in place.
+Its sessions end when they are let."""
 
-import json, sys, time, datetime
+import json, os, sys, time, datetime
 
-path, log = sys.argv[1], open(sys.argv[2], "a", buffering=1)
+path, log, finish = sys.argv[1], open(sys.argv[2], "a", buffering=1), sys.argv[3]
 
 def read():
     with open(path) as file:
@@ -718,7 +716,8 @@ def write(**changes):
 def session(mode):
     write(current_state=mode)
     log.write(f"begin {mode}\\n")
-    time.sleep(0.3)
+    while not os.path.exists(finish):
+        time.sleep(0.05)
     log.write(f"end {mode}\\n")
 
 while True:
@@ -742,11 +741,11 @@ while True:
 
 def test_a_foreign_loop_works_under_muster_unchanged(loop_desk: Desk) -> None:
     async def scene() -> None:
-        log = loop_desk.path.with_name("log.txt")
+        log, finish = loop_desk.path.with_name("log.txt"), loop_desk.path.with_name("finish")
         await loop_desk.prepare()
         in_place(loop_desk, desired_state="pause", current_state="pause")
         loop = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", LOOP, str(loop_desk.path), str(log)
+            *(sys.executable, "-c", LOOP, str(loop_desk.path), str(log), str(finish))
         )
         try:
             async with loop_desk.followed():
@@ -756,12 +755,15 @@ def test_a_foreign_loop_works_under_muster_unchanged(loop_desk: Desk) -> None:
                 for mode in (RUN_ONCE, RUN_CLEANUP):
                     await loop_desk.want(mode)
                     await loop_desk.until(lambda: loop_desk.run.current is mode)  # noqa: B023
+                    finish.touch()
                     await loop_desk.until(lambda: loop_desk.run.desired is PAUSE)
                     await loop_desk.until(lambda: loop_desk.run.current is PAUSE)
                     assert log.read_text().splitlines() == [f"begin {mode}", f"end {mode}"]
                     log.write_text("")
+                    finish.unlink()
                 await loop_desk.want(CONTINUOUS)
                 await loop_desk.until(lambda: loop_desk.run.current is CONTINUOUS)
+                finish.touch()
                 await loop_desk.until(lambda: log.read_text().count("begin continuous") > 2)
                 await loop_desk.want(PAUSE)
                 await loop_desk.until(lambda: loop_desk.run.current is PAUSE)

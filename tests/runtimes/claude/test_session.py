@@ -4,7 +4,6 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from msgspec import structs
 
 from muster.engine.ports import Exit, Launch, Output, Result, Said, Session, Took
 from muster.machines.vocabulary import Outcome, RunMode, Urgency
@@ -13,6 +12,7 @@ from muster.settings.agents import AgentSettings, ClaudeSettings
 from tests.builders import run
 from tests.runtimes.claude.imitation import imitation
 from tests.runtimes.programs import ADA, READY, Listener, alive, new_session, open_files
+from tests.waits import LIFE_SECONDS, WAIT_SECONDS
 
 BEGINS = f"""
 def on_prompt(number, given):
@@ -31,6 +31,10 @@ DEAF = "signal.signal(signal.SIGINT, signal.SIG_IGN)\nsignal.signal(signal.SIGTE
 STAYS = "def on_interrupt(): pass\ndef on_end():\n    while True: signal.pause()"
 
 
+QUICK = 0.2
+"""How long a program is waited for that does not obey; those that obey have all the time."""
+
+
 class Ear(Listener):
     """An ear that hears results."""
 
@@ -44,12 +48,21 @@ class Stage:
         self.folder = folder / "home" / "agents" / "Ada"
         self.ear = Ear()
 
-    async def start(self, behaviour: str, prompt: str = "hello", **more: object) -> Session:
-        program = imitation(self.base, behaviour)
+    async def start(
+        self,
+        behaviour: str,
+        prompt: str = "hello",
+        *,
+        interrupt: float = LIFE_SECONDS,
+        terminate: float = LIFE_SECONDS,
+    ) -> Session:
         settings = AgentSettings(
-            runtime="claude", claude=ClaudeSettings(program=str(program)), interrupt_seconds=0.2
+            runtime="claude",
+            claude=ClaudeSettings(program=str(imitation(self.base, behaviour))),
+            interrupt_seconds=interrupt,
+            terminate_seconds=terminate,
         )
-        runtime = ClaudeRuntime(structs.replace(settings, terminate_seconds=0.2, **more), self.base)
+        runtime = ClaudeRuntime(settings, self.base)
         launch = Launch(
             session=new_session(),
             agent=ADA,
@@ -73,7 +86,7 @@ signal.signal(signal.SIGINT, interrupted)
 """
 
     async def scene() -> None:
-        session = await stage.start(BEGINS + hears)
+        session = await stage.start(BEGINS + hears, interrupt=QUICK)
         await stage.ear.ready()
         await session.interrupt()
         assert [each.text for each in stage.ear.results()] == ["interrupted"]
@@ -87,7 +100,7 @@ signal.signal(signal.SIGINT, interrupted)
 
 def test_a_program_that_no_interrupt_stops_is_killed(stage: Stage) -> None:
     async def scene() -> None:
-        session = await stage.start(BEGINS + DEAF + "\n" + STAYS)
+        session = await stage.start(f"{BEGINS}{DEAF}\n{STAYS}", interrupt=QUICK, terminate=QUICK)
         await stage.ear.ready()
         await session.interrupt()
         assert not alive(session.pid)
@@ -97,15 +110,29 @@ def test_a_program_that_no_interrupt_stops_is_killed(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "code", "reason"),
-    [(STAYS, -15, "stopped"), (f"{DEAF}\n{STAYS}", -9, "killed"), ("", 0, "stopped")],
+    ("behaviour", "seconds", "code", "reason"),
+    [
+        (STAYS, (QUICK, LIFE_SECONDS), -15, "stopped"),
+        (f"{DEAF}\n{STAYS}", (QUICK, QUICK), -9, "killed"),
+        ("", (LIFE_SECONDS, LIFE_SECONDS), 0, "stopped"),
+    ],
 )
 @pytest.mark.parametrize("begins", [BEGINS, ""])
 def test_stop_now_asks_harder_each_time(
-    stage: Stage, behaviour: str, code: int, reason: str, begins: str
+    stage: Stage,
+    behaviour: str,
+    seconds: tuple[float, float],
+    code: int,
+    reason: str,
+    begins: str,
 ) -> None:
     async def scene() -> None:
-        session = await stage.start(f"{begins}\n{behaviour}", "hello" if begins else "")
+        session = await stage.start(
+            f"{begins}\n{behaviour}",
+            "hello" if begins else "",
+            interrupt=seconds[0],
+            terminate=seconds[1],
+        )
         if begins:
             await stage.ear.ready()
         await session.stop(Urgency.NOW)
@@ -119,7 +146,7 @@ def test_several_that_stop_it_in_different_ways_all_come_to_an_end(stage: Stage)
     async def scene() -> None:
         session = await stage.start(BEGINS + STAYS)
         await stage.ear.ready()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(WAIT_SECONDS):
             await asyncio.gather(
                 session.interrupt(),
                 session.stop(Urgency.GRACEFUL),

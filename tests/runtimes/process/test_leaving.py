@@ -8,6 +8,7 @@ import pytest
 from muster.engine.ports import Exit
 from muster.machines.vocabulary import Outcome, Urgency
 from muster.runtimes.process import processes
+from muster.runtimes.process import session as runtime_session
 from muster.settings.agents import AgentSettings
 from tests.builders import run
 from tests.runtimes.programs import (
@@ -18,6 +19,7 @@ from tests.runtimes.programs import (
     open_files,
     sh,
 )
+from tests.waits import WAIT_SECONDS
 
 QUICK = AgentSettings(interrupt_seconds=0.1, terminate_seconds=0.1)
 WELL = Exit(outcome=Outcome.COMPLETED, code=0)
@@ -82,7 +84,11 @@ def test_whoever_a_program_has_started_is_stopped_and_killed_with_it(
     run(scene())
 
 
-def test_what_a_childs_child_says_in_time_is_heard(stage: Stage) -> None:
+def test_what_a_childs_child_says_in_time_is_heard(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime_session, "DRAIN_SECONDS", WAIT_SECONDS)
+
     async def scene() -> None:
         session = await stage.start(sh("(read x < /dev/null; echo late) & echo early"))
         assert await session.wait() == WELL

@@ -11,7 +11,8 @@ import pytest
 from muster.runtimes.process import processes
 from muster.runtimes.process.processes import SESSION_VARIABLE
 from tests.builders import run
-from tests.runtimes.programs import BOUND_SECONDS, a_process, alive, new_session
+from tests.runtimes.programs import a_process, alive, new_session
+from tests.waits import WAIT_SECONDS
 
 MARK = new_session()
 
@@ -57,7 +58,7 @@ def test_where_the_kernel_shows_no_files_a_group_is_still_ended(
     async def scene() -> None:
         with a_process() as process:
             assert await processes.end(MARK, process.pid, seconds=0.01) == []
-            assert process.wait(BOUND_SECONDS) in (-signal.SIGTERM, -signal.SIGKILL)
+            assert process.wait(WAIT_SECONDS) in (-signal.SIGTERM, -signal.SIGKILL)
 
     run(scene())
 
@@ -67,7 +68,7 @@ def test_one_that_is_dead_and_not_asked_yet_is_not_alive() -> None:
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     assert processes.alive(process.pid) is None
     assert processes.start_time(process.pid) is not None
-    process.wait(BOUND_SECONDS)
+    process.wait(WAIT_SECONDS)
 
 
 def test_the_members_of_a_session_carry_its_name_and_nobody_elses() -> None:
@@ -116,7 +117,7 @@ def test_a_signal_reaches_only_the_process_that_was_meant() -> None:
         processes.signal_processes([other], signal.SIGKILL)
         assert alive(process.pid)
         processes.signal_processes([meant, other], signal.SIGKILL)
-        assert process.wait(BOUND_SECONDS) == -signal.SIGKILL
+        assert process.wait(WAIT_SECONDS) == -signal.SIGKILL
 
 
 def test_ones_own_group_is_never_signalled() -> None:

@@ -15,7 +15,8 @@ from muster.runtimes.command import CommandRuntime
 from muster.runtimes.process import processes
 from muster.settings.agents import AgentSettings
 from tests.builders import run
-from tests.runtimes.programs import BOUND_SECONDS, a_process, alive, new_session
+from tests.runtimes.programs import a_process, alive, new_session
+from tests.waits import WAIT_SECONDS
 
 RUNTIME = CommandRuntime(AgentSettings(command=("true",), terminate_seconds=0.2), Path())
 
@@ -68,7 +69,7 @@ def killed_life(folder: Path) -> tuple[Leftover, list[int]]:
         assert life.stdout is not None
         line = life.stdout.readline()
         os.kill(life.pid, signal.SIGKILL)
-        life.wait(BOUND_SECONDS)
+        life.wait(WAIT_SECONDS)
     pid, started, pids = msgspec.json.decode(line, type=tuple[int, str, list[int]])
     return Leftover(session=session, pid=pid, started=started), pids
 
@@ -116,6 +117,7 @@ def test_another_process_with_the_same_number_is_never_touched(
 
 def test_a_program_that_obeys_is_not_killed_and_a_child_that_does_not_is() -> None:
     child = "trap '' TERM; echo $$; exec sleep 1000"
+    patient = CommandRuntime(AgentSettings(command=("true",), terminate_seconds=2.0), Path())
     script = f"trap 'exit 7' TERM; sh -c \"{child.replace('$', chr(92) + '$')}\" & wait"
 
     async def scene() -> None:
@@ -125,9 +127,9 @@ def test_a_program_that_obeys_is_not_killed_and_a_child_that_does_not_is() -> No
             leftover = Leftover(
                 session=new_session(), pid=process.pid, started=processes.start_time(process.pid)
             )
-            said = await RUNTIME.reclaim(leftover)
+            said = await patient.reclaim(leftover)
             assert said.startswith(f"ended process {process.pid} and ")
-            assert await asyncio.to_thread(process.wait, BOUND_SECONDS) == 7
+            assert await asyncio.to_thread(process.wait, WAIT_SECONDS) == 7
             assert not alive(deaf)
             assert processes.members(leftover.session, process.pid) == []
 

@@ -17,6 +17,7 @@ from tests.runtimes.programs import (
     alive,
     sh,
 )
+from tests.waits import LIFE_SECONDS
 
 WELL = Exit(outcome=Outcome.COMPLETED, code=0)
 LONG_LIVED = AgentSettings(long_lived=True)
@@ -38,23 +39,33 @@ signal.signal(signal.SIGINT, leave)
 {PAUSES}"""
 IGNORES_INT = f"signal.signal(signal.SIGINT, signal.SIG_IGN)\n{PAUSES}"
 IGNORES_BOTH = f"signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{IGNORES_INT}"
-QUICK = AgentSettings(interrupt_seconds=0.1, terminate_seconds=0.1)
+QUICK = 0.1
+"""How long a program is waited for that does not obey; those that obey have all the time."""
+
+
+def patience(interrupt: float, terminate: float) -> AgentSettings:
+    return AgentSettings(interrupt_seconds=interrupt, terminate_seconds=terminate)
+
+
+HEARS_INT = patience(LIFE_SECONDS, LIFE_SECONDS)
+HEARS_TERM = patience(QUICK, LIFE_SECONDS)
+HEARS_NOTHING = patience(QUICK, QUICK)
 
 
 @pytest.mark.parametrize(
-    ("program", "code", "reason"),
+    ("program", "settings", "code", "reason"),
     [
-        (PAUSES, -2, "stopped"),
-        (SAYS_GOODBYE, 4, "stopped"),
-        (IGNORES_INT, -15, "stopped"),
-        (IGNORES_BOTH, -9, "killed"),
+        (PAUSES, HEARS_INT, -2, "stopped"),
+        (SAYS_GOODBYE, HEARS_INT, 4, "stopped"),
+        (IGNORES_INT, HEARS_TERM, -15, "stopped"),
+        (IGNORES_BOTH, HEARS_NOTHING, -9, "killed"),
     ],
 )
 def test_stop_now_asks_harder_until_it_ends(
-    stage: Stage, program: str, code: int, reason: str
+    stage: Stage, program: str, settings: AgentSettings, code: int, reason: str
 ) -> None:
     async def scene() -> None:
-        session = await stage.start(stage.python(program), QUICK)
+        session = await stage.start(stage.python(program), settings)
         await stage.ear.ready()
         await asyncio.gather(*(session.stop(Urgency.NOW) for _ in range(3)))
         assert not alive(session.pid)
@@ -83,7 +94,7 @@ def test_nothing_can_be_asked_of_a_session_that_has_ended_and_that_is_harmless(
 
 def test_nobody_can_skip_a_stop_by_being_cancelled(stage: Stage) -> None:
     async def scene() -> None:
-        session = await stage.start(stage.python(IGNORES_INT), QUICK)
+        session = await stage.start(stage.python(IGNORES_INT), HEARS_TERM)
         await stage.ear.ready()
         stopping = asyncio.ensure_future(session.stop(Urgency.NOW))
         await asyncio.sleep(0)

@@ -1,0 +1,42 @@
+"""How long tests wait.
+
+A wait that succeeds ends at once, so a long bound costs nothing; a short one fails on a busy
+machine. `tests/tidy/test_waits.py` finds bounds that are shorter than these.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+Found = TypeVar("Found")
+
+WAIT_SECONDS = 120.0
+"""For one thing to happen: an answer, an event, the end of a process."""
+
+SLOW_SECONDS = 600.0
+"""For work that is slow by nature: real Claude Code, fuzzing, a whole team's story."""
+
+LIFE_SECONDS = 1800.0
+"""No process that a test starts lives longer, whatever becomes of the test."""
+
+POLL_SECONDS = 0.005
+
+
+def until(
+    condition: Callable[[], object],
+    complaint: Callable[[], object] = lambda: "it did not happen in time",
+) -> None:
+    """Poll for what other processes do, where no event tells of it."""
+    end = time.monotonic() + WAIT_SECONDS
+    while not condition():
+        assert time.monotonic() < end, complaint()
+        time.sleep(POLL_SECONDS)  # noqa: TID251 - the one place where a test polls
+
+
+async def until_async(condition: Callable[[], Awaitable[Found]]) -> Found:
+    """The same in an event loop, for a condition that is asked by a coroutine: what it gave."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not (found := await condition()):  # noqa: ASYNC110 - it asks about a file or a log
+            await asyncio.sleep(POLL_SECONDS)
+    return found
