@@ -6,7 +6,7 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from itertools import count, islice
 from pathlib import Path
@@ -17,9 +17,17 @@ import pytest
 import muster
 from muster import AsyncClient, Client
 from muster.client import requests
-from muster.client.frames import EVENT_BYTES_MAX, FrameReader
-from muster.client.request import Answer, Server, a_path, error_of, locate
-from muster.client.retry import Patience
+from muster.client.requests import api_path
+from muster.client.retry import RetryBudget
+from muster.client.sync_or_async import run_blocking
+from muster.client.transport import (
+    EVENT_BYTES_MAX,
+    ApiResponse,
+    FrameReader,
+    ServerAddress,
+    error_of,
+    locate,
+)
 from muster.errors import (
     ChannelExists,
     Invalid,
@@ -34,9 +42,10 @@ from muster.errors import (
 )
 from muster.home import address
 from muster.home.lock import HomeLock
-from muster.inbox.inbox import Do
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import RunMode
+from muster.views.answers.channels import ChannelList
+from muster.views.answers.messages import Do
 from tests import live
 from tests.builders import run
 from tests.homes import environment
@@ -63,7 +72,7 @@ def lively(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
 
 
 @pytest.fixture
-def server(home: Path) -> Server:
+def server(home: Path) -> ServerAddress:
     return locate(None, None, home, {})
 
 
@@ -161,7 +170,7 @@ def test_what_the_server_refuses_is_raised_as_the_error_that_it_is(home: Path) -
     _, _, reviews = names()
     with Client(home=home) as client:
         client.create_channel(reviews)
-        with pytest.raises(ChannelExists, match=f"There is a channel '{reviews}' already"):
+        with pytest.raises(ChannelExists, match=f"Channel '{reviews}' exists already"):
             client.create_channel(reviews)
         with pytest.raises(NotFound) as missing:
             client.agent("no/such agent?")
@@ -170,7 +179,7 @@ def test_what_the_server_refuses_is_raised_as_the_error_that_it_is(home: Path) -
             client.ask(requests.configure_channel(reviews, {"defaultTimeoutSeconds": -1}))
 
 
-def test_a_wrong_token_is_refused(server: Server) -> None:
+def test_a_wrong_token_is_refused(server: ServerAddress) -> None:
     with Client(server.url, "wrong") as client, pytest.raises(Unauthenticated):
         client.agent("pm")
     with Client(server.url) as client, pytest.raises(Unauthenticated):
@@ -193,7 +202,9 @@ def test_threads_may_share_a_client(home: Path) -> None:
 # ── turns ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_agents_take_turns_and_each_hears_everything_once(home: Path, server: Server) -> None:
+def test_agents_take_turns_and_each_hears_everything_once(
+    home: Path, server: ServerAddress
+) -> None:
     pm, dev, reviews = names()
     heard: dict[str, list[str]] = {pm: [], dev: []}
 
@@ -225,7 +236,7 @@ def test_agents_take_turns_and_each_hears_everything_once(home: Path, server: Se
         assert heard[name] == others[: len(heard[name])]
 
 
-def test_a_waiting_program_takes_turns_too(home: Path, server: Server) -> None:
+def test_a_waiting_program_takes_turns_too(home: Path, server: ServerAddress) -> None:
     pm, _, reviews = names()
     with Client(home=home) as operator:
         token = operator.register(pm).token.secret
@@ -348,7 +359,7 @@ def test_only_a_client_that_was_entered_gives_signs_of_life(home: Path) -> None:
     run(scene())
 
 
-def test_another_s_turn_is_not_an_agent_s_to_end(home: Path, server: Server) -> None:
+def test_another_s_turn_is_not_an_agent_s_to_end(home: Path, server: ServerAddress) -> None:
     pm, dev, reviews = names()
     with Client(home=home) as operator:
         tokens = [operator.register(name).token.secret for name in (pm, dev)]
@@ -417,7 +428,7 @@ def test_a_follower_has_every_event_once_and_in_order(home: Path) -> None:
     assert seqs == list(range(1, seqs[-1] + 1))
 
 
-def test_a_follower_that_may_not_look_is_told_so(server: Server) -> None:
+def test_a_follower_that_may_not_look_is_told_so(server: ServerAddress) -> None:
     async def scene() -> None:
         async with AsyncClient(server.url, "wrong") as client:
             with pytest.raises(Unauthenticated):
@@ -532,7 +543,7 @@ def test_the_operator_s_token_is_shown_to_the_server_of_its_home_only(home: Path
 
 
 def test_patience_ends() -> None:
-    patience = Patience(1.0)
+    patience = RetryBudget(1.0)
     error = NotRunning(home="nowhere")
     pauses = [patience.pause_s(error) for _ in range(3)]
     assert pauses == [0.1, 0.2, 0.4]
@@ -543,14 +554,89 @@ def test_patience_ends() -> None:
 # ── parts ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_name_stays_one_segment_of_a_path() -> None:
-    assert a_path("agents", "a/b ?#ä", "next") == "/api/agents/a%2Fb%20%3F%23%C3%A4/next"
+def test_a_name_stays_one_segment_of_api_path() -> None:
+    assert api_path("agents", "a/b ?#ä", "next") == "/api/agents/a%2Fb%20%3F%23%C3%A4/next"
 
 
 def test_where_to_connect_follows_from_the_url() -> None:
-    assert (Server("http://[::1]:80").host, Server("http://[::1]:6878").port) == ("::1", 6878)
-    assert (Server("https://team.example").port, Server("https://x").secure) == (443, True)
-    assert (Server("http://team.example").port, Server("http://x").secure) == (80, False)
+    assert (ServerAddress("http://[::1]:80").host, ServerAddress("http://[::1]:6878").port) == (
+        "::1",
+        6878,
+    )
+    assert (ServerAddress("https://team.example").port, ServerAddress("https://x").secure) == (
+        443,
+        True,
+    )
+    assert (ServerAddress("http://team.example").port, ServerAddress("http://x").secure) == (
+        80,
+        False,
+    )
+
+
+INTERIM = b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n"
+CHUNKED = (
+    b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+    b'5\r\n{"cha\r\nb\r\nnnels": []}\r\n0\r\nx-trailer: 1\r\n\r\n'
+)
+NOT_HTTP = b"220 mail.example ESMTP\r\n"
+
+
+@contextmanager
+def answering(*answers: bytes) -> Generator[str]:
+    """A server that gives these answers, in one connection, and then closes it."""
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            for answer in answers:
+                connection.recv(65536)
+                connection.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        thread.join(live.WAIT_SECONDS)
+
+
+def ask_async(url: str, times: int) -> list[ChannelList]:
+    async def scene() -> None:
+        async with AsyncClient(url) as client:
+            found.extend([await client.ask(requests.channels()) for _ in range(times)])
+
+    found: list[ChannelList] = []
+    run(scene())
+    return found
+
+
+def ask_blocking(url: str, times: int) -> list[ChannelList]:
+    with Client(url) as client:
+        return [client.ask(requests.channels()) for _ in range(times)]
+
+
+@pytest.mark.parametrize("ask", [ask_async, ask_blocking])
+def test_a_connection_is_used_again_after_interim_responses_and_trailers(
+    ask: Callable[[str, int], list[ChannelList]],
+) -> None:
+    with answering(INTERIM + CHUNKED, CHUNKED) as url:
+        assert ask(url, 2) == [ChannelList(channels=()), ChannelList(channels=())]
+
+
+@pytest.mark.parametrize("ask", [ask_async, ask_blocking])
+@pytest.mark.parametrize("answer", [NOT_HTTP, INTERIM, CHUNKED[:-10], b""])
+def test_a_server_that_breaks_off_or_speaks_no_http_counts_as_not_running(
+    answer: bytes, ask: Callable[[str, int], list[ChannelList]]
+) -> None:
+    with answering(answer) as url, pytest.raises(NotRunning, match=url):
+        ask(url, 1)
+
+
+def test_a_blocking_client_reports_a_transport_that_would_suspend() -> None:
+    async def suspends() -> None:
+        await asyncio.sleep(0)
+
+    with pytest.raises(RuntimeError, match="has suspended"):
+        run_blocking(suspends())
 
 
 @pytest.mark.parametrize(
@@ -559,13 +645,13 @@ def test_where_to_connect_follows_from_the_url() -> None:
 def test_an_answer_that_is_no_problem_document_is_an_error_too(
     status: int, kind: type[Exception]
 ) -> None:
-    error = error_of(Answer(status, b"<html>"))
+    error = error_of(ApiResponse(status, b"<html>"))
     assert isinstance(error, kind)
-    assert "Is that a muster?" in str(error)
+    assert "Is this a muster server?" in str(error)
 
 
 def test_an_error_of_a_newer_muster_is_like_those_of_its_status() -> None:
-    error = error_of(Answer(409, b'{"code": "from_the_future", "detail": "Not yet."}'))
+    error = error_of(ApiResponse(409, b'{"code": "from_the_future", "detail": "Not yet."}'))
     assert (type(error), str(error)) == (Refused, "Not yet.")
 
 

@@ -9,10 +9,10 @@ from muster.demo.answers import answer, named
 from muster.demo.cast import ALL, CREW, LEAD
 from muster.demo.delegate import document, slug
 from muster.demo.hearing import Errand, Kind, Message, Stdin, errands
-from muster.inbox.errands import Do, Next
 from muster.machines.ids import LEAD_SEAT, ChannelId
 from muster.machines.state import TurnState
 from muster.sessions.prompt import errand
+from muster.views.answers.messages import Do, Next
 
 
 def told(do: Do, channel: str | None = None, epoch: int | None = None) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from muster.engine.dispatcher import Dispatcher, Receipt
 from muster.inbox import inbox as inboxes
-from muster.inbox.errands import Do, Known, Next
+from muster.inbox.errands import Known
 from muster.inbox.inbox import Inbox
 from muster.machines import commands as c
 from muster.machines.commands import Command
@@ -17,6 +17,7 @@ from muster.machines.state import Status, TurnState
 from muster.machines.vocabulary import InterruptMode, RunMode, TurnConfig
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock
+from muster.views.answers.messages import Do, Next
 from tests.builders import (
     ADA,
     BEN,

@@ -531,6 +531,10 @@ LOG = (
                 "test_why_follows_an_event_to_its_cause",
                 "test_why_tells_of_an_agent_how_each_of_its_states_came_about",
             ],
+            "views/test_why.py": ["test_a_log_file_and_a_store_explain_alike"],
+            "http/routes/test_approvals.py": [
+                "test_why_explains_a_request_its_answer_and_the_channel_that_waits_for_it"
+            ],
         },
     ),
 )
@@ -544,6 +548,16 @@ SERVICES = (
             ],
             "test_app.py": [
                 "test_a_turn_that_timed_out_while_muster_was_down_is_timed_out_at_boot",
+            ],
+        },
+    ),
+    Promise(
+        "Every view of a channel shows the deadline by which the scheduler goes.",
+        {
+            "views/test_due.py": [
+                "test_the_scheduler_and_every_view_agree_on_when_a_channel_moves_on",
+                "test_an_approval_stops_the_clock_of_a_turn",
+                "test_work_that_is_being_stopped_is_waited_for_before_any_turn",
             ],
         },
     ),

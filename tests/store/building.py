@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+from muster.machines.documents import AgentDocument, MessageCopy
 from muster.machines.events import (
     AgentActivity,
     AgentConfigured,
@@ -68,7 +69,6 @@ from muster.machines.events import (
 )
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.state import Status
-from muster.machines.teams.papers import AgentDocument, MessageCopy
 from muster.machines.vocabulary import (
     Activity,
     Allowance,

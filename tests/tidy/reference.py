@@ -26,10 +26,9 @@ from muster import errors
 from muster.errors import Broken, MusterError, Refused, Unavailable
 from muster.http.app import routes
 from muster.http.routing import EVERYBODY, Route
-from muster.machines import commands, events, vocabulary
+from muster.machines import commands, documents, events, vocabulary
 from muster.machines.commands import COMMANDS
 from muster.machines.events import FACTS, Fact
-from muster.machines.teams import papers
 from tests.tidy.source import ROOT
 
 COMMAND = "python -m tests.tidy.reference"
@@ -37,7 +36,7 @@ REFERENCE = ROOT / "docs" / "reference"
 
 Struct = type[msgspec.Struct]
 
-PARTS = (vocabulary.__name__, papers.__name__)
+PARTS = (vocabulary.__name__, documents.__name__)
 """Where the records and enums stand that events and commands are made of."""
 
 ENVELOPE = {
@@ -135,8 +134,8 @@ def _events() -> Iterator[str]:
         yield f"## {section}"
         for fact in facts:
             yield from _struct(tag_of(fact), fact)
-    yield "## Parts of events"
-    for part in _parts(FACTS):
+    yield "## Parts of events and commands"
+    for part in _parts((*FACTS, *COMMANDS)):
         yield from _enum(part) if issubclass(part, StrEnum) else _struct(part.__name__, part)
 
 

@@ -36,6 +36,9 @@ GROUND = ("muster.errors", "muster.limits", "muster.regular_files", "muster.vers
 
 CORE = (*GROUND, "muster.machines")
 
+WORDS = ("muster.machines.documents", "muster.machines.ids", "muster.machines.vocabulary")
+"""The words of the machines, without their state, commands and decisions."""
+
 STORE_READERS = ("muster.store.base", "muster.store.codec")
 """The store's protocol, and the encoding of events, which is no store of its own."""
 
@@ -129,7 +132,7 @@ ROOMS: dict[str, Room] = {
         "a handler parses, sends one command or asks one question, renders",
     ),
     "muster.client": Room(
-        (*CORE, "muster.engine", "muster.home", "muster.inbox", "muster.settings", "muster.views"),
+        (*GROUND, *WORDS, "muster.home", "muster.views.answers"),
         "a client knows a server by its answers",
     ),
     "muster.cli": Room(
@@ -367,6 +370,7 @@ KEEPERS = {
         ("muster.claude_plugin.plugin.hook",),
         "`claude_plugin/plugin/client.py`, as a hook finds it beside itself",
     ),
+    "h11": Keeper(("muster.client.transport",), "the server's HTTP is uvicorn's"),
     "click": Keeper(("muster.cli",), "one interface of several"),
     "markdown_it": Keeper(
         ("muster.views.markdown",), "what agents write becomes HTML in one place"
@@ -467,6 +471,45 @@ def test_a_quick_verb_loads_no_event_loop_and_no_server(call: str, home: Path) -
         check=True,
     )
     assert ran.stderr == "0\n", "the exit code, and what was loaded of HEAVY"
+
+
+# ── what a client may load ────────────────────────────────────────────────────────────────────────
+
+CLIENT_MODULES_MAX = 20
+"""Modules behind `from muster import Client`: the client, the answers, and their words."""
+
+CLIENT_PROGRAM = """
+import sys
+from muster import {name}
+
+print(*(module for module in sys.modules if module.split(".")[0] == "muster"))
+"""
+
+
+@pytest.mark.parametrize("name", ["Client", "AsyncClient"])
+def test_a_client_loads_no_server(name: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", CLIENT_PROGRAM.format(name=name)],
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        check=True,
+    )
+    loaded = ran.stdout.split()
+    assert len(loaded) <= CLIENT_MODULES_MAX, sorted(loaded)
+    assert not [each for each in loaded if "dispatcher" in each or ".store" in each]
+
+
+def test_an_answer_is_made_of_words_and_other_answers_only() -> None:
+    more = [
+        f"{module.at(each.line)} imports {each.target}"
+        for module in modules().values()
+        if within(module.name, "muster.views.answers")
+        for each in imports(module)
+        if within(each.target, "muster")
+        and not any(within(each.target, seen) for seen in (*WORDS, "muster.views.answers"))
+    ]
+    assert not more, "the client loads every answer"
 
 
 # ── names, and the one type that says nothing ─────────────────────────────────────────────────────

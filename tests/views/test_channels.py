@@ -12,10 +12,9 @@ from muster.store.base import Stored
 from muster.store.codec import decode, stored
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock
+from muster.views.answers.channels import ChannelState
+from muster.views.answers.messages import Delivery, MessageView
 from muster.views.channels import (
-    ChannelState,
-    Delivery,
-    MessageView,
     channel_state,
     message_view,
     posted_message,

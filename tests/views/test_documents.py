@@ -8,8 +8,10 @@ import pytest
 
 from muster.machines.ids import LEAD_SEAT, SeatId, SessionId
 from muster.machines.state import Agent, Status, Team
+from muster.machines.teams.papers import document_of
 from muster.machines.vocabulary import FaceVariant
-from muster.views.documents import Button, button_of, document_of
+from muster.views.agents import button_of
+from muster.views.answers.agents import Button
 
 BOOT = SessionId("boot-2")
 NONE, HATCHING, ALIVE, SLEEPING, EXPIRED, UNKNOWN = Status

@@ -11,9 +11,9 @@ from muster.cli.options import Function
 from muster.cli.reading import now
 from muster.cli.render import Look, Row, duration, json_line, table
 from muster.cli.terminal import look
-from muster.client.requests import Said
 from muster.client.sync import Client
-from muster.views.channels import ChannelState
+from muster.views.answers import Recorded
+from muster.views.answers.channels import ChannelState
 
 _CHANNELS: Final = ("CHANNEL", "STATE", "HOLDER", "TURN", "ENDS IN", "RING")
 
@@ -44,7 +44,7 @@ def print_json(answer: object) -> None:
     click.echo(json_line(msgspec.json.encode(answer)))
 
 
-def print_said(said: Said, as_json: bool) -> None:
+def print_said(said: Recorded, as_json: bool) -> None:
     """Print the event number of an answer."""
     if as_json:
         print_json(said)
@@ -78,13 +78,9 @@ def _row(state: ChannelState) -> Row:
 
 def what_goes_on(state: ChannelState) -> str:
     """A channel's state in a few words."""
-    if state.waiting:
-        return f"waiting: {state.waiting.reason}"
     if state.stopping:
         return f"stopping the work of {state.stopping}"
-    if state.holder:
-        return "active"
-    return "resting" if state.resting else "idle" if state.ring else "empty"
+    return f"waiting: {state.waiting.reason}" if state.waiting else state.state
 
 
 def ends_in(state: ChannelState) -> str:

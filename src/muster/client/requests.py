@@ -1,158 +1,212 @@
-"""Everything that can be asked of a server, one function each.
+"""Every request that a server answers, one function each.
 
-Both clients carry them out (`client.ask(asks.disable("pm"))`); what programs ask most often is a
-method of theirs as well.
+`client.ask(requests.disable("pm"))` sends one; the most common ones are methods of the clients too.
 """
 
+import os
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, Generic, TypeVar
+from urllib.parse import quote, urlencode
 
 import msgspec
 
-from muster.client.request import Ask, a_key, a_path
-from muster.machines.ids import ChannelId
-from muster.machines.teams.papers import AgentDocument, MessageCopy
-from muster.views.agents import AgentList, AgentView, Called, OutputPage, RunView
-from muster.views.approvals import ApprovalList, Settled
-from muster.views.channels import ChannelList, ChannelState, MessagePage
-from muster.views.costs import CostsView
-from muster.views.messages import ThreadPage, WakePreview
-from muster.views.paper import Imported
+from muster.machines.documents import AgentDocument, MessageCopy
+from muster.machines.vocabulary import Role
+from muster.views.answers import Recorded
+from muster.views.answers.agents import (
+    AgentList,
+    AgentView,
+    ApprovalList,
+    Called,
+    CostsView,
+    Imported,
+    NewToken,
+    OutputPage,
+    PresenceView,
+    RegisteredAgent,
+    RunView,
+    Settled,
+    TokenList,
+)
+from muster.views.answers.channels import ChannelList, ChannelState
+from muster.views.answers.messages import EventPage, MessagePage, Next, ThreadPage, WakePreview
 
-# ── what is answered ──────────────────────────────────────────────────────────────────────────────
-
-
-class Token(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A token that was given just now. Nobody will tell the secret again."""
-
-    id: str
-    secret: str
-
-
-class Registered(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Who joined, and the token to act with."""
-
-    agent: AgentView
-    token: Token
+T = TypeVar("T")
 
 
-class Presence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An agent as muster knows it now, and how often it wants to be heard of."""
+class ApiRequest(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+    """A request and the type of its answer."""
 
-    agent: AgentView
-    heartbeat_seconds: float
-    turns: dict[ChannelId, int]
+    method: str
+    path: str
+    answer: type[T]
+    query: Mapping[str, object] = {}
+    body: object = None
+    key: str | None = None
+    """The idempotency key of a post: however often it is sent, it counts once."""
+
+    waits_s: float = 0.0
+    """How long the server may hold the answer back."""
+
+    @property
+    def target(self) -> str:
+        """The path with its query."""
+        given = {name: value for name, value in self.query.items() if value is not None}
+        return f"{self.path}?{urlencode(given)}" if given else self.path
+
+    @property
+    def content(self) -> bytes:
+        """The body as JSON."""
+        return b"" if self.body is None else msgspec.json.encode(self.body)
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where the log stood when it was done: for a message, where that stands."""
-
-    seq: int
-    repeated: bool = False
-    """Whether it was said before under the same key, and was not said again."""
+def api_path(*segments: str) -> str:
+    """A path under the API; each name stays one segment, whatever is in it."""
+    return "/api/" + "/".join(quote(segment, safe="") for segment in segments)
 
 
-class LogPage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Some of the log in order; `after` asks for what comes next."""
-
-    events: tuple[msgspec.Raw, ...]
-    after: int
-    more: bool
+def new_key() -> str:
+    """A random idempotency key."""
+    return os.urandom(16).hex()
 
 
-def _given(**fields: object) -> dict[str, object]:
-    """What was said; the rest has its default on the other side."""
+def given(**fields: object) -> dict[str, object]:
+    """The fields that have a value; the server has defaults for the others."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
 # ── agents ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def agents() -> Ask[AgentList]:
-    """Who is in the team."""
-    return Ask(method="GET", path=a_path("agents"), answer=AgentList)
+def agents() -> ApiRequest[AgentList]:
+    """Every agent of the team."""
+    return ApiRequest(method="GET", path=api_path("agents"), answer=AgentList)
 
 
-def agent(name: str) -> Ask[AgentView]:
-    """How an agent is."""
-    return Ask(method="GET", path=a_path("agents", name), answer=AgentView)
+def agent(name: str) -> ApiRequest[AgentView]:
+    """An agent's state."""
+    return ApiRequest(method="GET", path=api_path("agents", name), answer=AgentView)
 
 
-def register(name: str, color: str | None = None, max_turns: int | None = None) -> Ask[Registered]:
-    """Give somebody a seat, and a token to act with."""
-    body = _given(name=name, color=color, maxTurns=max_turns)
-    return Ask(method="POST", path=a_path("agents"), answer=Registered, body=body)
+def register(
+    name: str, color: str | None = None, max_turns: int | None = None
+) -> ApiRequest[RegisteredAgent]:
+    """Give an agent a seat, and a token to act with."""
+    body = given(name=name, color=color, maxTurns=max_turns)
+    return ApiRequest(method="POST", path=api_path("agents"), answer=RegisteredAgent, body=body)
 
 
-def connect(name: str) -> Ask[Presence]:
-    """Say that an agent is here."""
-    return Ask(method="POST", path=a_path("agents", name, "connect"), answer=Presence)
+def connect(name: str) -> ApiRequest[PresenceView]:
+    """Connect an agent."""
+    return ApiRequest(method="POST", path=api_path("agents", name, "connect"), answer=PresenceView)
 
 
-def heartbeat(name: str, *, working: bool = False, current: str | None = None) -> Ask[Presence]:
-    """Say that an agent is still here, that it works on its turns, and what it is doing."""
-    path = a_path("agents", name, "heartbeat")
-    body = _given(working=working, current=current)
-    return Ask(method="POST", path=path, answer=Presence, body=body)
+def heartbeat(
+    name: str, *, working: bool = False, current: str | None = None
+) -> ApiRequest[PresenceView]:
+    """Send a heartbeat: whether the agent works on its turns, and what it is doing."""
+    path = api_path("agents", name, "heartbeat")
+    body = given(working=working, current=current)
+    return ApiRequest(method="POST", path=path, answer=PresenceView, body=body)
 
 
-def disconnect(name: str, reason: str | None = None) -> Ask[Presence]:
-    """Say that an agent leaves."""
-    path = a_path("agents", name, "disconnect")
-    return Ask(method="POST", path=path, answer=Presence, body=_given(reason=reason))
+def disconnect(name: str, reason: str | None = None) -> ApiRequest[PresenceView]:
+    """Disconnect an agent."""
+    path = api_path("agents", name, "disconnect")
+    return ApiRequest(method="POST", path=path, answer=PresenceView, body=given(reason=reason))
 
 
-def disable(name: str, reason: str | None = None) -> Ask[AgentView]:
-    """Take an agent out until it is enabled again."""
-    path = a_path("agents", name, "disable")
-    return Ask(method="POST", path=path, answer=AgentView, body=_given(reason=reason))
+def next_step(name: str, wait_s: float, known: Mapping[str, int] | None = None) -> ApiRequest[Next]:
+    """The next thing for an agent to do: a long-poll of up to `wait_s` seconds.
+
+    `known` are the turns that the agent is working on, by channel with their epochs.
+    """
+    turns = ",".join(f"{channel}:{epoch}" for channel, epoch in (known or {}).items())
+    return ApiRequest(
+        method="GET",
+        path=api_path("agents", name, "next"),
+        answer=Next,
+        query={"wait": wait_s, "known": turns or None},
+        waits_s=wait_s,
+    )
 
 
-def enable(name: str) -> Ask[AgentView]:
-    """Let an agent that was disabled come back."""
-    return Ask(method="POST", path=a_path("agents", name, "enable"), answer=AgentView)
+def disable(name: str, reason: str | None = None) -> ApiRequest[AgentView]:
+    """Disable an agent until it is enabled again."""
+    path = api_path("agents", name, "disable")
+    return ApiRequest(method="POST", path=path, answer=AgentView, body=given(reason=reason))
+
+
+def enable(name: str) -> ApiRequest[AgentView]:
+    """Enable an agent that was disabled."""
+    return ApiRequest(method="POST", path=api_path("agents", name, "enable"), answer=AgentView)
 
 
 # ── identity ──────────────────────────────────────────────────────────────────────────────────────
 
 
 ASKING_SECONDS: Final = 30.0
-"""How long a server may take to ask the lead who is there before it wakes anybody."""
+"""How long a server may take to ask the lead which agents are there before it wakes them."""
 
 
-def summon() -> Ask[Called]:
-    """Prepare eight places around the lead, in which agents are born."""
-    return Ask(method="POST", path=a_path("agents", "summon"), answer=Called)
+def summon() -> ApiRequest[Called]:
+    """Prepare eight seats around the lead, in which agents are born."""
+    return ApiRequest(method="POST", path=api_path("agents", "summon"), answer=Called)
 
 
-def wake(names: Sequence[str] = ()) -> Ask[Called]:
-    """Wake these, or all who sleep."""
-    path, body = a_path("agents", "wake"), _given(agents=list(names) or None)
-    return Ask(method="POST", path=path, answer=Called, body=body, waits_s=ASKING_SECONDS)
+def wake(names: Sequence[str] = ()) -> ApiRequest[Called]:
+    """Wake these agents, or all that sleep."""
+    path, body = api_path("agents", "wake"), given(agents=list(names) or None)
+    return ApiRequest(method="POST", path=path, answer=Called, body=body, waits_s=ASKING_SECONDS)
 
 
-def sleep(names: Sequence[str] = ()) -> Ask[Called]:
-    """Put these to sleep, or all who are awake."""
-    body = _given(agents=list(names) or None)
-    return Ask(method="POST", path=a_path("agents", "sleep"), answer=Called, body=body)
+def sleep(names: Sequence[str] = ()) -> ApiRequest[Called]:
+    """Put these agents to sleep, or all that are awake."""
+    body = given(agents=list(names) or None)
+    return ApiRequest(method="POST", path=api_path("agents", "sleep"), answer=Called, body=body)
 
 
-def wake_payload(name: str) -> Ask[WakePreview]:
-    """What an agent would be told if it woke now."""
-    return Ask(method="GET", path=a_path("agents", name, "wake-payload"), answer=WakePreview)
+def wake_payload(name: str) -> ApiRequest[WakePreview]:
+    """The memory that an agent would be given if it woke now."""
+    return ApiRequest(
+        method="GET", path=api_path("agents", name, "wake-payload"), answer=WakePreview
+    )
 
 
-def thread(name: str, *, after: int | None = None, limit: int | None = None) -> Ask[ThreadPage]:
-    """What an agent said, and what was said to it: after a place in the log, or the newest."""
+def thread(
+    name: str, *, after: int | None = None, limit: int | None = None
+) -> ApiRequest[ThreadPage]:
+    """Messages by an agent and to it alone: after a place in the log, or the newest."""
     query = {"after": after, "limit": limit}
-    path = a_path("agents", name, "messages")
-    return Ask(method="GET", path=path, answer=ThreadPage, query=query)
+    path = api_path("agents", name, "messages")
+    return ApiRequest(method="GET", path=path, answer=ThreadPage, query=query)
 
 
-def tell(name: str, message: str) -> Ask[Said]:
-    """Say something to the human, as an agent."""
-    path = a_path("agents", name, "messages")
-    return Ask(method="POST", path=path, answer=Said, body={"message": message}, key=a_key())
+def tell(name: str, message: str) -> ApiRequest[Recorded]:
+    """Send a message to the human, as an agent."""
+    path = api_path("agents", name, "messages")
+    return ApiRequest(
+        method="POST", path=path, answer=Recorded, body={"message": message}, key=new_key()
+    )
+
+
+# ── tokens ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def issue_token(role: Role, agent: str | None = None, note: str = "") -> ApiRequest[NewToken]:
+    """Issue a token; its secret is in the answer, this once."""
+    body = given(role=role, agent=agent, note=note)
+    return ApiRequest(method="POST", path=api_path("tokens"), answer=NewToken, body=body)
+
+
+def tokens() -> ApiRequest[TokenList]:
+    """Every valid token, without secrets."""
+    return ApiRequest(method="GET", path=api_path("tokens"), answer=TokenList)
+
+
+def revoke_token(token_id: str) -> ApiRequest[Recorded]:
+    """Revoke a token."""
+    return ApiRequest(method="DELETE", path=api_path("tokens", token_id), answer=Recorded)
 
 
 # ── from another machine ──────────────────────────────────────────────────────────────────────────
@@ -160,10 +214,10 @@ def tell(name: str, message: str) -> Ask[Said]:
 
 def import_team(
     documents: Sequence[AgentDocument], messages: Sequence[MessageCopy] = ()
-) -> Ask[Imported]:
-    """Merge what another machine knows of the team."""
+) -> ApiRequest[Imported]:
+    """Merge the team of another machine into this one."""
     body: dict[str, object] = {"documents": list(documents), "messages": list(messages)}
-    return Ask(method="POST", path=a_path("import"), answer=Imported, body=body)
+    return ApiRequest(method="POST", path=api_path("import"), answer=Imported, body=body)
 
 
 # ── run control ───────────────────────────────────────────────────────────────────────────────────
@@ -176,100 +230,108 @@ def run(
     now: bool = False,
     note: str | None = None,
     if_generation: int | None = None,
-) -> Ask[RunView]:
-    """Want something of an agent: `continuous`, `pause`, `run_once` or `run_cleanup`."""
-    body = _given(desired=desired, now=now or None, note=note, ifGeneration=if_generation)
-    return Ask(method="PUT", path=a_path("agents", name, "run"), answer=RunView, body=body)
+) -> ApiRequest[RunView]:
+    """Set the desired state: `continuous`, `pause`, `run_once` or `run_cleanup`."""
+    body = given(desired=desired, now=now or None, note=note, ifGeneration=if_generation)
+    return ApiRequest(method="PUT", path=api_path("agents", name, "run"), answer=RunView, body=body)
 
 
-def run_state(name: str) -> Ask[RunView]:
-    """What is wanted of an agent, and what it does."""
-    return Ask(method="GET", path=a_path("agents", name, "run"), answer=RunView)
+def run_state(name: str) -> ApiRequest[RunView]:
+    """The desired and the current run state of an agent."""
+    return ApiRequest(method="GET", path=api_path("agents", name, "run"), answer=RunView)
 
 
-def output(name: str, *, after: int | None = None, limit: int | None = None) -> Ask[OutputPage]:
-    """What an agent's sessions printed: after a place in the log (-1: all), or the newest."""
+def output(
+    name: str, *, after: int | None = None, limit: int | None = None
+) -> ApiRequest[OutputPage]:
+    """Output of an agent's sessions: after a place in the log (-1: all), or the newest."""
     query = {"after": after, "limit": limit}
-    path = a_path("agents", name, "output")
-    return Ask(method="GET", path=path, answer=OutputPage, query=query)
+    path = api_path("agents", name, "output")
+    return ApiRequest(method="GET", path=path, answer=OutputPage, query=query)
 
 
 # ── approvals and costs ───────────────────────────────────────────────────────────────────────────
 
 
-def approvals() -> Ask[ApprovalList]:
-    """What agents want to do and may not unless a person allows it."""
-    return Ask(method="GET", path=a_path("approvals"), answer=ApprovalList)
+def approvals() -> ApiRequest[ApprovalList]:
+    """Open requests for approval."""
+    return ApiRequest(method="GET", path=api_path("approvals"), answer=ApprovalList)
 
 
-def answer(approval: str, *, allow: bool, note: str | None = None) -> Ask[Settled]:
-    """Allow what an agent asks for, or deny it."""
-    body = _given(allow=allow, note=note)
-    return Ask(method="POST", path=a_path("approvals", approval), answer=Settled, body=body)
+def answer(approval: str, *, allow: bool, note: str | None = None) -> ApiRequest[Settled]:
+    """Approve or deny a request."""
+    body = given(allow=allow, note=note)
+    return ApiRequest(
+        method="POST", path=api_path("approvals", approval), answer=Settled, body=body
+    )
 
 
-def costs() -> Ask[CostsView]:
-    """What the team has used up, and who of it."""
-    return Ask(method="GET", path=a_path("costs"), answer=CostsView)
+def costs() -> ApiRequest[CostsView]:
+    """Usage of the team: in all, and by agent, session, channel and conversation."""
+    return ApiRequest(method="GET", path=api_path("costs"), answer=CostsView)
 
 
 # ── channels ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def channels() -> Ask[ChannelList]:
+def channels() -> ApiRequest[ChannelList]:
     """Every channel."""
-    return Ask(method="GET", path=a_path("channels"), answer=ChannelList)
+    return ApiRequest(method="GET", path=api_path("channels"), answer=ChannelList)
 
 
-def channel(name: str) -> Ask[ChannelState]:
+def channel(name: str) -> ApiRequest[ChannelState]:
     """A channel: its ring, holder, epoch, deadline and members."""
-    return Ask(method="GET", path=a_path("channels", name), answer=ChannelState)
+    return ApiRequest(method="GET", path=api_path("channels", name), answer=ChannelState)
 
 
-def create_channel(name: str, config: Mapping[str, object] | None = None) -> Ask[ChannelState]:
+def create_channel(
+    name: str, config: Mapping[str, object] | None = None
+) -> ApiRequest[ChannelState]:
     """Open a channel. Members join it one by one, in the order of their turns."""
     body = {"channel": name, "config": dict(config or {})}
-    return Ask(method="POST", path=a_path("channels"), answer=ChannelState, body=body)
+    return ApiRequest(method="POST", path=api_path("channels"), answer=ChannelState, body=body)
 
 
-def configure_channel(name: str, config: Mapping[str, object]) -> Ask[ChannelState]:
-    """Change some rules of a channel, named as the seed names them (`defaultTimeoutSeconds`)."""
-    path = a_path("channels", name)
-    return Ask(method="PATCH", path=path, answer=ChannelState, body=dict(config))
+def configure_channel(name: str, config: Mapping[str, object]) -> ApiRequest[ChannelState]:
+    """Change some rules of a channel, by their names in JSON (`defaultTimeoutSeconds`)."""
+    path = api_path("channels", name)
+    return ApiRequest(method="PATCH", path=path, answer=ChannelState, body=dict(config))
 
 
-def add_member(channel: str, agent: str, timeout_seconds: float | None = None) -> Ask[ChannelState]:
+def add_member(
+    channel: str, agent: str, timeout_seconds: float | None = None
+) -> ApiRequest[ChannelState]:
     """Give an agent a place at the end of a channel's ring."""
-    path = a_path("channels", channel, "members")
-    body = _given(agent=agent, timeoutSeconds=timeout_seconds)
-    return Ask(method="POST", path=path, answer=ChannelState, body=body)
+    path = api_path("channels", channel, "members")
+    body = given(agent=agent, timeoutSeconds=timeout_seconds)
+    return ApiRequest(method="POST", path=path, answer=ChannelState, body=body)
 
 
-def remove_member(channel: str, agent: str) -> Ask[ChannelState]:
+def remove_member(channel: str, agent: str) -> ApiRequest[ChannelState]:
     """Take an agent's place in a channel away."""
-    path = a_path("channels", channel, "members", agent)
-    return Ask(method="DELETE", path=path, answer=ChannelState)
+    path = api_path("channels", channel, "members", agent)
+    return ApiRequest(method="DELETE", path=path, answer=ChannelState)
 
 
 # ── turns ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _turn(channel: str, act: str, **said: object) -> Ask[Said]:
-    path = a_path("channels", channel, "turn", act)
-    return Ask(method="POST", path=path, answer=Said, body=_given(**said), key=a_key())
+def _turn(channel: str, act: str, **said: object) -> ApiRequest[Recorded]:
+    path = api_path("channels", channel, "turn", act)
+    return ApiRequest(method="POST", path=path, answer=Recorded, body=given(**said), key=new_key())
 
 
 def complete(
     channel: str, message: str | None = None, *, agent: str | None = None, epoch: int | None = None
-) -> Ask[Said]:
-    """End a turn, with last words or without."""
+) -> ApiRequest[Recorded]:
+    """End a turn, with a last message or without."""
     return _turn(channel, "complete", agent=agent, epoch=epoch, message=message)
 
 
 def pass_turn(
     channel: str, reason: str | None = None, *, agent: str | None = None, epoch: int | None = None
-) -> Ask[Said]:
-    """End a turn without a word."""
+) -> ApiRequest[Recorded]:
+    """End a turn without a message."""
     return _turn(channel, "pass", agent=agent, epoch=epoch, reason=reason)
 
 
@@ -280,18 +342,20 @@ def wait_turn(
     agent: str | None = None,
     epoch: int | None = None,
     timeout_seconds: float | None = None,
-) -> Ask[Said]:
+) -> ApiRequest[Recorded]:
     """Pause a turn and keep it."""
     said = {"agent": agent, "epoch": epoch, "reason": reason, "timeoutSeconds": timeout_seconds}
     return _turn(channel, "wait", **said)
 
 
-def resume_turn(channel: str, *, agent: str | None = None, epoch: int | None = None) -> Ask[Said]:
+def resume_turn(
+    channel: str, *, agent: str | None = None, epoch: int | None = None
+) -> ApiRequest[Recorded]:
     """Go on with a turn that was paused."""
     return _turn(channel, "resume", agent=agent, epoch=epoch)
 
 
-def override_turn(channel: str, to: str, *, agent: str | None = None) -> Ask[Said]:
+def override_turn(channel: str, to: str, *, agent: str | None = None) -> ApiRequest[Recorded]:
     """Give the turn to an agent (ACTIVE), or take it away (QUEUED)."""
     return _turn(channel, "override", agent=agent, to=to)
 
@@ -301,24 +365,28 @@ def override_turn(channel: str, to: str, *, agent: str | None = None) -> Ask[Sai
 
 def post(
     channel: str, message: str, *, agent: str | None = None, epoch: int | None = None
-) -> Ask[Said]:
-    """Say something in a channel: as an agent in its turn, or as a human at any time."""
-    path = a_path("channels", channel, "messages")
-    body = _given(message=message, agent=agent, epoch=epoch)
-    return Ask(method="POST", path=path, answer=Said, body=body, key=a_key())
+) -> ApiRequest[Recorded]:
+    """Post a message in a channel: as an agent in its turn, or as a human at any time."""
+    path = api_path("channels", channel, "messages")
+    body = given(message=message, agent=agent, epoch=epoch)
+    return ApiRequest(method="POST", path=path, answer=Recorded, body=body, key=new_key())
 
 
-def messages(channel: str, *, after: int = 0, limit: int | None = None) -> Ask[MessagePage]:
+def messages(channel: str, *, after: int = 0, limit: int | None = None) -> ApiRequest[MessagePage]:
     """Messages of a channel, with their delivery to each member."""
-    path = a_path("channels", channel, "messages")
+    path = api_path("channels", channel, "messages")
     query = {"after": after, "limit": limit}
-    return Ask(method="GET", path=path, answer=MessagePage, query=query)
+    return ApiRequest(method="GET", path=path, answer=MessagePage, query=query)
 
 
-def send(message: str, *, to: str | None = None, channel: str | None = None) -> Ask[Said]:
-    """Say something to an agent, to a channel, or to the lead."""
-    body = _given(message=message, targetAgent=to, channel=channel)
-    return Ask(method="POST", path=a_path("send"), answer=Said, body=body, key=a_key())
+def send(
+    message: str, *, to: str | None = None, channel: str | None = None
+) -> ApiRequest[Recorded]:
+    """Send a message to an agent, to a channel, or to the lead."""
+    body = given(message=message, targetAgent=to, channel=channel)
+    return ApiRequest(
+        method="POST", path=api_path("send"), answer=Recorded, body=body, key=new_key()
+    )
 
 
 def log(
@@ -328,11 +396,11 @@ def log(
     types: Sequence[str] = (),
     agent: str | None = None,
     channel: str | None = None,
-) -> Ask[LogPage]:
-    """Some of the log: after a place in it, or the newest."""
+) -> ApiRequest[EventPage]:
+    """A page of the log: after a place in it, or the newest."""
     query = {"after": after, "limit": limit, "types": ",".join(types) or None}
     query |= {"agent": agent, "channel": channel}
-    return Ask(method="GET", path=a_path("log"), answer=LogPage, query=query)
+    return ApiRequest(method="GET", path=api_path("log"), answer=EventPage, query=query)
 
 
 def events(
@@ -341,7 +409,7 @@ def events(
     types: Sequence[str] = (),
     agent: str | None = None,
     channel: str | None = None,
-) -> Ask[None]:
-    """The stream of events, which is read as it comes."""
+) -> ApiRequest[None]:
+    """The stream of events."""
     query = {"after": after, "types": ",".join(types) or None, "agent": agent, "channel": channel}
-    return Ask(method="GET", path=a_path("events"), answer=type(None), query=query)
+    return ApiRequest(method="GET", path=api_path("events"), answer=type(None), query=query)

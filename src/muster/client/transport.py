@@ -1,92 +1,388 @@
-"""Connections of programs that wait: `http.client`, with connections kept open between requests."""
+"""HTTP to a server: where it is, connections that are kept open, and errors as it raised them.
 
-import http.client
-import ssl
-from collections.abc import Iterator
-from typing import Final
+HTTP itself is h11's, which reads and writes bytes and no sockets. The bytes go over a `ByteStream`
+of the client's `Transport`: one that blocks for `Client`, one on the event loop for `AsyncClient`.
+"""
 
-from muster.client.request import Answer, Ask, Server, T, error_of
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from urllib.parse import urlsplit
+
+import h11
+import msgspec
+
+from muster.client.requests import ApiRequest
 from muster.client.retry import ANSWER_SECONDS
-from muster.errors import NotRunning
+from muster.errors import Broken, Invalid, MusterError, NotRunning, Refused, Unavailable
+from muster.version import __version__
 
+TOKEN_VARIABLE: Final = "MUSTER_TOKEN"
 READ_BYTES: Final = 64 * 1024
 
-_BROKEN: Final = (http.client.HTTPException, OSError)
-"""What a connection that ends, or does not speak HTTP, looks like."""
+T = TypeVar("T")
+
+# Any: the values that a coroutine sends and yields are its driver's affair.
+Action = Callable[[], Coroutine[Any, Any, None]]
+
+# ── the server ────────────────────────────────────────────────────────────────────────────────────
 
 
-class Connections:
-    """As many connections to a server as are in use at once; any thread may ask."""
+class ServerAddress(NamedTuple):
+    """The URL of a server, and the token to send."""
 
-    def __init__(self, server: Server) -> None:
-        self.server = server
-        self._idle: list[http.client.HTTPConnection] = []
+    url: str
+    token: str = ""
 
-    def ask(self, ask: Ask[T]) -> T:
-        """Send a request and return its answer, or raise what the server refused it with."""
-        try:
-            answer = self._answer(ask)
-        except _BROKEN as failed:
-            raise NotRunning(home=self.server.url) from failed
-        return ask.understand(answer)
+    @property
+    def netloc(self) -> str:
+        """Host and port, as the URL has them."""
+        return urlsplit(self.url).netloc
 
-    def stream(self, ask: Ask[None], silent_s: float) -> Iterator[bytes]:
-        """The bytes of an answer as they come; a server that is silent for too long is gone."""
-        connection = self._connect()
-        try:
-            response = self._begin(connection, ask, silent_s)
-            if response.status != 200:
-                raise error_of(Answer(response.status, response.read()))
-            while data := response.read1(READ_BYTES):
-                yield data
-        except _BROKEN as failed:
-            raise NotRunning(home=self.server.url) from failed
-        finally:
-            connection.close()
+    @property
+    def secure(self) -> bool:
+        """Whether to use TLS."""
+        return urlsplit(self.url).scheme == "https"
+
+    @property
+    def host(self) -> str:
+        """The host to connect to."""
+        return urlsplit(self.url).hostname or ""
+
+    @property
+    def port(self) -> int:
+        """The port to connect to."""
+        return urlsplit(self.url).port or (443 if self.secure else 80)
+
+
+def locate(
+    url: str | None, token: str | None, home: Path | None, environ: Mapping[str, str]
+) -> ServerAddress:
+    """The server at `url`, else the one that runs in the home.
+
+    The token is the one given, else that of `MUSTER_TOKEN`. The operator's token in the home is for
+    the server of that home alone.
+    """
+    token = token or environ.get(TOKEN_VARIABLE) or ""
+    if url is not None:
+        return ServerAddress(url.rstrip("/"), token)
+    from muster.home import address, operator_token  # a client with a URL needs no home
+    from muster.home.folder import find_home
+    from muster.home.lock import running_pid
+
+    home = find_home(home, environ)
+    found = address.find(home)
+    # a file that a crash left behind is not trusted: another program may listen there now
+    if found is None or found.pid != running_pid(home):
+        raise NotRunning(home=home)
+    return ServerAddress(found.url, token or operator_token.find(home) or "")
+
+
+# ── the ways to wait ──────────────────────────────────────────────────────────────────────────────
+
+
+class ByteStream(Protocol):
+    """An open connection."""
+
+    async def write(self, data: bytes) -> None:
+        """Send all of it."""
+        ...
+
+    async def read(self, timeout_s: float) -> bytes:
+        """Some bytes as soon as there are any; none at the end of the stream."""
+        ...
 
     def close(self) -> None:
-        """Let go of every connection that is not in use."""
-        while (connection := self._kept()) is not None:
-            connection.close()
+        """Close it, at once."""
+        ...
 
-    def _kept(self) -> http.client.HTTPConnection | None:
+    async def wait_closed(self) -> None:
+        """Wait until it is closed."""
+        ...
+
+
+class Transport(Protocol):
+    """The part in which the two clients differ: how they connect, wait, and work in parallel."""
+
+    async def open(self) -> None:
+        """Make ready for `repeat`."""
+        ...
+
+    async def connect(self, server: ServerAddress, timeout_s: float) -> ByteStream:
+        """Open a connection."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        ...
+
+    def repeat(self, every_s: float, action: Action) -> AbstractContextManager[None]:
+        """Repeat an action beside the body of a `with`, until the body ends."""
+        ...
+
+    async def close(self) -> None:
+        """End whatever `repeat` still runs."""
+        ...
+
+
+# ── connections ───────────────────────────────────────────────────────────────────────────────────
+
+_BROKEN: Final = (OSError, EOFError, h11.RemoteProtocolError)
+"""The errors of a connection that ends, or of a peer that does not speak HTTP."""
+
+
+class _Connection:
+    """HTTP/1.1 on a stream of bytes, one request after another."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self.stream = stream
+        self._http = h11.Connection(our_role=h11.CLIENT)
+
+    async def begin(self, request: ApiRequest[T], server: ServerAddress, timeout_s: float) -> int:
+        """Send a request; the status of its answer."""
+        events = [
+            h11.Request(
+                method=request.method, target=request.target, headers=_headers(request, server)
+            ),
+            h11.Data(data=request.content),
+            h11.EndOfMessage(),
+        ]
+        await self.stream.write(b"".join(self._http.send(event) or b"" for event in events))
+        while not isinstance(event := await self._next(timeout_s), h11.Response):
+            if not isinstance(event, h11.InformationalResponse):
+                raise EOFError("the connection was closed before the answer")
+        return event.status_code
+
+    async def part(self, timeout_s: float) -> bytes:
+        """Some of the answer's body; nothing at its end."""
+        while isinstance(event := await self._next(timeout_s), h11.Data):
+            if event.data:
+                return bytes(event.data)
+        return b""
+
+    async def body(self, timeout_s: float) -> bytes:
+        """All of the answer's body."""
+        parts: list[bytes] = []
+        while part := await self.part(timeout_s):
+            parts.append(part)
+        return b"".join(parts)
+
+    def reset(self) -> bool:
+        """Make ready for another request, if the server keeps the connection open."""
+        if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
+            return False
+        self._http.start_next_cycle()
+        return True
+
+    async def _next(self, timeout_s: float) -> h11.Event:
+        while not isinstance(event := self._http.next_event(), h11.Event):
+            self._http.receive_data(await self.stream.read(timeout_s))
+        return event
+
+
+class ConnectionPool:
+    """Connections to a server, as many as are in use at once. Threads may share a pool."""
+
+    def __init__(self, server: ServerAddress, transport: Transport) -> None:
+        self.server = server
+        self._transport = transport
+        self._idle: list[_Connection] = []
+
+    async def ask(self, request: ApiRequest[T]) -> T:
+        """Send a request and return its answer, or raise the error that the server answered."""
+        try:
+            response = await self._answer(request)
+        except _BROKEN as failed:
+            raise NotRunning(home=self.server.url) from failed
+        return understand(request, response)
+
+    async def stream(self, request: ApiRequest[None], silent_s: float) -> AsyncGenerator[bytes]:
+        """The bytes of an answer as they come; silence of `silent_s` seconds is a lost server."""
+        try:
+            connection = await self._connect()
+            try:
+                status = await connection.begin(request, self.server, silent_s)
+                if status != 200:
+                    raise error_of(ApiResponse(status, await connection.body(silent_s)))
+                while data := await connection.part(silent_s):
+                    yield data
+            finally:
+                connection.stream.close()
+        except _BROKEN as failed:
+            raise NotRunning(home=self.server.url) from failed
+
+    async def close(self) -> None:
+        """Close every connection that is not in use."""
+        while (connection := self._kept()) is not None:
+            connection.stream.close()
+            await connection.stream.wait_closed()
+
+    def _kept(self) -> _Connection | None:
         try:
             return self._idle.pop()
         except IndexError:
             return None
 
-    def _answer(self, ask: Ask[T]) -> Answer:
+    async def _answer(self, request: ApiRequest[T]) -> "ApiResponse":
         while (connection := self._kept()) is not None:
             try:
-                return self._exchange(connection, ask)
+                return await self._exchange(connection, request)
             except TimeoutError:
-                raise  # it is there, and does not answer
+                raise  # the server is there, and does not answer
             except _BROKEN:
-                pass  # the server has closed it meanwhile; what it saw of a post has its key
-        return self._exchange(self._connect(), ask)
+                pass  # the server has closed an idle connection; a post that it saw has its key
+        return await self._exchange(await self._connect(), request)
 
-    def _connect(self) -> http.client.HTTPConnection:
-        server = self.server
-        if not server.secure:
-            return http.client.HTTPConnection(server.host, server.port)
-        trust = ssl.create_default_context()
-        return http.client.HTTPSConnection(server.host, server.port, context=trust)
+    async def _connect(self) -> _Connection:
+        return _Connection(await self._transport.connect(self.server, ANSWER_SECONDS))
 
-    def _exchange(self, connection: http.client.HTTPConnection, ask: Ask[T]) -> Answer:
+    async def _exchange(self, connection: _Connection, request: ApiRequest[T]) -> "ApiResponse":
+        timeout_s = ANSWER_SECONDS + request.waits_s
         try:
-            response = self._begin(connection, ask, ANSWER_SECONDS + ask.waits_s)
-            answer = Answer(response.status, response.read())
+            status = await connection.begin(request, self.server, timeout_s)
+            response = ApiResponse(status, await connection.body(timeout_s))
         except BaseException:
-            connection.close()
+            connection.stream.close()
             raise
-        self._idle.append(connection)
-        return answer
+        if connection.reset():
+            self._idle.append(connection)
+        else:
+            connection.stream.close()
+        return response
 
-    def _begin(
-        self, connection: http.client.HTTPConnection, ask: Ask[T], silent_s: float
-    ) -> http.client.HTTPResponse:
-        connection.timeout = silent_s
-        if connection.sock is not None:
-            connection.sock.settimeout(silent_s)
-        connection.request(ask.method, ask.target, ask.content, ask.headers(self.server))
-        return connection.getresponse()
+
+def _headers(request: ApiRequest[T], server: ServerAddress) -> list[tuple[str, str]]:
+    headers = {
+        "Host": server.netloc,
+        "User-Agent": f"muster/{__version__}",
+        "Accept": "*/*",
+        "Content-Length": str(len(request.content)),
+    }
+    if server.token:
+        headers["Authorization"] = f"Bearer {server.token}"
+    if request.body is not None:
+        headers["Content-Type"] = "application/json"
+    if request.key is not None:
+        headers["Idempotency-Key"] = request.key
+    return list(headers.items())
+
+
+# ── the stream of events ──────────────────────────────────────────────────────────────────────────
+
+EVENT_BYTES_MAX: Final = 16 * 1024 * 1024
+"""One event. A message may have a megabyte, and six bytes for each of its letters."""
+
+
+class ServerEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """An event of the stream: its type, its place in the log, and its JSON."""
+
+    type: str
+    seq: int
+    data: bytes
+
+
+class FrameReader:
+    """Parses server-sent events from bytes, wherever they are cut."""
+
+    def __init__(self, cursor: int | None) -> None:
+        """Resume after the cursor."""
+        self.cursor = cursor
+        """The last place in the log that the server named: where to resume."""
+
+        self._rest = bytearray()
+
+    def push(self, data: bytes) -> Iterator[ServerEvent]:
+        """The events that end in these bytes."""
+        self._rest += data
+        *frames, rest = self._rest.split(b"\n\n")
+        if len(rest) > EVENT_BYTES_MAX:
+            raise Invalid(what="an event", why=f"may have {EVENT_BYTES_MAX} bytes")
+        self._rest = rest
+        for frame in frames:
+            found = self._event(frame)
+            if found is not None:
+                yield found
+
+    def _event(self, frame: bytearray) -> ServerEvent | None:
+        """The event in a frame; a comment, or a frame that only moves the cursor, has none."""
+        fields = dict(_field(line) for line in frame.split(b"\n"))
+        if fields.get(b"id", b"").isdigit():
+            self.cursor = int(fields[b"id"])
+        if b"data" not in fields:
+            return None
+        kind = fields.get(b"event", b"message").decode()
+        return ServerEvent(type=kind, seq=self.cursor or 0, data=bytes(fields[b"data"]))
+
+
+def _field(line: bytearray) -> tuple[bytes, bytearray]:
+    name, _, value = line.partition(b":")
+    return bytes(name), value.removeprefix(b" ")
+
+
+# ── answers and errors ────────────────────────────────────────────────────────────────────────────
+
+
+class ApiResponse(NamedTuple):
+    """The status and the body of an answer."""
+
+    status: int
+    content: bytes
+
+
+def understand(request: ApiRequest[T], response: ApiResponse) -> T:
+    """The answer as its type; raises the error that it reports."""
+    if not 200 <= response.status < 300:
+        raise error_of(response)
+    try:
+        return msgspec.json.decode(response.content or b"null", type=request.answer)
+    except msgspec.DecodeError as wrong:
+        raise _unexpected(f"The answer to {request.path} is not as expected: {wrong}") from wrong
+
+
+class _Problem(msgspec.Struct, frozen=True):
+    """The fields of a problem document that an error is made of."""
+
+    code: str
+    detail: str
+    found: dict[str, Any] = {}  # the server's values, of whatever type
+
+
+def _kinds(kind: type[MusterError]) -> Iterator[type[MusterError]]:
+    """Every error below this one, deepest first: where two share a code, the general one stays."""
+    for each in kind.__subclasses__():
+        yield from _kinds(each)
+        yield each
+
+
+_BY_CODE: Final = {kind.code: kind for kind in _kinds(MusterError)}
+
+
+def error_of(response: ApiResponse) -> MusterError:
+    """The error that a server answered with, as the class that the server raised."""
+    try:
+        problem = msgspec.json.decode(response.content, type=_Problem)
+    except msgspec.DecodeError:
+        return _unexpected(f"Unexpected response ({response.status})", response.status)
+    kind = _BY_CODE.get(problem.code) or _family(response.status)
+    return _with_text(kind, problem.detail, problem.found)
+
+
+def _family(status: int) -> type[MusterError]:
+    """The general error of a status, for a code that only a newer muster knows."""
+    if status < 500:
+        return Refused
+    return Unavailable if status in (502, 503, 504) else Broken
+
+
+def _unexpected(what: str, status: int = 502) -> MusterError:
+    return _with_text(_family(status), f"{what}. Is this a muster server?", {})
+
+
+# Any: the server's values, of whatever type.
+def _with_text(kind: type[MusterError], detail: str, found: dict[str, Any]) -> MusterError:
+    """An error with the server's own text, which is complete already."""
+    error = kind.__new__(kind)
+    Exception.__init__(error, detail)
+    error.found = found
+    return error

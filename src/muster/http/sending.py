@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from muster.errors import Repeated
 from muster.http.routing import ApiCall
-from muster.http.types import Recorded
 from muster.machines.commands import Command
 from muster.machines.events import AgentMessage, Event, UserMessage
+from muster.views.answers import Recorded
 
 
 async def send_message(call: ApiCall, command: Command) -> Recorded:

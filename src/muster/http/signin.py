@@ -15,7 +15,7 @@ from muster.http.routing import ApiCall, JsonResponse, route
 from muster.http.static import front
 from muster.http.types import Body, Query
 from muster.machines.vocabulary import Role
-from muster.views.agents import View
+from muster.views.answers import View
 
 ResponseT = TypeVar("ResponseT", bound=Response)
 

@@ -43,14 +43,6 @@ class StrictBody(Body, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The body of a request in which an unknown field is an error."""
 
 
-class Recorded(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The receipt for a request: its place in the log, which for a message is the message's."""
-
-    seq: int
-    repeated: bool = False
-    """Whether it was sent before with the same `Idempotency-Key`, and was not sent again."""
-
-
 def in_utc(what: str, moment: datetime) -> datetime:
     """A moment in UTC. Conversion overflows in the first and the last year of the calendar."""
     if not 1970 < moment.year < 9999:

@@ -12,8 +12,9 @@ import msgspec
 
 from muster.engine.dispatcher import Receipt
 from muster.machines.commands import ImportTeam
+from muster.machines.documents import AgentDocument, MessageCopy
 from muster.machines.ids import SessionId
-from muster.machines.teams.papers import AgentDocument, MessageCopy, check_message
+from muster.machines.teams.papers import check_message
 from muster.store.base import EventStore, LogFilter
 from muster.team import Muster
 from muster.views.channels import MESSAGE_TYPES

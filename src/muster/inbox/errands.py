@@ -5,8 +5,6 @@ what people say in passing. Fetching and handing over messages is `inbox.py`'s.
 """
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
-from enum import StrEnum
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -14,35 +12,10 @@ from msgspec.structs import replace
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import Agent, Channel, Team, TurnState
 from muster.machines.vocabulary import Authority, InterruptMode, RunMode
-from muster.views.channels import HandedMessage, MessageView, View, timeout_at
+from muster.views.answers.messages import Do, HandedMessage, MessageView, Next
 
 Known = Mapping[ChannelId, int]
 """Turns that an agent says it is working on: the epoch by the channel."""
-
-
-class Do(StrEnum):
-    """What an agent is to do now."""
-
-    TURN = "turn"  # it is its turn
-    MESSAGE = "message"  # somebody spoke to it
-    OVER = "over"  # a turn that it is working on is no longer its own, or stands still
-    STOP = "stop"  # it is disabled, or a person wants it to stop
-    NOTHING = "nothing"  # ask again
-
-
-class Next(View, frozen=True, kw_only=True):
-    """What an agent is to do now, and what it needs for it."""
-
-    do: Do
-    agent: str
-    state: TurnState
-    """The agent's own state, or the one in the channel where one is named."""
-
-    channel: ChannelId | None = None
-    epoch: int | None = None
-    timeout_at: datetime | None = None
-    messages: tuple[HandedMessage, ...] = ()
-    reason: str | None = None
 
 
 def paused(agent: Agent) -> bool:
@@ -78,7 +51,7 @@ def to_look_at(team: Team, agent: Agent) -> list[Channel]:
 
 
 def _may_want(channel: Channel, seat: SeatId) -> bool:
-    """Whoever has not the turn is only ever handed what a human says in passing."""
+    """Without the turn, an agent is handed only messages of humans that interrupt no turn."""
     state, turn = channel.state_of(seat), channel.turn
     if state is TurnState.ACTIVE:
         return True
@@ -96,7 +69,7 @@ def answer(
     messages: tuple[HandedMessage, ...] = (),
     reason: str | None = None,
 ) -> Next:
-    """What the agent in a seat is told, with its state in the channel that it is about."""
+    """The answer to the agent in a seat, with its state in the channel."""
     agent = team.agent(seat)
     there = channel is not None and channel.id in agent.channels
     state = channel.state_of(seat) if channel is not None and there else team.turn_state(agent)
@@ -107,13 +80,13 @@ def answer(
         state=state,
         channel=channel.id if channel else None,
         epoch=channel.epoch if channel and holds else None,
-        timeout_at=timeout_at(channel) if channel and holds else None,
+        timeout_at=channel.due if channel and holds else None,
         messages=messages,
         reason=reason,
     )
 
 
-class Page(NamedTuple):
+class MessageBatch(NamedTuple):
     """Messages of others, and how far all that was said has been looked through."""
 
     messages: tuple[MessageView, ...]
@@ -121,13 +94,13 @@ class Page(NamedTuple):
     own: int = 0
     """How many of the agent's own were passed over."""
 
-    def until(self, due: Callable[[MessageView], bool]) -> "Page":
+    def until(self, due: Callable[[MessageView], bool]) -> "MessageBatch":
         """As far as the last message that is due; what stands before it goes along."""
         for count in range(len(self.messages), 0, -1):
             if due(self.messages[count - 1]):
                 kept = self.messages[:count]
-                return self if kept == self.messages else Page(kept, kept[-1].seq, self.own)
+                return self if kept == self.messages else MessageBatch(kept, kept[-1].seq, self.own)
         return EMPTY
 
 
-EMPTY: Final = Page((), 0)
+EMPTY: Final = MessageBatch((), 0)

@@ -22,10 +22,8 @@ from muster.engine.feed import Feed
 from muster.errors import Impossible, NotAMember
 from muster.inbox.errands import (
     EMPTY,
-    Do,
     Known,
-    Next,
-    Page,
+    MessageBatch,
     answer,
     lost_turn,
     paused,
@@ -39,7 +37,8 @@ from muster.machines.state import Agent, Channel, Status, Team, TurnState
 from muster.machines.vocabulary import Authority, InterruptMode
 from muster.store.base import LogFilter, Stored
 from muster.store.codec import decode
-from muster.views.channels import MessageView, handed_message, message_view, said_in
+from muster.views.answers.messages import Do, MessageView, Next
+from muster.views.channels import handed_message, message_view, said_in
 
 PAGE_MESSAGES: Final = 200
 PAGE_BYTES: Final = 4 * 1024 * 1024
@@ -187,7 +186,7 @@ class Inbox:
         do = Do.TURN if fresh else Do.MESSAGE
         return Pending(answer(team, seat, do, channel=channel, messages=messages), deliveries)
 
-    async def _due(self, channel: Channel, seat: SeatId, page: Page) -> Page:
+    async def _due(self, channel: Channel, seat: SeatId, page: MessageBatch) -> MessageBatch:
         """What of a page may be handed over now."""
         if channel.state_of(seat) is not TurnState.ACTIVE:
             return page.until(lambda each: seat in each.deliver_to)
@@ -219,7 +218,7 @@ class Inbox:
 
     async def _page(
         self, after: int, upto: int, where: LogFilter, but: SeatId | None = None
-    ) -> Page:
+    ) -> MessageBatch:
         """The next messages up to one that there is, as many as fit into one answer.
 
         What the agent `but` has said itself is passed over.
@@ -237,7 +236,7 @@ class Inbox:
                 reached = each.seq
                 if reached >= upto:
                     break
-        return Page(tuple(found), reached, own)
+        return MessageBatch(tuple(found), reached, own)
 
     def _log(self, after: int, where: LogFilter) -> aclosing[AsyncGenerator[Stored]]:
         """The log after a place, to be read as far as is known to be there."""

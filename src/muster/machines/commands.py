@@ -7,9 +7,9 @@ is refused or does nothing.
 
 import msgspec
 
+from muster.machines.documents import AgentDocument, MessageCopy
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.state import TurnState
-from muster.machines.teams.papers import AgentDocument, MessageCopy
 from muster.machines.vocabulary import (
     NO_LIMIT,
     Activity,

@@ -11,8 +11,8 @@ from typing import ClassVar, Literal
 
 import msgspec
 
+from muster.machines.documents import AgentDocument, MessageCopy
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
-from muster.machines.teams.papers import AgentDocument, MessageCopy
 from muster.machines.vocabulary import (
     NO_LIMIT,
     Activity,

@@ -6,7 +6,6 @@ that looks at several machines (may this one run? is it free to speak?) reads on
 
 from collections.abc import Mapping
 from datetime import datetime
-from enum import StrEnum
 
 import msgspec
 
@@ -27,33 +26,15 @@ from muster.machines.vocabulary import (
     Budget,
     DelegationMode,
     FaceVariant,
+    Phase,
     Role,
     RunMode,
+    Status,
     TurnConfig,
+    TurnState,
     Urgency,
     Usage,
 )
-
-
-class Status(StrEnum):
-    """Identity: who is it, and is it here. `NONE` is a seat that nobody was ever meant for."""
-
-    NONE = "none"
-    HATCHING = "hatching"  # a place is prepared, nobody has a name yet
-    ALIVE = "alive"  # its authority says that it is here
-    SLEEPING = "sleeping"  # the process is gone, the soul stays
-    EXPIRED = "expired"  # the birth failed; hidden, kept for the record
-    UNKNOWN = "unknown"  # shown, never stored: nobody has confirmed it since muster started
-
-
-class TurnState(StrEnum):
-    """Turns: may it speak."""
-
-    OFFLINE = "OFFLINE"  # not connected
-    IDLE = "IDLE"  # no channel wants it
-    QUEUED = "QUEUED"  # waiting for the turn
-    ACTIVE = "ACTIVE"  # has it; at most one agent per channel
-    WAITING = "WAITING"  # paused in mid-turn, still holding it
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -205,14 +186,6 @@ class Agent(Record, frozen=True, kw_only=True):
         return len(self.holding) < self.max_turns
 
 
-class Phase(StrEnum):
-    """How far a session is."""
-
-    STARTING = "starting"  # asked for; nobody has seen it yet
-    RUNNING = "running"
-    STOPPING = "stopping"  # asked to end
-
-
 class Session(Record, frozen=True, kw_only=True):
     """One life of a process that muster runs. Gone from the state when it ends."""
 
@@ -248,7 +221,7 @@ class Wait(Record, frozen=True, kw_only=True):
     """Whether a person is asked something: then the answer ends it, not its own deadline."""
 
 
-class Turn(Record, frozen=True, kw_only=True):
+class HeldTurn(Record, frozen=True, kw_only=True):
     """The right to speak in a channel, while somebody has it."""
 
     holder: SeatId
@@ -289,7 +262,7 @@ class Channel(Record, frozen=True, kw_only=True):
     epoch: int = 0
     """The number of the last grant. It only grows."""
 
-    turn: Turn | None = None
+    turn: HeldTurn | None = None
     drain: Drain | None = None
     idle: SeatId | None = None
     """A lone member that has completed: nothing wants it until somebody posts or joins."""
@@ -320,6 +293,22 @@ class Channel(Record, frozen=True, kw_only=True):
         if self.turn is not None and self.turn.holder == seat:
             return TurnState.WAITING if self.turn.wait else TurnState.ACTIVE
         return TurnState.IDLE if self.idle == seat else TurnState.QUEUED
+
+    @property
+    def due(self) -> datetime | None:
+        """The deadline at which the channel moves on by itself; none while no clock runs.
+
+        Work that is being stopped comes before any turn. A wait has a deadline of its own, except
+        one for an approval: that ends with the answer, and the approval has the deadline.
+        """
+        if self.drain is not None:
+            return self.drain.until
+        turn = self.turn
+        if turn is None:
+            return None
+        if turn.wait is not None:
+            return None if turn.wait.approval else turn.wait.until
+        return min(each for each in (turn.until, turn.cap, turn.silent_at) if each is not None)
 
 
 class Token(Record, frozen=True, kw_only=True):

@@ -28,6 +28,17 @@ class Authority(StrEnum):
     FILE = "file"  # a loop of its own says so in its state file
 
 
+class Status(StrEnum):
+    """Identity: who is it, and is it here. `NONE` is a seat that nobody was ever meant for."""
+
+    NONE = "none"
+    HATCHING = "hatching"  # a place is prepared, nobody has a name yet
+    ALIVE = "alive"  # its authority says that it is here
+    SLEEPING = "sleeping"  # the process is gone, the soul stays
+    EXPIRED = "expired"  # the birth failed; hidden, kept for the record
+    UNKNOWN = "unknown"  # shown, never stored: nobody has confirmed it since muster started
+
+
 class FaceVariant(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """How a face is drawn."""
 
@@ -71,6 +82,14 @@ class RunMode(StrEnum):
     PAUSE = "pause"  # none
     RUN_ONCE = "run_once"  # exactly one, then pause
     RUN_CLEANUP = "run_cleanup"  # exactly one that tidies up, then pause
+
+
+class Phase(StrEnum):
+    """How far a session is."""
+
+    STARTING = "starting"  # asked for; nobody has seen it yet
+    RUNNING = "running"
+    STOPPING = "stopping"  # asked to end
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -183,6 +202,16 @@ class Urgency(StrEnum):
 
     GRACEFUL = "graceful"  # let it finish
     NOW = "now"  # interrupt, then terminate, then kill
+
+
+class TurnState(StrEnum):
+    """Turns: may it speak."""
+
+    OFFLINE = "OFFLINE"  # not connected
+    IDLE = "IDLE"  # no channel wants it
+    QUEUED = "QUEUED"  # waiting for the turn
+    ACTIVE = "ACTIVE"  # has it; at most one agent per channel
+    WAITING = "WAITING"  # paused in mid-turn, still holding it
 
 
 class InterruptMode(StrEnum):

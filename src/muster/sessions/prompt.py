@@ -16,7 +16,7 @@ from muster.engine.backoff import pause_s
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.ports import Session
 from muster.errors import MusterError
-from muster.inbox.errands import Do, Known, Next
+from muster.inbox.errands import Known
 from muster.inbox.inbox import Inbox
 from muster.machines.commands import Command
 from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId
@@ -25,7 +25,7 @@ from muster.machines.vocabulary import RunMode
 from muster.sessions.prompt_state import PromptState
 from muster.sessions.prompt_templates import BIRTH, LEAD, WAKE, Letters
 from muster.store.base import EventStore
-from muster.views.channels import HandedMessage
+from muster.views.answers.messages import Do, HandedMessage, Next
 from muster.views.wake_payload import as_xml, wake_payload
 
 NEW_MESSAGES = "You have new messages:"

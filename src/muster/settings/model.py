@@ -30,8 +30,6 @@ from muster.settings.rules import (
 )
 
 SETTINGS_FILE: Final = "muster.toml"
-HOME_FOLDER: Final = ".muster"
-HOME_VARIABLE: Final = "MUSTER_HOME"
 INBOX_FOLDER: Final = "inboxes"
 TURNS: Final = "turns"
 
@@ -198,11 +196,6 @@ TABLES: Final = tuple(
     field.name for field in msgspec.structs.fields(Settings) if field.name != AGENTS
 )
 """The fixed tables, whose settings a variable can override."""
-
-
-def find_home(chosen: Path | None, environ: Mapping[str, str]) -> Path:
-    """The team's home: the one chosen, else `MUSTER_HOME`, else `.muster` in this folder."""
-    return Path(chosen or environ.get(HOME_VARIABLE) or HOME_FOLDER).absolute()
 
 
 def load_settings(home: Path, environ: Mapping[str, str]) -> Settings:

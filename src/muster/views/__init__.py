@@ -1,4 +1,5 @@
 """Views: read models of a team, one for HTTP, command line and client.
 
-Pure where they can be; imports machines and the store's protocol.
+`answers/` has the records of answers, which the client loads too; the modules beside it build them
+from state and log. Imports machines, the store's protocol and codec, and the loading of a log.
 """

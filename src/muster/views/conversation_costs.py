@@ -1,8 +1,8 @@
-"""What conversations have used up, and those who have no seat: added up from the log.
+"""Costs of conversations, and of agents without a seat: summed up from the log.
 
-What agents, sessions and channels have used up is part of the team's state. Of a conversation only
-the log knows: the result of a session that led it, and what was put on record of those who worked
-on it without a seat. The log is read once, a page at a time; what was added up is kept.
+Usage of agents, sessions and channels is part of the team's state. Usage of a conversation is only
+in the log: in the results of sessions that led it, and in the records of agents that worked on it
+without a seat. The log is read once, a page at a time, and the sums are cached.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ _spent: Final = msgspec.json.Decoder(_Spent).decode
 
 
 class Tally:
-    """What was added up so far."""
+    """The sums up to a place in the log."""
 
     def __init__(self) -> None:
         """Begin with nothing."""
@@ -50,7 +50,7 @@ class Tally:
         """The newest last."""
 
         self.seatless = NOTHING_USED
-        """What those used up who have no seat, and so are in nobody's sum."""
+        """Usage of agents without a seat, which is in no other sum."""
 
     def add(self, page: Sequence[Stored]) -> None:
         """Add up some more events, in order."""
@@ -70,7 +70,7 @@ class Tally:
 
 
 class Costs:
-    """What the log of one team says about that, kept up to date."""
+    """The sums of one team's log, kept up to date."""
 
     def __init__(self, store: EventStore) -> None:
         """Read in this store."""

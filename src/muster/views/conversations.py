@@ -11,87 +11,9 @@ from muster.machines.delegation.reasons import reason_of
 from muster.machines.events import Event, Fact
 from muster.machines.ids import ConversationId
 from muster.machines.state import MAIN, QUEUE
-from muster.machines.vocabulary import DelegationMode, FileChange, Machine, Ranked, Remark
+from muster.machines.vocabulary import DelegationMode, Machine, Remark
 from muster.routing.router import state_name
-from muster.views.channels import View
-
-
-class RouteView(View, frozen=True, kw_only=True):
-    """Where a request belongs, and why."""
-
-    agent: str
-    confidence: float
-    margin: float
-    rule: str
-    reason: str
-    router: str
-    candidates: tuple[Ranked, ...] = ()
-
-
-class StepView(View, frozen=True, kw_only=True):
-    """One change of the state."""
-
-    at: datetime
-    source: str = msgspec.field(name="from")
-    target: str = msgspec.field(name="to")
-    trigger: str
-    reason: str
-
-
-class FileView(View, frozen=True, kw_only=True):
-    """A file that came, changed or went."""
-
-    path: str
-    change: FileChange
-    size: int
-    sha256: str
-    by: str
-    outside: bool = False
-    named: bool = False
-
-
-class ConversationView(View, frozen=True, kw_only=True):
-    """One input, and all that it set off."""
-
-    conversation: ConversationId
-    text: str
-    speaker: str
-    state: str
-    started_at: datetime
-    ended_at: datetime | None = None
-    outcome: str | None = None
-    """`answered`, `failed` or `ended`; null while it goes on."""
-
-    summary: str = ""
-    answer: str = ""
-    route: RouteView | None = None
-    trace: tuple[StepView, ...] = ()
-    files: tuple[FileView, ...] = ()
-    denied: str = ""
-    """Why its state may not do what it asks for, if that is so."""
-
-
-class ConversationList(View, frozen=True, kw_only=True):
-    """Conversations with their traces and files, the newest last."""
-
-    conversations: tuple[ConversationView, ...]
-
-
-class DelegationView(View, frozen=True, kw_only=True):
-    """The state machine session of the team."""
-
-    open: bool
-    mode: DelegationMode | None
-    path: str
-    agents: tuple[str, ...]
-    opened: int
-    """How many conversations there were."""
-
-    working: dict[str, str]
-    """Conversations that go on, and the state of each."""
-
-    resumed: bool = False
-    warnings: tuple[str, ...] = ()
+from muster.views.answers.conversations import ConversationView, FileView, RouteView, StepView
 
 
 def views_of(
@@ -180,7 +102,7 @@ def _file(fact: e.FileRecorded) -> FileView:
     )
 
 
-# ── as the seed shows it ──────────────────────────────────────────────────────────────────────────
+# ── as lines of text ──────────────────────────────────────────────────────────────────────────────
 
 _SHOWN: Final = {"task_completed": "Task completed"}
 

@@ -1,71 +1,21 @@
-"""What a team has used up, as it is shown: in all, and by agent, session, channel, conversation.
+"""Costs as they are shown: of the team, and by agent, session, channel and conversation.
 
-Whoever has used up nothing is left out.
+An agent, session or channel without usage is left out.
 """
 
 from collections.abc import Iterator
 
-from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.state import Team
 from muster.machines.vocabulary import NOTHING_USED, Usage
-from muster.views.channels import (
-    UsageView,
-    View,
-    usage_fields,
-    usage_or_nothing,
-    usage_view,
+from muster.views.answers.agents import (
+    AgentCost,
+    ChannelCost,
+    ConversationCost,
+    CostsView,
+    SessionCost,
 )
+from muster.views.channels import usage_fields, usage_or_nothing, usage_view
 from muster.views.conversation_costs import Tally
-
-
-class LimitedView(UsageView, frozen=True, kw_only=True):
-    """What was used up where there may be a limit to it."""
-
-    max_cost_usd: float | None = None
-    """Null is no limit."""
-
-    max_tokens: int | None = None
-
-
-class AgentCost(LimitedView, frozen=True, kw_only=True):
-    """All that an agent has ever used up."""
-
-    agent: str
-    seat: SeatId
-    counted: UsageView | None
-    """What of it counts against the limit: since a person last said what is wanted."""
-
-
-class SessionCost(LimitedView, frozen=True, kw_only=True):
-    """What a session has used up that still lives."""
-
-    session: SessionId
-    agent: str
-    seat: SeatId
-
-
-class ChannelCost(LimitedView, frozen=True, kw_only=True):
-    """What the turns of a channel have used up."""
-
-    channel: ChannelId
-
-
-class ConversationCost(UsageView, frozen=True, kw_only=True):
-    """What a conversation has used up, whoever worked on it."""
-
-    conversation: ConversationId
-
-
-class CostsView(View, frozen=True, kw_only=True):
-    """What a team has used up, and who of it."""
-
-    seq: int
-    team: UsageView
-    agents: tuple[AgentCost, ...]
-    sessions: tuple[SessionCost, ...]
-    channels: tuple[ChannelCost, ...]
-    conversations: tuple[ConversationCost, ...]
-    """Those that used up something last, the newest at the end."""
 
 
 def view_costs(team: Team, tally: Tally) -> CostsView:

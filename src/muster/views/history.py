@@ -59,7 +59,7 @@ def moment_of(stored: Stored) -> datetime:
 
 
 class History:
-    """What one team's log says about earlier."""
+    """The past states of one team, read from its log."""
 
     def __init__(self, store: EventStore, head: Callable[[], Team]) -> None:
         """Read in this store; `head` is the team now."""

@@ -1,66 +1,18 @@
-"""An agent's thread: what it said, and what was said to it alone, as the seed's message documents.
+"""An agent's thread: messages by the agent and to it alone, as message documents.
 
 How far a message to an agent has come follows from the agent: up to where it was handed messages,
-and up to where it has acted on them. Whether a person has read an agent's answer nobody knows.
+and up to where it has acted on them. Whether a person has read an agent's answer is not known.
 """
 
-from datetime import datetime
-from typing import Final, Literal
-
-import msgspec
+from typing import Final
 
 from muster.machines.events import AgentMessage, Event, MessageImported, UserMessage
-from muster.machines.ids import ChannelId, SessionId
 from muster.machines.state import Agent
-from muster.views.channels import Delivery
-from muster.views.wake_payload import WakePayload
+from muster.views.answers.messages import Delivery, MessageDocument
 
 THREAD_MESSAGES: Final = 100
 THREAD_MESSAGES_MAX: Final = 256
 """How many messages a page of a thread has at most; a message may be a megabyte."""
-
-
-class MessageDocument(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
-):
-    """Something that was said by an agent, or to it alone."""
-
-    seq: int
-    """Where it stands in this log; what was said on another machine stands where it came in."""
-
-    type: Literal["message"]
-    speaker_name: str
-    speaker_type: Literal["human", "agent"]
-    target_agent: str | None
-    """Whom it was said to; null for the lead, and for what an agent said."""
-
-    text: str
-    server_session_id: SessionId
-    """The life of muster in which it was said."""
-
-    created_at: datetime
-    delivery: Delivery | None = None
-    """How far a message to the agent has come. What the agent said itself has none, nor has what
-    was said on another machine.
-    """
-
-    channel: ChannelId | None = None
-    """Where it was said, if not to the human alone."""
-
-
-class ThreadPage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Some of a thread in order. `after` asks for the next page, if there is `more`."""
-
-    messages: tuple[MessageDocument, ...]
-    after: int
-    more: bool
-
-
-class WakePreview(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What an agent would be told if it woke now: in parts, and as the text."""
-
-    payload: WakePayload
-    text: str
 
 
 def message_document(event: Event, agent: Agent) -> MessageDocument:

@@ -10,14 +10,8 @@ from typing import Final, Literal
 import msgspec
 
 from muster.errors import Invalid, Malformed
-from muster.machines.teams.papers import (
-    AgentDocument,
-    LooseDocument,
-    MessageCopy,
-    check_document,
-    check_message,
-    tidied,
-)
+from muster.machines.documents import AgentDocument, MessageCopy
+from muster.machines.teams.papers import LooseDocument, check_document, check_message, tidied
 
 VERSION: Final = 1
 """Grows when a muster that knows only the version before would misread a file."""
@@ -42,23 +36,6 @@ class LoosePaper(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     version: int = VERSION
     documents: tuple[LooseDocument, ...] = ()
     messages: tuple[MessageCopy, ...] = ()
-
-
-class Imported(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What an import did."""
-
-    seq: int
-    changed: tuple[str, ...]
-    """Who is other than before, by name."""
-
-    lost: int
-    """How many documents came in and are not in force as they were; they stay in the log."""
-
-    held: tuple[str, ...]
-    """Who was left alone, because it is live here."""
-
-    messages: int
-    """How many messages were not known before."""
 
 
 def documents_in(paper: LoosePaper) -> tuple[AgentDocument, ...]:

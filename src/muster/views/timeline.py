@@ -166,7 +166,7 @@ class Lanes:
                 yield lane, spans
 
     def states_at(self, seq: int) -> dict[LaneId, str]:
-        """What every lane says of a moment."""
+        """The state of every lane at a moment."""
         found = {lane: changes.state_at(seq) for lane, changes in self._lanes.items()}
         return {lane: state for lane, state in found.items() if state is not None}
 
@@ -196,5 +196,5 @@ def _states(team: Team, agent: Agent) -> tuple[str, ...]:
 
 
 def states_of(team: Team, agent: Agent) -> dict[Machine, str]:
-    """What each machine says of an agent, as it is shown."""
+    """The state of an agent in each machine, as it is shown."""
     return dict(zip(_MACHINES, _states(team, agent), strict=True))

@@ -1,4 +1,4 @@
-"""What a sleeper is told when it wakes: its soul, and what was said in its last life.
+"""The memory of an agent that wakes: its soul, and the transcript of its last life.
 
 A transcript is what an agent said and what was said to it alone, in the last of its lives in which
 there was anything. It is bounded: the oldest goes first, and a note says so. What nobody has handed
@@ -12,34 +12,19 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from muster.limits import TRANSCRIPT_BYTES_MAX
+from muster.machines.documents import MessageCopy
 from muster.machines.events import MessageImported
-from muster.machines.ids import SeatId
 from muster.machines.state import Agent, Team
-from muster.machines.teams.papers import MessageCopy
 from muster.store.base import EventStore, LogFilter, Stored
 from muster.store.codec import decode
-from muster.views.channels import MESSAGE_TYPES, MessageView, View, message_view
+from muster.views.answers.messages import MessageView, WakePayload
+from muster.views.channels import MESSAGE_TYPES, message_view
 
 PAGE: Final = 200
 
 
-class WakePayload(View, frozen=True, kw_only=True):
-    """All that an agent is given to be itself again."""
-
-    name: str
-    color: str
-    color_name: str
-    grid_position: SeatId
-    has_soul: bool
-    has_transcript: bool
-    soul: str
-    transcript: str
-    omitted: int = 0
-    """How many of the oldest messages were left out."""
-
-
 async def wake_payload(store: EventStore, team: Team, agent: Agent) -> WakePayload:
-    """What an agent would be told if it woke now."""
+    """The memory that an agent would be given if it woke now."""
     messages, omitted = await last_life(store, agent)
     transcript = as_lines(messages, team.human)
     if omitted:
@@ -77,7 +62,7 @@ async def last_life(store: EventStore, agent: Agent) -> tuple[Sequence[MessageVi
 
 
 async def _said_here(store: EventStore, agent: Agent) -> Sequence[MessageView]:
-    """What was said in its last life on this machine, as far as it knows of it."""
+    """Messages of its last life on this machine that it was handed."""
     own = LogFilter(types=MESSAGE_TYPES, seat=agent.seat)
     stored = await _all(store, agent.transcript_from, own)
     said = [message_view(decode(each.data)) for each in stored]
@@ -85,7 +70,7 @@ async def _said_here(store: EventStore, agent: Agent) -> Sequence[MessageView]:
 
 
 async def _said_elsewhere(store: EventStore, agent: Agent) -> Sequence[MessageView]:
-    """What was said in its last life on another machine, as far as that was imported."""
+    """Messages of its last life on another machine that were imported."""
     imported = LogFilter(types=frozenset({"message_imported"}), seat=agent.seat)
     events = [decode(each.data) for each in await _all(store, 0, imported)]
     copies = sorted(
@@ -114,7 +99,7 @@ async def _all(store: EventStore, after: int, where: LogFilter) -> Sequence[Stor
 
 
 def as_lines(messages: Sequence[MessageView], human: str) -> str:
-    """One line a message, as the seed writes them."""
+    """One line a message: `[speaker]: text`."""
     return "\n".join(
         f"[{human if each.by_human else each.speaker}]: {each.text}" for each in messages
     )

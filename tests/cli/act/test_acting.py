@@ -22,7 +22,7 @@ from muster.cli.render import Look
 from muster.client.sync import Client
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import TurnState
-from muster.views.channels import ChannelState, MemberView, Rules
+from muster.views.answers.channels import ChannelState, MemberView, Rules
 from tests.homes import MUSTER_SCRIPT, environment, muster
 from tests.live import Json, live
 from tests.waits import LIFE_SECONDS, WAIT_SECONDS

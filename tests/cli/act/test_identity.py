@@ -13,12 +13,12 @@ from muster.errors import AlreadySummoned, Forbidden, NobodyIs, NotFound, WrongS
 from muster.identity.waking import PALETTE
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines.documents import MessageCopy
 from muster.machines.ids import LEAD_SEAT, SeatId, SessionId
 from muster.machines.state import Status
-from muster.machines.teams.papers import MessageCopy
 from muster.machines.vocabulary import Authority, Profile, StatusEntry
 from muster.testing.clock import EPOCH
-from muster.views.documents import Button
+from muster.views.answers.agents import Button
 from tests.builders import run
 from tests.homes import append, environment, muster, play
 from tests.live import Json, live

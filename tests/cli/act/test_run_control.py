@@ -23,7 +23,8 @@ from muster.machines import events as e
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.state import Phase
 from muster.machines.vocabulary import Authority, Budget, RunMode
-from muster.views.agents import BADGES, RunView, SessionView
+from muster.views.agents import BADGES
+from muster.views.answers.agents import RunView, SessionView
 from tests.homes import MUSTER_SCRIPT, append, environment, muster, play
 from tests.live import live
 from tests.waits import LIFE_SECONDS, WAIT_SECONDS

@@ -202,6 +202,26 @@ def test_why_tells_a_turn_that_went_on_to_the_answer_and_to_the_request(
     assert goes_on[2].startswith(f"Ada needs approval {asked} for Bash: make release")
 
 
+def test_why_explains_a_request_its_answer_and_the_channel_that_waits_for_it(
+    muster: Inside, operator: Asker
+) -> None:
+    asked = muster.asks("Ada", "Bash", "make release")
+    [request] = operator.get(f"/api/approvals/{asked}/why")["accounts"]
+    assert request["title"] == f"approval {asked}: nobody has answered yet"
+    assert request["steps"][0]["seq"] == int(asked)
+    [channel] = operator.get("/api/channels/design/why")["accounts"]
+    assert channel["title"].endswith("is with Ada")
+    assert channel["steps"][0]["text"].startswith("Ada went from ACTIVE to WAITING in design")
+    assert channel["steps"][1]["seq"] == int(asked)
+    operator.post(f"/api/approvals/{asked}", {"allow": True, "note": "go"})
+    [answered] = operator.get(f"/api/approvals/{asked}/why")["accounts"]
+    assert answered["title"] == f"approval {asked}: allowed"
+    assert answered["steps"][0]["text"] == f"approval {asked} of Ada was allowed: go (by human)"
+    assert answered["steps"][1]["seq"] == int(asked)
+    for path in ("approvals/1", "approvals/x", "approvals/9" + "9" * 40, "channels/nowhere"):
+        operator.refused("GET", f"/api/{path}/why", 404, "not_found")
+
+
 def told(operator: Asker, title: str) -> list[str]:
     """How an account of Ada is told."""
     accounts = operator.get("/api/agents/Ada/why")["accounts"]

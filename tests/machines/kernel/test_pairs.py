@@ -9,6 +9,7 @@ from muster.errors import Refused
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import COMMANDS, Command
+from muster.machines.documents import AgentDocument
 from muster.machines.events import FACTS
 from muster.machines.ids import GRID_SEATS, LEAD_SEAT, ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.kernel.couplings import COUPLINGS
@@ -17,7 +18,6 @@ from muster.machines.kernel.invariants import violations
 from muster.machines.kernel.snapshots import decode, encode
 from muster.machines.kernel.team import DECIDERS, decide
 from muster.machines.state import Status, Team, TurnState
-from muster.machines.teams.papers import AgentDocument
 from muster.machines.vocabulary import (
     Activity,
     Authority,

@@ -4,9 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
+from muster.machines.documents import AgentDocument, MessageCopy
 from muster.machines.ids import SessionId
 from muster.machines.state import Status
-from muster.machines.teams.papers import AgentDocument, LooseDocument, MessageCopy, tidied
+from muster.machines.teams.papers import LooseDocument, tidied
 
 NOON = datetime(2026, 2, 17, 12, tzinfo=UTC)
 

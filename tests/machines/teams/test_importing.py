@@ -9,13 +9,14 @@ from msgspec.structs import replace
 
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines.documents import AgentDocument, MessageCopy
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.kernel.sentences import sentence
 from muster.machines.kernel.snapshots import decode, encode
 from muster.machines.state import Status, TurnState
 from muster.machines.teams.importing import message_copy
 from muster.machines.teams.merge import merge
-from muster.machines.teams.papers import AgentDocument, MessageCopy, document_of
+from muster.machines.teams.papers import document_of
 from muster.machines.vocabulary import Authority, RunMode
 from tests.machines.identity import test_identity
 from tests.machines.scene import REVIEWS, Scene, facts

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 
 from muster.errors import Refused
+from muster.machines.documents import AgentDocument
 from muster.machines.ids import name_key
 from muster.machines.state import Status
 from muster.machines.teams.merge import join, merge
-from muster.machines.teams.papers import AgentDocument, LooseDocument, check_document, tidied
+from muster.machines.teams.papers import LooseDocument, check_document, tidied
 from tests.machines.teams.papers import NOON, at, hatching, paper, teams
 
 Papers = list[AgentDocument]

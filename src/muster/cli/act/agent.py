@@ -10,8 +10,8 @@ from muster.cli.options import home_option, json_option
 from muster.cli.render import clean, table
 from muster.cli.terminal import look
 from muster.client import requests
-from muster.client.request import TOKEN_VARIABLE
-from muster.views.agents import AgentView
+from muster.client.transport import TOKEN_VARIABLE
+from muster.views.answers.agents import AgentView
 
 _AGENTS: Final = ("SEAT", "AGENT", "STATUS", "TURN", "CHANNELS")
 

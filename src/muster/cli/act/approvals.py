@@ -11,8 +11,7 @@ from muster.cli.reading import now
 from muster.cli.render import Cell, Look, Row, Tone, clean, duration, table
 from muster.cli.terminal import look
 from muster.client import requests
-from muster.views.approvals import Settled
-from muster.views.channels import ApprovalView
+from muster.views.answers.agents import ApprovalView, Settled
 
 _APPROVALS: Final = ("ID", "AGENT", "TOOL", "ELSE", "IN", "WHERE", "WHAT")
 

@@ -20,7 +20,7 @@ from muster.cli.terminal import look
 from muster.client import requests
 from muster.errors import Invalid
 from muster.machines.vocabulary import TurnConfig
-from muster.views.channels import ChannelState, MemberView
+from muster.views.answers.channels import ChannelState, MemberView
 
 RULES: Final = TurnConfig.__struct_encode_fields__
 

@@ -11,7 +11,7 @@ import click
 from muster.cli.acting import print_json, server
 from muster.cli.options import Function, home_option, json_option
 from muster.cli.render import clean, count
-from muster.views.agents import Called
+from muster.views.answers.agents import Called
 
 
 def _options(function: Function) -> Function:

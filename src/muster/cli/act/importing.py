@@ -17,8 +17,9 @@ from muster.cli.acting import print_json, server
 from muster.cli.options import home_option, json_option
 from muster.cli.render import clean, count
 from muster.client import requests
-from muster.machines.teams.papers import AgentDocument, MessageCopy
-from muster.views.paper import Imported, documents_in, read_paper
+from muster.machines.documents import AgentDocument, MessageCopy
+from muster.views.answers.agents import Imported
+from muster.views.paper import documents_in, read_paper
 
 PART_BYTES: Final = limits.REQUEST_BYTES_MAX // 2
 """Size of one request, unless a single message is larger."""

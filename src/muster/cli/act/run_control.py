@@ -19,7 +19,7 @@ from muster.client.sync import Client
 from muster.errors import Closed
 from muster.machines.state import Phase
 from muster.machines.vocabulary import Authority, RunMode
-from muster.views.agents import RunView
+from muster.views.answers.agents import RunView
 
 NOT_SO: Final = 1
 """Exit code of `--wait` when the desired state was not reached."""

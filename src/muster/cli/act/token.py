@@ -4,23 +4,15 @@ from pathlib import Path
 from typing import Final
 
 import click
-import msgspec
 
 from muster.cli.acting import print_json, server
 from muster.cli.options import home_option, json_option
 from muster.cli.render import table
 from muster.cli.terminal import look
-from muster.client.request import Ask, a_path
+from muster.client import requests
 from muster.machines.vocabulary import Role
-from muster.views.agents import NewToken, TokenList
 
 _TOKENS: Final = ("TOKEN", "ROLE", "AGENT", "NOTE")
-
-
-class Done(msgspec.Struct, frozen=True):
-    """The answer to a revocation."""
-
-    seq: int
 
 
 @click.group()
@@ -45,10 +37,8 @@ def issue(
     if [agent is not None, viewer, operator].count(True) != 1:
         raise click.UsageError("Give one of --agent NAME, --viewer and --operator.")
     role = Role.AGENT if agent is not None else Role.VIEWER if viewer else Role.OPERATOR
-    wish = {"role": role, "agent": agent, "note": note}
     with server(home) as client:
-        path = a_path("tokens")
-        issued = client.ask(Ask(method="POST", path=path, answer=NewToken, body=wish))
+        issued = client.ask(requests.issue_token(role, agent, note))
     if as_json:
         print_json(issued)
     else:
@@ -61,7 +51,7 @@ def issue(
 def list_(home: Path, as_json: bool) -> None:
     """List all valid tokens. Secrets cannot be shown again."""
     with server(home) as client:
-        found = client.ask(Ask(method="GET", path=a_path("tokens"), answer=TokenList))
+        found = client.ask(requests.tokens())
     if as_json:
         print_json(found)
     else:
@@ -76,7 +66,7 @@ def list_(home: Path, as_json: bool) -> None:
 def revoke(home: Path, as_json: bool, token_id: str) -> None:
     """Revoke a token. TOKEN is its id, as `muster token list` shows it."""
     with server(home) as client:
-        done = client.ask(Ask(method="DELETE", path=a_path("tokens", token_id), answer=Done))
+        done = client.ask(requests.revoke_token(token_id))
     if as_json:
         print_json(done)
     else:

@@ -26,7 +26,7 @@ from muster.cli.terminal import look
 from muster.client import requests
 from muster.client.sync import Client
 from muster.errors import MusterError, Unavailable
-from muster.views.channels import ChannelState, MemberView
+from muster.views.answers.channels import ChannelState, MemberView
 
 KEPT: Final = 200
 """Lines to keep: more than any terminal shows."""

@@ -32,10 +32,11 @@ from muster.home.lock import LOG_FILE
 from muster.machines.state import Agent, Status
 from muster.store.codec import decode
 from muster.store.reading import LogReader
-from muster.views.agents import AgentList, AgentView, view_agents
+from muster.views.agents import view_agents
+from muster.views.answers.agents import AgentList, AgentView, Button
+from muster.views.answers.messages import MessageDocument
 from muster.views.channels import MESSAGE_TYPES, thread_of
-from muster.views.documents import Button
-from muster.views.messages import MessageDocument, message_document
+from muster.views.messages import message_document
 
 PAGE: Final = 64
 

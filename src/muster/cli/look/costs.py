@@ -14,9 +14,9 @@ from muster.engine.loading import load
 from muster.home.lock import LOG_FILE
 from muster.machines.kernel.sentences import dollars
 from muster.store.reading import LogReader
-from muster.views.channels import UsageView
+from muster.views.answers.agents import CostsView, LimitedView, UsageView
 from muster.views.conversation_costs import PAGE_EVENTS, SPENT, Tally
-from muster.views.costs import CostsView, LimitedView, view_costs
+from muster.views.costs import view_costs
 
 _COSTS: Final = ("COST", "TOKENS", "READ", "WRITTEN", "FROM CACHE", "INTO CACHE", "LIMIT")
 

@@ -15,8 +15,9 @@ from muster.cli.options import home_option
 from muster.cli.render import count
 from muster.engine.loading import load
 from muster.home.lock import LOG_FILE
+from muster.machines.documents import MessageCopy
 from muster.machines.teams.importing import message_copy, said_order
-from muster.machines.teams.papers import STORED, MessageCopy, document_of
+from muster.machines.teams.papers import STORED, document_of
 from muster.store.base import LogFilter
 from muster.store.codec import decode
 from muster.store.reading import LogReader

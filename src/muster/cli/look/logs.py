@@ -22,7 +22,7 @@ from muster.machines.ids import SeatId, SessionId
 from muster.settings.agents import AGENTS
 from muster.store.base import LogFilter
 from muster.store.reading import LogReader
-from muster.views.agents import OutputView
+from muster.views.answers.agents import OutputView
 
 SHOWN: Final = 100
 PAGE: Final = 64

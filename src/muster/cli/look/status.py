@@ -26,7 +26,9 @@ from muster.home.lock import LOG_FILE
 from muster.machines.kernel.sentences import dollars
 from muster.machines.state import Status, TurnState
 from muster.store.reading import LogReader
-from muster.views.agents import AgentView, ChannelView, TeamView, view_team
+from muster.views.agents import view_team
+from muster.views.answers.agents import AgentView
+from muster.views.answers.channels import ChannelView, TeamView
 
 
 class StatusReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -25,7 +25,14 @@ from muster.machines.commands import (
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import Agent, Status, TurnState
 from muster.machines.vocabulary import Authority, Role, RunMode
-from muster.views.agents import AgentList, AgentView, NewToken, view_agent, view_agents
+from muster.views.agents import view_agent, view_agents
+from muster.views.answers.agents import (
+    AgentList,
+    AgentView,
+    NewToken,
+    PresenceView,
+    RegisteredAgent,
+)
 
 BEATS: Final = 3
 """Heartbeats within one timeout, so that a lost one does no harm."""
@@ -38,27 +45,6 @@ class RegistrationBody(Body, frozen=True, kw_only=True):
     color: Annotated[str, msgspec.Meta(max_length=limits.NAME_CHARS_MAX)] = ""
     max_turns: int = 1
     """Turns that it may hold at once."""
-
-
-class RegisteredAgent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The new agent, and the token to act with."""
-
-    agent: AgentView
-    token: NewToken
-
-
-class PresenceView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An agent as muster knows it now, and the heartbeats that muster expects."""
-
-    agent: AgentView
-    heartbeat_seconds: float
-    """How often to send a heartbeat while no other request is made."""
-
-    timeout_seconds: float
-    """Without a request for this long it counts as OFFLINE."""
-
-    turns: dict[ChannelId, int]
-    """The turns that it holds, with their epochs."""
 
 
 class HeartbeatBody(Body, frozen=True, kw_only=True):

@@ -7,7 +7,8 @@ from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
 from muster.http.types import Note, StrictBody
 from muster.machines.approvals import open_approval
 from muster.machines.commands import AnswerApproval
-from muster.views.approvals import ApprovalList, Settled, view_approvals
+from muster.views.answers.agents import ApprovalList, Settled
+from muster.views.approvals import view_approvals
 
 
 class ApprovalBody(StrictBody, frozen=True, kw_only=True):

@@ -13,7 +13,8 @@ from muster.http.types import Seconds, StrictBody
 from muster.machines.commands import AddMember, ConfigureChannel, CreateChannel, RemoveMember
 from muster.machines.ids import ChannelId
 from muster.machines.vocabulary import InterruptMode, TurnConfig
-from muster.views.channels import ChannelList, ChannelState, channel_state, read_state
+from muster.views.answers.channels import ChannelList, ChannelState
+from muster.views.channels import channel_state, read_state
 
 Rounds = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 Dollars = Annotated[float, msgspec.Meta(ge=0, le=1_000_000)]

@@ -25,8 +25,8 @@ from muster.permissions.judge import judge
 from muster.routing.agent_files import AgentFile, AgentFolders, find_agents
 from muster.routing.router import Router
 from muster.team import Muster
-from muster.views.channels import View
-from muster.views.conversations import (
+from muster.views.answers import View
+from muster.views.answers.conversations import (
     ConversationList,
     ConversationView,
     DelegationView,

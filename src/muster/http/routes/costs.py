@@ -1,7 +1,8 @@
 """Costs over HTTP: token usage and cost, in total and by agent, session, channel, conversation."""
 
 from muster.http.routing import EVERYBODY, ApiCall, route
-from muster.views.costs import CostsView, view_costs
+from muster.views.answers.agents import CostsView
+from muster.views.costs import view_costs
 
 
 @route("GET", "/api/costs", may=EVERYBODY)

@@ -23,8 +23,9 @@ from muster.machines.ids import ConversationId
 from muster.machines.vocabulary import FileChange
 from muster.regular_files import open_regular
 from muster.store.codec import encode
-from muster.views.agents import View
-from muster.views.conversations import FileView, views_of
+from muster.views.answers import View
+from muster.views.answers.conversations import FileView
+from muster.views.conversations import views_of
 
 DIALOGUE_EVENTS_MAX: Final = 1000
 """How many events of a conversation are shown: the newest. The log has them all."""

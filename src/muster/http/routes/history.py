@@ -20,7 +20,7 @@ from muster.machines.state import Team
 from muster.machines.vocabulary import Machine
 from muster.store.base import Stored
 from muster.store.codec import decode
-from muster.views.agents import View
+from muster.views.answers import View
 from muster.views.timeline import LaneId, Span
 
 POINTS: Final = 1000

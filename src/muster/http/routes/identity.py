@@ -12,7 +12,7 @@ from muster.errors import Invalid, WrongState
 from muster.http.log_pages import read_slice
 from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, ApiCall, route
 from muster.http.sending import send_message
-from muster.http.types import Body, Cursor, Query, Recorded
+from muster.http.types import Body, Cursor, Query
 from muster.identity import waking
 from muster.machines.commands import TellHuman
 from muster.machines.events import AgentsSummoned, SleepRequested, WakeRequested
@@ -20,16 +20,12 @@ from muster.machines.ids import SeatId
 from muster.machines.state import Status
 from muster.machines.vocabulary import Authority
 from muster.store.codec import decode
-from muster.views.agents import Called, view_agent
+from muster.views.agents import button_of, view_agent
+from muster.views.answers import Recorded
+from muster.views.answers.agents import Called
+from muster.views.answers.messages import ThreadPage, WakePreview
 from muster.views.channels import thread_of
-from muster.views.documents import button_of
-from muster.views.messages import (
-    THREAD_MESSAGES,
-    THREAD_MESSAGES_MAX,
-    ThreadPage,
-    WakePreview,
-    message_document,
-)
+from muster.views.messages import THREAD_MESSAGES, THREAD_MESSAGES_MAX, message_document
 from muster.views.wake_payload import as_xml, wake_payload
 
 

@@ -3,7 +3,8 @@
 from muster.http.routing import OPERATOR, ApiCall, route
 from muster.identity.importing import import_team
 from muster.machines.events import DocumentsImported
-from muster.views.paper import Imported, LoosePaper, documents_in
+from muster.views.answers.agents import Imported
+from muster.views.paper import LoosePaper, documents_in
 
 
 @route("POST", "/api/import", may=OPERATOR)

@@ -7,7 +7,7 @@ import msgspec
 
 from muster.http.routing import EVERYBODY, ApiCall, route
 from muster.http.types import StrictBody
-from muster.views.agents import View
+from muster.views.answers import View
 from muster.views.markdown import render
 
 TEXTS_MAX: Final = 256

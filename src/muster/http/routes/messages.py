@@ -12,13 +12,15 @@ from muster.engine.dispatcher import Receipt
 from muster.errors import Invalid
 from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, ApiCall, route
 from muster.http.sending import send_message
-from muster.http.types import Epoch, Query, Recorded, StrictBody
+from muster.http.types import Epoch, Query, StrictBody
 from muster.identity import waking
 from muster.machines.commands import PostMessage, SendMessage, Speak
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.vocabulary import Role
 from muster.team import Muster
-from muster.views.channels import MessagePage, read_page
+from muster.views.answers import Recorded
+from muster.views.answers.messages import MessagePage
+from muster.views.channels import read_page
 
 Order = Callable[[Muster, str], Awaitable[Receipt]]
 """A command to the whole team, sent by this actor."""

@@ -17,7 +17,8 @@ from muster.machines.events import AgentOutput
 from muster.machines.vocabulary import RunMode
 from muster.store.base import LogFilter, Stored
 from muster.store.codec import decode
-from muster.views.agents import OutputPage, OutputView, RunView, view_run
+from muster.views.agents import view_run
+from muster.views.answers.agents import OutputPage, OutputView, RunView
 
 OUTPUTS: Final = 100
 OUTPUTS_MAX: Final = 256

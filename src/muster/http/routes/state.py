@@ -17,9 +17,11 @@ from muster.http.types import Instant, Query, Seq, in_utc
 from muster.machines.ids import ChannelId, SeatId, SessionId
 from muster.machines.state import Agent, Status, Team
 from muster.version import __version__
-from muster.views.agents import AgentView, SessionView, View, view_agent, view_run
-from muster.views.channels import ChannelState, channel_state
-from muster.views.documents import Button, button_of
+from muster.views.agents import Button, button_of, view_agent, view_run
+from muster.views.answers import View
+from muster.views.answers.agents import AgentView, SessionView
+from muster.views.answers.channels import ChannelState
+from muster.views.channels import channel_state
 
 
 class Card(AgentView, frozen=True, kw_only=True):

@@ -5,11 +5,12 @@ A secret is in one answer and nowhere else: the log has only its digest.
 
 from muster.http.auth import new_token
 from muster.http.routing import OPERATOR, ApiCall, route
-from muster.http.types import Body, Note, Recorded
+from muster.http.types import Body, Note
 from muster.machines.commands import RevokeToken
 from muster.machines.state import Team, Token
 from muster.machines.vocabulary import Role
-from muster.views.agents import NewToken, TokenList, TokenView
+from muster.views.answers import Recorded
+from muster.views.answers.agents import NewToken, TokenList, TokenView
 
 
 class TokenBody(Body, frozen=True, kw_only=True):

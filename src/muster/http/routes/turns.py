@@ -6,7 +6,7 @@ An agent's token acts for that agent. The operator names the agent, or means the
 from muster.errors import Invalid
 from muster.http.routing import ACTORS, OPERATOR, ApiCall, route
 from muster.http.sending import send_message
-from muster.http.types import Epoch, Note, Recorded, Seconds, StrictBody
+from muster.http.types import Epoch, Note, Seconds, StrictBody
 from muster.machines.commands import (
     Command,
     CompleteTurn,
@@ -18,6 +18,7 @@ from muster.machines.commands import (
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import Role
+from muster.views.answers import Recorded
 
 
 class TurnBody(StrictBody, frozen=True, kw_only=True):

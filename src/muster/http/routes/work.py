@@ -13,8 +13,9 @@ import msgspec
 from muster.errors import Invalid
 from muster.http.routing import ACTORS, ApiCall, route
 from muster.http.types import Query
-from muster.inbox.errands import Known, Next
+from muster.inbox.errands import Known
 from muster.machines.ids import ChannelId
+from muster.views.answers.messages import Next
 
 
 class NextQuery(Query, frozen=True, kw_only=True):

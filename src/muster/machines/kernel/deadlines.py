@@ -88,20 +88,8 @@ _MOVERS: dict[type[Fact], Callable[[Any], Iterable[Key]]] = {
 
 
 def _of_channel(channel: Channel) -> Deadline | None:
-    at = _due(channel)
+    at = channel.due
     return None if at is None else Deadline(at, channel.id, c.CheckChannel(channel=channel.id))
-
-
-def _due(channel: Channel) -> datetime | None:
-    if channel.drain is not None:
-        return channel.drain.until
-    turn = channel.turn
-    if turn is None:
-        return None
-    if turn.wait is not None:
-        return None if turn.wait.approval else turn.wait.until
-    ends = min(turn.until, turn.cap)
-    return ends if turn.silent_at is None else min(ends, turn.silent_at)
 
 
 def _of_agent(team: Team, agent: Agent) -> Deadline | None:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from muster import limits
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines.documents import AgentDocument, MessageCopy
 from muster.machines.events import Event, Fact
 from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, name_key
 from muster.machines.maps import drop, put
@@ -24,14 +25,7 @@ from muster.machines.names import check_agent_name
 from muster.machines.run_control.fold import initial_run
 from muster.machines.state import Agent, Evidence, Status, Team
 from muster.machines.teams.merge import Documents, as_chosen, called, join, named
-from muster.machines.teams.papers import (
-    BORN,
-    AgentDocument,
-    MessageCopy,
-    check_document,
-    check_message,
-    document_of,
-)
+from muster.machines.teams.papers import BORN, check_document, check_message, document_of
 from muster.machines.vocabulary import Authority, RunMode
 
 EVIDENCE: Final = "import"

@@ -22,9 +22,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from muster import limits
+from muster.machines.documents import AgentDocument
 from muster.machines.ids import SeatId, name_key
 from muster.machines.state import Status
-from muster.machines.teams.papers import BORN, AgentDocument
+from muster.machines.teams.papers import BORN
 from muster.machines.vocabulary import FaceVariant
 
 Documents = Mapping[SeatId, AgentDocument]

@@ -22,7 +22,7 @@ from muster.machines.events import Fact
 from muster.machines.ids import SeatId
 from muster.machines.run_control.decide import pause_for
 from muster.machines.spending import dried_up
-from muster.machines.state import Channel, Team, Turn
+from muster.machines.state import Channel, HeldTurn, Team
 from muster.machines.turns.messages import check_key, check_text
 from muster.machines.turns.table import (
     ACTIVE,
@@ -84,7 +84,7 @@ def _handed_at_once(channel: Channel, mode: InterruptMode) -> tuple[SeatId, ...]
     return (turn.holder,) if listening else ()
 
 
-def _hold(team: Team, channel: Channel, turn: Turn, now: datetime) -> Iterator[Fact]:
+def _hold(team: Team, channel: Channel, turn: HeldTurn, now: datetime) -> Iterator[Fact]:
     """A human speaks first: the turn stands still, and every word of theirs holds it longer."""
     until = now + seconds(channel.config.interrupt_hold_seconds)
     if turn.wait is None:
@@ -262,7 +262,7 @@ def check_channel(team: Team, command: c.CheckChannel, now: datetime) -> Iterato
         yield from _turn_over(standing, channel.turn)
 
 
-def _turn_over(standing: Standing, turn: Turn) -> Iterator[Fact]:
+def _turn_over(standing: Standing, turn: HeldTurn) -> Iterator[Fact]:
     """What of a turn is over by now: the wait, the hold, the silence, or its time."""
     now = standing.now
     if turn.wait is not None:
@@ -280,7 +280,7 @@ def _turn_over(standing: Standing, turn: Turn) -> Iterator[Fact]:
         yield move(standing, ACTIVE, "silence", epoch=standing.channel.epoch)
 
 
-def _timed_out(standing: Standing, turn: Turn) -> Iterator[Fact]:
+def _timed_out(standing: Standing, turn: HeldTurn) -> Iterator[Fact]:
     channel, agent = standing.channel, standing.agent
     reason = "cap" if turn.cap <= standing.now else None
     if turn.posted:

@@ -9,7 +9,7 @@ from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.ids import ChannelId
 from muster.machines.maps import put
-from muster.machines.state import Agent, Channel, Drain, Team, Turn, Wait
+from muster.machines.state import Agent, Channel, Drain, HeldTurn, Team, Wait
 from muster.machines.turns.table import (
     ACTIVE,
     HELD,
@@ -78,7 +78,7 @@ def _granted(channel: Channel, event: Event, fact: e.StateTransition) -> Channel
     assert fact.until is not None
     assert fact.epoch is not None
     cap = event.ts + seconds(channel.config.max_turn_seconds)
-    turn = Turn(holder=fact.seat, until=fact.until, cap=cap)
+    turn = HeldTurn(holder=fact.seat, until=fact.until, cap=cap)
     place = channel.ring.index(fact.seat)
     return replace(channel, turn=turn, epoch=fact.epoch, cursor=place, idle=None)
 

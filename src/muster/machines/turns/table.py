@@ -15,7 +15,7 @@ from muster.errors import Invalid, NotAMember, NotYourTurn, StaleEpoch
 from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.ids import ChannelId, SeatId
-from muster.machines.state import Agent, Channel, Status, Team, Turn, TurnState, Wait
+from muster.machines.state import Agent, Channel, HeldTurn, Status, Team, TurnState, Wait
 from muster.machines.tables import Row, Table
 from muster.machines.vocabulary import Authority, Machine, RunMode
 
@@ -163,7 +163,7 @@ def grant(standing: Standing, trigger: str) -> Fact:
     return move(standing, QUEUED, trigger, epoch=channel.epoch + 1, until=until)
 
 
-def resume(standing: Standing, turn: Turn, trigger: str) -> Fact:
+def resume(standing: Standing, turn: HeldTurn, trigger: str) -> Fact:
     """Go on with the time that was left when the turn began to wait."""
     assert turn.wait is not None
     until = standing.now + (turn.until - turn.wait.since)
@@ -243,7 +243,7 @@ def is_own(wait: Wait) -> bool:
     return not wait.by_human and not wait.approval
 
 
-def held_turns(team: Team, agent: Agent) -> Iterator[tuple[ChannelId, Turn]]:
+def held_turns(team: Team, agent: Agent) -> Iterator[tuple[ChannelId, HeldTurn]]:
     """The turns that an agent holds, ACTIVE or WAITING."""
     for channel in agent.holding:
         turn = team.channels[channel].turn

@@ -1,0 +1,331 @@
+"""Answers about agents: identity, run state, output, approvals, costs, and tokens to act with."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from muster.machines.documents import AgentDocument
+from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
+from muster.machines.vocabulary import Authority, Budget, Phase, Role, RunMode, Status, TurnState
+from muster.views.answers import View
+
+# ── usage and approvals ───────────────────────────────────────────────────────────────────────────
+
+
+class UsageView(View, frozen=True, kw_only=True):
+    """Model usage."""
+
+    cost_usd: float = 0.0
+    tokens: int = 0
+    """All tokens that models have read and written, whatever a token of them cost."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+class ApprovalView(View, frozen=True, kw_only=True):
+    """A tool call that waits for a person to allow or deny it."""
+
+    id: str
+    agent: str
+    seat: SeatId
+    session: SessionId
+    tool: str
+    detail: str
+    by: str
+    """The subagent inside the session that asks; empty where the agent itself asks."""
+
+    since: datetime
+    until: datetime
+    """The deadline at which the default applies."""
+
+    default: bool
+    channel: ChannelId | None
+    """The channel in which the agent has the turn; its clock is stopped until the answer."""
+
+
+class ApprovalList(View, frozen=True, kw_only=True):
+    """Every open request for approval, the one that is due first at the top."""
+
+    approvals: tuple[ApprovalView, ...]
+
+
+class Settled(View, frozen=True, kw_only=True):
+    """A request for approval that a person has answered."""
+
+    seq: int
+    """The answer's place in the log."""
+
+    id: str
+    agent: str
+    tool: str
+    allow: bool
+
+
+# ── identity ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class EvidenceView(View, frozen=True, kw_only=True):
+    """The evidence for a status."""
+
+    kind: str
+    seq: int
+    at: datetime
+    age_seconds: float
+
+
+class Control(View, frozen=True, kw_only=True):
+    """A button, and the desired state that it asks for."""
+
+    label: str
+    color: str
+    desired: RunMode
+
+
+class Badge(View, frozen=True, kw_only=True):
+    """The run state as a word and a colour, with the buttons that go with it."""
+
+    status: str
+    color: str
+    controls: tuple[Control, ...]
+
+
+class Button(StrEnum):
+    """The action that a person can take for the team as a whole."""
+
+    SUMMON = "SUMMON"  # the team is empty: prepare eight seats for births
+    WAKE = "WAKE"  # an agent sleeps, or its status is unknown
+
+
+class AgentView(View, frozen=True, kw_only=True):
+    """An agent in its seat."""
+
+    seat: SeatId
+    name: str | None
+    status: Status
+    authority: Authority
+    disabled: bool
+    session: SessionId | None
+    desired: RunMode
+    current: RunMode
+    badge: Badge
+    failures: int
+    retry_at: datetime | None
+    turn: TurnState
+    channels: dict[ChannelId, TurnState]
+    evidence: EvidenceView | None
+    approvals: tuple[ApprovalView, ...] = ()
+    """Tool calls that wait for a person."""
+
+    used: UsageView | None = None
+    """All usage ever; null where there is none."""
+
+    document: AgentDocument | None = None
+    """The agent's identity; left out in answers about its state only."""
+
+    @property
+    def label(self) -> str:
+        """The agent's name, or its seat while it has none."""
+        return self.name or f"seat {self.seat}"
+
+
+class AgentList(View, frozen=True, kw_only=True):
+    """Every agent of the team, and the button for all of them."""
+
+    agents: tuple[AgentView, ...]
+    button: Button | None
+
+
+class Called(View, frozen=True, kw_only=True):
+    """The agents that are to be born, to wake or to sleep."""
+
+    seq: int
+    """The request's place in the log."""
+
+    agents: tuple[AgentView, ...]
+    button: Button | None
+
+
+class Imported(View, frozen=True, kw_only=True):
+    """The result of an import."""
+
+    seq: int
+    changed: tuple[str, ...]
+    """Names of agents that the import changed."""
+
+    lost: int
+    """How many imported documents lost against what was known; the log keeps them."""
+
+    held: tuple[str, ...]
+    """Names of agents that were left alone because they are alive here."""
+
+    messages: int
+    """How many messages are new."""
+
+
+# ── running ───────────────────────────────────────────────────────────────────────────────────────
+
+
+class SessionView(View, frozen=True, kw_only=True):
+    """A session: one process that muster runs."""
+
+    id: SessionId
+    pid: int | None
+    mode: RunMode
+    phase: Phase
+    used: UsageView | None = None
+
+
+class RunView(View, frozen=True, kw_only=True):
+    """The desired and the current run state of an agent."""
+
+    agent: str
+    authority: Authority
+    """The source whose reports count about the agent."""
+
+    disabled: bool
+    desired: RunMode
+    generation: int
+    """The number of the desired state; it grows with every change."""
+
+    set_by: str
+    set_at: datetime | None
+    note: str
+    current: RunMode
+    answered: int
+    """The generation that `current` answers."""
+
+    differs_since: datetime | None
+    """Since when current and desired state differ."""
+
+    failures: int
+    """Failed sessions in a row."""
+
+    retry_at: datetime | None
+    session: SessionView | None
+    budget: Budget
+    used: UsageView | None = None
+    """Usage since a person last set the desired state; the budget limits this."""
+
+    badge: Badge
+    seq: int
+    """The place in the log at which this was so."""
+
+
+class OutputView(View, frozen=True, kw_only=True):
+    """A piece of a session's output."""
+
+    seq: int
+    ts: datetime
+    session: SessionId
+    stream: str
+    text: str
+    omitted: int = 0
+    """How many bytes were left out before it; the files in the agent's folder have them."""
+
+
+class OutputPage(View, frozen=True, kw_only=True):
+    """A page of an agent's output in order. `after` asks for the next page, if there is `more`."""
+
+    output: tuple[OutputView, ...]
+    after: int
+    more: bool
+
+
+# ── tokens and presence ───────────────────────────────────────────────────────────────────────────
+
+
+class TokenView(View, frozen=True, kw_only=True):
+    """A token, without its secret."""
+
+    id: str
+    role: Role
+    agent: str | None
+    note: str
+
+
+class NewToken(TokenView, frozen=True, kw_only=True):
+    """A token with its secret, which is shown this once."""
+
+    secret: str
+
+
+class TokenList(View, frozen=True, kw_only=True):
+    """Every valid token."""
+
+    tokens: tuple[TokenView, ...]
+
+
+class RegisteredAgent(View, frozen=True, kw_only=True):
+    """A new agent, and the token that it acts with."""
+
+    agent: AgentView
+    token: NewToken
+
+
+class PresenceView(View, frozen=True, kw_only=True):
+    """A connected agent, and how often muster expects a heartbeat."""
+
+    agent: AgentView
+    heartbeat_seconds: float
+    """How often to send a heartbeat while nothing else is asked."""
+
+    timeout_seconds: float
+    """How long the agent may be silent."""
+
+    turns: dict[ChannelId, int]
+    """The turns that it holds, with their epochs."""
+
+
+# ── costs ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+class LimitedView(UsageView, frozen=True, kw_only=True):
+    """Usage that may have a limit."""
+
+    max_cost_usd: float | None = None
+    """Null is no limit."""
+
+    max_tokens: int | None = None
+
+
+class AgentCost(LimitedView, frozen=True, kw_only=True):
+    """All usage of an agent."""
+
+    agent: str
+    seat: SeatId
+    counted: UsageView | None
+    """The part that counts against the limit: since a person last set the desired state."""
+
+
+class SessionCost(LimitedView, frozen=True, kw_only=True):
+    """Usage of a session that is still open."""
+
+    session: SessionId
+    agent: str
+    seat: SeatId
+
+
+class ChannelCost(LimitedView, frozen=True, kw_only=True):
+    """Usage in the turns of a channel."""
+
+    channel: ChannelId
+
+
+class ConversationCost(UsageView, frozen=True, kw_only=True):
+    """Usage of a conversation, by every agent that worked on it."""
+
+    conversation: ConversationId
+
+
+class CostsView(View, frozen=True, kw_only=True):
+    """Usage of a team: in all, and by agent, session, channel and conversation."""
+
+    seq: int
+    team: UsageView
+    agents: tuple[AgentCost, ...]
+    sessions: tuple[SessionCost, ...]
+    channels: tuple[ChannelCost, ...]
+    conversations: tuple[ConversationCost, ...]
+    """The conversations with the newest usage, the newest at the end."""

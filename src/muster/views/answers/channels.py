@@ -1,0 +1,110 @@
+"""Answers about channels: members, turn, deadline and rules; and the team as a whole."""
+
+from datetime import datetime
+
+from muster.machines.ids import ChannelId, SeatId
+from muster.machines.vocabulary import TurnConfig, TurnState
+from muster.views.answers import View
+from muster.views.answers.agents import AgentView, UsageView
+
+
+class WaitView(View, frozen=True, kw_only=True):
+    """Why and how long a turn is paused."""
+
+    reason: str
+    since: datetime
+    until: datetime
+    by_human: bool
+    approval: bool = False
+    """Whether it waits for an approval: then the answer ends it."""
+
+
+class MemberView(View, frozen=True, kw_only=True):
+    """An agent that has a place in a channel."""
+
+    agent: str
+    seat: SeatId
+    state: TurnState
+    present: bool
+    """Whether it is connected. An agent that was put to sleep keeps its place."""
+
+    timeout_seconds: float
+    unread: int
+    delivered: int
+    read: int
+
+
+class Rules(TurnConfig, frozen=True, kw_only=True, omit_defaults=False):
+    """The rules of a channel, defaults included."""
+
+
+class ChannelState(View, frozen=True, kw_only=True):
+    """All that goes on in a channel."""
+
+    channel: ChannelId
+    config: Rules
+    ring: tuple[str, ...]
+    """The order of turns."""
+
+    next: str | None
+    """The member whose place in the ring comes after the current or the last holder."""
+
+    members: tuple[MemberView, ...]
+    holder: str | None
+    epoch: int
+    timeout_at: datetime | None
+    """When the channel moves on by itself; null while no deadline runs."""
+
+    ends_at: datetime | None
+    """When the turn ends even if work is seen."""
+
+    waiting: WaitView | None
+    stopping: str | None
+    """The agent whose work is being stopped; the next turn is granted after that."""
+
+    resting: bool
+    last_message: int
+    used: UsageView | None = None
+    """Usage in all of its turns; null where there is none."""
+
+    @property
+    def state(self) -> str:
+        """The state of the channel in a word."""
+        if self.stopping:
+            return "stopping"  # work that lost its turn is being stopped; no member is ACTIVE
+        if self.holder:
+            return "waiting" if self.waiting else "active"
+        if self.resting:
+            return "resting"
+        return "idle" if self.ring else "empty"
+
+
+class ChannelList(View, frozen=True, kw_only=True):
+    """Every channel, by name."""
+
+    channels: tuple[ChannelState, ...]
+
+
+class ChannelView(View, frozen=True, kw_only=True):
+    """A channel in a line: a `ChannelState` in short, with the time that is left."""
+
+    channel: ChannelId
+    state: str
+    holder: str | None
+    epoch: int
+    deadline: datetime | None
+    remaining_seconds: float | None
+    waits_for: str | None
+    ring: tuple[str, ...]
+    used: UsageView | None = None
+
+
+class TeamView(View, frozen=True, kw_only=True):
+    """A whole team at one moment."""
+
+    seq: int
+    human: str
+    agents: tuple[AgentView, ...]
+    channels: tuple[ChannelView, ...]
+    sessions: int
+    conversations: int

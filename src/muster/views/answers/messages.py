@@ -1,0 +1,157 @@
+"""Answers about messages: in channels, in an agent's thread, and what an agent is to do next."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+import msgspec
+
+from muster.machines.ids import ChannelId, SeatId, SessionId
+from muster.machines.vocabulary import InterruptMode, TurnState
+from muster.views.answers import View
+
+
+class Delivery(StrEnum):
+    """How far a message has come on its way to a member."""
+
+    ACCEPTED = "accepted"  # the log has it
+    DELIVERED = "delivered"  # the member was handed it
+    READ = "read"  # and has ended a turn since
+
+
+class MessageView(View, frozen=True, kw_only=True):
+    """A message in a channel or to one agent."""
+
+    seq: int
+    ts: datetime
+    speaker: str
+    text: str
+    by_human: bool
+    channel: ChannelId | None = None
+    seat: SeatId | None = None
+    """The seat of the agent that spoke, or that a human spoke to alone."""
+
+    epoch: int | None = None
+    mode: InterruptMode | None = None
+    deliver_to: tuple[SeatId, ...] = ()
+    """The seats that were to have a human's message at once."""
+
+
+class PostedMessage(MessageView, frozen=True, kw_only=True):
+    """A message of a channel, and its delivery to each member except the speaker."""
+
+    delivery: dict[str, Delivery]
+
+
+class HandedMessage(MessageView, frozen=True, kw_only=True):
+    """A message that an agent is handed."""
+
+    again: bool = False
+    """Whether it was handed over before, and the agent has not ended a turn since."""
+
+
+class MessagePage(View, frozen=True, kw_only=True):
+    """Messages of a channel, oldest first."""
+
+    channel: ChannelId
+    messages: tuple[PostedMessage, ...]
+    next_after: int | None
+    """Where the next page begins; null where there is none yet."""
+
+
+# ── threads ───────────────────────────────────────────────────────────────────────────────────────
+
+
+class MessageDocument(View, frozen=True, kw_only=True, omit_defaults=True):
+    """A message by an agent, or to it alone."""
+
+    seq: int
+    """Its place in this log; a message of another machine has the place of its import."""
+
+    type: Literal["message"]
+    speaker_name: str
+    speaker_type: Literal["human", "agent"]
+    target_agent: str | None
+    """The agent that it is for; null for the lead, and for a message by an agent."""
+
+    text: str
+    server_session_id: SessionId
+    """The run of muster's server in which it was said."""
+
+    created_at: datetime
+    delivery: Delivery | None = None
+    """How far a message to the agent has come. A message by the agent has none, nor has a message
+    of another machine.
+    """
+
+    channel: ChannelId | None = None
+    """The channel, unless it was for the human alone."""
+
+
+class ThreadPage(View, frozen=True, kw_only=True):
+    """A page of a thread in order. `after` asks for the next page, if there is `more`."""
+
+    messages: tuple[MessageDocument, ...]
+    after: int
+    more: bool
+
+
+class WakePayload(View, frozen=True, kw_only=True):
+    """The memory that a sleeping agent is given when it wakes."""
+
+    name: str
+    color: str
+    color_name: str
+    grid_position: SeatId
+    has_soul: bool
+    has_transcript: bool
+    soul: str
+    transcript: str
+    omitted: int = 0
+    """How many of the oldest messages were left out."""
+
+
+class WakePreview(View, frozen=True, kw_only=True):
+    """The memory that an agent would be given if it woke now: in parts, and as text."""
+
+    payload: WakePayload
+    text: str
+
+
+# ── the next thing to do ──────────────────────────────────────────────────────────────────────────
+
+
+class Do(StrEnum):
+    """The kinds of things that an agent can be told to do."""
+
+    TURN = "turn"  # it is its turn
+    MESSAGE = "message"  # there are messages for it
+    OVER = "over"  # a turn that it is working on is no longer its own, or is paused
+    STOP = "stop"  # it is disabled, or a person wants it to stop
+    NOTHING = "nothing"  # ask again
+
+
+class Next(View, frozen=True, kw_only=True):
+    """The next thing for an agent to do, with what it needs for it."""
+
+    do: Do
+    agent: str
+    state: TurnState
+    """The agent's own state, or the one in the channel where one is named."""
+
+    channel: ChannelId | None = None
+    epoch: int | None = None
+    timeout_at: datetime | None = None
+    messages: tuple[HandedMessage, ...] = ()
+    reason: str | None = None
+
+
+# ── the log ───────────────────────────────────────────────────────────────────────────────────────
+
+
+class EventPage(View, frozen=True, kw_only=True):
+    """A page of the log in order, each event as JSON. `after` asks for the next, if `more`."""
+
+    events: tuple[msgspec.Raw, ...]
+    after: int
+    more: bool

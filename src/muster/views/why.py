@@ -1,0 +1,238 @@
+"""Why an agent, a channel, an event or an approval is as it is: events, each followed to its cause.
+
+An explanation is a generator: it yields the part of the log that it wants to read and is sent the
+events. `read_from` runs it on a log that blocks (the command line's file), `read_async` on a store.
+"""
+
+from collections.abc import Generator, Sequence
+from datetime import datetime
+from typing import Final, NamedTuple, Protocol, TypeVar
+
+from muster.errors import NotFound
+from muster.machines.events import ApprovalAnswered, ApprovalRequested, Event, StateTransition
+from muster.machines.kernel.sentences import sentence
+from muster.machines.state import Agent, Channel, Team
+from muster.machines.vocabulary import Machine
+from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored
+from muster.store.codec import decode
+from muster.views.answers import View
+
+STEPS_MAX: Final = 100
+"""Events of one explanation; a person reads no further."""
+
+RECENT: Final = 500
+"""Transitions of one agent that are searched for the newest of each machine."""
+
+TRANSITIONS: Final = frozenset({"state_transition"})
+ANSWERS: Final = frozenset({"approval_answered"})
+CHANNEL_TURNS: Final = TRANSITIONS | {"channel_created", "channel_rested", "channel_roused"}
+
+T = TypeVar("T")
+
+# ── reading ───────────────────────────────────────────────────────────────────────────────────────
+
+
+class LogRead(NamedTuple):
+    """A part of the log that an explanation wants to read."""
+
+    after: int
+    limit: int
+    where: LogFilter = EVERYTHING
+    backwards: bool = False
+
+
+Reading = Generator[LogRead, Sequence[Stored], T]
+"""A generator that asks for parts of the log and returns a result."""
+
+
+class BlockingLog(Protocol):
+    """A log that is read without an event loop."""
+
+    def read(
+        self, *, after: int, limit: int, where: LogFilter = EVERYTHING, backwards: bool = False
+    ) -> Sequence[Stored]:
+        """Up to `limit` events, as `EventStore.read` gives them."""
+        ...
+
+
+def read_from(log: BlockingLog, reading: Reading[T]) -> T:
+    """Run a reading on a log that blocks."""
+    try:
+        wanted = next(reading)
+        while True:
+            wanted = reading.send(log.read(**wanted._asdict()))
+    except StopIteration as done:
+        return done.value
+
+
+async def read_async(store: EventStore, reading: Reading[T]) -> T:
+    """Run a reading on a store."""
+    try:
+        wanted = next(reading)
+        while True:
+            wanted = reading.send(await store.read(**wanted._asdict()))
+    except StopIteration as done:
+        return done.value
+
+
+# ── explanations ──────────────────────────────────────────────────────────────────────────────────
+
+
+class Explanation(NamedTuple):
+    """A state and the events that explain it: the event itself first, then each time its cause."""
+
+    subject: str
+    """The agent or channel, with what separates it from the title; empty for an event."""
+
+    title: str
+    events: Sequence[Event]
+
+
+def of_agent(agent: Agent) -> Reading[list[Explanation]]:
+    """The newest transition of each machine that the agent is in, and its open approvals."""
+    where = LogFilter(types=TRANSITIONS, seat=agent.seat)
+    newest: dict[str, tuple[Event, str]] = {}
+    for stored in (yield LogRead(0, RECENT, where, backwards=True)):
+        event = decode(stored.data)
+        if isinstance(event.fact, StateTransition):
+            scope = _scope(agent, event.fact)
+            if scope is not None:
+                newest.setdefault(scope, (event, event.fact.target))
+    found: list[Explanation] = []
+    for scope, (event, target) in newest.items():
+        found.append(Explanation(f"{agent.id}, ", f"{scope}: {target}", (yield from _chain(event))))
+    for asked in agent.approvals:
+        found += yield from of_approval(asked.id)
+    return found
+
+
+def _scope(agent: Agent, fact: StateTransition) -> str | None:
+    """The machine or channel of a transition; none where the agent has left the channel since."""
+    if fact.machine is not Machine.TURNS or not agent.channels:
+        return str(fact.machine)
+    return f"turns in {fact.channel}" if fact.channel in agent.channels else None
+
+
+def of_channel(team: Team, channel: Channel) -> Reading[list[Explanation]]:
+    """The grant of the current turn; without one, the channel's newest change."""
+    if channel.turn:
+        holder = team.agent(channel.turn.holder)
+        state = f"turn {channel.epoch} is with {holder.id}"
+        where = LogFilter(types=TRANSITIONS, channel=channel.id, seat=holder.seat)
+    else:
+        state = "it rests" if channel.resting else "nobody has the turn"
+        where = LogFilter(types=CHANNEL_TURNS, channel=channel.id)
+    found: list[Explanation] = []
+    for newest in (yield LogRead(0, 1, where, backwards=True)):
+        events = yield from _chain(decode(newest.data))
+        found.append(Explanation(f"{channel.id}: ", state, events))
+    return found
+
+
+def of_event(seq: str) -> Reading[list[Explanation]]:
+    """One event, by its place in the log."""
+    event = yield from _named(seq)
+    if event is None:
+        raise NotFound(kind="event", name=seq)
+    return [Explanation("", f"event {event.seq}", (yield from _chain(event)))]
+
+
+def of_approval(approval: str) -> Reading[list[Explanation]]:
+    """The answer to a request for approval and the request; the request alone while it is open."""
+    request = yield from _named(approval)
+    if request is None or not isinstance(request.fact, ApprovalRequested):
+        raise NotFound(kind="approval", name=approval)
+    newest, state = request, "nobody has answered yet"
+    where = LogFilter(types=ANSWERS, seat=request.fact.seat)
+    for stored in (yield LogRead(request.seq, RECENT, where)):
+        event = decode(stored.data)
+        if isinstance(event.fact, ApprovalAnswered) and event.fact.approval == approval:
+            newest, state = event, "allowed" if event.fact.allow else "denied"
+            break
+    return [Explanation("", f"approval {approval}: {state}", (yield from _chain(newest)))]
+
+
+def _chain(event: Event) -> Reading[Sequence[Event]]:
+    """An event and its causes, one after another."""
+    chain = [event]
+    while (cause := _cause_of(event)) is not None and len(chain) < STEPS_MAX:
+        found = yield from _event(cause)
+        if found is None or found.seq >= event.seq:
+            break
+        chain.append(found)
+        event = found
+    return chain
+
+
+def _cause_of(event: Event) -> int | None:
+    """The seq of the event that this one follows from; none where it came from outside.
+
+    A person's answer to an approval has no cause of its own: it follows the request, whose id is
+    its place in the log.
+    """
+    if event.cause is None and isinstance(event.fact, ApprovalAnswered):
+        return int(event.fact.approval)
+    return event.cause
+
+
+def _named(word: str) -> Reading[Event | None]:
+    number = word.isascii() and word.isdecimal() and len(word) <= len(str(SEQ_MAX))
+    return (yield from _event(int(word))) if number else None
+
+
+def _event(seq: int) -> Reading[Event | None]:
+    if not 0 < seq <= SEQ_MAX:
+        return None
+    page = yield LogRead(seq - 1, 1)
+    return decode(page[0].data) if page and page[0].seq == seq else None
+
+
+SEQ_MAX: Final = 2**53
+"""The largest place in a log: beyond it a browser would round."""
+
+# ── as answers ────────────────────────────────────────────────────────────────────────────────────
+
+
+class EventSummary(View, frozen=True, kw_only=True):
+    """An event of the log, as a sentence."""
+
+    seq: int
+    ts: datetime
+    type: str
+    actor: str
+    text: str
+
+
+class ExplanationView(View, frozen=True, kw_only=True):
+    """A state, and the events that explain it: the event first, then each time its cause."""
+
+    title: str
+    steps: tuple[EventSummary, ...]
+
+
+class ExplanationList(View, frozen=True, kw_only=True):
+    """Every explanation that there is."""
+
+    accounts: tuple[ExplanationView, ...]
+
+
+def view_explanations(team: Team, found: Sequence[Explanation]) -> ExplanationList:
+    """Explanations as an answer."""
+    return ExplanationList(
+        accounts=tuple(
+            ExplanationView(
+                title=each.title, steps=tuple(_summary(team, event) for event in each.events)
+            )
+            for each in found
+        )
+    )
+
+
+def _summary(team: Team, event: Event) -> EventSummary:
+    return EventSummary(
+        seq=event.seq,
+        ts=event.ts,
+        type=event.type,
+        actor=event.actor,
+        text=sentence(event, team),
+    )
