@@ -18,6 +18,14 @@ from typing import Final, Protocol
 
 import msgspec
 
+from muster.delegation.conversations import Conversations
+from muster.delegation.following.owner import Lives, nobody_can_tell
+from muster.delegation.ledger import OpenLedger
+from muster.delegation.queue import EVERY, QueueRunner
+from muster.delegation.requests import Requests
+from muster.delegation.session_folder import HOME_FOLDER
+from muster.delegation.task_runner import Tasks
+from muster.delegation.visiting import keeper_lives
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
 from muster.engine.loading import load_from
@@ -33,7 +41,7 @@ from muster.inbox.inbox import Inbox
 from muster.machines.commands import StartMuster, StopMuster
 from muster.machines.ids import MUSTER, SeatId, SessionId
 from muster.machines.state import Agent
-from muster.machines.vocabulary import Authority, Budget, TurnConfig
+from muster.machines.vocabulary import NO_LIMIT, Allowance, Authority, Budget, TurnConfig
 from muster.mirrors.inbox_file.files import InboxFiles
 from muster.mirrors.roster import Plan, enlist, state_files
 from muster.mirrors.state_file.files import StateFiles, wishes
@@ -44,7 +52,7 @@ from muster.sessions.prompt_templates import Letters
 from muster.sessions.reactor import Sessions
 from muster.sessions.session_tokens import Passes
 from muster.settings.agents import ANYBODY
-from muster.settings.model import HEARTBEAT_TIMEOUT_SECONDS, Settings
+from muster.settings.model import HEARTBEAT_TIMEOUT_SECONDS, DelegationSettings, Settings
 from muster.store.base import EventStore
 from muster.store.sqlite import SqliteStore
 from muster.team import Births, Muster
@@ -62,6 +70,30 @@ USUAL_TURNS: Final = TurnConfig()
 NO_BIRTHS: Final = Births()
 
 
+def no_runtimes(agent: Agent) -> None:
+    """Muster runs nobody: agents connect by themselves, or their lead runs them."""
+
+
+class DelegationPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """How delegated tasks are run."""
+
+    runtimes: Runtimes = no_runtimes
+    task_seconds: float = DelegationSettings().task_seconds
+    allowance: Allowance = NO_LIMIT
+    project: Path = Path()
+    """Where requests come from, and where the folders lie that they name."""
+
+    root: Path | None = None
+    """The folder of the session, where the log is that folder's own."""
+
+    lives: Lives = nobody_can_tell
+    serves_queue: bool = False
+    """Whether what waits in the queue is carried out without being asked for."""
+
+
+NO_DELEGATION: Final = DelegationPlan()
+
+
 class Files(Protocol):
     """What keeps files that others share in step with the log."""
 
@@ -72,10 +104,6 @@ class Files(Protocol):
     async def close(self) -> None:
         """Say in them what is left to say."""
         ...
-
-
-def no_runtimes(agent: Agent) -> None:
-    """Muster runs nobody: agents connect by themselves, or their lead runs them."""
 
 
 def open_configured(
@@ -91,6 +119,7 @@ def open_configured(
         turns=settings.turns,
         plans=plans_of(settings, home),
         births=births_of(settings),
+        delegation=delegation_of(settings, home, serves_queue=True),
         inboxes=settings.team.inboxes_beside(home),
         url=url,
     )
@@ -120,6 +149,37 @@ def births_of(settings: Settings) -> Births:
     return Births(possible=anybody is not None, live_on=anybody is not None and anybody.lives_on)
 
 
+def delegation_of(
+    settings: Settings, home: Path, *, project: Path | None = None, serves_queue: bool = False
+) -> DelegationPlan:
+    """How delegated tasks are run by the settings of the team in `home`."""
+    return DelegationPlan(
+        runtimes=catalog.task_runtimes(settings, home),
+        task_seconds=settings.delegation.task_seconds,
+        allowance=settings.delegation.allowance,
+        project=project or home.absolute().parent,
+        lives=keeper_lives,
+        serves_queue=serves_queue,
+    )
+
+
+def open_session(
+    root: Path, settings: Settings, *, home: Path, project: Path, url: str = ""
+) -> AbstractAsyncContextManager[Muster]:
+    """Open the log in the folder of a state machine session, as `muster ask` does.
+
+    The settings are those of the team in `home`, and requests come from `project`. Only agents that
+    are on call run here.
+    """
+    plan = delegation_of(settings, home, project=project)
+    return open_team(
+        root / HOME_FOLDER,
+        human=settings.team.human,
+        delegation=msgspec.structs.replace(plan, root=root),
+        url=url,
+    )
+
+
 @asynccontextmanager
 async def open_team(
     home: Path,
@@ -133,6 +193,7 @@ async def open_team(
     turns: TurnConfig = USUAL_TURNS,
     plans: Sequence[Plan] = (),
     births: Births = NO_BIRTHS,
+    delegation: DelegationPlan = NO_DELEGATION,
     inboxes: Path | None = None,
     url: str = "",
 ) -> AsyncGenerator[Muster]:
@@ -153,6 +214,7 @@ async def open_team(
             turns=turns,
             plans=plans,
             births=births,
+            delegation=delegation,
             inboxes=inboxes,
             home=home,
             url=url,
@@ -175,6 +237,7 @@ async def run_team(
     turns: TurnConfig = USUAL_TURNS,
     plans: Sequence[Plan] = (),
     births: Births = NO_BIRTHS,
+    delegation: DelegationPlan = NO_DELEGATION,
     inboxes: Path | None = None,
     home: Path | None = None,
     url: str = "",
@@ -188,19 +251,23 @@ async def run_team(
     presence = Presence(dispatcher, clock, timeout_s=heartbeat_timeout_s)
     inbox, passes = Inbox(feed, dispatcher), Passes(ids.new())
     prompter = Prompter(dispatcher, store, inbox, Letters(home))
-    paused = await wishes(state_files(loaded.team, plans), loaded.team, clock)
-    await _say_started(dispatcher, ids, human, paused)
+    await _say_started(dispatcher, ids, human, plans, clock)
     await enlist(dispatcher, plans)
-    files: list[Files] = [StateFiles(dispatcher, clock, state_files(dispatcher.team, plans))]
+    ledger = OpenLedger(dispatcher, store, delegation.root)
+    mirrored = state_files(dispatcher.team, plans)
+    files: list[Files] = [StateFiles(dispatcher, clock, mirrored), ledger]
     if inboxes is not None:
         files.append(InboxFiles(dispatcher, store, clock, inboxes, feed))
+    tasks = _tasks(dispatcher, clock, ledger, delegation, home)
+    requests = await _requests(dispatcher, clock, ledger, tasks, delegation)
     async with background() as lives:
         around = Surroundings(passes, home=home, url=url)
-        sessions = Sessions(dispatcher, runtimes, clock, lives, prompter=prompter, around=around)
+        sessions = Sessions(dispatcher, runtimes, clock, lives, prompter, around, tasks)
         reactor = Runner(sessions, store, feed, dispatcher, clock)
         try:
             async with background() as services:
-                for each in (Timers(dispatcher, clock), presence, snapshots, reactor, *files):
+                timers = Timers(dispatcher, clock)
+                for each in (timers, presence, snapshots, reactor, requests.queue, *files):
                     services.create_task(each.run())
                 yield Muster(
                     store=store,
@@ -216,15 +283,58 @@ async def run_team(
                     ids=ids,
                     turns=turns,
                     births=births,
+                    requests=requests,
                 )
         finally:
             await see_through(_stop(dispatcher, feed, sessions, files, reactor, snapshots))
 
 
+def _tasks(
+    dispatcher: Dispatcher,
+    clock: Clock,
+    ledger: OpenLedger,
+    plan: DelegationPlan,
+    home: Path | None,
+) -> Tasks:
+    return Tasks(
+        dispatcher,
+        clock,
+        ledger,
+        plan.runtimes,
+        seconds=plan.task_seconds,
+        home=home,
+        project=plan.project,
+    )
+
+
+async def _requests(
+    dispatcher: Dispatcher,
+    clock: Clock,
+    ledger: OpenLedger,
+    tasks: Tasks,
+    plan: DelegationPlan,
+) -> Requests:
+    """What people ask for in state machine sessions; what was left behind there is closed."""
+    conversations = Conversations(ledger, clock, tasks=tasks, lives=plan.lives)
+    await conversations.recover()
+    queue = QueueRunner(dispatcher, clock, conversations, tasks)
+    if plan.serves_queue:
+        queue.serve(EVERY)
+    return Requests(
+        dispatcher,
+        clock,
+        conversations,
+        queue,
+        project=plan.project,
+        allowance=plan.allowance,
+    )
+
+
 async def _say_started(
-    dispatcher: Dispatcher, ids: Ids, human: str, paused: tuple[SeatId, ...]
+    dispatcher: Dispatcher, ids: Ids, human: str, plans: Sequence[Plan], clock: Clock
 ) -> None:
     """Begin a life; who was paused in its file meanwhile is so from its first moment on."""
+    paused = await wishes(state_files(dispatcher.team, plans), dispatcher.team, clock)
     started = StartMuster(
         server_session=SessionId(ids.new()),
         muster_version=__version__,

@@ -111,6 +111,14 @@ class Disabled(Refused):
     """{name!r} is disabled. `muster agent enable {name}` lets it run."""
 
 
+class OnCall(Refused):
+    """{name!r} is on call: it has a session while it has a task, and no other."""
+
+
+class BudgetReached(Refused):
+    """{name!r} has used up its budget: {reached}. Raise it in muster.toml, or try again later."""
+
+
 class AlreadyRunning(Refused):
     """{name!r} is running already, in session {session!r}."""
 

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from muster.delegation.requests import Requests
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
 from muster.engine.ports import Clock, Ids
@@ -42,6 +43,7 @@ class Muster:
         ids: Ids,
         turns: TurnConfig,
         births: Births,
+        requests: Requests,
     ) -> None:
         """Hold what interfaces need: the write path, the feed, the log to read in, and time."""
         self.store = store
@@ -59,6 +61,7 @@ class Muster:
         """The rules of a new channel, as far as it does not bring its own."""
 
         self.births = births
+        self.requests = requests
         self.notice = ""
         """What whoever looks at the team should know first."""
 

@@ -47,7 +47,7 @@ class Project:
         for name, description in AGENTS.items():
             agent_file(self.folder / ".claude" / "agents", name, description)
         settings = Settings(team=TeamSettings(human=HUMAN))
-        self.ledger, self.conversations = visited(self.root, settings, home=self.home)
+        self.ledger, self.conversations = visited(self.root, settings)
         self.desk = HookDesk.of_project(self.home, settings)
 
     async def start(self, mode: DelegationMode = DelegationMode.ORCHESTRATOR) -> None:

@@ -1,24 +1,29 @@
 """A state machine session in a folder, with real small programs as its agents."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
+from muster.app import DelegationPlan, open_team
 from muster.delegation import session_folder
 from muster.delegation.conversations import Conversations
 from muster.delegation.folder.workspace import files_of
 from muster.delegation.following.owner import Lives, nobody_can_tell
 from muster.delegation.visiting import VisitedLedger
-from muster.delegation.workers import Workers
+from muster.engine import ports
 from muster.engine.ports import Clock
+from muster.engine.system import RandomIds
+from muster.errors import FolderBehind
 from muster.machines.events import Event, Fact
 from muster.machines.ids import person
 from muster.machines.vocabulary import DelegationMode
 from muster.permissions.policy import DEFAULT, Policy
 from muster.routing.agent_files import read_folders
-from muster.runtimes.delegated import programs
+from muster.runtimes.catalog import task_runtimes
 from muster.settings.agents import AgentSettings
 from muster.settings.model import DelegationSettings, Settings
+from muster.team import Muster
 from muster.testing.clock import ManualClock
 from muster.testing.ids import CountingIds
 from muster.views.conversations import ConversationView
@@ -86,17 +91,36 @@ class Stage:
             },
         )
         self.clock = ManualClock()
-        used = clock or self.clock
-        self.ledger = VisitedLedger(self.root, clock=used, ids=CountingIds(), human=MARCUS)
-        workers = Workers(
-            self.ledger,
-            home=self.ledger.home,
-            programs=programs(self.settings, base / ".muster"),
-            task_seconds=task_seconds,
+        self._used = clock or self.clock
+        self._lives = lives
+        self._task_seconds = task_seconds
+        self.ledger = VisitedLedger(self.root, clock=self._used, ids=CountingIds(), human=MARCUS)
+        self.conversations = Conversations(self.ledger, self._used, lives=lives)
+        self.trouble: FolderBehind | None = None
+        self.runtime: ports.Runtime | None = None
+        """Runs every agent, where a test brings it."""
+
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator[Muster]:
+        """The session's log, open and served by the whole engine, as `muster ask` has it."""
+        plan = DelegationPlan(
+            runtimes=(lambda _: self.runtime)
+            if self.runtime is not None
+            else task_runtimes(self.settings, self.base / ".muster"),
+            task_seconds=self._task_seconds,
             project=self.project,
-            lives=lives,
+            root=self.root,
+            lives=self._lives,
         )
-        self.conversations = Conversations(self.ledger, workers, used)
+        async with open_team(
+            self.ledger.home,
+            human=MARCUS,
+            clock=self._used,
+            ids=RandomIds(),
+            delegation=plan,
+        ) as muster:
+            yield muster
+        self.trouble = muster.requests.conversations.ledger.trouble
 
     def command(self, code: str) -> tuple[str, ...]:
         return (sys.executable, "-c", code)
@@ -120,7 +144,12 @@ class Stage:
         return resumed
 
     async def ask(self, text: str, to: str | None = None) -> ConversationView:
-        return await self.conversations.ask(text, speaker=MARCUS, to=to)
+        async with self.open() as muster:
+            return await muster.requests.ask(text, speaker=MARCUS, to=to)
+
+    async def serve_queue(self, names: Collection[str] = (), *, until_empty: bool = True) -> int:
+        async with self.open() as muster:
+            return await muster.requests.queue.carry_out(names, until_empty=until_empty)
 
     async def end(self) -> None:
         await session_folder.end(self.ledger, actor=person(MARCUS))

@@ -7,9 +7,11 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from muster.delegation import session_folder
 from muster.delegation.folder.workspace import files_of
+from muster.delegation.visiting import team_in
 from muster.engine.system import SystemClock
 from muster.errors import (
     DelegationOpen,
@@ -21,8 +23,8 @@ from muster.errors import (
 )
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines.ids import MUSTER, ConversationId, person
-from muster.machines.vocabulary import DelegationMode, FileChange, Remark
+from muster.machines.ids import FIRST_ENROLLED_SEAT, MUSTER, ConversationId, SeatId, person
+from muster.machines.vocabulary import DelegationMode, FileChange, Remark, RunMode
 from muster.permissions.policy import parse
 from muster.runtimes.process import processes
 from muster.views.conversations import ConversationView
@@ -179,7 +181,9 @@ def test_an_agent_whose_program_is_missing_fails_with_the_reason(tmp_path: Path)
 
 def test_an_agent_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     async def play() -> None:
-        stage = Stage(tmp_path, "import time; time.sleep(600)", task_seconds=0.3)
+        stage = Stage(
+            tmp_path, "import time; time.sleep(600)", task_seconds=0.3, clock=SystemClock()
+        )
         await stage.start()
         view = await stage.ask(PYTHON)
         assert view.answer.endswith("it took longer than 0.3 s and was stopped")
@@ -400,8 +404,8 @@ def test_in_response_mode_a_request_waits_in_the_queue_until_it_is_claimed(tmp_p
         waiting = json.loads(stage.read("queue/001.json"))
         assert (waiting["text"], waiting["for"]) == (PYTHON, "python-engineer")
         assert waiting["claimed_by"] is None
-        assert await stage.conversations.serve_queue(("docs-writer",), until_empty=True) == 0
-        assert await stage.conversations.serve_queue(("python-engineer",), until_empty=True) == 1
+        assert await stage.serve_queue(("docs-writer",)) == 0
+        assert await stage.serve_queue(("python-engineer",)) == 1
         assert not (stage.root / "queue/001.json").exists()
         done = json.loads(stage.read("queue/done/001.json"))
         assert (done["outcome"], done["result"]) == ("answered", "I wrote hello_world.py.")
@@ -420,11 +424,9 @@ def test_several_runners_carry_out_each_message_exactly_once(tmp_path: Path) -> 
         await stage.start(DelegationMode.RESPONSE)
         for text in (PYTHON, DOCS, SQL, PYTHON, DOCS, SQL):
             await stage.ask(text)
-        runners = [Stage(tmp_path, clock=SystemClock()) for _ in range(3)]  # they wait for turns
-        done = await asyncio.gather(
-            *(each.conversations.serve_queue((), until_empty=True) for each in runners)
-        )
-        assert sum(done) == 6
+        async with stage.open() as muster:
+            queue = muster.requests.queue
+            await asyncio.gather(*(queue.carry_out((), until_empty=True) for _ in range(3)))
         claims = [
             fact.conversation
             for fact in await stage.facts(e.StateTransition)
@@ -456,7 +458,7 @@ def test_a_runner_leaves_what_it_has_no_program_for(tmp_path: Path) -> None:
         await stage.start(DelegationMode.RESPONSE)
         await stage.ask(PYTHON)
         await stage.ask(DOCS)
-        assert await stage.conversations.serve_queue((), until_empty=True) == 1
+        assert await stage.serve_queue(()) == 1
         assert json.loads(stage.read("queue/001.json"))["claimed_by"] is None
 
     run(play())
@@ -472,7 +474,7 @@ def test_messages_that_others_put_into_the_queue_are_taken_in_once(tmp_path: Pat
         (queue / "b.txt").write_text(f"{DOCS}\n")
         (queue / "c.json").write_text('{"text": 7}')
         (queue / ".half.json").write_text('{"te')
-        assert await stage.conversations.serve_queue((), until_empty=True) == 2
+        assert await stage.serve_queue(()) == 2
         views = list((await stage.conversations.views()).values())
         assert [(view.text, view.speaker) for view in views] == [(PYTHON, "Ada"), (DOCS, "queue")]
         left = sorted(each.name for each in queue.iterdir())
@@ -480,7 +482,7 @@ def test_messages_that_others_put_into_the_queue_are_taken_in_once(tmp_path: Pat
         before = views[0].started_at.timestamp() - 1
         (queue / "a.json").write_text(message)  # as a crash would have left it
         os.utime(queue / "a.json", (before, before))
-        assert await stage.conversations.serve_queue((), until_empty=True) == 0
+        assert await stage.serve_queue(()) == 0
         assert not (queue / "a.json").exists()
 
     run(play())
@@ -491,9 +493,67 @@ def test_a_runner_ends_with_the_session(tmp_path: Path) -> None:
         stage = Stage(tmp_path)
         await stage.start(DelegationMode.RESPONSE)
         await stage.end()
-        assert await stage.conversations.serve_queue(()) == 0
+        assert await stage.serve_queue((), until_empty=False) == 0
         with pytest.raises(NoDelegation):
-            await stage.conversations.serve_queue((), until_empty=True)
+            await stage.serve_queue(())
+
+    run(play())
+
+
+# ── who may not run ───────────────────────────────────────────────────────────────────────────────
+
+
+async def known(stage: Stage, *commands: c.Command) -> None:
+    """Let the engineer have a seat, and people say something about it."""
+    await stage.ask(PYTHON)
+    async with stage.open() as muster:
+        for command in commands:
+            await muster.dispatcher.send(command, actor=person(MARCUS))
+
+
+def seat_of(stage: Stage) -> SeatId:
+    team = team_in(stage.ledger.home)
+    assert team is not None
+    return team.names["python-engineer"]
+
+
+PAUSED = "'python-engineer' is paused. `muster start python-engineer` lets it run."
+PAUSE = c.SetDesired(seat=FIRST_ENROLLED_SEAT, desired=RunMode.PAUSE, set_by=MARCUS)
+
+
+def test_a_paused_agent_is_not_run_and_the_answer_says_the_rule_and_the_remedy(
+    tmp_path: Path,
+) -> None:
+    async def play() -> None:
+        stage = Stage(tmp_path)
+        await stage.start()
+        await known(stage, PAUSE)
+        assert seat_of(stage) == PAUSE.seat
+        view = await stage.ask(PYTHON)
+        assert (view.outcome, view.answer, view.trace) == ("failed", PAUSED, ())
+        assert not (stage.root / "conversations/conv_002/outputs/hello_world.py").exists()
+        assert PAUSED in stage.read("conversations/conv_002/dialogue.md")
+        await known(stage, replace(PAUSE, desired=RunMode.CONTINUOUS))
+        assert (await stage.ask(PYTHON)).outcome == "answered"
+
+    run(play())
+
+
+def test_a_message_for_a_paused_agent_waits_in_the_queue_and_says_why(tmp_path: Path) -> None:
+    async def play() -> None:
+        stage = Stage(tmp_path)
+        await stage.start()
+        await known(stage, PAUSE)
+        await stage.end()
+        await stage.start(DelegationMode.RESPONSE)
+        view = await stage.ask(PYTHON)
+        assert (view.state, view.outcome, view.waits_because) == ("QUEUE", None, PAUSED)
+        assert await stage.serve_queue() == 0
+        async with stage.open() as muster:
+            go = replace(PAUSE, desired=RunMode.CONTINUOUS)
+            muster.requests.queue.serve(())
+            await muster.dispatcher.send(go, actor=person(MARCUS))
+            assert await muster.requests.queue.carry_out((), until_empty=True) == 1
 
     run(play())
 
@@ -505,8 +565,9 @@ def test_several_requests_at_once_never_collide(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Stage(tmp_path)
         await stage.start()
-        others = [Stage(tmp_path, clock=SystemClock()) for _ in range(3)]  # they wait for turns
-        views = await asyncio.gather(*(each.ask(PYTHON) for each in others))
+        async with stage.open() as muster:
+            ask = muster.requests.ask
+            views = await asyncio.gather(*(ask(PYTHON, speaker=MARCUS) for _ in range(3)))
         assert sorted(view.conversation for view in views) == ["conv_001", "conv_002", "conv_003"]
         assert {view.outcome for view in views} == {"answered"}
         assert all(len(view.files) == 1 for view in views)
@@ -529,7 +590,8 @@ def test_what_a_crash_left_behind_is_closed_by_the_next_request(tmp_path: Path) 
             file.write("my last words\n")
         assert (await stage.ask(DOCS)).conversation == "conv_002"
         left = (await stage.conversations.views())[one]
-        assert (left.outcome, left.summary) == ("failed", "muster ended while it was worked on")
+        assert left.outcome == "failed"
+        assert left.answer == "sql-tuner failed: muster ended while it was worked on"
         assert "my last words" in stage.read(f"{ONE}/dialogue.md")
         assert await stage.is_up_to_date()
 
@@ -554,7 +616,8 @@ time.sleep(600)
         with pytest.raises(asyncio.CancelledError):
             await asked
         [view] = (await stage.conversations.views()).values()
-        assert (view.outcome, view.summary) == ("failed", "it was interrupted")
+        assert view.outcome == "failed"
+        assert view.answer == "python-engineer failed: it was interrupted"
         assert processes.alive(pid) is None
 
     run(play())
@@ -569,11 +632,11 @@ def test_a_full_disk_is_told_and_made_good_by_the_next_request(tmp_path: Path) -
         index.symlink_to("/dev/full")
         view = await stage.ask(PYTHON)
         assert view.outcome == "answered"  # the log has it
-        assert stage.ledger.trouble is not None
-        assert "No space left on device" in str(stage.ledger.trouble)
+        assert stage.trouble is not None
+        assert "No space left on device" in str(stage.trouble)
         index.unlink()
         await stage.ask(DOCS)
-        assert stage.ledger.trouble is None
+        assert stage.trouble is None
         assert await stage.is_up_to_date()
 
     run(play())

@@ -1,59 +1,58 @@
-"""One agent on one task: what its program says, and how it ends."""
+"""One agent on one task: what its program says, and how its session ends."""
 
-import sys
+import asyncio
+import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from muster.delegation.folder import footprints
-from muster.delegation.task_runner import Task, Work, carry_out
-from muster.machines.ids import SessionId
-from muster.runtimes.command import CommandRuntime
+from muster.delegation.task_runner import Said
+from muster.engine import ports
+from muster.machines import events as e
+from muster.machines.commands import AnswerApproval
+from muster.machines.ids import person
+from muster.machines.vocabulary import NOTHING_USED, Remark
 from muster.settings.agents import AgentSettings
-from tests.builders import run
-from tests.waits import LIFE_SECONDS
+from muster.views.conversations import ConversationView
+from tests.builders import logged, run
+from tests.delegation.stage import MARCUS, PYTHON, Stage
 
 
-def work(base: Path, code: str, *, long_lived: bool = False, seconds: float = LIFE_SECONDS) -> Work:
-    """What comes of a program that is given a task."""
-    done: list[Work] = []
-    outputs = base / "outputs"
-    outputs.mkdir()
-    settings = AgentSettings(
-        command=(sys.executable, "-c", code), cwd=str(outputs), long_lived=long_lived
-    )
+def work(base: Path, code: str) -> tuple[ConversationView, list[tuple[Remark, str]]]:
+    """What comes of a program that is given a task, and what its dialogue has."""
+    done: list[ConversationView] = []
+    told: list[tuple[Remark, str]] = []
 
     async def play() -> None:
-        task = Task(
-            session=SessionId(f"test-{base.name}"),
-            agent="ada",
-            prompt="do it",
-            outputs=outputs,
-            environment={},
-            text="do it",
-            project=base,
-            spared=(outputs,),
-        )
-        done.append(await carry_out(CommandRuntime(settings, base), task, seconds=seconds))
+        stage = Stage(base, code)
+        await stage.start()
+        done.append(await stage.ask(PYTHON))
+        for fact in await stage.facts(e.DialogueRecorded):
+            assert isinstance(fact, e.DialogueRecorded)
+            told.append((fact.kind, fact.text))
 
     run(play())
-    return done[0]
+    return done[0], told
 
 
 def test_what_it_prints_is_its_report_and_its_complaints_are_kept_apart(tmp_path: Path) -> None:
-    done = work(tmp_path, "import sys; print('fine'); print('hot', file=sys.stderr)")
-    assert (done.failed, done.report, done.complained) == (False, "fine", "hot")
+    done, told = work(tmp_path, "import sys; print('fine'); print('hot', file=sys.stderr)")
+    assert (done.outcome, done.answer) == ("answered", "fine")
+    assert (Remark.OUTPUT, "(on standard error)\nhot") in told
 
 
 def test_a_result_says_it_more_exactly(tmp_path: Path) -> None:
     code = """print("chatter"); print('{"type": "result", "text": "the answer"}')"""
-    done = work(tmp_path, code)
-    assert (done.printed, done.report) == ("chatter", "the answer")
+    done, told = work(tmp_path, code)
+    assert done.answer == "the answer"
+    assert (Remark.OUTPUT, "chatter") in told
 
 
 def test_a_result_that_is_not_ok_is_a_failure(tmp_path: Path) -> None:
-    done = work(tmp_path, """print('{"type": "result", "ok": false, "text": "no paper"}')""")
-    assert (done.failed, done.reason) == (True, "no paper")
+    done, _ = work(tmp_path, """print('{"type": "result", "ok": false, "text": "no paper"}')""")
+    assert (done.outcome, done.answer) == ("failed", "python-engineer failed: no paper")
 
 
 def test_a_program_that_lives_on_is_let_go_when_it_is_done(tmp_path: Path) -> None:
@@ -62,8 +61,15 @@ import sys
 for line in sys.stdin:
     print('{"type": "result", "text": "done"}', flush=True)
 """
-    done = work(tmp_path, code, long_lived=True)
-    assert (done.failed, done.report) == (False, "done")
+
+    async def play() -> None:
+        stage = Stage(tmp_path)
+        agent = AgentSettings(command=stage.command(code), long_lived=True)
+        stage.settings = replace(stage.settings, agents={"python-engineer": agent})
+        await stage.start()
+        assert (await stage.ask(PYTHON)).answer == "done"
+
+    run(play())
 
 
 def test_lines_for_a_channel_are_what_it_says_here(tmp_path: Path) -> None:
@@ -72,39 +78,128 @@ print('{"type": "working"}')
 print('{"type": "say", "text": "first"}')
 print('{"type": "turn_complete", "text": "last"}')
 """
-    assert work(tmp_path, code).report == "first\nlast"
+    assert work(tmp_path, code)[0].answer == "first\nlast"
 
 
-def test_of_several_hand_overs_the_last_counts_and_a_failure_hands_over_nothing(
-    tmp_path: Path,
-) -> None:
-    code = "print('[HANDOFF bob] one'); print(' [HANDOFF eve] no'); print('[HANDOFF cyd] two')"
-    done = work(tmp_path, code)
-    assert (done.hand_to, done.hand_why) == ("cyd", "two")
-    assert done.report == "[HANDOFF eve] no"
-    (tmp_path / "again").mkdir()
-    assert work(tmp_path / "again", f"{code}; raise SystemExit(1)").hand_to == ""
+def test_of_several_hand_overs_the_last_counts() -> None:
+    said = Said()
+    said.out = ["[HANDOFF bob] one", " [HANDOFF eve] no", "[HANDOFF cyd] two"]
+    assert said.handed == ("cyd", "two")
+    assert said.report == "[HANDOFF eve] no"
+    said.called = ("dan", "by the tool")
+    assert said.handed == ("dan", "by the tool")
+    said.result = ports.Result(text="the answer")
+    assert said.report == "the answer"
 
 
 def test_a_project_that_is_too_large_to_look_through_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(footprints, "FILES_MAX", 2)
+    (tmp_path / "project").mkdir()
     for name in "abc":
-        (tmp_path / name).touch()
-    assert work(tmp_path, "open('x', 'w').close()").notes == (
-        f"{tmp_path} has too many files to see what else was written.",
-    )
+        (tmp_path / "project" / name).touch()
+    _, told = work(tmp_path, "open('x', 'w').close()")
+    note = f"{tmp_path / 'project'} has too many files to see what else was written."
+    assert (Remark.NOTE, note) in told
 
 
 def test_a_file_whose_name_is_no_text_can_be_told(tmp_path: Path) -> None:
-    done = work(tmp_path, "open(b'\\xff.txt', 'w').close()")
-    assert [each.found.path for each in done.files] == ["�.txt"]
+    done, _ = work(tmp_path, "open(b'\\xff.txt', 'w').close()")
+    assert [each.path for each in done.files] == ["�.txt"]
 
 
 def test_a_usage_that_cannot_be_true_is_ignored_and_noted(tmp_path: Path) -> None:
     code = """print('{"type": "result", "text": "x", "usage": {"inputTokens": %d}}' % (10**23))"""
-    done = work(tmp_path, code)
-    assert (done.report, done.usage.tokens) == ("x", 0)
-    ignored = "A usage that it reported is ignored: inputTokens must be 0 to 1000000000000."
-    assert done.notes == (ignored,)
+
+    async def play() -> None:
+        stage = Stage(tmp_path, code)
+        await stage.start()
+        async with stage.open() as muster:
+            assert (await muster.requests.ask(PYTHON, speaker=MARCUS)).answer == "x"
+            assert all(agent.used == NOTHING_USED for agent in muster.team.agents.values())
+            [rejected] = await logged(muster.store, e.MarkerRejected)
+        assert isinstance(rejected.fact, e.MarkerRejected)
+        assert "its usage is ignored: inputTokens must be 0 to" in rejected.fact.reason
+
+    run(play())
+
+
+# ── a session like any other ──────────────────────────────────────────────────────────────────────
+
+
+def test_a_task_is_a_session_in_the_log_with_its_output_and_its_costs(tmp_path: Path) -> None:
+    result = json.dumps(
+        {"type": "result", "text": "done", "usage": {"costUsd": 0.25, "outputTokens": 10}}
+    )
+
+    async def play() -> None:
+        stage = Stage(tmp_path, f"print('hello'); print({result!r})")
+        await stage.start()
+        async with stage.open() as muster:
+            await muster.requests.ask(PYTHON, speaker=MARCUS)
+            seat = muster.team.names["python-engineer"]
+            agent = muster.team.agents[seat]
+            assert (agent.used.cost_usd, agent.used.output_tokens) == (0.25, 10)
+            stored = await muster.store.read(after=0, limit=1000)
+        kinds = [each.type for each in stored]
+        for kind in ("session_requested", "session_start", "agent_output", "session_result"):
+            assert kind in kinds
+
+    run(play())
+
+
+class Asking:
+    """A runtime whose program asks a person for something, and says what it was answered."""
+
+    speaks = hears = False
+
+    async def start(self, launch: ports.Launch, ear: ports.Ear) -> "AskingSession":
+        return AskingSession(ear)
+
+    async def reclaim(self, leftover: ports.Leftover) -> str:
+        return "nothing was left"
+
+
+class AskingSession:
+    """Asks once, and ends."""
+
+    pid = started = None
+
+    def __init__(self, ear: ports.Ear) -> None:
+        self._ear = ear
+
+    async def wait(self) -> ports.Exit:
+        verdict = await self._ear.permit(ports.Permission(tool="Bash", detail="make"))
+        await self._ear.hear(ports.Result(text=verdict.reason))
+        return ports.Exit(outcome=e.Outcome.COMPLETED)
+
+    async def stop(self, urgency: e.Urgency) -> None: ...
+    async def interrupt(self) -> None: ...
+    async def kill(self) -> None: ...
+    async def tell(self, text: str) -> bool:
+        return False
+
+
+def test_a_person_can_be_asked_on_behalf_of_a_task(tmp_path: Path) -> None:
+    async def play() -> None:
+        stage = Stage(tmp_path)
+        stage.runtime = Asking()
+        await stage.start()
+        async with stage.open() as muster:
+            asked = asyncio.ensure_future(muster.requests.ask(PYTHON, speaker=MARCUS))
+            requested = asyncio.Event()
+
+            def look(commit: object) -> None:
+                if any(agent.approvals for agent in muster.team.agents.values()):
+                    requested.set()
+
+            muster.dispatcher.watch(look)
+            await requested.wait()
+            seat = muster.team.names["python-engineer"]
+            [approval] = muster.team.agents[seat].approvals
+            answer = AnswerApproval(approval=approval.id, allow=True, note="go")
+            await muster.dispatcher.send(answer, actor=person(MARCUS))
+            assert (await asked).answer == "A person allowed it: go"
+
+    run(play())

@@ -181,11 +181,12 @@ def test_nobody_else_begins_with_a_conversation_that_has_used_up_all_it_may() ->
     one = e.ConversationId("conv_001")
     scene.do(c.OpenConversation(text="do it", speaker_name="Marcus"))
     scene.do(c.Delegate(conversation=one, to="ada", trigger="fits"))
-    scene.do(c.RecordUsage(conversation=one, agent_name="ada", usage=DOLLAR))
+    session = scene.team.delegation.conversations[one].session
+    assert session is not None
+    scene.do(c.ReportResult(session=session, usage=DOLLAR))
+    assert scene.agent("ada").used == DOLLAR  # a task is charged to its agent
     refused = scene.refuse(c.HandOff(conversation=one, epoch=1, to="bob", reason="x"), "used_up")
     assert "100 tokens used in conv_001, and 100 are allowed." in str(refused)
-    scene.do(c.FinishTask(conversation=one, epoch=1))
-    scene.refuse(c.Delegate(conversation=one, to="bob", trigger="fits"), "used_up")
 
 
 def test_a_turn_is_taken_when_its_holder_has_taken_in_that_it_has_it() -> None:
@@ -228,10 +229,6 @@ def test_a_usage_that_cannot_be_true_is_refused(usage: Usage) -> None:
     works(scene, "Lyra")
     result = c.ReportResult(session=scene.session("Lyra").id, usage=usage)
     assert "must be 0 to" in str(scene.refuse(result, "invalid"))
-    conversation = c.RecordUsage(
-        conversation=e.ConversationId("conv-1"), agent_name="Lyra", usage=usage
-    )
-    assert "must be 0 to" in str(scene.refuse(conversation, "invalid"))
 
 
 def test_sums_of_usage_saturate_and_never_shrink() -> None:

@@ -210,6 +210,10 @@ RUN_CONTROL = (
                 "test_the_gate_names_the_rule_that_keeps_it_shut",
                 "test_pause_lets_the_session_finish_and_starts_no_other",
             ],
+            "acceptance/test_gate.py": [
+                "test_a_paused_or_disabled_agent_never_runs_whatever_asks",
+                "test_a_person_wakes_a_paused_agent_but_not_a_disabled_one",
+            ],
             "simulation/test_world.py": [
                 "test_nothing_breaks_in_a_teams_life",
                 "test_a_broken_rule_is_found_and_the_command_that_repeats_it_is_printed",
@@ -1344,6 +1348,26 @@ DELEGATING = (
             ],
             "delegation/folder/test_queue.py": [
                 "test_a_message_is_json_with_its_speaker_or_plain_text"
+            ],
+        },
+    ),
+    Promise(
+        "A delegated task is a session of its agent's seat, with output, costs, approvals and an end.",
+        {
+            "machines/run_control/test_tasks.py": [
+                "test_a_description_takes_a_seat_off_the_grid_with_its_first_task",
+                "test_a_paused_agent_is_given_no_task_and_the_conversation_stays_where_it_is",
+                "test_the_deadline_of_a_task_is_in_the_state_and_ends_its_session",
+                "test_a_person_who_stops_an_agent_now_ends_its_tasks",
+                "test_a_session_that_ends_before_its_task_is_finished_has_failed_at_it",
+            ],
+            "delegation/test_task_runner.py": [
+                "test_a_task_is_a_session_in_the_log_with_its_output_and_its_costs",
+                "test_a_person_can_be_asked_on_behalf_of_a_task",
+            ],
+            "delegation/test_conversations.py": [
+                "test_a_paused_agent_is_not_run_and_the_answer_says_the_rule_and_the_remedy",
+                "test_a_message_for_a_paused_agent_waits_in_the_queue_and_says_why",
             ],
         },
     ),

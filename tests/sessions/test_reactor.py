@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from muster.engine.dispatcher import Dispatcher
-from muster.engine.ports import Ear, Exit, Launch, Leftover, Runtimes
+from muster.engine.ports import Ear, Exit, Launch, Leftover, Runtime, Runtimes
 from muster.engine.tasks import background
 from muster.inbox.inbox import Inbox
 from muster.limits import INTERRUPT_SECONDS
@@ -20,14 +20,16 @@ from muster.machines.events import (
     StopRequested,
     WorkStopped,
 )
-from muster.machines.state import TurnState
+from muster.machines.ids import ConversationId, SessionId
+from muster.machines.state import Agent, TurnState
 from muster.machines.vocabulary import Outcome, RunMode, Urgency
 from muster.sessions import reactor
+from muster.sessions.approvals import Approvals
 from muster.sessions.environment import Surroundings
 from muster.sessions.orders import Reclaim, Spawn, Stop, orders
 from muster.sessions.prompt import Prompter
 from muster.sessions.prompt_templates import Letters
-from muster.sessions.reactor import Sessions
+from muster.sessions.reactor import Part, Sessions
 from muster.sessions.session_tokens import Passes
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock
@@ -58,6 +60,21 @@ from tests.builders import (
 from tests.waits import WAIT_SECONDS
 
 
+class NoTasks:
+    """Nothing is delegated here."""
+
+    def runtime(self, agent: Agent) -> Runtime | None:
+        return None
+
+    async def part(
+        self, launch: Launch, conversation: ConversationId, approvals: Approvals
+    ) -> Part:
+        raise AssertionError(conversation)
+
+    async def lost(self, conversation: ConversationId, session: SessionId) -> None:
+        raise AssertionError(conversation)
+
+
 class Stage:
     """A team with a program in Ada's seat, and the reactor that runs it."""
 
@@ -78,8 +95,9 @@ class Stage:
             runtimes,
             clock,
             tasks,
-            prompter=Prompter(dispatcher, store, Inbox(feed, dispatcher), Letters()),
-            around=Surroundings(Passes("key")),
+            Prompter(dispatcher, store, Inbox(feed, dispatcher), Letters()),
+            Surroundings(Passes("key")),
+            NoTasks(),
         )
         self._shown = 0
 

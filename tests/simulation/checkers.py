@@ -44,6 +44,8 @@ class LogChecker:
         self.desired: dict[SeatId, tuple[RunMode, int]] = {}
         self.one_shots: set[tuple[SeatId, int]] = set()
         self.sessions: dict[SeatId, SessionId] = {}
+        self.tasks: dict[SessionId, SeatId] = {}
+        self.disabled: set[SeatId] = set()
 
     def read(self, event: Event) -> Iterator[str]:
         """Take in one event; give what it breaks."""
@@ -121,8 +123,9 @@ class LogChecker:
     def _newcomer(self, fact: Fact) -> None:
         """What is wanted of somebody new, or of somebody whom another runs from now on."""
         match fact:
-            case e.AgentEnrolled(agent=profile, authority=authority):
-                self.desired[profile.grid_position] = (initial_run(authority).desired, 0)
+            case e.AgentEnrolled(agent=profile, authority=authority, on_call=on_call):
+                begun = (initial_run(authority, on_call=on_call).desired, 0)
+                self.desired[profile.grid_position] = begun
             case e.AgentsSummoned(placeholders=placeholders, authority=authority):
                 for place in placeholders:
                     begun = (initial_run(authority).desired, 0)
@@ -130,6 +133,10 @@ class LogChecker:
             case e.AgentRegistered(agent=profile):
                 begun = (initial_run(Authority.LEAD).desired, 0)
                 self.desired.setdefault(profile.grid_position, begun)
+            case e.AgentDisabled(seat=seat):
+                self.disabled.add(seat)
+            case e.AgentEnabled(seat=seat):
+                self.disabled.discard(seat)
             case _:
                 pass
 
@@ -143,6 +150,11 @@ class LogChecker:
         desired, generation = self.desired.get(fact.seat, (RunMode.PAUSE, 0))
         if desired is RunMode.PAUSE:
             yield f"seat {fact.seat} is started by {fact.trigger}, but it is paused"
+        if fact.seat in self.disabled:
+            yield f"seat {fact.seat} is started by {fact.trigger}, but it is disabled"
+        if fact.task is not None:
+            self.tasks[fact.session] = fact.seat
+            return
         if fact.mode is not desired or fact.generation != generation:
             yield f"seat {fact.seat} is started for a wish that is out of date"
         if fact.seat in self.sessions:
@@ -154,5 +166,9 @@ class LogChecker:
         self.sessions[fact.seat] = fact.session
 
     def _end(self, fact: e.SessionEnd) -> Iterator[str]:
-        if self.sessions.pop(fact.seats[0], None) != fact.session:
+        if fact.task is not None:
+            lived = self.tasks.pop(fact.session, None) == fact.seats[0]
+        else:
+            lived = self.sessions.pop(fact.seats[0], None) == fact.session
+        if not lived:
             yield f"session {fact.session} ends, but did not live"

@@ -13,6 +13,7 @@ from muster.machines.vocabulary import Authority, RunMode
 CHANNELS = tuple(ChannelId(name) for name in ("design", "reviews", "standup"))
 _SELVES = 3  # agents that connect by themselves
 _MINE = 4  # agents that muster runs
+_DESCRIBED = ("ada", "bob", "mine0", "mine1", "self0")  # to whom work is delegated
 
 
 class Crowd:
@@ -176,20 +177,21 @@ class Crowd:
         delegation = team.delegation
         if delegation.mode is None:
             mode = self._chance.choice(list(e.DelegationMode))
-            yield c.StartDelegation(mode=mode, path="p", agents=("ada", "bob", "cyd"))
+            yield c.StartDelegation(mode=mode, path="p", agents=_DESCRIBED)
             return
         if not delegation.conversations or self._chance.random() < 0.2:
-            yield c.OpenConversation(text="do it", speaker_name="Ann")
+            keeper = self._chance.choice(("", "", "", "claude:s:1@2"))
+            yield c.OpenConversation(text="do it", speaker_name="Ann", keeper=keeper)
             return
         conversation = delegation.conversations[
             self._chance.choice(sorted(delegation.conversations))
         ]
-        to = self._chance.choice(("ada", "bob", "cyd", "MAIN", "nobody"))
+        to = self._chance.choice((*_DESCRIBED, "MAIN", "nobody"))
         epoch = self._chance.choice((conversation.epoch, conversation.epoch, 0))
         name = conversation.id
         deeds: list[Command] = [
-            c.Delegate(conversation=name, to=to, trigger="it fits"),
-            c.HandOff(conversation=name, epoch=epoch, to=to, reason="help"),
+            c.Delegate(conversation=name, to=to, trigger="it fits", seconds=60),
+            c.HandOff(conversation=name, epoch=epoch, to=to, reason="help", seconds=60),
             c.FinishTask(conversation=name, epoch=epoch, failed=self._chance.random() < 0.2),
             c.CloseConversation(conversation=name, summary="done"),
             c.RecordProgress(conversation=name, what="a file"),

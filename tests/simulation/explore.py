@@ -128,7 +128,7 @@ def _when(team: Team, command: Command, now: datetime) -> datetime:
             deadline = deadlines.of(team, channel)
         case c.CheckAgent(seat=seat) | c.StartSession(seat=seat, trigger="retry"):
             deadline = deadlines.of(team, seat)
-        case c.CheckApprovals(seat=seat):
+        case c.CheckApprovals(seat=seat) | c.CheckSession(seat=seat):
             deadline = deadlines.of(team, seat)
         case _:
             return now
@@ -388,6 +388,69 @@ def _asking_key(team: Team) -> Hashable:
     return (_turn_key(team), asked, drained)
 
 
+# ── tasks ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def task_space(*, on_call: bool) -> Space:
+    """An agent on call, or one of the settings, gets a task, is stopped, disabled and let run."""
+    one = e.ConversationId("conv_001")
+
+    def start() -> Team:
+        enrolled = c.EnrollAgent(name="ada", authority=Authority.MUSTER, on_call=on_call)
+        mode = e.DelegationMode.ORCHESTRATOR
+        return _play(
+            [
+                c.StartMuster(server_session=SessionId("boot"), muster_version="explored"),
+                enrolled,
+                c.StartDelegation(mode=mode, path="p", agents=("ada",)),
+                c.OpenConversation(text="do it", speaker_name="Ann"),
+            ]
+        )
+
+    def tries(team: Team) -> Iterator[Command]:
+        yield c.StartMuster(server_session=SessionId(f"b{team.seq}"), muster_version="explored")
+        yield c.Delegate(conversation=one, to="ada", trigger="fits", seconds=60)
+        yield c.FinishTask(conversation=one, epoch=1)
+        yield c.EndDelegation()
+        for agent in team.agents.values():
+            yield from _task_tries(team, agent)
+
+    kind = "on call" if on_call else "of the settings"
+    return Space(name=f"tasks of an agent {kind}", start=start, tries=tries, key=_task_key)
+
+
+def _task_tries(team: Team, agent: Agent) -> Iterator[Command]:
+    for desired in (RunMode.PAUSE, RunMode.CONTINUOUS):
+        yield c.SetDesired(seat=agent.seat, desired=desired, set_by="Ann")
+    yield c.DisableAgent(seat=agent.seat)
+    yield c.EnableAgent(seat=agent.seat)
+    yield c.CheckSession(seat=agent.seat)
+    own = (agent.session,) if agent.session else ()
+    for session in (*own, *agent.tasks):
+        yield c.ReportSessionStarted(session=session)
+        yield c.ReportResult(session=session)
+        for outcome in (Outcome.COMPLETED, Outcome.LOST):
+            yield c.ReportSessionEnded(session=session, outcome=outcome)
+
+
+def _task_key(team: Team) -> Hashable:
+    conversations = tuple(
+        (each.state, each.session is not None, tuple(visit.state for visit in each.visits))
+        for each in team.delegation.conversations.values()
+    )
+    tasks = tuple(
+        (agent.run.on_call, tuple(_session_key(team, each) for each in agent.tasks))
+        for agent in team.agents.values()
+    )
+    return (_agent_key(team), team.delegation.mode, conversations, tasks)
+
+
+def _session_key(team: Team, name: SessionId) -> Hashable:
+    session = team.sessions[name]
+    held = any(each.session == name for each in team.delegation.conversations.values())
+    return (session.phase, session.urgency, session.boot == team.boot, held)
+
+
 def _play(commands: Iterable[Command]) -> Team:
     team = Team()
     for command in commands:
@@ -402,6 +465,7 @@ SPACES = (
     turn_space(2, 2),
     turn_space(3, 2),
     *(agent_space(authority) for authority in Authority),
+    *(task_space(on_call=on_call) for on_call in (True, False)),
     approval_space(),
 )
 

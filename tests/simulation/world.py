@@ -22,14 +22,14 @@ from muster.errors import Refused
 from muster.machines import commands as c
 from muster.machines.commands import Command
 from muster.machines.events import Event
-from muster.machines.ids import SeatId, SessionId
+from muster.machines.ids import ConversationId, SeatId, SessionId
 from muster.machines.kernel import deadlines, snapshots
 from muster.machines.kernel.fold import fold
 from muster.machines.kernel.invariants import violations
 from muster.machines.kernel.team import decide
 from muster.machines.state import Status, Team
 from muster.machines.turns.decide import offer_turn
-from muster.machines.vocabulary import Authority, Outcome, Urgency
+from muster.machines.vocabulary import Authority, Outcome, RunMode, Urgency
 from muster.sessions.orders import Interrupt, Kill, Order, Reclaim, Spawn, Stop, orders
 from tests.simulation.checkers import LogChecker
 from tests.simulation.crowd import Crowd
@@ -47,6 +47,7 @@ class Process(msgspec.Struct):
 
     session: SessionId
     seat: SeatId
+    task: ConversationId | None = None
     told: bool = False
     """Whether muster knows that it is up."""
 
@@ -106,6 +107,8 @@ class World:
             idle = agent.authority is not Authority.MUSTER or agent.disabled
             if idle or run.retry_at is not None or agent.status is Status.EXPIRED:
                 continue
+            if run.on_call and (run.desired is not RunMode.PAUSE or agent.tasks):
+                continue  # it waits for a task, or may finish one first
             session = self.team.sessions.get(agent.session) if agent.session else None
             older = session is not None and session.generation != run.generation
             if run.current is not run.desired and not older:  # a session may finish first
@@ -214,12 +217,15 @@ class World:
         if order.session in self.processes:
             return
         for process in self.processes.values():
-            if process.seat == order.seat and process.ending is None:
+            both = process.task is None and order.task is None
+            if both and process.seat == order.seat and process.ending is None:
                 self._fail(f"seat {order.seat} has two processes")
         if self.chance.random() < 0.1:
             self._tell_end(order.session, Outcome.CRASHED)  # it never came up
         else:
-            self.processes[order.session] = Process(session=order.session, seat=order.seat)
+            self.processes[order.session] = Process(
+                session=order.session, seat=order.seat, task=order.task
+            )
 
     def _end(self, order: Order, process: Process | None, outcome: Outcome) -> None:
         if process is None:

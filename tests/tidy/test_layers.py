@@ -74,6 +74,7 @@ ROOMS: dict[str, Room] = {
     "muster.team": Room(
         (
             *CORE,
+            "muster.delegation",
             "muster.engine",
             "muster.inbox",
             "muster.sessions",
@@ -94,10 +95,10 @@ ROOMS: dict[str, Room] = {
             "muster.mirrors",
             "muster.permissions",
             "muster.routing",
-            "muster.team",
+            "muster.sessions",
             "muster.views",
         ),
-        "a conversation is commands, events and a folder; programs belong to sessions",
+        "a conversation is commands, events and a folder; the reactor of sessions runs programs",
     ),
     "muster.runtimes": Room(
         (*CORE, "muster.engine.ports", "muster.settings"),
@@ -196,7 +197,6 @@ DOORS = (
         ("muster.delegation.visiting",),
         (
             "muster.home.lock",
-            "muster.runtimes.delegated",
             "muster.runtimes.process.processes",
             "muster.settings.model",
             "muster.store.reading",
@@ -230,8 +230,13 @@ DOORS = (
     ),
     Door(
         ("muster.cli.run.up",),
-        ("muster.app", "muster.demo.settings", "muster.demo.stage", "muster.runtimes.delegated"),
+        ("muster.app", "muster.demo.settings", "muster.demo.stage"),
         "`muster up` runs the whole",
+    ),
+    Door(
+        ("muster.cli.delegate.served",),
+        ("muster.app",),
+        "`muster ask` runs the whole for a state machine session that nobody else serves",
     ),
     Door(
         ("muster.cli.run.run",),
@@ -546,3 +551,18 @@ def _explained(module: Module, line: int) -> bool:
     """Whether there is a comment or a docstring at that line."""
     around = module.text.splitlines()[line - 2 : line + 1]
     return any("#" in each or '"""' in each for each in around)
+
+
+def test_one_place_starts_programs() -> None:
+    """A process that did not pass the gate would be one that no person could stop."""
+    starts = [
+        module.at(node.lineno)
+        for module in modules().values()
+        if not within(module.name, "muster.runtimes")
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "start"
+        and ast.unparse(node.func.value).endswith("runtime")
+    ]
+    assert [place.split(":")[0] for place in starts] == ["src/muster/sessions/reactor.py"]

@@ -4,7 +4,12 @@ from collections.abc import Sequence
 
 from muster.client.requests import ApiRequest, api_path, given
 from muster.limits import TURN_SECONDS_MAX
-from muster.views.answers.conversations import ConversationList, ConversationView, DelegationView
+from muster.views.answers.conversations import (
+    CarriedOut,
+    ConversationList,
+    ConversationView,
+    DelegationView,
+)
 
 
 def delegation() -> ApiRequest[DelegationView]:
@@ -36,6 +41,23 @@ def converse(
         body=given(text=text, to=to, wait=wait),
         waits_s=TURN_SECONDS_MAX,
     )
+
+
+def run_queue(agents: Sequence[str] = (), *, until_empty: bool = False) -> ApiRequest[CarriedOut]:
+    """Carry out what waits in the queue, until it is empty or the session ends."""
+    return ApiRequest(
+        method="POST",
+        path=api_path("delegation", "queue"),
+        answer=CarriedOut,
+        body={"agents": agents, "untilEmpty": until_empty},
+        waits_s=TURN_SECONDS_MAX,
+    )
+
+
+def log_line(entry: str) -> ApiRequest[DelegationView]:
+    """Write a line into the index of conversations."""
+    path = api_path("delegation", "log")
+    return ApiRequest(method="POST", path=path, answer=DelegationView, body={"entry": entry})
 
 
 def conversations(limit: int | None = None) -> ApiRequest[ConversationList]:

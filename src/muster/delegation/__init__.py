@@ -1,4 +1,5 @@
 """Delegation: conversations, tasks, and the session folder that mirrors them.
 
-Imports the engine, views, routing and permissions.
+Imports the engine, sessions, views, routing and permissions. Programs are run by the reactor in
+`sessions`; delegation says what they are told, and takes in what came of it.
 """

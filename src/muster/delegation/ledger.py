@@ -1,20 +1,20 @@
 """The log of a state machine session, as those who work in it use it: one visit at a time.
 
-A visit reads and writes; when it ends, the session's folder is brought up to date. Agents work for
-minutes, and between visits: so others can use the same log meanwhile, from other processes too
-(`muster.delegation.visiting`), and a running server serves all of them (`OpenLedger`).
+A visit reads and writes; when it ends, the session's folder is brought up to date. A process that
+serves the log visits it through `OpenLedger`; one that finds nobody serving it opens the log for
+the visit (`muster.delegation.visiting`).
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Final, Protocol
 
 from muster.delegation.folder.mirror import WorkspaceFolder
-from muster.delegation.folder.workspace import KINDS
-from muster.engine.dispatcher import Dispatcher, Receipt
+from muster.delegation.folder.workspace import KINDS, concerns
+from muster.engine.dispatcher import Commit, Dispatcher, Receipt
 from muster.engine.tasks import see_through
 from muster.errors import FolderBehind
 from muster.machines import events as e
@@ -28,22 +28,14 @@ PAGE_EVENTS: Final = 1024
 
 log = logging.getLogger(__name__)
 
-Show = Callable[[Sequence[Event]], object]
-"""Told of what happens, as it is committed."""
-
-
-def show_nobody(events: Sequence[Event]) -> None:
-    """Nobody looks on."""
-
 
 class Book:
     """The log, open to be written in."""
 
-    def __init__(self, dispatcher: Dispatcher, store: EventStore, show: Show) -> None:
+    def __init__(self, dispatcher: Dispatcher, store: EventStore) -> None:
         """Write by the dispatcher, read in the store."""
         self._dispatcher = dispatcher
         self._store = store
-        self._show = show
 
     @property
     def team(self) -> Team:
@@ -52,9 +44,7 @@ class Book:
 
     async def send(self, command: Command, *, actor: str) -> Receipt:
         """Have a command carried out; return when it is on disk."""
-        receipt = await self._dispatcher.send(command, actor=actor)
-        self._show(receipt.events)
-        return receipt
+        return await self._dispatcher.send(command, actor=actor)
 
     async def root(self) -> str:
         """The path of the session that is open, or of the last one; nothing if there was none."""
@@ -93,7 +83,7 @@ class Ledger(Protocol):
     trouble: FolderBehind | None
     """Why the folder is behind the log, if it is."""
 
-    def visit(self, show: Show = show_nobody) -> AbstractAsyncContextManager[Book]:
+    def visit(self) -> AbstractAsyncContextManager[Book]:
         """Open the log; at the end of the body the folder is brought up to date."""
         ...
 
@@ -103,7 +93,7 @@ class Ledger(Protocol):
 
 
 class Settling:
-    """What every ledger does at the end of a visit."""
+    """Brings the folder up to date at the end of a visit."""
 
     def __init__(self) -> None:
         """Begin without trouble."""
@@ -126,23 +116,45 @@ class Settling:
 
 
 class OpenLedger(Settling):
-    """The log of a team that is open in this process."""
+    """The log of a team that is open in this process. As a service it mirrors it in the folder."""
 
-    def __init__(self, dispatcher: Dispatcher, store: EventStore) -> None:
-        """Write by the dispatcher, as everybody in this process does."""
+    def __init__(self, dispatcher: Dispatcher, store: EventStore, root: Path | None = None) -> None:
+        """The folder is `root`, or else the one that the session was started with."""
         super().__init__()
-        self._dispatcher = dispatcher
-        self._store = store
+        self._book = Book(dispatcher, store)
+        self._root = root
+        self._changed = asyncio.Event()
+        self._open = dispatcher.team.delegation.mode is not None
+        dispatcher.watch(self._note)
+
+    def _note(self, commit: Commit) -> None:
+        """Look at what concerns the folder. Most teams have no session, and most events no part."""
+        was_open, self._open = self._open, commit.team.delegation.mode is not None
+        if (was_open or self._open) and any(concerns(event.fact) for event in commit.events):
+            self._changed.set()
+
+    async def run(self) -> None:
+        """Follow the log, for ever."""
+        while True:
+            await self._changed.wait()
+            await self.close()
+
+    async def close(self) -> None:
+        """Bring the folder up to date."""
+        self._changed.clear()
+        await self.settle(self._book, self._folder())
+
+    def _folder(self) -> WorkspaceFolder | None:
+        return None if self._root is None else WorkspaceFolder(self._root)
 
     def folder(self, team: Team) -> WorkspaceFolder:
-        """The folder that the session was started with."""
-        return WorkspaceFolder(Path(team.delegation.path))
+        """The folder of the session, wherever it has been moved to."""
+        return self._folder() or WorkspaceFolder(Path(team.delegation.path))
 
     @asynccontextmanager
-    async def visit(self, show: Show = show_nobody) -> AsyncGenerator[Book]:
+    async def visit(self) -> AsyncGenerator[Book]:
         """Go on with the log that is open."""
-        book = Book(self._dispatcher, self._store, show)
         try:
-            yield book
+            yield self._book
         finally:
-            await see_through(self.settle(book))
+            await see_through(self.close())

@@ -1,28 +1,46 @@
-"""Runs one agent on one task: starts its program, listens to it, and looks at what it wrote.
+"""Task sessions: what an agent is told of its task, what it says, and what came of it.
 
-The program works in the conversation's outputs. What it prints is what it says; what it writes is
-found by looking before and after. Writing elsewhere cannot be prevented here, and is found only in
-the project that the request came from: as far as that is small enough to be looked through.
+The sessions reactor runs them as it runs every session. The program works in the conversation's
+outputs. What it prints is what it says; what it writes is found by looking before and after.
+Writing elsewhere cannot be prevented here, and is found only in the project that the request came
+from: as far as that is small enough to be looked through.
 """
 
 import asyncio
+import logging
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from muster.delegation import assignments, replies
+from muster.delegation.assignments import Assignment
 from muster.delegation.folder import footprints
+from muster.delegation.folder.workspace import dialogue_of, outputs_of
+from muster.delegation.ledger import OpenLedger
 from muster.engine import ports
-from muster.engine.tasks import see_through
-from muster.errors import MusterError
+from muster.engine.dispatcher import Dispatcher
+from muster.errors import ConversationClosed, Invalid, Refused
 from muster.limits import MESSAGE_BYTES_MAX
-from muster.machines.ids import FIRST_ENROLLED_SEAT, SessionId
-from muster.machines.spending import implausible
-from muster.machines.state import Agent
-from muster.machines.vocabulary import Outcome, RunMode, Urgency, Usage
+from muster.machines import commands as c
+from muster.machines.commands import Command
+from muster.machines.ids import (
+    FIRST_ENROLLED_SEAT,
+    MUSTER,
+    ConversationId,
+    SessionId,
+    agent_actor,
+)
+from muster.machines.state import MAIN, Agent, Conversation, Delegation
+from muster.machines.vocabulary import DelegationMode, Outcome, Remark, Urgency
+from muster.routing.agent_files import AgentFile, read_folders
+from muster.sessions.approvals import Approvals
+from muster.sessions.intake import Intake
+from muster.sessions.prompt_state import PromptState
+from muster.sessions.reactor import Part
 
 HANDOFF: Final = re.compile(r"^\[HANDOFF ([^\]\n]+)\][ \t]*(.*)$", re.MULTILINE)
 
@@ -31,229 +49,385 @@ SAID_CHARS_MAX: Final = MESSAGE_BYTES_MAX // 8
 
 REPORT_CHARS_MAX: Final = 4000
 
-Programs = Callable[[str, Path], ports.Runtime | None]
-"""Which program runs an agent in a folder; none where nobody has said."""
+REMARK_CHARS_MAX: Final = MESSAGE_BYTES_MAX // 4
+"""How long a remark may be, however it is encoded."""
+
+TASKS_FOLDER: Final = "tasks"
+
+INTERRUPTED: Final = "it was interrupted"
+
+log = logging.getLogger(__name__)
 
 
-def no_programs(agent: str, folder: Path) -> None:
-    """Nobody has said how agents are run."""
+class Tasks:
+    """Prepares the sessions in which agents work on conversations, and takes in what came of it."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        clock: ports.Clock,
+        ledger: OpenLedger,
+        runtimes: ports.Runtimes,
+        *,
+        seconds: float,
+        home: Path | None = None,
+        project: Path | None = None,
+    ) -> None:
+        """`home` keeps prompts and output, `project` is where requests come from."""
+        self._dispatcher = dispatcher
+        self._clock = clock
+        self._ledger = ledger
+        self._runtimes = runtimes
+        self.seconds = seconds
+        """How long an agent may work on a task."""
+
+        self._home = home
+        self._project = project
+
+    def can(self, name: str) -> bool:
+        """Whether there is a program for an agent."""
+        return self.runtime(Agent(seat=FIRST_ENROLLED_SEAT, name=name)) is not None
+
+    def runtime(self, agent: Agent) -> ports.Runtime | None:
+        """The runtime that runs an agent on tasks."""
+        return self._runtimes(agent)
+
+    async def part(
+        self, launch: ports.Launch, conversation: ConversationId, approvals: Approvals
+    ) -> Part:
+        """All that a session is started with that works on a conversation."""
+        agent = launch.agent
+        runtime = self.runtime(agent)
+        if runtime is None:
+            raise Invalid(what=agent.id, why="has no program for tasks; name one in the settings")
+        task = await self.assignment(conversation)
+        await self._ledger.close()  # the agent may write into its dialogue from now on
+        await asyncio.to_thread(task.outputs.mkdir, parents=True, exist_ok=True)
+        launch = msgspec.structs.replace(
+            launch,
+            prompt=assignments.prompt(task),
+            environment={**launch.environment, **assignments.environment(task)},
+            folder=self._home and self._home / TASKS_FOLDER / f"{conversation}-{task.epoch}",
+            cwd=task.outputs,
+        )
+        before = await asyncio.to_thread(_Looks.take, task, self._project, self._spared(task))
+        intake = TaskIntake(
+            self._dispatcher, self._clock, launch, approvals=approvals, tasks=self, before=before
+        )
+        return Part(runtime, launch, intake)
+
+    async def assignment(self, name: ConversationId, to: str = "") -> Assignment:
+        """What an agent is told of a conversation: the one that has it, or is about to."""
+        team = self._dispatcher.team
+        delegation, conversation = team.delegation, team.delegation.conversations.get(name)
+        if conversation is None or delegation.mode is None:
+            raise ConversationClosed(conversation=name)
+        agent = (await asyncio.to_thread(agents_of, delegation))[to or conversation.state]
+        root = self._ledger.folder(team).root
+        return Assignment(
+            conversation=name,
+            text=conversation.text,
+            agent=agent,
+            epoch=conversation.epoch,
+            outputs=root / outputs_of(name),
+            dialogue=root / dialogue_of(name),
+            mode=delegation.mode,
+            others=[each for each in delegation.agents if each != agent.name],
+            before="\n\n".join(conversation.reports),
+        )
+
+    def _spared(self, task: Assignment) -> Sequence[Path]:
+        """Folders that are not the agent's to change, and not looked at."""
+        root = task.dialogue.parents[2]
+        return (root,) if self._home is None else (root, self._home)
+
+    # ── what came of it ───────────────────────────────────────────────────────────────────────────
+
+    async def finish(
+        self, session: SessionId, before: "_Looks", said: "Said", end: ports.Exit
+    ) -> None:
+        """Put on record what an agent said and wrote, and finish its task or hand it over.
+
+        A session that failed or was stopped finishes its task by its end: see `couplings.py`.
+        """
+        task, name = before.task, before.task.conversation
+        if self._held(name, session) is None:
+            return  # it was closed meanwhile
+        found = await asyncio.to_thread(before.difference)
+        await self._record(task, said, found)
+        team = self._dispatcher.team
+        conversation, live = self._held(name, session), team.sessions.get(session)
+        if conversation is None or live is None:
+            return
+        if team.stopping:
+            await self._finish(conversation, INTERRUPTED, failed=True)
+        elif end.outcome is not Outcome.COMPLETED or live.urgency is Urgency.NOW:
+            return
+        elif said.result is not None and not said.result.ok:
+            await self._finish(conversation, said.result.text, failed=True)
+        elif said.handed and task.mode is DelegationMode.INTERACTIVE:
+            await self._hand_over(conversation, said)
+        else:
+            await self._finish(conversation, report=said.report)
+
+    async def lost(self, conversation: ConversationId, session: SessionId) -> None:
+        """Take in what an agent wrote into its dialogue before muster ended."""
+        held = self._held(conversation, session)
+        if held is not None:
+            await self._remark_foreign(held.id, held.state)
+
+    def _held(self, name: ConversationId, session: SessionId) -> Conversation | None:
+        """A conversation, while this session works on it."""
+        found = self._dispatcher.team.delegation.conversations.get(name)
+        return found if found is not None and found.session == session else None
+
+    async def _remark_foreign(self, name: ConversationId, speaker: str) -> None:
+        folder = self._ledger.folder(self._dispatcher.team)
+        wrote = await asyncio.to_thread(folder.foreign, name)
+        await self._remark(name, speaker, Remark.THINKING, wrote)
+
+    async def _record(self, task: Assignment, said: "Said", found: "_Difference") -> None:
+        name, agent = task.conversation, task.agent.name
+        await self._remark_foreign(name, agent)
+        printed, report = said.printed, said.report
+        if printed.strip() != report:
+            await self._remark(name, agent, Remark.OUTPUT, printed)
+        if said.complained:
+            complained = f"(on standard error)\n{said.complained}"
+            await self._remark(name, agent, Remark.OUTPUT, complained)
+        await self._remark(name, agent, Remark.REPORT, report)
+        for file in found.files:
+            await self._dispatcher.send(file, actor=agent_actor(agent))
+        notes = [
+            f"{agent} wrote outside of its outputs: {file.path}"
+            for file in found.files
+            if file.outside and not file.named
+        ]
+        if said.handed and task.mode is not DelegationMode.INTERACTIVE:
+            notes.append(f"{agent} cannot hand over to {said.handed[0]} in {task.mode} mode")
+        for note in (*notes, *found.notes):
+            await self._remark(name, MUSTER, Remark.NOTE, note)
+
+    async def _hand_over(self, conversation: Conversation, said: "Said") -> None:
+        """On to another agent; what is refused goes back to MAIN with the reason."""
+        assert said.handed is not None
+        to, why = said.handed
+        actor = agent_actor(conversation.state)
+        handing = c.HandOff(
+            conversation=conversation.id,
+            epoch=conversation.epoch,
+            to=to,
+            reason=why,
+            report=said.report,
+            seconds=self.seconds,
+        )
+        known = to in self._dispatcher.team.delegation.agents
+        try:
+            if known and not self.can(to):
+                raise Invalid(what=to, why=f"cannot be run. {replies.no_program(to)}")
+            await self._dispatcher.send(handing, actor=actor)
+        except Refused as refused:
+            note = f"the hand-over to {to} was refused: {refused}"
+            await self._remark(conversation.id, MUSTER, Remark.NOTE, note)
+            await self._finish(conversation, note, failed=True)
+            return
+        if to != MAIN and conversation.id in self._dispatcher.team.delegation.conversations:
+            told = assignments.prompt(await self.assignment(conversation.id, to))
+            speaker = conversation.state
+            await self._remark(conversation.id, speaker, Remark.TASK, f"To {to}:\n\n{told}")
+
+    async def _finish(
+        self, conversation: Conversation, why: str = "", *, failed: bool = False, report: str = ""
+    ) -> None:
+        command = c.FinishTask(
+            conversation=conversation.id,
+            epoch=conversation.epoch,
+            summary=why,
+            failed=failed,
+            report=report,
+        )
+        await self._dispatcher.send(command, actor=agent_actor(conversation.state))
+
+    async def _remark(self, name: ConversationId, speaker: str, kind: Remark, text: str) -> None:
+        if text.strip():
+            command, actor = remark(name, speaker, kind, text)
+            await self._dispatcher.send(command, actor=actor)
 
 
-class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent is to do, and where."""
-
-    session: SessionId
-    agent: str
-    prompt: str
-    outputs: Path
-    environment: Mapping[str, str]
-    text: str
-    """What the human said: a path in it may be written to."""
-
-    folder: Path | None = None
-    """Where its prompt and its output are kept."""
-
-    project: Path | None = None
-    """The folder that the request came from."""
-
-    spared: Sequence[Path] = ()
-    """Folders in it that are not the agent's to change and not looked at."""
+def remark(name: ConversationId, speaker: str, kind: Remark, text: str) -> tuple[Command, str]:
+    """The command that puts on record what was thought, said or done; and who sends it."""
+    text = text if len(text) <= REMARK_CHARS_MAX else text[: REMARK_CHARS_MAX - 1] + "…"
+    command = c.RecordDialogue(conversation=name, speaker=speaker, kind=kind, text=text)
+    return command, MUSTER if speaker in (MAIN, MUSTER) else agent_actor(speaker)
 
 
-class FoundFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that came, changed or went while an agent worked."""
-
-    found: footprints.Found
-    outside: bool = False
-    named: bool = False
-
-
-class Work(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a task."""
-
-    failed: bool
-    reason: str = ""
-    printed: str = ""
-    complained: str = ""
-    """What it printed on its standard error."""
-
-    report: str = ""
-    hand_to: str = ""
-    hand_why: str = ""
-    files: tuple[FoundFile, ...] = ()
-    notes: tuple[str, ...] = ()
-    usage: Usage = Usage()
+def agents_of(delegation: Delegation) -> dict[str, AgentFile]:
+    """The agents of a session, as their files are now; one whose file is gone has no body."""
+    folders = [Path(folder) for folder in delegation.folders if Path(folder).exists()]
+    found = {agent.name: agent for agent in read_folders(folders).agents}
+    return {name: found.get(name) or AgentFile(name, "") for name in delegation.agents}
 
 
-class _Listening:
-    """Hears one program."""
+# ── what it says ──────────────────────────────────────────────────────────────────────────────────
+
+
+class Said:
+    """What a program has said about its task."""
 
     def __init__(self) -> None:
+        """Begin with nothing."""
         self.out: list[str] = []
         self.err: list[str] = []
         self.result: ports.Result | None = None
-        self.used = Usage()
-        self.handed: tuple[str, str] | None = None
-        self.notes: tuple[str, ...] = ()
-        self.done = asyncio.Event()
+        self.called: tuple[str, str] | None = None
+
+    @property
+    def printed(self) -> str:
+        """What it printed."""
+        return "\n".join(self.out)[:SAID_CHARS_MAX]
+
+    @property
+    def complained(self) -> str:
+        """What it printed on its standard error."""
+        return "\n".join(self.err)[:SAID_CHARS_MAX]
+
+    @property
+    def report(self) -> str:
+        """What it says has come of it: its result, or what it printed."""
+        told = self.result.text if self.result is not None else ""
+        return (told or HANDOFF.sub("", self.printed)).strip()[-REPORT_CHARS_MAX:]
+
+    @property
+    def handed(self) -> tuple[str, str] | None:
+        """To whom it hands the task, and why: by the tool, or by the last marker it printed."""
+        if self.called is not None:
+            return self.called
+        found = None
+        for found in HANDOFF.finditer(self.printed):  # noqa: B007 - the last one counts
+            pass
+        return found and (found[1].strip(), found[2].strip())
+
+
+class TaskIntake(Intake):
+    """Takes in what a session says that works on a task: it has no turn, and one tool."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        clock: ports.Clock,
+        launch: ports.Launch,
+        *,
+        approvals: Approvals,
+        tasks: Tasks,
+        before: "_Looks",
+    ) -> None:
+        """Speak for the seat of this session, as long as it lives."""
+        super().__init__(
+            dispatcher,
+            clock,
+            session=launch.session,
+            seat=launch.agent.seat,
+            speaks=False,
+            told=PromptState(),
+            approvals=approvals,
+        )
+        self._tasks = tasks
+        self._before = before
+        self.said = Said()
 
     async def hear(self, said: ports.Said) -> None:
+        """Take in one thing that the session says."""
         match said:
             case ports.Output(stream=stream, text=text):
-                (self.out if stream == "stdout" else self.err).append(text)
+                (self.said.out if stream == "stdout" else self.said.err).append(text)
+                await super().hear(said)
             case ports.Says(text=text):
-                self.out.append(text)
+                await self._print_line(text)
             case ports.TurnDone(text=text):
-                self.out.append(text or "")
-                self.done.set()
+                await self._print_line(text or "")
+                await self._send(c.ReportResult(session=self._session))
             case ports.Result():
-                self._use(said.usage)
                 if said.answers:
-                    self.result = said
-                    self.done.set()
+                    self.said.result = said
+                await self._report(said)
+            case ports.Did() | ports.Took():
+                await super().hear(said)
             case _:
-                pass  # a sign of work, or what only a member of a team can mean
+                pass  # only a member of a team can mean it
 
-    def _use(self, usage: Usage) -> None:
-        """Add a usage up to the bound of one report; one that cannot be true is ignored."""
-        why = implausible(usage) or implausible(self.used + usage)
-        if why:
-            self.notes = (f"A usage that it reported is ignored: {why}.",)
-        else:
-            self.used += usage
+    async def _print_line(self, text: str) -> None:
+        if text:
+            await self.hear(ports.Output(stream="stdout", text=text))
 
     async def serve(self, call: ports.Call) -> ports.Reply:
-        """Of muster's tools, whoever works on a task needs one: to hand it on."""
+        """Of muster's tools, an agent with a task needs one: to hand it over."""
         to, reason = call.arguments.get("to"), call.arguments.get("reason", "")
         if call.tool == "handoff" and isinstance(to, str):
-            self.handed = (to.strip(), str(reason).strip())
+            self.said.called = (to.strip(), str(reason).strip())
             return ports.Reply(True, f"It goes to {to} when you stop. Stop now.")
         return ports.Reply(False, "You work on one task, and have no turn: do it, and say so.")
 
-    async def permit(self, request: ports.Permission) -> ports.PermissionAnswer:
-        """Nobody can be asked on behalf of a task."""
-        return ports.PermissionAnswer(False, "Nobody is asked while an agent works on a task.")
-
-
-async def carry_out(runtime: ports.Runtime, task: Task, *, seconds: float) -> Work:
-    """Run the agent to its end, however that comes, and say what came of it."""
-    before = await asyncio.to_thread(_look, task)
-    listening = _Listening()
-    failure = await _run(runtime, task, listening, seconds)
-    found, notes = await asyncio.to_thread(_found, task, before)
-    said = "\n".join(listening.out)[:SAID_CHARS_MAX]
-    result = listening.result
-    failed = failure is not None or (result is not None and not result.ok)
-    handed = None if failed else listening.handed or _handed(said)
-    return Work(
-        failed=failed,
-        reason=failure or (result.text if failed and result else ""),
-        printed=said,
-        complained="\n".join(listening.err)[:SAID_CHARS_MAX],
-        report=_report(result, said),
-        hand_to=handed[0] if handed else "",
-        hand_why=handed[1] if handed else "",
-        files=found,
-        usage=listening.used,
-        notes=(*notes, *listening.notes),
-    )
-
-
-def _report(result: ports.Result | None, said: str) -> str:
-    """What it says has come of it: its result, or what it printed."""
-    told = result.text if result is not None and result.text else HANDOFF.sub("", said)
-    return told.strip()[-REPORT_CHARS_MAX:]
-
-
-def _handed(said: str) -> tuple[str, str] | None:
-    """To whom the last marker in what it said hands the task, and why."""
-    found = None
-    for found in HANDOFF.finditer(said):  # noqa: B007 - the last one counts
-        pass
-    return found and (found[1].strip(), found[2].strip())
-
-
-# ── its life ──────────────────────────────────────────────────────────────────────────────────────
-
-
-async def _run(
-    runtime: ports.Runtime, task: Task, listening: _Listening, seconds: float
-) -> str | None:
-    """Run it; what comes back is why it failed, if it did."""
-    launch = ports.Launch(
-        session=task.session,
-        agent=Agent(seat=FIRST_ENROLLED_SEAT, name=task.agent),
-        mode=RunMode.RUN_ONCE,
-        prompt=task.prompt,
-        environment=task.environment,
-        folder=task.folder,
-    )
-    try:
-        session = await runtime.start(launch, listening)
-    except MusterError as error:
-        return str(error)
-    try:
-        async with asyncio.timeout(seconds):
-            ended = await _ended(session, listening)
-    except TimeoutError:
-        await see_through(session.stop(Urgency.NOW))
-        return f"it took longer than {seconds:g} s and was stopped"
-    except BaseException:
-        await see_through(session.stop(Urgency.NOW))
-        raise
-    if ended.outcome is Outcome.COMPLETED:
-        return None
-    code = "" if ended.code is None else f" with code {ended.code}"
-    return f"it {ended.outcome}{code}" + (f": {ended.reason}" if ended.reason else "")
-
-
-async def _ended(session: ports.Session, listening: _Listening) -> ports.Exit:
-    """Wait for its end; a program that lives on is let go when it is done."""
-    gone = asyncio.ensure_future(session.wait())
-    done = asyncio.ensure_future(listening.done.wait())
-    try:
-        await asyncio.wait({gone, done}, return_when=asyncio.FIRST_COMPLETED)
-        if not gone.done():
-            await session.stop(Urgency.GRACEFUL)
-        return await gone
-    finally:
-        gone.cancel()
-        done.cancel()
+    async def finish(self, end: ports.Exit) -> None:
+        """The session is over: take in what came of its task."""
+        try:
+            await self._tasks.finish(self._session, self._before, self.said, end)
+        except Refused as refused:  # it was closed meanwhile, by a person
+            log.info("%s", refused, extra={"action": "task_refused", "session": self._session})
 
 
 # ── what it wrote ─────────────────────────────────────────────────────────────────────────────────
 
 
-class _Before(msgspec.Struct, frozen=True):
+class _Difference(msgspec.Struct, frozen=True):
+    files: tuple[c.RecordFile, ...]
+    notes: tuple[str, ...] = ()
+
+
+class _Looks(msgspec.Struct, frozen=True):
+    """The files before an agent works on a task."""
+
+    task: Assignment
+    spared: Sequence[Path]
     outputs: footprints.Look
-    project: footprints.Look | None
+    project: Path | None
+    around: footprints.Look | None
+
+    @classmethod
+    def take(cls, task: Assignment, project: Path | None, spared: Sequence[Path]) -> "_Looks":
+        """Look at the outputs, and around."""
+        outputs = footprints.look(task.outputs) or {}
+        around = None if project is None else footprints.look(project, without=spared)
+        return cls(task, spared, outputs, project, around)
+
+    def difference(self) -> _Difference:
+        """What came, changed or went since."""
+        task, project = self.task, self.project
+        after = footprints.look(task.outputs) or {}
+        inside = footprints.difference(task.outputs, self.outputs, after)
+        files = [_file(task, each) for each in inside]
+        if project is None:
+            return _Difference(tuple(files))
+        around = footprints.look(project, without=self.spared)
+        if self.around is None or around is None:
+            note = f"{project} has too many files to see what else was written."
+            return _Difference(tuple(files), (note,))
+        for each in footprints.difference(project, self.around, around):
+            full = each._replace(path=str(project / each.path))
+            named = each.path in task.text or Path(each.path).name in task.text
+            files.append(_file(task, full, outside=True, named=named))
+        return _Difference(tuple(files))
 
 
-def _look(task: Task) -> _Before:
-    outputs = footprints.look(task.outputs) or {}
-    project = None
-    if task.project is not None:
-        project = footprints.look(task.project, without=task.spared)
-    return _Before(outputs, project)
-
-
-def _found(task: Task, before: _Before) -> tuple[tuple[FoundFile, ...], tuple[str, ...]]:
-    after = footprints.look(task.outputs) or {}
-    inside = footprints.difference(task.outputs, before.outputs, after)
-    files = [FoundFile(found=_legible(each)) for each in inside]
-    if task.project is None:
-        return tuple(files), ()
-    around = footprints.look(task.project, without=task.spared)
-    if before.project is None or around is None:
-        note = f"{task.project} has too many files to see what else was written."
-        return tuple(files), (note,)
-    for each in footprints.difference(task.project, before.project, around):
-        full = each._replace(path=str(task.project / each.path))
-        named = each.path in task.text or Path(each.path).name in task.text
-        files.append(FoundFile(found=_legible(full), outside=True, named=named))
-    return tuple(files), ()
-
-
-def _legible(found: footprints.Found) -> footprints.Found:
-    """A path that can be written down, whatever bytes its name has."""
-    return found._replace(path=os.fsencode(found.path).decode("utf-8", "replace"))
+def _file(
+    task: Assignment, found: footprints.Found, *, outside: bool = False, named: bool = False
+) -> c.RecordFile:
+    path = os.fsencode(found.path).decode("utf-8", "replace")  # whatever bytes its name has
+    return c.RecordFile(
+        conversation=task.conversation,
+        path=path,
+        change=found.change,
+        size=found.size,
+        sha256=found.sha256,
+        outside=outside,
+        named=named,
+    )

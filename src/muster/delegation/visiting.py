@@ -1,8 +1,8 @@
 """The log of a state machine session that no server keeps open: visited, and left again.
 
-Each visit locks the session's home, loads the team, and closes it again, so any number of processes
-can work in one session: they take turns of a few milliseconds, not of the minutes that an agent
-works. A session's whole log is one life of muster.
+Each visit locks the session's home, loads the team, and closes it again, so that any number of
+hooks can put on record what happens: they take turns of a few milliseconds. No program is run from
+a visit; a process that runs some keeps the log open, and others are its clients.
 """
 
 from collections.abc import AsyncGenerator
@@ -13,9 +13,8 @@ from typing import Final
 from muster.delegation.conversations import Conversations
 from muster.delegation.folder.mirror import WorkspaceFolder
 from muster.delegation.following import owner
-from muster.delegation.ledger import Book, Settling, Show, show_nobody
+from muster.delegation.ledger import Book, Settling
 from muster.delegation.session_folder import HOME_FOLDER
-from muster.delegation.workers import Workers
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.loading import load, load_from
 from muster.engine.ports import Clock, Ids
@@ -27,7 +26,6 @@ from muster.home.lock import LOG_FILE
 from muster.machines.commands import StartMuster
 from muster.machines.ids import MUSTER, SessionId
 from muster.machines.state import Team
-from muster.runtimes.delegated import programs
 from muster.runtimes.process import processes
 from muster.settings.model import Settings
 from muster.store.reading import LogReader
@@ -63,13 +61,13 @@ class VisitedLedger(Settling):
         return WorkspaceFolder(self.root)
 
     @asynccontextmanager
-    async def visit(self, show: Show = show_nobody) -> AsyncGenerator[Book]:
+    async def visit(self) -> AsyncGenerator[Book]:
         """Open the log when its turn has come, and close it at the end."""
         store = await self._opened()
         try:
             loaded = await load_from(store)
             dispatcher = Dispatcher(store, self._clock, loaded.team)
-            book = Book(dispatcher, store, show)
+            book = Book(dispatcher, store)
             await self._begin(book)
             try:
                 yield book
@@ -102,24 +100,14 @@ class VisitedLedger(Settling):
                 await self._clock.sleep(PAUSE_SECONDS)
 
 
-def visited(
-    root: Path, settings: Settings, *, home: Path, project: Path | None = None
-) -> tuple[VisitedLedger, Conversations]:
-    """The session in a folder: its log, and what can be done in it.
+def visited(root: Path, settings: Settings) -> tuple[VisitedLedger, Conversations]:
+    """The session in a folder: its log, and what can be put on record in it.
 
-    The settings are those of the team in `home`, and requests come from `project`.
+    Nothing is run from a visit: `app.open_session` does that.
     """
     clock = SystemClock()
     ledger = VisitedLedger(root, clock=clock, ids=RandomIds(), human=settings.team.human)
-    workers = Workers(
-        ledger,
-        home=ledger.home,
-        programs=programs(settings, home),
-        task_seconds=settings.delegation.task_seconds,
-        project=project,
-        lives=keeper_lives,
-    )
-    return ledger, Conversations(ledger, workers, clock)
+    return ledger, Conversations(ledger, clock, lives=keeper_lives)
 
 
 def keeper_of(session: str, pid: int) -> owner.Keeper:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final
 
 from muster.delegation import session_folder
-from muster.delegation.desk import Desk
 from muster.delegation.policy import policy_of
 from muster.demo.cast import ALL, APPROVALS, CREW, WELCOME_TASK, WORKSHOP, Character, in_seat
 from muster.engine.dispatcher import Commit
@@ -64,21 +63,20 @@ NOTICE: Final = "Demo team: nine scripts, no model behind them. Your own team is
 
 
 @asynccontextmanager
-async def staged(muster: Muster, desk: Desk, home: Path) -> AsyncGenerator[None]:
+async def staged(muster: Muster, home: Path) -> AsyncGenerator[None]:
     """Have the demo played by a team that is open."""
     muster.notice = NOTICE
     async with background() as tasks:
-        tasks.create_task(Stage(muster, desk, home).run())
+        tasks.create_task(Stage(muster, home).run())
         yield
 
 
 class Stage:
     """Sets the scene, and keeps it."""
 
-    def __init__(self, muster: Muster, desk: Desk, home: Path) -> None:
+    def __init__(self, muster: Muster, home: Path) -> None:
         """For this team."""
         self._muster = muster
-        self._desk = desk
         self._root = home / WORK_FOLDER
         self._arrived: asyncio.Queue[SeatId] = asyncio.Queue()
         self._removed: set[tuple[SeatId, ChannelId]] = set()
@@ -147,7 +145,7 @@ class Stage:
             return
         try:
             self._root.mkdir(parents=True, exist_ok=True)
-            ledger = self._desk.conversations.ledger
+            ledger = self._muster.requests.conversations.ledger
             await session_folder.start(
                 ledger,
                 root=self._root,
@@ -158,7 +156,7 @@ class Stage:
                 actor=MUSTER,
             )
             if self._muster.team.delegation.opened == 0:
-                await self._desk.ask(WELCOME_TASK, speaker=DEMO, to=None, wait=False)
+                await self._muster.requests.ask(WELCOME_TASK, speaker=DEMO, to=None, wait=False)
         except (MusterError, OSError) as error:
             log.warning("%s", error, extra={"action": "demo_failed"})
 

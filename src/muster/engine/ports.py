@@ -74,6 +74,9 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path | None = None
     """The agent's own folder, for its prompt and its output; the runtime makes it."""
 
+    cwd: Path | None = None
+    """Where it works, unless its settings say so."""
+
     soul: str = ""
     """Who it is, for programs that can be told so in a way that outlasts a conversation."""
 

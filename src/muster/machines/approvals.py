@@ -55,7 +55,8 @@ def check_answer(team: Team, command: c.AnswerApproval, actor: str) -> None:
 def withdraw_approvals(team: Team, command: c.WithdrawApprovals, now: datetime) -> Iterator[Fact]:
     agent = team.agent(command.seat)
     for approval in agent.approvals:
-        yield _answered(agent, approval, Answered.SESSION_END, allow=False)
+        if approval.session == command.session:
+            yield _answered(agent, approval, Answered.SESSION_END, allow=False)
 
 
 def check_approvals(team: Team, command: c.CheckApprovals, now: datetime) -> Iterator[Fact]:

@@ -5,6 +5,8 @@ one stands beside it (the actor), never in it. `decide` looks again: a command t
 is refused or does nothing.
 """
 
+from datetime import datetime
+
 import msgspec
 
 from muster.machines.documents import AgentDocument, MessageCopy
@@ -85,6 +87,8 @@ class EnrollAgent(Command, frozen=True, kw_only=True):
     color: str = ""
     long_lived: bool = False
     max_turns: int = 1
+    on_call: bool = False
+    """Whether it is known by its description alone, and has sessions for tasks only."""
 
 
 class ConfigureAgent(Command, frozen=True, kw_only=True):
@@ -209,12 +213,19 @@ class StartSession(Command, frozen=True, kw_only=True):
 
     seat: SeatId
     trigger: str
+    task: ConversationId | None = None
+    """The conversation that it works on, in a session of its own."""
+
+    until: datetime | None = None
+    """The deadline of the task."""
 
 
 class StopSession(Command, frozen=True, kw_only=True):
-    """End whatever session an agent is in at once; what is wanted of it stays as it is."""
+    """End the sessions of an agent at once, or those of one task; `desired` stays as it is."""
 
     seat: SeatId
+    task: ConversationId | None = None
+    reason: str = ""
 
 
 class ReportSessionStarted(Command, frozen=True, kw_only=True):
@@ -251,6 +262,8 @@ class ReportResult(Command, frozen=True, kw_only=True):
     text: str = ""
     usage: Usage = Usage()
     channel: ChannelId | None = None
+    answers: bool = True
+    """Whether it is what came of the last prompt: then a task is done with it."""
 
 
 class ReportActivity(Command, frozen=True, kw_only=True):
@@ -312,6 +325,7 @@ class WithdrawApprovals(Command, frozen=True, kw_only=True):
     """Nobody waits for these answers any more: their session is over."""
 
     seat: SeatId
+    session: SessionId
 
 
 class CheckApprovals(Command, frozen=True, kw_only=True):
@@ -612,6 +626,8 @@ class Delegate(Command, frozen=True, kw_only=True):
     conversation: ConversationId
     to: str
     trigger: str
+    seconds: float | None = None
+    """How long the agent may work on it."""
 
 
 class HandOff(Command, frozen=True, kw_only=True):
@@ -621,14 +637,11 @@ class HandOff(Command, frozen=True, kw_only=True):
     epoch: int
     to: str
     reason: str
+    report: str = ""
+    """What the agent reports that hands it over."""
 
-
-class RecordUsage(Command, frozen=True, kw_only=True):
-    """Put on record what an agent has used up in a conversation."""
-
-    conversation: ConversationId
-    agent_name: str
-    usage: Usage
+    seconds: float | None = None
+    """How long the next agent may work on it."""
 
 
 class RecordProgress(Command, frozen=True, kw_only=True):
@@ -645,6 +658,8 @@ class FinishTask(Command, frozen=True, kw_only=True):
     epoch: int
     summary: str = ""
     failed: bool = False
+    report: str = ""
+    """What the agent reports: the answer, where muster leads the conversation."""
 
 
 class CloseConversation(Command, frozen=True, kw_only=True):

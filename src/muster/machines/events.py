@@ -147,6 +147,8 @@ class AgentEnrolled(Fact, frozen=True, kw_only=True):
     authority: Authority
     long_lived: bool = False
     max_turns: int = 1
+    on_call: bool = False
+    """Whether it is known by its description alone, and has sessions for tasks only."""
 
 
 class AgentConfigured(Fact, frozen=True, kw_only=True):
@@ -273,6 +275,11 @@ class SessionRequested(Fact, frozen=True, kw_only=True):
     mode: RunMode
     generation: int
     trigger: str
+    task: ConversationId | None = None
+    """The conversation that it works on, in a session of its own."""
+
+    until: datetime | None = None
+    """The deadline of the task."""
 
 
 class SessionStart(Fact, frozen=True, kw_only=True):
@@ -295,6 +302,8 @@ class SessionEnd(Fact, frozen=True, kw_only=True):
     outcome: Outcome
     code: int | None = None
     reason: str = ""
+    task: ConversationId | None = None
+    """The conversation that it worked on."""
 
 
 class StopRequested(Fact, frozen=True, kw_only=True):
@@ -303,6 +312,7 @@ class StopRequested(Fact, frozen=True, kw_only=True):
     seat: SeatId
     session: SessionId
     urgency: Urgency
+    reason: str = ""
 
 
 class InterruptRequested(Fact, frozen=True, kw_only=True):
@@ -345,7 +355,7 @@ class SessionResult(Fact, frozen=True, kw_only=True):
     """Where the turn was that it worked for."""
 
     conversation: ConversationId | None = None
-    """The conversation that it led with that."""
+    """The conversation that it led with that, or worked on."""
 
 
 class AgentActivity(Fact, frozen=True, kw_only=True):

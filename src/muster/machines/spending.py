@@ -11,6 +11,7 @@ from msgspec.structs import fields, replace
 from muster import limits
 from muster.errors import Invalid
 from muster.machines import events as e
+from muster.machines.delegation.fold import charge
 from muster.machines.events import Event
 from muster.machines.ids import ConversationId
 from muster.machines.maps import put
@@ -23,13 +24,16 @@ _TOKENS: Final = tuple((each.name, each.encode_name) for each in fields(Usage) i
 
 def session_result(team: Team, event: Event, fact: e.SessionResult) -> Team:
     """Add what it has used up to all who have to answer for it."""
-    agent = charged(team.agents[fact.seat], fact.usage, fact.conversation)
+    session = team.sessions[fact.session]
+    led = fact.conversation if session.task is None else None
+    agent = charged(team.agents[fact.seat], fact.usage, led)
     if agent.conversation not in team.delegation.conversations:
         agent = replace(agent, conversation=None)  # that was the last of it
     team = replace(team, agents=put(team.agents, agent.seat, agent))
-    session = team.sessions[fact.session]
     session = replace(session, used=session.used + fact.usage)
     team = replace(team, sessions=put(team.sessions, session.id, session))
+    if session.task is not None:
+        team = charge(team, session.task, fact.usage)
     channel = team.channels.get(fact.channel) if fact.channel is not None else None
     if channel is None:
         return team

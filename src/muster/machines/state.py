@@ -75,6 +75,9 @@ class RunControl(Record, frozen=True, kw_only=True):
     long_lived: bool = False
     """Whether its program waits for work inside its session instead of ending by itself."""
 
+    on_call: bool = False
+    """Whether it is known by its description alone, and has sessions for tasks only."""
+
     budget: Budget = Budget()
     starts: tuple[datetime, ...] = ()
     """The last sessions, as many as the budget allows in an hour."""
@@ -85,7 +88,7 @@ class RunControl(Record, frozen=True, kw_only=True):
     @property
     def differs_since(self) -> datetime | None:
         """Since when it has not done what is wanted."""
-        if self.desired is self.current:
+        if self.desired is self.current or (self.on_call and self.desired is not RunMode.PAUSE):
             return None
         return max((at for at in (self.set_at, self.current_at) if at), default=None)
 
@@ -130,6 +133,9 @@ class Agent(Record, frozen=True, kw_only=True):
     run: RunControl = RunControl()
     session: SessionId | None = None
     """The live session that it is in: its own, or its lead's."""
+
+    tasks: tuple[SessionId, ...] = ()
+    """The live sessions in which it works on tasks, beside its own."""
 
     max_turns: int = 1
     channels: tuple[ChannelId, ...] = ()
@@ -203,9 +209,17 @@ class Session(Record, frozen=True, kw_only=True):
     """When its process came up, or was asked for."""
 
     urgency: Urgency | None = None
+    reason: str = ""
+    """Why it was asked to end."""
+
     pid: int | None = None
     started: str | None = None
     used: Usage = Usage()
+    task: ConversationId | None = None
+    """The conversation that it works on."""
+
+    until: datetime | None = None
+    """The deadline of that task."""
 
 
 class Wait(Record, frozen=True, kw_only=True):
@@ -341,7 +355,13 @@ class Conversation(Record, frozen=True, kw_only=True):
     state: str
     """MAIN or QUEUE, or the name of the agent that works on it."""
 
+    text: str = ""
+    """What the human asked for."""
+
     epoch: int = 0
+    session: SessionId | None = None
+    """The session that works on it, where muster runs that."""
+
     routed: str = ""
     """Whom it is for, as far as that is decided: an agent, or MAIN."""
 
@@ -350,8 +370,11 @@ class Conversation(Record, frozen=True, kw_only=True):
     keeper: str = ""
     """The program that leads it where muster does not."""
 
+    reports: tuple[str, ...] = ()
+    """What the agents that worked on it so far have reported."""
+
     used: Usage = Usage()
-    """By those who work on it without a seat."""
+    """By those who work on it."""
 
 
 class Delegation(Record, frozen=True, kw_only=True):

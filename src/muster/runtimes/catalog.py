@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from muster.engine import ports
 from muster.machines.ids import GRID_SEATS, name_key
 from muster.machines.state import Agent
@@ -27,6 +29,22 @@ def runtimes(settings: Settings, home: Path) -> ports.Runtimes:
         return own or (known.get(ANYBODY) if agent.seat in GRID_SEATS else None)
 
     return find
+
+
+def task_runtimes(settings: Settings, home: Path) -> ports.Runtimes:
+    """Find the runtime that runs an agent on tasks: its own by its name, else the one for all.
+
+    None where no settings are for it.
+    """
+    found = runtimes(
+        replace(settings, agents={k: v for k, v in settings.agents.items() if k != ANYBODY}), home
+    )
+    everybody = settings.delegation
+    usual = None
+    if everybody.command:
+        shared = AgentSettings(command=everybody.command, prompt=everybody.prompt)
+        usual = runtime_of(shared, home)
+    return lambda agent: found(agent) or usual
 
 
 def runtime_of(agent: AgentSettings, home: Path) -> ports.Runtime:

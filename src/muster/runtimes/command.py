@@ -32,7 +32,7 @@ class CommandRuntime:
     def __init__(self, settings: AgentSettings, base: Path) -> None:
         """`base` is the folder that the settings are seen from."""
         self._settings = settings
-        self._cwd = base.absolute() / (settings.cwd or "")
+        self._base = base.absolute()
         self._patience = Patience(
             interrupt_s=settings.interrupt_seconds, terminate_s=settings.terminate_seconds
         )
@@ -55,7 +55,13 @@ class CommandRuntime:
         try:
             return self._start(argv, launch, ear)
         except (OSError, ValueError) as error:
-            raise self._cannot(*self._why(error)) from error
+            raise self._cannot(launch, *self._why(error, self._cwd(launch))) from error
+
+    def _cwd(self, launch: Launch) -> Path:
+        """Where it works: as its settings say, else where it is sent, else where they are."""
+        if self._settings.cwd is None and launch.cwd is not None:
+            return launch.cwd
+        return self._base / (self._settings.cwd or "")
 
     async def reclaim(self, leftover: Leftover) -> str:
         """End what is left of a session; never another process that has its number by now."""
@@ -77,7 +83,7 @@ class CommandRuntime:
             stdin = self._stdin_pipe(launch, ours, theirs)
             program = subprocess.Popen(
                 argv,
-                cwd=self._cwd,
+                cwd=self._cwd(launch),
                 env=environment,
                 stdin=subprocess.DEVNULL if stdin is None else stdin.theirs,
                 stdout=out.theirs,
@@ -120,7 +126,7 @@ class CommandRuntime:
         except OSError as error:
             why = f"its prompt cannot be written in {launch.folder} ({error.strerror})"
             remedy = "Make room for it, or give it its prompt on stdin."
-            raise self._cannot(why, remedy) from error
+            raise self._cannot(launch, why, remedy) from error
 
     def _stdin_pipe(self, launch: Launch, ours: ExitStack, theirs: ExitStack) -> "_Pipe | None":
         """A pipe where it is told something; otherwise it finds its stdin empty."""
@@ -142,26 +148,27 @@ class CommandRuntime:
 
     # ── what can be wrong ─────────────────────────────────────────────────────────────────────────
 
-    def _cannot(self, why: str, remedy: str) -> CannotStart:
+    def _cannot(self, launch: Launch, why: str, remedy: str) -> CannotStart:
         program = self._settings.command[0]
-        return CannotStart(program=program, cwd=str(self._cwd), why=why, remedy=remedy)
+        return CannotStart(program=program, cwd=str(self._cwd(launch)), why=why, remedy=remedy)
 
-    def _why(self, error: OSError | ValueError) -> tuple[str, str]:
+    def _why(self, error: OSError | ValueError, cwd: Path) -> tuple[str, str]:
         """What is wrong, and what to do about it."""
-        if not self._cwd.is_dir():
+        if not cwd.is_dir():
             return "there is no such folder", "Make it, or set cwd to another."
         if not isinstance(error, OSError):
             return str(error), "Take that out of its command, its environment or its settings."
         why = error.strerror or str(error)
-        if error.filename == str(self._cwd):
+        if error.filename == str(cwd):
             return f"it may not work there ({why})", "Open the folder to it, or set cwd to another."
-        if error.errno == errno.ENOENT and self._is_there(self._settings.command[0]):
+        if error.errno == errno.ENOENT and _is_there(self._settings.command[0], cwd):
             missing = "the interpreter that its first line names is missing"
             return missing, "Install that, or correct the line."
         return why[:1].lower() + why[1:], _REMEDIES.get(error.errno or 0, _RETRY)
 
-    def _is_there(self, program: str) -> bool:
-        return (self._cwd / program).exists() if "/" in program else which(program) is not None
+
+def _is_there(program: str, cwd: Path) -> bool:
+    return (cwd / program).exists() if "/" in program else which(program) is not None
 
 
 _REMEDIES: Final[Mapping[int, str]] = {

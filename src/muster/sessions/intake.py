@@ -103,7 +103,7 @@ class Intake:
         actor = agent_actor(self._agent.id)
         return await self._approvals.ask(self._session, request, actor=actor)
 
-    async def finish(self) -> None:
+    async def finish(self, end: ports.Exit) -> None:
         """The session is over: what it printed last is what it said last."""
         try:
             await self._done(self._turn(None), None, complete=False)
@@ -168,6 +168,10 @@ class Intake:
                 await self._forgotten(channel, result)
             elif worked_in is None and not self._told.answered:
                 await self._done(None, result.text or None)
+        await self._report(result, worked_in)
+
+    async def _report(self, result: ports.Result, worked_in: ChannelId | None = None) -> None:
+        """Put a result on record, and what it has used up."""
         usage = result.usage
         if why := implausible(usage):  # the work is done all the same
             await self._reject("result", f"its usage is ignored: {why}")
@@ -178,6 +182,7 @@ class Intake:
             text=result.text,
             usage=usage,
             channel=worked_in,
+            answers=result.answers,
         )
         await self._send(report)
 

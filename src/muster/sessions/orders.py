@@ -16,7 +16,7 @@ from muster.machines.events import (
     SessionRequested,
     StopRequested,
 )
-from muster.machines.ids import ChannelId, SeatId, SessionId
+from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.state import Phase, Session, Team
 from muster.machines.vocabulary import RunMode, Urgency
 
@@ -38,6 +38,7 @@ class Spawn(Order, frozen=True, kw_only=True):
     """Start it, unless that has been done."""
 
     mode: RunMode
+    task: ConversationId | None = None
 
 
 class Stop(Order, frozen=True, kw_only=True):
@@ -61,6 +62,7 @@ class Reclaim(Order, frozen=True, kw_only=True):
 
     pid: int | None
     started: str | None
+    task: ConversationId | None = None
 
 
 def orders(event: Event, team: Team) -> Sequence[Order]:
@@ -68,10 +70,10 @@ def orders(event: Event, team: Team) -> Sequence[Order]:
     match event.fact:
         case MusterStarted():
             return _reclaims(team)
-        case SessionRequested(session=session, seat=seat, mode=mode):
+        case SessionRequested(session=session, seat=seat, mode=mode, task=task):
             live = _live(team, session)
             starting = live is not None and live.phase is Phase.STARTING
-            return (Spawn(session=session, seat=seat, mode=mode),) if starting else ()
+            return (Spawn(session=session, seat=seat, mode=mode, task=task),) if starting else ()
         case StopRequested(session=session, seat=seat, urgency=urgency):
             stop = Stop(session=session, seat=seat, urgency=urgency)
             return (stop,) if _live(team, session) else ()
@@ -93,6 +95,12 @@ def _live(team: Team, session: SessionId) -> Session | None:
 def _reclaims(team: Team) -> Sequence[Reclaim]:
     left = (session for session in team.sessions.values() if session.boot != team.boot)
     return tuple(
-        Reclaim(session=each.id, seat=each.seats[0], pid=each.pid, started=each.started)
+        Reclaim(
+            session=each.id,
+            seat=each.seats[0],
+            pid=each.pid,
+            started=each.started,
+            task=each.task,
+        )
         for each in sorted(left, key=lambda session: session.id)
     )

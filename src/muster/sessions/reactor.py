@@ -4,11 +4,14 @@
 under its id until its end is on disk, so an order that comes twice is carried out once. A life is a
 task: a program that is slow to start or to stop holds up nobody else.
 
-What a session is told is `prompting.py`'s, and what it says `intake.py`'s.
+What a session is told is `prompt.py`'s, and what it says `intake.py`'s; for a session that works on
+a task, delegation knows both (`TaskSessions`).
 """
 
 import asyncio
 import logging
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 from muster.engine import ports
 from muster.engine.backoff import pause_s
@@ -23,7 +26,7 @@ from muster.machines.commands import (
     ReportWorkStopped,
 )
 from muster.machines.events import Event
-from muster.machines.ids import MUSTER, SessionId
+from muster.machines.ids import MUSTER, ConversationId, SessionId
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Outcome, Urgency
 from muster.sessions.approvals import Approvals
@@ -39,7 +42,7 @@ from muster.sessions.orders import (
     Stop,
     orders,
 )
-from muster.sessions.prompt import NOTHING_TO_TELL, Opening, Prompter
+from muster.sessions.prompt import NOTHING_TO_TELL, Prompter
 from muster.sessions.prompt_state import PromptState
 
 log = logging.getLogger(__name__)
@@ -61,6 +64,33 @@ class Life:
             self.settled.set_result(None)
 
 
+class Part(NamedTuple):
+    """All that a session is started with."""
+
+    runtime: ports.Runtime
+    launch: Launch
+    intake: Intake
+    deliveries: Sequence[Command] = ()
+
+
+class TaskSessions(Protocol):
+    """The part of delegation in the sessions that work on tasks."""
+
+    def runtime(self, agent: Agent) -> ports.Runtime | None:
+        """The runtime that runs an agent on tasks."""
+        ...
+
+    async def part(
+        self, launch: Launch, conversation: ConversationId, approvals: Approvals
+    ) -> Part:
+        """All that a session is started with that works on a conversation."""
+        ...
+
+    async def lost(self, conversation: ConversationId, session: SessionId) -> None:
+        """Take in what is left of a session that an earlier life of muster started."""
+        ...
+
+
 class Sessions:
     """The sessions of this life of muster."""
 
@@ -73,9 +103,9 @@ class Sessions:
         runtimes: ports.Runtimes,
         clock: ports.Clock,
         tasks: asyncio.TaskGroup,
-        *,
         prompter: Prompter,
         around: Surroundings,
+        delegated: TaskSessions,
     ) -> None:
         """Run the lives of sessions in `tasks`."""
         self._approvals = Approvals(dispatcher)
@@ -85,6 +115,7 @@ class Sessions:
         self._tasks = tasks
         self._prompter = prompter
         self._around = around
+        self._delegated = delegated
         self._lives: dict[SessionId, Life] = {}
 
     async def react(self, event: Event, team: Team) -> None:
@@ -125,20 +156,18 @@ class Sessions:
         """Run a session; without an answer where the team has given it up before it was up."""
         told = PromptState()
         try:
-            runtime = self._runtime(order)
-            intake = self._intake(order, runtime, told)
-            opening = NOTHING_TO_TELL
-            if runtime.hears:
-                opening = await self._prompter.opening(self._agent(order), order.mode, told)
-            launch = self._launch(order, opening)
-            session = life.session = await runtime.start(launch, intake)
+            if order.task is None:
+                part = await self._own(order, told)
+            else:
+                part = await self._on_task(order, order.task)
+            session = life.session = await part.runtime.start(part.launch, part.intake)
             life.settle()
             up = ReportSessionStarted(
                 session=order.session, pid=session.pid, started=session.started
             )
             if await self._report(up, cause):
-                await self._prompter.hand_over(opening.deliveries)
-                return await self._see_through(order, session, intake, told)
+                await self._prompter.hand_over(part.deliveries)
+                return await self._see_through(order, session, part.intake, told)
             await session.kill()
             await session.wait()
         except Exception as error:  # a program can fail in any way
@@ -149,7 +178,7 @@ class Sessions:
     ) -> Exit:
         """Wait for the end of a session, and tell one that lives on what comes meanwhile."""
         telling = None
-        if self._agent(order).run.long_lived:
+        if order.task is None and self._agent(order).run.long_lived:
             tells = self._prompter.keep_telling(order.seat, session, told)
             telling = self._tasks.create_task(tells)
         try:
@@ -157,21 +186,22 @@ class Sessions:
         finally:
             if telling is not None:
                 telling.cancel()
-        await intake.finish()
+        await intake.finish(end)
         return end
 
     def _agent(self, order: Order) -> Agent:
         return self._dispatcher.team.agents[order.seat]
 
-    def _runtime(self, order: Order) -> ports.Runtime:
-        agent = self._agent(order)
+    async def _own(self, order: Spawn, told: PromptState) -> Part:
+        """A session that is the seat's own."""
+        agent, around = self._agent(order), self._around
         runtime = self._runtimes(agent)
         if runtime is None:
             raise Invalid(what=agent.id, why="has no runtime; name one in the settings")
-        return runtime
-
-    def _intake(self, order: Order, runtime: ports.Runtime, told: PromptState) -> Intake:
-        return Intake(
+        opening = NOTHING_TO_TELL
+        if runtime.hears:
+            opening = await self._prompter.opening(agent, order.mode, told)
+        intake = Intake(
             self._dispatcher,
             self._clock,
             session=order.session,
@@ -180,10 +210,7 @@ class Sessions:
             told=told,
             approvals=self._approvals,
         )
-
-    def _launch(self, order: Spawn, opening: Opening) -> Launch:
-        agent, around = self._agent(order), self._around
-        return Launch(
+        launch = Launch(
             session=order.session,
             agent=agent,
             mode=order.mode,
@@ -193,10 +220,23 @@ class Sessions:
             folder=around.folder(agent),
             soul=agent.soul,
         )
+        return Part(runtime, launch, intake, opening.deliveries)
+
+    async def _on_task(self, order: Spawn, conversation: ConversationId) -> Part:
+        """A session that works on a task."""
+        agent = self._agent(order)
+        launch = Launch(
+            session=order.session,
+            agent=agent,
+            mode=order.mode,
+            environment=self._around.environment(agent, order.session, order.mode),
+        )
+        return await self._delegated.part(launch, conversation, self._approvals)
 
     async def _reclaim(self, order: Reclaim) -> Exit:
         """Clear away what an earlier life of muster has left."""
-        runtime = self._runtimes(self._agent(order))
+        agent = self._agent(order)
+        runtime = self._runtimes(agent) if order.task is None else self._delegated.runtime(agent)
         found = "it has no runtime any more"
         if runtime is not None:
             left = Leftover(session=order.session, pid=order.pid, started=order.started)
@@ -205,6 +245,8 @@ class Sessions:
             except Exception as error:  # lost it is in any case
                 _say(order, error)
                 found = f"what is left of it could not be ended: {error}"
+        if order.task is not None:
+            await self._delegated.lost(order.task, order.session)
         return Exit(outcome=Outcome.LOST, reason=f"muster ended before it did; {found}")
 
     async def _end(self, life: Life) -> None:

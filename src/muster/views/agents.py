@@ -111,6 +111,8 @@ def view_agent(team: Team, agent: Agent, now: datetime, *, whole: bool = False) 
         channels={name: team.channels[name].state_of(agent.seat) for name in agent.channels},
         evidence=_evidence(agent, now),
         approvals=approvals_of(agent),
+        on_call=agent.run.on_call,
+        tasks=tuple(filter(None, (team.sessions[each].task for each in agent.tasks))),
         used=usage_or_nothing(agent.used),
         document=document_of(agent) if whole else None,
     )
@@ -133,7 +135,9 @@ def view_run(team: Team, agent: Agent) -> RunView:
         differs_since=run.differs_since,
         failures=run.failures,
         retry_at=run.retry_at,
-        session=_session(team, agent),
+        on_call=run.on_call,
+        session=_session(team, agent.session),
+        tasks=tuple(filter(None, (_session(team, each) for each in agent.tasks))),
         budget=run.budget,
         used=usage_or_nothing(run.used),
         badge=BADGES[run.current],
@@ -141,8 +145,8 @@ def view_run(team: Team, agent: Agent) -> RunView:
     )
 
 
-def _session(team: Team, agent: Agent) -> SessionView | None:
-    found = team.sessions.get(agent.session) if agent.session else None
+def _session(team: Team, session: SessionId | None) -> SessionView | None:
+    found = team.sessions.get(session) if session else None
     if found is None:
         return None
     return SessionView(
@@ -150,6 +154,7 @@ def _session(team: Team, agent: Agent) -> SessionView | None:
         pid=found.pid,
         mode=found.mode,
         phase=found.phase,
+        task=found.task,
         used=usage_or_nothing(found.used),
     )
 

@@ -6,12 +6,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from muster.app import Muster, open_team
+from muster.app import DelegationPlan, Muster, open_team
 from muster.claude_plugin.hooks.desk import HookDesk
 from muster.delegation import session_folder
-from muster.delegation.desk import Desk, open_desk
 from muster.delegation.following.owner import Keeper
-from muster.delegation.task_runner import no_programs
 from muster.delegation.visiting import keeper_lives, team_in
 from muster.http.auth import new_token
 from muster.machines import events as e
@@ -39,7 +37,6 @@ from muster.testing.runtime import ScriptedRuntime, Starts, Stops
 from tests.builders import ADA, BEN, DESIGN, HUMAN, eventually, logged, run, want, with_channel
 from tests.claude_plugin.playing import PYTHON, Claude, Project
 from tests.machines.teams.papers import paper
-from tests.waits import LIFE_SECONDS
 
 SETTINGS = Settings(team=TeamSettings(human="Marcus"))
 CODE = {"file_path": "foo.py", "content": "x"}
@@ -50,14 +47,12 @@ MESSAGE = "You have new messages:\n[Marcus]: "
 class Team:
     """A team that is open, and its desks."""
 
-    def __init__(
-        self, muster: Muster, desk: Desk, project: Project, runtime: ScriptedRuntime
-    ) -> None:
+    def __init__(self, muster: Muster, project: Project, runtime: ScriptedRuntime) -> None:
         self.runtime = runtime
         self.muster = muster
         self.project = project
-        self.desk = desk
-        self.hooks = HookDesk.of_team(muster, desk, project.home, SETTINGS)
+        self.conversations = muster.requests.conversations
+        self.hooks = HookDesk.of_team(muster, project.home, SETTINGS)
         self.root = project.folder / "session"
 
     async def open(self, mode: DelegationMode = DelegationMode.ORCHESTRATOR) -> None:
@@ -65,7 +60,7 @@ class Team:
         session_folder.prepare(self.root)
         folders = [self.project.folder / ".claude" / "agents"]
         await session_folder.start(
-            self.desk.conversations.ledger,
+            self.conversations.ledger,
             root=self.root,
             mode=mode,
             agents=session_folder.usable(read_folders(folders)).agents,
@@ -106,17 +101,11 @@ async def a_team(base: Path, *seats: SeatId) -> AsyncGenerator[Team]:
     starts = [Starts(seat=seat) for seat in seats]
     stops = [Stops(seat=seat, urgency=Urgency.NOW) for seat in seats]
     with ScriptedRuntime(*starts, *stops) as runtime:
-        async with (
-            open_team(project.home, human="Marcus", runtimes=runtime) as muster,
-            open_desk(
-                muster,
-                home=project.home,
-                programs=no_programs,
-                task_seconds=LIFE_SECONDS,
-                lives=keeper_lives,
-            ) as desk,
-        ):
-            yield Team(muster, desk, project, runtime)
+        plan = DelegationPlan(lives=keeper_lives, serves_queue=True)
+        async with open_team(
+            project.home, human="Marcus", runtimes=runtime, delegation=plan
+        ) as muster:
+            yield Team(muster, project, runtime)
 
 
 def test_a_person_is_main_in_the_teams_own_session(tmp_path: Path) -> None:
@@ -130,7 +119,7 @@ def test_a_person_is_main_in_the_teams_own_session(tmp_path: Path) -> None:
             await claude.start("builder", "a1")
             await claude.done("builder", "a1", "Written.")
             await claude.stop("There it is.")
-            [view] = (await team.desk.conversations.views()).values()
+            [view] = (await team.conversations.views()).values()
             assert [(step.source, step.target) for step in view.trace] == [
                 ("MAIN", "builder"),
                 ("builder", "MAIN"),
@@ -175,7 +164,7 @@ def test_many_hooks_of_many_programs_are_answered_at_once(tmp_path: Path) -> Non
                 await claude.stop()
 
             await asyncio.gather(*(one(number) for number in range(5)))
-            views = (await team.desk.conversations.views()).values()
+            views = (await team.conversations.views()).values()
             assert len(views) == 10
             assert {view.outcome for view in views} == {"answered"}
 
@@ -195,7 +184,7 @@ def test_the_lead_is_main_and_its_conversation_is_its_seats(tmp_path: Path) -> N
             prompt = await team.says(PYTHON)
             await claude.prompt(f"{opening}\n\n{prompt}")  # a program may join its inputs
             assert team.muster.team.agents[LEAD_SEAT].conversation == "conv_001"
-            [view] = (await team.desk.conversations.views()).values()
+            [view] = (await team.conversations.views()).values()
             assert view.text == PYTHON
             assert "MAIN may not" in await claude.tool("Write", CODE)
             assert await claude.tool("Write", CODE, by="a1") == ""
@@ -222,7 +211,7 @@ def test_any_other_seat_is_an_agent_and_so_are_its_subagents(tmp_path: Path) -> 
             await claude.done("builder", "a1", "Done.")
             await claude.wrote(tmp_path / "x.md", by="a1")
             await claude.hook("SessionEnd", reason="other")
-            assert not await team.desk.conversations.views()
+            assert not await team.conversations.views()
             [first, _] = await logged(team.muster.store, e.WarningLogged)
             assert isinstance(first.fact, e.WarningLogged)
             assert first.fact.seat == ADA
@@ -334,7 +323,7 @@ def test_what_a_dead_program_left_in_the_teams_log_is_closed_by_the_next(tmp_pat
             dead = str(Keeper("dead", 2**22 - 1, "1@never"))
             opening = OpenConversation(text="x", speaker_name="Marcus", keeper=dead)
             await team.muster.dispatcher.send(opening, actor=person("Marcus"))
-            await team.desk.conversations.recover()
+            await team.conversations.recover()
             assert not team.muster.team.delegation.conversations
 
     run(play())

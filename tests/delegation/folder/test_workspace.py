@@ -37,10 +37,14 @@ def started(mode: DelegationMode = ORCHESTRATOR, path: str = "/s") -> c.StartDel
     )
 
 
+KEEPER = "claude:s:1@2"
+"""A program that leads conversations, so that no session of muster's works on them."""
+
+
 def talk(number: int, *, to: str = "ada", text: str = "do it") -> Iterable[Command]:
     """A conversation from its beginning to its end."""
     one = ConversationId(f"conv_{number:03d}")
-    yield c.OpenConversation(text=text, speaker_name="Marcus")
+    yield c.OpenConversation(text=text, speaker_name="Marcus", keeper=KEEPER)
     yield c.RecordRoute(
         conversation=one, to=to, confidence=0.9, rule="score", reason="fits", router="lexical"
     )

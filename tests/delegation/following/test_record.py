@@ -41,7 +41,7 @@ class Followed(Stage):
         super().__init__(base, program="", clock=clock, lives=lives)
         self.following = Following(self.conversations, home=self.ledger.home)
 
-    async def open(self, text: str = PYTHON, keeper: Keeper = OURS) -> str:
+    async def hear(self, text: str = PYTHON, keeper: Keeper = OURS) -> str:
         return await self.following.open(text, keeper, MARCUS)
 
     async def work(
@@ -95,7 +95,7 @@ def test_a_subagent_takes_the_conversation_over_and_main_closes_it(tmp_path: Pat
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open()
+        await stage.hear()
         told = await stage.work()
         assert f"{stage.outputs()}/" in told
         assert str(stage.root / "conversations/conv_001/dialogue.md") in told
@@ -120,7 +120,7 @@ def test_what_a_subagent_writes_into_the_dialogue_is_taken_in(tmp_path: Path) ->
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open()
+        await stage.hear()
         await stage.work()
         with (stage.root / "conversations/conv_001/dialogue.md").open("a") as file:
             file.write("I thought of \x1b[31mgreen\n")
@@ -137,9 +137,9 @@ def test_an_input_closes_what_its_keeper_has_left_open_and_says_so(tmp_path: Pat
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open()
+        await stage.hear()
         await stage.work()
-        await stage.open(DOCS)
+        await stage.hear(DOCS)
         view = await stage.view()
         assert (view.outcome, view.state) == ("failed", "MAIN")
         assert view.summary == "the next input came before it was answered"
@@ -155,9 +155,9 @@ def test_nothing_happens_where_no_session_is_open(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open()
+        await stage.hear()
         await stage.end()
-        assert await stage.open() == ""
+        assert await stage.hear() == ""
         assert await stage.work() == ""
         await stage.stop()
         await stage.answer()
@@ -175,7 +175,7 @@ def test_a_subagent_that_is_no_agent_of_the_session_is_noted_and_no_state(tmp_pa
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open()
+        await stage.hear()
         told = await stage.work("Explore")
         assert f"{stage.outputs()}/" in told
         assert "dialogue.md" not in told
@@ -211,7 +211,7 @@ def test_a_subagent_that_nobody_saw_start_is_known_by_its_name(tmp_path: Path) -
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open()
+        await stage.hear()
         await stage.work()
         Notebook(stage.ledger.home).write(OURS.session, Notes())
         await stage.stop()
@@ -224,7 +224,7 @@ def test_a_subagent_that_never_reported_is_told_when_main_answers(tmp_path: Path
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open()
+        await stage.hear()
         await stage.work()
         await stage.answer(answer="")
         view = await stage.view()
@@ -238,7 +238,7 @@ def test_a_start_that_is_told_twice_counts_once(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open()
+        await stage.hear()
         assert await stage.work() == await stage.following.started(OURS, ENGINEER, "a1")
         assert len(await stage.views()) == 1
 
@@ -252,7 +252,7 @@ def test_a_second_subagent_has_a_conversation_of_its_own_beside_the_first(tmp_pa
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open()
+        await stage.hear()
         await stage.work()
         told = await stage.work(WRITER, "a2")
         assert str(stage.outputs(TWO)) in told
@@ -277,7 +277,7 @@ def test_which_of_two_tasks_a_subagent_has_is_not_guessed(tmp_path: Path) -> Non
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open()
+        await stage.hear()
         for task in ("first", "second", "third"):
             await stage.following.tasked(OURS, "", ENGINEER, task)
         for subagent in ("a1", "a2", "a3"):
@@ -293,7 +293,7 @@ def test_hooks_of_parallel_subagents_arrive_at_the_same_time(tmp_path: Path) -> 
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open()
+        await stage.hear()
         names = [f"a{number}" for number in range(5)]
         await asyncio.gather(*(stage.work(subagent=name) for name in names))
         await asyncio.gather(*(stage.stop(name) for name in names))
@@ -314,7 +314,7 @@ def test_two_programs_in_one_session_do_not_meet(tmp_path: Path) -> None:
         stage = Followed(tmp_path, clock=SystemClock())
         other = Following(stage.conversations, home=stage.ledger.home)
         await stage.start()
-        await asyncio.gather(stage.open(), other.open(DOCS, OTHERS, MARCUS))
+        await asyncio.gather(stage.hear(), other.open(DOCS, OTHERS, MARCUS))
         views = await stage.views()
         ours = next(each for each, view in views.items() if view.text == PYTHON)
         theirs = TWO if ours == ONE else ONE
@@ -338,7 +338,7 @@ def test_a_conversation_is_not_closed_while_subagents_work_on(tmp_path: Path) ->
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open()
+        await stage.hear()
         await stage.work()
         await stage.answer("a1", answer="It is on its way.")
         assert (await stage.view()).state == ENGINEER
@@ -357,7 +357,7 @@ def test_a_subagent_that_has_not_started_yet_keeps_the_conversation_open(tmp_pat
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open()
+        await stage.hear()
         await stage.following.tasked(OURS, "", ENGINEER, "a task")
         await stage.answer("a1")
         await stage.following.started(OURS, ENGINEER, "a1")
@@ -373,10 +373,10 @@ def test_the_next_input_leaves_alone_what_is_worked_on_in_the_background(tmp_pat
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open()
+        await stage.hear()
         await stage.work()
         await stage.answer("a1", answer="Soon.")
-        await stage.open(DOCS)
+        await stage.hear(DOCS)
         await stage.work(WRITER, "a2")
         await stage.stop("a2", WRITER)
         await stage.answer("a1", answer="The guide is there.")
@@ -396,11 +396,11 @@ def test_an_input_between_a_report_and_the_answer_to_it_closes_that_as_answered(
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open()
+        await stage.hear()
         await stage.work()
         await stage.answer("a1", answer="Soon.")
         await stage.stop()
-        await stage.open(DOCS)
+        await stage.hear(DOCS)
         view = await stage.view()
         assert (view.outcome, view.summary) == ("answered", f"{PYTHON}: Soon.")
 
@@ -411,11 +411,11 @@ def test_one_answer_ends_all_that_nobody_works_on(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open()
+        await stage.hear()
         await stage.work()
         await stage.work(WRITER, "a2")
         await stage.answer("a1", "a2", answer="Soon.")
-        await stage.open(DOCS)
+        await stage.hear(DOCS)
         await stage.answer(answer="All is done.")
         views = await stage.views()
         assert [view.outcome for view in views.values()] == ["answered", "failed", "answered"]
@@ -433,7 +433,7 @@ def test_a_file_is_on_record_once_whoever_tells_of_it(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open()
+        await stage.hear()
         wrote = stage.following.wrote
         note = stage.outputs() / "note.md"
         note.write_text("one")
@@ -456,7 +456,7 @@ def test_files_outside_of_the_outputs_are_told_unless_the_input_names_them(tmp_p
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open("Write a Python script named setup.py")
+        await stage.hear("Write a Python script named setup.py")
         await stage.work()
         for name in ("setup.py", "other.py"):
             (stage.project / name).write_text("x")
@@ -479,7 +479,7 @@ def test_a_file_is_found_in_the_outputs_by_any_way_that_leads_there(tmp_path: Pa
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open()
+        await stage.hear()
         (tmp_path / "short").symlink_to(stage.outputs())
         (stage.outputs() / "a.md").write_text("x")
         path = tmp_path / "short" / "a.md"
@@ -499,7 +499,7 @@ def test_more_files_than_can_be_told_are_counted(
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open()
+        await stage.hear()
         await stage.work()
         for number in range(5):
             (stage.outputs() / f"{number}.txt").write_text("x")
@@ -518,7 +518,7 @@ def test_a_name_that_is_no_text_is_written_down_all_the_same(tmp_path: Path) -> 
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open()
+        await stage.hear()
         await stage.work()
         odd = os.fsencode(stage.outputs()) + b"/odd-\xff.txt"
         os.close(os.open(odd, os.O_CREAT))
@@ -536,7 +536,7 @@ def test_in_interactive_mode_an_agent_that_starts_another_hands_over_to_it(tmp_p
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start(DelegationMode.INTERACTIVE)
-        assert "hands the conversation over" in await stage.open()
+        assert "hands the conversation over" in await stage.hear()
         await stage.work()
         await stage.work(WRITER, "a2", by="a1")
         assert (await stage.view()).state == WRITER
@@ -560,7 +560,7 @@ def test_whoever_handed_over_and_has_gone_does_not_get_it_back(tmp_path: Path) -
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start(DelegationMode.INTERACTIVE)
-        await stage.open()
+        await stage.hear()
         await stage.work()
         await stage.work(WRITER, "a2", by="a1")
         await stage.stop()
@@ -577,7 +577,7 @@ def test_a_chain_that_comes_back_with_nothing_new_is_told_beside(tmp_path: Path)
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start(DelegationMode.INTERACTIVE)
-        await stage.open()
+        await stage.hear()
         await stage.work()
         await stage.work(WRITER, "a2", by="a1")
         await stage.work(ENGINEER, "a3", by="a2")
@@ -596,7 +596,7 @@ def test_what_main_starts_beside_is_no_hand_over_in_interactive_mode(tmp_path: P
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start(DelegationMode.INTERACTIVE)
-        await stage.open()
+        await stage.hear()
         await stage.work()
         await stage.work(WRITER, "a2")
         assert (await stage.view()).state == ENGINEER
@@ -611,7 +611,7 @@ def test_an_agent_that_is_started_by_its_own_kind_has_a_conversation_of_its_own(
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start(DelegationMode.INTERACTIVE)
-        await stage.open()
+        await stage.hear()
         await stage.work()
         await stage.work(ENGINEER, "a2", by="a1")
         await stage.stop("a2")
@@ -626,7 +626,7 @@ def test_in_orchestrator_mode_what_an_agent_starts_is_told_beside_it(tmp_path: P
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open()
+        await stage.hear()
         await stage.work()
         await stage.work(WRITER, "a2", by="a1")
         assert (await stage.view()).state == ENGINEER
@@ -638,22 +638,17 @@ def test_in_orchestrator_mode_what_an_agent_starts_is_told_beside_it(tmp_path: P
 
 def test_in_response_mode_an_input_goes_into_the_queue_and_main_is_told_so(tmp_path: Path) -> None:
     async def play() -> None:
-        waiting: list[str] = []
         stage = Followed(tmp_path)
-        stage.following = Following(
-            stage.conversations, home=stage.ledger.home, queued=lambda: waiting.append("!")
-        )
         await stage.start(DelegationMode.RESPONSE)
-        told = await stage.open()
+        told = await stage.hear()
         assert told.startswith("[State: QUEUE] [Conv: 001]\n")
         assert f"waits in the queue for {ENGINEER}" in told
         assert str(stage.root / "queue/done/001.json") in told
-        assert waiting == ["!"]
         assert await stage.work() == ""
         await stage.stop()
         await stage.answer()
         assert (await stage.view()).state == "QUEUE"
-        assert "answered at once" in await stage.open("Thanks!")
+        assert "answered at once" in await stage.hear("Thanks!")
         assert "in response mode" in await stage.following.state()
         assert stage.notes() == Notes()
 
@@ -670,7 +665,7 @@ def test_what_a_program_left_behind_is_closed_when_it_is_gone(tmp_path: Path) ->
         with started_program() as program:
             keeper = keeper_of("gone", program.pid)
             assert keeper.started
-            await stage.open(keeper=keeper)
+            await stage.hear(keeper=keeper)
             await stage.work(keeper=keeper)
             await stage.work(WRITER, "a2", keeper=keeper)
             await stage.conversations.recover()
@@ -707,7 +702,7 @@ def test_a_request_to_muster_leaves_alone_what_a_living_program_leads(tmp_path: 
     async def play() -> None:
         stage = Followed(tmp_path, lives=keeper_lives)
         await stage.start()
-        await stage.open(keeper=keeper_of("here", os.getpid()))
+        await stage.hear(keeper=keeper_of("here", os.getpid()))
         await stage.ask("Thanks!")
         assert (await stage.view()).outcome is None
 
@@ -718,10 +713,10 @@ def test_the_end_of_a_program_closes_all_that_it_leads(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        await stage.open()
+        await stage.hear()
         await stage.work()
         await stage.work(WRITER, "a2")
-        await stage.open(DOCS, keeper=OTHERS)
+        await stage.hear(DOCS, keeper=OTHERS)
         again = OURS._replace(pid=OURS.pid + 1)
         await stage.following.left(again, "the program that led it has ended")
         views = await stage.views()
@@ -748,7 +743,7 @@ def test_a_conversation_of_another_kind_of_program_is_left_alone(tmp_path: Path)
         async with stage.ledger.visit() as book:
             opening = c.OpenConversation(text="x", speaker_name=MARCUS, keeper="codex:1")
             await book.send(opening, actor=person(MARCUS))
-        await stage.open()
+        await stage.hear()
         await stage.following.left(OURS, "ended")
         assert (await stage.view()).outcome is None
 

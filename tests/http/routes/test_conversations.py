@@ -198,7 +198,7 @@ def test_a_server_that_ends_interrupts_the_work_and_says_so(tmp_path: Path) -> N
         server.process.terminate()
         assert server.process.wait(WAIT_SECONDS) == 0
     last = (tmp_path / "s/state.jsonl").read_text().splitlines()[-1]
-    assert json.loads(last)["summary"] == "it was interrupted"
+    assert json.loads(last)["summary"].endswith("python-engineer failed: it was interrupted")
     with live(home, HOME=str(tmp_path)) as server, asker(server, server.token) as boss:
         assert boss.get("/api/delegation")["open"]
         [view] = boss.get("/api/conversations")["conversations"]
@@ -218,8 +218,9 @@ def test_a_server_that_was_killed_closes_what_was_left_when_it_starts(tmp_path: 
         server.process.kill()
         server.process.wait(WAIT_SECONDS)
     with live(home, HOME=str(tmp_path)) as server, asker(server, server.token) as boss:
+        until_done(boss, {"conv_001"})
         [view] = boss.get("/api/conversations")["conversations"]
-        assert view["summary"] == "muster ended while it was worked on"
+        assert view["answer"] == "python-engineer failed: muster ended while it was worked on"
     assert processes.alive(pid) is None
     last = (tmp_path / "s/state.jsonl").read_text().splitlines()[-1]
     assert json.loads(last)["type"] == "conversation_end"

@@ -174,23 +174,29 @@ def test_a_conversation_is_told_of_with_all_who_worked_on_it(
     muster: Inside, operator: Asker
 ) -> None:
     muster.runs("Ada")
-    started = c.StartDelegation(mode=DelegationMode.INTERACTIVE, path="talks", agents=("writer",))
+    muster.runs("Bo")
+    path = str(muster.home / "talks")
+    started = c.StartDelegation(mode=DelegationMode.INTERACTIVE, path=path, agents=("Bo",))
     muster.send(started)
     opened = c.OpenConversation(
         text="Write a guide", speaker_name="Grace", seat=muster.agent("Ada").seat
     )
     muster.send(opened)
     talk = ConversationId("conv_001")
-    used = Usage(cost_usd=0.5, output_tokens=5)
-    muster.send(c.RecordUsage(conversation=talk, agent_name="writer", usage=used))
     muster.spends("Ada", 0.25, 10)
+    muster.send(c.Delegate(conversation=talk, to="Bo", trigger="it fits"))
+    session = muster.team.delegation.conversations[talk].session
+    assert session is not None
+    used = Usage(cost_usd=0.5, output_tokens=5)
+    muster.send(c.ReportResult(session=session, usage=used))
     found = operator.get("/api/costs")
     [shown] = found["conversations"]
     assert (shown["conversation"], shown["costUsd"], shown["tokens"]) == (talk, 0.75, 15)
     assert found["team"]["costUsd"] == 0.75
-    assert [each["costUsd"] for each in found["agents"]] == [0.25]
-    told = [each["says"] for each in operator.get("/api/log/told?limit=3")["lines"]]
-    assert "writer used up $0.5000, 5 tokens in conv_001" in told
+    assert {each["agent"]: each["costUsd"] for each in found["agents"]} == {
+        "Ada": 0.25,
+        "Bo": 0.5,
+    }
 
 
 def test_a_conversation_has_used_up_what_its_lead_and_those_without_a_seat_did() -> None:

@@ -15,10 +15,10 @@ ORCHESTRATOR, INTERACTIVE, RESPONSE = DelegationMode
 ONE = ConversationId("conv_001")
 
 
-def session(mode: DelegationMode = ORCHESTRATOR) -> Scene:
+def session(mode: DelegationMode = ORCHESTRATOR, keeper: str = "") -> Scene:
     scene = Scene()
     scene.do(c.StartDelegation(mode=mode, path="here", agents=("ada", "bob", "cyd")))
-    scene.do(c.OpenConversation(text="write a script", speaker_name="Marcus"))
+    scene.do(c.OpenConversation(text="write a script", speaker_name="Marcus", keeper=keeper))
     return scene
 
 
@@ -39,12 +39,23 @@ def test_in_orchestrator_mode_a_task_goes_to_an_agent_and_back_to_main() -> None
     scene = session()
     events = scene.do(delegate())
     assert moves(events, Machine.DELEGATION) == [("ada", MAIN, "ada", "delegated")]
-    [fact] = facts(events, e.StateTransition)
+    fact = facts(events, e.StateTransition)[0]
     assert (fact.epoch, fact.reason) == (1, "write + script")
-    events = scene.do(c.FinishTask(conversation=ONE, epoch=1, summary="done"))
+    events = scene.do(c.FinishTask(conversation=ONE, epoch=1, report="It is done."))
     assert moves(events, Machine.DELEGATION) == [("ada", "ada", MAIN, "task_completed")]
-    scene.do(c.CloseConversation(conversation=ONE, summary="a script was written"))
+    [answer] = facts(events, e.DialogueRecorded)
+    assert (answer.speaker, answer.kind, answer.text) == (MAIN, Remark.ANSWER, "It is done.")
+    [end] = facts(events, e.ConversationEnd)
+    assert (end.summary, end.outcome) == ("write a script: It is done.", "answered")
     assert ONE not in scene.team.delegation.conversations
+
+
+def test_a_conversation_that_another_program_leads_is_left_for_it_to_close() -> None:
+    scene = session(keeper="claude:s:1@2")
+    events = [*scene.do(delegate()), *scene.do(c.FinishTask(conversation=ONE, epoch=1))]
+    assert not facts(events, e.SessionRequested)
+    assert not facts(events, e.ConversationEnd)
+    scene.do(c.CloseConversation(conversation=ONE, summary="a script was written"))
 
 
 def test_every_input_is_a_conversation_with_a_number_of_its_own() -> None:
@@ -68,7 +79,7 @@ def test_an_agent_that_fails_gives_the_conversation_back() -> None:
 
 
 def test_only_the_agent_that_was_handed_it_last_may_go_on() -> None:
-    scene = session()
+    scene = session(keeper="claude:s:1@2")
     scene.do(delegate())
     scene.do(c.FinishTask(conversation=ONE, epoch=1))
     scene.refuse(c.FinishTask(conversation=ONE, epoch=1), "stale_epoch")
@@ -114,8 +125,8 @@ def test_a_chain_that_comes_back_with_something_new_goes_on() -> None:
     assert state(scene) == "ada"
     hand_off(scene, "bob")
     assert state(scene) == "bob"
-    hand_off(scene, "ada")
-    assert state(scene) == MAIN
+    [end] = facts(hand_off(scene, "ada"), e.ConversationEnd)
+    assert end.outcome == "failed"
 
 
 def test_in_response_mode_a_message_waits_in_a_queue_and_is_claimed_exactly_once() -> None:

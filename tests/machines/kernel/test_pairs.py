@@ -28,7 +28,6 @@ from muster.machines.vocabulary import (
     Remark,
     RunMode,
     Taken,
-    Usage,
 )
 from tests.machines.identity import test_identity
 from tests.machines.scene import REVIEWS, Scene
@@ -241,7 +240,6 @@ def _of(conversation: ConversationId) -> Iterator[Command]:
     yield c.RecordFile(
         conversation=conversation, path="a.md", change=FileChange.CREATED, size=1, sha256="ab"
     )
-    yield c.RecordUsage(conversation=conversation, agent_name="ada", usage=Usage(cost_usd=0.1))
     yield c.RecordProgress(conversation=conversation, what="a file")
     yield c.FinishTask(conversation=conversation, epoch=1)
     yield c.CloseConversation(conversation=conversation, summary="done")

@@ -24,13 +24,14 @@ from muster.claude_plugin.hooks.calls import (
     HookCall,
 )
 from muster.claude_plugin.hooks.places import Place, Places, PolicyCache
-from muster.delegation.desk import Desk
 from muster.delegation.following.owner import Keeper
 from muster.delegation.following.record import REASON_CHARS, Following
 from muster.delegation.visiting import keeper_of, team_in
+from muster.errors import Refused
 from muster.identity.waking import DIRECTIONS
 from muster.machines.commands import LogWarning
-from muster.machines.ids import LEAD_SEAT, MUSTER
+from muster.machines.ids import LEAD_SEAT, MUSTER, name_key
+from muster.machines.run_control.gate import stopped_by_a_person
 from muster.machines.state import Agent, Team
 from muster.machines.turns.table import active_turns
 from muster.permissions.judge import Verdict, calling_states, judge_states
@@ -117,9 +118,9 @@ class HookDesk:
         }
 
     @classmethod
-    def of_team(cls, muster: Muster, desk: Desk, home: Path, settings: Settings) -> Self:
+    def of_team(cls, muster: Muster, home: Path, settings: Settings) -> Self:
         """The desk of a server: for its team's session, and for those of projects."""
-        places = Places(home, settings, muster=muster, desk=desk)
+        places = Places(home, settings, muster=muster)
         return cls(places, home=home, human=settings.team.human, muster=muster)
 
     @classmethod
@@ -174,11 +175,22 @@ class HookDesk:
             return answers.NOTHING
         verdict = await self._judged(asked, hook, self._policies.of(asked.place.root))
         if verdict.allowed:
+            refused = self._stopped(hook)
+            if refused is not None:
+                return answers.deny(str(refused))
             if hook.tool_name in STARTER_TOOLS and asked.caller.leads:
                 await self._record(self._task(asked, hook))
             return answers.NOTHING
         agent = await self._record(self._denial(asked, hook, verdict))
         return answers.deny(verdict.with_remedy(agent)[:REASON_CHARS])
+
+    def _stopped(self, hook: events.ToolUseHook) -> Refused | None:
+        """Why a subagent may not be started: it is an agent of the team, paused or disabled."""
+        if hook.tool_name not in STARTER_TOOLS or self._muster is None:
+            return None
+        team = self._muster.team
+        seat = team.names.get(name_key(events.whole(_text(hook.tool_input, "subagent_type"))))
+        return None if seat is None else stopped_by_a_person(team.agents[seat])
 
     async def _judged(self, asked: _Asked, hook: events.ToolUseHook, policy: Policy) -> Verdict:
         """Judge a call, once."""

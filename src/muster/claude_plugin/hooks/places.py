@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from muster.delegation.desk import Desk
 from muster.delegation.following.record import Following
 from muster.delegation.session_folder import HOME_FOLDER, SESSIONS_FOLDER, has_session
 from muster.delegation.visiting import visited
@@ -50,15 +49,14 @@ class Places:
         settings: Settings,
         *,
         muster: Muster | None = None,
-        desk: Desk | None = None,
     ) -> None:
-        """Without a team and its desk, only projects have sessions."""
+        """Without a team, only projects have sessions."""
         self._home = home
         self._settings = settings
         self._muster = muster
         self._team: Following | None = None
-        if desk is not None:
-            self._team = Following(desk.conversations, home=home, queued=desk.serve_queue)
+        if muster is not None:
+            self._team = Following(muster.requests.conversations, home=home)
         self._known: dict[Path, Following] = {}
 
     def of(self, project: Path) -> Place | None:
@@ -69,20 +67,20 @@ class Places:
             if own is not None:
                 return Place(own, lambda: team)
         root = last_session(project)
-        return None if root is None else Place(root, partial(self._following, root, project))
+        return None if root is None else Place(root, partial(self._following, root))
 
-    def _following(self, root: Path, project: Path) -> Following:
-        found = self._known.pop(root, None) or self._visiting(root, project)
+    def _following(self, root: Path) -> Following:
+        found = self._known.pop(root, None) or self._visiting(root)
         self._known[root] = found
         while len(self._known) > SESSIONS_KEPT:
             del self._known[next(iter(self._known))]
         return found
 
-    def _visiting(self, root: Path, project: Path) -> Following:
+    def _visiting(self, root: Path) -> Following:
         own, settings = root / HOME_FOLDER, self._settings
         if (own / SETTINGS_FILE).exists():
             settings = load_settings(own, os.environ)
-        ledger, conversations = visited(root, settings, home=self._home, project=project)
+        ledger, conversations = visited(root, settings)
         return Following(conversations, home=ledger.home)
 
 

@@ -19,7 +19,7 @@ from muster.client.sync import Client
 from muster.errors import Closed
 from muster.machines.state import Phase
 from muster.machines.vocabulary import Authority, RunMode
-from muster.views.answers.agents import RunView
+from muster.views.answers.agents import RunView, SessionView
 
 NOT_SO: Final = 1
 """Exit code of `--wait` when the desired state was not reached."""
@@ -125,6 +125,8 @@ def _want(
 
 def answers(run: RunView) -> bool:
     """Whether the current state agrees with the desired one, and answers this generation."""
+    if run.on_call and run.desired is not RunMode.PAUSE:
+        return True  # it waits for a task
     return run.current is run.desired and (
         run.answered >= run.generation or run.desired is RunMode.PAUSE
     )
@@ -138,12 +140,13 @@ def in_a_line(run: RunView, failed_because: str = "") -> str:
 
 
 def _doing(run: RunView, failed_because: str) -> Iterator[str]:
+    working = [_in_session(f"working on {each.task}", each) for each in run.tasks]
     if run.session is not None:
-        process = "" if run.session.pid is None else f", process {run.session.pid}"
         doing = _PHASES.get(run.session.phase) or _DOING[run.current]
-        yield f"{doing} (session {run.session.id}{process})"
-    else:
-        yield _DOING[run.current]
+        working.append(_in_session(doing, run.session))
+    on_call = run.on_call and run.desired is not RunMode.PAUSE
+    idle = "on call: runs while it has a task" if on_call else _DOING[run.current]
+    yield from working or (idle,)
     if run.disabled:
         yield f"disabled: `muster agent enable {run.agent}` lets it run"
     elif run.failures and run.retry_at is not None:
@@ -152,6 +155,11 @@ def _doing(run: RunView, failed_because: str) -> Iterator[str]:
         yield f"failed {run.failures}x{because}, next retry at {again}"
     elif run.authority is Authority.SELF and run.current is not run.desired:
         yield "the agent is told at its next request"
+
+
+def _in_session(doing: str, session: SessionView) -> str:
+    process = "" if session.pid is None else f", process {session.pid}"
+    return f"{doing} (session {session.id}{process})"
 
 
 # ── waiting ───────────────────────────────────────────────────────────────────────────────────────

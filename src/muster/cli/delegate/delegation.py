@@ -1,30 +1,31 @@
 """`muster agent-state-machine`, `muster ask`, `muster conversation-log`: delegation in a folder.
 
-No server is needed: a session's folder has its own log, and every call visits it. Where a server
-runs in that log, the calls go to the server.
+No server is needed: a session's folder has its own log. A command that runs agents opens it and
+serves it meanwhile (`serving.py`); any other command finds that process and is its client, as with
+`muster up`. What runs nothing visits the log for a moment.
 """
 
 import asyncio
 import json
 import os
-import signal
 import sys
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 import click
 import msgspec
 
 from muster.cli.acting import print_json, server
 from muster.cli.delegate import sessions
+from muster.cli.delegate.served import carry_out, client_of, is_served
 from muster.cli.options import home_option, json_option
-from muster.cli.reading import running
 from muster.cli.render import clean
 from muster.client import delegation
+from muster.client.sync import Client
 from muster.delegation import session_folder
-from muster.delegation.ledger import Ledger, show_nobody
+from muster.delegation.ledger import Ledger
 from muster.delegation.policy import policy_of
 from muster.delegation.visiting import VisitedLedger, visited
 from muster.errors import Invalid, NoDelegation
@@ -37,15 +38,11 @@ from muster.machines.vocabulary import DelegationMode, Machine
 from muster.permissions.policy import Policy
 from muster.routing.agent_files import Warned, find_agents
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
+from muster.team import Muster
 from muster.views.conversations import ConversationView, head_of, step_line
 
 FAILED: Final = 1
 """The exit code of a request from which nothing came."""
-
-TERMINATED: Final = 143
-"""What shells report for a program that SIGTERM ended."""
-
-T = TypeVar("T")
 
 _path_option = click.option(
     "--path",
@@ -131,7 +128,7 @@ def _start(root: Path, mode: DelegationMode | None, given: tuple[Path, ...], hom
     settings = _settings(root, home)
     session_folder.prepare(root)
     policy = policy_of(root)
-    ledger, _ = visited(root, settings, home=home)
+    ledger, _ = visited(root, settings)
     delegation, resumed = asyncio.run(
         session_folder.start(
             ledger,
@@ -192,12 +189,12 @@ def _end(path: Path | None, home: Path) -> None:
     place = _place(path, home)
     root = place.root
     if place.server is not None:
-        with server(place.server) as client:
+        with _client(place) as client:
             client.ask(delegation.end_delegation())
         click.echo("Session ended.")
         return
     settings = _settings(root, home)
-    ledger, _ = visited(root, settings, home=home)
+    ledger, _ = visited(root, settings)
     ended = asyncio.run(session_folder.end(ledger, actor=person(settings.team.human)))
     sessions.forget(root)
     click.echo(f"Session ended: {clean(str(root))}, {ended.opened} conversations.")
@@ -205,12 +202,23 @@ def _end(path: Path | None, home: Path) -> None:
 
 
 def _serve_queue(root: Path, home: Path, names: tuple[str, ...], until_empty: bool) -> None:
-    settings = _settings(root, home)
-    ledger, conversations = visited(root, settings, home=home, project=Path.cwd())
     wanted = () if "*" in names else names
-    done = _run(conversations.serve_queue(wanted, until_empty=until_empty, show=_Display().show))
+
+    async def here(muster: Muster) -> int:
+        return await muster.requests.queue.carry_out(wanted, until_empty=until_empty)
+
+    def there(client: Client) -> int:
+        return client.ask(delegation.run_queue(wanted, until_empty=until_empty)).conversations
+
+    done = carry_out(
+        root,
+        _settings(root, home),
+        home=home,
+        here=here,
+        there=there,
+        show=_Display().show,
+    )
     click.echo(f"{done} conversation{'' if done == 1 else 's'} carried out.")
-    _check(ledger)
 
 
 def _root(path: Path | None) -> Path:
@@ -233,15 +241,16 @@ def _place(path: Path | None, home: Path) -> _Place:
     root = path.absolute() if path is not None else sessions.last()
     if root is not None and session_folder.has_session(root):
         own = root / session_folder.HOME_FOLDER
-        return _Place(root, own if _serves(own) else None)
-    if not _serves(home):
+        return _Place(root, own if is_served(own) else None)
+    if not is_served(home):
         raise NoDelegation()
     return _Place(root or home, home)
 
 
-def _serves(home: Path) -> bool:
-    found = running(home)
-    return found is not None and found.url != ""
+def _client(place: _Place) -> Client:
+    assert place.server is not None
+    own = place.server == place.root / session_folder.HOME_FOLDER
+    return client_of(place.server) if own else server(place.server)
 
 
 def _settings(root: Path, home: Path) -> Settings:
@@ -255,25 +264,10 @@ def _warn(warnings: Sequence[Warned]) -> None:
         click.echo(f"muster: warning: {clean(str(warning))}", err=True)
 
 
-def _check(ledger: Ledger | None) -> None:
+def _check(ledger: Ledger) -> None:
     """Say that the folder is behind its log, if it is."""
-    if ledger is not None and ledger.trouble is not None:
+    if ledger.trouble is not None:
         raise ledger.trouble
-
-
-# A coroutine's first two parameters are what asyncio itself sends and yields.
-def _run(work: Coroutine[Any, Any, T]) -> T:
-    """Run something to its end. SIGTERM ends it in order, as Ctrl-C does: its agents with it."""
-
-    async def run() -> T:
-        task = asyncio.ensure_future(work)
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        return await task
-
-    try:
-        return asyncio.run(run())
-    except asyncio.CancelledError:
-        raise click.exceptions.Exit(TERMINATED) from None
 
 
 # ── one request ───────────────────────────────────────────────────────────────────────────────────
@@ -295,23 +289,25 @@ def ask(
     standard input. The exit code is 1 if nothing came of it.
     """
     text = sys.stdin.read() if text == "-" else text
-    display = _Display()
+    display = _Display(text, quiet=as_json)
     place = _place(path, home)
-    ledger = None
-    if place.server is not None:
+
+    async def here(muster: Muster) -> ConversationView:
+        view = await muster.requests.ask(text, speaker=muster.team.human, to=to)
+        display.finish(view)
+        return view
+
+    def there(client: Client) -> ConversationView:
+        view = client.ask(delegation.converse(text, to=to))
+        display.finish(view)
+        return view
+
+    if place.server is not None and place.server != place.root / session_folder.HOME_FOLDER:
         with server(place.server) as client:
-            view = client.ask(delegation.converse(text, to=to))
+            view = there(client)
     else:
         settings = _settings(place.root, home)
-        ledger, conversations = visited(place.root, settings, home=home, project=Path.cwd())
-        show = show_nobody if as_json else display.show
-        human = settings.team.human
-        view = _run(conversations.ask(text, speaker=human, to=to, show=show))
-    if as_json:
-        print_json(view)
-    else:
-        display.finish(view)
-    _check(ledger)
+        view = carry_out(place.root, settings, home=home, here=here, there=there, show=display.show)
     if view.outcome == "failed":
         ctx.exit(FAILED)
 
@@ -319,16 +315,27 @@ def ask(
 class _Display:
     """Shows a conversation as it goes on, as the seed does."""
 
-    def __init__(self) -> None:
+    def __init__(self, text: str | None = None, *, quiet: bool = False) -> None:
+        """Show the conversation of this request, or all; `quiet` shows its end alone, as JSON."""
+        self._text = text
+        self._conversation = ""
+        self._quiet = quiet
         self._begun = False
 
     def show(self, events: Sequence[Event]) -> None:
         """Show what has happened just now."""
         for event in events:
             fact = event.fact
-            if isinstance(fact, e.StateTransition) and fact.machine is Machine.DELEGATION:
+            if isinstance(fact, e.ConversationStart) and not self._conversation:
+                self._conversation = fact.conversation if fact.text == self._text else ""
+            elif isinstance(fact, e.StateTransition) and self._concerns(fact):
                 self._begin(fact)
                 click.echo(clean(step_line(fact)))
+
+    def _concerns(self, fact: e.StateTransition) -> bool:
+        if self._quiet or fact.machine is not Machine.DELEGATION:
+            return False
+        return self._text is None or fact.conversation == self._conversation
 
     def _begin(self, fact: e.StateTransition) -> None:
         if fact.source in (MAIN, QUEUE):
@@ -338,9 +345,13 @@ class _Display:
 
     def finish(self, view: ConversationView) -> None:
         """Show what came of it."""
+        if self._quiet:
+            print_json(view)
+            return
         head = "" if self._begun else f"{head_of(view)} "
         if view.outcome is None and view.route is not None:
-            click.echo(f"{head}Waiting in the queue for {clean(view.route.agent)}.")
+            because = f" {clean(view.waits_because)}" if view.waits_because else ""
+            click.echo(f"{head}Waiting in the queue for {clean(view.route.agent)}.{because}")
             return
         lines = view.answer.split("\n")
         click.echo("\n".join([head + clean(lines[0]), *map(clean, lines[1:])]))
@@ -373,9 +384,14 @@ def conversation_log(home: Path) -> None:
     if not isinstance(entry.conversation_data.get("conversation_id"), str):
         raise Invalid(what="The entry", why="has no conversation_id in its conversation_data")
     root = _root(Path(entry.session_path))
-    ledger, _ = visited(root, _settings(root, home), home=home)
-    asyncio.run(_log(ledger, json.dumps(entry.conversation_data, ensure_ascii=False)))
-    _check(ledger)
+    line = json.dumps(entry.conversation_data, ensure_ascii=False)
+    if is_served(own := root / session_folder.HOME_FOLDER):
+        with client_of(own) as client:
+            client.ask(delegation.log_line(line))
+    else:
+        ledger, _ = visited(root, _settings(root, home))
+        asyncio.run(_log(ledger, line))
+        _check(ledger)
     click.echo(f"Logged {clean(str(entry.conversation_data['conversation_id']))}.")
 
 

@@ -25,6 +25,7 @@ from muster.engine.loading import load
 from muster.home.lock import LOG_FILE
 from muster.machines.kernel.sentences import dollars
 from muster.machines.state import Status, TurnState
+from muster.machines.vocabulary import RunMode
 from muster.store.reading import LogReader
 from muster.views.agents import view_team
 from muster.views.answers.agents import AgentView
@@ -163,7 +164,11 @@ def _agent_row(agent: AgentView) -> Row:
 
 
 def _run(agent: AgentView) -> Cell:
-    """Current state, and the desired one where they differ."""
+    """Its tasks, or its current state, and the desired one where they differ."""
+    if agent.tasks:
+        return Cell(f"working on {', '.join(agent.tasks)}", Tone.GOOD)
+    if agent.on_call and agent.desired is not RunMode.PAUSE:
+        return Cell("on call")
     if agent.failures:
         return Cell(f"{agent.current} (failed {agent.failures}x)", Tone.BAD)
     if agent.current != agent.desired:

@@ -15,27 +15,15 @@ import msgspec
 from click.core import ParameterSource
 
 from muster.app import open_configured
-from muster.claude_plugin.hooks import server as hooks
-from muster.claude_plugin.hooks.desk import HookDesk
 from muster.cli.options import home_option
-from muster.delegation.desk import open_desk
-from muster.delegation.visiting import keeper_lives
+from muster.cli.run.serving import serving
 from muster.demo import stage
 from muster.demo.settings import HOME_FOLDER as DEMO_HOME
 from muster.demo.settings import demo_settings
 from muster.errors import HomeInUse
-from muster.home import address, operator_token
 from muster.home.lock import running_pid
-from muster.http import app as http
-from muster.http.auth import new_token, token_of
-from muster.http.routes import conversations
-from muster.http.server import HttpServer, listen, serve_until, url_of
-from muster.machines.commands import RevokeToken
-from muster.machines.ids import MUSTER
-from muster.machines.vocabulary import Role
-from muster.runtimes.delegated import programs
+from muster.http.server import listen, url_of
 from muster.settings.model import Settings, load_settings
-from muster.team import Muster
 
 
 @click.command()
@@ -108,38 +96,21 @@ async def _run(home: Path, settings: Settings, listener: socket.socket, *, demo:
     for ending in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(ending, stop.set)
 
+    def ready(secret: str) -> None:
+        url = url_of(listener)
+        click.echo(f"muster is up at {url} for {home}. Ctrl-C stops it.")
+        click.echo(f"Sign in: {url}/?token={secret}")
+        if demo:
+            click.echo("This is the demo team: nine scripts, and no model behind them.")
+        if settings.server.open_browser:
+            _show(f"{url}/?token={secret}")
+
     async with (
         open_configured(home, settings, url=url_of(listener)) as muster,
-        open_desk(
-            muster,
-            home=home,
-            programs=programs(settings, home),
-            task_seconds=settings.delegation.task_seconds,
-            lives=keeper_lives,
-            allowance=settings.delegation.allowance,
-        ) as desk,
-        stage.staged(muster, desk, home) if demo else nullcontext(),
-        hooks.serving(home, HookDesk.of_team(muster, desk, home, settings)),
+        stage.staged(muster, home) if demo else nullcontext(),
+        serving(home, muster, settings, listener, ready),
     ):
-        conversations.seat_desk(muster, desk)
-        secret = await _operator_secret(home, muster)
-
-        def ready() -> None:
-            url = url_of(listener)
-            address.publish(home, address.Address(url=url, pid=os.getpid()))
-            click.echo(f"muster is up at {url} for {home}. Ctrl-C stops it.")
-            click.echo(f"Sign in: {url}/?token={secret}")
-            if demo:
-                click.echo("This is the demo team: nine scripts, and no model behind them.")
-            if settings.server.open_browser:
-                _show(f"{url}/?token={secret}")
-
-        api = http.build(muster, host=settings.server.host, home=home)
-        server = HttpServer(api, ready, on_end=api.end_waiting)
-        try:
-            await serve_until(stop, server, listener)
-        finally:
-            address.withdraw(home)
+        await stop.wait()
 
 
 def _show(link: str) -> None:
@@ -147,20 +118,3 @@ def _show(link: str) -> None:
     screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if screen and sys.stdout.isatty():
         asyncio.get_running_loop().run_in_executor(None, webbrowser.open, link)
-
-
-async def _operator_secret(home: Path, muster: Muster) -> str:
-    """The operator's secret from its file, or a new one; older operator tokens are revoked."""
-    found = operator_token.find(home)
-    token = token_of(muster.team, found)
-    if found is not None and token is not None and token.role is Role.OPERATOR:
-        return found
-    command, secret = new_token(muster.ids, Role.OPERATOR, note=operator_token.NOTE)
-    operator_token.keep(home, secret)
-    outdated = [
-        token.id for token in muster.team.tokens.values() if token.note == operator_token.NOTE
-    ]
-    await muster.dispatcher.send(command, actor=MUSTER)
-    for token_id in outdated:
-        await muster.dispatcher.send(RevokeToken(token_id=token_id), actor=MUSTER)
-    return secret

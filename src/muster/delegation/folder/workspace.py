@@ -321,6 +321,13 @@ KINDS: Final = frozenset(str(fact.__struct_config__.tag) for fact in _TOLD)
 """The events that the folder is made of, by their names in the log."""
 
 
+def concerns(fact: Fact) -> bool:
+    """Whether a fact may change something in the folder."""
+    if type(fact) is e.StateTransition:
+        return fact.machine is Machine.DELEGATION
+    return type(fact) in _TOLD
+
+
 def _lists(permissions: StatePermissions) -> dict[str, tuple[str, ...]]:
     names = [name for name in StatePermissions.__struct_fields__ if name != "state"]
     return {name: getattr(permissions, name) for name in names}

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from muster.delegation.conversations import say
 from muster.delegation.folder import footprints
 from muster.delegation.folder.footprints import Found, Look
 from muster.delegation.folder.mirror import WorkspaceFolder
@@ -13,8 +14,9 @@ from muster.delegation.following import owner
 from muster.delegation.following.notes import Notes, Subagent
 from muster.delegation.following.owner import Keeper
 from muster.delegation.ledger import Book
-from muster.delegation.workers import REMARK_CHARS_MAX, in_order, remark
+from muster.delegation.task_runner import REMARK_CHARS_MAX
 from muster.machines import commands as c
+from muster.machines.delegation.decide import in_order
 from muster.machines.ids import MUSTER, ConversationId, agent_actor
 from muster.machines.state import MAIN, Conversation, Delegation
 from muster.machines.vocabulary import DelegationMode, FileChange, Remark
@@ -102,11 +104,6 @@ class Page:
             return None
         return Subagent(conversation=current.id, state=agent, main=current.id)
 
-    async def about(self, conversation: ConversationId) -> str:
-        """The input that has opened it: the folder knows, unless it is behind."""
-        talk = (await asyncio.to_thread(self.folder.seen)).talks.get(conversation)
-        return "" if talk is None else talk.text
-
     # ── files ─────────────────────────────────────────────────────────────────────────────────────
 
     async def collect(self, conversation: Conversation) -> None:
@@ -116,14 +113,14 @@ class Page:
         after, found = await asyncio.to_thread(_look, outputs, before)
         if after is None:
             note = f"{outputs} has too many files to see what was written."
-            await remark(self.book, conversation.id, MUSTER, Remark.NOTE, note)
+            await say(self.book, conversation.id, MUSTER, Remark.NOTE, note)
             return
         self.notes.looks[conversation.id] = after
         for each in found[:FILES_RECORDED_MAX]:
             await self._record(conversation, each)
         if len(found) > FILES_RECORDED_MAX:
             note = f"{len(found) - FILES_RECORDED_MAX} more files in {outputs} came or changed."
-            await remark(self.book, conversation.id, MUSTER, Remark.NOTE, note)
+            await say(self.book, conversation.id, MUSTER, Remark.NOTE, note)
 
     async def wrote(
         self, conversation: Conversation, path: Path, project: Path, *, created: bool
@@ -139,11 +136,11 @@ class Page:
             self.notes.looks.setdefault(conversation.id, {}).update(look)
             await self._record(conversation, found)
             return
-        named = _named(path, project, await self.about(conversation.id))
+        named = _named(path, project, conversation.text)
         await self._record(conversation, found, outside=True, named=named)
         if not named:
             note = f"{conversation.state} wrote outside of its outputs: {found.path}"
-            await remark(self.book, conversation.id, MUSTER, Remark.NOTE, note)
+            await say(self.book, conversation.id, MUSTER, Remark.NOTE, note)
 
     async def _record(
         self,
@@ -170,7 +167,7 @@ class Page:
         """Put on record what an agent wrote: files, and what stands in the dialogue."""
         wrote = await asyncio.to_thread(self.folder.foreign, conversation.id)
         if wrote:
-            await remark(self.book, conversation.id, conversation.state, Remark.THINKING, wrote)
+            await say(self.book, conversation.id, conversation.state, Remark.THINKING, wrote)
         await self.collect(conversation)
 
     async def finish(self, conversation: ConversationId, summary: str, *, failed: bool) -> None:

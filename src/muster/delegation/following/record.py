@@ -17,21 +17,29 @@ them is one visit of the log, and nothing is kept in memory between two of them.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Collection
+from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
 from muster.delegation import replies
-from muster.delegation.conversations import Conversations, decide, opened_by, route_command
+from muster.delegation.conversations import (
+    Conversations,
+    close,
+    decide,
+    opened_by,
+    route_command,
+    say,
+)
 from muster.delegation.folder.workspace import DONE_FOLDER, dialogue_of, outputs_of
 from muster.delegation.following import briefing
 from muster.delegation.following.notes import Given, Notebook, Subagent
 from muster.delegation.following.owner import Keeper, parse
 from muster.delegation.following.page import Page, fitting
 from muster.delegation.ledger import Ledger
-from muster.delegation.workers import agents_of, clipped, close, remark
+from muster.delegation.task_runner import agents_of
 from muster.machines import commands as c
+from muster.machines.delegation.decide import clipped
 from muster.machines.ids import MUSTER, ConversationId, SeatId, agent_actor, person
 from muster.machines.state import MAIN, Conversation
 from muster.machines.vocabulary import DelegationMode, Remark
@@ -58,14 +66,11 @@ class Following:
         conversations: Conversations,
         *,
         home: Path,
-        queued: Callable[[], object] = lambda: None,
     ) -> None:
-        """Notes are kept in this home, beside the log; `queued` is called when something waits."""
+        """Notes are kept in this home, beside the log."""
         self._conversations = conversations
         self._ledger: Ledger = conversations.ledger
-        self._workers = conversations.workers
         self._notebook = Notebook(home)
-        self._queued = queued
         self._turn = asyncio.Lock()
         """Hooks come at the same time, and notes are read and written."""
 
@@ -107,7 +112,7 @@ class Following:
 
     async def _open(self, page: Page, text: str, speaker: str, seat: SeatId | None) -> str:
         book, delegation = page.book, page.delegation
-        await self._workers.recover(book)
+        await self._conversations.close_abandoned(book)
         await self._give_way(page)
         agents = await asyncio.to_thread(agents_of, delegation)
         decision = await asyncio.to_thread(decide, list(agents.values()), text)
@@ -134,7 +139,6 @@ class Following:
     async def _enqueue(self, text: str, speaker: str) -> str:
         begun = await self._conversations.begin(text, speaker=speaker)
         views = await self._conversations.views(after=begun.seq - 1)
-        self._queued()
         async with self._ledger.visit() as book:
             root = self._ledger.folder(book.team).root
         number = begun.conversation.removeprefix("conv_")
@@ -162,7 +166,7 @@ class Following:
                 conversation=conversation.id,
                 rule=verdict.rule,
                 reason=reason,
-                suggestion=replies.slug(await page.about(conversation.id)) if nobody else "",
+                suggestion=replies.slug(conversation.text) if nobody else "",
             )
             await page.book.send(refusal, actor=MUSTER)
             return agent
@@ -192,7 +196,7 @@ class Following:
                 known = page.notes.subagents.get(by)
                 speaker = MAIN if known is None or not known.state else known.state
                 text = f"To {to}:\n\n{task}"
-                await remark(page.book, conversation.id, speaker, Remark.TASK, fitting(text))
+                await say(page.book, conversation.id, speaker, Remark.TASK, fitting(text))
 
     async def started(self, keeper: Keeper, agent: str, subagent: str) -> str:
         """A subagent starts; what comes back is what it is to know."""
@@ -220,7 +224,7 @@ class Following:
         page.notes.subagents[subagent] = Subagent(conversation=conversation.id, main=main)
         what = f": {given[0].text}" if len(given) == 1 else ""
         note = f"{_shown(agent)} was started, which is no agent of this session{what}"
-        await remark(page.book, conversation.id, MUSTER, Remark.NOTE, note)
+        await say(page.book, conversation.id, MUSTER, Remark.NOTE, note)
         outputs = page.folder.root / outputs_of(conversation.id)
         return briefing.subagent(conversation.id, agent, outputs, None)
 
@@ -309,16 +313,14 @@ class Following:
             current = page.conversation_of("") if known is None else page.find(known.main)
             current = current or page.current()
             if current is not None and report.strip():
-                await remark(
-                    page.book, current.id, MUSTER, Remark.NOTE, _late(agent, known, report)
-                )
+                await say(page.book, current.id, MUSTER, Remark.NOTE, _late(agent, known, report))
 
     async def _finish(self, page: Page, known: Subagent, report: str) -> None:
         conversation = page.find(known.conversation)
         assert conversation is not None
         await page.take_in(conversation)
         if report.strip():
-            await remark(page.book, conversation.id, known.state, Remark.REPORT, report)
+            await say(page.book, conversation.id, known.state, Remark.REPORT, report)
         giver = page.notes.subagents.get(known.giver)
         if giver is not None and giver.state:
             progress = c.RecordProgress(conversation=conversation.id, what=clipped(report))
@@ -328,7 +330,7 @@ class Following:
                 return
         await page.finish(conversation.id, clipped(report), failed=False)
         if page.is_beside(conversation):
-            about = await page.about(conversation.id)
+            about = conversation.text
             await close(
                 page.book, conversation.id, report.strip() or SAID_NOTHING, about, failed=False
             )
@@ -367,10 +369,10 @@ class Following:
         """MAIN has spoken, and will once more when its subagents are done."""
         page.notes.answered[conversation.id] = clipped(answer)
         if answer.strip():
-            await remark(page.book, conversation.id, MAIN, Remark.ANSWER, answer)
+            await say(page.book, conversation.id, MAIN, Remark.ANSWER, answer)
 
     async def _close(self, page: Page, conversation: Conversation, answer: str) -> None:
-        about = await page.about(conversation.id)
+        about = conversation.text
         await page.bring_home(conversation, NO_REPORT)
         said = answer.strip() or SAID_NOTHING
         await close(page.book, conversation.id, said, about, failed=False)
@@ -378,7 +380,7 @@ class Following:
 
     async def _close_answered(self, page: Page, conversation: Conversation) -> None:
         """Close one in which MAIN had answered before its subagents were done."""
-        about = await page.about(conversation.id)
+        about = conversation.text
         await page.bring_home(conversation, NO_REPORT)
         said = page.notes.answered.get(conversation.id, SAID_NOTHING)
         summary = f"{clipped(about)}: {said}"
@@ -388,7 +390,9 @@ class Following:
 
     async def _cut_short(self, page: Page, conversation: Conversation, why: str) -> None:
         await page.collect(conversation)
-        await self._workers.fail(page.book, conversation.id, why)
+        found = page.find(conversation.id)
+        if found is not None:
+            await self._conversations.fail(page.book, found, why)
         page.notes.forget(conversation.id)
 
     # ── beginnings and ends of the program ────────────────────────────────────────────────────────
@@ -401,7 +405,7 @@ class Following:
             for each in page.mine():
                 await self._cut_short(page, each, why)
             page.notes.given, page.notes.subagents, page.notes.background = [], {}, []
-            await self._workers.recover(page.book)
+            await self._conversations.close_abandoned(page.book)
             open_still = page.delegation.conversations.values()
             known = {
                 each.session for each in map(parse, (one.keeper for one in open_still)) if each

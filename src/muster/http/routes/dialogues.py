@@ -16,7 +16,6 @@ import msgspec
 
 from muster.delegation.folder.workspace import outputs_of
 from muster.errors import Forbidden, NotFound
-from muster.http.routes.conversations import desk_of
 from muster.http.routing import EVERYBODY, ApiCall, route
 from muster.machines.events import Event
 from muster.machines.ids import ConversationId
@@ -82,7 +81,7 @@ async def _events(call: ApiCall, conversation: ConversationId) -> Sequence[Event
 
 async def _history(call: ApiCall) -> tuple[Sequence[Event], Path]:
     """All that happened in the folder of the session, or of the last one, and that folder."""
-    ledger = desk_of(call).conversations.ledger
+    ledger = call.muster.requests.conversations.ledger
     async with ledger.visit() as book:
         root = book.team.delegation.path or ledger.folder(book.team).seen().root
         return await book.history(root), Path(root)
@@ -125,7 +124,7 @@ async def look_at_file(call: ApiCall, conversation: str, query: FileQuery) -> Lo
     file = made.get(query.path)
     if file is None or file.change is FileChange.DELETED:
         raise NotFound(kind="file", name=query.path)
-    folder = desk_of(call).project if file.outside else root / outputs_of(conversation)
+    folder = call.muster.requests.project if file.outside else root / outputs_of(conversation)
     return await asyncio.to_thread(_look, folder, file)
 
 

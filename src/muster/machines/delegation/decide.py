@@ -4,13 +4,20 @@ Its state is MAIN (the lead, or muster where there is none) or the agent that wo
 response mode there is no MAIN, and it waits in a QUEUE until an agent claims it. Every hand-over
 has an epoch, like a turn: who was thought dead cannot finish somebody else's task. A chain that
 comes back to a state it has been in, with nothing new to show for it, goes back to MAIN.
+
+A conversation that muster leads is worked on in a session of the agent's seat, which
+`couplings.py` asks for. `Delegate` and `HandOff` ask the gate of run control first: a paused or
+disabled agent is refused with that rule, and the conversation stays where it is. What the agent
+reports is the answer, and closes the conversation in the same transaction. A conversation with a
+keeper is led by another program, which runs its agents by itself; that program closes it.
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from muster.errors import (
     AlreadyClaimed,
@@ -28,14 +35,17 @@ from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.ids import ConversationId
 from muster.machines.names import check_plain
-from muster.machines.spending import require_plausible, talked_out
+from muster.machines.run_control.gate import task_refusal
+from muster.machines.spending import talked_out
 from muster.machines.state import MAIN, QUEUE, Conversation, Delegation, Team
 from muster.machines.tables import Row, Table
 from muster.machines.turns.messages import check_text
-from muster.machines.vocabulary import DelegationMode, Machine
+from muster.machines.vocabulary import DelegationMode, Machine, Remark
 
 AGENT = "AGENT"
 """Stands in the table for the state of any agent."""
+
+SUMMARY_CHARS: Final = 120
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -155,29 +165,42 @@ def delegate(team: Team, command: c.Delegate, now: datetime) -> Sequence[Fact]:
     _require_agent(delegation, command.to)
     if conversation.state != delegation.home_state:
         raise AlreadyClaimed(conversation=conversation.id, state=conversation.state)
-    _check_allowance(delegation, conversation)
-    return (_move(delegation, conversation, "delegated", command.to, reason=command.trigger),)
+    _check_work(team, conversation, command.to, now)
+    return (
+        _move(
+            delegation,
+            conversation,
+            "delegated",
+            command.to,
+            reason=command.trigger,
+            until=_deadline(now, command.seconds),
+        ),
+    )
 
 
-def hand_off(team: Team, command: c.HandOff, now: datetime) -> Sequence[Fact]:
+def hand_off(team: Team, command: c.HandOff, now: datetime) -> Iterator[Fact]:
     delegation, conversation = _working(team, command.conversation, command.epoch)
     if delegation.mode is not DelegationMode.INTERACTIVE:
         raise WrongMode(act="hand over to another agent", mode=delegation.mode)
+    answer = answer_of(conversation.state, command.report)
     if command.to == MAIN:
-        return (_move(delegation, conversation, "handed_back", MAIN, reason=command.reason),)
+        yield _move(delegation, conversation, "handed_back", MAIN, reason=command.reason)
+        yield from _close(conversation, answer, failed=False)
+        return
     _require_agent(delegation, command.to)
-    _check_allowance(delegation, conversation)
-    move = _move(delegation, conversation, "handed_over", command.to, reason=command.reason)
+    _check_work(team, conversation, command.to, now)
+    until = _deadline(now, command.seconds)
+    move = _move(
+        delegation, conversation, "handed_over", command.to, reason=command.reason, until=until
+    )
     if move.target == command.to:
-        return (move,)
+        yield move
+        return
     text = f"{conversation.id} came back to {command.to} with nothing new: the chain is stopped"
-    return (e.WarningLogged(text=text), move)
-
-
-def record_usage(team: Team, command: c.RecordUsage, now: datetime) -> Sequence[Fact]:
-    require_plausible(command.usage)
-    _conversation(team, command.conversation)
-    return (e.UsageRecorded(**_fields(command)),)
+    yield e.WarningLogged(text=text)
+    yield replace(move, until=None)
+    answer += f"\n\nIt was not handed over to {command.to}: see the dialogue."
+    yield from _close(conversation, answer, failed=True)
 
 
 def record_progress(team: Team, command: c.RecordProgress, now: datetime) -> Sequence[Fact]:
@@ -188,27 +211,55 @@ def record_progress(team: Team, command: c.RecordProgress, now: datetime) -> Seq
 def finish_task(team: Team, command: c.FinishTask, now: datetime) -> Iterator[Fact]:
     delegation, conversation = _working(team, command.conversation, command.epoch)
     trigger = "agent_failed" if command.failed else "task_completed"
-    yield _move(
-        delegation, conversation, trigger, delegation.home_state, reason=command.summary or None
-    )
+    reason = command.summary if command.failed else command.summary or clipped(command.report)
+    yield _move(delegation, conversation, trigger, delegation.home_state, reason=reason or None)
     if delegation.mode is DelegationMode.RESPONSE:
-        outcome = "failed" if command.failed else "answered"
-        yield e.ConversationEnd(
-            conversation=conversation.id, summary=command.summary, outcome=outcome
-        )
+        yield _end(conversation, reason, failed=command.failed)
+        return
+    failure = f"{conversation.state} failed: {command.summary}" if command.failed else ""
+    answer = failure or answer_of(conversation.state, command.report)
+    yield from _close(conversation, answer, failed=command.failed)
+
+
+def _close(conversation: Conversation, answer: str, *, failed: bool) -> Iterator[Fact]:
+    """Answer and close a conversation that muster leads: nobody else would."""
+    if conversation.keeper:
+        return
+    yield e.DialogueRecorded(
+        conversation=conversation.id, speaker=MAIN, kind=Remark.ANSWER, text=answer
+    )
+    yield _end(conversation, f"{clipped(conversation.text)}: {clipped(answer)}", failed=failed)
+
+
+def _end(conversation: Conversation, summary: str, *, failed: bool) -> Fact:
+    outcome = "failed" if failed else "answered"
+    return e.ConversationEnd(conversation=conversation.id, summary=summary, outcome=outcome)
+
+
+def answer_of(agent: str, report: str) -> str:
+    """What the human is told of an agent's work."""
+    return report or f"{agent} is done, and said nothing."
+
+
+def clipped(text: str) -> str:
+    """A text on one line, not too long."""
+    line = " ".join(text.split())
+    return line if len(line) <= SUMMARY_CHARS else line[: SUMMARY_CHARS - 1] + "…"
 
 
 def close_conversation(team: Team, command: c.CloseConversation, now: datetime) -> Sequence[Fact]:
     delegation, conversation = _conversation(team, command.conversation)
     if conversation.state != delegation.home_state:
         raise AlreadyClaimed(conversation=conversation.id, state=conversation.state)
-    outcome = "failed" if command.failed else "answered"
-    return (
-        e.ConversationEnd(conversation=conversation.id, summary=command.summary, outcome=outcome),
-    )
+    return (_end(conversation, command.summary, failed=command.failed),)
 
 
 # ── guards and moves ──────────────────────────────────────────────────────────────────────────────
+
+
+def in_order(delegation: Delegation) -> list[Conversation]:
+    """The open conversations in the order of their numbers: conv_1000 after conv_999."""
+    return sorted(delegation.conversations.values(), key=lambda each: (len(each.id), each.id))
 
 
 def _open(team: Team) -> Delegation:
@@ -235,10 +286,18 @@ def _working(
     return delegation, conversation
 
 
-def _check_allowance(delegation: Delegation, conversation: Conversation) -> None:
-    """Nobody else begins to work on what has used up all that it may."""
-    if reached := talked_out(conversation, delegation.allowance):
+def _check_work(team: Team, conversation: Conversation, to: str, now: datetime) -> None:
+    """Nobody else begins to work on what has used up all that it may, and nobody whom the gate
+    would refuse."""
+    if reached := talked_out(conversation, team.delegation.allowance):
         raise UsedUp(reached=reached)
+    refused = None if conversation.keeper else task_refusal(team, to, now)
+    if refused is not None:
+        raise refused
+
+
+def _deadline(now: datetime, seconds: float | None) -> datetime | None:
+    return None if seconds is None else now + timedelta(seconds=seconds)
 
 
 def _require_agent(delegation: Delegation, name: str) -> None:
@@ -252,6 +311,7 @@ def _move(
     trigger: str,
     to: str,
     reason: str | None = None,
+    until: datetime | None = None,
 ) -> e.StateTransition:
     """The transition of a conversation, as the table has it."""
     home = delegation.home_state
@@ -271,4 +331,5 @@ def _move(
         conversation=conversation.id,
         epoch=conversation.epoch + 1,
         reason=reason,
+        until=until,
     )

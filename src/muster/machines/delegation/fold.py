@@ -4,9 +4,10 @@ from msgspec.structs import replace
 
 from muster.machines import events as e
 from muster.machines.events import Event
+from muster.machines.ids import ConversationId, SessionId
 from muster.machines.maps import drop, put
 from muster.machines.state import Conversation, Delegation, Team, Visit
-from muster.machines.vocabulary import NOTHING_USED
+from muster.machines.vocabulary import NOTHING_USED, Remark, Usage
 
 
 def delegation_started(team: Team, event: Event, fact: e.DelegationStarted) -> Team:
@@ -32,6 +33,7 @@ def conversation_start(team: Team, event: Event, fact: e.ConversationStart) -> T
     conversation = Conversation(
         id=fact.conversation,
         state=delegation.home_state,
+        text=fact.text,
         visits=(Visit(state=delegation.home_state, progress=0),),
         keeper=fact.keeper,
     )
@@ -52,8 +54,7 @@ def routed(team: Team, event: Event, fact: e.Routed) -> Team:
 
 
 def usage_recorded(team: Team, event: Event, fact: e.UsageRecorded) -> Team:
-    conversation = team.delegation.conversations[fact.conversation]
-    return _with(team, replace(conversation, used=conversation.used + fact.usage))
+    return charge(team, fact.conversation, fact.usage)
 
 
 def progress_recorded(team: Team, event: Event, fact: e.ProgressRecorded | e.FileRecorded) -> Team:
@@ -68,13 +69,37 @@ def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
     conversation = team.delegation.conversations[fact.conversation]
     visit = Visit(state=fact.target, progress=conversation.progress)
     visits = (*(each for each in conversation.visits if each.state != fact.target), visit)
-    return _with(team, replace(conversation, state=fact.target, epoch=fact.epoch, visits=visits))
+    moved = replace(conversation, state=fact.target, epoch=fact.epoch, visits=visits, session=None)
+    return _with(team, moved)
+
+
+def dialogue_recorded(team: Team, event: Event, fact: e.DialogueRecorded) -> Team:
+    """What an agent reports is told to the next one that works on the conversation."""
+    if fact.kind is not Remark.REPORT:
+        return team
+    conversation = team.delegation.conversations[fact.conversation]
+    reports = (*conversation.reports, f"{fact.speaker} reports: {fact.text}")
+    return _with(team, replace(conversation, reports=reports))
 
 
 def conversation_end(team: Team, event: Event, fact: e.ConversationEnd) -> Team:
     delegation = team.delegation
     left = drop(delegation.conversations, fact.conversation)
     return replace(team, delegation=replace(delegation, conversations=left))
+
+
+def with_conversation(team: Team, name: ConversationId, *, session: SessionId) -> Team:
+    """A session works on a conversation, unless it is closed by now."""
+    conversation = team.delegation.conversations.get(name)
+    return team if conversation is None else _with(team, replace(conversation, session=session))
+
+
+def charge(team: Team, name: ConversationId, usage: Usage) -> Team:
+    """Add to what a conversation has used up, while it is open."""
+    conversation = team.delegation.conversations.get(name)
+    if conversation is None:
+        return team
+    return _with(team, replace(conversation, used=conversation.used + usage))
 
 
 def _with(team: Team, conversation: Conversation) -> Team:

@@ -95,6 +95,7 @@ def enroll_agent(team: Team, command: c.EnrollAgent, now: datetime) -> Iterator[
         authority=command.authority,
         long_lived=command.long_lived,
         max_turns=command.max_turns,
+        on_call=command.on_call,
     )
     yield move(Agent(seat=seat, name=command.name), "enrolled")
 
@@ -109,10 +110,11 @@ def _free_seat(team: Team) -> SeatId:
 
 def configure_agent(team: Team, command: c.ConfigureAgent, now: datetime) -> Iterator[Fact]:
     agent = team.agent(command.seat)
-    asked = (command.authority, command.long_lived, command.max_turns, command.budget)
-    if asked == (agent.authority, agent.run.long_lived, agent.max_turns, agent.run.budget):
+    asked = (command.authority, command.long_lived, command.max_turns, command.budget, False)
+    run = agent.run
+    if asked == (agent.authority, run.long_lived, agent.max_turns, run.budget, run.on_call):
         return
-    here = agent.status is ALIVE or agent.session is not None
+    here = agent.status is ALIVE or agent.session is not None or agent.tasks
     if command.authority is not agent.authority and here:
         raise WrongState(act="hand over", name=agent.id, state=agent.status)
     fewest = max(1, len(agent.holding))

@@ -6,17 +6,18 @@ refuses it (a start that the gate does not let through), nothing happens.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
+from muster.machines.delegation.decide import in_order
 from muster.machines.events import Event, Fact, StateTransition
-from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId
+from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, name_key
 from muster.machines.run_control.decide import between_sessions
-from muster.machines.state import Agent, Status, Team
+from muster.machines.state import MAIN, QUEUE, Agent, Conversation, Status, Team
 from muster.machines.turns.table import ACTIVE, HELD, QUEUED
 from muster.machines.vocabulary import (
     Authority,
@@ -26,6 +27,9 @@ from muster.machines.vocabulary import (
 )
 
 F = TypeVar("F", bound=Fact)
+
+LOST: Final = "muster ended while it was worked on"
+"""Why a task failed whose session an earlier life of muster left behind."""
 
 
 class Coupling(msgspec.Struct, frozen=True):
@@ -83,7 +87,7 @@ def _disabled(team: Team, event: Event, fact: e.AgentDisabled) -> Iterator[Comma
     agent = team.agents[fact.seat]
     if agent.status is Status.ALIVE or agent.holding:
         yield c.Depart(seat=fact.seat, orderly=False, reason="disabled")
-    yield c.StopSession(seat=fact.seat)
+    yield c.StopSession(seat=fact.seat, reason="it was disabled")
 
 
 @coupling(e.AgentEnabled, "An enabled agent is present if it is alive, and runs if it should.")
@@ -127,8 +131,14 @@ def _put_to_sleep(team: Team, event: Event, fact: e.SleepRequested) -> Iterator[
             )
 
 
-@coupling(e.MusterStarted, "What should run and does not, runs after a restart.")
+@coupling(
+    e.MusterStarted,
+    "What should run and does not, runs after a restart; work that was left behind has failed.",
+)
 def _restarted(team: Team, event: Event, fact: e.MusterStarted) -> Iterator[Command]:
+    for conversation in in_order(team.delegation):
+        if not conversation.keeper and conversation.session is None:
+            yield from _abandoned(conversation)
     for seat in sorted(team.agents):
         agent = team.agents[seat]
         if agent.authority is Authority.MUSTER and agent.run.desired is not RunMode.PAUSE:
@@ -151,14 +161,19 @@ def _desired(team: Team, event: Event, fact: e.DesiredSet) -> Iterator[Command]:
 
 @coupling(e.AgentOutput, "Output is a sign of work: it renews the turns that its agent holds.")
 def _printed(team: Team, event: Event, fact: e.AgentOutput) -> Iterator[Command]:
-    for channel in team.agents[fact.seat].holding:
-        yield c.RenewTurn(channel=channel, seat=fact.seat)
+    yield from _renewals(team, fact)
 
 
 @coupling(e.AgentActivity, "So is whatever else it is seen doing.")
 def _acted(team: Team, event: Event, fact: e.AgentActivity) -> Iterator[Command]:
-    for channel in team.agents[fact.seat].holding:
-        yield c.RenewTurn(channel=channel, seat=fact.seat)
+    yield from _renewals(team, fact)
+
+
+def _renewals(team: Team, fact: e.AgentOutput | e.AgentActivity) -> Iterator[Command]:
+    agent = team.agents[fact.seat]
+    if fact.session == agent.session:  # work on a task is no work on a turn
+        for channel in agent.holding:
+            yield c.RenewTurn(channel=channel, seat=fact.seat)
 
 
 @coupling(e.ApprovalRequested, "The clock of a turn stands while a person is asked.")
@@ -175,21 +190,27 @@ def _answered(team: Team, event: Event, fact: e.ApprovalAnswered) -> Iterator[Co
 
 @coupling(e.SessionRequested, "Who is being started can take its turn.")
 def _requested(team: Team, event: Event, fact: e.SessionRequested) -> Sequence[Command]:
-    return _offers(team, fact.seat)
+    return _offers(team, fact.seat) if fact.task is None else ()
 
 
 @coupling(e.SessionStart, "A session that starts for a sleeper is a waking.")
 def _started(team: Team, event: Event, fact: e.SessionStart) -> Iterator[Command]:
-    yield c.Awaken(seat=fact.seats[0])
+    agent = team.agents[fact.seats[0]]
+    if agent.run.on_call or fact.session == agent.session:
+        yield c.Awaken(seat=agent.seat)
 
 
 @coupling(e.SessionEnd, "A process that ends puts its seats to sleep: in order, places are kept.")
 def _ended(team: Team, event: Event, fact: e.SessionEnd) -> Iterator[Command]:
+    for seat in fact.seats:
+        if team.agents[seat].approvals:
+            yield c.WithdrawApprovals(seat=seat, session=fact.session)
+    if fact.task is not None:
+        yield from _task_ended(team, fact)
+        return
     orderly = fact.outcome is Outcome.COMPLETED
     for seat in fact.seats:
         agent = team.agents[seat]
-        if agent.approvals:
-            yield c.WithdrawApprovals(seat=seat)
         yield from _work_is_over(team, agent)
         if agent.present or agent.holding:
             yield c.Depart(seat=seat, orderly=orderly, reason=f"session {fact.outcome}")
@@ -201,6 +222,59 @@ def _work_is_over(team: Team, agent: Agent) -> Iterator[Command]:
     """Who has no process any more has stopped whatever it was told to stop."""
     for channel in agent.holding:
         yield c.ReportWorkStopped(channel=channel, seat=agent.seat)
+
+
+# ── delegation and run control ────────────────────────────────────────────────────────────────────
+
+
+@coupling(Machine.DELEGATION, "An agent works on a conversation in a session of its seat.")
+def _handed(team: Team, event: Event, fact: StateTransition) -> Iterator[Command]:
+    assert fact.conversation is not None
+    conversation = team.delegation.conversations.get(fact.conversation)
+    if fact.trigger == "session_closed":
+        for session in team.sessions.values():
+            if session.task == fact.conversation:
+                reason = "the state machine session ended"
+                yield c.StopSession(seat=session.seats[0], task=session.task, reason=reason)
+    if conversation is None or conversation.keeper or fact.target in (MAIN, QUEUE):
+        return
+    seat = team.names.get(name_key(fact.target))
+    if seat is None:
+        seat = team.next_seat
+        yield c.EnrollAgent(name=fact.target, authority=Authority.MUSTER, seat=seat, on_call=True)
+    yield c.StartSession(seat=seat, trigger="task", task=fact.conversation, until=fact.until)
+
+
+def _task_ended(team: Team, fact: e.SessionEnd) -> Iterator[Command]:
+    """A session that ends before its task is finished has failed at it."""
+    agent = team.agents[fact.seats[0]]
+    if agent.run.on_call and not agent.tasks:
+        yield c.Doze(seat=agent.seat)
+    for conversation in team.delegation.conversations.values():
+        if conversation.session == fact.session:
+            yield c.FinishTask(
+                conversation=conversation.id,
+                epoch=conversation.epoch,
+                summary=_why_it_failed(fact),
+                failed=True,
+            )
+
+
+def _why_it_failed(fact: e.SessionEnd) -> str:
+    if fact.outcome is Outcome.LOST:
+        return LOST
+    if fact.outcome is Outcome.COMPLETED or fact.code is None:
+        return fact.reason or f"it {fact.outcome}, without a result"
+    return f"it {fact.outcome} with code {fact.code}" + (f": {fact.reason}" if fact.reason else "")
+
+
+def _abandoned(conversation: Conversation) -> Iterator[Command]:
+    if conversation.state == MAIN:
+        yield c.CloseConversation(conversation=conversation.id, summary=LOST, failed=True)
+    elif conversation.state != QUEUE:
+        yield c.FinishTask(
+            conversation=conversation.id, epoch=conversation.epoch, summary=LOST, failed=True
+        )
 
 
 # ── turns ─────────────────────────────────────────────────────────────────────────────────────────

@@ -16,8 +16,8 @@ from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.events import Event, Fact
 from muster.machines.ids import ChannelId, SeatId
-from muster.machines.run_control.decide import own_session, session_deadline
-from muster.machines.state import Agent, Channel, Session, Status, Team
+from muster.machines.run_control.decide import session_deadline, sessions_of
+from muster.machines.state import Agent, Channel, Status, Team
 
 Key = SeatId | ChannelId
 """An agent by its seat, a channel by its name: a number and a text are never equal."""
@@ -95,19 +95,17 @@ def _of_channel(channel: Channel) -> Deadline | None:
 def _of_agent(team: Team, agent: Agent) -> Deadline | None:
     if agent.status is Status.HATCHING and agent.hatch_until is not None:
         return Deadline(agent.hatch_until, agent.seat, c.CheckAgent(seat=agent.seat))
-    session = own_session(team, agent)
-    if session is not None:
-        return _of_session(agent, session)
-    retry_at = agent.run.retry_at
-    if retry_at is None or agent.session is not None or agent.disabled:
-        return None
-    return Deadline(retry_at, agent.seat, c.StartSession(seat=agent.seat, trigger="retry"))
+    return min(_of_sessions(team, agent), key=lambda each: each.at, default=None)
 
 
-def _of_session(agent: Agent, session: Session) -> Deadline | None:
-    """Its own end, or the moment at which a request of it is answered by its default."""
-    over = session_deadline(session, agent.run.budget)
-    answered = min((each.until for each in agent.approvals), default=None)
-    if answered is not None and (over is None or answered < over):
-        return Deadline(answered, agent.seat, c.CheckApprovals(seat=agent.seat))
-    return over and Deadline(over, agent.seat, c.CheckSession(seat=agent.seat))
+def _of_sessions(team: Team, agent: Agent) -> Iterator[Deadline]:
+    """The ends of its sessions, the defaults of what they ask, and its next attempt."""
+    seat, retry_at = agent.seat, agent.run.retry_at
+    for session in sessions_of(team, agent):
+        over = session_deadline(session, agent.run.budget)
+        if over is not None:
+            yield Deadline(over, seat, c.CheckSession(seat=seat))
+    for approval in agent.approvals:
+        yield Deadline(approval.until, seat, c.CheckApprovals(seat=seat))
+    if retry_at is not None and agent.session is None and not agent.disabled:
+        yield Deadline(retry_at, seat, c.StartSession(seat=seat, trigger="retry"))

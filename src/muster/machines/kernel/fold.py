@@ -85,7 +85,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.ConversationStart: delegation_fold.conversation_start,
     e.Routed: delegation_fold.routed,
     e.PermissionDenied: _only_told,
-    e.DialogueRecorded: _only_told,
+    e.DialogueRecorded: delegation_fold.dialogue_recorded,
     e.FileRecorded: delegation_fold.progress_recorded,
     e.ConversationLogged: _only_told,
     e.UsageRecorded: delegation_fold.usage_recorded,

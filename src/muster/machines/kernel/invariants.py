@@ -7,7 +7,7 @@ seat one soul.
 from collections.abc import Iterator
 
 from muster.machines.ids import ChannelId
-from muster.machines.state import Agent, Channel, Status, Team
+from muster.machines.state import Agent, Channel, Conversation, Status, Team
 from muster.machines.vocabulary import Authority, RunMode
 
 
@@ -19,6 +19,18 @@ def violations(team: Team) -> Iterator[str]:
     for channel in team.channels.values():
         yield from _of_channel(team, channel)
     yield from _of_sessions(team)
+    for conversation in team.delegation.conversations.values():
+        yield from _of_conversation(team, conversation)
+
+
+def _of_conversation(team: Team, conversation: Conversation) -> Iterator[str]:
+    """A conversation that muster leads is with an agent while a session works on it."""
+    where, session = f"conversation {conversation.id!r}", conversation.session
+    if session is not None and session not in team.sessions:
+        yield f"{where} is worked on in session {session!r}, which is over"
+    at_home = conversation.state == team.delegation.home_state
+    if not conversation.keeper and at_home is not (session is None):
+        yield f"{where} is {conversation.state} in session {session!r}"
 
 
 def _of_agent(team: Team, agent: Agent) -> Iterator[str]:
@@ -43,9 +55,12 @@ def _of_run(team: Team, agent: Agent) -> Iterator[str]:
         yield f"{who} answers a wish that nobody had"
     if agent.session is not None and agent.session not in team.sessions:
         yield f"{who} is in session {agent.session!r}, which is over"
-    if any(approval.session != agent.session for approval in agent.approvals):
+    if any(each.session not in (agent.session, *agent.tasks) for each in agent.approvals):
         yield f"{who} waits for an answer to what no session of it asks"
-    if agent.authority is not Authority.MUSTER or agent.session is not None:
+    if any(each not in team.sessions for each in agent.tasks):
+        yield f"{who} has a session for a task, which is over"
+    working = agent.session is not None or (run.on_call and agent.tasks)
+    if agent.authority is not Authority.MUSTER or working:
         return
     if agent.status is Status.ALIVE:
         yield f"{who} is alive without a process"
@@ -97,7 +112,7 @@ def _of_turn(team: Team, channel: Channel) -> Iterator[str]:
 def _of_sessions(team: Team) -> Iterator[str]:
     for session in team.sessions.values():
         owner = team.agents[session.seats[0]]
-        if owner.session != session.id:
+        if session.id not in (owner.session, *owner.tasks):
             yield f"session {session.id!r} has lost its agent {owner.id!r}"
         if owner.authority is not Authority.MUSTER:
             yield f"session {session.id!r} runs {owner.id!r}, which is not muster's to run"

@@ -239,11 +239,14 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.ApprovalRequested: _asks,
     e.ApprovalAnswered: _answer,
     e.SessionRequested: lambda f, t: (
-        f"session {f.session} of {_who(t, f.seat)} was asked for ({f.mode}, by {f.trigger})"
+        f"session {f.session} of {_who(t, f.seat)} was asked for"
+        f" ({f.mode}, by {f.task or f.trigger})"
     ),
     e.SessionStart: lambda f, t: f"session {f.session} of {_list(t, f.seats)} started ({f.mode})",
     e.SessionEnd: _ended,
-    e.StopRequested: lambda f, t: f"{_who(t, f.seat)} was asked to stop ({f.urgency})",
+    e.StopRequested: lambda f, t: (
+        f"{_who(t, f.seat)} was asked to stop ({f.urgency}){f': {f.reason}' if f.reason else ''}"
+    ),
     e.InterruptRequested: lambda f, t: f"the work of {_who(t, f.seat)} is to stop",
     e.KillRequested: lambda f, t: f"the session of {_who(t, f.seat)} did not stop and is killed",
     e.RetryScheduled: _retried,

@@ -126,7 +126,6 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.LogConversation: delegation.log_conversation,
     c.Delegate: delegation.delegate,
     c.HandOff: delegation.hand_off,
-    c.RecordUsage: delegation.record_usage,
     c.RecordProgress: delegation.record_progress,
     c.FinishTask: delegation.finish_task,
     c.CloseConversation: delegation.close_conversation,

@@ -1,8 +1,9 @@
 """Run control: should it run. People write what is desired, reports write what is current.
 
-Every start of a session, whatever asks for it, passes one gate (`start_session`), which looks at
-what is desired at that moment: a paused agent never runs. Each change of what is desired has a
-number, its generation; the automatic pause after a one-shot counts only if that is still the same.
+Every start of a session, whatever asks for it, passes one gate (`start_session`, and `gate.py` for
+its rules), which looks at what is desired at that moment: a paused agent never runs. Each change of
+what is desired has a number, its generation; the automatic pause after a one-shot counts only if
+that is still the same.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,24 +13,18 @@ from msgspec.structs import replace
 
 from muster import limits
 from muster.errors import (
-    AlreadyRunning,
-    BackingOff,
-    Disabled,
     Invalid,
-    Paused,
-    Refused,
     RunElsewhere,
     StaleGeneration,
-    Stopping,
     UnknownSession,
-    WrongState,
 )
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines import spending
 from muster.machines.events import Fact
 from muster.machines.ids import MUSTER, SeatId, SessionId
-from muster.machines.state import Agent, Phase, Session, Status, Team
+from muster.machines.run_control.gate import closed_gate, closed_to_tasks, spent
+from muster.machines.state import Agent, Phase, Session, Team
 from muster.machines.tables import Row, Table
 from muster.machines.turns.messages import word_to_lead
 from muster.machines.vocabulary import (
@@ -88,13 +83,14 @@ def set_desired(team: Team, command: c.SetDesired, now: datetime) -> Iterator[Fa
     if command.desired is not run.desired or run.retry_at is not None:
         yield desire(agent, command.desired, "person", command.set_by, command.note)
         wanted = replace(agent, run=replace(run, desired=command.desired, retry_at=None))
-        if between_sessions(agent) and _closed_gate(team, wanted, now) is not None:
+        if between_sessions(agent) and closed_gate(team, wanted, now) is not None:
             yield _move(agent, "session_ended", PAUSE)
         if agent.authority is Authority.LEAD:
             yield word_to_lead(team, _start_or_stop(agent, command))
     if command.desired is PAUSE:
         again = run.desired is PAUSE
-        yield from _stop(team, agent, Urgency.NOW if command.now or again else Urgency.GRACEFUL)
+        urgency = Urgency.NOW if command.now or again else Urgency.GRACEFUL
+        yield from _stop(team, agent, urgency, f"stopped by {command.set_by}")
 
 
 def _start_or_stop(agent: Agent, command: c.SetDesired) -> str:
@@ -103,24 +99,40 @@ def _start_or_stop(agent: Agent, command: c.SetDesired) -> str:
     return f"[{word} AGENT: {agent.id}]" + (f" {command.note}" if command.note else "")
 
 
-def _stop(team: Team, agent: Agent, urgency: Urgency) -> Iterator[Fact]:
-    """Ask the session to end, unless it was asked as urgently before."""
-    session = own_session(team, agent)
-    if session is not None and session.urgency not in (urgency, Urgency.NOW):
-        yield e.StopRequested(seat=agent.seat, session=session.id, urgency=urgency)
+def _stop(team: Team, agent: Agent, urgency: Urgency, reason: str = "") -> Iterator[Fact]:
+    """Ask all sessions of an agent to end."""
+    for session in sessions_of(team, agent):
+        yield from _end(session, urgency, reason)
+
+
+def _end(session: Session, urgency: Urgency, reason: str) -> Iterator[Fact]:
+    """Ask a session to end, unless it was asked as urgently before."""
+    if session.urgency not in (urgency, Urgency.NOW):
+        yield e.StopRequested(
+            seat=session.seats[0], session=session.id, urgency=urgency, reason=reason
+        )
 
 
 def between_sessions(agent: Agent) -> bool:
     """Whether one that muster runs is about to start its next session, and has none now."""
     ours = agent.authority is Authority.MUSTER and agent.session is None
-    return ours and agent.run.current is not PAUSE
+    return ours and agent.run.current is not PAUSE and not agent.run.on_call
 
 
 def stop_session(team: Team, command: c.StopSession, now: datetime) -> Iterator[Fact]:
     agent = team.agents[command.seat]
-    if between_sessions(agent):
+    if between_sessions(agent) and command.task is None:
         yield _move(agent, "session_ended", PAUSE)
-    yield from _stop(team, agent, Urgency.NOW)
+    for session in sessions_of(team, agent):
+        if command.task in (None, session.task):
+            yield from _end(session, Urgency.NOW, command.reason)
+
+
+def sessions_of(team: Team, agent: Agent) -> list[Session]:
+    """The live sessions of an agent: its own, and those of its tasks."""
+    own = own_session(team, agent)
+    tasks = [team.sessions[each] for each in agent.tasks]
+    return tasks if own is None else [own, *tasks]
 
 
 def own_session(team: Team, agent: Agent) -> Session | None:
@@ -132,48 +144,25 @@ def own_session(team: Team, agent: Agent) -> Session | None:
 def start_session(team: Team, command: c.StartSession, now: datetime) -> Iterator[Fact]:
     """The gate. No other code asks for a session."""
     agent = team.agent(command.seat)
-    refused = _closed_gate(team, agent, now)
+    of_task = command.task is not None
+    refused = closed_to_tasks(team, agent, now) if of_task else closed_gate(team, agent, now)
     if refused is not None:
         raise refused
     run = agent.run
-    if spent := _spent(agent, now):
-        yield desire(agent, PAUSE, "budget", MUSTER, spent)
+    if reached := spent(agent, now):
+        yield desire(agent, PAUSE, "budget", MUSTER, reached)
         if between_sessions(agent):
             yield _move(agent, "session_ended", PAUSE)
         return
     yield e.SessionRequested(
         seat=agent.seat,
         session=SessionId(f"{team.boot}-{team.seq + 1}"),
-        mode=run.desired,
+        mode=RUN_ONCE if of_task else run.desired,
         generation=run.generation,
         trigger=command.trigger,
+        task=command.task,
+        until=command.until,
     )
-
-
-def _closed_gate(team: Team, agent: Agent, now: datetime) -> Refused | None:
-    """Why a session may not start now, if it may not."""
-    run = agent.run
-    if agent.authority is not Authority.MUSTER:
-        return RunElsewhere(name=agent.id, authority=agent.authority)
-    if agent.disabled:
-        return Disabled(name=agent.id)
-    if run.desired is PAUSE:
-        return Paused(name=agent.id)
-    if agent.status is Status.EXPIRED:
-        return WrongState(act="start", name=agent.id, state=agent.status)
-    if agent.session is not None:
-        return AlreadyRunning(name=agent.id, session=agent.session)
-    if run.retry_at is not None and run.retry_at > now:
-        return BackingOff(name=agent.id, failures=run.failures, until=run.retry_at.isoformat())
-    return Stopping() if team.stopping else None
-
-
-def _spent(agent: Agent, now: datetime) -> str:
-    """Which limit forbids one more session now, if any."""
-    allowed, starts = agent.run.budget.sessions_per_hour, agent.run.starts
-    if allowed is None or len(starts) < allowed or starts[0] <= now - timedelta(hours=1):
-        return ""
-    return f"{allowed} sessions in an hour, as many as its budget allows"
 
 
 def report_session_started(
@@ -191,7 +180,8 @@ def report_session_started(
         pid=command.pid,
         started=command.started,
     )
-    if agent.run.current is not session.mode:
+    shown = session.task is None or agent.run.on_call
+    if shown and agent.run.current is not session.mode:
         yield _move(agent, "session_started", session.mode, session=session.id)
 
 
@@ -201,13 +191,20 @@ def report_session_ended(
     session = _live(team, command.session)
     agent = team.agents[session.seats[0]]
     outcome = _judged(session, command.outcome)
+    stopped = session.task is not None and session.urgency is Urgency.NOW
     yield e.SessionEnd(
         session=session.id,
         seats=session.seats,
         outcome=outcome,
         code=command.code,
-        reason=command.reason,
+        reason=(stopped and session.reason) or command.reason,
+        task=session.task,
     )
+    if session.task is not None:
+        last = agent.run.on_call and agent.tasks == (session.id,)
+        if last and agent.run.current is not PAUSE:
+            yield _move(agent, "session_ended", PAUSE, session=session.id)
+        return
     failed = outcome in (Outcome.FAILED, Outcome.CRASHED)
     run = agent.run
     one_shot = session.mode in ONE_SHOTS and run.generation == session.generation
@@ -219,7 +216,7 @@ def report_session_ended(
     elif outcome is Outcome.COMPLETED and run.generation == session.generation:
         yield from _paced(team, session, now)
     idle = replace(agent, session=None)
-    follows = _closed_gate(team, idle, now) is None and not _spent(idle, now)
+    follows = closed_gate(team, idle, now) is None and not spent(idle, now)
     if (one_shot or failed or not follows) and run.current is not PAUSE:
         yield _move(agent, "session_ended", PAUSE, session=session.id)
 
@@ -254,21 +251,30 @@ def retry_pause(failures: int) -> timedelta:
 
 def session_deadline(session: Session, budget: Budget) -> datetime | None:
     """When a session has taken all the time that it has; one that is ending now has no deadline."""
-    if budget.session_seconds is None or session.urgency is Urgency.NOW:
+    if session.urgency is Urgency.NOW:
         return None
-    return session.since + timedelta(seconds=budget.session_seconds)
+    if budget.session_seconds is None:
+        return session.until
+    over = session.since + timedelta(seconds=budget.session_seconds)
+    return over if session.until is None else min(over, session.until)
 
 
 def check_session(team: Team, command: c.CheckSession, now: datetime) -> Iterator[Fact]:
     agent = team.agent(command.seat)
-    session = own_session(team, agent)
-    due = session_deadline(session, agent.run.budget) if session is not None else None
-    if due is None or due > now:
-        return
-    if agent.run.desired is not PAUSE:
+    for session in sessions_of(team, agent):
+        due = session_deadline(session, agent.run.budget)
+        if due is None or due > now:
+            continue
+        if due == session.until:
+            seconds = (due - session.since).total_seconds()
+            reason = f"it took longer than {seconds:g} s and was stopped"
+            yield from _end(session, Urgency.NOW, reason)
+            continue
         note = f"a session of {agent.run.budget.session_seconds:g} s, as long as its budget allows"
-        yield desire(agent, PAUSE, "budget", MUSTER, note)
-    yield from _stop(team, agent, Urgency.NOW)
+        if agent.run.desired is not PAUSE:
+            yield desire(agent, PAUSE, "budget", MUSTER, note)
+        yield from _stop(team, agent, Urgency.NOW, note)
+        return
 
 
 def report_output(team: Team, command: c.ReportOutput, now: datetime) -> Sequence[Fact]:
@@ -288,7 +294,7 @@ def report_result(team: Team, command: c.ReportResult, now: datetime) -> Iterato
     spending.require_plausible(command.usage)
     session = _live(team, command.session)
     agent = team.agents[session.seats[0]]
-    conversation = agent.conversation if command.channel is None else None
+    led = agent.conversation if command.channel is None and session.task is None else None
     yield e.SessionResult(
         seat=agent.seat,
         session=session.id,
@@ -296,15 +302,19 @@ def report_result(team: Team, command: c.ReportResult, now: datetime) -> Iterato
         text=command.text,
         usage=command.usage,
         channel=command.channel,
-        conversation=conversation,
+        conversation=led or session.task,
     )
-    after = spending.charged(agent, command.usage, conversation)
+    after = spending.charged(agent, command.usage, led)
     used = replace(session, used=session.used + command.usage)
     reached = spending.exhausted(after, used) or spending.led_too_far(
-        after, conversation, team.delegation.allowance
+        after, led, team.delegation.allowance
     )
     if reached:
         yield from pause_for(team, agent, reached)
+        return
+    if session.task is not None:
+        if command.answers:
+            yield from _end(session, Urgency.GRACEFUL, "its task is done")
         return
     busy = agent.holding or agent.delivered < agent.last_message
     if session.mode in ONE_SHOTS and agent.run.long_lived and not busy:
@@ -315,7 +325,7 @@ def pause_for(team: Team, agent: Agent, reached: str) -> Iterator[Fact]:
     """A limit is reached: no further turn, and the session ends after what it does now."""
     if agent.run.desired is not PAUSE:
         yield desire(agent, PAUSE, "budget", MUSTER, reached)
-    yield from _stop(team, agent, Urgency.GRACEFUL)
+    yield from _stop(team, agent, Urgency.GRACEFUL, reached)
 
 
 def report_activity(team: Team, command: c.ReportActivity, now: datetime) -> Sequence[Fact]:

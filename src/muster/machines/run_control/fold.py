@@ -5,6 +5,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from muster.machines import events as e
+from muster.machines.delegation.fold import with_conversation
 from muster.machines.events import Event
 from muster.machines.maps import drop, put
 from muster.machines.state import (
@@ -18,11 +19,16 @@ from muster.machines.state import (
 from muster.machines.vocabulary import NOTHING_USED, Authority, Outcome, RunMode
 
 
-def initial_run(authority: Authority, *, long_lived: bool = False) -> RunControl:
-    """What is wanted of somebody new: who is started elsewhere runs until a person says stop."""
-    started_elsewhere = authority in (Authority.SELF, Authority.LEAD)
-    desired = RunMode.CONTINUOUS if started_elsewhere else RunMode.PAUSE
-    return RunControl(desired=desired, long_lived=long_lived)
+def initial_run(
+    authority: Authority, *, long_lived: bool = False, on_call: bool = False
+) -> RunControl:
+    """The run control of a new agent.
+
+    An agent that is started elsewhere, or is on call, may run until a person says stop.
+    """
+    may_run = on_call or authority in (Authority.SELF, Authority.LEAD)
+    desired = RunMode.CONTINUOUS if may_run else RunMode.PAUSE
+    return RunControl(desired=desired, long_lived=long_lived, on_call=on_call)
 
 
 def desired_set(team: Team, event: Event, fact: e.DesiredSet) -> Team:
@@ -54,11 +60,15 @@ def session_requested(team: Team, event: Event, fact: e.SessionRequested) -> Tea
         generation=fact.generation,
         boot=event.session_id,
         since=event.ts,
+        task=fact.task,
+        until=fact.until,
     )
-    run = replace(agent.run, retry_at=None, starts=_starts(agent.run, event))
-    agent = replace(agent, session=fact.session, run=run)
     team = replace(team, sessions=put(team.sessions, session.id, session))
-    return _with(team, agent)
+    run = replace(agent.run, starts=_starts(agent.run, event))
+    if fact.task is None:
+        return _with(team, replace(agent, session=session.id, run=replace(run, retry_at=None)))
+    team = with_conversation(team, fact.task, session=session.id)
+    return _with(team, replace(agent, tasks=(*agent.tasks, session.id), run=run))
 
 
 def _starts(run: RunControl, event: Event) -> tuple[datetime, ...]:
@@ -73,16 +83,23 @@ def session_start(team: Team, event: Event, fact: e.SessionStart) -> Team:
     session = replace(
         session,
         phase=Phase.RUNNING if running else session.phase,
-        since=event.ts,
+        since=event.ts if session.task is None else session.since,  # its deadline counts from there
         pid=fact.pid,
         started=fact.started,
     )
     team = replace(team, sessions=put(team.sessions, session.id, session))
     agent = team.agents[session.seats[0]]
+    if session.task is not None:
+        return team
     return _with_run(team, agent, replace(agent.run, answered=fact.generation))
 
 
 def session_end(team: Team, event: Event, fact: e.SessionEnd) -> Team:
+    if fact.task is not None:
+        agent = team.agents[fact.seats[0]]
+        left = tuple(each for each in agent.tasks if each != fact.session)
+        team = _with(team, replace(agent, tasks=left))
+        return replace(team, sessions=drop(team.sessions, fact.session))
     for seat in fact.seats:
         team = _with(team, replace(team.agents[seat], session=None))
     if fact.outcome is Outcome.COMPLETED:
@@ -93,7 +110,7 @@ def session_end(team: Team, event: Event, fact: e.SessionEnd) -> Team:
 
 def stop_requested(team: Team, event: Event, fact: e.StopRequested) -> Team:
     session = team.sessions[fact.session]
-    session = replace(session, phase=Phase.STOPPING, urgency=fact.urgency)
+    session = replace(session, phase=Phase.STOPPING, urgency=fact.urgency, reason=fact.reason)
     return replace(team, sessions=put(team.sessions, session.id, session))
 
 
@@ -108,9 +125,11 @@ def agent_configured(team: Team, event: Event, fact: e.AgentConfigured) -> Team:
     """Whoever is run by somebody else from now on begins as one who is new there."""
     agent = team.agents[fact.seat]
     run = replace(agent.run, long_lived=fact.long_lived, budget=fact.budget)
-    if fact.authority is not agent.authority:
+    if fact.authority is not agent.authority or run.on_call:
         begun = initial_run(fact.authority)
-        run = replace(run, desired=begun.desired, current=begun.current, retry_at=None)
+        run = replace(
+            run, desired=begun.desired, current=begun.current, retry_at=None, on_call=False
+        )
     agent = replace(agent, authority=fact.authority, max_turns=fact.max_turns, run=run)
     return _with(team, agent)
 

@@ -92,7 +92,7 @@ def reachable(agent: Agent) -> bool:
     if agent.disabled:
         return False
     run, ours = agent.run, agent.authority is Authority.MUSTER
-    if run.desired is RunMode.PAUSE:
+    if run.desired is RunMode.PAUSE or run.on_call:  # on call for tasks, and not for turns
         return False
     if agent.status is _ALIVE:
         return run.long_lived or not ours  # others hear of a turn only when they start

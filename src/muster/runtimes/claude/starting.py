@@ -40,7 +40,8 @@ async def start(
 ) -> ClaudeSession:
     """Start it, and return when it is up and has its prompt."""
     claude = settings.claude
-    cwd = base / (settings.cwd or "")
+    own = None if settings.cwd is None else base / settings.cwd
+    cwd = own or launch.cwd or base
     program = find_program(claude, base)
     try:
         agents = _agents(base / claude.agents) if claude.agents else None

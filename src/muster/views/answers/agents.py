@@ -118,6 +118,12 @@ class AgentView(View, frozen=True, kw_only=True):
     approvals: tuple[ApprovalView, ...] = ()
     """Tool calls that wait for a person."""
 
+    on_call: bool = False
+    """Whether the agent is known by its description alone: its sessions are for tasks only."""
+
+    tasks: tuple[ConversationId, ...] = ()
+    """The conversations that the agent works on."""
+
     used: UsageView | None = None
     """All usage ever; null where there is none."""
 
@@ -174,6 +180,9 @@ class SessionView(View, frozen=True, kw_only=True):
     pid: int | None
     mode: RunMode
     phase: Phase
+    task: ConversationId | None = None
+    """The conversation that the session works on, if it runs a delegated task."""
+
     used: UsageView | None = None
 
 
@@ -203,7 +212,13 @@ class RunView(View, frozen=True, kw_only=True):
     """Failed sessions in a row."""
 
     retry_at: datetime | None
+    on_call: bool = False
+    """Whether the agent is known by its description alone: its sessions are for tasks only."""
+
     session: SessionView | None
+    tasks: tuple[SessionView, ...] = ()
+    """The sessions of delegated tasks, beside the agent's own."""
+
     budget: Budget
     used: UsageView | None = None
     """Usage since a person last set the desired state; the budget limits this."""

@@ -63,6 +63,9 @@ class ConversationView(View, frozen=True, kw_only=True):
     denied: str = ""
     """Why its state may not do what it asks for, if that is so."""
 
+    waits_because: str = ""
+    """Why its agent does not take it from the queue, if that is so."""
+
 
 class ConversationList(View, frozen=True, kw_only=True):
     """Conversations with their traces and files, the newest last."""
@@ -85,3 +88,9 @@ class DelegationView(View, frozen=True, kw_only=True):
 
     resumed: bool = False
     warnings: tuple[str, ...] = ()
+
+
+class CarriedOut(View, frozen=True, kw_only=True):
+    """How many conversations of the queue were carried out."""
+
+    conversations: int

@@ -1,0 +1,132 @@
+"""The process that serves a state machine session: this one, where no other does."""
+
+import asyncio
+import signal
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from muster.app import open_session
+from muster.cli.reading import running
+from muster.cli.run.serving import serving
+from muster.client.sync import Client
+from muster.delegation.session_folder import HOME_FOLDER
+from muster.delegation.visiting import TURN_SECONDS
+from muster.engine.dispatcher import Commit
+from muster.engine.system import SystemClock
+from muster.errors import HomeInUse, NotRunning
+from muster.home import operator_token
+from muster.http.server import listen, url_of
+from muster.machines.events import Event
+from muster.settings.model import Settings
+from muster.team import Muster
+
+TERMINATED: Final = 143
+"""What shells report for a program that SIGTERM ended."""
+
+PAUSE_SECONDS: Final = 0.05
+"""How long to wait for a process that has just opened the log, or is about to close it."""
+
+T = TypeVar("T")
+
+Show = Callable[[Sequence[Event]], None]
+"""Told of what happens, as it is committed."""
+
+
+def is_served(home: Path) -> bool:
+    """Whether a process answers requests in a home."""
+    found = running(home)
+    return found is not None and found.url != ""
+
+
+def client_of(home: Path) -> Client:
+    """A client of the process that serves a session's own home, as the person whose it is.
+
+    An agent that works there has a token of its own, which may not ask for conversations.
+    """
+    return Client(home=home, token=operator_token.find(home), patience_s=0.0)
+
+
+def carry_out(
+    root: Path,
+    settings: Settings,
+    *,
+    home: Path,
+    here: Callable[[Muster], Awaitable[T]],
+    there: Callable[[Client], T],
+    show: Show,
+) -> T:
+    """Have something done in a session: by the process that serves it, or else here.
+
+    The settings are those of the team in `home`. A process that serves the session goes on until
+    nothing is worked on any more, its own or a client's.
+    """
+    own, clock = root / HOME_FOLDER, SystemClock()
+    until = clock.monotonic() + TURN_SECONDS
+    while True:
+        if is_served(own):
+            try:
+                with client_of(own) as client:
+                    return there(client)
+            except NotRunning:  # it has just ended
+                continue
+        try:
+            return run(_serve(root, settings, home, here, show))
+        except HomeInUse:
+            if clock.monotonic() > until:
+                raise
+            threading.Event().wait(PAUSE_SECONDS)
+
+
+async def _serve(
+    root: Path,
+    settings: Settings,
+    home: Path,
+    here: Callable[[Muster], Awaitable[T]],
+    show: Show,
+) -> T:
+    with listen("127.0.0.1", 0) as listener:
+        opened = open_session(root, settings, home=home, project=Path.cwd(), url=url_of(listener))
+        async with opened as muster:
+            muster.dispatcher.watch(lambda commit: show(commit.events))
+            async with serving(root / HOME_FOLDER, muster, settings, listener):
+                result = await here(muster)
+                await _serve_others(muster)
+        trouble = muster.requests.conversations.ledger.trouble
+        if trouble is not None:
+            raise trouble
+        return result
+
+
+async def _serve_others(muster: Muster) -> None:
+    """Go on while a client's request is worked on."""
+    quiet = asyncio.Event()
+
+    def look(commit: Commit | None = None) -> None:
+        if not muster.team.sessions:
+            quiet.set()
+
+    muster.dispatcher.watch(look)
+    look()
+    if not quiet.is_set():
+        said = "other requests are worked on here; it ends when they are done, or with Ctrl-C"
+        click.echo(f"muster: {said}", err=True)
+    await quiet.wait()
+
+
+# A coroutine's first two parameters are what asyncio itself sends and yields.
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run something to its end. SIGTERM ends it in order, as Ctrl-C does: its agents with it."""
+
+    async def run() -> T:
+        task = asyncio.ensure_future(work)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        return await task
+
+    try:
+        return asyncio.run(run())
+    except asyncio.CancelledError:
+        raise click.exceptions.Exit(TERMINATED) from None

@@ -1,0 +1,77 @@
+"""Serving a team that is open: HTTP and hooks, from the first request to the last.
+
+A process that keeps a log open serves it, so that other commands are its clients: `muster up` for a
+team, `muster ask` for a state machine session that nobody else serves.
+"""
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from muster.claude_plugin.hooks import server as hooks
+from muster.claude_plugin.hooks.desk import HookDesk
+from muster.engine.tasks import background, see_through
+from muster.home import address, operator_token
+from muster.http import app as http
+from muster.http.auth import new_token, token_of
+from muster.http.server import HttpServer, serve_until, url_of
+from muster.machines.commands import RevokeToken
+from muster.machines.ids import MUSTER
+from muster.machines.vocabulary import Role
+from muster.settings.model import Settings
+from muster.team import Muster
+
+
+@asynccontextmanager
+async def serving(
+    home: Path,
+    muster: Muster,
+    settings: Settings,
+    listener: socket.socket,
+    ready: Callable[[str], None] = lambda secret: None,
+) -> AsyncGenerator[None]:
+    """Answer requests and hooks while this is entered; `ready` is given the operator's token."""
+    secret = await _operator_secret(home, muster)
+    stop, up = asyncio.Event(), asyncio.Event()
+
+    def publish() -> None:
+        address.publish(home, address.Address(url=url_of(listener), pid=os.getpid()))
+        ready(secret)
+        up.set()
+
+    api = http.build(muster, host=settings.server.host, home=home)
+    server = HttpServer(api, publish, on_end=api.end_waiting)
+    desk = HookDesk.of_team(muster, home, settings)
+    async with hooks.serving(home, desk), background() as tasks:
+        answering = tasks.create_task(serve_until(stop, server, listener))
+        try:
+            await up.wait()
+            yield
+        finally:
+            stop.set()
+            await see_through(_ended(answering))
+            address.withdraw(home)
+
+
+async def _ended(answering: asyncio.Task[None]) -> None:
+    await asyncio.wait({answering})
+
+
+async def _operator_secret(home: Path, muster: Muster) -> str:
+    """The secret in the operator's file, or a new one where none counts; then no older one does."""
+    found = operator_token.find(home)
+    token = token_of(muster.team, found)
+    if found is not None and token is not None and token.role is Role.OPERATOR:
+        return found
+    command, secret = new_token(muster.ids, Role.OPERATOR, note=operator_token.NOTE)
+    operator_token.keep(home, secret)
+    outdated = [
+        token.id for token in muster.team.tokens.values() if token.note == operator_token.NOTE
+    ]
+    await muster.dispatcher.send(command, actor=MUSTER)
+    for token_id in outdated:
+        await muster.dispatcher.send(RevokeToken(token_id=token_id), actor=MUSTER)
+    return secret

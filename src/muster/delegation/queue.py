@@ -1,0 +1,183 @@
+"""The queue of response mode: messages wait in it, and runners have them carried out.
+
+A message is claimed by a command in the log, so it is carried out once, however many runners there
+are. A message for an agent that is paused or disabled waits until the agent may run.
+"""
+
+import asyncio
+import logging
+from collections.abc import Collection
+from typing import Final
+
+from muster.delegation.conversations import Conversations, require_open
+from muster.delegation.folder import queue as dropped
+from muster.delegation.folder.queue import Dropped
+from muster.delegation.folder.workspace import QUEUE_FOLDER
+from muster.delegation.ledger import Book
+from muster.delegation.task_runner import Tasks
+from muster.engine import ports
+from muster.engine.dispatcher import Commit, Dispatcher
+from muster.errors import MusterError, Refused
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.delegation.decide import in_order
+from muster.machines.ids import MUSTER, ConversationId
+from muster.machines.run_control.gate import task_refusal
+from muster.machines.state import QUEUE, Conversation, Team
+from muster.machines.vocabulary import DelegationMode
+from muster.views.conversations import ConversationView, views_of
+
+RUNNERS: Final = 4
+"""How many conversations of a queue are worked on at once."""
+
+POLL_SECONDS: Final = 0.5
+"""How often the queue's folder is looked into for messages of others."""
+
+EVERY: Final[Collection[str]] = ()
+"""A runner for these agents is one for all."""
+
+log = logging.getLogger(__name__)
+
+
+class QueueRunner:
+    """Claims what waits in the queue, for those who want it carried out."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        clock: ports.Clock,
+        conversations: Conversations,
+        tasks: Tasks,
+    ) -> None:
+        """Nobody wants anything carried out yet."""
+        self._dispatcher = dispatcher
+        self._clock = clock
+        self._conversations = conversations
+        self._tasks = tasks
+        self._wanted: list[Collection[str]] = []
+        self._claiming = asyncio.Lock()
+        self._look = asyncio.Event()
+        self._changed = asyncio.Event()
+        dispatcher.watch(self._note)
+
+    def _note(self, commit: Commit) -> None:
+        if commit.team.delegation.mode is DelegationMode.RESPONSE:
+            self._look.set()
+        self._changed.set()
+
+    def serve(self, names: Collection[str]) -> None:
+        """Have messages for these agents carried out from now on (all, where none is named)."""
+        self._wanted.append(names)
+        self._look.set()
+
+    def leave(self, names: Collection[str]) -> None:
+        """Carry out no more of these, unless another runner wants it."""
+        self._wanted.remove(names)
+
+    async def run(self) -> None:
+        """Claim what waits whenever something changes, for ever."""
+        while True:
+            await self._look.wait()
+            self._look.clear()
+            if not self._wanted or self._mode is not DelegationMode.RESPONSE:
+                continue
+            try:
+                await self._claim()
+            except MusterError as error:
+                log.warning("%s", error, extra={"action": "queue_failed"})
+            self._clock.call_later(POLL_SECONDS, self._look.set)
+
+    async def carry_out(self, names: Collection[str], *, until_empty: bool) -> int:
+        """Have these carried out until nothing waits any more, or the session ends; count them."""
+        async with self._conversations.ledger.visit() as book:
+            if until_empty:
+                require_open(book)
+        ours: set[ConversationId] = set()
+        done: set[ConversationId] = set()
+
+        def count(commit: Commit) -> None:
+            for event in commit.events:
+                fact = event.fact
+                if isinstance(fact, e.StateTransition) and fact.trigger == "delegated":
+                    if fact.conversation is not None and (not names or fact.target in names):
+                        ours.add(fact.conversation)
+                elif isinstance(fact, e.ConversationEnd) and fact.conversation in ours:
+                    done.add(fact.conversation)
+
+        self._dispatcher.watch(count)
+        self.serve(names)
+        try:
+            while self._mode is DelegationMode.RESPONSE:
+                self._changed.clear()
+                if until_empty and ours == done and not await self._claim(names):
+                    break
+                await self._changed.wait()
+            return len(done)
+        finally:
+            self.leave(names)
+            self._dispatcher.unwatch(count)
+
+    @property
+    def _mode(self) -> DelegationMode | None:
+        return self._dispatcher.team.delegation.mode
+
+    # ── claiming ──────────────────────────────────────────────────────────────────────────────────
+
+    async def _claim(self, names: Collection[str] | None = None) -> bool:
+        """Hand what waits to its agents, some at a time; say whether anything is left to do."""
+        async with self._claiming, self._conversations.ledger.visit() as book:
+            await self._take_in(book)
+            for waiting in in_order(book.team.delegation):
+                if self._working(book.team) < RUNNERS and self._is_for(waiting, self._wanted):
+                    await self._hand_over(book, waiting)
+            wanted = self._wanted if names is None else [names]
+            return any(
+                each.state != QUEUE or self._is_for(each, wanted)
+                for each in book.team.delegation.conversations.values()
+                if any(not some or each.routed in some for some in wanted)
+            )
+
+    def _working(self, team: Team) -> int:
+        return sum(each.state != QUEUE for each in team.delegation.conversations.values())
+
+    def _is_for(self, waiting: Conversation, wanted: list[Collection[str]]) -> bool:
+        """Whether a message can be carried out now, and somebody wants it to be."""
+        agent = waiting.routed
+        if waiting.state != QUEUE or not agent or not self._tasks.can(agent):
+            return False
+        chosen = any(not names or agent in names for names in wanted)
+        return chosen and task_refusal(self._dispatcher.team, agent, self._clock.now()) is None
+
+    async def _hand_over(self, book: Book, waiting: Conversation) -> None:
+        why = "claimed from the queue"
+        try:
+            await self._conversations.hand_over(book, waiting.id, waiting.routed, why)
+        except Refused as refused:  # it was claimed meanwhile, or its agent paused
+            log.info("%s", refused, extra={"action": "claim_refused"})
+
+    async def _take_in(self, book: Book) -> None:
+        """Open a conversation for each message that others have put into the queue's folder.
+
+        A file is removed after its conversation is on disk. What a crash leaves in between is known
+        by its words: it is not opened twice.
+        """
+        if book.team.delegation.mode is not DelegationMode.RESPONSE:
+            return
+        folder = self._conversations.ledger.folder(book.team).root / QUEUE_FOLDER
+        found = await asyncio.to_thread(dropped.look, folder)
+        known = views_of(await book.history(book.team.delegation.path)) if found else {}
+        for each in found:
+            if each.wrong:
+                text = f"{each.path} was put aside: it {each.wrong}"
+                await book.send(c.LogWarning(text=text), actor=MUSTER)
+                await asyncio.to_thread(dropped.reject, each)
+                continue
+            if not any(_is_same(view, each) for view in known.values()):
+                await self._conversations.open(book, each.text, each.speaker)
+            await asyncio.to_thread(each.path.unlink)
+
+
+def _is_same(view: ConversationView, message: Dropped) -> bool:
+    """Whether a conversation was opened for this very file."""
+    same = (view.text, view.speaker) == (message.text, message.speaker)
+    return same and view.started_at >= message.at

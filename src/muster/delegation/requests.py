@@ -1,0 +1,130 @@
+"""Requests: what people ask a team to do in a state machine session, at any time and side by side.
+
+Folders that a request names lie in the project: the folder that holds the team's home.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from muster.delegation import session_folder
+from muster.delegation.conversations import Conversations
+from muster.delegation.policy import policy_of
+from muster.delegation.queue import QueueRunner
+from muster.delegation.task_runner import agents_of
+from muster.engine.dispatcher import Commit, Dispatcher
+from muster.engine.ports import Clock
+from muster.errors import Invalid, PathTaken
+from muster.machines.ids import ConversationId
+from muster.machines.state import Delegation
+from muster.machines.vocabulary import NO_LIMIT, Allowance, DelegationMode
+from muster.routing.agent_files import AgentFile, AgentFolders, Warned, find_agents
+from muster.views.conversations import ConversationView
+
+
+class Opened(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that was opened, or gone on with."""
+
+    delegation: Delegation
+    resumed: bool
+    warnings: Sequence[Warned]
+
+
+class Requests:
+    """Takes requests, and answers them when they are closed."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        clock: Clock,
+        conversations: Conversations,
+        queue: QueueRunner,
+        *,
+        project: Path,
+        allowance: Allowance = NO_LIMIT,
+    ) -> None:
+        """`allowance` is what a conversation may use up in sessions that begin here."""
+        self._dispatcher = dispatcher
+        self._clock = clock
+        self.conversations = conversations
+        self.queue = queue
+        self.project = project
+        self._allowance = allowance
+
+    async def ask(
+        self, text: str, *, speaker: str, to: str | None = None, wait: bool = True
+    ) -> ConversationView:
+        """Take a request; answer when it is closed or waits in the queue, or at once."""
+        begun = await self.conversations.begin(text, speaker=speaker, to=to)
+        if wait and self._dispatcher.team.delegation.mode is not DelegationMode.RESPONSE:
+            await self._closed(begun.conversation)
+        return (await self.conversations.views(after=begun.seq - 1))[begun.conversation]
+
+    async def _closed(self, conversation: ConversationId) -> None:
+        closed = asyncio.Event()
+
+        def look(commit: Commit | None = None) -> None:
+            if conversation not in self._dispatcher.team.delegation.conversations:
+                closed.set()
+
+        self._dispatcher.watch(look)
+        try:
+            look()
+            await closed.wait()
+        finally:
+            self._dispatcher.unwatch(look)
+
+    # ── sessions ──────────────────────────────────────────────────────────────────────────────────
+
+    async def open_session(
+        self, *, mode: DelegationMode | None, path: str | None, agents: Sequence[str], actor: str
+    ) -> Opened:
+        """Open a session in a folder of the project, or go on with the one that is open there."""
+        given = [self.inside(folder) for folder in agents]
+        found = session_folder.usable(await self._found(given))
+        name = f"{session_folder.SESSIONS_FOLDER}/{self._clock.now():%Y%m%d_%H%M%S}"
+        root, ledger = self.inside(path or name), self.conversations.ledger
+        if session_folder.has_session(root):
+            raise PathTaken(path=root, why="has a log of its own")
+        if self._dispatcher.team.delegation.path != str(root):
+            session_folder.prepare(root, ours=await session_folder.was_here(ledger, root))
+        delegation, resumed = await session_folder.start(
+            ledger,
+            root=root,
+            mode=mode,
+            agents=found.agents,
+            folders=session_folder.folders_of(given, project=self.project, user=Path.home()),
+            policy=policy_of(root),
+            actor=actor,
+            allowance=self._allowance,
+        )
+        return Opened(delegation=delegation, resumed=resumed, warnings=found.warnings)
+
+    async def end_session(self, *, actor: str) -> None:
+        """Close the session and whatever is open in it."""
+        await session_folder.end(self.conversations.ledger, actor=actor)
+
+    async def agents(self, folders: Sequence[str]) -> list[AgentFile]:
+        """The agents in these folders of the project; without any, those of the session."""
+        delegation = self._dispatcher.team.delegation
+        if not folders and delegation.mode is not None:
+            return list((await asyncio.to_thread(agents_of, delegation)).values())
+        given = [self.inside(folder) for folder in folders]
+        return list((await self._found(given)).agents)
+
+    async def _found(self, folders: Sequence[Path]) -> AgentFolders:
+        """The agents of folders. Read in a thread: a slow disk must not stop the event loop."""
+        return await asyncio.to_thread(find_agents, folders, project=self.project, user=Path.home())
+
+    def inside(self, folder: str) -> Path:
+        """A folder of the project."""
+        try:
+            path = (self.project / folder).resolve()
+            path.exists()
+        except (OSError, ValueError) as wrong:  # too long, or a NUL byte in it
+            raise Invalid(what="the path", why=f"cannot be: {wrong}") from wrong
+        if not path.is_relative_to(self.project.resolve()):
+            raise PathTaken(path=folder, why="is outside of the project")
+        return path

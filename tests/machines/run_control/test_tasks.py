@@ -1,0 +1,250 @@
+"""Tasks: a conversation in an agent's hands is a session of its seat, behind the one gate."""
+
+from datetime import timedelta
+
+import pytest
+
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.ids import FIRST_ENROLLED_SEAT, ConversationId
+from muster.machines.kernel import deadlines
+from muster.machines.state import MAIN, Status
+from muster.machines.vocabulary import (
+    Authority,
+    Budget,
+    DelegationMode,
+    Machine,
+    Outcome,
+    RunMode,
+    Urgency,
+)
+from tests.machines.scene import Scene, facts, moves
+
+ONE, TWO = ConversationId("conv_001"), ConversationId("conv_002")
+
+
+def session(mode: DelegationMode = DelegationMode.ORCHESTRATOR, conversations: int = 1) -> Scene:
+    scene = Scene()
+    scene.do(c.StartDelegation(mode=mode, path="here", agents=("ada", "bob")))
+    for _ in range(conversations):
+        scene.do(c.OpenConversation(text="write a script", speaker_name="Marcus"))
+    return scene
+
+
+def delegate(
+    conversation: ConversationId = ONE, to: str = "ada", seconds: float | None = None
+) -> c.Delegate:
+    return c.Delegate(conversation=conversation, to=to, trigger="fits", seconds=seconds)
+
+
+def asked_for(events: list[e.Event]) -> e.SessionRequested:
+    [requested] = facts(events, e.SessionRequested)
+    return requested
+
+
+def ended(scene: Scene, requested: e.SessionRequested, outcome: Outcome) -> list[e.Event]:
+    return scene.do(c.ReportSessionEnded(session=requested.session, outcome=outcome, code=1))
+
+
+# ── who is known by its description alone ─────────────────────────────────────────────────────────
+
+
+def test_a_description_takes_a_seat_off_the_grid_with_its_first_task() -> None:
+    scene = session(conversations=2)
+    events = scene.do(delegate())
+    [enrolled] = facts(events, e.AgentEnrolled)
+    assert (enrolled.agent.name, enrolled.agent.grid_position) == ("ada", FIRST_ENROLLED_SEAT)
+    requested = asked_for(events)
+    assert (requested.seat, requested.task) == (FIRST_ENROLLED_SEAT, ONE)
+    assert requested.mode is RunMode.RUN_ONCE
+    again = scene.do(delegate(TWO))
+    assert not facts(again, e.AgentEnrolled)
+    assert asked_for(again).seat == FIRST_ENROLLED_SEAT
+    assert len(scene.agent("ada").tasks) == 2  # side by side
+
+
+def test_an_agent_on_call_is_alive_while_it_works_and_asleep_after() -> None:
+    scene = session()
+    requested = asked_for(scene.do(delegate()))
+    scene.do(c.ReportSessionStarted(session=requested.session, pid=7))
+    agent = scene.agent("ada")
+    assert (agent.status, agent.run.current) == (Status.ALIVE, RunMode.RUN_ONCE)
+    scene.do(c.FinishTask(conversation=ONE, epoch=1, report="done"))
+    ended(scene, requested, Outcome.COMPLETED)
+    agent = scene.agent("ada")
+    assert (agent.status, agent.run.current, agent.tasks) == (Status.SLEEPING, RunMode.PAUSE, ())
+    assert agent.run.differs_since is None  # it waits for a task, as wanted
+
+
+def test_an_agent_on_call_has_sessions_for_tasks_only() -> None:
+    scene = session()
+    requested = asked_for(scene.do(delegate()))
+    ended(scene, requested, Outcome.COMPLETED)
+    scene.refuse(c.StartSession(seat=requested.seat, trigger="turn"), "on_call")
+    assert not facts(scene.want("ada", RunMode.RUN_ONCE), e.SessionRequested)
+
+
+def test_a_description_that_gets_a_table_in_the_settings_begins_as_an_agent_of_the_settings() -> (
+    None
+):
+    scene = session(conversations=2)
+    requested = asked_for(scene.do(delegate()))
+    ended(scene, requested, Outcome.COMPLETED)
+    scene.do(c.ConfigureAgent(seat=requested.seat, authority=Authority.MUSTER))
+    assert scene.agent("ada").run.desired is RunMode.PAUSE
+    scene.refuse(delegate(TWO), "paused")
+
+
+# ── the gate ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def on_call(scene: Scene) -> None:
+    """Let ada have its first task behind it."""
+    ended(scene, asked_for(scene.do(delegate())), Outcome.COMPLETED)
+    scene.do(c.OpenConversation(text="again", speaker_name="Marcus"))
+
+
+def test_a_paused_agent_is_given_no_task_and_the_conversation_stays_where_it_is() -> None:
+    scene = session()
+    on_call(scene)
+    scene.want("ada", RunMode.PAUSE)
+    refused = scene.refuse(delegate(TWO), "paused")
+    assert str(refused) == "'ada' is paused. `muster start ada` lets it run."
+    assert scene.team.delegation.conversations[TWO].state == MAIN
+    scene.want("ada", RunMode.CONTINUOUS)
+    assert asked_for(scene.do(delegate(TWO))).task == TWO
+
+
+def test_a_disabled_agent_is_given_no_task() -> None:
+    scene = session()
+    on_call(scene)
+    scene.do(c.DisableAgent(seat=scene.seat("ada")))
+    scene.refuse(delegate(TWO), "disabled")
+    scene.do(c.EnableAgent(seat=scene.seat("ada")))
+    scene.do(delegate(TWO))
+
+
+def test_an_agent_of_the_settings_is_given_no_task_before_a_person_starts_it() -> None:
+    scene = session()
+    scene.do(c.EnrollAgent(name="ada", authority=Authority.MUSTER))
+    scene.refuse(delegate(), "paused")
+    scene.want("ada", RunMode.CONTINUOUS)
+    assert asked_for(scene.do(delegate())).task == ONE
+    assert scene.agent("ada").session is not None  # its own is another
+
+
+def test_a_hand_over_to_a_paused_agent_is_refused() -> None:
+    scene = session(DelegationMode.INTERACTIVE, conversations=2)
+    ended(scene, asked_for(scene.do(delegate(to="bob"))), Outcome.COMPLETED)
+    scene.want("bob", RunMode.PAUSE)
+    scene.do(delegate(TWO))
+    scene.refuse(c.HandOff(conversation=TWO, epoch=1, to="bob", reason="x"), "paused")
+    assert scene.team.delegation.conversations[TWO].state == "ada"
+
+
+def test_an_agent_that_somebody_else_runs_is_given_no_task() -> None:
+    scene = session()
+    scene.do(c.EnrollAgent(name="ada", authority=Authority.SELF))
+    scene.refuse(delegate(), "run_elsewhere")
+
+
+def test_tasks_count_for_the_sessions_in_an_hour() -> None:
+    scene = session(conversations=2)
+    scene.do(c.EnrollAgent(name="ada", authority=Authority.MUSTER))
+    scene.do(
+        c.ConfigureAgent(
+            seat=scene.seat("ada"),
+            authority=Authority.MUSTER,
+            budget=Budget(sessions_per_hour=1),
+        )
+    )
+    scene.want("ada", RunMode.CONTINUOUS)
+    refused = scene.refuse(delegate(), "budget_reached")
+    assert "1 sessions in an hour" in str(refused)
+
+
+# ── ends ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("outcome", "why"),
+    [
+        (Outcome.FAILED, "it failed with code 1"),
+        (Outcome.CRASHED, "it crashed with code 1"),
+        (Outcome.LOST, "muster ended while it was worked on"),
+    ],
+)
+def test_a_session_that_ends_before_its_task_is_finished_has_failed_at_it(
+    outcome: Outcome, why: str
+) -> None:
+    scene = session()
+    events = ended(scene, asked_for(scene.do(delegate())), outcome)
+    assert moves(events, Machine.DELEGATION) == [("ada", "ada", MAIN, "agent_failed")]
+    [answer] = facts(events, e.DialogueRecorded)
+    assert answer.text == f"ada failed: {why}"
+    [end] = facts(events, e.ConversationEnd)
+    assert end.outcome == "failed"
+
+
+def test_the_deadline_of_a_task_is_in_the_state_and_ends_its_session() -> None:
+    scene = session()
+    requested = asked_for(scene.do(delegate(seconds=30)))
+    scene.do(c.ReportSessionStarted(session=requested.session, pid=7))
+    due = deadlines.of(scene.team, requested.seat)
+    assert due is not None
+    assert due.at == scene.now + timedelta(seconds=30)
+    [stop] = facts(scene.later(30), e.StopRequested)
+    assert (stop.session, stop.urgency) == (requested.session, Urgency.NOW)
+    assert scene.agent("ada").run.desired is RunMode.CONTINUOUS  # the next task may run
+    events = ended(scene, requested, Outcome.CRASHED)
+    [answer] = facts(events, e.DialogueRecorded)
+    assert answer.text == "ada failed: it took longer than 30 s and was stopped"
+
+
+def test_a_person_who_stops_an_agent_now_ends_its_tasks() -> None:
+    scene = session(conversations=2)
+    scene.do(delegate())
+    scene.do(delegate(TWO))
+    stops = facts(scene.want("ada", RunMode.PAUSE, now=True), e.StopRequested)
+    assert [stop.urgency for stop in stops] == [Urgency.NOW, Urgency.NOW]
+
+
+def test_a_result_lets_the_session_of_a_task_end() -> None:
+    scene = session()
+    requested = asked_for(scene.do(delegate()))
+    background = c.ReportResult(session=requested.session, answers=False)
+    assert not facts(scene.do(background), e.StopRequested)
+    [stop] = facts(scene.do(c.ReportResult(session=requested.session)), e.StopRequested)
+    assert stop.urgency is Urgency.GRACEFUL
+
+
+def test_the_end_of_the_state_machine_session_ends_the_tasks() -> None:
+    scene = session()
+    requested = asked_for(scene.do(delegate()))
+    [stop] = facts(scene.do(c.EndDelegation()), e.StopRequested)
+    assert (stop.session, stop.urgency) == (requested.session, Urgency.NOW)
+    assert not facts(ended(scene, requested, Outcome.CRASHED), e.ConversationEnd)
+
+
+def test_a_task_leaves_the_own_session_of_its_agent_alone() -> None:
+    scene = session()
+    scene.do(c.EnrollAgent(name="ada", authority=Authority.MUSTER, long_lived=True))
+    scene.want("ada", RunMode.CONTINUOUS)
+    scene.up("ada")
+    before = scene.agent("ada")
+    requested = asked_for(scene.do(delegate()))
+    scene.do(c.ReportSessionStarted(session=requested.session, pid=7))
+    ended(scene, requested, Outcome.CRASHED)
+    after = scene.agent("ada")
+    assert (after.session, after.status, after.run.failures) == (
+        before.session,
+        Status.ALIVE,
+        before.run.failures,
+    )
+
+
+def test_what_was_open_when_muster_died_fails_when_it_starts_again() -> None:
+    scene = session()
+    events = scene.boot()
+    [end] = facts(events, e.ConversationEnd)
+    assert (end.conversation, end.outcome) == (ONE, "failed")
