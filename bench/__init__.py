@@ -1,6 +1,6 @@
-"""How fast muster is: ratios against raw baselines, measured in one run. `make bench` runs it.
+"""Benchmarks of muster: ratios against raw baselines, measured in one run. `make bench` runs them.
 
-What a machine does in a second drifts with its neighbours and its disk; what two programs do in
-turns, a fraction of a second each, drifts for both. So every figure is a ratio of one round, and
-the median of many rounds is what counts.
+The speed of a machine drifts with its load and its disk. Two programs that run alternately, a
+fraction of a second each, drift together. So every figure is a ratio of one round, and the result
+is the median over many rounds.
 """

@@ -29,32 +29,32 @@ from bench.lines import Line
 
 _TITLE: Final = "Against raw baselines"
 _INTRO: Final = """\
-- *In memory* is `decide`: rules checked, events made, state evolved, in a channel of three.
-- *Durable commands* go through `Dispatcher.send` of a whole open team (`muster.app.open_team`:
+- *In memory* is `decide`: rules checked, events created, state evolved, in a channel of three.
+- *Durable commands* go through `Dispatcher.send` of a complete open team (`muster.app.open_team`:
   timers, reactor, feed and snapshots run) on the SQLite store: WAL, `synchronous=FULL`, so each is
   on disk before it is answered. A human posts in a channel: one event, one changed channel. The
-  baseline writes bytes that lie ready, decides nothing and has nobody waiting.
-- *Every flush 1 ms* is a shim for both sides under which fsync and fdatasync take exactly so long:
-  the flush of a shared disk drifts more than what is measured.
-- *Boot* is `open_team` in a fresh process until muster has said in the log that it started, by the
-  process's own clock from the end of its imports. The log is the life of 48 agents in 12 channels:
-  posts, turns, signs of work, waits, lost connections.
-- *Memory* is what the process has to itself (USS).
-- *Over HTTP* the server is a whole muster in a process of its own, as `muster up` runs it. A `POST`
-  is a human's message in a channel, with a token; the empty route checks the token too.
-- *SSE subscribers* are read by one process with plain sockets. The delay is that from the command
-  to the subscriber, so it has the commit in it. That nothing was lost, came twice or out of order
-  is checked for each of them, in each round.
-- *Until the program runs* is from the rename of a file with another wish until the program, which
-  is a shell, has done its first act. In a team the wish is on disk before that.
-- *A flood* comes from one program as fast as muster takes it. A quiet program beside it says what
-  time it is; how late that is heard is measured at a subscriber to the event stream. That the log
-  says how much it left out, and that the files keep everything, is checked.
-- *The dashboard* is looked at by a headless Chromium without a graphics card, on the same machine.
-  Its bytes are counted on the wire; an event is on the screen behind the frame that shows it.
-- *A policy hook* is what Claude Code runs before every tool call, here one that is allowed in an
-  open state machine session. *All hooks* are those before and after a file is written by the real
-  program, from a scripted model's reply until the program asks it again."""
+  baseline writes prepared bytes, decides nothing and has no waiting callers.
+- *Every flush 1 ms* uses a shim on both sides that makes fsync and fdatasync take exactly 1 ms:
+  the flush time of a shared disk drifts more than the measured difference.
+- *Boot* is `open_team` in a fresh process until the start is in the log, on the process's own clock
+  from the end of its imports. The log is simulated work of 48 agents in 12 channels: posts, turns,
+  activity, waits, disconnects.
+- *Memory* is the unique set size (USS) of the process.
+- *Over HTTP* the server is a complete muster in a process of its own, as `muster up` runs it. A
+  `POST` is a human's message in a channel, with a token; the empty route checks the token too.
+- *SSE subscribers* are read by one process with plain sockets. The delay is from the command to the
+  subscriber, so it includes the commit. Each round checks for each subscriber that no event was
+  lost, duplicated or out of order.
+- *Until the program runs* is from the rename of a file with a new desired state until the program,
+  a shell, has run its first command. In a team the desired state is on disk before that.
+- *A flood* comes from one program as fast as muster reads it. A quiet program beside it prints the
+  time; the delay is measured at a subscriber to the event stream. Each run checks that the log
+  states how much it left out, and that the files keep everything.
+- *The dashboard* is opened in a headless Chromium without a graphics card, on the same machine. Its
+  bytes are counted on the wire; an event is on the screen after the frame that shows it.
+- *A policy hook* is the hook that Claude Code runs before every tool call, here for an allowed call
+  in an open state machine session. *All hooks* are those before and after the real Claude Code
+  writes a file, from a scripted model's reply until the next request to the model."""
 
 
 GROUPS: Final = (
@@ -64,7 +64,7 @@ GROUPS: Final = (
 
 
 class Effort(NamedTuple):
-    """How long to look."""
+    """The number and length of the rounds."""
 
     kernel_rounds: int
     durable_rounds: int
@@ -128,7 +128,7 @@ def main() -> int:
         folder = Path(name).resolve()
         about = report.circumstances(folder)
         for line in _measured(folder, options):
-            print(report.told(line), flush=True)
+            print(report.terminal_line(line), flush=True)
             lines.append(line)
     missed = sum(line.verdict == "miss" for line in lines)
     print(f"\n{len(lines) - missed} of {len(lines)} goals met. {about}")
@@ -194,11 +194,11 @@ def _benchmarks(
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a fast look, in under a minute")
+    parser.add_argument("--quick", action="store_true", help="a rough run in under a minute")
     parser.add_argument("--only", choices=GROUPS)
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a goal is missed")
     parser.add_argument(
-        "--flush-ms", type=float, default=1.0, help="length of an equal flush; 0 skips it"
+        "--flush-ms", type=float, default=1.0, help="duration of a simulated flush; 0 skips it"
     )
     parser.add_argument("--dir", type=Path, help="where to put files: the disk that is measured")
     return parser.parse_args()

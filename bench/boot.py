@@ -18,23 +18,23 @@ _CHILD: Final = "bench.children.boot"
 _CHANNELS: Final = 12
 _MEMBERS: Final = 4
 _CONFIG: Final = TurnConfig(rest_after_idle_rounds=1_000_000)
-"""The life is played a turn a second and without deadlines; nobody gets tired in it."""
+"""Simulated time per turn; the team has no deadlines."""
 
 _TAIL: Final = SNAPSHOT_EVENTS - 1
-"""The most that a crash can leave behind the newest snapshot."""
+"""The most events after the newest snapshot that a crash can leave."""
 
 
 class Took(NamedTuple):
     """Seconds of one fresh process."""
 
     beyond_imports: float
-    """By its own clock: two whole processes differ by more noise than a quick boot takes."""
+    """Measured inside the process: the noise between two whole processes exceeds a fast boot."""
 
     in_all: float
 
 
 def measure(folder: Path, *, events: int, rounds: int, replays: int) -> list[Line]:
-    """The three lines of booting: one log, written once, that gets its snapshots as it grows."""
+    """Measure the three boot lines, on one log that grows and gets its snapshots on the way."""
     home = folder / "home"
     asyncio.run(write_log(home, events - _TAIL))
     replay = _replayed(events - _TAIL, home, replays)
@@ -47,7 +47,7 @@ def measure(folder: Path, *, events: int, rounds: int, replays: int) -> list[Lin
 
 
 async def write_log(home: Path, events: int) -> None:
-    """Take a snapshot of what there is, and let life go on until there are so many events."""
+    """Take a snapshot, then simulate the team until the log has that many events."""
     async with writing(home) as scribe:
         if scribe.team.seq == 0:
             for command in founding(_CHANNELS, _MEMBERS, _CONFIG):
@@ -80,7 +80,7 @@ def _replayed(events: int, home: Path, rounds: int) -> Line:
 
 
 def _took(home: Path, rounds: int, *, stopped: bool) -> dict[str, list[Took]]:
-    """Both sides in turns: only the imports, and the whole boot."""
+    """Run both sides alternately: the imports alone, and the whole boot."""
 
     def boot() -> Took:
         if stopped:
@@ -91,7 +91,7 @@ def _took(home: Path, rounds: int, *, stopped: bool) -> dict[str, list[Took]]:
 
 
 async def _close_in_order(home: Path) -> None:
-    """Leave the home as a clean stop does: the last boot ended like a crash and left its WAL."""
+    """Stop cleanly: the last boot ended like a crash and left its WAL."""
     store = await SqliteStore.open(home)
     await store.close()
 

@@ -1,4 +1,4 @@
-"""What the lines of the dashboard need: a muster with a team, a browser, and a wire between."""
+"""Fixtures of the dashboard lines: a muster with a team, a browser, and a counting proxy."""
 
 import os
 import re
@@ -53,7 +53,7 @@ WATCH: Final = """
   new MutationObserver(changed).observe(document, all);
 })();
 """
-"""Notes when so many cards are on the screen, when a card says something new, and long tasks."""
+"""Records when all cards are on the screen, when a card shows something new, and long tasks."""
 
 
 class Served(NamedTuple):
@@ -67,7 +67,7 @@ class Served(NamedTuple):
 
 @contextmanager
 def served(home: Path) -> Generator[Served]:
-    """A muster for a home that is there, until the end of the block. Nobody is lost in it."""
+    """Run `muster up` in an existing home until the end of the block. No agent times out in it."""
     patient = {"MUSTER_PRESENCE_HEARTBEAT_TIMEOUT_SECONDS": str(_DAY_SECONDS)}
     with subprocess.Popen(
         python("-m", "muster", "up", "--home", str(home), "--port", "0"),
@@ -90,7 +90,7 @@ def served(home: Path) -> Generator[Served]:
 
 @contextmanager
 def chromium() -> Generator[Browser]:
-    """A browser. Root, as which CI runs, may not use its sandbox."""
+    """A browser. Chromium refuses its sandbox as root, which CI is."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         try:
@@ -100,7 +100,7 @@ def chromium() -> Generator[Browser]:
 
 
 def cold(browser: Browser, server: Served, url: str = "") -> BrowserContext:
-    """A browser of somebody who is signed in and has nothing in its cache."""
+    """A browser context that is signed in and has an empty cache."""
     context = browser.new_context(viewport={"width": 1280, "height": 860})
     context.set_default_timeout(BOUND_MS)
     context.request.post(f"{url or server.url}/api/session", data={"token": server.token})
@@ -108,7 +108,7 @@ def cold(browser: Browser, server: Served, url: str = "") -> BrowserContext:
 
 
 def open_team(context: BrowserContext, url: str, *, cards: int) -> Page:
-    """A page on which so many agents are seen, and that follows the log."""
+    """A page that shows that many agents and follows the log."""
     page = context.new_page()
     page.add_init_script(f"window.benchCards = {cards};{WATCH}")
     page.goto(url)
@@ -117,28 +117,28 @@ def open_team(context: BrowserContext, url: str, *, cards: int) -> Page:
     return page
 
 
-# ── a life ────────────────────────────────────────────────────────────────────────────────────────
+# ── simulated load ────────────────────────────────────────────────────────────────────────────────
 
 
 _lots = count(1)
 
 
 class Speakers:
-    """Agents that say something in turn, so many times a second; each thing has a number."""
+    """Agents that post alternately at a fixed rate; each message has a number."""
 
     def __init__(self, client: Client, names: list[str], *, rate: float) -> None:
         self._client = client
         self._names = names
         self._rate = rate
         self.word = f"thing-{next(_lots)}"
-        """Before each number: a page shows what was said before it was opened, too."""
+        """Precedes each number: a page also shows messages from before it was opened."""
 
         self.sent: list[float] = []
-        """When each thing was sent to be committed, on the clock that a page has, in ms."""
+        """When each message was sent, in ms on the clock of the page."""
 
     @contextmanager
     def speaking(self) -> Generator[None]:
-        """They speak until the end of the block."""
+        """Post messages until the end of the block."""
         over = Event()
         thread = Thread(target=self._speak, args=(over,), daemon=True)
         thread.start()
@@ -157,9 +157,9 @@ class Speakers:
             self._client.tell(self._names[number % len(self._names)], f"{self.word} {number}")
 
     def delays(self, seen: list[tuple[str, float]]) -> list[float]:
-        """How long each thing took until it, or what the same one said later, was on the screen.
+        """The delay of each message until it, or a later one of the same agent, was on the screen.
 
-        What was still under way at the end does not count; what took longest is far before that.
+        Messages still in flight at the end do not count; the slowest ones are far before that.
         """
         found: dict[int, float] = {}
         for text, moment in seen:
@@ -171,11 +171,11 @@ class Speakers:
         return [found[number] for number in sorted(found)]
 
 
-# ── the wire ──────────────────────────────────────────────────────────────────────────────────────
+# ── the proxy ─────────────────────────────────────────────────────────────────────────────────────
 
 
 class Wire:
-    """Stands between a browser and a server, and counts what comes from the server."""
+    """A proxy between a browser and a server that counts the bytes from the server."""
 
     def __init__(self, url: str) -> None:
         host, _, port = url.removeprefix("http://").partition(":")
@@ -186,7 +186,7 @@ class Wire:
         Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
-        """Take no more connections."""
+        """Accept no more connections."""
         self._listener.close()
 
     def _accept(self) -> None:
@@ -203,5 +203,5 @@ class Wire:
                 self.received += len(data) if count else 0
                 target.sendall(data)
         with suppress(OSError):
-            target.shutdown(socket.SHUT_RDWR)  # which ends the other direction
+            target.shutdown(socket.SHUT_RDWR)  # ends the other direction too
         source.close()

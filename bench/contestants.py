@@ -1,4 +1,4 @@
-"""Programs that are measured in turns while all of them stay up: the asking side of `serving`."""
+"""Contestants: programs that are measured alternately while all stay up; parent of `serving`."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ ROOT: Final = Path(__file__).parent.parent
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """What some steps cost."""
+    """The cost of some steps."""
 
     steps: int
     seconds: float
@@ -23,20 +23,20 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def per_second(self) -> float:
-        """Steps in a second."""
+        """Steps per second."""
         return self.steps / self.seconds
 
 
 class Contestant:
-    """A running program that does as much of a task as it is asked for."""
+    """A running program that executes steps of a task on request."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
         self.greeting = self._hear()
-        """What it says about itself when it is ready."""
+        """The greeting that the program prints when it is ready."""
 
     def do(self, task: str, steps: int) -> Cost:
-        """Have so many steps of a task done."""
+        """Execute that many steps of a task."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{task} {steps}\n")
         self._process.stdin.flush()
@@ -54,7 +54,7 @@ class Contestant:
 def running(
     module: str, folder: Path, *, environment: Mapping[str, str], python: str = sys.executable
 ) -> Generator[Contestant]:
-    """A contestant with a folder of its own, until the end of the block."""
+    """Run a contestant in a folder of its own until the end of the block."""
     folder.mkdir(parents=True)
     process = subprocess.Popen(
         [python, "-m", module, str(folder)],
@@ -66,4 +66,4 @@ def running(
     )
     with process:
         yield Contestant(process)
-        # leaving the block closes its input, which ends it
+        # leaving the block closes stdin, which ends the program

@@ -1,4 +1,4 @@
-"""Two hundred agents that muster runs, and that have nothing to do."""
+"""Two hundred idle agents that muster runs."""
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -14,19 +14,19 @@ from muster.client import requests
 
 AGENTS: Final = 200
 _SETTLE_SECONDS: Final = 3.0
-"""How long a muster that has just started them may be busy with that."""
+"""Seconds for a muster to settle after starting the agents."""
 
 _WAITING: Final = 'command = ["cat"]\nlong_lived = true\n'
-"""Programs that live on and wait for something to come on their stdin."""
+"""Long-lived programs that wait for input on stdin."""
 
 
 def crowd(agents: int) -> str:
-    """The settings of so many agents."""
+    """The settings of that many agents."""
     return "".join(f"[agents.agent-{number}]\n{_WAITING}" for number in range(agents))
 
 
 def measure(folder: Path, rounds: int, *, lives: int) -> list[Line]:
-    """The lines of doing nothing, with everybody's program up, and with nobody's."""
+    """Measure the idle lines, with all programs running and with none."""
     with up(folder / "idle", crowd(AGENTS)) as team:
         pause(_SETTLE_SECONDS)
         paused = [cpu_share(team.pid) for _ in range(rounds)]
@@ -53,7 +53,7 @@ def _runs(team: Up, number: int) -> Callable[[], bool]:
 
 
 def own_kilobytes(folder: Path, agents: int, *options: str) -> Callable[[], float]:
-    """A side that runs so many agents and says how much memory muster has to itself then."""
+    """A side that runs that many agents and measures muster's unique set size."""
     lives = iter(range(1_000_000))
 
     def run() -> float:

@@ -13,7 +13,7 @@ from bench.rounds import in_turns
 
 
 class Pairing(NamedTuple):
-    """A line: how many commands in flight, against which baseline."""
+    """One line: the number of commands in flight, and the baseline."""
 
     in_flight: int
     baseline: str
@@ -30,11 +30,11 @@ PAIRINGS: Final = (
     Pairing(100, "raw-100", _HUNDRED, Goal(Bound.AT_LEAST, 0.5)),
 )
 _STEPS: Final = {"raw-1": 50, "raw-100": 2000, "muster-1": 50, "muster-16": 480, "muster-100": 2000}
-"""Steps of a round: a few hundredths of a second for each side."""
+"""Steps per round: a few hundredths of a second for each side."""
 
 
 def measure(folder: Path, flushing: Flushing, rounds: int) -> list[Line]:
-    """The three lines of durable commands, with one way of flushing."""
+    """Measure the three lines of durable commands, with one kind of flush."""
     environment = flushing.environment
     with (
         running("bench.children.raw_sqlite", folder / "raw", environment=environment) as raw,
@@ -63,12 +63,12 @@ def _line(pairing: Pairing, costs: dict[str, list[Cost]], flushing: Flushing) ->
 
 
 def rates(costs: Sequence[Cost]) -> list[float]:
-    """Steps in a second, round by round."""
+    """Steps per second, by round."""
     return [cost.per_second for cost in costs]
 
 
 def described(costs: Sequence[Cost]) -> str:
-    """What a step costs, for orientation."""
+    """The cost of a step, for orientation."""
     cpu = statistics.median(cost.cpu_s / cost.steps for cost in costs) * 1e6
     flushes = sum(cost.flushes for cost in costs) / sum(cost.steps for cost in costs)
     return f"{rate(rates(costs))} ({cpu:.0f} us CPU, {flushes:.3g} flushes each)"

@@ -1,4 +1,4 @@
-"""A program that floods a gigabyte of output, and a quiet one beside it."""
+"""A program that floods a gigabyte of output, and a quiet program beside it."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -29,18 +29,18 @@ while True:
     time.sleep(0.05)
     print('{"type":"result","text":"%.6f"}' % time.monotonic(), flush=True)
 """
-"""Says what time it is: in a line of text, and in one that is meant for muster."""
+"""Prints the time alternately as a line of text and as a JSON message to muster."""
 
 
 class Heard(NamedTuple):
-    """How late the quiet program was heard, by the kind of its lines."""
+    """The delays of the quiet program's lines, by kind."""
 
     text: list[float]
     word: list[float]
 
 
 class Flooded(NamedTuple):
-    """What a flood did."""
+    """The effects of a flood."""
 
     heard: Heard
     more_bytes: int
@@ -54,7 +54,7 @@ class _Event(msgspec.Struct, frozen=True):
 def measure(
     folder: Path, rounds: int, size: int = FLOOD_BYTES, calm_s: float = CALM_SECONDS
 ) -> list[Line]:
-    """The lines of a flood."""
+    """Measure the lines of a flood."""
     with up(folder, _settings(size)) as team, ThreadPoolExecutor(2) as threads:
         team.client.run("quiet", "continuous")
         calm: list[Heard] = []
@@ -92,7 +92,7 @@ def _settings(size: int) -> str:
 
 
 def _listen(team: Up, threads: ThreadPoolExecutor, seconds: float) -> Heard:
-    """Hear the quiet program for a while."""
+    """Collect delays of the quiet program for a while."""
     enough = Event()
     listening = threads.submit(_hear, team, enough)
     pause(seconds)
@@ -101,7 +101,7 @@ def _listen(team: Up, threads: ThreadPoolExecutor, seconds: float) -> Heard:
 
 
 def _hear(team: Up, enough: Event) -> Heard:
-    """Hear the quiet program until it is enough, and at least once of each kind."""
+    """Collect delays until `enough`, and at least one of each kind."""
     heard = Heard([], [])
     for event in team.client.events(types=["agent_output", "session_result"], agent="quiet"):
         now = monotonic()
@@ -133,7 +133,7 @@ def _late_lines(calm: Sequence[Heard], flooded: Sequence[Heard]) -> Iterator[Lin
 
 
 def _flooded(team: Up, threads: ThreadPoolExecutor, before: int) -> Flooded:
-    """Have a flood, and see what it does."""
+    """Run a flood and measure its effects."""
     enough = Event()
     listening = threads.submit(_hear, team, enough)
     begin = monotonic()
@@ -150,7 +150,7 @@ def _ended(team: Up, after: int) -> None:
 
 
 def _samples(pid: int, ending: "Future[None]") -> Iterator[int]:
-    """How much memory it has, again and again until the flood is over."""
+    """Samples of the memory until the flood is over."""
     yield own_bytes(pid)
     while not ending.done():
         pause(_SAMPLE_SECONDS)
@@ -158,7 +158,7 @@ def _samples(pid: int, ending: "Future[None]") -> Iterator[int]:
 
 
 def check_what_is_kept(team: Up, size: int) -> str:
-    """See that the log has an excerpt that says what is not in it, and that the files have all."""
+    """Check that the log has an excerpt that states the omission, and that the files have all."""
     told = omitted = 0
     after, more = -1, True
     while more:

@@ -1,4 +1,4 @@
-"""The flush shim: counts flushes and can give each the same length. Compiled on the fly."""
+"""The flush shim: counts flushes and can make each take the same time. Compiled on the fly."""
 
 import shutil
 import subprocess
@@ -12,14 +12,14 @@ _SOURCE: Final = Path(__file__).with_name("flush_shim.c")
 
 
 class Flushing(msgspec.Struct, frozen=True, kw_only=True):
-    """How flushes go in one measurement."""
+    """The kind of flush in one measurement."""
 
     name: str
     environment: dict[str, str]
 
 
 def compiled(folder: Path) -> Path | None:
-    """The shim as a library in that folder, or nothing where it cannot be made."""
+    """Compile the shim into a folder; None without a compiler."""
     compiler = shutil.which("cc")
     if compiler is None or sys.platform != "linux":
         return None
@@ -30,7 +30,7 @@ def compiled(folder: Path) -> Path | None:
 
 
 def flushings(folder: Path, flush_ms: float) -> list[Flushing]:
-    """The disk as it is, and with the shim a flush that always takes the same time."""
+    """The real disk, and with the shim a simulated flush of constant duration."""
     library = compiled(folder)
     if library is None:
         print("no cc on Linux here: flushes are neither counted nor made equal", file=sys.stderr)

@@ -1,9 +1,9 @@
-"""Hooks of Claude Code: what one costs, and what all of them add to a tool call.
+"""Hooks of Claude Code: the cost of one, and what all of them add to a tool call.
 
-A policy hook is run as Claude Code runs it, in a project with an open state machine session, so
-that there is something to judge. The real program then writes files in such a project, against a
-scripted model, with the plugin installed and without: what a call takes is the time between two
-requests to the model.
+A policy hook runs as Claude Code runs it, in a project with an open state machine session, so that
+there is a policy to check. The real Claude Code then writes files in such a project, against a
+scripted model, with the plugin and without: the duration of a call is the time between two requests
+to the model.
 """
 
 import json
@@ -27,11 +27,11 @@ from muster.testing.model import Rule, ScriptedModel, Tool
 
 _SESSION: Final = ("agent-state-machine", "--session", "start")
 _CALLS: Final = 15
-"""Tool calls in a session of the real program; the first is not counted, it loads things."""
+"""Tool calls in a session of Claude Code; the first is a warm-up and not counted."""
 
 
 def measure(folder: Path, rounds: int, *, sessions: int, calls: int = _CALLS) -> list[Line]:
-    """The three lines of the hooks."""
+    """Measure the three lines of the hooks."""
     return [*_one_hook(folder, rounds), _all_hooks(sessions, calls)]
 
 
@@ -66,7 +66,7 @@ def _policy_hook() -> list[str]:
 
 
 def _seconds(command: list[str], project: Path) -> Callable[[], float]:
-    """A side that runs a command with a hook's input, and says how long it took."""
+    """A side that runs a command with a hook's input and measures its duration."""
     call = {
         "tool_name": "Bash",
         "tool_input": {"command": "git status | head"},
@@ -88,7 +88,7 @@ def _seconds(command: list[str], project: Path) -> Callable[[], float]:
     return run
 
 
-# ── the real program ──────────────────────────────────────────────────────────────────────────────
+# ── the real Claude Code ──────────────────────────────────────────────────────────────────────────
 
 
 def _all_hooks(sessions: int, calls: int) -> Line:
@@ -119,7 +119,7 @@ def _all_hooks(sessions: int, calls: int) -> Line:
 
 
 def _script(calls: int) -> list[Rule]:
-    """MAIN writes one note after the other; every session plays it from the start."""
+    """The script: MAIN writes one note after the other; every session starts from the beginning."""
     rules = [_writes(number, f"note-{number - 1}.txt") for number in range(1, calls)]
     return [*rules[::-1], Rule(match=f"note-{calls - 1}.txt", reply="Done."), _writes(0, "begin")]
 
@@ -131,7 +131,7 @@ def _writes(number: int, after: str) -> Rule:
 
 @contextmanager
 def _hooked(box: Box) -> Generator[None]:
-    """The plugin is installed, a session is open, and a muster runs."""
+    """Install the plugin, open a session, and run a muster."""
     _muster(box.work, "claude-plugin", "install", **box.env)
     _muster(box.work, *_SESSION)
     with _up(box.work):
@@ -139,7 +139,7 @@ def _hooked(box: Box) -> Generator[None]:
 
 
 def _session(box: Box, model: ScriptedModel, calls: int) -> list[float]:
-    """What each call of a tool took in a session of the program, in seconds."""
+    """The duration of each tool call in a session of Claude Code, in seconds."""
     for note in box.work.glob("note-*.txt"):
         note.unlink()
     before = len(model.calls())
@@ -174,7 +174,7 @@ def _muster(project: Path, *arguments: str, **environ: str) -> None:
 
 @contextmanager
 def _up(project: Path) -> Generator[None]:
-    """A muster in the project's home, until the end of the block."""
+    """Run a muster in the project's home until the end of the block."""
     command = python("-m", "muster", "up", "--port", "0", "--no-browser")
     with subprocess.Popen(
         command, cwd=project, stdout=subprocess.PIPE, text=True, env=environment()

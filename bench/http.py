@@ -1,7 +1,7 @@
 """Over HTTP: a durable command against an empty route of the same server, and turns side by side.
 
-Requests lie ready as bytes and answers are hardly looked at, so that it is the server that is
-measured. Every connection has one request under way at a time.
+Requests are prepared as bytes and answers are hardly parsed, so that the client costs little. Every
+connection has one request in flight.
 """
 
 import asyncio
@@ -23,20 +23,20 @@ from bench.teams import channel_id
 _SERVER: Final = "bench.children.http_server"
 _CONNECTIONS: Final = 16
 _REQUESTS: Final = 640
-"""Requests of a round: some tenths of a second."""
+"""Requests per round: some tenths of a second."""
 
 TEXT: Final = "please look at the failing build first"
 
 
 class Answer(NamedTuple):
-    """What came back."""
+    """The status and body of a response."""
 
     status: int
     body: bytes
 
 
 class Connection(asyncio.Protocol):
-    """A connection that sends bytes and reads one answer at a time."""
+    """A connection that sends bytes and reads one response at a time."""
 
     def __init__(self) -> None:
         self._received = b""
@@ -48,7 +48,7 @@ class Connection(asyncio.Protocol):
         self._transport = transport
 
     def ask(self, request: bytes) -> Awaitable[Answer]:
-        """Send a request; its answer is to come."""
+        """Send a request; return a future of its response."""
         assert self._transport is not None
         self._answer = asyncio.get_running_loop().create_future()
         self._transport.write(request)
@@ -67,7 +67,7 @@ class Connection(asyncio.Protocol):
             self._answer.set_exception(ConnectionError("the server hung up"))
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         assert self._transport is not None
         self._transport.close()
 
@@ -77,7 +77,7 @@ def _length(head: bytes) -> int:
 
 
 class Site(NamedTuple):
-    """A server under measurement, and everybody's tokens for it."""
+    """A measured server, and the token of each agent."""
 
     host: str
     port: int
@@ -85,13 +85,13 @@ class Site(NamedTuple):
     server: Contestant
 
     async def connect(self) -> Connection:
-        """One more connection."""
+        """Open a connection."""
         loop = asyncio.get_running_loop()
         _, connection = await loop.create_connection(Connection, self.host, self.port)
         return connection
 
     def request(self, method: str, path: str, body: object = None, *, by: str = "") -> bytes:
-        """A request, ready to be sent: by an agent, or by the operator."""
+        """The bytes of a request by an agent, or by the operator."""
         content = b"" if body is None else json.dumps(body).encode()
         head = (
             f"{method} {path} HTTP/1.1\r\nhost: {self.host}:{self.port}\r\n"
@@ -102,7 +102,7 @@ class Site(NamedTuple):
 
 @contextmanager
 def serving(folder: Path, flushing: Flushing) -> Generator[Site]:
-    """A muster of its own, until the end of the block."""
+    """Run a muster until the end of the block."""
     with running(_SERVER, folder, environment=flushing.environment) as server:
         where = urlsplit(str(server.greeting["url"]))
         tokens = server.greeting["tokens"]
@@ -114,7 +114,7 @@ def serving(folder: Path, flushing: Flushing) -> Generator[Site]:
 
 
 def measure(folder: Path, flushing: Flushing, rounds: int) -> list[Line]:
-    """The line of durable commands over HTTP."""
+    """Measure the line of durable commands over HTTP."""
     with serving(folder, flushing) as site, asyncio.Runner() as runner:
         channels = [channel_id(number % CHANNELS) for number in range(_CONNECTIONS)]
         paths = [f"/api/channels/{channel}/messages" for channel in channels]
@@ -148,7 +148,7 @@ async def _hang_up(connections: Sequence[Connection]) -> None:
 
 
 async def _rate(connections: Sequence[Connection], requests: Sequence[bytes]) -> float:
-    """Requests a second, each connection with its own and one at a time."""
+    """Requests per second, with one in flight on each connection."""
 
     async def go(connection: Connection, request: bytes) -> None:
         for _ in range(_REQUESTS // len(connections)):

@@ -1,4 +1,4 @@
-"""Ten thousand channels in which somebody has the turn and a deadline, and nothing happens."""
+"""Ten thousand idle channels, each with a holder of the turn and a deadline."""
 
 import asyncio
 import subprocess
@@ -15,15 +15,15 @@ from bench.teams import found_home
 
 _CHANNELS: Final = 10_000
 _SETTLE_SECONDS: Final = 3.0
-"""How long a server that has just started may be busy with that."""
+"""Seconds for a server to settle after its start."""
 
 _LOOK_SECONDS: Final = 2.0
 _PATIENT: Final = {"MUSTER_PRESENCE_HEARTBEAT_TIMEOUT_SECONDS": "604800"}
-"""The agents are there only in the log: nobody is to wait for signs of life of them."""
+"""No heartbeat timeout: the agents exist only in the log."""
 
 
 def measure(folder: Path, rounds: int) -> list[Line]:
-    """The line of doing nothing."""
+    """Measure the idle line."""
     home = folder / "home"
     asyncio.run(found_home(home, channels=_CHANNELS, members=1))
     with _up(home) as pid:
@@ -41,7 +41,7 @@ def measure(folder: Path, rounds: int) -> list[Line]:
 
 @contextmanager
 def _up(home: Path) -> Generator[int]:
-    """A server, until the end of the block."""
+    """Run a server until the end of the block."""
     command = python("-m", "muster", "up", "--home", str(home), "--port", "0")
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env={**environment(), **_PATIENT}
@@ -56,7 +56,7 @@ def _up(home: Path) -> Generator[int]:
 
 
 def cpu_share(pid: int) -> float:
-    """Percent of one core that a process takes, over some time."""
+    """Percent of one core that a process uses, over some time."""
     before, begin = _cpu_seconds(pid), perf_counter()
     _pause(_LOOK_SECONDS)
     return 100 * (_cpu_seconds(pid) - before) / (perf_counter() - begin)

@@ -1,8 +1,8 @@
-"""A turn completed in memory, against the bare steps of two state machine packages.
+"""A completed turn in memory, against bare steps of two state machine packages.
 
-Ours is the whole of `decide`: the rules are checked, the turn is taken, the next member is granted
-it, two events exist with all their fields, and the state after them. Theirs is one trigger of a
-machine with the same states and nothing attached to it.
+Ours is a whole `decide`: check the rules, take the turn, grant it to the next member, create two
+complete events and the state after them. Theirs is one trigger of a machine with the same states
+and no callbacks.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ _CHANNEL: Final = channel_id(0)
 
 
 def measure(rounds: int) -> list[Line]:
-    """The two lines of the kernel."""
+    """Measure the two lines of the kernel."""
     sides = {"muster": ours(), "transitions": transitions(), "statemachine": statemachine()}
     took = in_turns(sides, rounds)
     what = "complete a turn in memory: 2 events, state evolved"
@@ -69,7 +69,7 @@ def ours() -> Callable[[], float]:
 
 
 def rehearsed(team: Team, steps: int) -> Sequence[Command]:
-    """The commands by which so many turns are completed, one holder after the other."""
+    """The commands that complete that many turns, one holder after the other."""
     commands: list[Command] = []
     for _ in range(steps):
         channel = team.channels[_CHANNEL]
@@ -118,7 +118,7 @@ def statemachine() -> Callable[[], float]:
 
 
 def timed(steps: Sequence[Callable[[], object]], count: int) -> Callable[[], float]:
-    """Seconds for one of the steps, taken in turns."""
+    """Seconds per step, cycling through the steps."""
     course = list(islice(cycle(steps), count))
 
     def run() -> float:

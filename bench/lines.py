@@ -1,4 +1,4 @@
-"""One line of the table: two sides, measured in turns, and how they compare."""
+"""One line of the table: two sides, measured alternately, and their ratio."""
 
 import statistics
 from collections.abc import Sequence
@@ -8,21 +8,21 @@ import msgspec
 
 
 class Bound(StrEnum):
-    """Which side of the goal is the good one."""
+    """Whether a goal is an upper or a lower bound."""
 
     AT_LEAST = "at least"
     AT_MOST = "at most"
 
 
 class Goal(msgspec.Struct, frozen=True):
-    """What a line should show."""
+    """The goal of a line."""
 
     bound: Bound
     value: float
     unit: str = "x"
 
     def met_by(self, figure: float) -> bool:
-        """Whether a figure is good enough."""
+        """Whether a figure meets the goal."""
         return figure >= self.value if self.bound is Bound.AT_LEAST else figure <= self.value
 
     def __str__(self) -> str:
@@ -30,20 +30,20 @@ class Goal(msgspec.Struct, frozen=True):
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
-    """What was measured against what, and what came out."""
+    """A measured line: the two sides, and the figures."""
 
     what: str
     against: str
     goal: Goal
     figures: Sequence[float]
-    """One for each round."""
+    """One figure per round."""
 
     aside: str = ""
     """Absolute figures for orientation: they belong to one machine and one hour."""
 
     @property
     def median(self) -> float:
-        """The figure that counts."""
+        """The result of the line."""
         return statistics.median(self.figures)
 
     @property
@@ -53,12 +53,12 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def figure(self) -> str:
-        """The median as people read it."""
+        """The median, formatted."""
         return shown(self.median, self.goal.unit)
 
     @property
     def spread(self) -> str:
-        """Where the middle half of the rounds lies."""
+        """The interquartile range of the rounds."""
         low, high = middle_half(self.figures)
         return f"{shown(low, '')} to {shown(high, '')}"
 
@@ -72,14 +72,14 @@ def middle_half(figures: Sequence[float]) -> tuple[float, float]:
 
 
 def shown(value: float, unit: str) -> str:
-    """A figure with as many digits as mean something, and its unit."""
+    """A figure with its significant digits and its unit."""
     digits = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
     joint = "" if unit in ("", "x") else " "
     return f"{digits}{joint}{unit}"
 
 
 def ratios(ours: Sequence[float], theirs: Sequence[float]) -> list[float]:
-    """Ours over theirs, round by round."""
+    """Ours divided by theirs, by round."""
     return [our / their for our, their in zip(ours, theirs, strict=True)]
 
 

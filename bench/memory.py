@@ -1,4 +1,4 @@
-"""Memory of a large team, against an empty one: what each process has to itself after booting."""
+"""Memory of a large team against an empty one: the unique set size after booting."""
 
 import asyncio
 import statistics
@@ -17,7 +17,7 @@ _MEMBERS: Final = 10
 
 
 def measure(folder: Path, rounds: int) -> list[Line]:
-    """The line of memory: booted from a snapshot or by replay, whichever takes more."""
+    """Measure the memory line: booted from a snapshot or by replay, whichever takes more."""
     empty, replayed, loaded = (folder / name for name in ("empty", "replayed", "loaded"))
     asyncio.run(found_home(empty, channels=0, members=0))
     asyncio.run(found_home(replayed, channels=_CHANNELS, members=_MEMBERS))
@@ -38,6 +38,6 @@ def measure(folder: Path, rounds: int) -> list[Line]:
 
 
 def own_megabytes(home: Path) -> Callable[[], float]:
-    """A side that boots the team in a home and says how much memory it has to itself."""
+    """A side that boots the team in a home and measures its unique set size."""
     command = python("-m", "bench.children.memory", str(home))
     return lambda: int(output(command)) / _MB

@@ -1,7 +1,8 @@
-"""`python -m bench.peers`: steps and turns of other frameworks, against ours in the same run.
+"""`python -m bench.peers`: steps and turns of other frameworks against ours, in the same run.
 
-They live in an environment of their own (`make bench-peers` makes it) and run in processes of their
-own. Each may be at its best: one at a time or many side by side, whichever is faster for it.
+The frameworks are installed in an environment of their own (`make bench-peers` creates it) and run
+in processes of their own. Each is measured at its best: sequential or concurrent, whichever is
+faster.
 """
 
 import argparse
@@ -31,13 +32,13 @@ Durable commands of muster with 16 in flight, as above, against a durable step o
 - dbos: a workflow of one step.
 
 Turns over HTTP, in 10 channels of three agents with a connection each, against turns in memory. A
-turn posts and completes in one request and is on disk before it is answered. *Posted*: who is next
-speaks when the one before has its answer. *Told*: everybody waits in the long-poll first, and is
-handed what the others said; that is two requests and two commits to a turn.
+turn posts and completes in one request and is on disk before it is answered. *Posted*: the next
+agent posts when the previous one has its answer. *Told*: all agents wait in the long-poll first and
+receive the messages of the others; that is two requests and two commits per turn.
 
 - AutoGen: RoundRobinGroupChat of three agents that answer at once, 50 turns to a run.
 
-Each was tried one at a time and with 16 threads (AutoGen: 10 chats); the faster counts."""
+Each ran sequentially and with 16 threads (AutoGen: 10 chats); the faster result counts."""
 
 _PYTHON: Final = ROOT / ".venv-peers" / "bin" / "python"
 _OURS: Final = "muster-16"
@@ -54,11 +55,11 @@ class Peer(NamedTuple):
     steps: int
     goal: Goal
     at_once: int = 16
-    """How many it does at once, when it does not do one at a time."""
+    """Concurrency of the concurrent task."""
 
     @property
     def tasks(self) -> tuple[str, str]:
-        """One at a time, and many."""
+        """The sequential and the concurrent task."""
         return f"{self.name}-1", f"{self.name}-{self.at_once}"
 
 
@@ -107,7 +108,7 @@ def main() -> int:
             rounds = 3 if options.quick else 12
             for measure in (_measure, _measure_turns):
                 for line in measure(folder / f"{number}-{measure.__name__}", flushing, rounds):
-                    print(report.told(line), flush=True)
+                    print(report.terminal_line(line), flush=True)
                     lines.append(line)
     print(f"\n{about}")
     if not options.quick:
@@ -132,7 +133,7 @@ def _measure(folder: Path, flushing: Flushing, rounds: int) -> Iterator[Line]:
 def _sides(
     stack: ExitStack, peer: Peer, folder: Path, flushing: Flushing
 ) -> dict[str, Callable[[], Cost]]:
-    """A peer's two ways, as long as the stack lasts."""
+    """The two tasks of a peer as sides, until the stack closes."""
     theirs = running(
         peer.module, folder / peer.name, environment=flushing.environment, python=str(_PYTHON)
     )
@@ -141,7 +142,7 @@ def _sides(
 
 
 def _measure_turns(folder: Path, flushing: Flushing, rounds: int) -> Iterator[Line]:
-    """The lines of turns over HTTP."""
+    """Measure the lines of turns over HTTP."""
     with ExitStack() as stack:
         sides = _sides(stack, AUTOGEN, folder, flushing)
         for name, way in _TURNS.items():
@@ -160,7 +161,7 @@ def _measure_turns(folder: Path, flushing: Flushing, rounds: int) -> Iterator[Li
 
 
 def _best(peer: Peer, costs: dict[str, list[Cost]]) -> tuple[str, str]:
-    """Which of its two ways is faster for a peer, and how to call it."""
+    """The faster of a peer's two tasks, and its label."""
     best = max(peer.tasks, key=lambda task: statistics.median(rates(costs[task])))
     return best, "one at a time" if best == peer.tasks[0] else f"{peer.at_once} at once"
 
@@ -178,7 +179,7 @@ def _line(peer: Peer, costs: dict[str, list[Cost]], flushing: Flushing) -> Line:
 
 
 def _versions() -> str:
-    """Which versions of the peers were measured."""
+    """The versions of the peers."""
     packages = [package for peer in (*PEERS, AUTOGEN) for package in peer.packages]
     script = (
         "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
@@ -190,10 +191,10 @@ def _versions() -> str:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.peers", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a fast look; writes nothing")
+    parser.add_argument("--quick", action="store_true", help="a rough run; writes nothing")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a goal is missed")
     parser.add_argument(
-        "--flush-ms", type=float, default=1.0, help="length of an equal flush; 0 skips it"
+        "--flush-ms", type=float, default=1.0, help="duration of a simulated flush; 0 skips it"
     )
     parser.add_argument("--dir", type=Path, help="where to put files: the disk that is measured")
     return parser.parse_args()

@@ -1,4 +1,4 @@
-"""Fresh processes: how long one takes from being started to being gone."""
+"""Fresh processes: the time from start to exit."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ def python(*arguments: str) -> list[str]:
 
 
 def seconds(command: list[str]) -> Callable[[], float]:
-    """A side that runs the command and says how long it took."""
+    """A side that runs a command and measures its duration."""
 
     def run() -> float:
         begin = perf_counter()
@@ -27,7 +27,7 @@ def seconds(command: list[str]) -> Callable[[], float]:
 
 
 def output(command: list[str]) -> str:
-    """What the command prints."""
+    """The standard output of a command."""
     done = subprocess.run(
         command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True, check=True
     )
@@ -35,12 +35,12 @@ def output(command: list[str]) -> str:
 
 
 def environment() -> dict[str, str]:
-    """This environment, without anybody's muster in it."""
+    """This environment without the variables of muster."""
     return {name: value for name, value in os.environ.items() if not name.startswith("MUSTER")}
 
 
 def own_bytes(pid: int) -> int:
-    """The unique set size of a process: what would be free if it ended. Linux tells it."""
+    """The unique set size of a process: the memory that its exit would free. Linux only."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
     private = [line for line in lines if line.startswith(("Private_Clean", "Private_Dirty"))]
     return 1024 * sum(int(line.split()[1]) for line in private)

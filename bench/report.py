@@ -1,4 +1,4 @@
-"""The table: for the terminal as lines come in, and for docs/performance.md when all are there.
+"""The table: in the terminal line by line, and in docs/performance.md at the end.
 
 The document has a section for each command that measures (`make bench`, `make bench-peers`); a run
 replaces its own section and leaves the rest as it is.
@@ -27,7 +27,7 @@ one machine and one hour.
 _COLUMNS: Final = ("what", "against", "figure", "goal", "verdict", "spread", "for orientation")
 
 
-def told(line: Line) -> str:
+def terminal_line(line: Line) -> str:
     """A line for the terminal."""
     head = f"{line.verdict}  {line.what}\n      against {line.against}\n"
     tail = f"      {line.figure} ({line.spread}); goal: {line.goal}"
@@ -35,7 +35,7 @@ def told(line: Line) -> str:
 
 
 def circumstances(folder: Path) -> str:
-    """What the figures depend on and a reader may know: no names, no paths."""
+    """The environment of the figures, without names and paths."""
     return (
         f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, "
         f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, "
@@ -44,7 +44,7 @@ def circumstances(folder: Path) -> str:
 
 
 def filesystem(folder: Path) -> str:
-    """The kind of file system that a folder is on, where the system tells."""
+    """The type of the file system of a folder, if the system provides it."""
     mounts = Path("/proc/self/mounts")
     if not mounts.exists():
         return "an unknown file system"
@@ -54,7 +54,7 @@ def filesystem(folder: Path) -> str:
 
 
 def section(title: str, intro: str, lines: Sequence[Line], about: str) -> str:
-    """One command's part of the document."""
+    """The section of one command."""
     rows = [_row(_COLUMNS), _row(["---"] * len(_COLUMNS)), *map(_cells, lines)]
     return "\n".join([f"## {title}", "", intro, "", *rows, "", about, ""])
 
@@ -70,7 +70,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def publish(title: str, text: str) -> None:
-    """Put a section into the document, in the place of the one with its title."""
+    """Replace the section with the same title in the document, or append it."""
     others = _sections() if DOCUMENT.exists() else {}
     others[title] = text
     DOCUMENT.write_text("\n".join([_HEADER, *others.values()]), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Measuring in turns: every side does a little in every round, and the order alternates."""
+"""Measuring alternately: every side runs shortly in every round, and the order alternates."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
@@ -7,7 +7,7 @@ T = TypeVar("T")
 
 
 def in_turns(sides: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
-    """What each side came to in each round. A first round warms up and does not count."""
+    """The figures of each side by round. A first round is a warm-up and does not count."""
     found: dict[str, list[T]] = {name: [] for name in sides}
     forwards = list(sides)
     for name in forwards:

@@ -1,9 +1,9 @@
-"""Routing: how often it is right on the development set, and how long a decision takes.
+"""Routing: its accuracy on the development set, and the time of a decision.
 
     python -m bench.routing [--set FILE] [--agents DIR] [--no-bodies] [--misses]
 
-scores any set of the same form: a file with a JSON object a line (query, acceptable, kind, and dir
-where there are several teams), and a folder with agents, or with a folder of agents for each dir.
+scores any set of the same format: a file with one JSON object per line (query, acceptable, kind,
+and dir if there are several teams), and a folder with agents, or with a folder of agents per dir.
 """
 
 import argparse
@@ -24,11 +24,11 @@ from muster.routing.router import Decision, Router
 DATA: Final = ROOT / "tests" / "routing" / "data"
 SURE: Final = 0.7
 CROWD: Final = 158
-"""The size of the largest collection that the goals were set on."""
+"""The size of the largest collection behind the goals."""
 
 
 class Asked(NamedTuple):
-    """A request, every answer that is right, and whose team is asked."""
+    """A labelled request: every right answer, and the team."""
 
     query: str
     acceptable: tuple[str, ...]
@@ -40,7 +40,7 @@ Answered = Sequence[tuple[Asked, Decision]]
 
 
 class Tally(NamedTuple):
-    """What came out, as parts of all requests; the last one as a part of what was sure."""
+    """The results as fractions of all requests; the last as a fraction of the confident ones."""
 
     right: float
     wrong_agent: float
@@ -50,7 +50,7 @@ class Tally(NamedTuple):
 
 
 def tally(answered: Answered) -> Tally:
-    """Count as the goals do."""
+    """Count results by the definitions of the goals."""
     every = len(answered)
     right = sum(each.agent in asked.acceptable for asked, each in answered)
     work = [(asked, each) for asked, each in answered if MAIN not in asked.acceptable]
@@ -65,7 +65,7 @@ def tally(answered: Answered) -> Tally:
 
 
 def read_set(path: Path) -> list[Asked]:
-    """The requests of a set."""
+    """Read the requests of a set."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
     return [
         Asked(row["query"], tuple(row["acceptable"]), row["kind"], row.get("dir", ""))
@@ -74,7 +74,7 @@ def read_set(path: Path) -> list[Asked]:
 
 
 def answer(asked: Sequence[Asked], folder: Path, *, bodies: bool) -> list[tuple[Asked, Decision]]:
-    """Every request with its decision."""
+    """Route every request; return the pairs."""
     teams = {each.team for each in asked}
     routers = {
         team: Router(read_folders([folder / team]).agents, bodies=bodies) for team in sorted(teams)
@@ -83,7 +83,7 @@ def answer(asked: Sequence[Asked], folder: Path, *, bodies: bool) -> list[tuple[
 
 
 def measure(rounds: int) -> list[Line]:
-    """The lines of routing."""
+    """Measure the lines of routing."""
     asked = read_set(DATA / "queries.jsonl")
     bare = tally(answer(asked, DATA / "agents", bodies=False))
     full = tally(answer(asked, DATA / "agents", bodies=True))
@@ -135,7 +135,7 @@ def _team() -> tuple[AgentFile, ...]:
 
 
 def _crowd() -> list[AgentFile]:
-    """The team, and again under other names, until it is a crowd."""
+    """Copies of the team under other names, up to `CROWD` agents."""
     team = _team()
     return [
         replace(team[at % len(team)], name=f"{team[at % len(team)].name}-{at // len(team)}")
@@ -144,7 +144,7 @@ def _crowd() -> list[AgentFile]:
 
 
 def main() -> None:
-    """Score a set, and print what came out."""
+    """Score a set, and print the results."""
     parser = argparse.ArgumentParser(prog="python -m bench.routing", description=__doc__)
     parser.add_argument("--set", type=Path, default=DATA / "queries.jsonl")
     parser.add_argument("--agents", type=Path, default=DATA / "agents")

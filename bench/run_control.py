@@ -1,4 +1,4 @@
-"""Starting and stopping: from a wish in a file, or over HTTP, until it is so."""
+"""Starting and stopping: the time from a desired state, in a file or over HTTP, to its effect."""
 
 import statistics
 import subprocess
@@ -13,25 +13,25 @@ from bench.rounds import in_turns
 from bench.supervised import Bell, StateFile, Up, milliseconds, obeying, p99, pause, up
 
 STARTS: Final = 5
-"""Starts of a round, on each side."""
+"""Starts per round, on each side."""
 
 _REST_SECONDS: Final = 0.02
-"""Between two starts: nobody presses buttons without taking a breath."""
+"""Pause between two starts, as between two button presses."""
 
 _GOAL: Final = Goal(Bound.AT_MOST, 3)
 _QUICK: Final = Goal(Bound.AT_MOST, 100, "ms")
 
 
 def ringing(bell: Bell) -> list[str]:
-    """A program whose first act is to ring."""
+    """A program that first writes to a named pipe."""
     return ["sh", "-c", 'echo > "$0"', str(bell.path)]
 
 
-# ── a wish in a file ──────────────────────────────────────────────────────────────────────────────
+# ── desired state in a file ───────────────────────────────────────────────────────────────────────
 
 
 def measure_starts(folder: Path, rounds: int, starts: int = STARTS) -> list[Line]:
-    """The lines of a wish that is brought by a rename, until the program runs."""
+    """Measure the time from renaming a state file into place until the program runs."""
     folder.mkdir(parents=True)
     bell = Bell(folder / "bell")
     program = ringing(bell)
@@ -50,7 +50,7 @@ def measure_starts(folder: Path, rounds: int, starts: int = STARTS) -> list[Line
 
 
 def bare(program: list[str], bell: Bell) -> float:
-    """How long it takes a program to run that is just started."""
+    """The time from a bare spawn until the program runs."""
     begin = monotonic()
     with subprocess.Popen(
         program, start_new_session=True, stdin=subprocess.DEVNULL, env=environment()
@@ -61,7 +61,7 @@ def bare(program: list[str], bell: Bell) -> float:
 
 
 def wished(file: StateFile, bell: Bell) -> float:
-    """How long it takes a program to run that is wished for in a file."""
+    """The time from a desired state in a file until the program runs."""
     file.until("pause", "pause")
     pause(_REST_SECONDS)
     begin = file.wish("run_once")
@@ -98,7 +98,7 @@ def _late_lines(found: Mapping[str, list[list[float]]]) -> Iterator[Line]:
         )
 
 
-# ── a wish over HTTP ──────────────────────────────────────────────────────────────────────────────
+# ── desired state over HTTP ───────────────────────────────────────────────────────────────────────
 
 _STOPPED: Final = """
 [agents.stays]
@@ -112,7 +112,7 @@ command = ["false"]
 
 
 def measure_stops(folder: Path, rounds: int) -> list[Line]:
-    """The lines of a stop, until current says pause."""
+    """Measure the time from a stop until `current` is `pause`."""
     with up(folder, _STOPPED) as team:
         sides = {"resting": _resting(team), "obeying": _obeying(team)}
         found = in_turns(sides, rounds)
@@ -133,7 +133,7 @@ def measure_stops(folder: Path, rounds: int) -> list[Line]:
 
 
 def _resting(team: Up) -> Callable[[], float]:
-    """A stop while no session runs, though one is wanted."""
+    """Stop an agent during its backoff."""
     ends = team.client.events(after=-1, types=["session_end"], agent="fails")
 
     def stop() -> float:
@@ -150,7 +150,7 @@ def _resting(team: Up) -> Callable[[], float]:
 
 
 def _obeying(team: Up) -> Callable[[], float]:
-    """A stop of a program that ends when it is interrupted."""
+    """Stop a program that exits at SIGINT."""
     moves = team.client.events(after=-1, types=["state_transition"], agent="stays")
 
     def moved(to: str) -> None:

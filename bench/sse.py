@@ -1,6 +1,6 @@
-"""A thousand subscribers to the event stream: in a burst, at a pace, and what each costs in memory.
+"""A thousand subscribers to the event stream: a burst, a steady rate, and memory per subscriber.
 
-One process reads all of them with plain sockets, and looks at what it got only afterwards.
+One process reads all of them with plain sockets, and parses the data only afterwards.
 """
 
 import re
@@ -36,7 +36,7 @@ _SENT: Final = re.compile(rb'"text":"([0-9.]+)"')
 
 
 class Piece(NamedTuple):
-    """What one subscriber read at once, and when."""
+    """The bytes of one read of a subscriber, and the time."""
 
     moment: float
     data: bytes
@@ -53,7 +53,7 @@ class Readers:
         self._pool = ThreadPoolExecutor(1)
 
     def connect(self) -> None:
-        """Subscribe, a hundred at a time, and wait until everybody has heard the beginning."""
+        """Subscribe, a hundred at a time, and wait for the start of every stream."""
         for _ in range(SUBSCRIBERS // 100):
             for _ in range(100):
                 self._add(self._subscribe())
@@ -77,14 +77,14 @@ class Readers:
         self._epoll.register(each, select.EPOLLIN)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close all connections."""
         for each in self._sockets.values():
             each.close()
         self._epoll.close()
         self._pool.shutdown()
 
     def hear(self, task: str, events: int) -> float:
-        """Have events published; seconds until everybody has all of them."""
+        """Publish events; return the seconds until every subscriber has all of them."""
         for pieces in self._pieces.values():
             pieces.clear()
         begin = perf_counter()
@@ -96,7 +96,7 @@ class Readers:
         return took
 
     def _read(self, mark: bytes, count: int) -> None:
-        """Read until everybody has so many of a mark."""
+        """Read until every subscriber has that many occurrences of a mark."""
         left = {number: count for number, pieces in self._pieces.items() if not pieces}
         last = dict.fromkeys(left, b"")
         end = monotonic() + _BOUND_SECONDS
@@ -116,7 +116,7 @@ class Readers:
                         del left[number]
 
     def _check(self, events: int) -> None:
-        """Nobody misses an event, has one twice, or has them out of order."""
+        """Check that no subscriber misses an event, has one twice, or has them out of order."""
         for pieces in self._pieces.values():
             text = b"".join(piece.data for piece in pieces)
             seqs = [int(found) for found in _ID.findall(text)]
@@ -124,7 +124,7 @@ class Readers:
                 raise AssertionError(f"a subscriber has {len(seqs)} events: {seqs[:10]}...")
 
     def delays(self) -> list[float]:
-        """Seconds from the publication of an event until each subscriber had it."""
+        """Seconds from the publication of an event until its arrival, per delivery."""
         return [
             piece.moment - float(sent)
             for pieces in self._pieces.values()
@@ -133,7 +133,7 @@ class Readers:
         ]
 
     def own_kilobytes(self) -> float:
-        """What the server has to itself (USS)."""
+        """The unique set size of the server."""
         lines = Path(f"/proc/{self.contestant.greeting['pid']}/smaps_rollup").read_text()
         private = [line for line in lines.splitlines() if line.startswith("Private_")]
         return sum(int(line.split()[1]) for line in private)
@@ -141,7 +141,7 @@ class Readers:
 
 @contextmanager
 def subscribed(module: str, folder: Path) -> Generator[Readers]:
-    """A server with a thousand subscribers, until the end of the block."""
+    """Run a server with a thousand subscribers until the end of the block."""
     with running(module, folder, environment={}) as contestant:
         readers = Readers(contestant)
         try:
@@ -152,7 +152,7 @@ def subscribed(module: str, folder: Path) -> Generator[Readers]:
 
 
 def measure(folder: Path, rounds: int, *, lives: int) -> list[Line]:
-    """The three lines of the event stream; memory is that of so many fresh servers."""
+    """Measure the three lines of the event stream; memory is measured on fresh servers."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     with ExitStack() as stack:
@@ -168,12 +168,12 @@ def measure(folder: Path, rounds: int, *, lives: int) -> list[Line]:
 
 
 def _burst(readers: Readers) -> Callable[[], float]:
-    """Deliveries a second."""
+    """Deliveries per second."""
     return lambda: SUBSCRIBERS * BURST_EVENTS / readers.hear("burst", BURST_EVENTS)
 
 
 def _paced(readers: Readers) -> Callable[[], float]:
-    """The delay that one delivery in a hundred exceeds."""
+    """The 99th percentile of the delay."""
 
     def run() -> float:
         readers.hear("paced", PACED_EVENTS)
@@ -183,7 +183,7 @@ def _paced(readers: Readers) -> Callable[[], float]:
 
 
 def _memory(folder: Path) -> float:
-    """KB for each subscriber of a fresh server, when all have been served something."""
+    """KB per subscriber of a fresh server, after each has received events."""
     with running(_OURS, folder, environment={}) as contestant:
         readers = Readers(contestant)
         try:

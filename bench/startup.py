@@ -1,4 +1,4 @@
-"""The quick verbs of the installed command line, against an interpreter that does nothing."""
+"""The fast verbs of the installed command line, against an interpreter that does nothing."""
 
 import asyncio
 import statistics
@@ -12,7 +12,7 @@ from bench.teams import found_home
 
 
 def measure(folder: Path, rounds: int) -> list[Line]:
-    """The two lines of the command line."""
+    """Measure the two lines of the command line."""
     home = folder / "home"
     asyncio.run(found_home(home, channels=3, members=3))
     muster = str(Path(sys.executable).with_name("muster"))

@@ -1,4 +1,4 @@
-"""What the lines of run control need: a muster that runs programs, its API, and its state files."""
+"""Fixtures of the run control lines: a muster that runs programs, its API, and its state files."""
 
 import json
 import os
@@ -16,11 +16,11 @@ from bench.processes import environment, python
 from muster.client.sync import Client
 
 BOUND_SECONDS: Final = 60.0
-"""Nothing that is waited for takes longer."""
+"""Timeout of every wait."""
 
 
 class Up(NamedTuple):
-    """A `muster up` with agents that it runs."""
+    """A running `muster up` with supervised agents."""
 
     pid: int
     home: Path
@@ -28,7 +28,7 @@ class Up(NamedTuple):
 
 
 def settled_home(folder: Path, settings: str) -> Path:
-    """A home with settings, in a folder of its own."""
+    """Create a home with settings, in a folder of its own."""
     home = folder / "home"
     home.mkdir(parents=True, mode=0o700)
     (home / "muster.toml").write_text(settings, encoding="utf-8")
@@ -37,7 +37,7 @@ def settled_home(folder: Path, settings: str) -> Path:
 
 @contextmanager
 def up(folder: Path, settings: str) -> Generator[Up]:
-    """A muster with these settings, in a folder of its own, until the end of the block."""
+    """Run a muster with these settings, in a folder of its own, until the end of the block."""
     home = settled_home(folder, settings)
     command = python("-m", "muster", "up", "--home", str(home), "--port", "0")
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment()) as process:
@@ -55,7 +55,7 @@ def up(folder: Path, settings: str) -> Generator[Up]:
 
 @contextmanager
 def obeying(path: Path, program: list[str]) -> Generator[int]:
-    """A `muster run` on a state file, until the end of the block."""
+    """Run `muster run` on a state file until the end of the block."""
     command = python("-m", "muster", "run", "--state-file", str(path), "--", *program)
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment()
@@ -67,7 +67,7 @@ def obeying(path: Path, program: list[str]) -> Generator[int]:
 
 
 class Bell:
-    """A named pipe into which a program writes as its first act."""
+    """A named pipe that a program writes to when it starts."""
 
     def __init__(self, path: Path) -> None:
         os.mkfifo(path)
@@ -75,7 +75,7 @@ class Bell:
         self._pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
 
     def wait(self) -> float:
-        """Return when it has rung, with the moment."""
+        """Wait for the program's write; return the time."""
         ready, _, _ = select.select([self._pipe], [], [], BOUND_SECONDS)
         moment = monotonic()
         if not ready:
@@ -84,18 +84,18 @@ class Bell:
         return moment
 
     def close(self) -> None:
-        """Let go of the pipe."""
+        """Close the pipe."""
         os.close(self._pipe)
 
 
 class StateFile:
-    """An `agent_state.json` as a foreign Mission Control sees it."""
+    """An `agent_state.json`, used as another program would."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def states(self) -> tuple[object, object]:
-        """What is wanted, and what is done; nothing while there is no file."""
+        """The desired and the current state; None while there is no file."""
         try:
             fields = json.loads(self.path.read_bytes())
         except FileNotFoundError:
@@ -103,11 +103,11 @@ class StateFile:
         return fields["desired_state"], fields["current_state"]
 
     def until(self, desired: str, current: str) -> None:
-        """Return when the file says so."""
+        """Wait until the file has these states."""
         until(lambda: self.states() == (desired, current), f"{self.path} does not say so")
 
     def wish(self, desired: str) -> float:
-        """Bring a new file with another wish, and say when."""
+        """Rename a file with another desired state into place; return the time."""
         fields = json.loads(self.path.read_bytes()) | {"desired_state": desired, "setBy": "human"}
         aside = self.path.with_name("aside.json")
         aside.write_text(json.dumps(fields), encoding="utf-8")
@@ -117,7 +117,7 @@ class StateFile:
 
 
 def until(condition: Callable[[], object], complaint: str) -> None:
-    """Look again and again, but not for ever. What is measured is never measured by this."""
+    """Poll until a condition holds, with a timeout. Never used for the measured times."""
     bound = monotonic() + BOUND_SECONDS
     while not condition():
         if monotonic() > bound:
@@ -126,15 +126,15 @@ def until(condition: Callable[[], object], complaint: str) -> None:
 
 
 def pause(seconds: float) -> None:
-    """Do nothing for a while."""
+    """Sleep."""
     Event().wait(seconds)
 
 
 def p99(samples: list[float]) -> float:
-    """The value that one in a hundred exceeds."""
+    """The 99th percentile."""
     return sorted(samples)[max(0, -(-len(samples) * 99 // 100) - 1)]
 
 
 def milliseconds(value: float) -> str:
-    """A short time for orientation."""
+    """A short duration, for orientation."""
     return f"{1000 * value:.1f} ms"

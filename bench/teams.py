@@ -1,4 +1,4 @@
-"""Teams to measure with: built by commands, as in life, and written in large commits."""
+"""Teams for the benchmarks: built by commands, as in production, and written in large commits."""
 
 import random
 from collections.abc import AsyncGenerator, Callable, Iterator
@@ -38,7 +38,7 @@ NEVER_OVER: Final = TurnConfig(
     max_turn_seconds=_WEEK_SECONDS,
     rest_after_idle_rounds=1_000_000,
 )
-"""Turns that end only when they are completed, so that every measured step is the same work."""
+"""Turns without timeout, so that every measured step is the same work."""
 
 _COMMIT_EVENTS: Final = 8192
 
@@ -49,7 +49,7 @@ def channel_id(number: int) -> ChannelId:
 
 
 def founding(channels: int, members: int, config: TurnConfig = NEVER_OVER) -> Iterator[Command]:
-    """The commands that make a team in which everybody is connected and in one channel."""
+    """The commands that create a team whose agents are all connected, each in one channel."""
     yield c.StartMuster(server_session=SessionId("boot-1"), muster_version="bench", human=HUMAN)
     seat = FIRST_ENROLLED_SEAT
     for number in range(channels):
@@ -62,7 +62,7 @@ def founding(channels: int, members: int, config: TurnConfig = NEVER_OVER) -> It
 
 
 def founded(channels: int, members: int, now: datetime) -> Team:
-    """Such a team, in memory."""
+    """Build such a team in memory."""
     team = Team()
     for command in founding(channels, members):
         team = decide(team, command, now, actor=ACTOR).team
@@ -70,7 +70,7 @@ def founded(channels: int, members: int, now: datetime) -> Team:
 
 
 class Scribe:
-    """Writes a team's life into a store, many commands to a commit."""
+    """Writes a team's events into a store, many commands per commit."""
 
     def __init__(self, store: SqliteStore, now: datetime, team: Team) -> None:
         self._store = store
@@ -79,19 +79,19 @@ class Scribe:
         self.now = now
 
     def send(self, command: Command, actor: str = ACTOR) -> None:
-        """Carry out a command; what it led to is written later."""
+        """Decide a command; its events are written later."""
         decision = decide(self.team, command, self.now, actor=actor)
         self.team = decision.team
         self._unwritten += decision.events
 
     async def write(self, *, at_least: int = 1) -> None:
-        """Write what has been decided, if it is enough to be worth a commit."""
+        """Write the decided events, if there are enough for a commit."""
         if len(self._unwritten) >= at_least:
             events, self._unwritten = self._unwritten, []
             await self._store.append(events)
 
     async def snapshot(self) -> None:
-        """Keep a snapshot, and say that the reactor has handled everything."""
+        """Save a snapshot, and move the reactor's cursor to the end."""
         await self.write()
         snapshot = Snapshot(self.team.seq, snapshots.encode(self.team))
         await self._store.save_snapshot(snapshot, snapshots.VERSION)
@@ -100,7 +100,7 @@ class Scribe:
 
 @asynccontextmanager
 async def writing(home: Path) -> AsyncGenerator[Scribe]:
-    """A home, made if there is none, and who goes on writing in it."""
+    """Open or create a home, with a `Scribe` that continues its log."""
     store = await SqliteStore.open(home)
     try:
         scribe = Scribe(store, SystemClock().now(), (await load_from(store)).team)
@@ -111,7 +111,7 @@ async def writing(home: Path) -> AsyncGenerator[Scribe]:
 
 
 async def found_home(home: Path, *, channels: int, members: int, snapshot: bool = False) -> None:
-    """A home with a team in it that has done nothing yet."""
+    """Create a home with a new team."""
     async with writing(home) as scribe:
         for command in founding(channels, members):
             scribe.send(command)
@@ -120,19 +120,19 @@ async def found_home(home: Path, *, channels: int, members: int, snapshot: bool 
             await scribe.snapshot()
 
 
-# ── a life ────────────────────────────────────────────────────────────────────────────────────────
+# ── simulated load ────────────────────────────────────────────────────────────────────────────────
 
 
 class Life:
-    """What a busy team does all day: it speaks in turns, works, waits, and is spoken to.
+    """The simulated work of a busy team: turns, activity, waits, and human messages.
 
-    Of a hundred things, sixty are a turn that ends with a post, fifteen a sign of work, ten a turn
-    passed on in silence, seven a word from a human, five a wait, three a lost connection.
+    Of a hundred actions, sixty are a turn that ends with a post, fifteen are activity, ten a turn
+    passed in silence, seven a human message, five a wait, three a disconnect.
     """
 
     def __init__(self, scribe: Scribe, seed: int = 1) -> None:
         self._scribe = scribe
-        self._chance = random.Random(seed)  # the same life in every run
+        self._chance = random.Random(seed)  # the same actions in every run
         self._deeds: tuple[Callable[[Channel, SeatId], None], ...] = (
             *[self._speak] * 60,
             *[self._work] * 15,
@@ -143,7 +143,7 @@ class Life:
         )
 
     async def until(self, seq: int) -> None:
-        """Go on until the log is so long, give or take a command."""
+        """Continue until the log has about that many events."""
         scribe = self._scribe
         channels = sorted(scribe.team.channels)
         while scribe.team.seq < seq:

@@ -1,8 +1,8 @@
-"""Turns over HTTP: agents in ten channels side by side, each with a connection of its own.
+"""Turns over HTTP: agents in ten concurrent channels, each with a connection of its own.
 
-*Posted*: who is next in the ring posts and completes in one request as soon as the one before has
-its answer. *Told*: everybody waits in the long-poll, as agents do, is handed what the others said,
-and then does the same; that is two requests and two commits to a turn.
+*Posted*: the next agent in the ring posts and completes in one request as soon as the previous one
+has its response. *Told*: all agents wait in the long-poll, as in production, receive the messages
+of the others, and then do the same: two requests and two commits per turn.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ _WAIT_SECONDS: Final = 30
 
 
 class Agent:
-    """Somebody in one of the channels."""
+    """An agent in one of the channels."""
 
     def __init__(self, site: Site, number: int, connection: Connection) -> None:
         name = f"Agent {FIRST_ENROLLED_SEAT + number}"
@@ -38,7 +38,7 @@ class Agent:
         self._connection = connection
 
     async def await_turn(self) -> None:
-        """Ask until it is its turn."""
+        """Poll until the agent has the turn."""
         while json.loads((await self._connection.ask(self._what_next)).body)["do"] != "turn":
             pass
 
@@ -48,25 +48,25 @@ class Agent:
         assert answer.status == 200, answer
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._connection.close()
 
 
 async def _everybody(site: Site) -> list[list[Agent]]:
-    """Everybody by channel, in the order of the ring."""
+    """The agents by channel, in the order of the ring."""
     numbers = range(CHANNELS * MEMBERS)
     agents = [Agent(site, number, await site.connect()) for number in numbers]
     return [agents[first : first + MEMBERS] for first in numbers[::MEMBERS]]
 
 
 class Posted:
-    """They know whose turn it is."""
+    """Agents that know whose turn it is and do not poll."""
 
     def __init__(self, rings: list[list[Agent]]) -> None:
         self._rings = rings
 
     async def play(self, turns: int) -> None:
-        """Whole rounds in every channel, as many as make so many turns."""
+        """Play whole rounds in every channel, for that many turns in all."""
         async with asyncio.TaskGroup() as group:
             for ring in self._rings:
                 group.create_task(self._go_round(ring, turns // (CHANNELS * MEMBERS)))
@@ -76,11 +76,11 @@ class Posted:
             await agent.speak()
 
     async def end(self) -> None:
-        """Nobody waits for anything."""
+        """Do nothing: no agent waits."""
 
 
 class Told:
-    """They ask, all the time; and they end a turn when there is one to be played."""
+    """Agents that poll all the time, and complete a turn while turns are left to play."""
 
     def __init__(self, rings: list[list[Agent]]) -> None:
         self._wanted = asyncio.Semaphore(0)
@@ -89,7 +89,7 @@ class Told:
         self._lives = [asyncio.ensure_future(self._live(agent)) for ring in rings for agent in ring]
 
     async def play(self, turns: int) -> None:
-        """So many turns, in whatever channels they are quickest."""
+        """Play that many turns, in any channels."""
         self._left = turns
         self._played.clear()
         for _ in range(turns):
@@ -97,7 +97,7 @@ class Told:
         played = asyncio.ensure_future(self._played.wait())
         done, _ = await asyncio.wait({played, *self._lives}, return_when="FIRST_COMPLETED")
         for each in done:
-            each.result()  # a life ends only by what it raises
+            each.result()  # `_live` ends only by raising
 
     async def _live(self, agent: Agent) -> None:
         while True:
@@ -109,7 +109,7 @@ class Told:
                 self._played.set()
 
     async def end(self) -> None:
-        """Let nobody wait any more."""
+        """Stop polling."""
         for life in self._lives:
             life.cancel()
         await asyncio.gather(*self._lives, return_exceptions=True)
@@ -119,7 +119,7 @@ class Told:
 def playing(
     folder: Path, flushing: Flushing, way: type[Posted] | type[Told]
 ) -> Generator[Callable[[int], Cost]]:
-    """A side that plays so many turns in a muster of its own, until the end of the block."""
+    """A side that plays turns in a muster of its own, until the end of the block."""
     with serving(folder, flushing) as site, asyncio.Runner() as runner:
         rings = runner.run(_everybody(site))
         crowd = runner.run(_begin(way, rings))

@@ -1,4 +1,4 @@
-"""The dashboard in a real browser: how heavy it is, how soon it shows things, what a tab costs.
+"""The dashboard in a real browser: transfer size, delays, and the cost of a tab.
 
 Every figure is taken from the outside: bytes on the wire, frames on the screen, memory of the
 server. The browser has no graphics card here and shares the machine with the server.
@@ -23,14 +23,14 @@ FEW: Final = 9
 MANY: Final = 200
 _MEMBERS: Final = 5
 RATE: Final = 50.0
-"""Events a second."""
+"""Events per second."""
 
 _SETTLE_SECONDS: Final = 1.0
 _KB: Final = 1000
 
 
 def measure(folder: Path, rounds: int, *, events: int, seconds: float, tabs: int) -> list[Line]:
-    """Every line of the dashboard."""
+    """Measure the lines of the dashboard."""
     few, many = folder / "few", folder / "many"
     asyncio.run(_found(few, channels=3, members=3, events=0))
     asyncio.run(_found(many, channels=MANY // _MEMBERS, members=_MEMBERS, events=events))
@@ -48,7 +48,7 @@ def measure(folder: Path, rounds: int, *, events: int, seconds: float, tabs: int
 
 
 async def _found(home: Path, *, channels: int, members: int, events: int) -> None:
-    """A home with a team in it, and a life as long as it is to be."""
+    """Create a home with a team and a log of the given length."""
     async with writing(home) as scribe:
         for command in founding(channels, members):
             scribe.send(command)
@@ -60,11 +60,11 @@ def _names(count: int) -> list[str]:
     return [f"Agent {FIRST_ENROLLED_SEAT + number}" for number in range(count)]
 
 
-# ── how heavy ─────────────────────────────────────────────────────────────────────────────────────
+# ── sizes ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _first_view_kilobytes(browser: Browser, server: Served) -> float:
-    """What a browser that has nothing is sent until it shows the team and follows the log."""
+    """The bytes that a browser with an empty cache receives until it shows the team."""
     wire = Wire(server.url)
     context = cold(browser, server, wire.url)
     try:
@@ -77,7 +77,7 @@ def _first_view_kilobytes(browser: Browser, server: Served) -> float:
 
 
 def _tab_kilobytes(browser: Browser, server: Served, tabs: int) -> float:
-    """What the server has more when so many browsers look at it, for each. A first lot warms up."""
+    """Server memory per connected browser. A first set of browsers is a warm-up."""
     figures: list[float] = []
     for _ in range(2):
         before = own_bytes(server.pid)
@@ -92,11 +92,11 @@ def _tab_kilobytes(browser: Browser, server: Served, tabs: int) -> float:
     return figures[-1]
 
 
-# ── how soon ──────────────────────────────────────────────────────────────────────────────────────
+# ── delays ────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _delays(browser: Browser, server: Served, seconds: float) -> list[float]:
-    """How long each event took until it was on the screen, in ms."""
+    """The delay of each event until it was on the screen, in ms."""
     names = _names(FEW)
     for name in names:
         server.client.connect(name)
@@ -125,7 +125,7 @@ def _first_view_seconds(browser: Browser, server: Served) -> float:
 
 
 def _long_tasks(browser: Browser, server: Served, seconds: float) -> list[float]:
-    """Tasks of the page above 50 ms, while everybody in a large team says something in turn."""
+    """Tasks of the page above 50 ms, while the agents of a large team post messages."""
     context = cold(browser, server)
     try:
         page = open_team(context, server.url, cards=MANY)

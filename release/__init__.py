@@ -1,1 +1,1 @@
-"""How a release is cut: the changelog, and a trial of the wheel. CONTRIBUTING.md has the recipe."""
+"""The release tools: the changelog, and a trial of the wheel. CONTRIBUTING.md has the recipe."""

@@ -1,4 +1,4 @@
-"""Try a wheel as a stranger would: `make dist`.
+"""Try a wheel in a clean environment: `make dist`.
 
 The wheel has every file of the package and no other. Installed in a new virtual environment, it
 runs the demo in an empty folder with an empty HOME until all nine agents have names, and ends with
@@ -18,14 +18,14 @@ from typing import Any
 from urllib.request import Request, urlopen
 from zipfile import ZipFile
 
-Json = Any  # whatever JSON holds
+Json = Any  # any JSON value
 Opened = Any  # as urlopen is typed
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
 NINE = 9
 STEP_SECONDS = 300.0
-"""How long the demo may take to start, to have nine agents, and to stop, each on a busy machine."""
+"""Timeout of the demo's start, of its nine agents, and of its stop, each on a busy machine."""
 
 
 def main(folder: str) -> None:
@@ -37,7 +37,7 @@ def main(folder: str) -> None:
     print(f"{wheel.name}: complete, installs, and runs the demo")
 
 
-# ── what is in it ─────────────────────────────────────────────────────────────────────────────────
+# ── contents ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def check_contents(wheel: Path) -> None:
@@ -58,11 +58,11 @@ def package_files() -> Iterator[str]:
             yield path.relative_to(SOURCE).as_posix()
 
 
-# ── whether it runs ───────────────────────────────────────────────────────────────────────────────
+# ── trial run ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def install(wheel: Path, place: Path) -> Path:
-    """A new virtual environment with the wheel in it; the program `muster` there."""
+    """Install the wheel in a new virtual environment; return its program `muster`."""
     environment = place / "venv"
     subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
     python = str(environment / "bin" / "python")
@@ -102,14 +102,14 @@ def wait_for_nine(process: subprocess.Popen[str], folder: Path) -> None:
     line = process.stdout.readline()
     found = re.search(r"http://[^\s/]+", line)
     if found is None:
-        sys.exit(f"the demo did not say where it listens, but {line!r}")
+        sys.exit(f"the demo did not print its address, but {line!r}")
     token = (folder / ".muster-demo" / "operator.token").read_text().strip()
     assert ask(found[0], "/api/health", token)["version"]
     with opened(found[0], "/api/events?after=0", token) as stream:
         for event in stream:
             if event.startswith(b"data: ") and len(names(found[0], token)) == NINE:
                 return
-    sys.exit(f"the demo ended with these agents alone: {names(found[0], token)}")
+    sys.exit(f"the demo ended with only these agents: {names(found[0], token)}")
 
 
 def names(url: str, token: str) -> list[str]:
@@ -118,7 +118,7 @@ def names(url: str, token: str) -> list[str]:
 
 
 def ask(url: str, path: str, token: str) -> Json:
-    """What the server answers."""
+    """The server's response to a request, as JSON."""
     with opened(url, path, token) as answer:
         return json.load(answer)
 

@@ -1,1 +1,1 @@
-"""Programs that the benchmarks start: what is measured runs in a process of its own."""
+"""Programs that the benchmarks start: each measured side runs in a process of its own."""

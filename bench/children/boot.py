@@ -1,7 +1,7 @@
-"""Boots the team in a home until it is open and has said so in its log; then the process is gone.
+"""Boots the team in a home until it is open and its boot is in the log; then the process exits.
 
-It prints the seconds from the end of its imports until then. Without a home it only imports. It
-ends like a crash, so that the log grows by no more than the one event.
+Prints the seconds from the end of the imports until then. Without a home it only imports. It exits
+like a crash, so that the log grows by one event only.
 """
 
 import asyncio

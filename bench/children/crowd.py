@@ -1,7 +1,7 @@
-"""Runs the agents that a home's settings name, and says what that takes of memory.
+"""Runs the agents in a home's settings, and prints the memory that this takes.
 
 asked:     python -m bench.children.crowd HOME, or with --start after it
-answered:  how many bytes belong to this process alone
+answered:  the unique set size of this process, in bytes
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _NOWHERE = "http://127.0.0.1:9"
 
 
 async def main(home: Path, *, start: bool) -> None:
-    """Open the team, have every program up where that is wished, let it settle, and look."""
+    """Open the team, with --start start every program, let it settle, and measure."""
     settings = load_settings(home, {})
     async with open_configured(home, settings, url=_NOWHERE) as muster:
         seats = [muster.team.names[name] for name in settings.agents]

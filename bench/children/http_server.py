@@ -1,8 +1,8 @@
-"""A whole muster that serves HTTP, as `muster up` does, with one empty route more to compare with.
+"""A complete muster that serves HTTP, as `muster up` does, with an empty route as the baseline.
 
-It says where it listens and the tokens of everybody. Asked for `burst` or `paced` events, it has a
-human post so many messages: all at once, or one every tenth of a second. The text of a message
-is the moment at which it was posted, on the clock that all processes share.
+It prints its address and a token per agent. The tasks `burst` and `paced` post that many messages
+as a human: all at once, or one every tenth of a second. The text of a message is the time at which
+it was posted, on the monotonic clock that all processes share.
 """
 
 import asyncio
@@ -40,9 +40,9 @@ async def empty(call: ApiCall) -> None:
 
 
 async def main(home: Path) -> None:
-    """Make a team of 48 in 16 channels, and serve until nobody asks any more."""
+    """Create a team of 48 in 16 channels, and serve until stdin closes."""
     await found_home(home, channels=CHANNELS, members=MEMBERS)
-    # agents that never show up stay all the same: nobody is to lose a place while we measure
+    # no heartbeat timeout: no agent may lose its seat during the measurement
     async with open_team(home, human=HUMAN, heartbeat_timeout_s=_WEEK_SECONDS) as muster:
         tokens = await _tokens(muster)
         stop = asyncio.Event()
@@ -64,7 +64,7 @@ async def main(home: Path) -> None:
 
 
 async def _tokens(muster: Muster) -> dict[str, str]:
-    """A token for the operator, and one for everybody by name."""
+    """A token for the operator, and one for each agent by name."""
     command, secret = new_token(muster.ids, Role.OPERATOR)
     await muster.dispatcher.send(command, actor=MUSTER)
     tokens = {"": secret}

@@ -1,4 +1,4 @@
-"""Boots the team in a home and says how many bytes of memory belong to this process alone."""
+"""Boots the team in a home and prints the unique set size of this process, in bytes."""
 
 import asyncio
 import gc
@@ -12,13 +12,13 @@ from muster.app import open_team
 
 
 async def main(home: Path) -> None:
-    """Open the team, let everything that runs in it begin, and look."""
+    """Open the team, let its tasks start, and measure."""
     async with open_team(home, human="Grace"):
         for _ in range(100):
             await asyncio.sleep(0)
         gc.collect()
         print(own_bytes(os.getpid()), flush=True)
-        os._exit(0)  # like a crash, so that the home stays as it is
+        os._exit(0)  # exit like a crash, so that the home stays as it is
 
 
 if __name__ == "__main__":

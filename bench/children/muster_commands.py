@@ -1,7 +1,7 @@
-"""A whole muster on its SQLite store, carrying out durable commands, so many in flight at a time.
+"""A complete muster on its SQLite store that executes durable commands, a fixed number in flight.
 
-A human posts in a channel where somebody holds the turn: one event, one changed channel. Timers,
-the reactor, the feed and snapshots run beside it, as they do in production.
+A human posts in a channel where an agent holds the turn: one event, one changed channel. Timers,
+the reactor, the feed and snapshots run too, as in production.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ _IN_FLIGHT = (1, 16, 100)
 
 
 def task(dispatcher: Dispatcher, in_flight: int) -> Task:
-    """Commands, so many of them under way at any time."""
+    """A task of commands with a fixed number in flight."""
 
     async def post(number: int, count: int) -> None:
         channel = channel_id(number % _CHANNELS)
@@ -37,7 +37,7 @@ def task(dispatcher: Dispatcher, in_flight: int) -> Task:
 
 
 async def main(home: Path) -> None:
-    """Make a team of 48 in 16 channels, and serve."""
+    """Create a team of 48 in 16 channels, and serve."""
     await found_home(home, channels=_CHANNELS, members=3)
     async with open_team(home, human=HUMAN) as muster:
         await serve({f"muster-{each}": task(muster.dispatcher, each) for each in _IN_FLIGHT})

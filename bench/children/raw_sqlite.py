@@ -1,6 +1,6 @@
 """The raw baseline: the sqlite3 module, one event and one row per step, full fsync.
 
-It is the least that could be done: the event's bytes are ready, nothing is decided, nobody waits.
+The minimum of work: the event's bytes are ready, nothing is decided, no caller waits.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ _EVENT: Final = (
 _ROW: Final = b'{"id":"channel-3","ring":[9,10,11],"cursor":0,"epoch":1,"lastMessage":4711}'
 _ROWS: Final = 16
 _WAL_BYTES: Final = 1000 * 4096
-"""At 1000 pages the WAL is moved into the file; then it is written over, and flushes faster."""
+"""Size of the WAL at the checkpoint; afterwards it is overwritten and flushes faster."""
 
 _SCHEMA: Final = """
 PRAGMA journal_mode = WAL;
@@ -34,7 +34,7 @@ _UPDATE: Final = (
 
 
 class Raw:
-    """One connection, used in the plainest way."""
+    """One connection, used in the simplest way."""
 
     def __init__(self, path: Path) -> None:
         self._connection = sqlite3.connect(path, isolation_level=None)
@@ -43,12 +43,12 @@ class Raw:
         self._seq = 0
 
     def warm_up(self) -> None:
-        """Write until the WAL has its full length."""
+        """Write until the WAL has its full size."""
         while self._wal.stat().st_size < _WAL_BYTES:
             self.write(100, per_commit=1)
 
     def write(self, steps: int, *, per_commit: int) -> None:
-        """Write so many events and rows."""
+        """Write that many events and rows."""
         execute = self._connection.execute
         for _ in range(steps // per_commit):
             execute("BEGIN IMMEDIATE")
@@ -61,7 +61,7 @@ class Raw:
 
 
 def task(raw: Raw, per_commit: int) -> Task:
-    """Steps with so many to a commit."""
+    """A task of steps, with a fixed number per commit."""
 
     async def run(steps: int) -> None:
         raw.write(steps, per_commit=per_commit)

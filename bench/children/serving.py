@@ -1,9 +1,9 @@
-"""A contestant's side: does so much of a task as it is asked for, and answers what that cost.
+"""The child's side of a contestant: executes steps of a task on request, and reports the cost.
 
     asked:     muster-16 480
     answered:  {"seconds": 0.21, "cpu_s": 0.02, "flushes": 33}
 
-Only the standard library, so that other frameworks can be served by it in their own environment.
+Standard library only, so that scripts in the environments of other frameworks can use it.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ Task = Callable[[int], Awaitable[None]]
 
 
 async def serve(tasks: Mapping[str, Task], **about: object) -> None:
-    """Say what there is to know, and answer until nobody asks any more."""
+    """Print the greeting, and answer requests until stdin closes."""
     _say({"tasks": list(tasks), **about})
     while question := await asyncio.to_thread(sys.stdin.readline):
         name, count = question.split()
@@ -35,7 +35,7 @@ async def _cost(task: Task, count: int) -> dict[str, object]:
 
 
 def _flushes() -> int:
-    """What the flush shim has counted; nothing where it is not loaded."""
+    """The flushes that the shim has counted; 0 if it is not loaded."""
     count = getattr(ctypes.CDLL(None), "bench_flushes", None)
     if count is None:
         return 0

@@ -1,10 +1,10 @@
-"""The same stream of events by others: sse-starlette on uvicorn, and a bare asyncio protocol.
+"""Baselines of the event stream: sse-starlette on uvicorn, and a bare asyncio protocol.
 
-    python -m bench.children.sse_peers FOLDER        (what to run is the folder's name)
+    python -m bench.children.sse_peers FOLDER        (the folder's name selects the server)
 
-Both are at their best: events lie ready in one list that all subscribers share, nothing is decided
-and nothing is stored. Asked for `burst` or `paced` events, they publish so many: all at once, or
-one every tenth of a second.
+Both are at their best: events are ready in one list that all subscribers share, nothing is decided
+and nothing is stored. The tasks `burst` and `paced` publish that many events: all at once, or one
+every tenth of a second.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ TYPE: Final = "user_message"
 
 
 def data(seq: int) -> str:
-    """An event of the size of ours, with the moment of its publication as the text."""
+    """An event as large as muster's, with the time of its publication as the text."""
     return (
         f'{{"seq":{seq},"ts":"2026-05-09T07:00:00.123456Z","sessionId":"boot-1",'
         f'"actor":"person:Grace","cause":null,"v":1,"type":"{TYPE}","text":"{monotonic():.6f}",'
@@ -41,20 +41,20 @@ def data(seq: int) -> str:
 
 
 class Starlettes:
-    """Every subscriber is a generator with a place in the list."""
+    """Every subscriber is a generator with a cursor in the list."""
 
     def __init__(self) -> None:
         self._events: list[ServerSentEvent] = []
         self._news = asyncio.Event()
 
     def publish(self, seq: int) -> None:
-        """One event more, for all."""
+        """Publish one event to all subscribers."""
         self._events.append(ServerSentEvent(data(seq), id=str(seq), event=TYPE, sep="\n"))
         self._news.set()
         self._news = asyncio.Event()
 
     async def stream(self, request: Request) -> EventSourceResponse:
-        """A subscriber: only what is new."""
+        """The stream of a subscriber: new events only."""
         return EventSourceResponse(self._follow(len(self._events)), sep="\n")
 
     async def _follow(self, place: int) -> AsyncGenerator[ServerSentEvent]:
@@ -67,7 +67,7 @@ class Starlettes:
             await news.wait()
 
     async def serve(self, listener: socket.socket) -> None:
-        """Answer for ever."""
+        """Serve for ever."""
         app = Starlette(routes=[Route("/api/events", self.stream)])
         config = uvicorn.Config(
             app, lifespan="off", log_config=None, access_log=False, server_header=False
@@ -76,19 +76,19 @@ class Starlettes:
 
 
 class Bare:
-    """Every subscriber is a connection, and bytes are written to it."""
+    """Every subscriber is a connection that bytes are written to."""
 
     def __init__(self) -> None:
         self._subscribers: set[asyncio.WriteTransport] = set()
 
     def publish(self, seq: int) -> None:
-        """One event more, for all."""
+        """Publish one event to all subscribers."""
         frame = f"id: {seq}\nevent: {TYPE}\ndata: {data(seq)}\n\n".encode()
         for each in self._subscribers:
             each.write(frame)
 
     async def serve(self, listener: socket.socket) -> None:
-        """Answer for ever."""
+        """Serve for ever."""
         loop = asyncio.get_running_loop()
         server = await loop.create_server(lambda: _Subscriber(self._subscribers), sock=listener)
         await server.serve_forever()
@@ -111,7 +111,7 @@ class _Subscriber(asyncio.Protocol):
 
 
 def tasks(publisher: Starlettes | Bare) -> dict[str, Task]:
-    """What can be asked for."""
+    """The tasks of a server."""
     last = 0
 
     def publish() -> None:
@@ -135,14 +135,14 @@ def tasks(publisher: Starlettes | Bare) -> dict[str, Task]:
 
 
 async def main(which: str) -> None:
-    """Serve until nobody asks any more."""
+    """Serve until stdin closes."""
     publisher = Starlettes() if which == "starlette" else Bare()
     with socket.create_server(("127.0.0.1", 0), backlog=BACKLOG) as listener:
         serving = asyncio.ensure_future(publisher.serve(listener))
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         await serve(tasks(publisher), url=url, pid=os.getpid(), tokens={"": "none"})
         serving.cancel()
-    os._exit(0)  # whoever still listens is not told goodbye
+    os._exit(0)  # open streams are cut without a goodbye
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 # pyright: basic, reportMissingImports=false
 # AutoGen is installed beside muster, never with it: there are no types to check against.
-"""AutoGen's RoundRobinGroupChat in memory: trivial agents that say one sentence a turn."""
+"""AutoGen's RoundRobinGroupChat in memory: trivial agents that say one sentence per turn."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,31 +16,31 @@ from bench.children.serving import Task, serve
 
 _AGENTS: Final = 3
 _TURNS_PER_RUN: Final = 50
-"""A run has a cost of its own; over so many turns it hardly counts."""
+"""Turns per run; the fixed cost of a run is spread over them."""
 
 _TEXT: Final = "please look at the failing build first"
 
 
 class Speaker(BaseChatAgent):
-    """Says always the same, at once."""
+    """An agent that always says the same, at once."""
 
     @property
     def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
-        """What it says."""
+        """The types of messages that the agent produces."""
         return (TextMessage,)
 
     async def on_messages(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> Response:
-        """Have its turn."""
+        """Take a turn."""
         return Response(chat_message=TextMessage(content=_TEXT, source=self.name))
 
     async def on_reset(self, cancellation_token: CancellationToken) -> None:
-        """Forget nothing: there is nothing to forget."""
+        """Do nothing: there is no state to reset."""
 
 
 async def talk(turns: int) -> None:
-    """One group chat of so many turns."""
+    """Run one group chat of that many turns."""
     speakers = [Speaker(f"agent_{number}", "speaks") for number in range(_AGENTS)]
     chat = RoundRobinGroupChat(list(speakers), max_turns=turns)
     result = await chat.run(task="begin")
@@ -48,7 +48,7 @@ async def talk(turns: int) -> None:
 
 
 def task(side_by_side: int) -> Task:
-    """Turns in so many group chats side by side."""
+    """A task of turns in several concurrent group chats."""
 
     async def run(steps: int) -> None:
         shares = iter([_TURNS_PER_RUN] * (steps // _TURNS_PER_RUN))

@@ -25,7 +25,7 @@ def turn(text: str) -> str:
 
 
 def task(in_flight: int) -> Task:
-    """Workflows, so many of them under way at any time."""
+    """A task of workflows with a fixed number in flight."""
     pool = ThreadPoolExecutor(in_flight)
 
     async def run(steps: int) -> None:

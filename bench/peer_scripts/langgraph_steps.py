@@ -16,7 +16,7 @@ from langgraph.graph import END, START, StateGraph
 from bench.children.serving import Task, serve
 
 _STEPS_PER_INVOKE: Final = 25
-"""An invocation has a cost of its own; over so many steps it hardly counts."""
+"""Steps per invocation; the fixed cost of an invocation is spread over them."""
 
 
 class Talk(TypedDict):
@@ -32,7 +32,7 @@ def speak(talk: Talk) -> Talk:
 
 
 def then(talk: Talk) -> str:
-    """Go on while there are steps left."""
+    """Continue while there are steps left."""
     return "speak" if talk["left"] > 0 else END
 
 

@@ -2,7 +2,7 @@
 
 from muster.version import __version__
 
-TYPE_CHECKING = False  # as type checkers read it; to import typing would double a hook's start
+TYPE_CHECKING = False  # type checkers know it; importing typing would double a hook's start
 
 if TYPE_CHECKING:
     from muster.client import AsyncClient, Client
@@ -11,7 +11,7 @@ __all__ = ["AsyncClient", "Client", "__version__"]
 
 
 def __getattr__(name: str) -> object:
-    """Load the clients when somebody asks for them: the command line's quick verbs do not."""
+    """Import the clients on first use: the fast verbs of the command line do not need them."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from muster import client

@@ -7,20 +7,20 @@ from io import TextIOWrapper
 from typing import Final, NoReturn
 
 GC_THRESHOLD: Final = 50_000
-"""Records make no cycles: looking for some every 700 objects would take a tenth of a quick verb."""
+"""Records form no cycles: collecting every 700 objects would take a tenth of a fast verb's time."""
 
 
 def main() -> NoReturn:
     """Run the command line and end the process with its exit code.
 
-    The process ends at once: a verb has closed what it opened, and taking the interpreter apart
-    would cost a quick verb a tenth of its time.
+    The process skips the interpreter's shutdown: a verb has closed everything it opened, and the
+    shutdown would take a tenth of a fast verb's time.
     """
     gc.set_threshold(GC_THRESHOLD)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # for terminals that lack a letter
-    from muster.cli.main import run  # after the line about collecting
+            stream.reconfigure(errors="backslashreplace")  # for terminals without that character
+    from muster.cli.main import run  # after the GC threshold is set
 
     code = run(sys.argv[1:])
     sys.stderr.flush()

@@ -95,14 +95,14 @@ NO_DELEGATION: Final = DelegationPlan()
 
 
 class Files(Protocol):
-    """What keeps files that others share in step with the log."""
+    """A service that keeps shared files in step with the log."""
 
     async def run(self) -> None:
-        """Follow them, for ever."""
+        """Follow the files until cancelled."""
         ...
 
     async def close(self) -> None:
-        """Say in them what is left to say."""
+        """Write the last changes."""
         ...
 
 
@@ -126,7 +126,7 @@ def open_configured(
 
 
 def plans_of(settings: Settings, home: Path) -> Sequence[Plan]:
-    """What the team has to know of the agents in the settings."""
+    """The agents of the settings, as the roster enrols them."""
     return [
         Plan(
             name=name,

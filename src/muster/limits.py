@@ -1,4 +1,4 @@
-"""Every bound, with its unit and its reason. What a user may change is a setting, not a limit."""
+"""Every limit, with its unit and its reason. Values that a user may change are settings."""
 
 from typing import Final
 
@@ -15,19 +15,19 @@ MESSAGE_BYTES_MAX: Final = 1024 * 1024
 """One message. Larger things are files, and files are named, not pasted."""
 
 MESSAGE_KEYS_MAX: Final = 256
-"""How many recent messages of a channel are known by their keys: more than anybody retries."""
+"""Idempotency keys kept per channel, for its recent messages: more than any sender retries."""
 
 KEY_CHARS_MAX: Final = 128
-"""A sender's key for a message: a UUID and some."""
+"""A sender's idempotency key for a message: a UUID and some."""
 
 TRANSCRIPT_BYTES_MAX: Final = 256 * 1024
-"""What an agent remembers of its last life when it wakes; the newest of it."""
+"""Transcript of the last session that a waking agent gets; the newest part."""
 
 REASON_CHARS_MAX: Final = 300
 """How much of a failure is kept as the reason of a turn's end."""
 
 NOTE_CHARS_MAX: Final = 500
-"""A note or a reason beside something: a sentence or two, as it is shown in a table."""
+"""A note or a reason: a sentence or two, to fit a table."""
 
 USAGE_TOKENS_MAX: Final = 10**12
 """Tokens of one kind that one result may report: more than any model reads or writes in a month."""
@@ -36,37 +36,37 @@ USAGE_COST_USD_MAX: Final = 1_000_000.0
 """What one result may report as its cost."""
 
 USAGE_SUM_MAX: Final = 2**53
-"""Where sums of usage stop growing: the largest integer that every reader of JSON has exactly, and
-far inside what a snapshot can hold."""
+"""Upper bound of usage sums: the largest integer that every JSON parser represents exactly, and far
+below the limit of a snapshot."""
 
 REQUEST_BYTES_MAX: Final = 2 * MESSAGE_BYTES_MAX
-"""One HTTP request: the largest message, with room for what JSON makes of it."""
+"""One HTTP request: the largest message, with room for JSON escapes."""
 
 DISCARDED_BYTES_MAX: Final = 64 * 1024 * 1024
-"""How much of a request that is too large is read and thrown away, so that its sender sees the
-answer and not a broken connection."""
+"""How much of a request that is too large is read and discarded, so that the sender gets the
+answer and not a connection reset."""
 
 REQUESTS_PER_SECOND: Final = 1000.0
-"""What an agent or a viewer may ask a second: far more than anybody needs who waits for answers,
-and few enough that one in a loop leaves room for the others."""
+"""Rate limit of an agent or a viewer: far more than a caller that waits for answers needs, and low
+enough that one busy loop leaves room for the others."""
 
 OPERATOR_REQUESTS_PER_SECOND: Final = 20_000.0
-"""What the operator may ask a second: more than one server answers. It is their server."""
+"""Rate limit of the operator: more than one server can answer. It is their server."""
 
 STRANGER_REQUESTS_PER_SECOND: Final = 100.0
-"""How many requests a second, of all strangers together, are told that they need a token."""
+"""Rate limit of all unauthenticated callers together; above it they get 429, not 401."""
 
 BURST_SECONDS: Final = 2.0
-"""For how long a rate may be saved up."""
+"""Burst of a rate limit: unused capacity is kept for this long."""
 
 CHANNEL_MEMBERS_MAX: Final = 256
-"""A round with more members would take hours, and a ring is copied when it changes."""
+"""A round with more members would take hours, and the ring is copied at every change."""
 
 IDLE_ROUNDS_MAX: Final = 1_000_000
-"""Silent rounds before a channel rests: as good as never."""
+"""The most silent rounds before a channel rests that may be configured: practically never."""
 
 TURN_SECONDS_MIN: Final = 0.1
-"""The shortest timeout that may be configured: nobody answers faster, and the log would fill."""
+"""The shortest timeout that may be configured: no agent answers faster, and the log would fill."""
 
 TURN_SECONDS_MAX: Final = 7 * 24 * 3600.0
 """The longest timeout that may be configured: a week."""
@@ -75,28 +75,28 @@ MAX_TURNS_MAX: Final = 64
 """How many turns one agent may hold at once."""
 
 RENEW_FRACTION: Final = 0.125
-"""A sign of work is logged only when it moves the deadline by this part of the timeout, so that a
+"""Activity is logged only when it moves the deadline by this fraction of the timeout, so that a
 chatty agent does not fill the log."""
 
 HATCHING_SECONDS: Final = 300.0
-"""The seed's five minutes: who has no name by then was not born."""
+"""Timeout of a birth: an agent without a name after five minutes counts as not born."""
 
 INTERRUPT_SECONDS: Final = 10.0
-"""How long work that lost its turn may take to stop before its session is killed."""
+"""Grace period after an interrupt, when a turn is lost, before the session is killed."""
 
 KILL_SECONDS: Final = 10.0
-"""How long a kill may take to be confirmed before the channel goes on without it."""
+"""Timeout of the confirmation of a kill; afterwards the channel goes on without it."""
 
 PACE_SECONDS: Final = 1.0
-"""Sessions of one agent under `continuous` start at most this often: a program that ends at once is
-not run in a busy loop."""
+"""Shortest interval between session starts of one agent under `continuous`, so that a program that
+exits at once is not restarted in a busy loop."""
 
 OUTPUT_BYTES_MAX: Final = 16 * 1024
-"""How much output one event carries."""
+"""Output in one event."""
 
 RETRY_SECONDS_FIRST: Final = 1.0
 RETRY_SECONDS_MAX: Final = 300.0
-"""Pauses after failures: doubled from the first to the last."""
+"""Backoff after failures: doubled from the first to the longest."""
 
 COUPLING_STEPS_MAX: Final = 100_000
-"""Commands that may follow from one. Boot of a large team needs thousands; a loop is a bug."""
+"""Follow-up commands of one command. Booting a large team needs thousands; a loop is a bug."""

@@ -1,23 +1,23 @@
-"""Reading files that others can put in place: agent files, policies, inboxes, state files, notes.
+"""Safe reading of untrusted files: agent files, policies, inboxes, state files, notes.
 
 A path may name a FIFO, a device, or a link to one. Opening those can block for ever or have side
-effects, so only a regular file is opened, without blocking, and only so much of it is read. Links
-to regular files are followed unless the caller says otherwise.
+effects, so only regular files are opened, without blocking, and reads are bounded. Links to regular
+files are followed unless `follow_links` is false.
 
-It imports the standard library alone: hooks load it at every tool call.
+This module imports the standard library alone: hooks load it at every tool call.
 """
 
 import os
 import stat
 
 SMALL_BYTES_MAX = 1024 * 1024
-"""The longest file that is read whole where the caller names no bound: settings, a policy."""
+"""Default bound for a file that is read whole: settings, a policy."""
 
 _READING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class TooLong(OSError):
-    """A file that is too long to be what it should be."""
+    """A file is longer than its bound."""
 
 
 def read_regular(
@@ -26,7 +26,7 @@ def read_regular(
     bytes_max: int = SMALL_BYTES_MAX,
     follow_links: bool = True,
 ) -> bytes:
-    """All of a regular file. Raises `TooLong` over `bytes_max`, and `OSError` for other kinds."""
+    """The bytes of a regular file. Raises `TooLong` over `bytes_max`, `OSError` for other kinds."""
     descriptor = open_regular(path, follow_links=follow_links)
     try:
         return read_whole(descriptor, bytes_max)
@@ -42,9 +42,9 @@ def read_start(path: str | os.PathLike[str], size: int) -> bytes:
 
 
 def open_regular(path: str | os.PathLike[str], *, follow_links: bool = True) -> int:
-    """A descriptor of a regular file, open for reading."""
-    # A look first, because to open a device can have side effects. The second look is at what was
-    # opened: the path may name something else by then.
+    """Open a regular file for reading; return its descriptor."""
+    # Checked before opening, because opening a device can have side effects; and checked again on
+    # the descriptor, because the path may have been replaced in between (a race).
     _require_regular(os.stat(path, follow_symlinks=follow_links).st_mode)  # noqa: PTH116
     descriptor = os.open(path, _READING if follow_links else _READING | os.O_NOFOLLOW)
     try:
@@ -56,7 +56,7 @@ def open_regular(path: str | os.PathLike[str], *, follow_links: bool = True) -> 
 
 
 def read_whole(descriptor: int, bytes_max: int) -> bytes:
-    """All of an open file from its beginning, wherever it was read to before."""
+    """The content of an open file from its start, whatever its current position."""
     parts: list[bytes] = []
     size = 0
     while more := os.pread(descriptor, min(bytes_max + 1, 1024 * 1024), size):
@@ -85,7 +85,7 @@ def _require_regular(mode: int) -> None:
 
 
 def _error(name: str, why: str = "", kind: type[OSError] = OSError) -> OSError:
-    import errno  # only when it is needed: a hook counts every module
+    import errno  # imported late: every import slows a hook
 
     code: int = getattr(errno, name)
     return kind(code, why or os.strerror(code))

@@ -1,4 +1,4 @@
-"""A team that is open, as those who talk to it know it. `app.py` opens and closes it."""
+"""An open team, as interfaces use it. `app.py` opens and closes it."""
 
 import msgspec
 
@@ -18,14 +18,14 @@ from muster.views.history import History
 
 
 class Births(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether muster itself can bring agents to life, and how those live whom it does."""
+    """Whether muster itself can create agents, and whether their processes are long-lived."""
 
     possible: bool = False
     live_on: bool = False
 
 
 class Muster:
-    """A team that is open."""
+    """An open team."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Muster:
         births: Births,
         requests: Requests,
     ) -> None:
-        """Hold what interfaces need: the write path, the feed, the log to read in, and time."""
+        """Hold what interfaces need: the write path, the feed, the store, the clock."""
         self.store = store
         self.dispatcher = dispatcher
         self.feed = feed
@@ -58,14 +58,14 @@ class Muster:
         self.clock = clock
         self.ids = ids
         self.turns = turns
-        """The rules of a new channel, as far as it does not bring its own."""
+        """Default rules of a new channel."""
 
         self.births = births
         self.requests = requests
         self.notice = ""
-        """What whoever looks at the team should know first."""
+        """A notice that interfaces show first."""
 
     @property
     def team(self) -> Team:
-        """The team as far as it is on disk."""
+        """The committed team."""
         return self.dispatcher.team

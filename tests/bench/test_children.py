@@ -1,4 +1,4 @@
-"""What is measured is what it is called: a boot boots, a command is carried out."""
+"""The benchmarks' children: a boot boots, and a command is executed."""
 
 import asyncio
 from pathlib import Path
@@ -19,7 +19,7 @@ def log_types(home: Path) -> list[str]:
         return [decode(each.data).type for each in reader.read(after=0, limit=1_000_000)]
 
 
-def test_a_played_life_has_every_kind_of_event_that_it_promises(tmp_path: Path) -> None:
+def test_the_simulated_load_has_every_kind_of_event_that_it_promises(tmp_path: Path) -> None:
     asyncio.run(write_log(tmp_path, 2000))
     types = log_types(tmp_path)
     assert len(types) >= 2000
@@ -27,25 +27,25 @@ def test_a_played_life_has_every_kind_of_event_that_it_promises(tmp_path: Path) 
     assert promised <= set(types)
 
 
-def test_a_played_life_breaks_no_rule(tmp_path: Path) -> None:
+def test_the_simulated_load_breaks_no_invariant(tmp_path: Path) -> None:
     asyncio.run(write_log(tmp_path, 2000))
     with LogReader.open(tmp_path / LOG_FILE) as reader:
         assert list(violations(load(reader))) == []
 
 
-def test_the_boot_child_boots_until_muster_has_said_so(tmp_path: Path) -> None:
+def test_the_boot_child_runs_until_the_boot_is_in_the_log(tmp_path: Path) -> None:
     asyncio.run(found_home(tmp_path, channels=1, members=2, snapshot=True))
     before = log_types(tmp_path)
     assert float(output(python("-m", "bench.children.boot", str(tmp_path)))) > 0
     assert log_types(tmp_path) == [*before, "muster_started"]
 
 
-def test_the_memory_child_says_what_it_has_to_itself(tmp_path: Path) -> None:
+def test_the_memory_child_prints_its_unique_set_size(tmp_path: Path) -> None:
     asyncio.run(found_home(tmp_path, channels=1, members=2))
     assert int(output(python("-m", "bench.children.memory", str(tmp_path)))) > 1_000_000
 
 
-def test_a_contestant_carries_out_as_many_commands_as_it_is_asked_for(tmp_path: Path) -> None:
+def test_a_contestant_executes_as_many_steps_as_requested(tmp_path: Path) -> None:
     folder = tmp_path / "ours"
     with running("bench.children.muster_commands", folder, environment={}) as contestant:
         cost = contestant.do("muster-16", 32)

@@ -1,4 +1,4 @@
-"""A line of the table says what counts, and does not flatter."""
+"""A line of the table: goal, median and spread."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def a_line(goal: Goal, *figures: float) -> Line:
         (Bound.AT_MOST, 8.01, "miss"),
     ],
 )
-def test_a_goal_is_met_at_its_very_value(bound: Bound, figure: float, verdict: str) -> None:
+def test_a_goal_is_met_at_its_exact_value(bound: Bound, figure: float, verdict: str) -> None:
     assert a_line(Goal(bound, 8), figure).verdict == verdict
 
 
@@ -42,8 +42,8 @@ def test_ratios_are_taken_within_a_round() -> None:
     assert ratios([2.0, 20.0], [1.0, 10.0]) == [2.0, 2.0]
 
 
-def test_sides_are_measured_in_turns_in_an_order_that_alternates() -> None:
+def test_sides_are_measured_alternately_in_alternating_order() -> None:
     order: list[str] = []
     sides = {name: lambda name=name: order.append(name) for name in ("a", "b")}
     in_turns(sides, rounds=2)
-    assert order == ["a", "b", "a", "b", "b", "a"]  # the first pair warms up
+    assert order == ["a", "b", "a", "b", "b", "a"]  # the first pair is a warm-up

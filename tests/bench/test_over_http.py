@@ -1,4 +1,4 @@
-"""What is measured over HTTP happens: a request is carried out, a turn is in the log."""
+"""The benchmarks over HTTP: every measured request and turn is in the log."""
 
 import asyncio
 from pathlib import Path
@@ -21,20 +21,18 @@ def log_types(home: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("way", [Posted, Told])
-def test_a_turn_that_is_measured_is_a_turn_in_the_log(
-    tmp_path: Path, way: type[Posted] | type[Told]
-) -> None:
+def test_a_measured_turn_is_in_the_log(tmp_path: Path, way: type[Posted] | type[Told]) -> None:
     with playing(tmp_path / "ours", AS_IT_IS, way) as play:
         cost = play(60)
     assert cost.seconds > 0
     assert log_types(tmp_path / "ours" / "home").count("agent_message") == 60
 
 
-def test_every_post_that_is_measured_is_in_the_log(tmp_path: Path) -> None:
+def test_every_measured_post_is_in_the_log(tmp_path: Path) -> None:
     (line,) = measure(tmp_path / "ours", AS_IT_IS, 1)
     assert len(line.figures) == 1
     posts = log_types(tmp_path / "ours" / "home").count("user_message")
-    assert posts == 2 * 640  # one round to warm up, and one that counts
+    assert posts == 2 * 640  # one warm-up round, and one that counts
 
 
 def test_the_empty_route_needs_a_token_too(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The document holds what was measured, and each command replaces only its own part."""
+"""The document of the figures: each command replaces only its own section."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def test_a_run_replaces_its_own_section_and_leaves_the_other(
     assert text.count("| ours | theirs | **3x** | at least 2x | pass |") == 2
 
 
-def test_the_circumstances_name_no_machine_and_no_path(tmp_path: Path) -> None:
+def test_the_environment_of_a_run_names_no_machine_and_no_path(tmp_path: Path) -> None:
     about = report.circumstances(tmp_path)
     assert "SQLite" in about
     assert "/" not in about

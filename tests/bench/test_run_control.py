@@ -1,4 +1,4 @@
-"""What is measured of run control happens: programs run, are stopped, and flood."""
+"""The benchmarks of run control: programs really start, stop and flood."""
 
 from pathlib import Path
 
@@ -17,15 +17,15 @@ def log_types(home: Path) -> list[str]:
         return [decode(each.data).type for each in reader.read(after=0, limit=1_000_000)]
 
 
-def test_every_start_that_is_measured_is_a_session_in_the_log(tmp_path: Path) -> None:
+def test_every_measured_start_is_a_session_in_the_log(tmp_path: Path) -> None:
     lines = measure_starts(tmp_path / "starts", 1, starts=2)
     assert [line.goal.unit for line in lines] == ["x", "ms", "ms"]
     assert all(line.median > 0 for line in lines)
     types = log_types(tmp_path / "starts" / "team" / "home")
-    assert types.count("session_start") == 2 * 2  # one round to warm up, and one that counts
+    assert types.count("session_start") == 2 * 2  # one warm-up round, and one that counts
 
 
-def test_every_stop_that_is_measured_ends_a_session_or_finds_none(tmp_path: Path) -> None:
+def test_every_measured_stop_ends_a_session_or_finds_none(tmp_path: Path) -> None:
     lines = measure_stops(tmp_path / "stops", 2)
     assert [len(line.figures) for line in lines] == [1, 1]
     types = log_types(tmp_path / "stops" / "home")
@@ -33,13 +33,13 @@ def test_every_stop_that_is_measured_ends_a_session_or_finds_none(tmp_path: Path
     assert types.count("stop_requested") == 3
 
 
-def test_a_flood_that_is_measured_is_left_out_of_the_log_and_kept_in_files(tmp_path: Path) -> None:
+def test_a_measured_flood_is_left_out_of_the_log_and_kept_in_files(tmp_path: Path) -> None:
     lines = flood.measure(tmp_path / "flood", 1, size=5_000_000, calm_s=0.5)
     assert "files keep all 5 MB" in lines[-1].aside
     assert "are left out" in lines[-1].aside
 
 
-def test_a_flood_that_is_not_kept_is_no_result(tmp_path: Path) -> None:
+def test_a_flood_that_is_not_kept_in_files_is_an_error(tmp_path: Path) -> None:
     with (
         up(tmp_path, '[agents.flood]\ncommand = ["true"]\n') as team,
         pytest.raises(RuntimeError, match="of 1000 bytes 0 are told, 0 not, and 0 kept"),
@@ -48,5 +48,5 @@ def test_a_flood_that_is_not_kept_is_no_result(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("count", "expected"), [(1, 0), (100, 98), (101, 99), (1000, 989)])
-def test_one_in_a_hundred_is_slower_than_the_p99(count: int, expected: int) -> None:
+def test_the_p99_is_exceeded_by_one_in_a_hundred(count: int, expected: int) -> None:
     assert p99([float(each) for each in reversed(range(count))]) == expected

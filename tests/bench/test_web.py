@@ -1,4 +1,4 @@
-"""What is measured of the dashboard happens: in a browser, on the wire, and on the screen."""
+"""The benchmarks of the dashboard: measured in a browser, on the wire, and on the screen."""
 
 from pathlib import Path
 
@@ -17,12 +17,12 @@ def test_every_line_of_the_dashboard_is_measured_in_a_browser(tmp_path: Path) ->
     assert first > 0
 
 
-def test_a_thing_is_seen_when_it_or_what_the_same_one_said_later_is() -> None:
+def test_a_message_is_seen_when_it_or_a_later_one_of_its_agent_is_on_the_screen() -> None:
     with Client("http://127.0.0.1:1", "nobody") as client:
         speakers = Speakers(client, ["Ada", "Bo"], rate=1)
     speakers.sent = [100.0, 110.0, 120.0, 130.0]
     said = speakers.word
-    seen = [("Ada waits", 1.0), ("thing-0 3", 2.0), (f"{said} 1", 150.0)]  # one of long ago
+    seen = [("Ada waits", 1.0), ("thing-0 3", 2.0), (f"{said} 1", 150.0)]  # from long ago
     assert speakers.delays(seen) == [40.0]
     seen += [(f"{said} 2", 160.0), (f"{said} 3", 190.0)]
     assert speakers.delays(seen) == [60.0, 40.0, 40.0, 60.0]

@@ -1,4 +1,4 @@
-"""`muster up --demo` with real processes: born, talking, waiting, crashing, and cleanly gone."""
+"""`muster up --demo` with real processes: births, turns, waiting, a crash, and a clean stop."""
 
 import json
 import os
@@ -25,7 +25,7 @@ QUIET_CPU_SECONDS = 0.2
 
 
 class Demo:
-    """A demo that is up, as a person sees it."""
+    """A running demo, as a person sees it."""
 
     def __init__(self, process: subprocess.Popen[str], url: str, home: Path) -> None:
         self.process = process
@@ -48,7 +48,7 @@ class Demo:
         return answer.json()
 
     def wants(self, name: str, desired: str) -> None:
-        """Say what is wanted of somebody."""
+        """Set the desired state of an agent."""
         answer = self.http.put(f"/api/agents/{name}/run", json={"desired": desired})
         assert answer.is_success, answer.text
 
@@ -60,12 +60,12 @@ class Demo:
         return {each["name"]: each for each in self.get("/api/agents")["agents"]}
 
     def pids(self) -> list[int]:
-        """The processes of the nine."""
+        """The pids of the nine agents."""
         names = [LEAD.name, *(each.name for each in CREW)]
         return [int(self.get(f"/api/agents/{name}/run")["session"]["pid"]) for name in names]
 
     def events(self, after: int, silence: float = WAIT_SECONDS) -> Iterator[Json]:
-        """What is logged after a place; silence of that many seconds is a `ReadTimeout`."""
+        """Events after a `seq`; raises `ReadTimeout` after that many seconds without one."""
         end = monotonic() + WAIT_SECONDS
         path = f"/api/events?after={after}"
         with self.http.stream(
@@ -77,14 +77,14 @@ class Demo:
                     yield json.loads(line.removeprefix("data: "))
 
     def until(self, what: Callable[[Json], bool], after: int = 0) -> Json:
-        """The first event that is so, when it is there."""
+        """Wait for the first event that satisfies a predicate."""
         for event in self.events(after):
             if what(event):
                 return event
         raise AssertionError("the stream ended before it happened")
 
     def said(self, name: str, words: str, after: int = 0) -> Json:
-        """Wait until somebody says something."""
+        """Wait for a message."""
         return self.until(
             lambda event: (
                 event["type"] == "agent_message"
@@ -95,7 +95,7 @@ class Demo:
         )
 
     def moved(self, name: str, target: str, after: int = 0) -> Json:
-        """Wait until somebody has changed its state."""
+        """Wait for a state transition of an agent."""
         return self.until(
             lambda event: (
                 event["type"] == "state_transition"
@@ -105,13 +105,13 @@ class Demo:
         )
 
     def rests(self, after: int = 0, channel: str = WORKSHOP) -> Json:
-        """Wait until a channel is silent."""
+        """Wait until a channel rests."""
         return self.until(
             lambda event: event["type"] == "channel_rested" and event["channel"] == channel, after
         )
 
     def end(self) -> None:
-        """Ctrl-C."""
+        """Stop the demo with Ctrl-C."""
         self.http.close()
         self.process.send_signal(signal.SIGINT)
         _, complaint = self.process.communicate(timeout=WAIT_SECONDS)
@@ -120,7 +120,7 @@ class Demo:
 
 @contextmanager
 def demo(folder: Path, *args: str, **environ: str) -> Generator[Demo]:
-    """Start a demo in a folder; whatever happens, none is left behind."""
+    """Run a demo in a folder; kill it at the end in any case."""
     with subprocess.Popen(
         [MUSTER_SCRIPT, "up", "--demo", "--port", "0", *args],
         cwd=folder,
@@ -145,14 +145,14 @@ def demo(folder: Path, *args: str, **environ: str) -> Generator[Demo]:
 
 @pytest.fixture(scope="module")
 def team(tmp_path_factory: pytest.TempPathFactory) -> Generator[Demo]:
-    """A demo that several tests look at; it has come to its first rest."""
+    """A demo for several tests, after its first rest."""
     with demo(tmp_path_factory.mktemp("demo")) as running:
         running.rests()
         yield running
 
 
 def cpu_seconds(pids: list[int]) -> float:
-    """How much processor time these processes have used."""
+    """CPU time of these processes."""
     ticks = 0
     for pid in pids:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -160,7 +160,7 @@ def cpu_seconds(pids: list[int]) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def test_eight_are_born_with_names_and_souls_around_a_lead(team: Demo) -> None:
+def test_eight_agents_are_born_with_names_and_souls_around_a_lead(team: Demo) -> None:
     agents = team.agents()
     assert set(agents) == {LEAD.name, *(each.name for each in CREW)}
     assert {agent["status"] for agent in agents.values()} == {"alive"}
@@ -170,7 +170,7 @@ def test_eight_are_born_with_names_and_souls_around_a_lead(team: Demo) -> None:
     }
 
 
-def test_the_first_that_is_said_is_that_no_model_is_behind_them(team: Demo) -> None:
+def test_the_first_message_says_that_no_model_is_behind_the_demo(team: Demo) -> None:
     first = team.until(
         lambda event: event["type"] == "agent_message" and event.get("channel") == WORKSHOP
     )
@@ -178,7 +178,7 @@ def test_the_first_that_is_said_is_that_no_model_is_behind_them(team: Demo) -> N
     assert "No model is behind any of us" in first["content"][0]["text"]
 
 
-def test_the_turn_goes_round_until_everybody_is_silent(team: Demo) -> None:
+def test_the_turn_passes_round_the_ring_until_all_agents_are_silent(team: Demo) -> None:
     granted = [
         event["agentId"]
         for event in team.get(f"/api/log?types=state_transition&channel={WORKSHOP}&limit=1000")[
@@ -205,7 +205,7 @@ def test_a_task_was_handed_out_and_a_file_is_there(team: Demo) -> None:
     assert "No model has read the task" in text
 
 
-def test_a_person_s_message_wakes_the_channel_and_one_of_them_answers(team: Demo) -> None:
+def test_a_person_s_message_wakes_the_channel_and_an_agent_answers(team: Demo) -> None:
     before = team.seq
     team.post(f"/api/channels/{WORKSHOP}/messages", message="Good morning!")
     answer = team.until(lambda event: event["type"] == "agent_message", before)
@@ -219,7 +219,7 @@ def test_a_person_s_message_wakes_the_channel_and_one_of_them_answers(team: Demo
     assert len(log) == 2  # one answer each
 
 
-def test_one_waits_for_a_person_and_goes_on_when_it_is_answered(team: Demo) -> None:
+def test_an_agent_waits_for_a_person_and_resumes_at_the_answer(team: Demo) -> None:
     waiting = team.moved("Nora", "WAITING")
     assert "A person has to answer" in waiting["reason"]
     assert team.agents()["Nora"]["turn"] == "WAITING"
@@ -244,7 +244,7 @@ def test_an_idle_demo_does_nothing(team: Demo) -> None:
     assert team.seq == before
 
 
-def test_one_crashes_and_comes_back_as_itself(tmp_path: Path) -> None:
+def test_a_crashed_agent_comes_back_with_its_name_and_soul(tmp_path: Path) -> None:
     with demo(tmp_path, DEMO_CRASH_TURN="2") as team:
         crashed = team.until(lambda event: event["type"] == "session_end")
         assert (crashed["outcome"], crashed["code"]) == ("failed", 1)
@@ -260,7 +260,7 @@ def test_one_crashes_and_comes_back_as_itself(tmp_path: Path) -> None:
         team.said("Rusty", "same soul", back["seq"])
 
 
-def test_a_clean_stop_leaves_no_process_and_the_next_start_is_the_same_team(
+def test_a_clean_stop_leaves_no_process_and_the_next_start_has_the_same_team(
     tmp_path: Path,
 ) -> None:
     with demo(tmp_path) as team:

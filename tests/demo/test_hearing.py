@@ -1,4 +1,4 @@
-"""What the scripts of the demo understand of the prompts that muster writes for models."""
+"""Parsing of muster's prompts by the scripts of the demo."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import pytest
 from muster.demo.answers import answer, named
 from muster.demo.cast import ALL, CREW, LEAD
 from muster.demo.delegate import document, slug
-from muster.demo.hearing import Errand, Kind, Message, Stdin, errands
+from muster.demo.hearing import Kind, Message, PromptItem, Stdin, parse_prompt
 from muster.machines.ids import LEAD_SEAT, ChannelId
 from muster.machines.state import TurnState
 from muster.sessions.prompt import errand
@@ -16,13 +16,13 @@ from muster.views.answers.messages import Do, Next
 
 
 def told(do: Do, channel: str | None = None, epoch: int | None = None) -> str:
-    """What muster writes when there is something to do."""
+    """The prompt of muster for a task."""
     place = None if channel is None else ChannelId(channel)
     found = Next(do=do, agent="Wren", state=TurnState.ACTIVE, channel=place, epoch=epoch)
     return errand(found)
 
 
-def test_a_turn_news_and_a_letter_are_told_apart() -> None:
+def test_a_turn_news_and_a_direct_message_are_told_apart() -> None:
     prompt = "\n\n".join(
         (
             "You are Wren, in seat 0.",
@@ -32,20 +32,20 @@ def test_a_turn_news_and_a_letter_are_told_apart() -> None:
         )
     )
     said = (Message("Grace", "one\nand two", again=False), Message("Juno", "no", again=True))
-    assert errands(prompt) == [
-        Errand(Kind.TURN, "the workshop", said),
-        Errand(Kind.NEWS, "approvals", (Message("Grace", "yes", again=False),)),
-        Errand(Kind.LETTER, "", (Message("Grace", "hello", again=False),)),
+    assert parse_prompt(prompt) == [
+        PromptItem(Kind.TURN, "the workshop", said),
+        PromptItem(Kind.NEWS, "approvals", (Message("Grace", "yes", again=False),)),
+        PromptItem(Kind.DIRECT, "", (Message("Grace", "hello", again=False),)),
     ]
 
 
-def test_what_is_remembered_is_nothing_to_do() -> None:
+def test_a_transcript_contains_no_tasks() -> None:
     memory = f"<agent>\n<transcript>\n{told(Do.TURN, 'old', 1)}\n</transcript>\n</agent>\n"
-    assert errands(memory) == []
-    assert errands(memory + told(Do.TURN, "new", 2)) == [Errand(Kind.TURN, "new", ())]
+    assert parse_prompt(memory) == []
+    assert parse_prompt(memory + told(Do.TURN, "new", 2)) == [PromptItem(Kind.TURN, "new", ())]
 
 
-def test_prompts_come_one_by_one_and_none_is_waited_for_too_long() -> None:
+def test_prompts_are_read_one_by_one_with_a_timeout() -> None:
     reading, writing = os.pipe()
     stdin = Stdin(reading)
     assert stdin.read(0) is None
@@ -59,7 +59,7 @@ def test_prompts_come_one_by_one_and_none_is_waited_for_too_long() -> None:
     os.close(reading)
 
 
-def test_whom_a_person_means_answers_and_nobody_pretends_to_have_a_model() -> None:
+def test_a_named_agent_answers_and_says_that_it_has_no_model() -> None:
     assert named("hugo, what about Wren?") == {"Hugo", "Wren"}
     assert named("nothing") == set()
     assert "No model is behind" in LEAD.lines[0]
@@ -68,7 +68,7 @@ def test_whom_a_person_means_answers_and_nobody_pretends_to_have_a_model() -> No
     assert len(answer(CREW[0], "Hello " * 100)) < 400
 
 
-def test_everybody_has_a_seat_a_name_and_the_crew_a_soul_of_its_own() -> None:
+def test_every_character_has_a_seat_and_a_name_and_the_crew_has_souls() -> None:
     assert sorted(each.seat for each in ALL) == list(range(9))
     assert len({each.name for each in ALL}) == 9
     assert LEAD.seat == LEAD_SEAT

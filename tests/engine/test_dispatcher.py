@@ -1,4 +1,4 @@
-"""The one write path: what is decided, what is committed, and what is refused."""
+"""The dispatcher: decisions, commits and refusals on the only write path."""
 
 import asyncio
 from pathlib import Path
@@ -62,7 +62,7 @@ def test_a_command_that_is_refused_changes_nothing() -> None:
     run(scene())
 
 
-def test_a_refusal_that_belongs_in_the_log_is_there_before_it_is_raised() -> None:
+def test_a_recorded_refusal_is_on_disk_before_it_is_raised() -> None:
     async def scene() -> None:
         store = MemoryStore()
         dispatcher = await a_dispatcher(store, ManualClock())
@@ -111,7 +111,7 @@ def test_readers_see_nothing_that_is_not_on_disk() -> None:
     run(scene())
 
 
-def test_when_a_commit_fails_the_head_goes_back_to_what_is_on_disk() -> None:
+def test_a_failed_commit_rolls_the_head_back_to_the_committed_state() -> None:
     async def scene() -> None:
         store = MemoryStore()
         dispatcher = await a_dispatcher(store, ManualClock())
@@ -174,7 +174,7 @@ def test_events_decided_on_a_log_that_has_moved_on_are_refused() -> None:
     run(scene())
 
 
-def test_an_answer_means_that_it_is_on_disk(tmp_path: Path) -> None:
+def test_an_answered_command_is_on_disk(tmp_path: Path) -> None:
     async def scene() -> None:
         store = await SqliteStore.open(tmp_path)
         dispatcher = await a_dispatcher(store, ManualClock())

@@ -1,4 +1,4 @@
-"""The feed: every committed event to every subscriber, in order and once, at nobody's expense."""
+"""The feed: every committed event to every subscriber, in order, exactly once, without delays."""
 
 import asyncio
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ async def say(dispatcher: Dispatcher, text: str, channel: ChannelId = DESIGN) ->
 async def take(
     feed: Feed, *, after: int, until: int, where: LogFilter = EVERYTHING, slow: bool = False
 ) -> list[int]:
-    """The seqs that a subscriber is handed up to `until`."""
+    """The seqs that a subscriber receives up to `until`."""
     seqs: list[int] = []
     async for page in feed.follow(after=after, where=where):
         assert page
@@ -131,9 +131,9 @@ def test_a_filter_passes_the_same_events_from_the_store_as_from_memory() -> None
     run(scene())
 
 
-def test_a_subscriber_never_sees_what_the_committed_state_does_not_have_yet() -> None:
+def test_a_subscriber_never_sees_an_event_before_the_committed_state_has_it() -> None:
     class Hasty(MemoryStore):
-        """Hands out an event that was committed a moment before anybody was told of it."""
+        """A store that returns a committed event before `on_commit` was called for it."""
 
         async def read(
             self, *, after: int, limit: int, where: LogFilter = EVERYTHING, backwards: bool = False
@@ -155,7 +155,7 @@ def test_a_subscriber_never_sees_what_the_committed_state_does_not_have_yet() ->
     run(scene())
 
 
-def test_a_closed_feed_hands_out_the_rest_and_ends() -> None:
+def test_a_closed_feed_delivers_the_rest_and_ends() -> None:
     async def scene() -> None:
         store = MemoryStore()
         dispatcher = await a_dispatcher(store, ManualClock())
@@ -176,7 +176,7 @@ def test_a_closed_feed_hands_out_the_rest_and_ends() -> None:
     run(scene())
 
 
-def test_what_is_kept_in_memory_is_bounded_in_number_and_in_bytes(
+def test_recent_events_in_memory_are_bounded_in_number_and_in_bytes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(feeds, "RECENT_EVENTS_MAX", 10)

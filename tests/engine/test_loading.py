@@ -1,4 +1,4 @@
-"""Loading and snapshots: the folded state comes back the same, and quickly."""
+"""Loading and snapshots: the folded state is restored unchanged, and fast."""
 
 import asyncio
 from pathlib import Path
@@ -183,7 +183,9 @@ def test_a_long_tail_at_boot_makes_a_snapshot_due_at_once() -> None:
     run(scene())
 
 
-def test_a_snapshot_that_cannot_be_saved_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_snapshot_that_cannot_be_saved_is_only_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async def scene() -> None:
         store = MemoryStore()
         dispatcher = await a_busy_team(store)

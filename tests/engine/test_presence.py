@@ -1,4 +1,4 @@
-"""Presence: whoever is silent for too long counts as gone, and nobody who shows itself does."""
+"""Presence: agents time out without heartbeats, and only then."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -54,7 +54,7 @@ def status(dispatcher: Dispatcher, seat: SeatId = ADA) -> Status:
     return dispatcher.team.agent(seat).status
 
 
-def test_an_agent_that_is_silent_for_too_long_is_gone_and_its_turn_goes_on() -> None:
+def test_a_heartbeat_timeout_disconnects_the_agent_and_passes_its_turn_on() -> None:
     async def scene() -> None:
         clock, store = ManualClock(), MemoryStore()
         dispatcher = await a_dispatcher(store, clock)
@@ -78,7 +78,7 @@ def test_an_agent_that_is_silent_for_too_long_is_gone_and_its_turn_goes_on() -> 
     run(scene())
 
 
-def test_a_sign_of_life_gives_the_whole_time_again_however_many_there_are() -> None:
+def test_every_heartbeat_restarts_the_timeout() -> None:
     async def scene() -> None:
         clock = ManualClock()
         dispatcher = await a_dispatcher(MemoryStore(), clock)
@@ -95,7 +95,7 @@ def test_a_sign_of_life_gives_the_whole_time_again_however_many_there_are() -> N
     run(scene())
 
 
-def test_a_call_that_lasts_is_a_sign_of_life_for_as_long_as_it_lasts() -> None:
+def test_an_agent_does_not_time_out_during_a_long_call() -> None:
     async def scene() -> None:
         clock = ManualClock()
         dispatcher = await a_dispatcher(MemoryStore(), clock)
@@ -113,7 +113,7 @@ def test_a_call_that_lasts_is_a_sign_of_life_for_as_long_as_it_lasts() -> None:
     run(scene())
 
 
-def test_who_comes_is_expected_from_then_on_and_who_left_is_not() -> None:
+def test_an_agent_has_a_timeout_from_its_connect_to_its_disconnect() -> None:
     async def scene() -> None:
         clock, store = ManualClock(), MemoryStore()
         dispatcher = await a_dispatcher(store, clock)
@@ -134,7 +134,7 @@ def test_who_comes_is_expected_from_then_on_and_who_left_is_not() -> None:
     run(scene())
 
 
-def test_coming_and_going_leaves_nothing_behind() -> None:
+def test_connecting_and_disconnecting_leaves_no_entries_behind() -> None:
     async def scene() -> None:
         clock = ManualClock()
         dispatcher = await a_dispatcher(MemoryStore(), clock)
@@ -152,7 +152,7 @@ def test_coming_and_going_leaves_nothing_behind() -> None:
     run(scene())
 
 
-def test_a_restart_of_muster_gives_everybody_the_whole_time_and_a_call_confirms_them() -> None:
+def test_after_a_restart_every_agent_has_the_full_timeout_and_a_call_confirms_it() -> None:
     async def scene() -> None:
         clock, store = ManualClock(), MemoryStore()
         await with_agents(await a_dispatcher(store, clock), "Ada", "Ben")
@@ -171,7 +171,7 @@ def test_a_restart_of_muster_gives_everybody_the_whole_time_and_a_call_confirms_
     run(scene())
 
 
-def test_nobody_else_than_those_that_connect_by_themselves_has_to_be_heard_of() -> None:
+def test_only_agents_that_connect_by_themselves_need_heartbeats() -> None:
     async def scene() -> None:
         clock = ManualClock()
         dispatcher = await a_dispatcher(MemoryStore(), clock)
@@ -186,7 +186,7 @@ def test_nobody_else_than_those_that_connect_by_themselves_has_to_be_heard_of() 
     run(scene())
 
 
-def test_one_that_is_disabled_is_not_confirmed_and_still_goes() -> None:
+def test_a_disabled_agent_is_not_confirmed_and_still_times_out() -> None:
     async def scene() -> None:
         clock, store = ManualClock(), MemoryStore()
         first = await a_dispatcher(store, clock)
@@ -201,7 +201,7 @@ def test_one_that_is_disabled_is_not_confirmed_and_still_goes() -> None:
     run(scene())
 
 
-def test_when_the_disk_fails_it_is_tried_again() -> None:
+def test_a_disconnection_that_cannot_be_committed_is_retried() -> None:
     class Failing(MemoryStore):
         failures = 0
 

@@ -1,4 +1,4 @@
-"""Reactors: at least once, in order, from a durable cursor, and each on its own."""
+"""Reactors: at least once, in order, from a durable cursor, and independent of each other."""
 
 import asyncio
 import logging
@@ -31,7 +31,7 @@ from tests.waits import WAIT_SECONDS
 
 
 class Recorder:
-    """A reactor that remembers what it saw, and fails when it is told to."""
+    """A reactor that records its events, and fails on request."""
 
     def __init__(self, name: str = "recorder") -> None:
         self.name = name
@@ -49,7 +49,7 @@ class Recorder:
 
 
 class Scene:
-    """A log with a channel, and everything that a reactor needs."""
+    """A log with a channel, and the services that a reactor needs."""
 
     def __init__(self, store: MemoryStore, clock: ManualClock, dispatcher: Dispatcher) -> None:
         self.store = store
@@ -81,7 +81,7 @@ async def a_scene(store: MemoryStore | None = None) -> Scene:
     return Scene(store, clock, dispatcher)
 
 
-def test_a_reactor_sees_what_concerns_it_in_order_and_once() -> None:
+def test_a_reactor_sees_the_events_of_its_types_in_order_and_once() -> None:
     async def story() -> None:
         scene, recorder = await a_scene(), Recorder()
         async with scene.reacting(recorder):
@@ -93,7 +93,7 @@ def test_a_reactor_sees_what_concerns_it_in_order_and_once() -> None:
     run(story())
 
 
-def test_a_reactor_goes_on_from_its_cursor_after_a_restart() -> None:
+def test_a_reactor_resumes_from_its_cursor_after_a_restart() -> None:
     async def story() -> None:
         scene = await a_scene()
         async with scene.reacting(Recorder()):
@@ -129,7 +129,7 @@ def test_a_reactor_killed_between_react_and_cursor_sees_the_event_again() -> Non
     run(story())
 
 
-def test_a_reactor_that_fails_tries_the_same_event_again_and_says_so(
+def test_a_failing_reactor_retries_the_same_event_and_logs_the_failure(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def story() -> None:
@@ -151,7 +151,7 @@ def test_a_reactor_that_fails_tries_the_same_event_again_and_says_so(
     run(story())
 
 
-def test_a_reactor_that_fails_does_not_stop_the_others() -> None:
+def test_a_failing_reactor_does_not_stop_the_others() -> None:
     async def story() -> None:
         scene, stuck, well = await a_scene(), Recorder("stuck"), Recorder("well")
         stuck.failures = 1000
@@ -163,7 +163,7 @@ def test_a_reactor_that_fails_does_not_stop_the_others() -> None:
     run(story())
 
 
-def test_events_that_do_not_concern_a_reactor_leave_it_asleep_and_are_passed_at_the_end() -> None:
+def test_events_of_other_types_do_not_wake_a_reactor_and_its_cursor_skips_them_at_the_end() -> None:
     async def story() -> None:
         scene, recorder = await a_scene(), Recorder()
         recorder.types = frozenset({"agent_message"})
@@ -178,7 +178,7 @@ def test_events_that_do_not_concern_a_reactor_leave_it_asleep_and_are_passed_at_
     run(story())
 
 
-def test_a_cursor_that_cannot_be_saved_costs_nothing_but_a_second_look(
+def test_after_a_failed_save_of_its_cursor_a_reactor_only_sees_events_twice(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def story() -> None:

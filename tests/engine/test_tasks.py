@@ -1,4 +1,4 @@
-"""Background tasks end with their body, and nobody's cancellation skips the end."""
+"""Background tasks end with their body, and shielded work survives cancellation."""
 
 import asyncio
 
@@ -27,7 +27,7 @@ def test_tasks_end_with_the_body() -> None:
     run(scene())
 
 
-def test_what_the_body_raises_comes_out_as_it_is() -> None:
+def test_an_exception_of_the_body_is_raised_as_it_is() -> None:
     async def scene() -> None:
         async with background() as tasks, background() as more:
             tasks.create_task(for_ever())
@@ -38,7 +38,7 @@ def test_what_the_body_raises_comes_out_as_it_is() -> None:
         run(scene())
 
 
-def test_a_task_that_fails_ends_the_body_and_comes_out_as_it_is() -> None:
+def test_the_exception_of_a_failing_task_cancels_the_body_and_is_raised_as_it_is() -> None:
     async def nested() -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(fail(Impossible(what="deep down")))
@@ -52,7 +52,7 @@ def test_a_task_that_fails_ends_the_body_and_comes_out_as_it_is() -> None:
         run(scene())
 
 
-def test_two_tasks_that_fail_come_out_together() -> None:
+def test_the_exceptions_of_two_failing_tasks_are_raised_as_a_group() -> None:
     async def scene() -> None:
         async with background() as tasks:
             tasks.create_task(fail(Closed()))
@@ -64,7 +64,7 @@ def test_two_tasks_that_fail_come_out_together() -> None:
     assert {type(error) for error in caught.value.exceptions} == {Closed, Impossible}
 
 
-def test_work_is_seen_through_before_a_cancellation_is_passed_on() -> None:
+def test_shielded_work_ends_before_a_cancellation_is_raised() -> None:
     async def scene() -> None:
         go, done = asyncio.Event(), asyncio.Event()
 
@@ -86,7 +86,7 @@ def test_work_is_seen_through_before_a_cancellation_is_passed_on() -> None:
     run(scene())
 
 
-def test_work_that_is_seen_through_gives_its_result_or_its_error() -> None:
+def test_shielded_work_returns_its_result_or_raises_its_error() -> None:
     async def answer() -> int:
         return 42
 

@@ -1,4 +1,4 @@
-"""Timers: a deadline in the state is sent when it is due, whatever the clocks do."""
+"""Timers: the command of a deadline is sent when it is due, whatever the clocks do."""
 
 import asyncio
 import logging
@@ -83,7 +83,7 @@ def test_a_turn_times_out_when_its_deadline_passes_and_not_before() -> None:
 
 
 async def advance(clock: ManualClock, seconds: float) -> None:
-    """Let time pass in steps shorter than a slice, and everything happen in between."""
+    """Advance the clock in steps shorter than a slice, and run all tasks in between."""
     while seconds > 0:
         step = min(seconds, 2.0)
         clock.advance(step)
@@ -91,7 +91,7 @@ async def advance(clock: ManualClock, seconds: float) -> None:
         await settled()
 
 
-def test_a_sign_of_work_moves_the_deadline() -> None:
+def test_activity_moves_the_deadline() -> None:
     async def scene() -> None:
         clock, store = ManualClock(), MemoryStore()
         dispatcher = await two_in_a_channel(store, clock)
@@ -170,7 +170,7 @@ def test_deadlines_that_are_due_together_share_a_commit() -> None:
 
 @pytest.fixture
 def stubborn(monkeypatch: pytest.MonkeyPatch) -> Deadline:
-    """A deadline that nothing ever moves: what a bug in a machine would look like."""
+    """A deadline that no command ever moves, as with a bug in a machine."""
     command: Command = ConfigureChannel(channel=DESIGN, config=TurnConfig())
     deadline = Deadline(EPOCH, DESIGN, command)
 
@@ -185,7 +185,7 @@ def stubborn(monkeypatch: pytest.MonkeyPatch) -> Deadline:
     return deadline
 
 
-def test_a_deadline_that_was_sent_and_still_stands_is_sent_again_later_each_time(
+def test_a_deadline_whose_command_changes_nothing_is_retried_with_backoff(
     stubborn: Deadline, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scene() -> None:
@@ -218,7 +218,7 @@ def test_a_store_that_fails_does_not_end_the_timers(caplog: pytest.LogCaptureFix
     run(scene())
 
 
-def test_a_bug_in_a_machine_ends_the_timers_and_is_told(
+def test_a_bug_in_a_machine_ends_the_timers_and_is_raised(
     stubborn: Deadline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def broken(*_: object, **__: object) -> None:
@@ -235,7 +235,7 @@ def test_a_bug_in_a_machine_ends_the_timers_and_is_told(
     run(scene())
 
 
-def test_outdated_entries_do_not_pile_up() -> None:
+def test_stale_heap_entries_are_bounded() -> None:
     async def scene() -> None:
         clock = ManualClock()
         dispatcher = await two_in_a_channel(MemoryStore(), clock)

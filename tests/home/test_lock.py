@@ -31,12 +31,12 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_home_that_nobody_has_made_has_nobody_running_and_stays_unmade(tmp_path: Path) -> None:
+def test_a_missing_home_has_no_running_process_and_is_not_created(tmp_path: Path) -> None:
     assert running_pid(tmp_path / "home") is None
     assert not (tmp_path / "home").exists()
 
 
-def test_the_holder_of_a_home_is_known_by_its_pid_until_it_lets_go(tmp_path: Path) -> None:
+def test_the_pid_of_a_home_s_holder_is_known_until_it_releases_the_lock(tmp_path: Path) -> None:
     lock = HomeLock.take(tmp_path / "deep" / "home")
     assert running_pid(tmp_path / "deep" / "home") == os.getpid()
 
@@ -46,7 +46,7 @@ def test_the_holder_of_a_home_is_known_by_its_pid_until_it_lets_go(tmp_path: Pat
     assert running_pid(tmp_path / "deep" / "home") is None
 
 
-def test_a_home_can_be_held_once(tmp_path: Path) -> None:
+def test_a_home_can_be_locked_once(tmp_path: Path) -> None:
     lock = HomeLock.take(tmp_path)
 
     with pytest.raises(HomeInUse, match=f"process {os.getpid()}"):
@@ -57,7 +57,7 @@ def test_a_home_can_be_held_once(tmp_path: Path) -> None:
     HomeLock.take(tmp_path).release()
 
 
-def test_a_holder_that_has_not_said_who_it_is_is_a_holder_all_the_same(tmp_path: Path) -> None:
+def test_a_lock_without_a_pid_in_its_file_counts(tmp_path: Path) -> None:
     descriptor = os.open(tmp_path / LOCK_FILE, os.O_RDWR | os.O_CREAT)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
 
@@ -67,7 +67,7 @@ def test_a_holder_that_has_not_said_who_it_is_is_a_holder_all_the_same(tmp_path:
     os.close(descriptor)
 
 
-def test_whoever_asks_who_is_running_keeps_nobody_from_starting(tmp_path: Path) -> None:
+def test_asking_for_the_running_pid_does_not_prevent_a_start(tmp_path: Path) -> None:
     HomeLock.take(tmp_path).release()
     enough = Signal()
 
@@ -110,7 +110,7 @@ def test_a_lock_that_cannot_be_written_is_not_kept(tmp_path: Path) -> None:
 
 
 @in_loop
-async def test_only_its_owner_can_look_into_a_home(tmp_path: Path) -> None:
+async def test_only_its_owner_can_read_a_home(tmp_path: Path) -> None:
     home = tmp_path / "home"
     store = await SqliteStore.open(home)
 

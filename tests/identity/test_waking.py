@@ -1,4 +1,4 @@
-"""SUMMON, WAKE and sleep as people ask for them, and the letters that are sent."""
+"""SUMMON, WAKE and sleep as commands of people, and the prompt templates."""
 
 import asyncio
 from pathlib import Path
@@ -27,12 +27,12 @@ def lyra(stage: Stage) -> Status:
     return team.shown_status(team.agents[SeatId(0)])
 
 
-def test_a_lead_is_told_of_a_summon_with_looks_and_without_names() -> None:
+def test_a_lead_gets_a_summon_with_appearances_and_without_names() -> None:
     async def story() -> None:
         async with staged() as stage:
             await stage.enrol("Julian", lives_on=True, seat=LEAD_SEAT)
             lead = await stage.start(LEAD_SEAT)
-            assert "[AGENT_REGISTERED]" in lead.launch.prompt  # how to say who was born
+            assert "[AGENT_REGISTERED]" in lead.launch.prompt  # how to report a birth
             await waking.summon(stage.muster, HUMAN)
             await settled()
             (told,) = lead.told
@@ -45,7 +45,7 @@ def test_a_lead_is_told_of_a_summon_with_looks_and_without_names() -> None:
     run(story())
 
 
-def test_without_a_lead_and_without_a_program_nobody_can_be_summoned() -> None:
+def test_a_summon_without_a_lead_and_without_a_program_is_refused() -> None:
     async def story() -> None:
         async with staged() as stage:
             with pytest.raises(NobodyToSummon):
@@ -55,7 +55,7 @@ def test_without_a_lead_and_without_a_program_nobody_can_be_summoned() -> None:
     run(story())
 
 
-def test_whoever_sleeps_is_woken_by_its_lead_with_soul_and_transcript() -> None:
+def test_a_lead_gets_soul_and_transcript_to_wake_a_sleeping_agent() -> None:
     async def story() -> None:
         async with staged() as stage:
             await stage.enrol("Julian", lives_on=True, seat=LEAD_SEAT)
@@ -73,7 +73,7 @@ def test_whoever_sleeps_is_woken_by_its_lead_with_soul_and_transcript() -> None:
             assert "<soul>\nI &lt;am&gt; Lyra\n</soul>" in lead.told[-1]
             assert "<transcript>\n[Lyra]: first words\n</transcript>" in lead.told[-1]
             assert stage.muster.team.agents[SeatId(0)].run.desired is RunMode.CONTINUOUS
-            assert len(lead.told) == 2  # one word for all of it
+            assert len(lead.told) == 2  # one message for all agents
             await stage.say(lead, ports.Marker(name="AGENT_STATUS", body=HERE))
             assert lyra(stage) is Status.ALIVE
 
@@ -81,7 +81,7 @@ def test_whoever_sleeps_is_woken_by_its_lead_with_soul_and_transcript() -> None:
 
 
 @pytest.mark.parametrize("confirmed", [True, False])
-def test_about_whom_nobody_has_confirmed_the_lead_is_asked_first(confirmed: bool) -> None:
+def test_a_lead_is_asked_first_about_unconfirmed_agents(confirmed: bool) -> None:
     async def story() -> None:
         async with staged() as stage:
             await stage.enrol("Julian", lives_on=True, seat=LEAD_SEAT)
@@ -106,7 +106,7 @@ def test_about_whom_nobody_has_confirmed_the_lead_is_asked_first(confirmed: bool
     run(story())
 
 
-def test_a_lead_that_does_not_answer_holds_up_a_wake_only_for_a_moment() -> None:
+def test_a_lead_that_does_not_answer_delays_a_wake_only_by_the_timeout() -> None:
     async def story() -> None:
         async with staged() as stage:
             await stage.enrol("Julian", lives_on=True, seat=LEAD_SEAT)
@@ -125,15 +125,13 @@ def test_a_lead_that_does_not_answer_holds_up_a_wake_only_for_a_moment() -> None
     run(story())
 
 
-# ── letters ───────────────────────────────────────────────────────────────────────────────────────
+# ── prompt templates ──────────────────────────────────────────────────────────────────────────────
 
 WORDS = {"name": "Lyra", "human": "Marcus", "seat": 3, "color": "#c9b1e8", "payload": "<agent/>"}
 
 
 @pytest.mark.parametrize("letter", [BIRTH, WAKE, LEAD])
-def test_a_letter_ships_with_muster_and_gives_way_to_the_user_s(
-    letter: str, tmp_path: Path
-) -> None:
+def test_a_user_s_prompt_template_replaces_the_built_in_one(letter: str, tmp_path: Path) -> None:
     assert "Marcus" in Letters().write(letter, **WORDS)
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / f"{letter}.md").write_text("Good morning, {human}.\n")
@@ -141,7 +139,7 @@ def test_a_letter_ships_with_muster_and_gives_way_to_the_user_s(
 
 
 @pytest.mark.parametrize("content", [b"{nobody} {", b"{unheard_of}", b"\xff\xfe\xff"])
-def test_a_letter_that_cannot_be_used_is_said_and_ours_is_sent(
+def test_an_unusable_prompt_template_is_reported_and_the_built_in_one_is_used(
     content: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "letters").mkdir()
@@ -150,7 +148,7 @@ def test_a_letter_that_cannot_be_used_is_said_and_ours_is_sent(
     assert "birth" in caplog.text
 
 
-def test_one_who_is_born_is_asked_for_name_and_soul_and_one_who_wakes_is_not() -> None:
+def test_an_agent_is_asked_for_name_and_soul_at_birth_and_not_when_it_wakes() -> None:
     async def story() -> None:
         async with staged() as stage:
             place = e.Placeholder(grid_position=SeatId(0), color="#1", gender="man")

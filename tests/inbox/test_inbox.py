@@ -1,4 +1,4 @@
-"""The inbox: an agent that asks is told what to do, and is handed every message once."""
+"""The inbox: a polling agent gets its next task, and every message exactly once."""
 
 import asyncio
 from typing import NamedTuple
@@ -35,11 +35,11 @@ from tests.builders import (
 
 OPS = ChannelId("ops")
 LONG_SECONDS = 60.0
-"""Longer than any test takes: whoever waits so long is answered by something else."""
+"""Longer than any test takes: a request that waits this long is answered by an event."""
 
 
 class Team(NamedTuple):
-    """Ada and Ben in one channel, Ada's turn, and the inbox that they ask."""
+    """Ada and Ben in one channel, Ada's turn, and their inbox."""
 
     store: MemoryStore
     dispatcher: Dispatcher
@@ -76,7 +76,7 @@ def texts(told: Next) -> list[str]:
     return [message.text for message in told.messages]
 
 
-def test_whoever_has_the_turn_is_told_so_with_its_number_and_all_that_was_said() -> None:
+def test_the_holder_gets_its_turn_with_the_epoch_and_all_messages() -> None:
     async def scene() -> None:
         team = await a_team()
         told = await team.ask(ADA)
@@ -89,20 +89,20 @@ def test_whoever_has_the_turn_is_told_so_with_its_number_and_all_that_was_said()
     run(scene())
 
 
-def test_who_knows_of_its_turn_is_told_only_what_is_new() -> None:
+def test_an_agent_that_knows_its_turn_gets_only_new_messages() -> None:
     async def scene() -> None:
         team = await a_team()
         assert (await team.ask(ADA, {DESIGN: 1})).do is Do.NOTHING
         await team.says("by the way")
         told = await team.ask(ADA, {DESIGN: 1})
         assert (told.do, texts(told)) == (Do.MESSAGE, ["by the way"])
-        await team.speaks(ADA, "well", complete=False)  # one's own words are no news
+        await team.speaks(ADA, "well", complete=False)  # its own messages are not delivered
         assert (await team.ask(ADA, {DESIGN: 1})).do is Do.NOTHING
 
     run(scene())
 
 
-def test_whose_answer_was_lost_is_told_again_and_what_was_handed_over_before_is_marked() -> None:
+def test_after_a_lost_answer_the_turn_comes_again_with_delivered_messages_marked() -> None:
     async def scene() -> None:
         team = await a_team()
         await team.says("one")
@@ -120,7 +120,7 @@ def test_whose_answer_was_lost_is_told_again_and_what_was_handed_over_before_is_
     run(scene())
 
 
-def test_who_works_on_a_turn_that_is_over_is_told_so() -> None:
+def test_an_agent_that_works_on_a_lost_turn_is_told_that_it_is_over() -> None:
     async def scene() -> None:
         team = await a_team()
         await team.send(c.CompleteTurn(channel=DESIGN, seat=ADA))
@@ -136,7 +136,7 @@ def test_who_works_on_a_turn_that_is_over_is_told_so() -> None:
     run(scene())
 
 
-def test_what_was_said_while_a_turn_stood_still_comes_when_it_goes_on() -> None:
+def test_messages_during_a_paused_turn_come_when_it_resumes() -> None:
     async def scene() -> None:
         team = await a_team()
         await team.send(c.WaitTurn(channel=DESIGN, seat=ADA, reason="an answer"))
@@ -149,7 +149,7 @@ def test_what_was_said_while_a_turn_stood_still_comes_when_it_goes_on() -> None:
     run(scene())
 
 
-def test_a_queued_message_stays_back_until_the_turn_is_over() -> None:
+def test_a_queued_message_is_held_back_until_the_turn_is_over() -> None:
     async def scene() -> None:
         team = await a_team(InterruptMode.QUEUE)
         await team.says("later")
@@ -163,7 +163,7 @@ def test_a_queued_message_stays_back_until_the_turn_is_over() -> None:
     run(scene())
 
 
-def test_what_was_queued_goes_along_when_something_behind_it_may_not_wait() -> None:
+def test_a_queued_message_is_delivered_with_a_later_urgent_one() -> None:
     async def scene() -> None:
         team = await a_team(InterruptMode.QUEUE)
         await team.says("later")
@@ -175,7 +175,7 @@ def test_what_was_queued_goes_along_when_something_behind_it_may_not_wait() -> N
     run(scene())
 
 
-def test_what_was_queued_in_a_resting_channel_comes_with_the_turn() -> None:
+def test_a_message_queued_in_a_resting_channel_comes_with_the_turn() -> None:
     async def scene() -> None:
         team = await a_team(InterruptMode.QUEUE)
         for _ in range(3):
@@ -188,7 +188,7 @@ def test_what_was_queued_in_a_resting_channel_comes_with_the_turn() -> None:
     run(scene())
 
 
-def test_in_parallel_mode_those_who_wait_are_handed_all_up_to_what_a_human_said() -> None:
+def test_in_parallel_mode_waiting_members_get_all_messages_up_to_the_human_one() -> None:
     async def scene() -> None:
         team = await a_team(InterruptMode.PARALLEL)
         await team.speaks(ADA, "first", complete=False)
@@ -203,7 +203,7 @@ def test_in_parallel_mode_those_who_wait_are_handed_all_up_to_what_a_human_said(
     run(scene())
 
 
-def test_what_a_human_says_to_one_agent_is_handed_to_it_once_and_to_nobody_else() -> None:
+def test_a_direct_message_is_delivered_once_and_to_no_other_agent() -> None:
     async def scene() -> None:
         team = await a_team()
         await team.tells(BEN, "for you")
@@ -215,7 +215,7 @@ def test_what_a_human_says_to_one_agent_is_handed_to_it_once_and_to_nobody_else(
     run(scene())
 
 
-def test_who_is_disabled_is_told_to_stop() -> None:
+def test_a_disabled_agent_is_told_to_stop() -> None:
     async def scene() -> None:
         team = await a_team()
         await team.dispatcher.send(c.DisableAgent(seat=ADA), actor=HUMAN)
@@ -225,7 +225,7 @@ def test_who_is_disabled_is_told_to_stop() -> None:
     run(scene())
 
 
-def test_who_is_paused_is_told_to_stop_when_it_holds_no_turn() -> None:
+def test_a_paused_agent_is_told_to_stop_when_it_holds_no_turn() -> None:
     async def scene() -> None:
         team = await a_team()
         wish = c.SetDesired(seat=ADA, desired=RunMode.PAUSE, set_by="Ann", note="enough")
@@ -238,7 +238,7 @@ def test_who_is_paused_is_told_to_stop_when_it_holds_no_turn() -> None:
     run(scene())
 
 
-def test_who_is_paused_and_away_stays_away() -> None:
+def test_a_paused_agent_that_polls_is_not_connected() -> None:
     async def scene() -> None:
         team = await a_team()
         await team.send(c.DisconnectAgent(seat=ADA, reason="left"))
@@ -251,7 +251,7 @@ def test_who_is_paused_and_away_stays_away() -> None:
     run(scene())
 
 
-def test_whoever_asks_is_here() -> None:
+def test_an_agent_that_polls_is_connected() -> None:
     async def scene() -> None:
         team = await a_team()
         await team.send(c.DisconnectAgent(seat=ADA, reason="left"))
@@ -262,7 +262,7 @@ def test_whoever_asks_is_here() -> None:
 
 
 @pytest.mark.parametrize("what", ["turn", "message", "direct", "stop", "pause"])
-def test_whoever_waits_is_answered_when_there_is_something(what: str) -> None:
+def test_a_waiting_request_is_answered_when_there_is_a_task(what: str) -> None:
     async def scene() -> None:
         team = await a_team(InterruptMode.PARALLEL)
         async with asyncio.TaskGroup() as tasks:
@@ -285,7 +285,7 @@ def test_whoever_waits_is_answered_when_there_is_something(what: str) -> None:
     run(scene())
 
 
-def test_what_concerns_others_answers_nobody() -> None:
+def test_commits_about_other_seats_do_not_answer_a_waiting_request() -> None:
     async def scene() -> None:
         team = await a_team()
         async with asyncio.TaskGroup() as tasks:
@@ -301,7 +301,7 @@ def test_what_concerns_others_answers_nobody() -> None:
     run(scene())
 
 
-def test_when_muster_ends_whoever_waits_is_answered_and_nobody_waits_any_more() -> None:
+def test_closing_the_inbox_answers_waiting_requests_and_later_ones_at_once() -> None:
     async def scene() -> None:
         team = await a_team()
         async with asyncio.TaskGroup() as tasks:
@@ -314,7 +314,7 @@ def test_when_muster_ends_whoever_waits_is_answered_and_nobody_waits_any_more() 
     run(scene())
 
 
-def test_two_who_ask_for_the_same_agent_share_its_messages_and_none_is_handed_over_twice() -> None:
+def test_concurrent_requests_of_one_agent_never_get_the_same_message_as_new() -> None:
     async def scene() -> None:
         team = await a_team()
         known = {DESIGN: 1}
@@ -334,7 +334,7 @@ def test_two_who_ask_for_the_same_agent_share_its_messages_and_none_is_handed_ov
     run(scene())
 
 
-def test_who_talks_much_itself_still_hears_others_and_its_words_are_looked_through_once() -> None:
+def test_own_messages_of_a_chatty_agent_are_skipped_and_read_only_once() -> None:
     async def scene() -> None:
         team = await a_team()
         for number in range(inboxes.PAGE_MESSAGES + 1):
@@ -350,7 +350,7 @@ def test_who_talks_much_itself_still_hears_others_and_its_words_are_looked_throu
     run(scene())
 
 
-def test_a_turn_that_a_human_interrupts_is_over_for_now_and_told_again_when_it_goes_on() -> None:
+def test_an_interrupted_turn_is_over_and_comes_again_when_it_resumes() -> None:
     async def scene() -> None:
         team = await a_team(InterruptMode.INTERRUPT)
         await team.says("a moment")
@@ -365,7 +365,7 @@ def test_a_turn_that_a_human_interrupts_is_over_for_now_and_told_again_when_it_g
     run(scene())
 
 
-def test_who_is_removed_while_it_is_handed_something_is_handed_nothing() -> None:
+def test_an_agent_that_is_removed_during_a_delivery_gets_nothing() -> None:
     async def scene() -> None:
         team = await a_team()
         await team.says("hello")
@@ -382,7 +382,7 @@ def test_who_is_removed_while_it_is_handed_something_is_handed_nothing() -> None
     run(scene())
 
 
-def test_more_than_fits_into_an_answer_comes_with_the_next(
+def test_messages_beyond_the_limit_of_an_answer_come_with_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def scene() -> None:

@@ -1,14 +1,14 @@
-"""What the core promises, sentence by sentence, and the tests that show it.
+"""The promises of muster, one sentence each, and the tests that show them.
 
-A promise is kept by every test that is named under it; `test_coverage.py` sees to it that the names
-are right. To show one: `pytest tests/machines/turns/test_turns.py -k the_name`.
+Every test named under a promise must pass for it to hold; `test_coverage.py` checks that the names
+exist. To run one: `pytest tests/machines/turns/test_turns.py -k the_name`.
 """
 
 from typing import NamedTuple
 
 
 class Promise(NamedTuple):
-    """A sentence that a user may rely on, and by file the tests that show it."""
+    """A sentence that users can rely on, and the tests that show it, by file."""
 
     says: str
     shown_by: dict[str, list[str]]
@@ -31,11 +31,11 @@ TURNS = (
             "machines/kernel/test_explore.py": ["test_every_reachable_state_keeps_every_invariant"],
             "machines/kernel/test_parts.py": ["test_every_invariant_notices_when_it_is_broken"],
             "machines/kernel/test_whole_team.py": ["TestWholeTeam"],
-            "simulation/test_world.py": ["test_nothing_breaks_in_a_teams_life"],
+            "simulation/test_world.py": ["test_no_invariant_breaks_in_a_simulated_team"],
         },
     ),
     Promise(
-        "Every row of the turn-taking table is there, can happen, and stands in its diagram.",
+        "Every row of the turn-taking table exists, can happen, and is in its diagram.",
         {
             "machines/turns/test_turns.py": [
                 "test_the_table_has_every_row_of_the_seed",
@@ -48,7 +48,7 @@ TURNS = (
         },
     ),
     Promise(
-        "A message that is sent again is not said again, and is handed over in order, once.",
+        "Sending a message is idempotent, and each message is delivered in order, exactly once.",
         {
             "machines/turns/test_messages.py": [
                 "test_a_message_that_is_sent_twice_under_one_key_is_said_once",
@@ -57,7 +57,7 @@ TURNS = (
         },
     ),
     Promise(
-        "Who completes or times out keeps the place in the ring; who joins comes last.",
+        "An agent keeps its place in the ring after a turn or a timeout; a new member comes last.",
         {
             "machines/turns/test_turns.py": [
                 "test_a_timeout_is_announced_and_keeps_the_place_in_the_queue",
@@ -67,7 +67,7 @@ TURNS = (
         },
     ),
     Promise(
-        "An agent that crashes in its turn loses it and its place, and the next one goes on.",
+        "An agent that crashes in its turn loses the turn and its place, and the next gets it.",
         {
             "machines/turns/test_turns.py": [
                 "test_an_agent_that_crashes_mid_turn_forfeits_it_and_the_next_is_granted",
@@ -79,7 +79,7 @@ TURNS = (
         },
     ),
     Promise(
-        "A session that ends as it should completes its turn and keeps its agent's places.",
+        "A session that ends cleanly completes its turn and keeps its agent's places.",
         {
             "machines/turns/test_turns.py": [
                 "test_the_end_of_a_session_completes_its_turn_and_keeps_its_place",
@@ -88,7 +88,7 @@ TURNS = (
         },
     ),
     Promise(
-        "An agent has no more turns at once than it allows, and is passed over without loss.",
+        "An agent has at most its maximum of concurrent turns, and is skipped without loss.",
         {
             "machines/turns/test_turns.py": [
                 "test_an_agent_holds_one_turn_at_a_time_and_the_channel_that_passed_it_over_waits",
@@ -99,7 +99,7 @@ TURNS = (
         },
     ),
     Promise(
-        "What is said for a turn that is over is refused, and on record.",
+        "A post for a turn that is over is refused, and the refusal is in the log.",
         {
             "machines/turns/test_turns.py": [
                 "test_every_grant_has_a_number_that_grows_and_an_old_one_is_refused",
@@ -108,12 +108,12 @@ TURNS = (
                 "test_an_attempt_that_was_refused_can_be_put_on_record"
             ],
             "engine/test_dispatcher.py": [
-                "test_a_refusal_that_belongs_in_the_log_is_there_before_it_is_raised",
+                "test_a_recorded_refusal_is_on_disk_before_it_is_raised",
             ],
         },
     ),
     Promise(
-        "Only the holder of the turn may post or complete; anybody else is told who holds it.",
+        "Only the holder of the turn may post or complete; a refusal names the holder.",
         {
             "machines/turns/test_turns.py": [
                 "test_only_the_holder_may_speak_and_the_refusal_says_who_holds_the_turn",
@@ -121,7 +121,7 @@ TURNS = (
         },
     ),
     Promise(
-        "Whoever waits keeps the turn, resumes with the time that was left, or forfeits it.",
+        "A waiting agent keeps the turn, resumes with the remaining time, or forfeits it.",
         {
             "machines/turns/test_turns.py": [
                 "test_a_waiting_agent_holds_the_turn_and_resumes_with_the_time_that_was_left",
@@ -132,7 +132,7 @@ TURNS = (
         },
     ),
     Promise(
-        "A turn that was taken away goes to the next only when the work on it has stopped.",
+        "A revoked turn goes to the next agent only when the work on it has stopped.",
         {
             "machines/turns/test_turns.py": [
                 "test_a_turn_taken_from_a_session_is_granted_again_only_when_its_work_has_stopped",
@@ -147,16 +147,16 @@ TURNS = (
         },
     ),
     Promise(
-        "Signs of work keep a turn alive, up to a cap.",
+        "Activity renews the timeout of a turn, up to a cap.",
         {
             "machines/turns/test_turns.py": [
                 "test_signs_of_work_renew_a_turn_up_to_its_cap_and_small_ones_are_not_logged",
             ],
-            "engine/test_timers.py": ["test_a_sign_of_work_moves_the_deadline"],
+            "engine/test_timers.py": ["test_activity_moves_the_deadline"],
         },
     ),
     Promise(
-        "A channel in which nobody has anything to say comes to rest until somebody posts.",
+        "A channel rests after silent rounds, until the next post.",
         {
             "machines/turns/test_turns.py": [
                 "test_a_channel_rests_after_silent_rounds_until_somebody_posts",
@@ -166,7 +166,7 @@ TURNS = (
         },
     ),
     Promise(
-        "A person can always speak, and chooses what that does to a turn in progress.",
+        "A person can always post, and chooses how that interrupts a turn in progress.",
         {
             "machines/turns/test_turns.py": [
                 "test_a_human_message_in_mid_turn_goes_where_its_mode_says",
@@ -177,7 +177,7 @@ TURNS = (
         },
     ),
     Promise(
-        "A turn that nobody ended is noticed: by silence where that is wanted, else by a timeout.",
+        "A turn that its holder never ends is detected: by silence if configured, else by a timeout.",
         {
             "machines/turns/test_turns.py": [
                 "test_silence_after_a_post_ends_the_turn_where_the_channel_detects_it",
@@ -187,7 +187,7 @@ TURNS = (
         },
     ),
     Promise(
-        "Once a free turn and somebody free for it exist, it is granted.",
+        "A free turn is granted as soon as a member is free for it.",
         {
             "machines/kernel/test_explore.py": [
                 "test_every_reachable_state_keeps_every_invariant",
@@ -203,7 +203,7 @@ TURNS = (
 
 RUN_CONTROL = (
     Promise(
-        "A paused agent never runs, whatever asks for it.",
+        "A paused agent never runs, whatever requests it.",
         {
             "machines/run_control/test_run_control.py": [
                 "test_a_paused_agent_never_starts_whatever_asks_for_it",
@@ -215,13 +215,13 @@ RUN_CONTROL = (
                 "test_a_person_wakes_a_paused_agent_but_not_a_disabled_one",
             ],
             "simulation/test_world.py": [
-                "test_nothing_breaks_in_a_teams_life",
-                "test_a_broken_rule_is_found_and_the_command_that_repeats_it_is_printed",
+                "test_no_invariant_breaks_in_a_simulated_team",
+                "test_a_broken_rule_is_found_and_the_command_to_reproduce_it_is_printed",
             ],
         },
     ),
     Promise(
-        "A one-shot is exactly one session; its pause gives way to what was asked meanwhile.",
+        "A one-shot is exactly one session; its final pause does not overwrite a newer desired state.",
         {
             "machines/run_control/test_run_control.py": [
                 "test_a_one_shot_runs_exactly_one_session_and_then_pauses_by_itself",
@@ -231,7 +231,7 @@ RUN_CONTROL = (
         },
     ),
     Promise(
-        "What is desired is changed by people and by the end of a one-shot, and has a number.",
+        "Only people and the end of a one-shot change the desired state, which has a generation.",
         {
             "machines/run_control/test_run_control.py": [
                 "test_every_wish_has_a_number_and_current_says_which_it_answers",
@@ -241,7 +241,7 @@ RUN_CONTROL = (
         },
     ),
     Promise(
-        "A stop lets the work finish; a second stop does not wait.",
+        "A stop lets the current work finish; a second stop does not wait.",
         {
             "machines/run_control/test_run_control.py": [
                 "test_a_second_stop_is_a_stop_now_and_a_third_changes_nothing",
@@ -251,7 +251,7 @@ RUN_CONTROL = (
         },
     ),
     Promise(
-        "What fails is tried again after pauses that grow, and says so; it never spins.",
+        "Failures are retried with visible backoff, never in a busy loop.",
         {
             "machines/run_control/test_run_control.py": [
                 "test_failures_are_retried_with_growing_pauses_and_say_so",
@@ -286,7 +286,7 @@ IDENTITY = (
         },
     ),
     Promise(
-        "Whoever has no name in time was not born, and the attempt can be repeated.",
+        "A birth without a name times out, and can be retried.",
         {
             "machines/identity/test_identity.py": [
                 "test_who_has_no_name_after_five_minutes_expires_and_is_kept_on_record",
@@ -301,11 +301,11 @@ IDENTITY = (
             "machines/identity/test_identity.py": [
                 "test_nobody_is_born_into_a_process_that_is_gone"
             ],
-            "simulation/test_world.py": ["test_nothing_breaks_in_a_teams_life"],
+            "simulation/test_world.py": ["test_no_invariant_breaks_in_a_simulated_team"],
         },
     ),
     Promise(
-        "A report against what the authority says changes nothing, and is logged as a conflict.",
+        "A report that contradicts the authority changes nothing, and is logged as a conflict.",
         {
             "machines/identity/test_identity.py": [
                 "test_a_report_that_contradicts_a_process_changes_nothing_and_is_logged_as_a_conflict",
@@ -317,7 +317,7 @@ IDENTITY = (
         },
     ),
     Promise(
-        "The end of a session touches the seats that were in it, and no others.",
+        "The end of a session affects the seats in it, and no others.",
         {
             "machines/identity/test_identity.py": [
                 "test_a_session_end_touches_only_the_seats_in_that_session",
@@ -326,7 +326,7 @@ IDENTITY = (
         },
     ),
     Promise(
-        "A lead's report puts to sleep whom it leaves out, and never moves a hatching seat.",
+        "Agents missing in a lead's report go to sleep, and a hatching seat never changes by one.",
         {
             "machines/identity/test_identity.py": [
                 "test_a_status_report_in_every_state",
@@ -336,7 +336,7 @@ IDENTITY = (
         },
     ),
     Promise(
-        "Nobody is shown as alive on a guess, and every shown state says what it rests on.",
+        "No agent is shown as alive without confirmation, and every shown state names its source.",
         {
             "machines/identity/test_identity.py": [
                 "test_after_a_restart_whom_nobody_has_confirmed_is_unknown_until_its_authority_speaks",
@@ -348,7 +348,7 @@ IDENTITY = (
         },
     ),
     Promise(
-        "Names are unique whatever their case, and none can leave its folder.",
+        "Names are unique regardless of case, and none can escape its folder.",
         {
             "machines/identity/test_identity.py": [
                 "test_names_are_unique_without_regard_to_case",
@@ -361,7 +361,7 @@ IDENTITY = (
         },
     ),
     Promise(
-        "A marker that does not count changes nothing, and why is on record.",
+        "An invalid marker changes nothing, and the reason is in the log.",
         {
             "machines/identity/test_identity.py": [
                 "test_a_rejected_marker_changes_nothing_and_is_on_record"
@@ -369,7 +369,7 @@ IDENTITY = (
         },
     ),
     Promise(
-        "An agent that comes by itself gets a seat outside the grid, and lives while connected.",
+        "An agent that connects by itself gets a seat outside the grid, and is alive while connected.",
         {
             "machines/identity/test_identity.py": [
                 "test_an_agent_that_enrols_takes_the_next_free_seat_from_nine_on_and_sleeps",
@@ -381,7 +381,7 @@ IDENTITY = (
 
 DELEGATION = (
     Promise(
-        "In each of the three modes a conversation goes only where that mode lets it.",
+        "In each of the three modes a conversation moves only as that mode allows.",
         {
             "machines/delegation/test_delegation.py": [
                 "test_in_orchestrator_mode_a_task_goes_to_an_agent_and_back_to_main",
@@ -392,7 +392,7 @@ DELEGATION = (
         },
     ),
     Promise(
-        "A queued message is claimed once, however many agents want it.",
+        "A queued message is claimed once, however many agents compete for it.",
         {
             "machines/delegation/test_delegation.py": [
                 "test_in_response_mode_a_message_waits_in_a_queue_and_is_claimed_exactly_once",
@@ -400,7 +400,7 @@ DELEGATION = (
         },
     ),
     Promise(
-        "Agents that only hand work round in a circle are stopped.",
+        "A delegation loop is stopped.",
         {
             "machines/delegation/test_delegation.py": [
                 "test_a_chain_that_comes_back_with_nothing_new_is_stopped_and_said_so",
@@ -409,7 +409,7 @@ DELEGATION = (
         },
     ),
     Promise(
-        "Two conversations never get the same number, and old holders cannot go on.",
+        "Two conversations never get the same number, and earlier holders cannot continue.",
         {
             "machines/delegation/test_delegation.py": [
                 "test_every_input_is_a_conversation_with_a_number_of_its_own",
@@ -421,27 +421,27 @@ DELEGATION = (
 
 LOG = (
     Promise(
-        "Whoever has an answer can rely on it: it is on disk, through kill -9 too.",
+        "An acknowledged command is on disk, and survives kill -9.",
         {
             "engine/test_dispatcher.py": [
-                "test_an_answer_means_that_it_is_on_disk",
+                "test_an_answered_command_is_on_disk",
                 "test_readers_see_nothing_that_is_not_on_disk",
             ],
-            "store/test_conformance.py": ["test_what_was_answered_is_there_after_a_restart"],
-            "store/test_kill.py": ["test_what_was_acknowledged_survives_kill_9_at_any_moment"],
+            "store/test_conformance.py": ["test_answered_events_are_there_after_a_restart"],
+            "store/test_kill.py": ["test_acknowledged_events_survive_kill_9_at_any_moment"],
         },
     ),
     Promise(
-        "The log has one order, no number twice and none left out.",
+        "The log has one total order, without duplicate or missing numbers.",
         {
-            "store/test_conformance.py": ["test_a_log_never_has_a_gap_or_a_place_taken_twice"],
+            "store/test_conformance.py": ["test_a_log_never_has_a_gap_or_a_duplicate_seq"],
             "store/test_damage.py": ["test_a_missing_event_is_found"],
             "engine/test_loading.py": ["test_a_log_with_a_gap_is_not_folded"],
             "machines/kernel/test_parts.py": ["test_events_must_follow_each_other"],
         },
     ),
     Promise(
-        "The state is what the log adds up to, with a snapshot or without.",
+        "The state is the fold of the log, with a snapshot or without.",
         {
             "engine/test_dispatcher.py": ["test_the_committed_state_is_the_fold_of_the_log"],
             "engine/test_loading.py": [
@@ -453,7 +453,7 @@ LOG = (
         },
     ),
     Promise(
-        "A refused command leaves everything as it was, and names the rule.",
+        "A refused command changes nothing, and the refusal names the rule.",
         {
             "machines/kernel/test_pairs.py": [
                 "test_every_command_moves_or_refuses_and_a_refusal_leaves_the_state_equal",
@@ -462,7 +462,7 @@ LOG = (
         },
     ),
     Promise(
-        "Commands that come together share a commit and keep their order.",
+        "Concurrent commands share a commit and keep their order.",
         {
             "engine/test_dispatcher.py": [
                 "test_commands_that_arrive_together_are_committed_together_and_in_order",
@@ -471,32 +471,32 @@ LOG = (
                 "test_calls_that_arrive_together_keep_the_order_of_arrival",
             ],
             "store/test_writer.py": [
-                "test_what_arrives_while_a_commit_waits_for_the_disk_shares_the_next_one",
+                "test_calls_during_a_commit_share_the_next_commit",
             ],
         },
     ),
     Promise(
-        "A commit that fails did not happen, for anybody.",
+        "A failed commit is rolled back for every caller.",
         {
             "engine/test_dispatcher.py": [
-                "test_when_a_commit_fails_the_head_goes_back_to_what_is_on_disk",
+                "test_a_failed_commit_rolls_the_head_back_to_the_committed_state",
             ],
             "store/test_conformance.py": [
-                "test_a_failed_commit_fails_all_that_was_decided_and_the_next_works_again",
+                "test_a_failed_commit_fails_all_pending_calls_and_the_next_commit_works",
             ],
             "store/test_damage.py": [
-                "test_a_full_disk_refuses_what_it_cannot_keep_and_keeps_what_it_acknowledged",
+                "test_a_full_disk_refuses_new_events_and_keeps_the_acknowledged_ones",
             ],
         },
     ),
     Promise(
-        "A damaged log, or one of a newer muster, is refused and left as it is.",
+        "A damaged log, or one of a newer muster, is refused and left unchanged.",
         {
             "store/test_damage.py": [
                 "test_a_log_of_a_newer_muster_is_refused",
                 "test_a_flipped_bit_anywhere_is_found_or_harmless",
                 "test_a_truncated_file_is_refused",
-                "test_a_database_of_somebody_else_is_refused",
+                "test_a_foreign_database_is_refused",
             ],
             "store/test_codec.py": ["test_an_event_of_an_unknown_type_is_from_a_newer_muster"],
             "store/test_migrate.py": ["test_a_log_that_has_seen_a_later_migration_is_refused"],
@@ -506,7 +506,7 @@ LOG = (
         "One home has one muster; a killed one does not lock it for ever.",
         {
             "home/test_lock.py": [
-                "test_a_home_can_be_held_once",
+                "test_a_home_can_be_locked_once",
                 "test_the_kernel_releases_the_home_of_a_killed_holder",
             ],
             "test_app.py": ["test_a_home_belongs_to_one_muster_at_a_time"],
@@ -520,14 +520,14 @@ LOG = (
                 "test_a_golden_log_is_read_in_order",
                 "test_the_newest_golden_log_has_every_kind_of_event",
             ],
-            "store/test_codec.py": ["test_an_old_version_is_lifted_step_by_step"],
+            "store/test_codec.py": ["test_an_old_version_is_upcast_step_by_step"],
             "store/test_migrate.py": [
                 "test_migrating_step_by_step_and_creating_anew_give_the_same_schema",
             ],
         },
     ),
     Promise(
-        "Every event says why it happened, and the whole chain can be told.",
+        "Every event names its cause, and the whole chain can be explained.",
         {
             "machines/kernel/test_parts.py": ["test_every_fact_is_a_sentence"],
             "machines/kernel/test_whole_team.py": ["TestWholeTeam"],
@@ -545,7 +545,7 @@ LOG = (
 
 SERVICES = (
     Promise(
-        "A deadline that passed while muster was down is dealt with when it starts.",
+        "A deadline that passed while muster was down is handled at its start.",
         {
             "engine/test_timers.py": [
                 "test_a_turn_that_timed_out_while_muster_was_down_is_timed_out_at_boot",
@@ -556,7 +556,7 @@ SERVICES = (
         },
     ),
     Promise(
-        "Every view of a channel shows the deadline by which the scheduler goes.",
+        "Every view of a channel shows the deadline that the scheduler uses.",
         {
             "views/test_due.py": [
                 "test_the_scheduler_and_every_view_agree_on_when_a_channel_moves_on",
@@ -566,7 +566,7 @@ SERVICES = (
         },
     ),
     Promise(
-        "A clock that is moved causes neither a missed deadline nor a busy loop.",
+        "A change of the wall clock causes neither a missed deadline nor a busy loop.",
         {
             "engine/test_timers.py": [
                 "test_a_wall_clock_that_jumps_ahead_is_noticed_within_a_slice",
@@ -575,30 +575,30 @@ SERVICES = (
         },
     ),
     Promise(
-        "Every reader gets each event once and in order; a slow one holds up nobody.",
+        "Every subscriber gets each event once and in order; a slow one does not delay others.",
         {
             "engine/test_feed.py": [
                 "test_a_subscriber_sees_every_event_from_its_cursor_on_as_it_is_committed",
                 "test_a_slow_subscriber_catches_up_from_the_store_with_no_gap_and_no_repeat",
-                "test_what_is_kept_in_memory_is_bounded_in_number_and_in_bytes",
+                "test_recent_events_in_memory_are_bounded_in_number_and_in_bytes",
             ],
         },
     ),
     Promise(
-        "A reactor goes on where it was, and what it sees twice is done once.",
+        "A reactor resumes from its cursor, and handling an event twice is idempotent.",
         {
             "engine/test_reactors.py": [
-                "test_a_reactor_goes_on_from_its_cursor_after_a_restart",
+                "test_a_reactor_resumes_from_its_cursor_after_a_restart",
                 "test_a_reactor_killed_between_react_and_cursor_sees_the_event_again",
             ],
             "sessions/test_reactor.py": [
                 "test_a_session_that_is_asked_for_is_started_once_and_reported",
             ],
-            "simulation/test_world.py": ["test_nothing_breaks_in_a_teams_life"],
+            "simulation/test_world.py": ["test_no_invariant_breaks_in_a_simulated_team"],
         },
     ),
     Promise(
-        "What an earlier life of muster left running is ended before anything new is started.",
+        "Processes left by an earlier boot of muster are ended before new ones start.",
         {
             "sessions/test_reactor.py": [
                 "test_what_an_earlier_life_left_is_reclaimed_and_reported_lost_once",
@@ -611,7 +611,7 @@ SERVICES = (
         },
     ),
     Promise(
-        "muster ends in order, whatever ends it, and a failing part takes nothing with it.",
+        "muster stops cleanly, whatever stops it, and the failure of one part does not spread.",
         {
             "test_app.py": [
                 "test_a_cancellation_cannot_skip_the_end",
@@ -619,7 +619,7 @@ SERVICES = (
                 "test_sessions_run_while_muster_runs_and_end_in_order_with_it",
             ],
             "engine/test_tasks.py": [
-                "test_work_is_seen_through_before_a_cancellation_is_passed_on",
+                "test_shielded_work_ends_before_a_cancellation_is_raised",
             ],
             "machines/run_control/test_run_control.py": ["test_a_stopping_muster_starts_nothing"],
             "cli/run/test_up.py": ["test_a_signal_ends_it_in_order"],
@@ -629,12 +629,12 @@ SERVICES = (
 
 EDGES = (
     Promise(
-        "A wrong setting is named with its file, its line and what to do.",
+        "A wrong setting is reported with its file, its line and a remedy.",
         {
             "settings/test_model.py": [
-                "test_a_value_that_cannot_be_is_refused_with_its_line",
-                "test_the_remedy_says_what_may_be_written",
-                "test_what_does_not_exist_is_refused_with_the_nearest_that_does",
+                "test_an_invalid_value_is_refused_with_its_line",
+                "test_the_remedy_names_the_allowed_values",
+                "test_an_unknown_key_is_refused_with_the_nearest_known_one",
             ],
             "cli/test_main.py": [
                 "test_a_mistake_in_the_settings_names_file_line_and_remedy",
@@ -643,18 +643,18 @@ EDGES = (
         },
     ),
     Promise(
-        "Looking at a team needs no server, and changes nothing.",
+        "Reading verbs need no server, and change nothing.",
         {
             "store/test_reading.py": [
                 "test_a_closed_log_is_read_when_no_server_runs",
                 "test_a_log_is_read_while_a_server_writes_it",
             ],
             "cli/look/test_reading.py": ["test_reading_changes_nothing"],
-            "tidy/test_layers.py": ["test_a_quick_verb_loads_no_event_loop_and_no_server"],
+            "tidy/test_layers.py": ["test_a_fast_verb_loads_no_event_loop_and_no_server"],
         },
     ),
     Promise(
-        "Text that agents wrote cannot steer a terminal.",
+        "Text of agents cannot control a terminal.",
         {
             "cli/look/test_reading.py": [
                 "test_nothing_that_an_agent_wrote_reaches_the_terminal_as_a_command",
@@ -666,7 +666,7 @@ EDGES = (
         },
     ),
     Promise(
-        "Errors go to standard error, with exit codes that are documented.",
+        "Errors go to standard error, with documented exit codes.",
         {
             "cli/test_main.py": [
                 "test_a_wrong_call_is_explained_on_standard_error_with_code_2",
@@ -676,7 +676,7 @@ EDGES = (
         },
     ),
     Promise(
-        "When `muster up` prints its address, it answers there; killed, it loses nothing.",
+        "`muster up` answers at its address once it is printed, and loses nothing when killed.",
         {
             "cli/run/test_up.py": [
                 "test_when_the_address_is_printed_health_is_answered",
@@ -685,37 +685,35 @@ EDGES = (
         },
     ),
     Promise(
-        "What was acknowledged is said once and handed to each member once, whoever gets killed.",
+        "An acknowledged message is in the log once and delivered once, even across kills.",
         {
             "stress/test_soak.py": [
-                "test_nothing_is_lost_or_done_twice_while_agents_and_muster_are_killed",
-                "test_a_message_that_was_handed_over_as_new_twice_is_found",
+                "test_no_message_is_lost_or_duplicated_while_agents_and_muster_are_killed",
+                "test_a_message_delivered_as_new_twice_is_found",
             ],
         },
     ),
     Promise(
-        "A figure in the docs is a ratio of two sides that were measured in turns in one run.",
+        "A figure in the docs is a ratio of two sides that were measured alternately in one run.",
         {
             "bench/test_lines.py": [
                 "test_ratios_are_taken_within_a_round",
-                "test_sides_are_measured_in_turns_in_an_order_that_alternates",
+                "test_sides_are_measured_alternately_in_alternating_order",
                 "test_one_lucky_round_does_not_make_a_pass",
             ],
-            "bench/test_report.py": ["test_the_circumstances_name_no_machine_and_no_path"],
-            "bench/test_children.py": ["test_a_played_life_breaks_no_rule"],
-            "bench/test_over_http.py": ["test_a_turn_that_is_measured_is_a_turn_in_the_log"],
+            "bench/test_report.py": ["test_the_environment_of_a_run_names_no_machine_and_no_path"],
+            "bench/test_children.py": ["test_the_simulated_load_breaks_no_invariant"],
+            "bench/test_over_http.py": ["test_a_measured_turn_is_in_the_log"],
         },
     ),
     Promise(
-        "The simulation finds a broken rule, and prints the one command that repeats it.",
+        "The simulation finds a broken rule, and prints the command to reproduce it.",
         {
             "simulation/test_world.py": [
-                "test_a_broken_rule_is_found_and_the_command_that_repeats_it_is_printed",
-                "test_the_same_seed_is_the_same_life",
+                "test_a_broken_rule_is_found_and_the_command_to_reproduce_it_is_printed",
+                "test_the_same_random_seed_gives_the_same_log",
             ],
-            "testing/test_fakes.py": [
-                "test_calls_come_in_the_order_of_their_moments_each_at_its_own"
-            ],
+            "testing/test_fakes.py": ["test_callbacks_run_in_order_each_at_its_own_time"],
         },
     ),
 )
@@ -740,12 +738,12 @@ TALKING = (
         },
     ),
     Promise(
-        "An agent that asks what to do is told its turn, and is handed every message once.",
+        "An agent that polls gets its turn, and every message exactly once.",
         {
             "inbox/test_inbox.py": [
-                "test_whoever_has_the_turn_is_told_so_with_its_number_and_all_that_was_said",
-                "test_two_who_ask_for_the_same_agent_share_its_messages_and_none_is_handed_over_twice",
-                "test_whose_answer_was_lost_is_told_again_and_what_was_handed_over_before_is_marked",
+                "test_the_holder_gets_its_turn_with_the_epoch_and_all_messages",
+                "test_concurrent_requests_of_one_agent_never_get_the_same_message_as_new",
+                "test_after_a_lost_answer_the_turn_comes_again_with_delivered_messages_marked",
             ],
             "http/routes/test_work.py": [
                 "test_an_agent_that_waits_is_told_its_turn_when_it_comes",
@@ -756,7 +754,7 @@ TALKING = (
         },
     ),
     Promise(
-        "Only the holder acts on a turn, with its own token and the number of that turn.",
+        "Only the holder acts on a turn, with its own token and the epoch of that turn.",
         {
             "http/routes/test_turns.py": [
                 "test_who_does_not_hold_the_turn_is_refused_with_its_state",
@@ -769,7 +767,7 @@ TALKING = (
         },
     ),
     Promise(
-        "A message is said once however often it is sent, and can be followed to each member.",
+        "Posting is idempotent, and the delivery to each member can be traced.",
         {
             "views/test_channels.py": [
                 "test_a_message_is_accepted_then_delivered_then_read_by_each_but_its_speaker",
@@ -787,7 +785,7 @@ TALKING = (
 
 WHO_MAY = (
     Promise(
-        "Whoever shows no token that counts can do nothing, and each token only what is its own.",
+        "A caller without a valid token can do nothing, and each token only what its role permits.",
         {
             "http/test_auth.py": [
                 "test_health_is_open_to_all_and_nothing_else_is",
@@ -804,7 +802,7 @@ WHO_MAY = (
         },
     ),
     Promise(
-        "A page of another site can do nothing in a team, whatever browser it is opened in.",
+        "A page of another site can do nothing in a team.",
         {
             "http/test_auth.py": [
                 "test_a_browser_signs_in_by_a_cookie_that_pages_cannot_read",
@@ -831,7 +829,7 @@ WHO_MAY = (
         },
     ),
     Promise(
-        "The server describes its API, for programs and for people, from what it answers by.",
+        "The server's API description, for programs and for people, is generated from its routes.",
         {
             "http/test_openapi.py": [
                 "test_the_document_has_every_route_with_who_may_call_it",
@@ -844,7 +842,7 @@ WHO_MAY = (
         },
     ),
     Promise(
-        "An agent that connects by itself and is not heard of is OFFLINE, and its turn goes on.",
+        "An agent whose heartbeat times out is OFFLINE, and its turn passes on.",
         {
             "http/routes/test_agents.py": [
                 "test_one_that_is_silent_is_offline_its_turn_goes_on_and_its_late_words_are_refused",
@@ -853,8 +851,8 @@ WHO_MAY = (
                 "test_one_that_dies_while_it_waits_is_soon_offline",
             ],
             "engine/test_presence.py": [
-                "test_an_agent_that_is_silent_for_too_long_is_gone_and_its_turn_goes_on",
-                "test_a_restart_of_muster_gives_everybody_the_whole_time_and_a_call_confirms_them",
+                "test_a_heartbeat_timeout_disconnects_the_agent_and_passes_its_turn_on",
+                "test_after_a_restart_every_agent_has_the_full_timeout_and_a_call_confirms_it",
             ],
         },
     ),
@@ -862,7 +860,7 @@ WHO_MAY = (
 
 CLIENTS = (
     Promise(
-        "A follower has every event once and in order, from any place on.",
+        "A subscriber gets every event once and in order, from any `seq` on.",
         {
             "http/routes/test_events.py": [
                 "test_a_stream_from_the_beginning_has_everything_once_and_in_order",
@@ -876,7 +874,7 @@ CLIENTS = (
         },
     ),
     Promise(
-        "A follower that does not read holds up nobody, and every stream ends with the server.",
+        "A subscriber that does not read delays no other, and every stream ends with the server.",
         {
             "http/routes/test_events.py": [
                 "test_a_reader_that_does_not_read_holds_up_nobody_and_loses_nothing",
@@ -894,7 +892,7 @@ CLIENTS = (
         },
     ),
     Promise(
-        "An agent is ten lines, outlives its server, and says nothing twice.",
+        "An agent is ten lines, survives restarts of the server, and posts nothing twice.",
         {
             "client/test_client.py": [
                 "test_the_programs_of_the_guide_are_agents_that_talk",
@@ -905,7 +903,7 @@ CLIENTS = (
         },
     ),
     Promise(
-        "The operator's token is shown to the server of its home, and to no other.",
+        "The operator's token is sent to the server of its home only.",
         {
             "client/test_client.py": [
                 "test_an_address_that_a_crash_left_behind_is_not_believed",
@@ -914,7 +912,7 @@ CLIENTS = (
         },
     ),
     Promise(
-        "A person at a terminal opens channels, decides about turns, speaks and watches.",
+        "A person at a terminal opens channels, overrides turns, posts and watches.",
         {
             "cli/act/test_acting.py": [
                 "test_a_channel_is_opened_with_rules_and_members",
@@ -930,18 +928,18 @@ CLIENTS = (
 
 SUPERVISION = (
     Promise(
-        "A mistake in an agent's settings is named with its line and what to write.",
+        "A mistake in an agent's settings is reported with its line and a remedy.",
         {
             "settings/test_agents.py": [
-                "test_a_mistake_is_told_with_its_line_and_what_to_write",
+                "test_a_mistake_is_reported_with_its_line_and_a_remedy",
                 "test_a_command_that_cannot_be_run_says_how_to_write_it",
-                "test_tables_that_cannot_stand_together_are_refused",
+                "test_tables_that_conflict_are_refused",
             ],
             "cli/test_main.py": ["test_doctor_looks_for_the_programs_and_folders_of_agents"],
         },
     ),
     Promise(
-        "People start and stop agents over HTTP and the command line, and see what is done.",
+        "People start and stop agents over HTTP and the command line, and see the effect.",
         {
             "http/routes/test_runs.py": [
                 "test_a_wish_is_answered_with_what_is_wanted_and_what_is_done",
@@ -959,7 +957,7 @@ SUPERVISION = (
         },
     ),
     Promise(
-        "Who connects by itself and is paused finishes its turn, is told to stop, and gets none.",
+        "A paused agent that connects by itself finishes its turn, is told to stop, and gets no other.",
         {
             "http/routes/test_work.py": [
                 "test_who_is_paused_while_it_waits_is_told_to_stop_and_why",
@@ -974,7 +972,7 @@ SUPERVISION = (
         },
     ),
     Promise(
-        "What an agent prints can be read and followed, and is harmless to look at.",
+        "The output of an agent can be read and followed, with control characters made harmless.",
         {
             "http/routes/test_runs.py": ["test_output_is_read_page_by_page_without_gap_or_repeat"],
             "cli/act/test_run_control.py": [
@@ -986,7 +984,7 @@ SUPERVISION = (
         },
     ),
     Promise(
-        "A program that ends at once is never run in a busy loop.",
+        "A program that exits at once is never restarted in a busy loop.",
         {
             "machines/run_control/test_supervision.py": [
                 "test_a_program_that_ends_at_once_is_started_once_a_second"
@@ -1005,7 +1003,7 @@ SUPERVISION = (
         },
     ),
     Promise(
-        "The four workflows of the run control seed work with real processes under a file.",
+        "The four workflows of run control work with real processes under a state file.",
         {
             "cli/run/test_run.py": [
                 "test_continuous_runs_one_session_after_another_until_something_else_is_wished",
@@ -1015,7 +1013,7 @@ SUPERVISION = (
         },
     ),
     Promise(
-        "A FIFO or a device in the place of a file holds up nobody.",
+        "A FIFO or a device in the place of a file never blocks muster.",
         {
             "test_regular_files.py": [
                 "test_no_reader_waits_for_a_fifo_or_a_device",
@@ -1025,7 +1023,7 @@ SUPERVISION = (
         },
     ),
     Promise(
-        "No wish of a person who renames a state file into place is ever lost.",
+        "No desired state that is renamed into place is ever lost.",
         {
             "cli/run/test_run.py": ["test_no_wish_of_a_person_who_renames_is_ever_lost"],
             "mirrors/test_exchange.py": [
@@ -1038,7 +1036,7 @@ SUPERVISION = (
         },
     ),
     Promise(
-        "A foreign loop works under muster unchanged, and muster under a foreign Mission Control.",
+        "A foreign runner loop works under muster unchanged, and muster under a foreign controller.",
         {
             "mirrors/state_file/test_files.py": [
                 "test_a_foreign_loop_works_under_muster_unchanged",
@@ -1063,7 +1061,7 @@ SUPERVISION = (
         },
     ),
     Promise(
-        "Kills of runner and program leave no orphan, no double run, and a state that is right.",
+        "Killing runner and program leaves no orphan, no double run, and a correct state.",
         {
             "cli/run/test_run.py": [
                 "test_kills_leave_nobody_behind_start_nothing_twice_and_the_file_is_right",
@@ -1083,7 +1081,7 @@ SUPERVISION = (
         },
     ),
     Promise(
-        "Stop lets a program finish; stop now asks harder until it ends, its whole group with it.",
+        "Stop lets a program finish; stop now escalates until its whole process group has ended.",
         {
             "runtimes/process/test_stopping.py": [
                 "test_stop_now_asks_harder_until_it_ends",
@@ -1092,7 +1090,7 @@ SUPERVISION = (
         },
     ),
     Promise(
-        "A program gets its prompt, folder and variables as its settings say, and its exit counts.",
+        "A program gets the prompt, folder and variables of its settings, and its exit code counts.",
         {
             "runtimes/test_command.py": [
                 "test_a_program_reads_its_prompt_on_stdin_to_its_end",
@@ -1106,7 +1104,7 @@ SUPERVISION = (
         },
     ),
     Promise(
-        "What a program prints is heard line by line as it comes, a flood only in part.",
+        "Output is processed line by line as it arrives, and a flood only in part.",
         {
             "runtimes/test_command.py": ["test_a_flood_is_told_in_part_and_kept_whole"],
             "runtimes/process/test_framing.py": [
@@ -1120,7 +1118,7 @@ SUPERVISION = (
         },
     ),
     Promise(
-        "Markers count on a line of their own outside of fences, and are refused with a reason.",
+        "Markers count on a line of their own outside code fences, and refusals have a reason.",
         {
             "runtimes/process/test_lines.py": [
                 "test_a_marker_inside_a_code_fence_is_text_and_after_it_counts",
@@ -1133,7 +1131,7 @@ SUPERVISION = (
         },
     ),
     Promise(
-        "A program is told its turns and messages, and what it says in its turn is posted.",
+        "A program is prompted with its turns and messages, and its answer in a turn is posted.",
         {
             "sessions/test_intake.py": [
                 "test_a_program_that_ends_by_itself_hears_of_its_turn_when_it_starts",
@@ -1143,7 +1141,7 @@ SUPERVISION = (
         },
     ),
     Promise(
-        "The seed's four workflows hold over HTTP and for one who only writes the file.",
+        "The four workflows of run control work over HTTP and by writing the state file alone.",
         {
             "acceptance/test_supervised.py": [
                 "test_start_runs_one_session_after_another_until_something_else_is_wanted",
@@ -1154,7 +1152,7 @@ SUPERVISION = (
         },
     ),
     Promise(
-        "No program outlives its muster for long, and what is wanted goes on exactly once.",
+        "No program outlives muster for long, and desired sessions resume exactly once.",
         {
             "acceptance/test_supervised.py": [
                 "test_what_a_killed_muster_left_running_is_ended_and_what_is_wanted_runs_once",
@@ -1163,7 +1161,7 @@ SUPERVISION = (
         },
     ),
     Promise(
-        "Failures are retried later each time, and a session speaks only while it lives.",
+        "Failed sessions are retried with backoff, and a session can only post while it runs.",
         {
             "acceptance/test_supervised.py": [
                 "test_a_program_that_fails_is_tried_again_later_each_time_and_why_says_so",
@@ -1174,21 +1172,21 @@ SUPERVISION = (
         },
     ),
     Promise(
-        "What is measured of run control happens.",
+        "Every benchmark of run control does what it claims.",
         {
             "bench/test_run_control.py": [
-                "test_every_start_that_is_measured_is_a_session_in_the_log",
-                "test_every_stop_that_is_measured_ends_a_session_or_finds_none",
-                "test_a_flood_that_is_measured_is_left_out_of_the_log_and_kept_in_files",
+                "test_every_measured_start_is_a_session_in_the_log",
+                "test_every_measured_stop_ends_a_session_or_finds_none",
+                "test_a_measured_flood_is_left_out_of_the_log_and_kept_in_files",
             ],
         },
     ),
     Promise(
-        "A runner without a server does not grow with what it has done.",
+        "The memory of a runner without a server does not grow with its history.",
         {"store/test_memory.py": ["test_a_forgetful_store_does_not_grow_for_ever"]},
     ),
     Promise(
-        "A lead's markers are its word about its team; what is malformed is rejected on record.",
+        "A lead's markers report about its team; malformed ones are rejected and logged.",
         {
             "acceptance/test_lead.py": [
                 "test_a_lead_brings_agents_to_life_and_its_word_is_the_truth"
@@ -1196,17 +1194,17 @@ SUPERVISION = (
         },
     ),
     Promise(
-        "A wake asks the lead about whom nobody has confirmed, and wakes only those it does not.",
+        "A wake first asks the lead about unconfirmed agents, and wakes only those it does not confirm.",
         {
             "identity/test_waking.py": [
-                "test_about_whom_nobody_has_confirmed_the_lead_is_asked_first",
-                "test_whoever_sleeps_is_woken_by_its_lead_with_soul_and_transcript",
-                "test_a_letter_ships_with_muster_and_gives_way_to_the_user_s",
+                "test_a_lead_is_asked_first_about_unconfirmed_agents",
+                "test_a_lead_gets_soul_and_transcript_to_wake_a_sleeping_agent",
+                "test_a_user_s_prompt_template_replaces_the_built_in_one",
             ],
         },
     ),
     Promise(
-        "Eight are born, and each wakes with its own soul and exactly its last life's messages.",
+        "Eight agents are born, and each wakes with its soul and the messages of its last session.",
         {
             "acceptance/test_whole_life.py": [
                 "test_eight_are_born_and_each_wakes_as_itself_after_all_that_can_happen"
@@ -1217,29 +1215,29 @@ SUPERVISION = (
 
 MISSION_CONTROL = (
     Promise(
-        "The page signs in by its link, keeps a strict policy, and is small, live and honest.",
+        "The page signs in by its link, has a strict content policy, and is small and live.",
         {
             "web/test_shell.py": [
                 "test_the_printed_link_signs_in_once_and_lands_on_the_page",
                 "test_the_page_has_a_strict_policy_and_nothing_inline",
                 "test_the_first_view_is_small",
                 "test_more_tabs_than_a_browser_has_connections_share_one_stream_and_agree",
-                "test_a_restart_is_said_survived_and_nothing_is_missed",
-                "test_fifty_events_a_second_disturb_nobody",
-                "test_nothing_is_hard_to_use_or_to_read",
+                "test_a_restart_is_shown_and_no_event_is_missed",
+                "test_fifty_events_a_second_disturb_neither_focus_nor_frame_rate",
+                "test_the_page_is_accessible",
             ],
             "http/routes/test_state.py": ["test_everything_is_one_answer"],
         },
     ),
     Promise(
-        "The team is a grid by the seeds' rules, and whoever needs a person comes first.",
+        "The team is a grid of nine with the lead in the middle, and agents that need a person come first.",
         {
             "web/test_team.py": [
                 "test_a_team_is_summoned_hatches_sleeps_and_wakes",
-                "test_whoever_waits_fails_or_is_stuck_comes_first_and_in_the_title",
-                "test_arrows_move_and_keys_act",
-                "test_a_report_that_is_disputed_is_shown_until_it_is_dismissed",
-                "test_whom_nobody_confirms_is_unknown_and_who_was_never_born_is_hidden",
+                "test_agents_that_wait_fail_or_are_stuck_come_first_and_in_the_title",
+                "test_arrow_keys_move_and_shortcuts_act",
+                "test_conflicting_reports_are_shown_until_dismissed",
+                "test_unconfirmed_agents_are_unknown_and_expired_seats_are_hidden",
             ],
         },
     ),
@@ -1249,16 +1247,16 @@ MISSION_CONTROL = (
             "web/test_agent.py": [
                 "test_a_person_and_an_agent_talk",
                 "test_the_controls_are_those_of_the_table",
-                "test_desired_and_current_stand_side_by_side_while_they_differ",
+                "test_desired_and_current_are_shown_side_by_side_while_they_differ",
             ],
         },
     ),
     Promise(
-        "Conversations are asked, followed step by step, and shown with their files and denials.",
+        "Conversations are started, followed step by step, and shown with their files and denials.",
         {
             "web/test_conversations.py": [
-                "test_a_request_shows_its_way_its_reason_its_words_and_its_file",
-                "test_what_is_denied_is_told_with_the_rule_and_who_could_do_it",
+                "test_a_request_shows_its_trace_reason_dialogue_and_file",
+                "test_a_denial_shows_the_rule_and_the_agent_to_create",
             ],
             "http/routes/test_dialogues.py": [
                 "test_a_dialogue_is_everything_that_happened_in_a_conversation"
@@ -1266,21 +1264,21 @@ MISSION_CONTROL = (
         },
     ),
     Promise(
-        "What is measured of the page is seen in a browser.",
+        "Every benchmark of the page is measured in a browser.",
         {
             "bench/test_web.py": [
                 "test_every_line_of_the_dashboard_is_measured_in_a_browser",
-                "test_a_thing_is_seen_when_it_or_what_the_same_one_said_later_is",
+                "test_a_message_is_seen_when_it_or_a_later_one_of_its_agent_is_on_the_screen",
             ],
         },
     ),
     Promise(
-        "Hostile text is shown as text wherever it is seen, and breaks nothing.",
+        "Hostile text is escaped wherever it is shown, and breaks nothing.",
         {
             "web/test_hostile.py": [
-                "test_what_an_agent_prints_is_shown_as_text_wherever_it_is_seen",
-                "test_ten_thousand_lines_a_second_are_bounded_and_the_page_goes_on_answering",
-                "test_the_policy_stops_whatever_slips_by",
+                "test_output_is_shown_as_text_everywhere",
+                "test_ten_thousand_lines_a_second_are_bounded_and_the_page_stays_responsive",
+                "test_the_content_security_policy_blocks_injected_markup",
             ],
             "views/test_markdown.py": [
                 "test_hostile_text_is_harmless",
@@ -1292,7 +1290,7 @@ MISSION_CONTROL = (
 
 PAST = (
     Promise(
-        "The team can be seen as it was after any event, and the timeline says the same of it.",
+        "The team can be shown as of any event, and the timeline agrees with it.",
         {
             "views/test_history.py": [
                 "test_a_moment_is_what_the_log_adds_up_to_by_then_and_when_that_was",
@@ -1304,21 +1302,21 @@ PAST = (
                 "test_the_diagrams_have_every_state_and_every_way_of_every_machine",
             ],
             "web/test_time.py": [
-                "test_choosing_an_event_shows_the_team_as_it_was_after_it",
-                "test_choosing_a_moment_on_the_picture_shows_the_team_of_that_moment",
-                "test_the_log_grows_by_itself_is_filtered_and_can_be_paused",
-                "test_the_machines_are_drawn_and_where_everybody_is_is_lit_now_and_then",
+                "test_choosing_an_event_shows_the_team_after_it",
+                "test_choosing_a_moment_on_the_timeline_shows_the_team_at_that_time",
+                "test_the_log_updates_live_is_filtered_and_can_be_paused",
+                "test_diagrams_highlight_occupied_states_now_and_in_the_past",
             ],
         },
     ),
     Promise(
-        "A person sees who has the turn and for how long, speaks at any time, and decides.",
+        "A person sees who has the turn and for how long, posts at any time, and overrides.",
         {
             "web/test_channel.py": [
-                "test_the_ring_shows_who_has_the_turn_for_how_long_and_who_is_next",
-                "test_what_a_message_does_to_the_turn_is_shown_before_it_is_sent_and_can_be_changed",
+                "test_the_ring_shows_the_turn_holder_the_timeout_and_the_next_member",
+                "test_the_effect_of_a_message_on_the_turn_is_shown_before_sending_and_can_be_changed",
                 "test_a_person_passes_the_turn_on_takes_it_away_and_gives_it",
-                "test_members_are_added_and_removed_and_a_refusal_is_told",
+                "test_members_are_added_and_removed_and_a_refusal_is_shown",
                 "test_a_click_is_pending_until_its_event_has_come_back",
             ],
         },
@@ -1327,7 +1325,7 @@ PAST = (
 
 DELEGATING = (
     Promise(
-        "The seed's example session gives its files, entry by entry.",
+        "The example session of a delegation gives its files, entry by entry.",
         {
             "delegation/test_session_files.py": [
                 "test_the_folder_has_the_files_of_the_seed_and_nothing_else",
@@ -1337,7 +1335,7 @@ DELEGATING = (
         },
     ),
     Promise(
-        "A session's folder follows from its log, byte for byte.",
+        "A session's folder is derived from its log, byte for byte.",
         {
             "delegation/folder/test_workspace.py": [
                 "test_a_folder_that_follows_its_log_is_the_one_that_the_whole_log_makes",
@@ -1372,7 +1370,7 @@ DELEGATING = (
         },
     ),
     Promise(
-        "All three modes of delegation work with real programs, side by side and after a crash.",
+        "All three modes of delegation work with real programs, concurrently and after a crash.",
         {
             "delegation/test_conversations.py": [
                 "test_several_runners_carry_out_each_message_exactly_once",
@@ -1406,28 +1404,28 @@ DELEGATING = (
 
 DEMO = (
     Promise(
-        "A demo team without a model shows births, turns, waiting, a task, a crash, and stops.",
+        "A demo team without a model shows births, turns, waiting, a task, a crash, and a clean stop.",
         {
             "demo/test_demo.py": [
-                "test_eight_are_born_with_names_and_souls_around_a_lead",
-                "test_the_first_that_is_said_is_that_no_model_is_behind_them",
-                "test_the_turn_goes_round_until_everybody_is_silent",
+                "test_eight_agents_are_born_with_names_and_souls_around_a_lead",
+                "test_the_first_message_says_that_no_model_is_behind_the_demo",
+                "test_the_turn_passes_round_the_ring_until_all_agents_are_silent",
                 "test_a_task_was_handed_out_and_a_file_is_there",
-                "test_a_person_s_message_wakes_the_channel_and_one_of_them_answers",
-                "test_one_waits_for_a_person_and_goes_on_when_it_is_answered",
+                "test_a_person_s_message_wakes_the_channel_and_an_agent_answers",
+                "test_an_agent_waits_for_a_person_and_resumes_at_the_answer",
                 "test_an_idle_demo_does_nothing",
-                "test_one_crashes_and_comes_back_as_itself",
-                "test_a_clean_stop_leaves_no_process_and_the_next_start_is_the_same_team",
+                "test_a_crashed_agent_comes_back_with_its_name_and_soul",
+                "test_a_clean_stop_leaves_no_process_and_the_next_start_has_the_same_team",
                 "test_the_user_s_own_team_is_left_alone",
             ],
-            "demo/test_hearing.py": ["test_a_turn_news_and_a_letter_are_told_apart"],
+            "demo/test_hearing.py": ["test_a_turn_news_and_a_direct_message_are_told_apart"],
         },
     ),
 )
 
 TALKING_TO_EACH = (
     Promise(
-        "A team shows SUMMON, WAKE or nothing by the seed's table, and documents in its schema.",
+        "A team offers SUMMON, WAKE or nothing by a fixed table, and documents follow their schema.",
         {
             "views/test_documents.py": [
                 "test_the_button_is_the_one_of_the_seed_s_table",
@@ -1463,7 +1461,7 @@ TALKING_TO_EACH = (
         },
     ),
     Promise(
-        "What is said to an agent on files stands in its inbox once, whoever writes there too.",
+        "A message to an agent on files is in its inbox file once, despite concurrent writers.",
         {
             "mirrors/inbox_file/test_files.py": [
                 "test_a_message_is_written_then_delivered_and_read_when_it_is_marked",
@@ -1477,7 +1475,7 @@ TALKING_TO_EACH = (
         },
     ),
     Promise(
-        "An answer in the human's inbox is told once, and only of agents that live on files.",
+        "An answer in the human's inbox file is recorded once, and only for agents on files.",
         {
             "mirrors/inbox_file/test_files.py": [
                 "test_an_answer_that_was_told_before_a_crash_is_only_marked",
@@ -1487,7 +1485,7 @@ TALKING_TO_EACH = (
         },
     ),
     Promise(
-        "Two versions of a team merge the same in any order and however often.",
+        "Merging two versions of a team is commutative and idempotent.",
         {
             "machines/teams/test_merge.py": [
                 "test_merging_is_commutative",
@@ -1506,7 +1504,7 @@ TALKING_TO_EACH = (
         },
     ),
     Promise(
-        "An import starts nothing, leaves whoever is live alone, and believes no alive from afar.",
+        "An import starts nothing, leaves live agents alone, and never marks an agent as alive.",
         {
             "machines/teams/test_importing.py": [
                 "test_an_import_starts_nothing",
@@ -1519,7 +1517,7 @@ TALKING_TO_EACH = (
         },
     ),
     Promise(
-        "Where an inbox file is broken, the lead hands messages on.",
+        "If an inbox file is broken, the lead gets the messages to pass on.",
         {
             "mirrors/inbox_file/test_files.py": [
                 "test_where_a_file_is_broken_the_lead_hands_messages_on",
@@ -1531,7 +1529,7 @@ TALKING_TO_EACH = (
 
 PERMISSIONS = (
     Promise(
-        "What MAIN may not do is denied by what it does, with the rule and whom to delegate to.",
+        "A forbidden tool call of MAIN is denied by its effect, with the rule and an agent to ask.",
         {
             "permissions/test_judge.py": [
                 "test_main_may_run_what_only_looks_or_writes_documents",
@@ -1548,7 +1546,7 @@ PERMISSIONS = (
         },
     ),
     Promise(
-        "Permissions are a file that a person can edit, and mistakes in it are named.",
+        "Permissions are a file that a person can edit, and mistakes in it are reported.",
         {
             "permissions/test_policy.py": [
                 "test_what_is_written_out_reads_back_the_same",
@@ -1564,11 +1562,11 @@ PERMISSIONS = (
 
 ROUTING = (
     Promise(
-        "Agent files are read as they were meant, and what is skipped or hidden is told.",
+        "Agent files are read as intended, and a skipped or hidden one is a warning.",
         {
             "routing/test_agent_files.py": [
-                "test_an_odd_file_is_read_as_it_was_meant",
-                "test_the_first_folder_counts_and_both_files_are_named",
+                "test_an_odd_agent_file_is_read_as_intended",
+                "test_the_first_folder_takes_precedence_and_the_warning_names_both_files",
                 "test_a_warning_names_the_file_and_the_line",
             ],
         },
@@ -1577,15 +1575,15 @@ ROUTING = (
         "A request goes to the agent whose description covers it, or stays in MAIN, with reasons.",
         {
             "routing/test_router.py": [
-                "test_the_development_set_is_routed_as_well_as_promised",
-                "test_who_asks_about_an_agent_stays_in_main",
-                "test_what_an_agent_is_not_for_attracts_nobody",
-                "test_a_decision_tells_the_words_the_score_and_the_margin",
+                "test_routing_of_the_development_set_meets_its_goals",
+                "test_a_question_about_an_agent_stays_in_main",
+                "test_negative_sentences_of_a_description_attract_no_requests",
+                "test_an_explanation_has_the_words_the_score_and_the_margin",
             ],
         },
     ),
     Promise(
-        "Routing and the list of agents can be had from the command line, by people and programs.",
+        "Routing and the list of agents are available on the command line, for people and programs.",
         {
             "cli/look/test_route.py": [
                 "test_a_batch_is_answered_line_by_line_and_outlives_bad_lines",
@@ -1601,11 +1599,11 @@ CLAUDE = (
         "Real programs run against a scripted model, without a key, and leave nothing behind.",
         {
             "testing/test_model.py": [
-                "test_the_first_rule_that_fits_answers_as_often_as_it_may",
-                "test_closing_hangs_up_on_everybody_at_once_and_leaves_no_thread",
-                "test_an_odd_body_gets_400",
+                "test_the_first_matching_rule_answers_up_to_its_limit",
+                "test_closing_cuts_all_connections_at_once_and_leaves_no_thread",
+                "test_a_malformed_body_gets_400",
             ],
-            "testing/test_claude_sandbox.py": ["test_a_process_that_lives_on_is_killed_and_named"],
+            "testing/test_claude_sandbox.py": ["test_a_process_that_survives_is_killed_and_named"],
             "acceptance/claude/test_offline.py": [
                 "test_it_answers_from_the_script_and_asks_nothing_else",
                 "test_a_subagent_is_told_from_main_by_its_id",
@@ -1615,7 +1613,7 @@ CLAUDE = (
         },
     ),
     Promise(
-        "Claude Code is told, heard and asked in one session, and each result is its prompt's own.",
+        "One session of Claude Code takes many prompts, and each result belongs to its own prompt.",
         {
             "acceptance/claude/test_runtime.py": [
                 "test_a_prompt_in_the_middle_of_a_tool_round_is_injected_and_has_one_result_with_it",
@@ -1632,7 +1630,7 @@ CLAUDE = (
         },
     ),
     Promise(
-        "Claude Code ends with all it started, goes on in its conversation, and keeps its soul.",
+        "Claude Code ends with all its children, resumes its conversation, and keeps its soul.",
         {
             "acceptance/claude/test_runtime_lives.py": [
                 "test_killed_from_outside_it_is_resumed_and_nothing_runs_twice",
@@ -1643,7 +1641,7 @@ CLAUDE = (
         },
     ),
     Promise(
-        "A model server that fails is named as the reason, and what nobody allows is not done.",
+        "A failing model server is named as the reason, and a call without approval is not run.",
         {
             "acceptance/claude/test_runtime_faults.py": [
                 "test_a_model_server_that_refuses_ends_the_session_with_the_reason",
@@ -1654,7 +1652,7 @@ CLAUDE = (
         },
     ),
     Promise(
-        "Real Claude Codes are a team: they are born, speak in turn, are asked about, and paused.",
+        "Real Claude Code sessions form a team: birth, turns, approvals and pauses work.",
         {
             "acceptance/claude/test_lead.py": [
                 "test_a_real_lead_brings_a_team_to_life_and_wakes_it_after_its_own_death",
@@ -1671,7 +1669,7 @@ CLAUDE = (
         },
     ),
     Promise(
-        "Hooks make an ordinary Claude Code MAIN: what it may not do is denied, all is on record.",
+        "Hooks turn an ordinary Claude Code into MAIN: forbidden calls are denied, all are logged.",
         {
             "claude_plugin/hooks/test_desk.py": [
                 "test_main_is_denied_what_a_subagent_may",
@@ -1692,7 +1690,7 @@ CLAUDE = (
         },
     ),
     Promise(
-        "A conversation that another program leads is followed to its end, also if that dies.",
+        "A conversation that another program leads is followed to its end, even if that is killed.",
         {
             "delegation/following/test_record.py": [
                 "test_what_a_program_left_behind_is_closed_when_it_is_gone",
@@ -1702,7 +1700,7 @@ CLAUDE = (
         },
     ),
     Promise(
-        "A hook fails closed where it decides, and is never in the way where it observes.",
+        "A hook that decides fails closed, and a hook that observes never blocks.",
         {
             "claude_plugin/plugin/test_client.py": [
                 "test_an_answer_that_is_none_denies_a_tool_and_is_in_nobody_elses_way",
@@ -1715,7 +1713,7 @@ CLAUDE = (
         },
     ),
     Promise(
-        "The plugin's commands are read by no shell, and installing it changes nothing else.",
+        "The plugin's commands are parsed by no shell, and installing it changes nothing else.",
         {
             "claude_plugin/plugin/test_plugin.py": [
                 "test_what_is_typed_after_a_command_is_read_by_no_shell"
@@ -1730,7 +1728,7 @@ CLAUDE = (
 
 APPROVALS = (
     Promise(
-        "What only a person may allow waits for an operator's answer, and never for an agent's.",
+        "A call that needs approval waits for an operator's answer, never for an agent's.",
         {
             "machines/test_approvals.py": [
                 "test_the_clock_of_the_turn_stands_until_the_answer",
@@ -1747,15 +1745,15 @@ APPROVALS = (
                 "test_a_person_sees_what_is_asked_and_allows_or_denies_it",
             ],
             "web/test_approvals.py": [
-                "test_whoever_asks_is_seen_at_once_and_a_person_allows_it",
+                "test_an_approval_request_appears_at_once_and_a_person_allows_it",
                 "test_a_person_answers_with_the_keyboard_alone",
-                "test_what_is_asked_is_shown_as_text_with_nothing_hidden_in_it",
+                "test_a_request_is_shown_as_text_with_invisible_characters_made_visible",
             ],
             "machines/kernel/test_sentences.py": ["test_the_answer_is_told_with_whose_it_was"],
         },
     ),
     Promise(
-        "What was used up is told by agent, session, channel and conversation, and is limited.",
+        "Usage is reported by agent, session, channel and conversation, and can be limited.",
         {
             "machines/test_spending.py": [
                 "test_a_result_is_charged_to_session_agent_and_channel",
@@ -1771,7 +1769,7 @@ APPROVALS = (
                 "test_costs_are_shown_by_agent_session_and_channel",
             ],
             "web/test_approvals.py": [
-                "test_costs_are_shown_where_something_was_used_and_nowhere_else",
+                "test_costs_are_shown_only_where_there_is_usage",
             ],
         },
     ),
@@ -1779,7 +1777,7 @@ APPROVALS = (
 
 DOCUMENTED = (
     Promise(
-        "Every example of the README and the guides is run by a test, or a table says why not.",
+        "A test runs every example of the README and the guides, or a table gives the reason.",
         {
             "guides/test_guides.py": [
                 "test_every_code_block_of_a_document_has_a_step",

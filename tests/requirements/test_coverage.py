@@ -1,4 +1,4 @@
-"""Promises and tests, both ways: every promise is shown, and every file of tests shows one."""
+"""Promises and tests, both ways: every promise has tests, and every test file shows a promise."""
 
 import ast
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tests.requirements.manifest import PROMISES, Promise
 
 TESTS = Path(__file__).parents[1]
 ABOUT_THE_REPOSITORY = {"requirements", "tidy"}
-"""Folders whose tests keep the code in order, and promise nothing to users."""
+"""Folders whose tests check the repository, and promise nothing to users."""
 
 
 @cache
@@ -35,21 +35,21 @@ def _names(node: ast.stmt) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.says)
-def test_a_promise_is_shown_by_tests_that_exist(promise: Promise) -> None:
+def test_every_promise_names_tests_that_exist(promise: Promise) -> None:
     named = [(file, name) for file, names in promise.shown_by.items() for name in names]
     assert named, "name a test that shows it"
     missing = [f"tests/{file}::{name}" for file, name in named if name not in named_in(file)]
-    assert not missing, "it was renamed or removed; say which test shows the promise now"
+    assert not missing, "it was renamed or removed; name the test that shows the promise now"
 
 
-def test_every_promise_is_one_sentence_and_made_once() -> None:
+def test_every_promise_is_one_unique_sentence() -> None:
     sentences = [promise.says for promise in PROMISES]
     assert len(sentences) == len(set(sentences))
     assert not [each for each in sentences if not each.endswith(".") or ". " in each]
 
 
-def test_every_file_of_tests_shows_a_promise() -> None:
+def test_every_test_file_shows_a_promise() -> None:
     files = {str(path.relative_to(TESTS)) for path in TESTS.rglob("test_*.py")}
     named = {file for promise in PROMISES for file in promise.shown_by}
     silent = {file for file in files - named if Path(file).parts[0] not in ABOUT_THE_REPOSITORY}
-    assert not silent, "say in manifest.py what they show"
+    assert not silent, "name them in manifest.py under the promise that they show"

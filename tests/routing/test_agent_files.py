@@ -12,7 +12,7 @@ from muster.routing.agent_files import AgentFile, find_agents, read_agent, read_
 from tests.routing.teams import DATA
 
 ODD = DATA / "frontmatter"
-# what a JSON file holds is known only to its reader
+# any JSON value
 EXPECTED: dict[str, dict[str, Any]] = json.loads((ODD / "expected.json").read_text("utf-8"))
 
 
@@ -25,14 +25,14 @@ def read(folder: Path, text: str | bytes, name: str = "smith.md") -> AgentFile:
 
 
 def told(folder: Path, text: str, name: str = "smith.md") -> list[str]:
-    """What is said about a file, without where it lies."""
+    """The warnings about a file, without its path."""
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return [f"{each.line}: {each.text}" for each in read_agent(path)[1]]
 
 
 def odd_file(name: str, folder: Path) -> Path:
-    """One of the odd files. That which is no UTF-8 is kept as such, since editors would save it."""
+    """An odd file. The one in cp1252 is stored as UTF-8, because editors would convert it."""
     kept = ODD / f"{Path(name).stem}.utf-8.txt"
     if not kept.exists():
         return ODD / name
@@ -42,7 +42,7 @@ def odd_file(name: str, folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_an_odd_file_is_read_as_it_was_meant(name: str, tmp_path: Path) -> None:
+def test_an_odd_agent_file_is_read_as_intended(name: str, tmp_path: Path) -> None:
     wanted = {key: value for key, value in EXPECTED[name].items() if key != "note"}
     agent, warnings = read_agent(odd_file(name, tmp_path))
     if agent is None:
@@ -68,25 +68,25 @@ def test_every_agent_of_the_team_is_read() -> None:
 
 def test_a_warning_names_the_file_and_the_line(tmp_path: Path) -> None:
     head = "---\nname: smith\ndescription: Forges.\nmodel: opus\nname: jones\n---\n"
-    assert told(tmp_path, head) == ["5: has 'name' again; the first one counts"]
+    assert told(tmp_path, head) == ["5: has 'name' again; the first one is used"]
     path = tmp_path / "smith.md"
     assert str(read_agent(path)[1][0]).startswith(f"{path}:5: ")
 
 
-def test_a_head_without_its_end_and_without_a_name_is_read_and_told(tmp_path: Path) -> None:
+def test_front_matter_without_end_and_name_is_read_with_warnings(tmp_path: Path) -> None:
     assert told(tmp_path, "---\ndescription: Forges.\n\nYou forge.\n") == [
         "1: has no name; it is called 'smith' after its file",
-        "1: has no line of `---` after its head; it was taken to end by itself",
+        "1: has no line of `---` after its front matter; its end was guessed",
     ]
 
 
-def test_a_rule_in_the_text_does_not_end_a_head_that_nobody_ended(tmp_path: Path) -> None:
+def test_a_rule_in_the_text_does_not_end_front_matter_without_a_fence(tmp_path: Path) -> None:
     agent = read(tmp_path, "---\nname: smith\ndescription: Forges.\n\n# Smith\n\nHot.\n\n---\nEnd.")
     assert agent.description == "Forges."
     assert agent.body.startswith("# Smith")
 
 
-def test_a_key_that_nobody_knows_ends_a_short_value_and_stays_in_a_description(
+def test_an_unknown_key_ends_a_short_value_and_stays_in_a_description(
     tmp_path: Path,
 ) -> None:
     text = "---\nname: smith\nmodel: opus\nshoe_size: 44\ndescription: Forges.\nuser: hot\n---\n"
@@ -102,11 +102,11 @@ def test_any_usual_encoding_is_read(encoding: str, tmp_path: Path) -> None:
     assert agent.description == "Café."
 
 
-def test_the_name_main_is_nobody_s(tmp_path: Path) -> None:
+def test_no_agent_can_be_named_main(tmp_path: Path) -> None:
     assert not read(tmp_path, "---\nname: MAIN\ndescription: All.\n---\n").routable
 
 
-def test_the_first_folder_counts_and_both_files_are_named(tmp_path: Path) -> None:
+def test_the_first_folder_takes_precedence_and_the_warning_names_both_files(tmp_path: Path) -> None:
     project, user, given = tmp_path / "project", tmp_path / "user", tmp_path / "given"
     folders = (given, project / ".claude" / "agents", user / ".claude" / "agents")
     for number, folder in enumerate(folders):
@@ -121,13 +121,13 @@ def test_the_first_folder_counts_and_both_files_are_named(tmp_path: Path) -> Non
     assert {each.path for each in found.warnings} == {each / "smith.md" for each in folders[1:]}
 
 
-def test_folders_that_are_usual_may_be_missing_and_given_ones_may_not(tmp_path: Path) -> None:
+def test_default_folders_may_be_missing_and_given_ones_may_not(tmp_path: Path) -> None:
     assert find_agents(project=tmp_path, user=None).agents == ()
     with pytest.raises(NotFound):
         find_agents([tmp_path / "none"], project=None, user=None)
 
 
-def test_folders_below_are_read_and_a_circle_of_links_is_walked_once(tmp_path: Path) -> None:
+def test_subfolders_are_read_and_a_cycle_of_links_is_followed_once(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     read(tmp_path / "a" / "b", "---\nname: smith\ndescription: Forges.\n---\n")
     (tmp_path / "a" / "b" / "up").symlink_to(tmp_path)
@@ -136,14 +136,14 @@ def test_folders_below_are_read_and_a_circle_of_links_is_walked_once(tmp_path: P
     assert not found.warnings
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_agent_file_is_a_warning(tmp_path: Path) -> None:
     (tmp_path / "smith.md").symlink_to(tmp_path / "nowhere")
     found = read_folders([tmp_path])
     assert not found.agents
     assert "cannot be read" in str(found.warnings[0])
 
 
-def test_what_is_no_regular_file_is_told_and_the_others_are_read(tmp_path: Path) -> None:
+def test_a_file_that_is_not_regular_is_a_warning_and_the_others_are_read(tmp_path: Path) -> None:
     read(tmp_path, "---\nname: smith\ndescription: Forges.\n---\n")
     (tmp_path / "null.md").symlink_to("/dev/null")
     found = read_folders([tmp_path])
@@ -152,7 +152,7 @@ def test_what_is_no_regular_file_is_told_and_the_others_are_read(tmp_path: Path)
     assert str(warning) == f"{tmp_path / 'null.md'}:1: cannot be read: not a regular file"
 
 
-def test_more_files_and_folders_than_a_team_has_are_not_read_and_that_is_told(
+def test_files_and_folders_beyond_the_limit_are_skipped_with_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agent_files, "FILES_MAX", 2)

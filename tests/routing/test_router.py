@@ -1,4 +1,4 @@
-"""Where requests go: the right agent or MAIN, with reasons, and how often it is right."""
+"""Routing: the right agent or MAIN, the reasons, and the accuracy."""
 
 from collections.abc import Sequence
 
@@ -21,11 +21,11 @@ def ask(query: str) -> str:
     return router().route(query).agent
 
 
-# ── how often it is right ─────────────────────────────────────────────────────────────────────────
+# ── accuracy ──────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("bodies", [False, True])
-def test_the_development_set_is_routed_as_well_as_promised(bodies: bool) -> None:
+def test_routing_of_the_development_set_meets_its_goals(bodies: bool) -> None:
     made = router(bodies=bodies)
     counted = tally([(each, made.route(each.query)) for each in asked()])
     assert counted.right >= 0.84
@@ -34,7 +34,7 @@ def test_the_development_set_is_routed_as_well_as_promised(bodies: bool) -> None
     assert counted.right_when_sure >= 0.93
 
 
-def test_fewer_agents_change_little_about_how_sure_it_is() -> None:
+def test_confidence_hardly_depends_on_the_number_of_agents() -> None:
     query = "my pods crashloop after the helm upgrade"
     few = [agent for agent in team() if agent.name in ("kubernetes-operator", "docs-writer")]
     whole, part = router().route(query), Router(few).route(query)
@@ -56,7 +56,7 @@ def test_fewer_agents_change_little_about_how_sure_it_is() -> None:
         "sql-tuner: look at this",
     ],
 )
-def test_who_asks_for_an_agent_by_name_gets_it(query: str) -> None:
+def test_a_request_for_an_agent_by_name_enters_it(query: str) -> None:
     decision = router().route(query)
     assert (decision.agent, decision.rule) == ("sql-tuner", "named")
 
@@ -70,7 +70,7 @@ def test_who_asks_for_an_agent_by_name_gets_it(query: str) -> None:
         "is sql-tuner any good?",
     ],
 )
-def test_who_asks_about_an_agent_stays_in_main(query: str) -> None:
+def test_a_question_about_an_agent_stays_in_main(query: str) -> None:
     assert ask(query) == MAIN
 
 
@@ -101,7 +101,7 @@ def test_an_agent_without_a_description_is_entered_by_name_only() -> None:
         ("", "empty"),
     ],
 )
-def test_what_no_agent_is_for_stays_in_main_by_a_rule(query: str, rule: str) -> None:
+def test_small_talk_and_session_control_stay_in_main_by_a_rule(query: str, rule: str) -> None:
     decision = router().route(query)
     assert (decision.agent, decision.rule) == (MAIN, rule)
 
@@ -119,30 +119,30 @@ def test_what_no_agent_is_for_stays_in_main_by_a_rule(query: str, rule: str) -> 
         "Do you know how to fix this stack trace?",
     ],
 )
-def test_a_request_for_work_is_no_talk(query: str) -> None:
+def test_a_request_for_work_is_no_small_talk(query: str) -> None:
     assert router().route(query).rule in ("score", "no-match")
 
 
-def test_what_matches_nobody_stays_in_main_and_says_who_was_closest() -> None:
+def test_a_request_without_a_match_stays_in_main_and_names_the_closest_agent() -> None:
     decision = router().route("Knit a warm sweater with a zipper and two pages of notes")
     assert (decision.agent, decision.rule) == (MAIN, "no-match")
     assert explained(decision).startswith("[MAIN]  No agent matched  (closest: ")
 
 
-def test_without_agents_everything_stays_in_main() -> None:
+def test_without_agents_every_request_stays_in_main() -> None:
     assert route("Write a Python script", []).agent == MAIN
 
 
-# ── what counts ───────────────────────────────────────────────────────────────────────────────────
+# ── evidence ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_an_agent_is_not_for_attracts_nobody() -> None:
+def test_negative_sentences_of_a_description_attract_no_requests() -> None:
     assert route("Repair my copper", [SMITH, TINKER]).agent != "smith"
     assert "copper" not in take_apart(SMITH.description).purpose
     assert "iron" in take_apart(SMITH.description).purpose
 
 
-def test_what_users_say_in_examples_counts_and_what_assistants_say_does_not() -> None:
+def test_texts_of_users_in_examples_count_and_those_of_assistants_do_not() -> None:
     told = take_apart(
         'Bakes. <example>Context: Breakfast. user: "Two loaves" assistant: "I call the mason" '
         "<commentary>For the plumber.</commentary></example>"
@@ -153,14 +153,14 @@ def test_what_users_say_in_examples_counts_and_what_assistants_say_does_not() ->
     assert "plumber" not in f"{told}"
 
 
-def test_bodies_count_only_where_they_may() -> None:
+def test_bodies_count_only_if_enabled() -> None:
     agents = [AgentFile("smith", "Works.", body="Anvil, anvil, anvil and anvil."), TINKER]
     found = Router(agents).route("anvil anvil").candidates
     assert [each.agent for each in found] == ["smith"]
     assert not Router(agents, bodies=False).route("anvil anvil").candidates
 
 
-def test_a_slip_of_the_finger_is_forgiven() -> None:
+def test_a_typo_is_corrected() -> None:
     assert ask("fix teh kuberentes cluster") == "kubernetes-operator"
 
 
@@ -172,24 +172,24 @@ def test_a_slip_of_the_finger_is_forgiven() -> None:
         ("Напиши документацию", "docs-writer"),
     ],
 )
-def test_other_languages_are_understood_where_the_table_has_them(query: str, agent: str) -> None:
+def test_words_of_other_languages_in_the_table_are_understood(query: str, agent: str) -> None:
     assert ask(query) == agent
 
 
-def test_a_pasted_error_goes_where_its_language_is_at_home() -> None:
+def test_a_pasted_error_goes_to_the_agent_of_its_language() -> None:
     assert ask("error[E0499]: cannot borrow `x` as mutable more than once") == "rust-systems"
 
 
-def test_a_very_long_request_is_decided_by_its_beginning() -> None:
+def test_a_very_long_request_is_routed_by_its_start() -> None:
     long = "Write a Terraform module for the bucket. " + "lorem ipsum " * 100_000
     assert ask(long) == "terraform-cloud"
     assert len(take_request(long).text) < 10_000
 
 
-# ── what is told ──────────────────────────────────────────────────────────────────────────────────
+# ── explanations ──────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_decision_tells_the_words_the_score_and_the_margin() -> None:
+def test_an_explanation_has_the_words_the_score_and_the_margin() -> None:
     decision = router().route("my pods crashloop, check the helm chart")
     best, second = decision.candidates[:2]
     assert best.agent == decision.agent == "kubernetes-operator"
@@ -199,13 +199,13 @@ def test_a_decision_tells_the_words_the_score_and_the_margin() -> None:
     assert '[MAIN -> KUBERNETES_OPERATOR]  Matched: "pods" ~ kubernetes' in explained(decision)
 
 
-def test_a_decision_about_talk_and_about_a_name_fits_on_a_line() -> None:
+def test_the_explanations_of_small_talk_and_of_a_name_fit_on_a_line() -> None:
     assert explained(router().route("hi")) == '[MAIN]  Small talk: "hi"'
     named = explained(router().route("@code-reviewer go"))
     assert named == '[MAIN -> CODE_REVIEWER]  Named: "code-reviewer"'
 
 
-def test_the_same_request_is_decided_the_same_way_again() -> None:
+def test_routing_is_deterministic() -> None:
     again = Router(team())
     for each in asked()[:40]:
         assert again.route(each.query) == router().route(each.query)
@@ -215,7 +215,7 @@ def test_the_same_request_is_decided_the_same_way_again() -> None:
 
 
 def sea_or_land(texts: Sequence[str]) -> list[list[float]]:
-    """Vectors that know two things only."""
+    """Vectors with two topics only."""
     sea, land = ("boat", "wave", "fish"), ("field", "corn", "cow")
     return [
         [
@@ -226,7 +226,7 @@ def sea_or_land(texts: Sequence[str]) -> list[list[float]]:
     ]
 
 
-def test_vectors_find_what_shares_no_word() -> None:
+def test_vectors_find_an_agent_that_shares_no_word() -> None:
     agents = [AgentFile("sailor", "Steers a boat."), AgentFile("farmer", "Plants corn.")]
     words = Router(agents)
     near = Router(agents, scorer=EmbeddingIndex(agents, sea_or_land), name="embed")

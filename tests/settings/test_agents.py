@@ -1,4 +1,4 @@
-"""Agents in `muster.toml`: what may be written about each, and what is said about mistakes."""
+"""Agents in `muster.toml`: their settings, and the errors about mistakes."""
 
 from pathlib import Path
 
@@ -82,16 +82,16 @@ failures = 3
     assert read(tmp_path, text).agents == {"Lyra 2.0": agent}
 
 
-def test_a_loop_of_its_own_needs_no_command(tmp_path: Path) -> None:
+def test_an_agent_with_a_loop_of_its_own_needs_no_command(tmp_path: Path) -> None:
     found = read(tmp_path, '[agents.Lyra]\nruntime = "file"\nstate_file = "x.json"\n').agents
     assert found["Lyra"] == AgentSettings(runtime="file", state_file="x.json")
 
 
-def test_the_lead_can_be_one_of_them(tmp_path: Path) -> None:
+def test_the_lead_can_be_an_agent_of_the_settings(tmp_path: Path) -> None:
     assert read(tmp_path, lyra("seat = 4")).agents["Lyra"].seat == 4
 
 
-def test_paths_are_seen_from_the_folder_that_holds_the_home(tmp_path: Path) -> None:
+def test_paths_are_relative_to_the_parent_of_the_home(tmp_path: Path) -> None:
     home = tmp_path / ".muster"
     plain = AgentSettings(command=("x",))
     assert plain.cwd_beside(home) == tmp_path
@@ -164,7 +164,7 @@ def test_variables_do_not_reach_agents(tmp_path: Path) -> None:
         ("zzz = 3", "there is no setting agents.Lyra.zzz", "Take it away; an agent has runtime,"),
     ],
 )
-def test_a_mistake_is_told_with_its_line_and_what_to_write(
+def test_a_mistake_is_reported_with_its_line_and_a_remedy(
     tmp_path: Path, line: str, what: str, remedy: str
 ) -> None:
     refused = refusal(tmp_path, lyra(line))
@@ -227,15 +227,13 @@ def test_a_command_that_cannot_be_run_says_how_to_write_it(
         ),
     ],
 )
-def test_tables_that_cannot_stand_together_are_refused(
-    tmp_path: Path, text: str, line: int, what: str
-) -> None:
+def test_tables_that_conflict_are_refused(tmp_path: Path, text: str, line: int, what: str) -> None:
     refused = refusal(tmp_path, text)
     assert refused.found["line"] == line
     assert what in str(refused)
 
 
-def test_the_lines_are_right_where_a_list_spans_several(tmp_path: Path) -> None:
+def test_line_numbers_are_right_after_a_list_that_spans_lines(tmp_path: Path) -> None:
     text = '[agents.Lyra]\ncommand = [\n  "run-lyra",\n  "--seat=1",\n]\nseat = 77\n'
     assert refusal(tmp_path, text).found["line"] == 6
 

@@ -1,4 +1,4 @@
-"""Settings: what may be written, where, and what is said about mistakes."""
+"""Settings: their values and sources, and the errors about mistakes."""
 
 import os
 import subprocess
@@ -35,7 +35,7 @@ def test_the_defaults_of_a_channel_are_the_machines_own() -> None:
     assert Settings().turns == TurnConfig()
 
 
-def test_what_the_file_says_is_taken(tmp_path: Path) -> None:
+def test_values_of_the_file_are_used(tmp_path: Path) -> None:
     write(
         tmp_path,
         '[team]\nhuman = "Ada Lovelace"\n[server]\nport = 0\nopen_browser = false\n'
@@ -49,7 +49,7 @@ def test_what_the_file_says_is_taken(tmp_path: Path) -> None:
     assert settings.turns.max_turn_seconds == TurnConfig().max_turn_seconds
 
 
-def test_a_variable_wins_over_the_file(tmp_path: Path) -> None:
+def test_an_environment_variable_overrides_the_file(tmp_path: Path) -> None:
     write(tmp_path, "[server]\nport = 1\n[turns]\nannounce_timeouts = true\n")
     environ = {
         "MUSTER_SERVER_PORT": "7000",
@@ -64,7 +64,7 @@ def test_a_variable_wins_over_the_file(tmp_path: Path) -> None:
     assert settings.team.human == "Grace"
 
 
-def test_variables_of_others_are_left_alone(tmp_path: Path) -> None:
+def test_foreign_environment_variables_are_ignored(tmp_path: Path) -> None:
     others = {"MUSTER_HOME": "/x", "MUSTER_TOKEN": "y", "MUSTER_SERVERS": "z", "PORT": "1"}
     assert load_settings(tmp_path, others) == Settings()
 
@@ -94,9 +94,7 @@ def test_variables_of_others_are_left_alone(tmp_path: Path) -> None:
         ('[team]\nhuman = "a\\u001b[31m"', "team.human is"),
     ],
 )
-def test_a_value_that_cannot_be_is_refused_with_its_line(
-    tmp_path: Path, line: str, what: str
-) -> None:
+def test_an_invalid_value_is_refused_with_its_line(tmp_path: Path, line: str, what: str) -> None:
     path = write(tmp_path, f"# a comment\n\n{line}\n")
     refused = refusal(tmp_path)
     assert refused.found["line"] == 4
@@ -104,7 +102,7 @@ def test_a_value_that_cannot_be_is_refused_with_its_line(
     assert str(refused.found["remedy"]).endswith(".")
 
 
-def test_the_remedy_says_what_may_be_written(tmp_path: Path) -> None:
+def test_the_remedy_names_the_allowed_values(tmp_path: Path) -> None:
     write(tmp_path, "[server]\nport = 70000")
     assert "Give a whole number from 0 to 65535." in str(refusal(tmp_path))
     write(tmp_path, '[turns]\nhuman_interrupt_mode = "shout"')
@@ -129,7 +127,7 @@ def test_the_remedy_says_what_may_be_written(tmp_path: Path) -> None:
         ("server = { prot = 1 }", 1, "Did you mean server.port?"),
     ],
 )
-def test_what_does_not_exist_is_refused_with_the_nearest_that_does(
+def test_an_unknown_key_is_refused_with_the_nearest_known_one(
     tmp_path: Path, text: str, line: int, suggested: str
 ) -> None:
     write(tmp_path, text)
@@ -149,7 +147,7 @@ def test_what_does_not_exist_is_refused_with_the_nearest_that_does(
         ("[team]\nhuman = '''never\nending\n", 3),
     ],
 )
-def test_what_is_not_toml_is_refused_with_its_line(tmp_path: Path, text: str, line: int) -> None:
+def test_invalid_toml_is_refused_with_its_line(tmp_path: Path, text: str, line: int) -> None:
     path = write(tmp_path, text)
     refused = refusal(tmp_path)
     assert str(refused).startswith(f"{path}:{line}: ")
@@ -177,12 +175,12 @@ def test_a_folder_or_a_pipe_in_place_of_the_file_is_refused(tmp_path: Path) -> N
     assert "is not a file" in str(refusal(tmp_path))
 
 
-def test_a_file_that_cannot_be_looked_for_is_not_taken_for_missing(tmp_path: Path) -> None:
+def test_a_file_without_permission_is_not_taken_for_missing(tmp_path: Path) -> None:
     assert "cannot be read (File name too long)" in str(refusal(tmp_path / ("x" * 300)))
 
 
-def test_a_file_in_place_of_the_home_means_no_settings(tmp_path: Path) -> None:
-    # whoever opens the home says what is wrong with it
+def test_a_file_in_place_of_the_home_counts_as_no_settings(tmp_path: Path) -> None:
+    # opening the home reports the error
     home = tmp_path / "home"
     home.write_text("")
     assert load_settings(home, {}) == Settings()
@@ -198,7 +196,7 @@ def test_a_mistake_in_a_variable_names_the_variable(tmp_path: Path) -> None:
     assert "Did you mean MUSTER_SERVER_PORT?" in str(refused)
 
 
-def test_every_setting_says_what_it_is_for_and_every_number_has_bounds() -> None:
+def test_every_setting_has_a_description_and_every_number_has_bounds() -> None:
     for setting in SETTINGS.values():
         assert setting.rule.about
         number = isinstance(setting.default, int | float) and not isinstance(setting.default, bool)

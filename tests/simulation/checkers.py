@@ -1,7 +1,7 @@
-"""What the log of a team must look like, whatever happened to it: an oracle of its own.
+"""An independent oracle for the log of a team.
 
-It knows nothing of how the machines decide. It reads events in order and remembers just enough to
-see a promise broken.
+The checker does not know how the machines decide. It reads events in order and keeps just enough
+state to detect a broken promise.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _ONE_SHOTS = (RunMode.RUN_ONCE, RunMode.RUN_CLEANUP)
 
 
 def usurped(event: Event) -> Iterator[str]:
-    """What an agent did that only people may do."""
+    """Violations: actions of an agent that only people may take."""
     if not event.actor.startswith("agent:"):
         return
     match event.fact:
@@ -31,7 +31,7 @@ def usurped(event: Event) -> Iterator[str]:
 
 
 class LogChecker:
-    """Reads a log event by event; `read` says what is wrong with the next one."""
+    """Checks a log event by event; `read` returns the violations of the next event."""
 
     def __init__(self) -> None:
         self.seq = 0
@@ -48,7 +48,7 @@ class LogChecker:
         self.disabled: set[SeatId] = set()
 
     def read(self, event: Event) -> Iterator[str]:
-        """Take in one event; give what it breaks."""
+        """Check one event; return its violations."""
         if event.seq != self.seq + 1:
             yield f"event {event.seq} follows event {self.seq}"
         if event.cause is not None and not 0 < event.cause < event.seq:
@@ -79,7 +79,7 @@ class LogChecker:
         assert fact.channel is not None
         lane = (fact.seat, fact.channel)
         known = self.lanes.get(lane, TurnState.IDLE)
-        kept = fact.trigger == "place_kept"  # told again, because its agent was away
+        kept = fact.trigger == "place_kept"  # recorded again, because its agent was away
         if known != fact.source and not kept:
             yield f"{fact.agent_id} moves from {fact.source} in {fact.channel}, but is {known}"
         self.lanes[lane] = fact.target
@@ -121,7 +121,7 @@ class LogChecker:
             self.lanes.pop((fact.seat, fact.channel), None)
 
     def _newcomer(self, fact: Fact) -> None:
-        """What is wanted of somebody new, or of somebody whom another runs from now on."""
+        """The desired state of a new agent, or of one under a new authority."""
         match fact:
             case e.AgentEnrolled(agent=profile, authority=authority, on_call=on_call):
                 begun = (initial_run(authority, on_call=on_call).desired, 0)

@@ -1,4 +1,4 @@
-"""The people and the agents of a simulated team: what they might do next, in and out of turn."""
+"""The people and agents of a simulated team: random commands, in and out of turn."""
 
 import random
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ _DESCRIBED = ("ada", "bob", "mine0", "mine1", "self0")  # to whom work is delega
 
 
 class Crowd:
-    """Everybody who sends commands. Each deed looks at the team, and may be refused."""
+    """Senders of random commands. Each action reads the team, and may be refused."""
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance
 
     def cast(self) -> Iterator[Command]:
-        """Set the scene: a lead, some who connect, some whom muster runs, and channels."""
+        """Create the team: a lead, agents that connect, agents that muster runs, and channels."""
         yield c.EnrollAgent(
             name="Lead", authority=Authority.MUSTER, seat=LEAD_SEAT, long_lived=True
         )
@@ -53,7 +53,7 @@ class Crowd:
         return team.channels[self._chance.choice(CHANNELS)]
 
     def speak(self, team: Team) -> Iterator[Command]:
-        """An agent does something with a turn: its own, or not."""
+        """An agent acts on a turn: its own or another's."""
         channel = self._any_channel(team)
         seat = channel.turn.holder if channel.turn else self._any_agent(team).seat
         if self._chance.random() < 0.1:
@@ -77,7 +77,7 @@ class Crowd:
             yield c.RenewTurn(channel=channel.id, seat=seat, epoch=epoch)
 
     def ask(self, team: Team) -> Iterator[Command]:
-        """A session asks a person, a person answers, or a piece of work costs something."""
+        """A session asks for approval, a person answers, or usage is reported."""
         asked = [approval.id for agent in team.agents.values() for approval in agent.approvals]
         session = self._chance.choice((*sorted(team.sessions), SessionId("stranger")))
         act = self._chance.randrange(4)
@@ -98,7 +98,7 @@ class Crowd:
             yield c.ReportResult(session=session, usage=usage, channel=channel)
 
     def come_and_go(self, team: Team) -> Iterator[Command]:
-        """An agent that runs by itself connects, leaves, or is not heard of any more."""
+        """An agent connects by itself, disconnects, or times out."""
         seat = self._any_agent(team).seat
         if self._chance.random() < 0.7:
             yield c.ConnectAgent(seat=seat)
@@ -119,7 +119,7 @@ class Crowd:
             yield c.ResumeTurn(channel=channel.id, seat=seat)
 
     def wish(self, team: Team) -> Iterator[Command]:
-        """A person says what they want of an agent."""
+        """A person sets the desired state of an agent."""
         agent = self._any_agent(team)
         act = self._chance.randrange(10)
         if act < 6:
@@ -141,7 +141,7 @@ class Crowd:
             yield c.EnableAgent(seat=agent.seat)
 
     def belong(self, team: Team) -> Iterator[Command]:
-        """A person gives a place in a channel, takes one away, or changes the rules."""
+        """A person adds or removes a member of a channel, or changes its rules."""
         agent, channel = self._any_agent(team), self._any_channel(team)
         act = self._chance.random()
         if act < 0.7:
@@ -152,7 +152,7 @@ class Crowd:
             yield c.ConfigureChannel(channel=channel.id, config=self._config())
 
     def lead(self, team: Team) -> Iterator[Command]:
-        """Births, and the lead's reports; some of them by somebody who is not the lead."""
+        """Births, and reports of the lead; some by an agent that is not the lead."""
         lead = team.agents[LEAD_SEAT]
         session = self._chance.choice((lead.session, lead.session, SessionId("stranger"), None))
         seat = self._chance.choice(GRID_SEATS)
@@ -173,7 +173,7 @@ class Crowd:
             yield c.ReportStatus(agents=entries, session=session)
 
     def delegate(self, team: Team) -> Iterator[Command]:
-        """A conversation goes on: handed over, handed on, finished, closed."""
+        """A conversation moves on: delegated, passed on, finished, closed."""
         delegation = team.delegation
         if delegation.mode is None:
             mode = self._chance.choice(list(e.DelegationMode))

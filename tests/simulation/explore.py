@@ -1,10 +1,10 @@
-"""Every state that a small team can reach, visited.
+"""Exhaustive exploration of the states that a small team can reach.
 
     python -m tests.simulation.explore
 
-A state is what matters for what can happen next: numbers that only grow and moments in time are
-left out, and teams that differ only in who is called what count once. From each state every command
-is tried, of everybody, in and out of turn, and in each state every invariant is checked.
+A state is reduced to what decides the next steps: growing numbers and times are left out, and teams
+that differ only in names count once. In each state every command of every sender is tried, in and
+out of turn, and every invariant is checked.
 """
 
 import sys
@@ -36,18 +36,18 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 _STATES_MAX = 1_000_000
 _OF_AGENTS = (c.CompleteTurn, c.Speak, c.WaitTurn, c.EndForgottenTurn)
 
-_ASKED_MAX = 2  # requests of one agent that are open at once
+_ASKED_MAX = 2  # open requests of one agent
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What was visited."""
+    """The result of an exploration."""
 
     name: str
     states: int
     transitions: int
     refusals: int
     moves: frozenset[tuple[str, str, str]]
-    """The transitions of machines that were seen: from, to, trigger."""
+    """The observed transitions of machines: from, to, trigger."""
 
     def __str__(self) -> str:
         return (
@@ -57,7 +57,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 class Space(msgspec.Struct, frozen=True):
-    """Where to start, what can be tried in a state, and what of it matters."""
+    """The start, the commands to try in a state, and the key that identifies a state."""
 
     name: str
     start: Callable[[], Team]
@@ -66,7 +66,7 @@ class Space(msgspec.Struct, frozen=True):
 
 
 def explore(space: Space) -> Report:
-    """Visit everything that can be reached."""
+    """Visit every reachable state."""
     team = space.start()
     seen = {space.key(team)}
     frontier: list[tuple[Team, datetime]] = [(team, START)]
@@ -104,7 +104,7 @@ def _sent(commands: Iterable[Command]) -> Iterator[tuple[Command, str]]:
 
 
 def check(team: Team, now: datetime) -> None:
-    """Raise if anything is wrong with a state, or if somebody should have the turn and has not."""
+    """Raise if a state breaks an invariant, or if a free turn is not granted."""
     wrong = list(violations(team))
     wrong.extend(
         f"the turn in {channel} is free, and nobody is granted it"
@@ -122,7 +122,7 @@ def _moves(events: Iterable[Event]) -> Iterator[tuple[str, str, str]]:
 
 
 def _when(team: Team, command: Command, now: datetime) -> datetime:
-    """A deadline is looked at when it is due, everything else at once."""
+    """The time of a command: a deadline is sent when it is due, any other command at once."""
     match command:
         case c.CheckChannel(channel=channel):
             deadline = deadlines.of(team, channel)
@@ -139,7 +139,7 @@ def _when(team: Team, command: Command, now: datetime) -> datetime:
 
 
 def turn_space(agents: int, channels: int) -> Space:
-    """Agents that come and go by themselves, in channels that anybody may join and leave."""
+    """Agents that connect and disconnect, in channels that any of them may join and leave."""
     seats = tuple(SeatId(9 + number) for number in range(agents))
     names = tuple(ChannelId(f"c{number}") for number in range(channels))
     config = e.TurnConfig(
@@ -190,7 +190,7 @@ def _turn_tries(name: ChannelId, seat: SeatId) -> Iterator[Command]:
 
 
 def _turn_key(team: Team) -> Hashable:
-    """What matters of a team for its turns. Who and where are numbered as they are met."""
+    """The key of a team for turns. Agents and channels are numbered in order of appearance."""
     channels = sorted(team.channels.values(), key=lambda channel: channel.id)
     orders = [channels] if len(channels) == 1 else [channels, channels[::-1]]
     return min(_numbered(team, order) for order in orders)
@@ -233,7 +233,7 @@ def _channel_key(
 
 
 def agent_space(authority: Authority) -> Space:
-    """One agent under everything that can happen to it; and its lead, where a lead runs it."""
+    """One agent under all commands; and its lead, if a lead runs it."""
     seat = GRID_SEATS[0]
     led = authority is Authority.LEAD
     profile = e.Profile(name="Lyra", grid_position=seat, individuation_artifact="soul")
@@ -253,7 +253,7 @@ def agent_space(authority: Authority) -> Space:
 
     def tries(team: Team) -> Iterator[Command]:
         yield c.StartMuster(server_session=SessionId(f"b{team.seq}"), muster_version="explored")
-        if not led:  # the gate is the same for all; with a lead it would only double the space
+        if not led:  # the gate is the same for all; with a lead it would double the space
             yield c.StopMuster(reason="explored")
         yield c.SummonAgents(placeholders=(place,), authority=authority)
         speaker = team.agents.get(LEAD_SEAT if led else seat)
@@ -327,7 +327,7 @@ def _one_agent_key(team: Team, agent: Agent) -> Hashable:
 
 
 def approval_space() -> Space:
-    """Two agents that muster runs take turns, ask a person, are stopped and start again."""
+    """Two agents that muster runs take turns, ask for approval, are stopped and restarted."""
     channel, seats = ChannelId("c0"), (SeatId(9), SeatId(10))
 
     def start() -> Team:

@@ -1,4 +1,4 @@
-"""A team's life from a seed: nothing breaks, and a rule that is broken is found."""
+"""The simulation from a random seed: no invariant breaks, and a broken rule is found."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.exhaustive
 
 
 @pytest.mark.parametrize("seed", range(1, 9))
-def test_nothing_breaks_in_a_teams_life(seed: int) -> None:
+def test_no_invariant_breaks_in_a_simulated_team(seed: int) -> None:
     life = World(seed)
     life.play(8_000)
     assert life.counts["crash of muster"] > 10
@@ -31,14 +31,14 @@ def test_nothing_breaks_in_a_teams_life(seed: int) -> None:
     assert life.counts["ReportSessionEnded"] > 50
 
 
-def test_the_same_seed_is_the_same_life() -> None:
+def test_the_same_random_seed_gives_the_same_log() -> None:
     lives = [World(3), World(3)]
     for life in lives:
         life.play(2_000)
     assert lives[0].log == lives[1].log
 
 
-def test_the_command_line_says_what_was_played(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_prints_the_simulated_steps(capsys: pytest.CaptureFixture[str]) -> None:
     assert world.main(["--seed", "5", "--steps", "2000"]) == 0
     assert "seed 5: 2000 steps" in capsys.readouterr().out
 
@@ -46,7 +46,7 @@ def test_the_command_line_says_what_was_played(capsys: pytest.CaptureFixture[str
 def start_whatever_is_wanted(
     now_team: Team, command: c.StartSession, now: datetime
 ) -> Sequence[Fact]:
-    """A gate that forgets to look at what is desired."""
+    """A gate that ignores the desired state."""
     agent = now_team.agent(command.seat)
     if agent.session is not None:
         return ()
@@ -61,7 +61,7 @@ def start_whatever_is_wanted(
 
 
 def never_offer(now_team: Team, command: c.OfferTurn, now: datetime) -> Sequence[Fact]:
-    """A turn manager that has fallen asleep."""
+    """A turn manager that never grants a turn."""
     return ()
 
 
@@ -87,7 +87,7 @@ def forget_that_it_pauses(now_team: Team, event: Event, fact: e.DesiredSet) -> T
     ],
     ids=["the gate", "the grant", "the hold", "the fold"],
 )
-def test_a_broken_rule_is_found_and_the_command_that_repeats_it_is_printed(
+def test_a_broken_rule_is_found_and_the_command_to_reproduce_it_is_printed(
     table: dict[type, object],
     key: type,
     broken: object,

@@ -1,12 +1,12 @@
-"""A team's life, played from a seed: people, agents, processes and a muster that crashes.
+"""Simulates a team from a random seed: people, agents, processes and a muster that crashes.
 
     python -m tests.simulation.world --seed 1 --steps 100000
 
-Everything that can go wrong between two steps does, sooner or later: muster is killed after it has
-appended and before it has reacted, or after it has reacted and before it has remembered that;
-orders are seen twice; processes die, hang and come back late; agents speak out of turn and with the
-numbers of turns long gone. After every step the state and the log are checked; a violation names
-the seed and the step, and the command that repeats it.
+Everything that can go wrong between two steps eventually does: muster is killed after a commit and
+before its reaction, or after the reaction and before its cursor is saved; orders are seen twice;
+processes die, hang and report late; agents post out of turn and with old epochs. After every step
+the state and the log are checked; a violation prints the random seed, the step, and the command
+that reproduces it.
 """
 
 import argparse
@@ -39,36 +39,36 @@ _REMEMBERED = 5_000  # events after which the simulated muster takes a snapshot
 
 
 class Violation(AssertionError):
-    """A promise was broken."""
+    """A promise is broken."""
 
 
 class Process(msgspec.Struct):
-    """A process in the simulated machine; it outlives muster."""
+    """A simulated process; it survives a crash of muster."""
 
     session: SessionId
     seat: SeatId
     task: ConversationId | None = None
     told: bool = False
-    """Whether muster knows that it is up."""
+    """Whether muster knows that the process is up."""
 
     ending: Outcome | None = None
-    """How it has ended, where it has."""
+    """The exit, if it has ended."""
 
 
 class World:
-    """One team, its machine, and one muster at a time."""
+    """One team, its simulated machine, and one muster at a time."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.chance = random.Random(seed)  # nothing secret here
         self.now = _START
         self.step = 0
-        # What survives a crash of muster: the log, what reactors remember, and the processes.
+        # State that survives a crash of muster: the log, the cursors, and the processes.
         self.log: list[Event] = []
         self.snapshot = Team()
         self.cursor = 0
         self.processes: dict[SessionId, Process] = {}
-        # What does not.
+        # State that does not.
         self.team = Team()
         self.checker = LogChecker()
         self.timers: dict[deadlines.Key, deadlines.Deadline | None] = {}
@@ -81,14 +81,14 @@ class World:
     # ── playing ───────────────────────────────────────────────────────────────────────────────────
 
     def play(self, steps: int) -> None:
-        """Let so many things happen, then let everything come to rest."""
+        """Simulate that many steps, then let everything settle."""
         for _ in range(steps):
             self.step += 1
             self.chance.choice(self._deeds)()
         self.settle()
 
     def settle(self) -> None:
-        """Let everybody finish what they are at; then what is must be what is wanted."""
+        """Let all work finish; then every current state must equal the desired one."""
         for _ in range(1000):
             while self.cursor < len(self.log):
                 self.react()
@@ -115,7 +115,7 @@ class World:
                 self._fail(f"{agent.id} is {run.current} when all is quiet, not {run.desired}")
 
     def send(self, command: Command, actor: str = "muster") -> None:
-        """Have muster carry out a command; a refusal changes nothing."""
+        """Send a command to muster; check that a refusal changes nothing."""
         before = self.team
         try:
             decision = decide(self.team, command, self.now, actor=actor)
@@ -157,36 +157,36 @@ class World:
     # ── muster ────────────────────────────────────────────────────────────────────────────────────
 
     def boot(self) -> None:
-        """Start muster on what it finds."""
+        """Start muster on the existing log."""
         self.team = fold(self.snapshot, self.log[self.snapshot.seq :])
         session = SessionId(f"boot{len(self.log)}")
         self.send(c.StartMuster(server_session=session, muster_version="simulated"))
 
     def crash(self) -> None:
-        """Kill muster. What it had decided is in the log; what it had in mind is gone."""
+        """Kill muster. Committed events survive; its memory is lost."""
         if self.chance.random() < 0.01 and fold(Team(), self.log) != self.team:
             self._fail("the state is not what the log adds up to")
         self.boot()
         self.counts["crash of muster"] += 1
 
     def react(self) -> None:
-        """Let the reactor handle some of the events that it has not handled yet."""
+        """Let the reactor handle some of its pending events."""
         for _ in range(self.chance.randint(1, 20)):
             if self.cursor < len(self.log):
                 self._react_to(self.log[self.cursor])
 
     def _react_to(self, event: Event) -> None:
-        """Do what an event calls for. Sometimes muster dies of it, or forgets that it has."""
+        """React to an event. Sometimes muster crashes then, or the cursor is not saved."""
         for order in orders(event, self.team):
             self._obey(order)
             if self.chance.random() < 0.02:
                 self.crash()
                 return
         if self.chance.random() < 0.98:
-            self.cursor += 1  # else it will see the event again
+            self.cursor += 1  # otherwise it sees the event again
 
     def tick(self) -> None:
-        """Let time pass, sometimes beyond a deadline, and fire what is due."""
+        """Let time pass, sometimes beyond a deadline, and fire the deadlines that are due."""
         self.now += timedelta(seconds=self.chance.choice((0.1, 1, 5, 30, 61, 301)))
         due = [each for each in deadlines.every(self.team) if each.at <= self.now]
         for deadline in sorted(due, key=lambda each: (each.at, str(each.key))):
@@ -246,7 +246,7 @@ class World:
         self.send(c.ReportSessionEnded(session=session, outcome=outcome))
 
     def hear_of_process(self) -> None:
-        """A process comes up, ends, or is heard to have ended."""
+        """A process comes up, ends, or its end is reported."""
         if not self.processes:
             return
         process = self.chance.choice(list(self.processes.values()))
@@ -258,7 +258,7 @@ class World:
             endings = (Outcome.COMPLETED, Outcome.COMPLETED, Outcome.FAILED, Outcome.CRASHED)
             process.ending = self.chance.choice(endings)
 
-    # ── what can happen ───────────────────────────────────────────────────────────────────────────
+    # ── random actions ────────────────────────────────────────────────────────────────────────────
 
     def _weighted(self) -> list[Callable[[], None]]:
         crowd = Crowd(self.chance)
@@ -281,7 +281,7 @@ class World:
     def _by(
         self, deed: Callable[[Team], Iterator[Command]], actor: str = "muster"
     ) -> Callable[[], None]:
-        """Have muster carry out what somebody thinks of."""
+        """An action that sends the command of a callback to muster."""
 
         def happen() -> None:
             for command in deed(self.team):
@@ -291,7 +291,7 @@ class World:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Play one seed, and say what came of it."""
+    """Simulate one random seed, and print the result."""
     parser = argparse.ArgumentParser(prog="tests.simulation.world", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--steps", type=int, default=100_000)

@@ -354,23 +354,23 @@ EXAMPLES: tuple[Fact, ...] = (
 
 
 def event(seq: int, fact: Fact | None = None, *, cause: int | None = None) -> Event:
-    """An event in its place."""
+    """An event with this `seq`."""
     return Event(seq, NOON, SESSION, "person:Marcus", cause, fact or said(f"number {seq}"))
 
 
 def said(text: str, *, seat: SeatId = SEAT, channel: ChannelId | None = DESIGN) -> AgentMessage:
-    """Somebody said something somewhere."""
+    """A message of an agent in a channel."""
     return AgentMessage(agent_name="Lyra", content=(Text(text),), seat=seat, channel=channel)
 
 
 class Counter:
-    """A decider's memory: it knows the next `seq`, and forgets what was rolled back."""
+    """The state of a decider: it knows the next `seq`, and drops rolled back decisions."""
 
     def __init__(self, last_seq: int = 0) -> None:
         self.last_seq = last_seq
 
     def decide(self, *facts: Fact) -> Sequence[Event]:
-        """Put facts in their place, after all that was decided before."""
+        """Turn facts into events that follow all earlier decisions."""
         events = [event(self.last_seq + place, fact) for place, fact in enumerate(facts, start=1)]
         self.last_seq += len(events)
         return events

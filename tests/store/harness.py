@@ -1,4 +1,4 @@
-"""How the tests open each kind of store, start it again, and take its disk away."""
+"""Harnesses that open, restart and break each kind of store."""
 
 import asyncio
 import functools
@@ -17,7 +17,7 @@ Given = ParamSpec("Given")
 
 
 def in_loop(test: Callable[Given, Coroutine[Any, Any, None]]) -> Callable[Given, None]:
-    """Run a test in an event loop of its own, for a bounded time."""
+    """Run a test in an event loop of its own, with a timeout."""
 
     @functools.wraps(test)
     def bounded(*args: Given.args, **kwargs: Given.kwargs) -> None:
@@ -27,10 +27,10 @@ def in_loop(test: Callable[Given, Coroutine[Any, Any, None]]) -> Callable[Given,
 
 
 class Harness(Protocol):
-    """What the conformance suite needs to know of a kind of store."""
+    """A kind of store, as the conformance suite uses it."""
 
     async def open(self) -> EventStore:
-        """The store, with what it has committed so far."""
+        """Open the store, with its committed log."""
         ...
 
     def broken_disk(self) -> AbstractContextManager[None]:

@@ -22,7 +22,7 @@ BY_KIND = {type(fact): fact for fact in EXAMPLES}
 
 @pytest.fixture
 def upcasts() -> Iterator[None]:
-    """Leaves the registry as it was."""
+    """Restore the registry after the test."""
     before = dict(UPCASTS)
     yield
     UPCASTS.clear()
@@ -40,7 +40,7 @@ def test_every_kind_of_fact_has_an_example() -> None:
 
 
 @pytest.mark.parametrize("kind", FACTS, ids=lambda kind: kind.__name__)
-def test_a_fact_comes_back_as_it_went(kind: type[Fact]) -> None:
+def test_a_fact_survives_encoding_and_decoding_unchanged(kind: type[Fact]) -> None:
     before = event(7, BY_KIND[kind], cause=6)
 
     assert decode(encode(before)) == before
@@ -67,7 +67,7 @@ def test_times_of_other_zones_are_written_in_utc() -> None:
 
 
 @pytest.mark.parametrize("kind", FACTS, ids=lambda kind: kind.__name__)
-def test_what_a_reader_can_filter_by_stands_beside_the_bytes(kind: type[Fact]) -> None:
+def test_the_columns_for_filters_match_the_encoded_event(kind: type[Fact]) -> None:
     fact = BY_KIND[kind]
     found = stored(event(7, fact))
 
@@ -88,7 +88,7 @@ def test_a_newer_version_of_a_known_event_is_from_a_newer_muster() -> None:
         decode(line(v=2), path="/srv/team.db")
 
 
-def test_a_version_that_never_was_is_damage() -> None:
+def test_a_version_that_never_existed_is_damage() -> None:
     with pytest.raises(LogCorrupt, match="'agent_enabled' never had a version 0"):
         decode(line(v=0))
 
@@ -103,7 +103,7 @@ def test_bytes_that_are_no_event_are_damage(damaged: bytes) -> None:
 
 
 @pytest.mark.usefixtures("upcasts")
-def test_an_old_version_is_lifted_step_by_step() -> None:
+def test_an_old_version_is_upcast_step_by_step() -> None:
     @upcast("agent_enabled", -1)
     def _seats_were_called_places(old: Shape) -> Shape:
         return old | {"position": old["place"]}
@@ -119,7 +119,7 @@ def test_an_old_version_is_lifted_step_by_step() -> None:
 
 
 @pytest.mark.usefixtures("upcasts")
-def test_an_event_that_was_renamed_is_lifted_to_its_new_name() -> None:
+def test_a_renamed_event_is_upcast_to_its_new_name() -> None:
     @upcast("agent_allowed", 4)
     def _allowed_is_enabled(old: Shape) -> Shape:
         return old | {"type": "agent_enabled", "v": 1}

@@ -1,4 +1,4 @@
-"""What every store promises (`store/base.py`), asked of each of them."""
+"""The guarantees of a store (`store/base.py`), tested on every implementation."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from tests.store.harness import Harness, MemoryHarness, SqliteHarness, in_loop
 def harness(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Harness:
-    """A store of each kind; SQLite both with its writer's thread and on the loop itself."""
+    """A store of each kind; SQLite both with commits in the writer's thread and on the loop."""
     if request.param == "memory":
         return MemoryHarness()
     quick = request.param.endswith("quick disk")
@@ -30,7 +30,7 @@ def harness(
 
 
 def append(counter: Counter, *texts: str) -> list[Event]:
-    """What a decider would say: one message for each text."""
+    """A decider that appends one message for each text."""
     return list(counter.decide(*map(said, texts)))
 
 
@@ -47,7 +47,7 @@ async def test_a_new_log_is_empty(harness: Harness) -> None:
 
 
 @in_loop
-async def test_what_was_decided_is_returned_and_read_back_in_order(harness: Harness) -> None:
+async def test_decided_events_are_returned_and_read_back_in_order(harness: Harness) -> None:
     store = await harness.open()
     decided = [event(1), event(2, cause=1), event(3, cause=2)]
 
@@ -78,7 +78,7 @@ async def test_calls_that_arrive_together_keep_the_order_of_arrival(harness: Har
 
 
 @in_loop
-async def test_an_answer_never_comes_in_the_turn_of_the_loop_that_asked(harness: Harness) -> None:
+async def test_an_answer_never_comes_in_the_loop_iteration_of_its_call(harness: Harness) -> None:
     store = await harness.open()
 
     answer = asyncio.ensure_future(store.append([event(1)]))
@@ -88,7 +88,7 @@ async def test_an_answer_never_comes_in_the_turn_of_the_loop_that_asked(harness:
 
 
 @in_loop
-async def test_the_commit_is_told_before_the_answers_and_in_order(harness: Harness) -> None:
+async def test_the_commit_callback_runs_before_the_answers_and_in_order(harness: Harness) -> None:
     store = await harness.open()
     counter = Counter()
     told: list[int] = []
@@ -111,7 +111,7 @@ async def test_the_commit_is_told_before_the_answers_and_in_order(harness: Harne
 
 
 @in_loop
-async def test_what_was_answered_is_there_after_a_restart(harness: Harness) -> None:
+async def test_answered_events_are_there_after_a_restart(harness: Harness) -> None:
     store = await harness.open()
     counter = Counter()
     await store.append(append(counter, "one", "two"))
@@ -126,7 +126,7 @@ async def test_what_was_answered_is_there_after_a_restart(harness: Harness) -> N
 
 
 @in_loop
-async def test_a_decision_to_append_nothing_is_answered_after_what_it_rests_on(
+async def test_an_empty_append_is_answered_after_the_commits_before_it(
     harness: Harness,
 ) -> None:
     store = await harness.open()
@@ -147,7 +147,7 @@ async def test_a_decision_to_append_nothing_is_answered_after_what_it_rests_on(
 
 
 @in_loop
-async def test_who_stops_waiting_takes_nothing_back(harness: Harness) -> None:
+async def test_a_cancelled_caller_does_not_undo_its_append(harness: Harness) -> None:
     store = await harness.open()
     counter = Counter()
 
@@ -162,7 +162,7 @@ async def test_who_stops_waiting_takes_nothing_back(harness: Harness) -> None:
 
 
 @in_loop
-async def test_a_listener_that_fails_keeps_nobody_from_their_answer(harness: Harness) -> None:
+async def test_a_failing_commit_callback_does_not_prevent_the_answers(harness: Harness) -> None:
     store = await harness.open()
     complaints: list[object] = []
     loop = asyncio.get_running_loop()
@@ -210,7 +210,7 @@ async def filled(harness: Harness) -> list[Stored]:
 
 
 @in_loop
-async def test_a_page_begins_after_a_place_and_ends_at_the_limit(harness: Harness) -> None:
+async def test_a_page_begins_after_a_seq_and_ends_at_the_limit(harness: Harness) -> None:
     log = await filled(harness)
     store = await harness.open()
 
@@ -235,7 +235,9 @@ async def test_backwards_the_newest_come_first(harness: Harness) -> None:
 
 @pytest.mark.parametrize("where", WHERES, ids=range(len(WHERES)))
 @in_loop
-async def test_a_reader_gets_what_its_filter_wants(harness: Harness, where: LogFilter) -> None:
+async def test_a_reader_gets_the_events_that_pass_its_filter(
+    harness: Harness, where: LogFilter
+) -> None:
     log = await filled(harness)
     wanted = [each for each in log if where.wants(each)]
     store = await harness.open()
@@ -251,7 +253,7 @@ async def test_a_reader_gets_what_its_filter_wants(harness: Harness, where: LogF
 
 
 @in_loop
-async def test_a_reader_goes_on_from_its_cursor_after_a_restart(harness: Harness) -> None:
+async def test_a_reader_resumes_from_its_cursor_after_a_restart(harness: Harness) -> None:
     store = await harness.open()
     assert await store.load_cursor("prompts") == 0
     await asyncio.gather(store.save_cursor("prompts", 3), store.save_cursor("mirrors", 1))
@@ -296,7 +298,7 @@ async def test_only_the_last_two_snapshots_are_kept(harness: Harness) -> None:
 
 
 @in_loop
-async def test_a_snapshot_at_the_same_place_replaces_the_older_shape(harness: Harness) -> None:
+async def test_a_snapshot_at_the_same_seq_replaces_the_older_version(harness: Harness) -> None:
     store = await harness.open()
     await store.save_snapshot(Snapshot(10, b"old shape"), 1)
     await store.save_snapshot(Snapshot(10, b"new shape"), 2)
@@ -331,7 +333,7 @@ async def test_events_cursors_and_snapshots_that_arrive_together_are_written_tog
 
 
 @in_loop
-async def test_a_failed_commit_fails_all_that_was_decided_and_the_next_works_again(
+async def test_a_failed_commit_fails_all_pending_calls_and_the_next_commit_works(
     harness: Harness,
 ) -> None:
     store = await harness.open()
@@ -380,7 +382,7 @@ async def test_a_failed_commit_fails_all_that_was_decided_and_the_next_works_aga
     ],
 )
 @in_loop
-async def test_an_event_that_cannot_be_written_fails_alone_and_is_no_reason_to_retry(
+async def test_an_event_that_cannot_be_encoded_fails_alone_and_must_not_be_retried(
     harness: Harness, unspeakable: Fact, why: str
 ) -> None:
     store = await harness.open()
@@ -401,7 +403,7 @@ async def test_an_event_that_cannot_be_written_fails_alone_and_is_no_reason_to_r
 
 @pytest.mark.parametrize("seqs", [(2,), (0,), (1, 3), (1, 1), (1, 2, 2)])
 @in_loop
-async def test_a_log_never_has_a_gap_or_a_place_taken_twice(
+async def test_a_log_never_has_a_gap_or_a_duplicate_seq(
     harness: Harness, seqs: tuple[int, ...]
 ) -> None:
     store = await harness.open()
@@ -415,7 +417,7 @@ async def test_a_log_never_has_a_gap_or_a_place_taken_twice(
 
 
 @in_loop
-async def test_who_stopped_waiting_for_a_failed_commit_is_not_missed(harness: Harness) -> None:
+async def test_a_failed_commit_ignores_cancelled_callers(harness: Harness) -> None:
     store = await harness.open()
 
     with harness.broken_disk():
@@ -433,7 +435,7 @@ async def test_who_stopped_waiting_for_a_failed_commit_is_not_missed(harness: Ha
 
 
 @in_loop
-async def test_closing_finishes_what_was_accepted(harness: Harness) -> None:
+async def test_closing_commits_the_accepted_calls(harness: Harness) -> None:
     store = await harness.open()
     counter = Counter()
 
@@ -466,7 +468,7 @@ async def test_a_closed_store_refuses_everything(harness: Harness) -> None:
 
 
 @in_loop
-async def test_closing_twice_is_harmless(harness: Harness) -> None:
+async def test_closing_is_idempotent(harness: Harness) -> None:
     store = await harness.open()
 
     await asyncio.gather(store.close(), store.close())
@@ -474,7 +476,7 @@ async def test_closing_twice_is_harmless(harness: Harness) -> None:
 
 
 @in_loop
-async def test_closing_goes_on_when_nobody_waits_for_it(harness: Harness) -> None:
+async def test_closing_continues_when_its_caller_is_cancelled(harness: Harness) -> None:
     store = await harness.open()
 
     async with asyncio.TaskGroup() as group:

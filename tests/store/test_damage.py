@@ -1,4 +1,4 @@
-"""Whatever happens to the file or the disk, muster says so, and makes nothing worse."""
+"""Damage to the file or the disk is reported, and made no worse."""
 
 import asyncio
 import os
@@ -49,7 +49,7 @@ def whole_log(home: Path) -> Sequence[Stored]:
 
 
 async def open_and_read(home: Path) -> None:
-    """What a server does: lock, open, read everything, close."""
+    """Act as a server: lock, open, read everything, close."""
     store = await SqliteStore.open(home)
     try:
         await store.read(after=0, limit=10 * EVENTS)
@@ -58,7 +58,7 @@ async def open_and_read(home: Path) -> None:
 
 
 def refused(home: Path, kind: type[MusterError], saying: str) -> None:
-    """Server and reader refuse the log alike, and leave it byte for byte as it was."""
+    """Check that server and reader both refuse the log, and leave it unchanged byte for byte."""
     before = (home / LOG_FILE).read_bytes()
     with pytest.raises(kind, match=saying):
         whole_log(home)
@@ -74,7 +74,7 @@ def overwrite(home: Path, offset: int, data: bytes) -> None:
 
 
 def run_sql(home: Path, script: str) -> None:
-    """What somebody else might do to the file."""
+    """Change the file as a foreign program might."""
     connection = sqlite3.connect(home / LOG_FILE)
     connection.executescript(script)
     connection.close()
@@ -89,7 +89,7 @@ def test_a_log_of_a_newer_muster_is_refused(home: Path) -> None:
     refused(home, LogTooNew, "newer muster .schema 99, this one knows schema 1.")
 
 
-def test_a_log_that_has_forgotten_its_version_is_not_taken_for_a_new_one(home: Path) -> None:
+def test_a_log_without_its_version_is_not_taken_for_a_new_one(home: Path) -> None:
     run_sql(home, "PRAGMA user_version = 0")
 
     refused(home, LogCorrupt, "it is not a muster log")
@@ -143,13 +143,13 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     refused(tmp_path, LogCorrupt, "file is not a database")
 
 
-def test_a_database_of_somebody_else_is_refused(tmp_path: Path) -> None:
+def test_a_foreign_database_is_refused(tmp_path: Path) -> None:
     run_sql(tmp_path, "CREATE TABLE cookies (name TEXT)")
 
     refused(tmp_path, LogCorrupt, "it is not a muster log")
 
 
-def test_a_database_that_says_it_is_somebody_elses_is_refused(tmp_path: Path) -> None:
+def test_a_database_with_a_foreign_application_id_is_refused(tmp_path: Path) -> None:
     run_sql(tmp_path, "PRAGMA application_id = 42")
 
     refused(tmp_path, LogCorrupt, "it is not a muster log")
@@ -169,7 +169,7 @@ def test_a_log_that_cannot_be_opened_is_not_called_damaged(home: Path) -> None:
         whole_log(home)
 
 
-def test_a_damaged_snapshot_is_passed_over_for_the_one_before_it(home: Path) -> None:
+def test_a_damaged_snapshot_is_skipped_for_the_one_before_it(home: Path) -> None:
     place = (home / LOG_FILE).read_bytes().index(b"two hundred")
     overwrite(home, place, b"TWO")
     with LogReader.open(home / LOG_FILE) as reader:
@@ -182,7 +182,7 @@ def test_a_damaged_snapshot_is_passed_over_for_the_one_before_it(home: Path) -> 
 
 
 def test_a_flipped_bit_anywhere_is_found_or_harmless(home: Path) -> None:
-    """Bits in the free space between rows mean nothing; all others are noticed and told."""
+    """Bits in the free space between rows mean nothing; any other flipped bit is an error."""
     intact = (home / LOG_FILE).read_bytes()
     log = whole_log(home)
     chance = random.Random(6878)
@@ -202,7 +202,7 @@ def test_a_flipped_bit_anywhere_is_found_or_harmless(home: Path) -> None:
 
 
 @in_loop
-async def test_a_full_disk_refuses_what_it_cannot_keep_and_keeps_what_it_acknowledged(
+async def test_a_full_disk_refuses_new_events_and_keeps_the_acknowledged_ones(
     tmp_path: Path,
 ) -> None:
     store = await SqliteStore.open(tmp_path)
@@ -230,7 +230,7 @@ async def test_a_full_disk_refuses_what_it_cannot_keep_and_keeps_what_it_acknowl
 
 
 @in_loop
-async def test_a_disk_that_is_full_from_the_start_is_said_and_can_be_tried_again(
+async def test_a_disk_that_is_full_from_the_start_is_an_error_that_can_be_retried(
     tmp_path: Path,
 ) -> None:
     with file_size_limited(64), pytest.raises(StoreFailed):
@@ -242,14 +242,14 @@ async def test_a_disk_that_is_full_from_the_start_is_said_and_can_be_tried_again
 
 
 @in_loop
-async def test_a_home_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+async def test_a_home_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("in the way", encoding="utf-8")
 
     with pytest.raises(StoreFailed, match="home"):
         await SqliteStore.open(tmp_path / "home")
 
 
-# ── somebody else ─────────────────────────────────────────────────────────────────────────────────
+# ── other processes ───────────────────────────────────────────────────────────────────────────────
 
 
 @in_loop
@@ -269,7 +269,7 @@ async def test_a_second_opener_of_the_same_home_is_refused_with_the_pid_of_the_f
 
 
 @in_loop
-async def test_somebody_who_writes_behind_our_back_fails_the_commit_as_a_whole(
+async def test_a_foreign_write_to_the_file_fails_the_whole_commit(
     tmp_path: Path,
 ) -> None:
     store = await SqliteStore.open(tmp_path)

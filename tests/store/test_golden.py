@@ -1,4 +1,4 @@
-"""A golden log of each release is kept and replayed: what was once written stays readable."""
+"""Golden logs: the log of every release stays readable."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def test_a_golden_log_is_read_in_order(log: Path) -> None:
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
 
 
-def test_the_newest_golden_log_is_written_today_as_it_was_then() -> None:
+def test_the_newest_golden_log_is_encoded_to_the_same_bytes() -> None:
     for line in CURRENT.read_bytes().splitlines():
         assert encode(decode(line)) == line
 

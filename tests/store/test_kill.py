@@ -1,4 +1,4 @@
-"""What was acknowledged survives kill -9. `MUSTER_KILL_ROUNDS` says at how many moments."""
+"""Acknowledged events survive kill -9. `MUSTER_KILL_ROUNDS` is the number of kills."""
 
 import os
 import random
@@ -23,11 +23,11 @@ ROUNDS = int(os.environ.get("MUSTER_KILL_ROUNDS", "40"))
 SEED = int(os.environ.get("MUSTER_KILL_SEED", "6878"))
 HOMES = 4
 MOMENT_S = 0.02
-"""About as long as a start takes: some die while they make, recover or grow their files."""
+"""About the time of a start: some children die while they create, recover or grow files."""
 
 
 def life_and_death(home: Path, life: int, chance: random.Random) -> dict[int, str]:
-    """Let a child write, kill it at some moment, and return what it had acknowledged."""
+    """Let a child write, kill it at some moment, and return its acknowledged texts."""
     child = subprocess.Popen(
         [sys.executable, "-m", "tests.store.writing_child", str(home), f"life{life}"],
         stdout=subprocess.PIPE,
@@ -48,7 +48,7 @@ def life_and_death(home: Path, life: int, chance: random.Random) -> dict[int, st
 
 
 def texts(home: Path) -> list[str]:
-    """What the log says, in order; it raises if anything is missing or does not decode."""
+    """The texts in the log, in order; raises if an event is missing or does not decode."""
     try:
         reader = LogReader.open(home / LOG_FILE)
     except NoTeam:
@@ -61,7 +61,7 @@ def texts(home: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(SEED, SEED + HOMES))
-def test_what_was_acknowledged_survives_kill_9_at_any_moment(tmp_path: Path, seed: int) -> None:
+def test_acknowledged_events_survive_kill_9_at_any_moment(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     acknowledged: dict[int, str] = {}
     for life in range(ROUNDS // HOMES):

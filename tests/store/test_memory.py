@@ -1,4 +1,4 @@
-"""The store in memory, as far as it differs from the others: one that forgets what it may."""
+"""The forgetful store in memory, which drops events that nothing needs."""
 
 import asyncio
 
@@ -17,7 +17,7 @@ async def warn(dispatcher: Dispatcher, times: int) -> None:
         await dispatcher.send(LogWarning(text="again"), actor=MUSTER)
 
 
-def test_a_forgetful_store_keeps_what_no_snapshot_covers_or_a_reader_still_needs() -> None:
+def test_a_forgetful_store_keeps_events_that_a_snapshot_or_a_reader_needs() -> None:
     async def scene() -> None:
         store = MemoryStore(forgetful=True)
         dispatcher = await a_dispatcher(store, ManualClock())

@@ -38,7 +38,7 @@ def test_a_new_file_has_seen_no_migration_and_then_all(log: sqlite3.Connection) 
     assert version_of(log, SOMEWHERE) == SQLITE[-1].number
 
 
-def test_migrating_what_is_up_to_date_changes_nothing(log: sqlite3.Connection) -> None:
+def test_migrating_an_up_to_date_log_changes_nothing(log: sqlite3.Connection) -> None:
     migrate(log, SOMEWHERE)
     before = schema(log)
 

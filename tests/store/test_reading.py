@@ -16,14 +16,14 @@ from tests.store.building import event, said
 from tests.store.harness import in_loop
 
 
-def test_where_there_is_no_team_nothing_is_created(tmp_path: Path) -> None:
+def test_opening_a_home_without_a_team_creates_nothing(tmp_path: Path) -> None:
     with pytest.raises(NoTeam, match="muster init"):
         LogReader.open(tmp_path / "home" / LOG_FILE)
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_log_that_was_only_begun_is_no_team_yet(tmp_path: Path) -> None:
+def test_an_empty_log_file_is_no_team_yet(tmp_path: Path) -> None:
     (tmp_path / LOG_FILE).touch()
 
     with pytest.raises(NoTeam):
@@ -32,7 +32,7 @@ def test_a_log_that_was_only_begun_is_no_team_yet(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [LOG_FILE]
 
 
-def test_a_log_that_cannot_be_looked_for_is_not_called_missing(tmp_path: Path) -> None:
+def test_a_log_without_permission_is_not_called_missing(tmp_path: Path) -> None:
     with pytest.raises(LogUnreadable, match="name too long"):
         LogReader.open(tmp_path / ("x" * 300))
 
@@ -72,7 +72,7 @@ def test_a_closed_log_is_read_when_no_server_runs(tmp_path: Path) -> None:
     assert (tmp_path / LOG_FILE).read_bytes() == before
 
 
-def test_a_home_with_signs_in_its_name_is_found(tmp_path: Path) -> None:
+def test_a_home_with_special_characters_in_its_name_is_found(tmp_path: Path) -> None:
     home = tmp_path / "what? 100% #1 & ünï"
 
     async def write() -> None:
@@ -86,7 +86,7 @@ def test_a_home_with_signs_in_its_name_is_found(tmp_path: Path) -> None:
         assert reader.last_seq() == 1
 
 
-def test_reading_knows_nothing_of_asyncio() -> None:
+def test_reading_does_not_import_asyncio() -> None:
     question = "import sys, muster.store.reading, muster.home.lock; print('asyncio' in sys.modules)"
 
     answer = subprocess.run(

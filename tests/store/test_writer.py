@@ -1,4 +1,4 @@
-"""The race that matters: the loop goes on deciding before it hears that a commit has failed."""
+"""The race of a failed commit: the loop decides more calls before it learns of the failure."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from tests.waits import WAIT_SECONDS
 
 
 class GatedStore(BatchingStore):
-    """A store whose disk waits for the test: it lets a commit through, or fails it."""
+    """A store whose commits succeed or fail when the test says so."""
 
     def __init__(self) -> None:
         super().__init__(last_seq=0)
@@ -28,7 +28,7 @@ class GatedStore(BatchingStore):
         self._writer = Writer(write=self._commit, committed=self._committed, failed=self._hear)
 
     def _hear(self, error: Exception) -> None:
-        """Hear of a failure at the end of a turn of the loop, after something else."""
+        """Report a failure at the end of a loop iteration, after other callbacks."""
         self.before_hearing()
         self._loop.call_soon(self._failed, error)
 
@@ -48,7 +48,7 @@ class GatedStore(BatchingStore):
 
 
 class Team:
-    """Decides ahead of the disk, as the dispatcher does."""
+    """A client that decides ahead of the disk, as the dispatcher does."""
 
     def __init__(self, store: BatchingStore) -> None:
         self.store = store
@@ -66,7 +66,7 @@ class Team:
         self.counter.last_seq = self.committed
 
     async def say(self, text: str) -> Sequence[Event] | StoreFailed:
-        """An answer, or why there is none."""
+        """The answer, or the error."""
         try:
             events = self.counter.decide(said(text))
             await self.store.append(events)
@@ -81,7 +81,7 @@ async def turns_of_the_loop(number: int) -> None:
 
 
 @in_loop
-async def test_what_arrives_while_a_commit_waits_for_the_disk_shares_the_next_one() -> None:
+async def test_calls_during_a_commit_share_the_next_commit() -> None:
     store = GatedStore()
     team = Team(store)
     async with asyncio.TaskGroup() as group:
@@ -97,7 +97,7 @@ async def test_what_arrives_while_a_commit_waits_for_the_disk_shares_the_next_on
 
 
 @in_loop
-async def test_what_was_decided_before_a_failure_was_heard_of_fails_with_it() -> None:
+async def test_calls_decided_before_the_loop_learns_of_a_failure_fail_with_it() -> None:
     store = GatedStore()
     team = Team(store)
     store.full = True
@@ -118,7 +118,7 @@ async def test_what_was_decided_before_a_failure_was_heard_of_fails_with_it() ->
 
 
 @in_loop
-async def test_what_is_decided_in_the_very_turn_that_hears_of_a_failure_fails_with_it() -> None:
+async def test_calls_decided_in_the_iteration_that_learns_of_a_failure_fail_with_it() -> None:
     store = GatedStore()
     team = Team(store)
     store.full = True

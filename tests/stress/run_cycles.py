@@ -1,11 +1,11 @@
-"""`muster run` in a storm: start and stop again and again, while runner and program are killed.
+"""`muster run` under stress: repeated starts and stops, while runner and program are killed.
 
     python -m tests.stress.run_cycles --cycles 200 --seed 7
 
-The program knows when it is not alone: it holds a lock, and writes down when it cannot have it. It
-starts another process, some of them in a session of their own. At random moments the runner, the
-program or both are killed as nothing can prepare for (SIGKILL). At the end nobody may be left, no
-two programs may ever have run at once, and the file must say pause.
+The program detects a double run: it takes a lock, and records when it cannot. It starts another
+process, sometimes in a session of its own. At random moments the runner, the program or both get a
+SIGKILL. At the end no process may be left, no two programs may ever have run at once, and the file
+must say pause.
 """
 
 import argparse
@@ -27,10 +27,10 @@ import msgspec
 STATE_FILE_VARIABLE: Final = "MUSTER_STATE_FILE"
 
 BOUND_SECONDS: Final = 120.0
-"""The longest wait for one thing to happen, on a busy machine."""
+"""Timeout of every wait, on a busy machine."""
 
 PATIENCE: Final = 0.8
-"""How often a start is waited for, before something dies; else it may die while it starts."""
+"""How often to wait for the start before a kill; otherwise the kill may hit the start itself."""
 
 PROGRAM: Final = """
 import fcntl, os, random, subprocess, sys, time
@@ -49,15 +49,15 @@ time.sleep(random.choice([0, 0.01, 0.1, 0.3]))
 os.write(book, b"end\\n")
 sys.exit(random.choice([0, 0, 0, 1]))
 """
-"""Its child holds the lock too: whoever leaves one behind is caught by the next."""
+"""Its child holds the lock too, so the next program detects an orphan."""
 
 
 class Broken(AssertionError):
-    """Something is not as it should be."""
+    """A check of the storm failed."""
 
 
 class Score(msgspec.Struct):
-    """What happened in a storm."""
+    """The figures of a storm."""
 
     cycles: int = 0
     sessions: int = 0
@@ -67,7 +67,7 @@ class Score(msgspec.Struct):
 
 
 class Storm:
-    """A person, a runner, and a killer."""
+    """A person, a runner, and random kills."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self._folder = folder
@@ -77,7 +77,7 @@ class Storm:
         self.score = Score()
 
     def run(self, cycles: int) -> Score:
-        """Go through so many starts and stops, and see that all is well at the end."""
+        """Run that many cycles of start and stop, then check the result."""
         try:
             for _ in range(cycles):
                 self._cycle()
@@ -88,7 +88,7 @@ class Storm:
         return self.score
 
     def _cycle(self) -> None:
-        """Something is wanted, something dies, nothing is wanted, something dies."""
+        """Start, kill something, stop, kill something."""
         self._ensure_runner()
         begun = self._sessions()
         self._wish(self._chance.choice(["continuous", "continuous", "run_once", "run_cleanup"]))
@@ -115,7 +115,7 @@ class Storm:
                 pass
 
     def _calm(self) -> None:
-        """Nothing is wanted any more: it ends by itself, and nobody is left."""
+        """After the last stop, check that everything ends by itself and no process is left."""
         self._ensure_runner()
         self._wish("pause")
         self._until(lambda: self._states() == ("pause", "pause"), "it does not say pause")
@@ -133,7 +133,7 @@ class Storm:
         return self._book().count("begin")
 
     def _book(self) -> list[str]:
-        """What the programs wrote down."""
+        """The records of the programs."""
         try:
             return (self._folder / "book").read_text().splitlines()
         except FileNotFoundError:
@@ -147,7 +147,7 @@ class Storm:
         aside.write_text(json.dumps(fields))
         aside.replace(self._path)
 
-    def _fields(self) -> dict[str, Any]:  # whatever JSON can hold
+    def _fields(self) -> dict[str, Any]:  # any JSON value
         try:
             return json.loads(self._path.read_bytes())
         except FileNotFoundError:
@@ -204,7 +204,7 @@ class Storm:
 
 
 def programs(path: Path) -> list[int]:
-    """Whoever runs for a state file, by what they carry in their environment."""
+    """The processes of a state file, by a variable in their environment."""
     mark = f"{STATE_FILE_VARIABLE}={path}".encode()
     found: list[int] = []
     for each in Path("/proc").iterdir():
@@ -220,12 +220,12 @@ def _rest(seconds: float) -> None:
 
 
 def storm(folder: Path, *, cycles: int, seed: int) -> Score:
-    """Go through so many cycles in a folder. Raises `Broken` if anything is not as it should be."""
+    """Run that many cycles in a folder. Raises `Broken` if a check fails."""
     return Storm(folder, seed).run(cycles)
 
 
 def main(args: Sequence[str]) -> None:
-    """Go through a storm as the command line says."""
+    """Run a storm with the options of the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.stress.run_cycles")
     parser.add_argument("--cycles", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)

@@ -1,12 +1,12 @@
-"""A soak: a real muster and real agents for minutes of real time, while all of them get killed.
+"""A soak test: a real muster and real agents for minutes, while all of them get killed.
 
     python -m tests.stress.soak --agents 50 --channels 10 --seconds 120 --seed 1
 
 A `muster up` process serves a home of its own. Agents and a human (`soak_agent.py`) are processes
-that talk to it over HTTP. At random moments one of them, or muster itself, is killed as nothing can
-prepare for (SIGKILL) and started again, some of them too late to keep their places. Then it gets
-quiet, everybody reads what is left, and the log is held against what everybody wrote down
-(`soak_check.py`). A seed repeats who is killed when, but not what the machine makes of it.
+that talk to it over HTTP. At random moments one of them, or muster itself, gets a SIGKILL and is
+started again, some too late to keep their places. Then posting stops, every agent reads the rest,
+and the log is compared with the journals of all processes (`soak_check.py`). A random seed repeats
+the kills, but not the scheduling of the machine.
 """
 
 import argparse
@@ -32,26 +32,26 @@ from tests.stress.soak_check import Verdict, check
 
 TURN_SECONDS: Final = 2.0
 SILENCE_SECONDS: Final = 3.0
-"""Short times, so that much is lost and found again in two minutes."""
+"""Short timeouts, so that many agents time out and come back in two minutes."""
 
 AGENT_LIFE_SECONDS: Final = 30.0
 MUSTER_LIFE_SECONDS: Final = 10.0
-"""How long one of them lives on average."""
+"""Mean lifetime of a process."""
 
 LATE: Final = 0.25
-"""How many of those who were killed come back too late to keep their places."""
+"""Fraction of killed agents that come back too late to keep their places."""
 
 QUIET_SECONDS: Final = 600.0
-"""How long it may take until everybody has read everything, on a busy machine."""
+"""Timeout until every agent has read everything, on a busy machine."""
 
 START_SECONDS: Final = 120.0
-"""How long muster may take to start and to end, on a busy machine."""
+"""Timeout of muster's start and stop, on a busy machine."""
 
 SETTINGS: Final = f"presence.heartbeat_timeout_seconds = {SILENCE_SECONDS}\n"
 
 
 class Plan(NamedTuple):
-    """How large and how long."""
+    """Size and duration of a soak."""
 
     agents: int
     channels: int
@@ -81,7 +81,7 @@ class Soak:
         self._api: Api | None = None
 
     def run(self) -> Verdict:
-        """Play, come to rest, and look at what is left."""
+        """Run the soak, let it settle, and check the result."""
         try:
             self._set_up()
             self._play()
@@ -103,7 +103,7 @@ class Soak:
         if self._api is not None:
             self._api.close()
 
-    # ── the scene ─────────────────────────────────────────────────────────────────────────────────
+    # ── setup ─────────────────────────────────────────────────────────────────────────────────────
 
     def _set_up(self) -> None:
         self.home.mkdir()
@@ -136,7 +136,7 @@ class Soak:
         return answer
 
     def _try(self, method: str, path: str, body: Json) -> bool:
-        """Ask for something that may be out of date by now; say whether it was done."""
+        """Send a request that may be refused by now; return whether it succeeded."""
         assert self._api is not None
         return self._api.ask(method, path, body)[0] < 300
 
@@ -179,10 +179,10 @@ class Soak:
     def _journal(self, name: str) -> Path:
         return self._folder / f"{name}.journal"
 
-    # ── while it lasts ────────────────────────────────────────────────────────────────────────────
+    # ── load ──────────────────────────────────────────────────────────────────────────────────────
 
     def _play(self) -> None:
-        """Kill and start until the time is over, and have everybody back at the end."""
+        """Kill and restart processes until the time is over; all are back at the end."""
         self._over = monotonic() + self.plan.seconds
         self._in(self._chance.expovariate(1 / self._agent_pause_s), self._kill_one)
         self._in(self._chance.expovariate(1 / self.plan.muster_life_s), self._kill_muster)
@@ -225,7 +225,7 @@ class Soak:
         self.killed["musters" if name == "muster" else "agents"] += 1
 
     def _come_to_rest(self) -> Iterable[str]:
-        """Have nothing said any more, and wait until everybody has read everything."""
+        """Stop posting, and wait until every agent has read everything."""
         (self._folder / "quiet").touch()
         end = monotonic() + QUIET_SECONDS
         while monotonic() < end:
@@ -238,14 +238,14 @@ class Soak:
         return ("not everybody came back, read everything and came to rest",)
 
     def _wake_reader(self, channel: Json) -> None:
-        """Whoever came back when its channel rested already is given the turn, to read."""
+        """Give the turn to an agent that came back to a resting channel, so that it reads."""
         behind = [member["agent"] for member in channel["members"] if member["unread"]]
         if channel["resting"] and behind:
             body = {"agent": behind[0], "to": "ACTIVE"}
             self._try("POST", f"/api/channels/{channel['channel']}/turn/override", body)
 
     def _gone(self) -> Iterable[str]:
-        """Who ended without having been killed; only the human has nothing more to do."""
+        """The processes that ended without a kill; only the human may."""
         for name in self._names:
             if self._running[name].poll() is not None:
                 yield f"{name} ended by itself"
@@ -257,7 +257,7 @@ class Soak:
 
 
 def _config(number: int) -> Json:
-    """The rules of a channel: short times, and every way of interrupting somewhere."""
+    """The rules of a channel: short timeouts, and each interrupt mode in some channel."""
     modes = list(InterruptMode)
     return {
         "defaultTimeoutSeconds": TURN_SECONDS,
@@ -268,7 +268,7 @@ def _config(number: int) -> Json:
 
 
 def told(plan: Plan, killed: Counter[str], verdict: Verdict) -> str:
-    """The figures, in a few lines."""
+    """The figures as text."""
     f = {name: f"{value:,}" for name, value in verdict.figures.items()}
     return (
         f"seed {plan.seed}: {plan.agents} agents in {plan.channels} channels for"
@@ -285,7 +285,7 @@ def told(plan: Plan, killed: Counter[str], verdict: Verdict) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one soak, and say what came of it."""
+    """Run one soak, and print the result."""
     parser = argparse.ArgumentParser(prog="tests.stress.soak", description=__doc__)
     parser.add_argument("--agents", type=int, default=50)
     parser.add_argument("--channels", type=int, default=10)

@@ -1,11 +1,11 @@
-"""Those who take part in a soak, each a process of its own: agents, and a human who speaks to them.
+"""The clients of a soak, each a process of its own: agents, and a human who posts.
 
     python soak_agent.py '{"name": "agent-7", "channels": ["channel-3"], ...}'
 
-It knows the HTTP API and the standard library, and nothing of muster: any program could be this
-one. It may be killed at any moment, and so may muster; so it asks until it is answered, and writes
-down what it is about to say, what was acknowledged and what it was handed, before it goes on. What
-a killed process wrote to a file stays there.
+A client uses the HTTP API and the standard library, and nothing of muster: any program could be
+one. It may be killed at any moment, and so may muster. So it retries every request until it is
+answered, and writes to a journal what it is about to post, what was acknowledged and what was
+delivered, before it goes on. The journal survives a kill.
 """
 
 import json
@@ -25,37 +25,37 @@ ANSWER_SECONDS: Final = 60.0
 PAUSE_SECONDS: Final = 0.1
 WAIT_SECONDS: Final = 5.0
 AGAIN: Final = frozenset({401, 404, 429, 500, 503})
-"""Answers that are worth another try: muster is not there yet, or somebody else has its port."""
+"""Statuses to retry: muster is not up yet, or another program has its port."""
 
-Json = Any  # whatever JSON holds
+Json = Any  # any JSON value
 
 
 def pause(seconds: float) -> None:
-    """Do nothing for a while."""
+    """Sleep."""
     Event().wait(seconds)
 
 
 class Journal:
-    """What one of them saw and did, a line each; later lives go on in the same file."""
+    """The journal of a client, one entry per line; later processes append to the same file."""
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        os.write(self._file, b"\n")  # the last life may have been killed in the middle of a line
+        os.write(self._file, b"\n")  # the last process may have been killed in the middle of a line
 
     def write(self, **entry: Json) -> None:
-        """Write an entry. It is there when this returns, whatever happens to the process."""
+        """Write an entry; it survives a kill once this returns."""
         os.write(self._file, json.dumps(entry).encode() + b"\n")
 
 
 def entries(path: Path) -> Iterator[dict[str, Json]]:
-    """What stands in a journal."""
+    """Read the entries of a journal."""
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         with suppress(ValueError):
             yield json.loads(line)
 
 
 class Api:
-    """One connection to the muster of a home, wherever it listens now."""
+    """A connection to the muster of a home, at its current address."""
 
     def __init__(self, home: Path, token: str) -> None:
         self._home = home
@@ -66,8 +66,8 @@ class Api:
     def ask(
         self, method: str, path: str, body: Json = None, *, key: str = "", after_loss: str = ""
     ) -> tuple[int, Json]:
-        """Send a request until it is answered: muster may be down. An answer that got lost may have
-        had something in it, so there may be another question to ask instead."""
+        """Retry a request until it is answered: muster may be down. A lost answer may have had
+        content, so the retry may need another request."""
         while True:
             try:
                 status, answer = self._send(method, path, body, key)
@@ -81,7 +81,7 @@ class Api:
             pause(PAUSE_SECONDS)
 
     def close(self) -> None:
-        """Hang up; the next request connects again."""
+        """Close the connection; the next request reconnects."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -103,9 +103,9 @@ class Api:
 
 
 class Speaker:
-    """What agents and humans have in common: they say things, once each, and know what came of it.
+    """The common part of agents and humans: idempotent posts with a recorded result.
 
-    What they say is the key under which they say it.
+    The text of a message is its idempotency key.
     """
 
     def __init__(self, part: Json) -> None:
@@ -115,13 +115,13 @@ class Speaker:
         self.name = str(part["name"])
         self.channels: list[str] = part["channels"]
         self.quiet = Path(part["quiet"])
-        """When there is such a file, nobody says anything any more."""
+        """While this file exists, no client posts."""
 
         self._keys = (f"{self.name}/{part['life']}/{number}" for number in count(1))
         self.journal.write(life=part["life"])
 
     def say(self, path: str, **more: Json) -> None:
-        """Say something; now and then, say it again although it was acknowledged."""
+        """Post a message; now and then, repeat it although it was acknowledged."""
         key = next(self._keys)
         self.journal.write(trying=key)
         self._say(path, key, more)
@@ -137,10 +137,10 @@ class Speaker:
 
 
 class Agent(Speaker):
-    """Takes its turns: speaks, passes, works for a while, and reads what the others said."""
+    """An agent: posts, passes, works for a while, and reads the messages of others."""
 
     def live(self) -> None:
-        """Ask what to do, and do it, until somebody kills us."""
+        """Poll for tasks and do them, until killed."""
         self.api.ask("POST", f"/api/agents/{self.name}/connect", {})
         self.join()
         while True:
@@ -148,15 +148,15 @@ class Agent(Speaker):
             if told["do"] == "turn":
                 self.take_turn(told["channel"], told["epoch"])
             elif told["do"] == "nothing":
-                self.join()  # who was silent for too long has lost its place
+                self.join()  # after a heartbeat timeout the agent has lost its place
 
     def join(self) -> None:
-        """Take a place in every channel of ours, where we have none."""
+        """Join every channel of ours in which we are no member."""
         for channel in self.channels:
             self.api.ask("POST", f"/api/channels/{channel}/members", {"agent": self.name})
 
     def next(self, known: str, wait_s: float) -> Json:
-        """What to do now; what we were handed with it is written down."""
+        """Poll for the next task; write its messages to the journal."""
         path = f"/api/agents/{self.name}/next?wait={wait_s}"
         status, told = self.api.ask("GET", f"{path}&known={known}", after_loss=path)
         if status != 200:
@@ -169,11 +169,11 @@ class Agent(Speaker):
         return told
 
     def take_turn(self, channel: str, epoch: int) -> None:
-        """One turn, to its end or until it is taken from us."""
+        """Take one turn, to its end or until it is revoked."""
         turn = f"/api/channels/{channel}/turn"
         self.journal.write(turn=epoch, channel=channel)
         while self.next(f"{channel}:{epoch}", 0)["do"] in ("message", "turn"):
-            pass  # what did not fit into one answer, what a human says meanwhile, what got lost
+            pass  # messages beyond one answer, human messages meanwhile, lost answers
         pause(self.chance.random() * 0.05)
         deed = 0.0 if self.quiet.exists() else self.chance.random()
         if deed < 0.1:
@@ -187,10 +187,10 @@ class Agent(Speaker):
 
 
 class Human(Speaker):
-    """Speaks in any channel, at any time."""
+    """A human: posts in any channel, at any time."""
 
     def live(self) -> None:
-        """Speak until it is to be quiet."""
+        """Post until the quiet file exists."""
         while not self.quiet.exists():
             self.say(f"/api/channels/{self.chance.choice(self.channels)}/messages")
             pause(self.chance.random() * 0.2)

@@ -1,7 +1,7 @@
-"""What must be true after a soak: the log, held against what everybody wrote down.
+"""The checks after a soak: the log against the journals of all clients.
 
 The log alone shows that turns were in order. Journals (`soak_agent.py`) show what no log can: that
-whatever was acknowledged is in it once, and that what stands there as handed over arrived.
+every acknowledged message is in it once, and that every recorded delivery arrived.
 """
 
 from bisect import bisect_right
@@ -26,14 +26,14 @@ from tests.stress.soak_agent import Json, entries
 
 PAGE_EVENTS: Final = 4096
 ROUNDS_WAITED_MAX: Final = 2
-"""How many rounds others may have before somebody has a turn; joining and leaving shift a ring."""
+"""Rounds that an agent may wait for a turn; joining and leaving shift the ring."""
 
 Place = tuple[SeatId, ChannelId]
 Journal = Sequence[Mapping[str, Json]]
 
 
 class Verdict:
-    """What was found: figures to print, and what is wrong."""
+    """The result of a check: figures to print, and violations."""
 
     def __init__(self) -> None:
         self.figures: Counter[str] = Counter()
@@ -41,7 +41,7 @@ class Verdict:
 
 
 def check(home: Path, journals: Mapping[str, Path]) -> Verdict:
-    """Hold the log of a home against the journals of those who took part, by their names."""
+    """Compare the log of a home with the journals of the clients, by name."""
     verdict = Verdict()
     with LogReader.open(home / LOG_FILE) as reader:
         log = list(_read(reader))
@@ -71,7 +71,7 @@ def _read(reader: LogReader) -> Iterator[Event]:
 
 
 def check_turns(log: Sequence[Event], verdict: Verdict) -> None:
-    """Nobody waits while others have turn after turn."""
+    """Check fairness: no agent waits while others have turn after turn."""
     waited: dict[ChannelId, Counter[SeatId]] = defaultdict(Counter)
     turns: Counter[SeatId] = Counter()
     for event in log:
@@ -94,13 +94,13 @@ def check_turns(log: Sequence[Event], verdict: Verdict) -> None:
 
 
 def is_grant(fact: e.StateTransition) -> bool:
-    """Whether somebody is given the turn."""
+    """Whether an event grants the turn."""
     moved = (fact.machine, fact.source, fact.target)
     return moved == (Machine.TURNS, TurnState.QUEUED, TurnState.ACTIVE)
 
 
 def _wait(ring: Counter[SeatId], holder: SeatId, verdict: Verdict) -> None:
-    """One has the turn, the others wait for one turn more."""
+    """Count a turn: its holder starts over, the others wait one turn more."""
     ring[holder] = -1
     for seat in ring:
         ring[seat] += 1
@@ -110,11 +110,11 @@ def _wait(ring: Counter[SeatId], holder: SeatId, verdict: Verdict) -> None:
     verdict.figures["longest wait"] = max(verdict.figures["longest wait"], most)
 
 
-# ── what was said ─────────────────────────────────────────────────────────────────────────────────
+# ── messages ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def check_messages(log: Sequence[Event], journals: Collection[Journal], verdict: Verdict) -> None:
-    """Whatever was acknowledged is in the log, once; whatever was refused is not."""
+    """Check that acknowledged messages are in the log once, and refused ones are not."""
     found: dict[str, list[int]] = defaultdict(list)
     for event in log:
         if isinstance(event.fact, e.AgentMessage | e.UserMessage):
@@ -157,23 +157,23 @@ def _wrongly_said(
             yield f"{key} was acknowledged at {seq}, but stands at {found.get(key)}"
 
 
-# ── what was handed over ──────────────────────────────────────────────────────────────────────────
+# ── deliveries ────────────────────────────────────────────────────────────────────────────────────
 
 
 class Delivery(NamedTuple):
-    """Messages that somebody was handed as new, as the log has it."""
+    """Messages that the log records as delivered to an agent as new."""
 
     seq: int
     messages: tuple[int, ...]
 
 
 class Deliveries:
-    """Everything that was handed over by the log, in order, and whose place was lost when."""
+    """All recorded deliveries, in order, and the losses of places."""
 
     def __init__(self, log: Sequence[Event]) -> None:
         self.by_place: dict[Place, list[Delivery]] = defaultdict(list)
         self.left: dict[Place, int] = {}
-        """Where somebody lost its place the last time. It may not have had a turn since."""
+        """The `seq` at which an agent last lost its place. It may not have had a turn since."""
 
         self.messages: dict[ChannelId, list[int]] = defaultdict(list)
         self._speakers: dict[int, SeatId | None] = {}
@@ -202,7 +202,7 @@ class Deliveries:
         self._speakers[seq] = seat
 
     def between(self, place: Place, after: int, upto: int) -> tuple[int, ...]:
-        """The messages of a channel in a part of the log that are not one's own."""
+        """The messages of others in a channel, in a part of the log."""
         seat, channel = place
         every = self.messages[channel]
         part = every[bisect_right(every, after) : bisect_right(every, upto)]
@@ -212,7 +212,7 @@ class Deliveries:
 def check_deliveries(
     log: Sequence[Event], team: Team, journals: Mapping[str, Journal], verdict: Verdict
 ) -> None:
-    """Each member was handed each message as new once, and whatever got lost was told again."""
+    """Check that each member got each message as new once, and lost answers again."""
     deliveries = Deliveries(log)
     for channel in team.channels.values():
         for seat in channel.ring:
@@ -231,7 +231,7 @@ def check_deliveries(
 def _check_place(
     name: str, place: Place, deliveries: Deliveries, journal: Journal, verdict: Verdict
 ) -> None:
-    """Hold what stands in the log as handed over against what one agent saw of a channel."""
+    """Compare the recorded deliveries of a channel with an agent's journal."""
     batches = [entry for entry in journal if entry.get("channel") == place[1] and "new" in entry]
     again = {seq for batch in batches for seq in batch["again"]}
     expected = iter(deliveries.by_place[place])

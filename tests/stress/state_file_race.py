@@ -1,10 +1,10 @@
-"""A race for one state file: a person renames wishes to it at random, muster says what it does.
+"""A race on one state file: a person renames new desired states into place, muster reports.
 
     python -m tests.stress.state_file_race --seconds 60 --seed 7
 
-Two real processes. The person's wishes are numbered; whenever it looks, the newest must be there,
-whatever muster has written in between, and whenever muster was killed: none is ever lost. At the
-end muster must do what was wished last, and say so.
+Two real processes. The desired states are numbered; whenever the person reads the file, the newest
+must be there, whatever muster has written in between, and whenever muster was killed: none is ever
+lost. At the end muster must do what the last one says, and report it.
 """
 
 import argparse
@@ -40,32 +40,32 @@ from muster.mirrors.state_file.files import StateFiles
 from muster.store.memory import MemoryStore
 
 SETTLE_SECONDS: Final = 120.0
-"""How long muster may take to put something right. It takes microseconds, on an idle machine."""
+"""Timeout for muster to restore a desired state; on an idle machine it takes microseconds."""
 
 EARLY: Final = 0.2
-"""How many lives of muster may end before it has written anything."""
+"""Fraction of muster's lives that may end before it has written anything."""
 
 GAP_SECONDS: Final = 0.006
 """The longest pause of the person, of a session, and between two sessions."""
 
 KILL_SECONDS: Final = 1.5
-"""How long a life of muster lasts on average, where it is killed."""
+"""Mean lifetime of muster, if it is killed."""
 
 
-Fields = dict[str, Any]  # whatever JSON can hold
+Fields = dict[str, Any]  # any JSON value
 
 
 class Lost(AssertionError):
-    """A wish that was in the file is gone."""
+    """A desired state that was in the file is lost."""
 
 
 class Score(msgspec.Struct):
-    """What happened in a race."""
+    """The figures of a race."""
 
     wishes: int = 0
     looks: int = 0
     rewritten: int = 0
-    """How often muster had written between two wishes."""
+    """How often muster wrote between two desired states."""
 
     kills: int = 0
 
@@ -74,7 +74,7 @@ class Score(msgspec.Struct):
 
 
 async def obey(path: Path, seed: int) -> None:
-    """Follow a file, with sessions that are over in no time."""
+    """Follow a file, with very short sessions."""
     clock, chance = SystemClock(), random.Random(seed)
     dispatcher = Dispatcher(MemoryStore(), clock, Team())
     start = StartMuster(server_session=SessionId("race"), muster_version="0")
@@ -104,7 +104,7 @@ async def _play_sessions(dispatcher: Dispatcher, clock: SystemClock, chance: ran
 
 
 class Race:
-    """A person at a file, and muster in a process of its own."""
+    """A person who writes a file, and muster in a process of its own."""
 
     def __init__(self, path: Path, seed: int, *, kills: bool) -> None:
         self._path = path
@@ -118,8 +118,8 @@ class Race:
         self.score = Score()
 
     def run(self, seconds: float, rewritten: int = 0) -> Score:
-        """Race for that long, and until muster has written so often, if it does that in time; see
-        that all is well at the end."""
+        """Race for that long, and until muster has written that often or a timeout; then check the
+        result."""
         over = time.monotonic() + seconds
         late = over + 5 * SETTLE_SECONDS
         self._start()
@@ -138,7 +138,7 @@ class Race:
         return self.score
 
     def _wish(self, desired: RunMode) -> None:
-        """Change what is wished in what is there, as a Mission Control does, and rename."""
+        """Change the desired state in the current document, and rename it into place."""
         fields = self._read() or {}
         if self._left and self._path.read_bytes() != self._left:
             self.score.rewritten += 1
@@ -153,7 +153,7 @@ class Race:
         self.score.wishes += 1
 
     def _look(self) -> None:
-        """The newest wish must be there; while names are exchanged it is away for an instant."""
+        """Check that the newest desired state is there; it may be absent during a rename."""
         self.score.looks += 1
         number = str(self._last)
         self._until(
@@ -162,7 +162,7 @@ class Race:
         )
 
     def _settle(self) -> None:
-        """At the end muster does what was wished last, and then rests."""
+        """Check that muster follows the last desired state, and then rests."""
         self._look()
         self._wish(RunMode.RUN_ONCE)
         number = str(self._last)
@@ -219,16 +219,16 @@ def _rest(seconds: float) -> None:
 def race(
     folder: Path, *, seconds: float, seed: int, kills: bool = True, rewritten: int = 0
 ) -> Score:
-    """Race for a file in a folder. Raises `Lost` if a wish was."""
+    """Race on a file in a folder. Raises `Lost` if a desired state was lost."""
     return Race(folder / "agent_state.json", seed, kills=kills).run(seconds, rewritten)
 
 
 def main(args: Sequence[str]) -> None:
-    """Race as the command line says, or be muster in a race."""
+    """Run a race with the options of the command line, or be muster in one."""
     parser = argparse.ArgumentParser(prog="python -m tests.stress.state_file_race")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--no-kills", action="store_true", help="do not kill muster now and then")
+    parser.add_argument("--no-kills", action="store_true", help="never kill muster")
     parser.add_argument("--obey", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args(args)
     if chosen.obey is not None:
@@ -238,7 +238,7 @@ def main(args: Sequence[str]) -> None:
         score = race(
             Path(folder), seconds=chosen.seconds, seed=chosen.seed, kills=not chosen.no_kills
         )
-    print(f"no wish was lost: {score}")
+    print(f"no desired state was lost: {score}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A soak on real processes: short here, two minutes with fifty agents by hand."""
+"""A short soak with real processes; by hand it runs two minutes with fifty agents."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ SHORT = Plan(agents=8, channels=2, seconds=6, seed=1, agent_life_s=6, muster_lif
 
 @pytest.fixture(scope="module")
 def soaked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a soak that is over, and in which nothing was found."""
+    """The folder of a finished soak without violations."""
     folder = tmp_path_factory.mktemp("soak")
     played = Soak(SHORT, folder)
     verdict = played.run()
@@ -29,7 +29,7 @@ def soaked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def held_against(soaked: Path, name: str, *entries: object) -> list[str]:
-    """What is wrong when one of them had also written this down, at the end of its last life."""
+    """The violations if a client's journal had this additional entry at its end."""
     journals = {path.stem: path for path in soaked.glob("*.journal")}
     doctored = soaked / "doctored"
     lines = "".join(json.dumps(entry) + "\n" for entry in entries)
@@ -37,22 +37,22 @@ def held_against(soaked: Path, name: str, *entries: object) -> list[str]:
     return soak_check.check(soaked / "home", journals | {name: doctored}).wrong
 
 
-def test_nothing_is_lost_or_done_twice_while_agents_and_muster_are_killed(soaked: Path) -> None:
+def test_no_message_is_lost_or_duplicated_while_agents_and_muster_are_killed(soaked: Path) -> None:
     assert held_against(soaked, "agent-0") == []
 
 
-def test_a_message_that_was_acknowledged_and_is_not_in_the_log_is_found(soaked: Path) -> None:
+def test_an_acknowledged_message_missing_in_the_log_is_found(soaked: Path) -> None:
     said = {"said": "agent-0/1/9999", "seq": 3, "repeated": False}
     (wrong,) = held_against(soaked, "agent-0", {"trying": "agent-0/1/9999"}, said)
     assert "was acknowledged at 3, but stands at None" in wrong
 
 
-def test_a_message_that_was_refused_and_said_all_the_same_is_found(soaked: Path) -> None:
+def test_a_refused_message_in_the_log_is_found(soaked: Path) -> None:
     (wrong,) = held_against(soaked, "agent-0", {"refused": "agent-0/1/1"})
     assert "was refused, but stands at" in wrong
 
 
-def test_a_message_that_was_handed_over_as_new_twice_is_found(soaked: Path) -> None:
+def test_a_message_delivered_as_new_twice_is_found(soaked: Path) -> None:
     journal = (soaked / "agent-0.journal").read_text().splitlines()
     handed = [
         json.loads(line) for line in journal if '"new": [' in line and '"new": []' not in line
@@ -61,7 +61,7 @@ def test_a_message_that_was_handed_over_as_new_twice_is_found(soaked: Path) -> N
     assert "as new, which is not on record" in wrong
 
 
-def test_the_command_line_says_what_was_found(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_prints_the_results(capsys: pytest.CaptureFixture[str]) -> None:
     few = ["--agents", "2", "--channels", "1", "--seconds", "1", "--muster-life", "0.4"]
     assert soak.main(few) == 0
     out = capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""A sandbox keeps its processes and its files together, and leaves none of them behind."""
+"""The sandbox: it contains its processes and files, and leaves none behind."""
 
 import subprocess
 import sys
@@ -39,13 +39,13 @@ def sleeper(env: dict[str, str]) -> subprocess.Popen[str]:
     return process
 
 
-def test_no_key_and_nothing_of_another_session_stays_in_the_environment() -> None:
+def test_keys_and_variables_of_another_session_are_removed_from_the_environment() -> None:
     keys = ("ANTHROPIC_API_KEY", "AWS_PROFILE", "CLAUDECODE", "CLAUDE_CODE_X", "GOOGLE_X", "VERTEX")
     mixed: dict[str, str] = dict.fromkeys((*keys, "MUSTER_HOME", MARK, "PATH", "LANG"), "x")
     assert scrubbed(mixed) == {"PATH": "x", "LANG": "x"}
 
 
-def test_every_folder_of_the_program_is_made_below_the_root() -> None:
+def test_every_folder_of_claude_code_is_created_below_the_root() -> None:
     with boxed(URL) as box:
         for name in ("HOME", "XDG_RUNTIME_DIR", "TMPDIR", "CLAUDE_CODE_TMPDIR"):
             assert Path(box.env[name]).is_dir()
@@ -56,12 +56,12 @@ def test_every_folder_of_the_program_is_made_below_the_root() -> None:
     assert not box.root.exists()
 
 
-def test_a_root_in_which_no_socket_fits_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PathTooLong, match="bytes at most"):
+def test_a_root_too_long_for_a_socket_path_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PathTooLong, match="at most 60 bytes"):
         sandbox(tmp_path / ("deep" * 20), URL)
 
 
-def test_a_short_root_is_found_also_where_temporary_files_lie_deep(
+def test_a_short_root_is_found_although_the_temporary_folder_has_a_long_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deep = tmp_path / ("deep" * 20)
@@ -73,7 +73,7 @@ def test_a_short_root_is_found_also_where_temporary_files_lie_deep(
     assert not list(deep.iterdir())
 
 
-def test_a_process_that_lives_on_is_killed_and_named() -> None:
+def test_a_process_that_survives_is_killed_and_named() -> None:
     started: list[subprocess.Popen[str]] = []
     with pytest.raises(ProcessesLeft, match="input"), boxed(URL, gone_s=0) as box:
         started.append(sleeper(box.env))
@@ -81,7 +81,7 @@ def test_a_process_that_lives_on_is_killed_and_named() -> None:
         assert process.wait(WAIT_SECONDS) == -9
 
 
-def test_a_process_that_is_about_to_end_is_waited_for() -> None:
+def test_a_process_may_end_within_the_grace_period() -> None:
     with boxed(URL) as box:
         process = sleeper(box.env)
         assert process.stdin is not None
@@ -98,7 +98,7 @@ def test_a_process_of_another_sandbox_is_left_alone() -> None:
         assert process.poll() is None
 
 
-def test_without_the_package_it_says_how_to_get_the_program(
+def test_without_the_package_the_error_says_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert claude_binary().name == "claude"

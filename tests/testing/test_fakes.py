@@ -1,4 +1,4 @@
-"""The public fakes keep their word: time moves when told, and scripts are followed."""
+"""The public fakes: manual time, counting ids, and scripted runtimes."""
 
 import asyncio
 from collections.abc import Callable
@@ -20,17 +20,17 @@ SEAT = SeatId(3)
 
 
 class Deaf(Unasked):
-    """Hears nothing."""
+    """An ear that ignores everything."""
 
     async def hear(self, said: Said) -> None:
-        """Take it in."""
+        """Ignore it."""
 
 
 DEAF = Deaf()
 LAUNCH = Launch(session=SessionId("s1"), agent=Agent(seat=SEAT), mode=RunMode.RUN_ONCE)
 
 
-def test_a_manual_clock_stands_still_until_it_is_moved() -> None:
+def test_a_manual_clock_only_moves_when_it_is_advanced() -> None:
     clock = ManualClock()
     assert (clock.now(), clock.monotonic()) == (EPOCH, 0.0)
     clock.advance(90)
@@ -39,7 +39,7 @@ def test_a_manual_clock_stands_still_until_it_is_moved() -> None:
     assert (clock.now(), clock.monotonic()) == (EPOCH + timedelta(seconds=60), 90.0)
 
 
-def test_calls_come_in_the_order_of_their_moments_each_at_its_own() -> None:
+def test_callbacks_run_in_order_each_at_its_own_time() -> None:
     clock = ManualClock()
     calls: list[tuple[str, float]] = []
 
@@ -59,7 +59,7 @@ def test_calls_come_in_the_order_of_their_moments_each_at_its_own() -> None:
     assert calls == [("first", 1), ("second", 1), ("from the second", 2), ("third", 3)]
 
 
-def test_a_sleeper_wakes_when_its_time_has_come() -> None:
+def test_a_sleep_ends_when_the_clock_has_been_advanced_enough() -> None:
     async def scene() -> None:
         clock = ManualClock()
         task_done: list[float] = []
@@ -80,7 +80,7 @@ def test_a_sleeper_wakes_when_its_time_has_come() -> None:
     run(scene())
 
 
-def test_counting_ids_can_be_foretold_and_random_ones_cannot() -> None:
+def test_counting_ids_are_predictable_and_random_ones_are_not() -> None:
     ids = CountingIds("session")
     assert [ids.new(), ids.new()] == ["session-1", "session-2"]
     assert len({RandomIds().new() for _ in range(100)}) == 100
@@ -110,7 +110,7 @@ def test_a_script_that_is_followed_passes() -> None:
     run(scene())
 
 
-def test_a_step_that_nobody_used_fails() -> None:
+def test_a_step_that_was_never_called_fails() -> None:
     with pytest.raises(AssertionError, match="never called"), ScriptedRuntime(Starts(seat=SEAT)):
         pass
 
@@ -126,7 +126,7 @@ def test_an_unexpected_call_fails_at_once_and_again_at_the_end() -> None:
     run(scene())
 
 
-def test_a_program_that_is_to_fail_says_why() -> None:
+def test_a_scripted_failure_has_its_reason() -> None:
     async def scene() -> None:
         runtime = ScriptedRuntime(Starts(seat=SEAT, fails="no such file"))
         with pytest.raises(DidNotStart, match="no such file"):

@@ -1,4 +1,4 @@
-"""A scripted model says what its script says, breaks as it says, and leaves nothing behind."""
+"""The scripted model: its replies and faults follow the script, and it leaves nothing behind."""
 
 import asyncio
 import json
@@ -34,11 +34,11 @@ from muster.testing.model import (
 from tests.builders import run
 from tests.waits import LIFE_SECONDS, WAIT_SECONDS
 
-Json = Any  # whatever JSON holds
+Json = Any  # any JSON value
 
 
 class Answer(NamedTuple):
-    """What came back."""
+    """The response to a request."""
 
     status: int
     headers: dict[str, str]
@@ -53,7 +53,7 @@ class Answer(NamedTuple):
         return [json.loads(block.partition("data: ")[2]) for block in blocks]
 
     def said(self) -> str:
-        """All text of it, streamed or not."""
+        """All text of the reply, streamed or not."""
         if self.headers["content-type"] == "application/json":
             return "".join(block["text"] for block in self.json["content"])
         return "".join(event.get("delta", {}).get("text", "") for event in self.events())
@@ -83,7 +83,7 @@ def ask(url: str, content: str | list[Json], *, streamed: bool = True, **headers
 
 
 def request(content: str | list[Json], *, streamed: bool = True) -> bytes:
-    """A text alone is a user's message."""
+    """A request body; a plain string is a user's message."""
     messages = [{"role": "user", "content": content}] if isinstance(content, str) else content
     return json.dumps({"model": "m", "stream": streamed, "messages": messages}).encode()
 
@@ -114,14 +114,14 @@ def test_a_reply_is_streamed_with_its_texts_tools_and_usage() -> None:
     assert events[7]["usage"]["output_tokens"] == 9
 
 
-def test_a_request_that_wants_no_stream_gets_one_document() -> None:
+def test_a_request_without_stream_gets_one_document() -> None:
     with ScriptedModel([Rule(reply="Hi.")]) as model:
         whole = ask(model.url, "hello", streamed=False).json
     assert whole["content"] == [{"type": "text", "text": "Hi."}]
     assert (whole["role"], whole["model"], whole["stop_reason"]) == ("assistant", "m", "end_turn")
 
 
-def test_the_first_rule_that_fits_answers_as_often_as_it_may() -> None:
+def test_the_first_matching_rule_answers_up_to_its_limit() -> None:
     rules = [Rule(match="a", times=2, reply="first"), Rule(pattern=r"^a\d", reply="second")]
     with ScriptedModel(rules) as model:
         assert [ask(model.url, "a1").said() for _ in range(3)] == ["first", "first", "second"]
@@ -132,7 +132,7 @@ def test_the_first_rule_that_fits_answers_as_often_as_it_may() -> None:
         assert [call.text for call in model.calls()] == ["a1", "a1", "a1", "b", "b"]
 
 
-def test_main_a_subagent_and_another_session_are_told_apart() -> None:
+def test_rules_distinguish_main_a_subagent_and_another_session() -> None:
     rules = [
         Rule(session="s2", reply="other"),
         Rule(agent="main", reply="main"),
@@ -152,7 +152,7 @@ def test_main_a_subagent_and_another_session_are_told_apart() -> None:
     assert calls[0].body["model"] == "m"
 
 
-def test_only_what_was_said_since_the_model_spoke_counts_and_no_reminder() -> None:
+def test_rules_match_only_input_since_the_model_s_last_message_without_reminders() -> None:
     told = [text("<system-reminder>be nice</system-reminder>"), text("now this")]
     results = [{"type": "tool_result", "content": [text("exit 0")]}, {"type": "image"}]
     messages = [
@@ -171,7 +171,7 @@ def test_only_what_was_said_since_the_model_spoke_counts_and_no_reminder() -> No
         ]
 
 
-def test_a_rule_that_matches_its_own_consequences_ends_at_the_limit() -> None:
+def test_a_rule_that_matches_its_own_result_ends_at_the_limit() -> None:
     with ScriptedModel([Rule(reply="again")], limit=3) as model:
         answers = [ask(model.url, "x") for _ in range(5)]
         assert [answer.status for answer in answers] == [200, 200, 200, 400, 400]
@@ -189,8 +189,8 @@ def test_a_rule_that_matches_its_own_consequences_ends_at_the_limit() -> None:
         lambda: Rule(reply=["x", Status(500)]),
     ],
 )
-def test_a_rule_that_cannot_be_played_is_refused_at_once(wrong: Callable[[], Rule]) -> None:
-    with pytest.raises(BadScript, match="cannot be played"):
+def test_an_invalid_rule_is_refused_at_once(wrong: Callable[[], Rule]) -> None:
+    with pytest.raises(BadScript, match="Invalid script"):
         wrong()
 
 
@@ -211,7 +211,7 @@ def test_a_request_can_be_refused_with_any_status(code: int) -> None:
 
 
 @pytest.mark.parametrize("streamed", [True, False])
-def test_a_cut_breaks_the_connection_after_something_was_sent(streamed: bool) -> None:
+def test_a_cut_breaks_the_connection_in_mid_stream(streamed: bool) -> None:
     with (
         ScriptedModel([Rule(reply=["half", Cut()])]) as model,
         pytest.raises(IncompleteRead) as broken,
@@ -228,7 +228,7 @@ def test_a_cut_alone_comes_after_the_first_event() -> None:
     assert b"content_block" not in broken.value.partial
 
 
-def test_a_held_reply_waits_for_the_test_in_its_place() -> None:
+def test_a_held_reply_waits_until_the_test_releases_it() -> None:
     first, second = Hold(), Hold()
     rule = Rule(reply=[first, "One.", second, "Two."])
     with ScriptedModel([rule]) as model, closing(connect(model.url)) as connection:
@@ -244,7 +244,7 @@ def test_a_held_reply_waits_for_the_test_in_its_place() -> None:
 
 
 @pytest.mark.parametrize("streamed", [True, False])
-def test_silence_and_slow_words_take_their_time(streamed: bool) -> None:
+def test_silence_and_slow_delay_a_reply(streamed: bool) -> None:
     with ScriptedModel([Rule(reply=[Silence(0.05), Slow(0.01), "One two  three. "])]) as model:
         before = monotonic()
         answer = ask(model.url, "x", streamed=streamed)
@@ -258,7 +258,7 @@ def test_silence_and_slow_words_take_their_time(streamed: bool) -> None:
 # ── waiting, closing ──────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_test_on_a_loop_waits_for_a_call_by_number_or_by_what_it_says() -> None:
+def test_wait_for_finds_a_call_by_number_or_by_predicate() -> None:
     async def scene() -> None:
         with ScriptedModel([Rule(reply="Hi.")]) as model:
             async with asyncio.TaskGroup() as group:
@@ -275,14 +275,14 @@ def said(wanted: str) -> Callable[[Call], bool]:
     return lambda call: call.text == wanted
 
 
-def test_a_wait_that_was_for_nothing_says_what_was_asked() -> None:
+def test_a_wait_that_times_out_lists_the_requests() -> None:
     with ScriptedModel([Rule(reply="Hi.")]) as model:
         ask(model.url, "hello")
         with pytest.raises(TimeoutError, match="hello"):
             model.wait_for(2, timeout_s=0)
 
 
-def test_closing_hangs_up_on_everybody_at_once_and_leaves_no_thread() -> None:
+def test_closing_cuts_all_connections_at_once_and_leaves_no_thread() -> None:
     before = set(threading.enumerate())
     hold = Hold()
     rules = [Rule(match="hold", reply=[hold]), Rule(match="wait", reply=[Silence(3600)])]
@@ -295,7 +295,7 @@ def test_closing_hangs_up_on_everybody_at_once_and_leaves_no_thread() -> None:
             broken.append(error)
 
     with ScriptedModel(rules) as model:
-        idle = dial(model.url)  # the first is let in first
+        idle = dial(model.url)  # the first is accepted first
         askers = [threading.Thread(target=stay, args=(each,)) for each in ("hold", "wait")]
         for asker in askers:
             asker.start()
@@ -311,10 +311,10 @@ def test_closing_hangs_up_on_everybody_at_once_and_leaves_no_thread() -> None:
     assert set(threading.enumerate()) == before
     with pytest.raises(ConnectionRefusedError):
         ask(model.url, "hello")
-    model.close()  # once more is fine
+    model.close()  # idempotent
 
 
-def test_whoever_waits_when_it_closes_is_told() -> None:
+def test_closing_ends_a_pending_wait_for() -> None:
     failed: list[TimeoutError] = []
 
     def wait() -> None:
@@ -330,7 +330,7 @@ def test_whoever_waits_when_it_closes_is_told() -> None:
     assert failed
 
 
-def test_a_client_that_goes_away_in_the_middle_harms_nobody() -> None:
+def test_a_client_that_disconnects_in_mid_reply_does_no_harm() -> None:
     hold = Hold()
     with ScriptedModel(
         [Rule(match="leave", reply=[hold, "x" * 9_000_000]), Rule(reply="Hi.")]
@@ -342,7 +342,7 @@ def test_a_client_that_goes_away_in_the_middle_harms_nobody() -> None:
         assert ask(model.url, "hello").said() == "Hi."
 
 
-# ── odd requests ──────────────────────────────────────────────────────────────────────────────────
+# ── malformed requests ────────────────────────────────────────────────────────────────────────────
 
 ODD_BODIES = [
     b"",
@@ -364,7 +364,7 @@ ODD_BODIES = [
 
 
 @pytest.mark.parametrize("body", ODD_BODIES, ids=range(len(ODD_BODIES)))
-def test_an_odd_body_gets_400(body: bytes) -> None:
+def test_a_malformed_body_gets_400(body: bytes) -> None:
     with ScriptedModel([Rule(reply="Hi.")]) as model:
         assert send(model.url, body).status == 400
         assert not model.calls()
@@ -384,14 +384,14 @@ def test_an_odd_body_gets_400(body: bytes) -> None:
         b"POST /v1/messages HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n",
     ],
 )
-def test_an_odd_request_gets_400(odd: bytes) -> None:
+def test_a_malformed_request_gets_400(odd: bytes) -> None:
     with ScriptedModel() as model, dial(model.url) as raw:
         raw.sendall(odd)
         with raw.makefile("rb") as answer:
             assert answer.readline() == b"HTTP/1.1 400 Bad Request\r\n"
 
 
-def test_other_paths_are_known_or_not_there() -> None:
+def test_other_paths_are_answered_or_not_found() -> None:
     with ScriptedModel() as model:
         count = send(model.url, b'{"messages": []}', "/v1/messages/count_tokens")
         assert count.json["input_tokens"] > 0
@@ -417,7 +417,7 @@ SCRIPT = """[
 ]"""
 
 
-def test_a_script_in_a_file_is_served_until_somebody_interrupts(tmp_path: Path) -> None:
+def test_a_script_in_a_file_is_served_until_a_signal(tmp_path: Path) -> None:
     script = tmp_path / "a script.json"
     script.write_text(SCRIPT)
     with subprocess.Popen(
@@ -432,7 +432,7 @@ def test_a_script_in_a_file_is_served_until_somebody_interrupts(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("script", ["", "{}", '[{"match": "x"}]', '[{"reply": "x", "typo": 1}]'])
-def test_a_script_that_is_wrong_is_refused_with_its_reason(tmp_path: Path, script: str) -> None:
+def test_an_invalid_script_is_refused_with_the_reason(tmp_path: Path, script: str) -> None:
     file = tmp_path / "in the file"
     file.write_text(script)
     with pytest.raises(BadScript, match="in the file"):

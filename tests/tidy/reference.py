@@ -1,4 +1,4 @@
-"""Writes the reference of events, commands, errors and routes from the code, so that none drifts.
+"""Generates the reference of events, commands, errors and routes from the code.
 
     python -m tests.tidy.reference
 
@@ -110,7 +110,7 @@ KINDS: dict[type[MusterError], str] = {
 
 
 def pages() -> dict[Path, str]:
-    """Every generated page, as it should be."""
+    """The content of every generated page."""
     return {
         REFERENCE / "events.md": _page("Events", EVENTS_INTRO, _events()),
         REFERENCE / "commands.md": _page("Commands", COMMANDS_INTRO, _commands()),
@@ -176,7 +176,7 @@ def _message(leaf: type[MusterError]) -> str:
 
 
 def leaves_of(error: type[MusterError]) -> tuple[type[MusterError], ...]:
-    """Every error that the package itself can raise, in the order of the file."""
+    """Every error that the package can raise, in the order of the file."""
     every = [leaf for each in error.__subclasses__() for leaf in (each, *leaves_of(each))]
     ours = [leaf for leaf in every if leaf.__module__ == errors.__name__ and leaf not in KINDS]
     return tuple(sorted(ours, key=lambda leaf: _line_of(errors, leaf)))
@@ -219,9 +219,9 @@ def _what(struct: Struct, field: FieldInfo) -> str:
     return f"{_words(field.type)}. {told}".rstrip(". ") + ("." if told else "")
 
 
-# Whatever a field may be annotated with; `Any` is what Python itself calls it.
+# Any: a field may have any annotation.
 def _words(kind: Any) -> str:  # noqa: ANN401
-    """A type, as a reader of JSON would call it."""
+    """The name of a type in JSON."""
     plain = {str: "text", int: "whole number", float: "number", bool: "true or false"}
     if kind in plain:
         return plain[kind]
@@ -256,7 +256,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def _parts(structs: Iterable[Struct]) -> list[type[Any]]:
-    """The records and enums that fields of these are made of, in the order of their file."""
+    """The records and enums in the fields of these, in the order of their file."""
     found: set[type[Any]] = set()
     for struct in structs:
         for field in msgspec.structs.fields(struct):
@@ -271,7 +271,7 @@ def _line(part: type[Any]) -> int:
     return _line_of(sys.modules[part.__module__], part)
 
 
-# A type, or a type made of types: nothing but `Any` covers both.
+# Any: a type, or a generic of types.
 def _leaves(kind: Any) -> Iterator[type[Any]]:  # noqa: ANN401
     for inner in get_args(kind) if get_origin(kind) is not Literal else ():
         yield from _leaves(inner)
@@ -279,13 +279,13 @@ def _leaves(kind: Any) -> Iterator[type[Any]]:  # noqa: ANN401
         yield kind
 
 
-# ── what stands in the source ─────────────────────────────────────────────────────────────────────
+# ── reading the source ────────────────────────────────────────────────────────────────────────────
 
 _SECTION = re.compile(r"# ── (.+?) ─+")
 
 
 def _sections(module: ModuleType, classes: Iterable[Any]) -> Iterator[tuple[str, list[Any]]]:
-    """Classes under the headings that their file has for them."""
+    """Classes by the section headings of their file."""
     grouped: dict[str, list[Any]] = {}
     for each in classes:
         grouped.setdefault(_heading(module, _line_of(module, each)), []).append(each)
@@ -322,7 +322,7 @@ def _doc(owner: type[object]) -> str:
 
 
 def _field_docs(owner: type[object]) -> dict[str, str]:
-    """The docstrings that stand under fields."""
+    """The docstrings below fields."""
     body = _node(owner).body
     return {
         field.target.id: " ".join(str(after.value.value).split())

@@ -1,4 +1,4 @@
-"""The repository as text: which files it has, which modules, and what each of them imports."""
+"""The repository as text: its files, its modules, and their imports."""
 
 import ast
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ class Module(NamedTuple):
     tree: ast.Module
 
     def at(self, line: int) -> str:
-        """A place in it, as editors and terminals link it."""
+        """A location in the module, as editors and terminals link it."""
         return f"{self.path.relative_to(ROOT)}:{line}"
 
 
 class Import(NamedTuple):
-    """One name that a module asks for, early or late."""
+    """One imported name, at the top of a module or later."""
 
     line: int
     target: str
@@ -46,7 +46,7 @@ def _parsed(path: Path) -> Module:
 
 
 def imports(module: Module) -> Iterator[Import]:
-    """What a module imports; of `from package import module`, the inner module."""
+    """The imports of a module; for `from package import module`, the inner module."""
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Import):
             yield from (Import(node.lineno, alias.name) for alias in node.names)
@@ -58,12 +58,12 @@ def imports(module: Module) -> Iterator[Import]:
 
 
 def within(name: str, package: str) -> bool:
-    """Whether a module is that package, or lies in it."""
+    """Whether a module is that package, or in it."""
     return name == package or name.startswith(f"{package}.")
 
 
 def files() -> Iterator[Path]:
-    """Every file that belongs to the repository: all but git's own and what it ignores."""
+    """Every file of the repository, without git's own and ignored ones."""
     ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").split()
     yield from _files(ROOT, [".git", *(pattern.strip("/") for pattern in ignored)])
 

@@ -1,4 +1,4 @@
-"""Documents: whatever has a name in muster is explained, and what is generated is up to date."""
+"""Documents: every name in muster is explained, and generated pages are up to date."""
 
 import ast
 import re
@@ -22,7 +22,7 @@ WORDS = (
     *("conversation", "marker", "inbox", "command", "event", "reactor", "projection", "timer"),
     *("deadline", "runtime", "seq", "cursor"),
 )
-"""The words that the code is written in."""
+"""The terms of the code."""
 
 
 def page(name: str) -> str:
@@ -58,7 +58,7 @@ def test_every_error_code_is_described() -> None:
     assert not [leaf.code for leaf in leaves_of(MusterError) if f"| `{leaf.code}` |" not in text]
 
 
-def test_every_error_that_muster_can_raise_stands_in_one_file() -> None:
+def test_every_error_that_muster_can_raise_is_in_one_file() -> None:
     kinds = {name for name, each in vars(errors).items() if isinstance(each, type)}
     astray = [
         f"{module.at(node.lineno)} {node.name}"
@@ -67,7 +67,7 @@ def test_every_error_that_muster_can_raise_stands_in_one_file() -> None:
         for node in ast.walk(module.tree)
         if isinstance(node, ast.ClassDef) and kinds & {ast.unparse(base) for base in node.bases}
     ]
-    assert not astray, "errors.py lists what can go wrong, and the reference is written from it"
+    assert not astray, "errors.py lists every error, and the reference is generated from it"
 
 
 # ── the glossary ──────────────────────────────────────────────────────────────────────────────────
@@ -93,7 +93,7 @@ def test_every_state_is_explained() -> None:
 
 
 def links() -> Iterator[tuple[Path, str]]:
-    """Every link to somewhere in this repository: the page it stands on, and where it leads."""
+    """Every link into this repository: its page, and its target."""
     for path in files():
         if path.suffix == ".md":
             for link in re.findall(r"\]\(([^)\s]+)\)", path.read_text(encoding="utf-8")):
@@ -120,7 +120,7 @@ def test_every_link_to_a_heading_finds_it() -> None:
 
 
 def headings(path: Path, link: str) -> set[str]:
-    """The headings of the page that a link leads to, as links name them."""
+    """The anchors of the page that a link targets."""
     target = path.parent / link.partition("#")[0] if not link.startswith("#") else path
     titles = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}

@@ -1,4 +1,4 @@
-"""Rooms: which room may import which. Exceptions are listed, each with its reason.
+"""Rooms: the allowed imports between rooms. Exceptions are listed, each with its reason.
 
 machines → store → engine → sessions, inbox, delegation, mirrors, views → runtimes → interfaces
 
@@ -21,18 +21,18 @@ from tests.homes import DESIGN, TWO_AGENTS, environment, play
 from tests.tidy.source import Import, Module, imports, modules, within
 from tests.waits import WAIT_SECONDS
 
-# ── who may see whom ──────────────────────────────────────────────────────────────────────────────
+# ── imports between rooms ─────────────────────────────────────────────────────────────────────────
 
 
 class Room(NamedTuple):
-    """What the modules of a room may import of muster, besides each other; and why no more."""
+    """The imports from muster that the modules of a room may have, and the reason for no more."""
 
     sees: tuple[str, ...]
     reason: str
 
 
 GROUND = ("muster.errors", "muster.limits", "muster.regular_files", "muster.version")
-"""Open to all: how things fail, how large they may be, how a file is read, which muster this is."""
+"""Open to all rooms: errors, limits, safe reading of files, the version."""
 
 CORE = (*GROUND, "muster.machines")
 
@@ -40,7 +40,7 @@ WORDS = ("muster.machines.documents", "muster.machines.ids", "muster.machines.vo
 """The words of the machines, without their state, commands and decisions."""
 
 STORE_READERS = ("muster.store.base", "muster.store.codec")
-"""The store's protocol, and the encoding of events, which is no store of its own."""
+"""The store's protocol, and the encoding of events."""
 
 ROOMS: dict[str, Room] = {
     "muster.errors": Room((), "every room fails in these ways, so they import no room"),
@@ -175,7 +175,7 @@ ROOMS: dict[str, Room] = {
 
 
 class Door(NamedTuple):
-    """Modules that may see more than their room does, and why."""
+    """Modules that may import more than their room, and why."""
 
     who: tuple[str, ...]
     sees: tuple[str, ...]
@@ -254,11 +254,11 @@ DOORS = (
 )
 
 ROOM_FILES_MAX = 20
-"""Modules in one folder; a fuller one holds two subjects."""
+"""Most modules in one folder; a larger one holds two subjects."""
 
 
 def room_of(name: str) -> str:
-    """The room of a module: itself, or the part of muster that it lies in."""
+    """The room of a module: itself, or its top-level package."""
     return name if name in ROOMS else ".".join(name.split(".")[:2])
 
 
@@ -268,7 +268,7 @@ def door_of(name: str, target: str) -> Door | None:
 
 
 def inner_imports(module: Module) -> Iterator[Import]:
-    """What a module imports of other rooms, or from where it cannot be told."""
+    """The imports of a module from other rooms, with the line."""
     for each in imports(module):
         if each.target.startswith(".") or (
             within(each.target, "muster") and room_of(each.target) != room_of(module.name)
@@ -278,7 +278,7 @@ def inner_imports(module: Module) -> Iterator[Import]:
 
 def test_every_module_belongs_to_a_room() -> None:
     homeless = [name for name in modules() if room_of(name) not in ROOMS]
-    assert not homeless, "say in ROOMS what they may import, and why no more"
+    assert not homeless, "add them to ROOMS with their imports and the reason"
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -313,7 +313,7 @@ def test_no_two_rooms_import_each_other() -> None:
     assert not {(one, other) for one, other in edges if (other, one) in edges}
 
 
-def test_no_folder_holds_more_modules_than_a_reader_can_take_in() -> None:
+def test_no_folder_holds_too_many_modules() -> None:
     folders = Counter(module.path.parent for module in modules().values())
     assert not {path: count for path, count in folders.items() if count > ROOM_FILES_MAX}
 
@@ -327,13 +327,13 @@ def test_every_room_says_what_it_owns() -> None:
     assert not silent
 
 
-def test_no_module_needs_itself() -> None:
+def test_no_module_imports_itself_through_others() -> None:
     TopologicalSorter(
         {name: [each.target for each in imports(module)] for name, module in modules().items()}
     ).prepare()
 
 
-# ── who may see the world ─────────────────────────────────────────────────────────────────────────
+# ── imports from outside ──────────────────────────────────────────────────────────────────────────
 
 PURE = frozenset(
     {
@@ -351,12 +351,12 @@ PURE = frozenset(
         "unicodedata",
     }
 )
-"""What a machine may use: kinds of values, and ways to put them together. The rest of the standard
-library has clocks, files, chance, threads or logs in it."""
+"""Modules of the standard library that a machine may import: types and pure functions. The rest has
+clocks, files, randomness, threads or logs in it."""
 
 
 class Keeper(NamedTuple):
-    """The modules that alone may import something from outside, and why."""
+    """The only modules that may import a package from outside, and why."""
 
     who: tuple[str, ...]
     reason: str
@@ -365,7 +365,7 @@ class Keeper(NamedTuple):
 WIRE = Keeper(("muster",), "records and their encoding, everywhere")
 WEB = Keeper(("muster.http",), "one interface of several")
 CHANCE = Keeper(
-    ("muster.engine.system", "muster.testing"), "time, ids and chance come in through ports"
+    ("muster.engine.system", "muster.testing"), "time, ids and randomness come in through ports"
 )
 
 KEEPERS = {
@@ -397,7 +397,7 @@ KEEPERS = {
 
 
 def outer_imports(package: str = "muster") -> Iterator[tuple[Module, Import, str]]:
-    """What a part of muster imports from outside: where, what, and the top of its name."""
+    """The imports of a part of muster from outside: location, name, and top-level name."""
     for module in modules().values():
         for each in imports(module):
             top = each.target.split(".")[0]
@@ -405,7 +405,7 @@ def outer_imports(package: str = "muster") -> Iterator[tuple[Module, Import, str
                 yield module, each, top
 
 
-def test_the_machines_know_no_clock_no_file_no_chance_and_no_loop() -> None:
+def test_the_machines_import_no_clock_no_file_no_randomness_and_no_loop() -> None:
     impure = [
         f"{module.at(each.line)} imports {each.target}"
         for module, each, top in outer_imports("muster.machines")
@@ -414,7 +414,7 @@ def test_the_machines_know_no_clock_no_file_no_chance_and_no_loop() -> None:
     assert not impure
 
 
-def test_what_has_a_keeper_is_imported_by_nobody_else() -> None:
+def test_a_package_with_keepers_is_imported_by_them_alone() -> None:
     astray = [
         f"{module.at(each.line)} imports {each.target}: {KEEPERS[top].reason}"
         for module, each, top in outer_imports()
@@ -423,7 +423,7 @@ def test_what_has_a_keeper_is_imported_by_nobody_else() -> None:
     assert not astray
 
 
-def test_every_package_of_others_has_a_keeper() -> None:
+def test_every_third_party_package_has_a_keeper() -> None:
     unkept = [
         f"{module.at(each.line)} imports {each.target}"
         for module, each, top in outer_imports()
@@ -432,10 +432,10 @@ def test_every_package_of_others_has_a_keeper() -> None:
     assert not unkept, "a new dependency earns its place with a sentence in KEEPERS"
 
 
-# ── what a quick verb may load ────────────────────────────────────────────────────────────────────
+# ── imports of a fast verb ────────────────────────────────────────────────────────────────────────
 
 HEAVY = ("asyncio", "concurrent.futures", "http", "logging", "ssl", "starlette", "uvicorn")
-"""Each costs a quick verb more than its own work does."""
+"""Importing any of these costs a fast verb more than its own work."""
 
 QUICK = (
     "--help",
@@ -459,14 +459,14 @@ print(code, *(name for name in sys.argv[1].split() if name in sys.modules), file
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home in which there was a team, and no server runs."""
+    """A home with a team, without a running server."""
     path = tmp_path_factory.mktemp("team") / "home"
     play(path, *TWO_AGENTS)
     return path
 
 
 @pytest.mark.parametrize("call", QUICK)
-def test_a_quick_verb_loads_no_event_loop_and_no_server(call: str, home: Path) -> None:
+def test_a_fast_verb_loads_no_event_loop_and_no_server(call: str, home: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", PROGRAM, " ".join(HEAVY), *call.split()],
         env=environment({"MUSTER_HOME": str(home)}),
@@ -475,10 +475,10 @@ def test_a_quick_verb_loads_no_event_loop_and_no_server(call: str, home: Path) -
         timeout=WAIT_SECONDS,
         check=True,
     )
-    assert ran.stderr == "0\n", "the exit code, and what was loaded of HEAVY"
+    assert ran.stderr == "0\n", "the exit code, and the loaded modules of HEAVY"
 
 
-# ── what a client may load ────────────────────────────────────────────────────────────────────────
+# ── imports of a client ───────────────────────────────────────────────────────────────────────────
 
 CLIENT_MODULES_MAX = 20
 """Modules behind `from muster import Client`: the client, the answers, and their words."""
@@ -517,12 +517,12 @@ def test_an_answer_is_made_of_words_and_other_answers_only() -> None:
     assert not more, "the client loads every answer"
 
 
-# ── names, and the one type that says nothing ─────────────────────────────────────────────────────
+# ── names, and `Any` ──────────────────────────────────────────────────────────────────────────────
 
 EMPTY_WORDS = {"util", "utils", "helper", "helpers", "manager", "misc", "common"}
 
 
-def test_nothing_has_a_name_that_says_nothing() -> None:
+def test_no_name_is_meaningless() -> None:
     named = [
         (module.at(node.lineno), node.name)
         for module in modules().values()
@@ -544,7 +544,7 @@ def test_any_comes_with_its_reason() -> None:
         for node in ast.walk(module.tree)
         if isinstance(node, ast.Name) and node.id == "Any" and not _explained(module, node.lineno)
     ]
-    assert not bare, "say on the line, or on the one before or after it, what Any stands for"
+    assert not bare, "explain Any on its line, or on the one before or after it"
 
 
 def _explained(module: Module, line: int) -> bool:

@@ -14,7 +14,7 @@ from release.changelog import with_section
 from tests.requirements.test_coverage import named_in
 from tests.tidy.source import ROOT
 
-Json = Any  # whatever a YAML or TOML file holds
+Json = Any  # any YAML or TOML value
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
@@ -35,7 +35,7 @@ def workflow(name: str) -> Json:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_a_workflow_makes_only_what_the_makefile_has(path: Path) -> None:
+def test_a_workflow_uses_only_targets_of_the_makefile(path: Path) -> None:
     targets = set(re.findall(r"^([a-z-]+):", text("Makefile"), re.MULTILINE))
     steps = [step for job in workflow(path.name)["jobs"].values() for step in job["steps"]]
     made = [
@@ -104,7 +104,7 @@ def test_every_public_name_can_be_imported() -> None:
             pytest.fail(f"{name} has moved")
 
 
-def test_editors_are_told_the_widths_that_the_formatters_use() -> None:
+def test_the_editorconfig_has_the_widths_of_the_formatters() -> None:
     editors = ConfigParser()
     editors.read_string("[top]\n" + text(".editorconfig"))
     assert editors["*.py"].getint("max_line_length") == project()["tool"]["ruff"]["line-length"]

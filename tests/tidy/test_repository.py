@@ -1,4 +1,4 @@
-"""The repository: nothing of anybody's machine in it, and a package as others expect one."""
+"""The repository: no text of a particular machine, and a well-formed package."""
 
 import ast
 import re
@@ -17,7 +17,7 @@ LOCK_FILES = {
     *("pylock.toml", "uv.lock", "yarn.lock"),
 }
 
-# None of these finds itself: each has something in it that is not what it looks for.
+# No pattern matches its own text.
 FOREIGN = {
     "a package registry": (
         r"https?://[^\s/]+/(?:simple|pypi|npm|artifactory)\b|--(?:extra-)?index[-]url|"
@@ -37,7 +37,7 @@ FOREIGN = {
 
 
 def texts() -> Iterator[tuple[Path, str]]:
-    """Every text of the repository."""
+    """Every text file of the repository."""
     for path in files():
         try:
             yield path, path.read_text(encoding="utf-8")
@@ -46,7 +46,7 @@ def texts() -> Iterator[tuple[Path, str]]:
 
 
 @pytest.mark.parametrize("what", FOREIGN)
-def test_nothing_in_it_belongs_elsewhere(what: str) -> None:
+def test_the_repository_has_no_text_of_another_machine(what: str) -> None:
     pattern = re.compile(FOREIGN[what])
     found = [
         f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, match.start()) + 1}"
@@ -79,8 +79,8 @@ def test_every_dependency_is_pinned() -> None:
 
 
 def dependencies() -> Iterator[str]:
-    """What muster needs, and what each extra adds; peers float, to be measured as they are."""
-    # what a TOML file holds is known only to its reader
+    """The dependencies of muster and its extras; peers are not pinned."""
+    # any TOML value
     project: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras: dict[str, list[str]] = project["optional-dependencies"]
     groups = [project["dependencies"], *(extras[name] for name in extras if name != "peers")]
@@ -96,18 +96,18 @@ def test_every_folder_with_code_is_a_package_that_says_what_it_is() -> None:
     packages = {module.path.parent: module for module in modules().values() if is_package(module)}
     assert not [str(folder) for folder in folders - set(packages)], "it needs an __init__.py"
     mute = [package.at(1) for package in packages.values() if not ast.get_docstring(package.tree)]
-    assert not mute, "a package says in its docstring what it is for"
+    assert not mute, "a package states its purpose in its docstring"
 
 
 def is_package(module: Module) -> bool:
     return module.path.name == "__init__.py"
 
 
-def test_its_types_are_for_others_too() -> None:
+def test_the_package_exports_its_types() -> None:
     assert (SOURCE / "muster" / "py.typed").exists()
 
 
-def test_the_public_names_are_told_and_exist() -> None:
+def test_the_public_names_exist() -> None:
     told = [
         ast.literal_eval(node.value)
         for node in modules()["muster"].tree.body

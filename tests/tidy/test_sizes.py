@@ -1,4 +1,4 @@
-"""Sizes: a file is a page or two, a function fits on a screen. What is larger says why."""
+"""Sizes: a file is a page or two, a function fits on a screen. Larger ones have a reason."""
 
 import ast
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ FILE_LINES_MAX = 450
 """Three times the usual file. Beyond it a file has two subjects."""
 
 FUNCTION_LINES_MAX = 60
-"""A screen."""
+"""Lines of a screen."""
 
 FUNCTION_LINES_USUAL = 30
 LONG_FUNCTIONS_MAX = 0.01
-"""How many of all functions may be longer than usual: one in a hundred."""
+"""Fraction of functions that may be longer than usual: one in a hundred."""
 
 
 class Allowed(NamedTuple):
@@ -33,7 +33,7 @@ LONG_FILES: dict[str, Allowed] = {
 
 
 class Function(NamedTuple):
-    """A function, where it stands and how long it is."""
+    """A function, its location and its length."""
 
     where: str
     name: str
@@ -53,7 +53,7 @@ def lines_of(module: Module) -> int:
     return len(module.text.splitlines())
 
 
-def test_a_file_is_not_longer_than_it_may_be() -> None:
+def test_no_file_exceeds_its_limit() -> None:
     usual = Allowed(FILE_LINES_MAX, "")
     too_long = [
         f"{module.at(1)} has {lines_of(module)} lines"
@@ -72,7 +72,7 @@ def test_a_function_fits_on_a_screen() -> None:
     assert not [each for each in functions() if each.lines > FUNCTION_LINES_MAX]
 
 
-def test_a_long_function_is_seldom() -> None:
+def test_few_functions_are_long() -> None:
     every = list(functions())
     long = [each for each in every if each.lines > FUNCTION_LINES_USUAL]
     assert len(long) <= LONG_FUNCTIONS_MAX * len(every), long

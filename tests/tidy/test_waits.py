@@ -1,4 +1,4 @@
-"""Waits: a test is bounded by what nobody waits for, so that a busy machine fails none of them."""
+"""Waits: the timeouts of tests are long, so that a busy machine fails none of them."""
 
 import ast
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tests.tidy.source import ROOT, SOURCE
 
 LEAST_SECONDS = 60.0
-"""The shortest bound of a wait that is meant to succeed."""
+"""The shortest timeout of a wait that is expected to succeed."""
 
 FOLDERS = (ROOT / "tests", SOURCE / "muster" / "testing")
 
@@ -23,10 +23,10 @@ POSITIONS = {
     "set_default_timeout": 0,
     "wait_for_timeout": 0,
 }
-"""Which argument of a call is its bound, where it has no name."""
+"""The position of the timeout among the arguments of a call."""
 
 NAMES = ("timeout",)
-"""What a bound is called, where it has a name."""
+"""The keyword of a timeout."""
 
 MILLISECONDS = ("set_default_timeout", "wait_for_timeout", "expect")
 
@@ -44,7 +44,7 @@ EXPIRING: dict[tuple[str, str], str] = {
 
 
 class Wait(NamedTuple):
-    """A call with a bound that stands there as a number."""
+    """A call with a constant timeout."""
 
     path: Path
     call: ast.Call
@@ -60,7 +60,7 @@ class Wait(NamedTuple):
 
 
 def waits(path: Path) -> Iterator[Wait]:
-    """Every call in a file that waits for so long, at most."""
+    """Every call in a file with a timeout, and its seconds."""
     tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
     known = constants(tree)
     for node in ast.walk(tree):
@@ -71,7 +71,7 @@ def waits(path: Path) -> Iterator[Wait]:
 
 
 def constants(tree: ast.Module) -> dict[str, float]:
-    """The numbers that have a name in a file."""
+    """The named numeric constants of a file."""
     known: dict[str, float] = {}
     for node in tree.body:
         match node:
@@ -102,13 +102,13 @@ def name_of(function: ast.expr) -> str:
 
 
 def in_milliseconds(call: ast.Call) -> bool:
-    """Whether a browser waits, which counts so."""
+    """Whether a call is to the browser, whose timeouts are in milliseconds."""
     parts = (each for each in ast.walk(call.func) if isinstance(each, ast.expr))
     return any(name_of(each) in MILLISECONDS for each in parts)
 
 
 def number(node: ast.expr, known: dict[str, float]) -> float | None:
-    """What an expression of numbers comes to."""
+    """The value of a constant numeric expression."""
     match node:
         case ast.Constant(value=int() | float() as found):
             return float(found)
@@ -137,5 +137,5 @@ def test_a_wait_is_bounded_at_a_minute_or_more() -> None:
 
 
 def yields(wait: Wait) -> bool:
-    """Whether it only lets other tasks go on."""
+    """Whether a call only yields to other tasks."""
     return wait.seconds == 0 and name_of(wait.call.func) == "sleep"

@@ -1,4 +1,4 @@
-"""One browser for all of these tests, and a browser of somebody's own for each.
+"""One browser process for all of these tests, and a browser context for each.
 
 The browser must be gone before tests elsewhere run a loop of their own: hence the package's scope.
 """

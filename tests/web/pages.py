@@ -32,7 +32,7 @@ DESKTOP: Final[ViewportSize] = {"width": 1280, "height": 860}
 PHONE: Final[ViewportSize] = {"width": 390, "height": 844}
 
 AWAY: Final = re.compile("ERR_CONNECTION|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED")
-"""What a browser writes into its console while muster is away: that is no mistake of the page."""
+"""Console messages of the browser while muster is down: not an error of the page."""
 
 expect.set_options(timeout=WAIT_SECONDS * 1000)
 
@@ -49,7 +49,7 @@ def chromium() -> Generator[Browser]:
 
 
 class Watched:
-    """A browser of somebody, in which nothing may go wrong unseen."""
+    """A browser context that records every error of its pages."""
 
     def __init__(self, context: BrowserContext) -> None:
         self.context = context
@@ -73,7 +73,7 @@ class Watched:
 
 @contextmanager
 def watched(browser: Browser, **options: object) -> Generator[Watched]:
-    """Somebody's browser; at its end nothing has gone wrong in it."""
+    """A browser context; asserts at its end that its pages had no errors."""
     # Any: these are playwright's own options, which it checks itself
     context = browser.new_context(**({"viewport": DESKTOP} | options))  # type: ignore[arg-type]
     try:
@@ -85,8 +85,8 @@ def watched(browser: Browser, **options: object) -> Generator[Watched]:
 
 
 def hard_to_use(page: Page) -> list[str]:
-    """What somebody with other eyes, ears or hands would stumble over. The page needs `bypass_csp`,
-    because axe is a script of its own."""
+    """Serious accessibility violations found by axe. The page needs `bypass_csp`, because axe is an
+    injected script."""
     # Any: what axe tells is JSON
     told = cast("dict[str, Any]", Axe().run(page).response)  # pyright: ignore[reportUnknownMemberType]
     return [
@@ -97,7 +97,7 @@ def hard_to_use(page: Page) -> list[str]:
 
 
 def a_free_port() -> int:
-    """A port for a server that is to come back under the same address."""
+    """A free port, for a server that restarts at the same address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
@@ -105,7 +105,7 @@ def a_free_port() -> int:
 
 @contextmanager
 def live_at(home: Path, port: int, *options: str) -> Generator[Server]:
-    """A muster at a port of our choice; whatever happens, none is left behind."""
+    """A muster at a chosen port; its process is always ended."""
     with subprocess.Popen(
         [MUSTER_SCRIPT, "up", "--home", str(home), "--port", str(port), *options],
         stdout=subprocess.PIPE,

@@ -31,7 +31,7 @@ PICTURES = (
     Picture("team", "#/", ("needs-list li", "team-view agent-card[data-status=alive]")),
     Picture("agent", "#/agent/Wren", ("agent-view .bubble", "live-output .lines div")),
     Picture("channel", "#/channel/workshop", ("channel-view", "channel-thread article")),
-    Picture("conversations", "#/conversation", ("conversation-view", "text=answered")),
+    Picture("conversations", "#/conversation", ("conversation-view", "talk-dialogue .said")),
     Picture("time", "#/time", ("time-view",)),
 )
 LOOKS = (

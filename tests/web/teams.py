@@ -1,4 +1,4 @@
-"""Teams to look at: a lead that brings eight to life when it is told to, and programs that run."""
+"""Teams for the tests: a lead that creates eight agents on request, and programs that run."""
 
 import json
 import sys
@@ -56,7 +56,7 @@ def command(folder: Path, name: str, program: str) -> str:
 
 
 def led(folder: Path) -> Path:
-    """A home with a lead in the middle that lives on and brings the others to life."""
+    """A home with a long-lived lead that creates the other agents."""
     julian = "[agents.Julian]\nseat = 4\nlong_lived = true\n" + command(folder, "lead", LEAD)
     return home_with(folder, julian)
 
@@ -70,14 +70,14 @@ for line in sys.stdin:
         heard = text.rsplit("]: ", 1)[1].strip()
         print(json.dumps({"type": "say", "text": "I heard **" + heard + "**"}), flush=True)
 """
-"""Lives on, and answers whoever speaks to it."""
+"""A long-lived program that answers every message."""
 
 ONCE = "print('one session')\n"
 FAILING = "import sys\nprint('oh no', file=sys.stderr)\nsys.exit(3)\n"
 
 
 def programs(folder: Path, more: str = "") -> Path:
-    """A home with programs: one that lives on, one that ends well, one that fails."""
+    """A home with three programs: a long-lived one, one that succeeds, one that fails."""
     return home_with(
         folder,
         '[agents.Echo]\nlong_lived = true\nspeaks = "lines"\n'

@@ -1,4 +1,4 @@
-"""One agent: its thread, its buttons, what it prints, its soul, and why it is as it is."""
+"""The view of one agent: chat, run control, output, soul and explanations."""
 
 from collections.abc import Generator
 from pathlib import Path
@@ -144,7 +144,7 @@ def test_the_controls_are_those_of_the_table(person: Watched, server: Server) ->
     expect(page.get_by_role("tabpanel")).to_contain_text("because")
 
 
-def test_desired_and_current_stand_side_by_side_while_they_differ(
+def test_desired_and_current_are_shown_side_by_side_while_they_differ(
     person: Watched, server: Server
 ) -> None:
     page = person.signed_in(server, "#/agent/Busy")
@@ -166,7 +166,7 @@ def test_desired_and_current_stand_side_by_side_while_they_differ(
     expect(panel.locator(".badge")).to_have_text("IDLE")
 
 
-def test_a_refusal_is_told_where_it_was_pressed(
+def test_a_refusal_is_shown_next_to_its_button(
     person: Watched, server: Server, operator: Asker
 ) -> None:
     viewer = operator.post("/api/tokens", {"role": "viewer"}, 201)["secret"]
@@ -193,7 +193,9 @@ def test_a_flood_of_output_is_bounded(person: Watched, server: Server) -> None:
 # ── who it is ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_soul_is_read_and_neighbours_are_a_key_away(person: Watched, tmp_path: Path) -> None:
+def test_the_soul_is_shown_and_keys_go_to_the_previous_and_next_agent(
+    person: Watched, tmp_path: Path
+) -> None:
     with live(led(tmp_path)) as server, asker(server, server.token) as operator:
         operator.asked("PUT", "/api/agents/Julian/run", 200, json={"desired": "continuous"})
         operator.post("/api/agents/summon", status=201)
@@ -210,7 +212,7 @@ def test_a_soul_is_read_and_neighbours_are_a_key_away(person: Watched, tmp_path:
         expect(page.get_by_role("heading", name="Lyra", exact=True)).to_be_visible()
 
 
-def test_somebody_who_is_not_there_is_said_to_be(person: Watched, server: Server) -> None:
+def test_an_unknown_agent_has_a_page_that_says_so(person: Watched, server: Server) -> None:
     page = person.signed_in(server, "#/agent/Nobody")
     expect(page.get_by_role("heading", name="No agent is called Nobody")).to_be_visible()
     page.get_by_role("link", name="Back to the team").click()

@@ -1,4 +1,4 @@
-"""Approvals and costs as a person sees them: who asks, until when, the answer, what was used."""
+"""Approvals and costs in the dashboard: requests, timeouts, answers, usage."""
 
 import re
 from collections.abc import Generator
@@ -29,7 +29,7 @@ def muster(tmp_path_factory: pytest.TempPathFactory) -> Generator[Inside]:
 
 @pytest.fixture
 def operator(muster: Inside) -> Generator[Asker]:
-    """A person elsewhere; in the end nothing is left open."""
+    """A second operator; open requests are denied at the end."""
     with asker(muster.server, muster.server.token) as somebody:
         yield somebody
         for each in somebody.get("/api/approvals")["approvals"]:
@@ -37,12 +37,12 @@ def operator(muster: Inside) -> Generator[Asker]:
 
 
 def request(page: Page, asked: str) -> Locator:
-    """A request that is open, as it is listed."""
+    """The row of an open request."""
     return page.locator(f"approval-list li[data-approval='{asked}']")
 
 
 def answer_to(operator: Asker, asked: str) -> Json:
-    """How a request was answered."""
+    """The answer of a request in the log."""
     [fact] = operator.get(f"/api/log?types=approval_answered&after={asked}")["events"]
     return fact
 
@@ -50,7 +50,7 @@ def answer_to(operator: Asker, asked: str) -> Json:
 # ── asking and answering ──────────────────────────────────────────────────────────────────────────
 
 
-def test_whoever_asks_is_seen_at_once_and_a_person_allows_it(
+def test_an_approval_request_appears_at_once_and_a_person_allows_it(
     person: Watched, muster: Inside, operator: Asker
 ) -> None:
     page = person.signed_in(muster.server)
@@ -122,7 +122,7 @@ def test_a_person_answers_with_the_keyboard_alone(
     expect(page.locator("#main")).to_be_focused()
 
 
-def test_requests_and_answers_are_told_to_those_who_hear_the_page(
+def test_requests_and_answers_are_announced_to_screen_readers(
     person: Watched, muster: Inside, operator: Asker
 ) -> None:
     page = person.signed_in(muster.server)
@@ -133,7 +133,7 @@ def test_requests_and_answers_are_told_to_those_who_hear_the_page(
     expect(live_region).to_have_text("The request of Ada was allowed.")
 
 
-def test_a_request_that_was_answered_elsewhere_or_by_nobody_is_gone(
+def test_a_request_answered_elsewhere_or_by_timeout_disappears(
     person: Watched, muster: Inside, operator: Asker
 ) -> None:
     page = person.signed_in(muster.server)
@@ -150,7 +150,7 @@ def test_a_request_that_was_answered_elsewhere_or_by_nobody_is_gone(
     assert answer_to(operator, soon)["how"] == "deadline"
 
 
-def test_whoever_may_not_answer_is_told_so(
+def test_a_viewer_cannot_answer_a_request_and_sees_why(
     person: Watched, muster: Inside, operator: Asker
 ) -> None:
     token = operator.post("/api/tokens", {"role": "viewer"}, 201)["secret"]
@@ -166,7 +166,7 @@ def test_whoever_may_not_answer_is_told_so(
 # ── in a channel ──────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_channel_shows_what_its_turn_waits_for_and_only_the_answer_lets_it_go_on(
+def test_a_channel_shows_the_request_its_turn_waits_for_and_only_the_answer_resumes_it(
     person: Watched, muster: Inside, operator: Asker
 ) -> None:
     asked = muster.asks("Ada", "Bash", "make release")
@@ -184,7 +184,7 @@ def test_a_channel_shows_what_its_turn_waits_for_and_only_the_answer_lets_it_go_
 # ── what is asked is hostile ──────────────────────────────────────────────────────────────────────
 
 
-def test_what_is_asked_is_shown_as_text_with_nothing_hidden_in_it(
+def test_a_request_is_shown_as_text_with_invisible_characters_made_visible(
     person: Watched, muster: Inside, operator: Asker
 ) -> None:
     tricky = "Ba\u202esh<b>"
@@ -209,7 +209,7 @@ def test_what_is_asked_is_shown_as_text_with_nothing_hidden_in_it(
     harmless(page)
 
 
-def test_all_that_is_asked_can_be_seen_and_it_is_said_when_that_is_much(
+def test_a_long_request_scrolls_and_says_how_long_it_is(
     person: Watched, muster: Inside, operator: Asker
 ) -> None:
     asked = muster.asks("Ada", "Write", "echo harmless" + "\n" * 400 + "rm -rf /")
@@ -226,7 +226,7 @@ def test_all_that_is_asked_can_be_seen_and_it_is_said_when_that_is_much(
 # ── costs ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_costs_are_shown_where_something_was_used_and_nowhere_else(
+def test_costs_are_shown_only_where_there_is_usage(
     person: Watched, muster: Inside, operator: Asker
 ) -> None:
     page = person.signed_in(muster.server)
@@ -247,7 +247,7 @@ def test_costs_are_shown_where_something_was_used_and_nowhere_else(
     expect(page.locator("agent-view .facts")).not_to_contain_text("used")
 
 
-def test_a_person_limits_what_a_channel_may_cost(
+def test_a_person_sets_the_cost_limit_of_a_channel(
     person: Watched, muster: Inside, operator: Asker
 ) -> None:
     muster.spends("Ada", 0.25, 1000, "design")
@@ -277,7 +277,7 @@ def test_a_person_limits_what_a_channel_may_cost(
 @pytest.mark.parametrize(
     ("scheme", "places"), [("light", ("", "#/agent/Ada")), ("dark", ("#/channel/design",))]
 )
-def test_requests_are_easy_to_use_for_everybody(
+def test_approval_requests_are_accessible(
     browser: Browser, muster: Inside, operator: Asker, scheme: str, places: tuple[str, ...]
 ) -> None:
     asked = muster.asks("Ada", "Bash", "\n".join(f"step {number}" for number in range(30)))

@@ -1,4 +1,4 @@
-"""Channels as a person sees them: the ring, the clock, what was said, and what a person decides."""
+"""Channels in the dashboard: ring, countdown, messages, and the controls of a person."""
 
 import re
 from collections.abc import Generator
@@ -41,7 +41,7 @@ def said(page: Page, text: str) -> Locator:
 # ── looking ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_ring_shows_who_has_the_turn_for_how_long_and_who_is_next(
+def test_the_ring_shows_the_turn_holder_the_timeout_and_the_next_member(
     person: Watched, server: Server, scene: Scene
 ) -> None:
     page = opened(person, server, scene)
@@ -59,7 +59,7 @@ def test_the_ring_shows_who_has_the_turn_for_how_long_and_who_is_next(
     expect(member(page, scene, "dev").locator(".badge")).to_have_text("ACTIVE")
 
 
-def test_who_waits_says_why_and_a_person_lets_it_go_on(
+def test_a_waiting_agent_shows_its_reason_and_a_person_resumes_the_turn(
     person: Watched, server: Server, scene: Scene
 ) -> None:
     page = opened(person, server, scene)
@@ -72,7 +72,7 @@ def test_who_waits_says_why_and_a_person_lets_it_go_on(
     assert scene.state("pm") == "ACTIVE"
 
 
-def test_what_each_member_has_not_read_is_counted(
+def test_unread_messages_are_counted_for_each_member(
     person: Watched, server: Server, scene: Scene
 ) -> None:
     page = opened(person, server, scene)
@@ -85,7 +85,7 @@ def test_what_each_member_has_not_read_is_counted(
     expect(said(page, "two").locator(".delivery")).to_contain_text("delivered to")
 
 
-def test_what_was_said_and_announced_is_shown_safely_and_in_order(
+def test_messages_and_announcements_are_shown_safely_and_in_order(
     person: Watched, server: Server, scene: Scene
 ) -> None:
     scene.says("**bold** <img src=x onerror=alert(1)>", by="pm")
@@ -99,7 +99,7 @@ def test_what_was_said_and_announced_is_shown_safely_and_in_order(
     expect(lines.last).to_have_text(f"turn 2: {scene.named('dev')}")
 
 
-def test_a_long_message_is_folded_until_a_person_wants_all_of_it(
+def test_a_long_message_is_folded_until_a_person_expands_it(
     person: Watched, server: Server, scene: Scene
 ) -> None:
     scene.says("\n".join(f"line {number}" for number in range(60)), by="pm")
@@ -110,7 +110,7 @@ def test_a_long_message_is_folded_until_a_person_wants_all_of_it(
     expect(text).not_to_have_class(re.compile("folded"))
 
 
-def test_whoever_reads_further_up_is_not_taken_away_and_is_told_of_what_is_new(
+def test_new_messages_do_not_scroll_a_reader_away_and_are_counted(
     person: Watched, server: Server, scene: Scene
 ) -> None:
     for number in range(30):
@@ -127,7 +127,7 @@ def test_whoever_reads_further_up_is_not_taken_away_and_is_told_of_what_is_new(
 # ── speaking ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_person_writes_with_the_keyboard_and_what_was_not_sent_is_kept(
+def test_a_person_writes_with_the_keyboard_and_a_draft_is_kept(
     person: Watched, server: Server, scene: Scene
 ) -> None:
     page = opened(person, server, scene)
@@ -144,7 +144,7 @@ def test_a_person_writes_with_the_keyboard_and_what_was_not_sent_is_kept(
     assert [fact["text"] for fact in scene.facts("user_message")] == ["first\nsecond"]
 
 
-def test_what_a_message_does_to_the_turn_is_shown_before_it_is_sent_and_can_be_changed(
+def test_the_effect_of_a_message_on_the_turn_is_shown_before_sending_and_can_be_changed(
     person: Watched, server: Server, scene: Scene
 ) -> None:
     page = opened(person, server, scene)
@@ -185,7 +185,7 @@ def test_a_person_passes_the_turn_on_takes_it_away_and_gives_it(
     expect(page.locator("[data-holder] .who")).to_have_text(scene.named("dev"))
 
 
-def test_members_are_added_and_removed_and_a_refusal_is_told(
+def test_members_are_added_and_removed_and_a_refusal_is_shown(
     person: Watched, server: Server, scene: Scene
 ) -> None:
     page = opened(person, server, scene)
@@ -202,7 +202,7 @@ def test_members_are_added_and_removed_and_a_refusal_is_told(
     expect(page.locator("channel-members .error")).to_contain_text("is OFFLINE")
 
 
-def test_the_rules_are_changed_and_one_that_cannot_work_is_refused(
+def test_rules_are_changed_and_an_invalid_value_is_refused(
     person: Watched, server: Server, scene: Scene
 ) -> None:
     page = opened(person, server, scene)
@@ -244,9 +244,7 @@ def test_a_click_is_pending_until_its_event_has_come_back(
     expect(page.locator("[data-holder] .who")).to_have_text(scene.named("dev"))
 
 
-def test_a_channel_is_opened_and_found_in_the_list(
-    person: Watched, server: Server, scene: Scene
-) -> None:
+def test_a_channel_is_created_and_listed(person: Watched, server: Server, scene: Scene) -> None:
     page = opened(person, server, scene)
     name = scene.named("plans")
     page.get_by_label("Name of the new channel").fill(name)
@@ -260,7 +258,7 @@ def test_a_channel_is_opened_and_found_in_the_list(
     expect(page.locator("[data-holder] .who")).to_have_text(scene.named("pm"))
 
 
-def test_a_channel_that_is_not_there_says_what_a_channel_is(
+def test_an_unknown_channel_has_a_page_that_explains_channels(
     person: Watched, server: Server
 ) -> None:
     page = person.signed_in(server, "#/channel/nowhere")
@@ -268,7 +266,7 @@ def test_a_channel_that_is_not_there_says_what_a_channel_is(
     expect(page.locator(".empty")).to_contain_text("speak in order")
 
 
-def test_nothing_is_hard_to_use_or_to_read_and_nothing_lies_beside_a_phone(
+def test_the_view_is_accessible_and_fits_a_phone(
     browser: Browser, server: Server, scene: Scene
 ) -> None:
     scene.says(f"\u202efrom the right {'x' * 4000}", by="pm")

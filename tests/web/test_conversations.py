@@ -1,4 +1,4 @@
-"""Conversations as a person sees them: asking, who does the work and why, what came of it."""
+"""Conversations in the dashboard: the request, its route, trace, dialogue and files."""
 
 import json
 import re
@@ -23,7 +23,7 @@ if agent == "python-engineer":
     open("hello_world.py", "w").write("print('Hello, World!')\n<script>window.hurt=1</script>\n")
     print("I wrote **hello_world.py**.")
 elif agent == "docs-writer":
-    # it works until somebody lets it go on, and draws a picture then
+    # works until the test releases it, then draws a picture
     while not os.path.exists(os.environ["GATE"]):
         time.sleep(0.01)
     picture = "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d4944"
@@ -83,7 +83,7 @@ def session(operator: Asker, request: pytest.FixtureRequest) -> Generator[str]:
 
 @pytest.fixture
 def gate(base: Path) -> Generator[Path]:
-    """What an agent waits for."""
+    """The file that an agent waits for."""
     path = base / "home" / "gate"
     yield path
     path.unlink(missing_ok=True)
@@ -131,7 +131,7 @@ def test_a_session_is_opened_used_and_closed(person: Watched, server: Server) ->
     expect(other.locator("session-panel")).to_contain_text("No session is open")
 
 
-def test_a_request_shows_its_way_its_reason_its_words_and_its_file(
+def test_a_request_shows_its_trace_reason_dialogue_and_file(
     person: Watched, server: Server, session: str
 ) -> None:
     page = person.signed_in(server, "#/conversation")
@@ -165,7 +165,7 @@ def test_a_request_shows_its_way_its_reason_its_words_and_its_file(
     expect(preview).to_be_hidden()
 
 
-def test_it_is_pending_until_it_is_confirmed_and_then_goes_on_before_the_eyes(
+def test_a_request_is_pending_until_confirmed_and_then_updates_live(
     person: Watched, server: Server, gate: Path, session: str
 ) -> None:
     page = person.signed_in(server, "#/conversation")
@@ -205,7 +205,7 @@ def test_agents_hand_over_and_the_whole_chain_is_shown(
     expect(steps.nth(1).locator(".reason")).to_contain_text("it needs a script, too")
 
 
-def test_what_is_denied_is_told_with_the_rule_and_who_could_do_it(
+def test_a_denial_shows_the_rule_and_the_agent_to_create(
     person: Watched, server: Server, session: str
 ) -> None:
     page = person.signed_in(server, "#/conversation")
@@ -226,7 +226,7 @@ def test_what_is_denied_is_told_with_the_rule_and_who_could_do_it(
     expect(page.locator(".talks a[aria-current]")).to_contain_text("kraken")
 
 
-def test_a_refusal_is_told_and_the_text_is_kept(
+def test_a_refusal_is_shown_and_the_text_is_kept(
     person: Watched, server: Server, operator: Asker, session: str
 ) -> None:
     page = person.signed_in(server, "#/conversation/conv_404")
@@ -244,7 +244,7 @@ def test_a_refusal_is_told_and_the_text_is_kept(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_is_hard_to_use_or_to_read(
+def test_the_page_is_accessible(
     browser: Browser, server: Server, operator: Asker, session: str, scheme: str
 ) -> None:
     operator.post("/api/conversations", {"text": "Forge the kraken firmware in kraken.rs"})
@@ -260,7 +260,7 @@ def test_nothing_is_hard_to_use_or_to_read(
 # ── hostile ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_hostile_words_files_and_names_are_shown_as_text(
+def test_hostile_messages_files_and_names_are_shown_as_text(
     person: Watched, server: Server, session: str
 ) -> None:
     asked: list[str] = []

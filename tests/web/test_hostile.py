@@ -1,4 +1,4 @@
-"""Whatever agents write is shown as text and breaks nothing; a policy stops what slips by."""
+"""Text of agents is shown as text and breaks nothing; the policy blocks injected markup."""
 
 import re
 import socket
@@ -56,7 +56,7 @@ def operator(server: Server) -> Generator[Asker]:
 
 
 def harmless(page: Page) -> None:
-    """Nothing ran, nothing was made of markup, nothing sticks out, nobody else's text is turned."""
+    """No script ran, no markup was created, nothing overflows, no other text is reversed."""
     assert page.evaluate("window.hurt") is None
     forbidden = "main :is(script, iframe, object, style, meta, base, [onclick], [onerror], img)"
     assert page.locator(forbidden).count() == 0
@@ -90,9 +90,7 @@ TURNED_ROUND = r"""() => {
 # ── what agents write ─────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_an_agent_prints_is_shown_as_text_wherever_it_is_seen(
-    person: Watched, server: Server
-) -> None:
+def test_output_is_shown_as_text_everywhere(person: Watched, server: Server) -> None:
     asked: list[str] = []
     person.context.on("request", lambda request: asked.append(request.url))
     page = person.signed_in(server, "#/agent/Printer")
@@ -112,7 +110,7 @@ def test_what_an_agent_prints_is_shown_as_text_wherever_it_is_seen(
     assert all(url.startswith((server.url, "data:image/svg+xml")) for url in asked), asked
 
 
-def test_what_is_said_in_a_channel_is_shown_as_text_wherever_it_is_seen(
+def test_channel_messages_are_shown_as_text_everywhere(
     person: Watched, server: Server, operator: Asker
 ) -> None:
     channel = "<b>design"
@@ -148,7 +146,7 @@ def test_what_is_said_in_a_channel_is_shown_as_text_wherever_it_is_seen(
     assert all(url.startswith((server.url, "data:image/svg+xml")) for url in asked), asked
 
 
-def test_ten_thousand_lines_a_second_are_bounded_and_the_page_goes_on_answering(
+def test_ten_thousand_lines_a_second_are_bounded_and_the_page_stays_responsive(
     person: Watched, server: Server
 ) -> None:
     page = person.signed_in(server, "#/agent/Flood")
@@ -229,7 +227,9 @@ def heard(server: socket.socket) -> bytes:
     return said
 
 
-def test_the_policy_stops_whatever_slips_by(person: Watched, server: Server) -> None:
+def test_the_content_security_policy_blocks_injected_markup(
+    person: Watched, server: Server
+) -> None:
     page = person.signed_in(server)
     with socket.create_server(("127.0.0.1", 0)) as evil:
         evil.setblocking(False)
@@ -246,7 +246,9 @@ def test_the_policy_stops_whatever_slips_by(person: Watched, server: Server) -> 
     person.wrong.clear()
 
 
-def test_everything_that_is_served_says_what_it_is(server: Server, operator: Asker) -> None:
+def test_every_response_has_its_content_type_and_security_headers(
+    server: Server, operator: Asker
+) -> None:
     for path in ("/", "/api/state", "/api/log", "/api/agents", "/api/docs", "/nothing"):
         answer = operator.http.get(path)
         assert answer.headers["x-content-type-options"] == "nosniff", path
@@ -258,9 +260,7 @@ def test_everything_that_is_served_says_what_it_is(server: Server, operator: Ask
             assert "frame-ancestors 'none'" in policy, path
 
 
-def test_the_page_about_the_api_keeps_its_own_style_and_takes_no_other(
-    person: Watched, server: Server
-) -> None:
+def test_the_api_page_allows_only_its_own_style(person: Watched, server: Server) -> None:
     page = person.signed_in(server)
     page.goto(f"{server.url}/api/docs")
     expect(page.get_by_role("heading", name="muster: the HTTP API")).to_be_visible()

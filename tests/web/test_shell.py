@@ -1,4 +1,4 @@
-"""The page around the views: signing in, the policy, keys, themes, tabs that agree, coming back."""
+"""The page around the views: sign-in, policy, shortcuts, themes, shared stream, reconnecting."""
 
 import re
 from collections.abc import Generator
@@ -30,7 +30,7 @@ def operator(server: Server) -> Generator[Asker]:
 
 
 def connected(operator: Asker, name: str) -> str:
-    """Somebody who is here."""
+    """A connected agent."""
     operator.post("/api/agents", {"name": name}, 201)
     operator.post(f"/api/agents/{name}/connect")
     return name
@@ -60,7 +60,7 @@ def test_the_printed_link_signs_in_once_and_lands_on_the_page(
     assert server.token not in cookie.get("value", "")
 
 
-def test_whoever_is_signed_out_is_told(person: Watched, server: Server) -> None:
+def test_a_signed_out_browser_is_told_how_to_sign_in(person: Watched, server: Server) -> None:
     page = person.signed_in(server)
     page.evaluate("fetch('/api/session', {method: 'DELETE'})")
     page.reload()
@@ -83,7 +83,7 @@ def test_the_page_has_a_strict_policy_and_nothing_inline(server: Server) -> None
     assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*src=)", answer.text)
 
 
-def test_files_are_kept_for_good_and_compressed(server: Server) -> None:
+def test_static_files_are_cached_for_ever_and_compressed(server: Server) -> None:
     front = _front(server)
     (path,) = re.findall(r'src="(/web/[^"]+/app\.js)"', front.text)
     answer = httpx.get(server.url + path)
@@ -120,7 +120,7 @@ def test_the_first_view_is_small(person: Watched, server: Server) -> None:
 # ── keys, search, themes ──────────────────────────────────────────────────────────────────────────
 
 
-def test_a_question_mark_shows_the_keys(person: Watched, server: Server) -> None:
+def test_a_question_mark_shows_the_keyboard_shortcuts(person: Watched, server: Server) -> None:
     page = person.signed_in(server)
     expect(page.locator("agent-card").first).to_be_visible()
     page.keyboard.press("?")
@@ -134,7 +134,7 @@ def test_a_question_mark_shows_the_keys(person: Watched, server: Server) -> None
     expect(dialog).to_be_visible()
 
 
-def test_search_finds_by_letters_and_enter_goes_there(person: Watched, server: Server) -> None:
+def test_search_matches_letters_and_enter_opens_the_result(person: Watched, server: Server) -> None:
     page = person.signed_in(server)
     expect(page.locator("agent-card").first).to_be_visible()
     page.keyboard.press("/")
@@ -152,9 +152,7 @@ def test_search_finds_by_letters_and_enter_goes_there(person: Watched, server: S
     expect(page.get_by_role("heading", name="Team")).to_be_visible()
 
 
-def test_the_theme_follows_the_system_until_somebody_chooses(
-    person: Watched, server: Server
-) -> None:
+def test_the_theme_follows_the_system_until_a_user_chooses(person: Watched, server: Server) -> None:
     page = person.signed_in(server)
     page.emulate_media(color_scheme="dark")
     assert _background(page) == "rgb(13, 17, 23)"
@@ -175,7 +173,7 @@ def _background(page: Page) -> str:
 
 
 @pytest.mark.parametrize("place", ["#/", "#/agent/Echo"])
-def test_nothing_is_hard_to_use_or_to_read(browser: Browser, server: Server, place: str) -> None:
+def test_the_page_is_accessible(browser: Browser, server: Server, place: str) -> None:
     with watched(browser, bypass_csp=True) as person:
         page = person.signed_in(server, place)
         expect(page.locator("agent-card, chat-thread").first).to_be_visible()
@@ -184,7 +182,7 @@ def test_nothing_is_hard_to_use_or_to_read(browser: Browser, server: Server, pla
             assert not hard_to_use(page)
 
 
-def test_on_a_phone_nothing_scrolls_sideways_and_buttons_fit_a_finger(
+def test_on_a_phone_nothing_scrolls_sideways_and_buttons_are_large_enough(
     browser: Browser, server: Server
 ) -> None:
     with watched(browser, viewport=PHONE | {"width": 320}, has_touch=True) as person:
@@ -250,7 +248,7 @@ def test_more_tabs_than_a_browser_has_connections_share_one_stream_and_agree(
 
 
 @pytest.mark.parametrize("way", ["leader", "direct"])
-def test_without_a_shared_worker_tabs_are_live_too(
+def test_tabs_are_live_without_a_shared_worker(
     person: Watched, server: Server, operator: Asker, way: str
 ) -> None:
     person.signed_in(server).close()
@@ -261,12 +259,12 @@ def test_without_a_shared_worker_tabs_are_live_too(
     name = connected(operator, a_name("Way"))
     for tab in tabs:
         expect(tab.get_by_role("link", name=name)).to_be_attached()
-    tabs[0].close()  # whoever led is gone; the next one takes over
+    tabs[0].close()  # the leader is gone; the next tab takes over
     last = connected(operator, a_name("Last"))
     expect(tabs[1].get_by_role("link", name=last)).to_be_attached()
 
 
-def test_a_restart_is_said_survived_and_nothing_is_missed(person: Watched, tmp_path: Path) -> None:
+def test_a_restart_is_shown_and_no_event_is_missed(person: Watched, tmp_path: Path) -> None:
     home, port = programs(tmp_path), a_free_port()
     with live_at(home, port) as server:
         page = person.signed_in(server, "#/agent/Echo")
@@ -294,7 +292,7 @@ def test_a_restart_is_said_survived_and_nothing_is_missed(person: Watched, tmp_p
         assert missed == list(range(before + 1, last + 1))
 
 
-def test_another_log_under_the_same_address_is_looked_at_anew(
+def test_a_replaced_log_at_the_same_address_is_loaded_again(
     person: Watched, tmp_path: Path
 ) -> None:
     port = a_free_port()
@@ -315,7 +313,7 @@ def test_another_log_under_the_same_address_is_looked_at_anew(
 SOMEBODY_ELSE = '[agents.Newcomer]\ncommand = ["true"]\n'
 
 
-def test_fifty_events_a_second_disturb_nobody(
+def test_fifty_events_a_second_disturb_neither_focus_nor_frame_rate(
     person: Watched, server: Server, operator: Asker
 ) -> None:
     name = connected(operator, a_name("Busy"))

@@ -1,4 +1,4 @@
-"""The team as a person sees it: faces in the grid, the one button, who does what, who needs you."""
+"""The team view: faces in the grid, the button, activities, agents that need a person."""
 
 from collections.abc import Generator
 from pathlib import Path
@@ -19,7 +19,7 @@ from tests.web.teams import led, programs
 
 
 def card(page: Page, name: str) -> Locator:
-    """Somebody's card."""
+    """The card of an agent."""
     return page.locator("agent-card", has=page.get_by_role("link", name=name, exact=True))
 
 
@@ -81,16 +81,14 @@ def test_a_team_is_summoned_hatches_sleeps_and_wakes(person: Watched, tmp_path: 
 
 
 def in_the_grid(page: Page) -> list[str]:
-    """Who is where, as it is seen: by rows."""
+    """The names in the grid, by rows."""
     boxes = "cards => cards.map(card => [card.querySelector('.name')?.textContent ?? '', "
     boxes += "card.getBoundingClientRect().top, card.getBoundingClientRect().left])"
     seen: list[tuple[str, float, float]] = page.locator(".grid.nine > *").evaluate_all(boxes)
     return [name for name, _, _ in sorted(seen, key=lambda each: (each[1], each[2]))]
 
 
-def test_a_summons_that_cannot_be_is_refused_with_what_to_do(
-    person: Watched, tmp_path: Path
-) -> None:
+def test_a_refused_summon_says_what_to_do(person: Watched, tmp_path: Path) -> None:
     with live(tmp_path / "home") as server:
         page = person.signed_in(server)
         expect(page.get_by_role("heading", name="No agents yet")).to_be_visible()
@@ -114,7 +112,7 @@ def operator(server: Server) -> Generator[Asker]:
         yield somebody
 
 
-def test_a_card_tells_what_somebody_does_and_starts_and_stops_it(
+def test_a_card_shows_the_activity_of_its_agent_and_starts_and_stops_it(
     person: Watched, server: Server
 ) -> None:
     page = person.signed_in(server)
@@ -136,7 +134,7 @@ def test_a_card_tells_what_somebody_does_and_starts_and_stops_it(
     expect(echo).to_have_attribute("data-status", "sleeping")
 
 
-def test_arrows_move_and_keys_act(person: Watched, server: Server) -> None:
+def test_arrow_keys_move_and_shortcuts_act(person: Watched, server: Server) -> None:
     page = person.signed_in(server)
     page.locator("agent-card[tabindex='0']").focus()
     expect(card(page, "Echo")).to_be_focused()
@@ -161,7 +159,7 @@ def test_arrows_move_and_keys_act(person: Watched, server: Server) -> None:
 # ── who needs you ─────────────────────────────────────────────────────────────────────────────────
 
 
-def test_whoever_waits_fails_or_is_stuck_comes_first_and_in_the_title(
+def test_agents_that_wait_fail_or_are_stuck_come_first_and_in_the_title(
     person: Watched, server: Server, operator: Asker
 ) -> None:
     page = person.signed_in(server)
@@ -203,7 +201,7 @@ def test_whoever_waits_fails_or_is_stuck_comes_first_and_in_the_title(
 
 @pytest.fixture(scope="module")
 def old(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
-    """A team of long ago: two whom nobody confirms, a dispute, and eight who were never born."""
+    """An old team: two unconfirmed agents, a conflict, and eight expired seats."""
     summons = SummonAgents(placeholders=PALETTE, authority=Authority.LEAD)
     dispute = Conflict(seat=ADA, reported="sleeping", evidence="its process is alive")
     home = tmp_path_factory.mktemp("old") / "home"
@@ -211,9 +209,7 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
         yield running
 
 
-def test_a_report_that_is_disputed_is_shown_until_it_is_dismissed(
-    person: Watched, old: Server
-) -> None:
+def test_conflicting_reports_are_shown_until_dismissed(person: Watched, old: Server) -> None:
     page = person.signed_in(old)
     needs = page.locator("needs-list")
     expect(needs).to_contain_text("Ada has conflicting reports")
@@ -225,7 +221,7 @@ def test_a_report_that_is_disputed_is_shown_until_it_is_dismissed(
     expect(needs).to_be_hidden()
 
 
-def test_whom_nobody_confirms_is_unknown_and_who_was_never_born_is_hidden(
+def test_unconfirmed_agents_are_unknown_and_expired_seats_are_hidden(
     person: Watched, old: Server
 ) -> None:
     page = person.signed_in(old)

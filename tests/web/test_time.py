@@ -1,4 +1,4 @@
-"""Time as a person sees it: the lanes, the log, the machines, and the team as it was."""
+"""The view of time: timeline, log, state diagrams, and the team in the past."""
 
 import re
 from collections.abc import Generator
@@ -84,7 +84,7 @@ def test_machines_are_shown_and_hidden_and_the_choice_is_kept(
     until_drawn(page, GREEN)
 
 
-def test_the_picture_is_zoomed_by_buttons_and_by_keys(
+def test_the_timeline_zooms_by_buttons_and_by_keys(
     person: Watched, server: Server, scene: Scene
 ) -> None:
     page = opened(person, server)
@@ -112,7 +112,7 @@ def turn_then(page: Page, scene: Scene, name: str) -> Locator:
     return page.locator(".then li", has_text=scene.named(name)).locator(".turn")
 
 
-def test_choosing_an_event_shows_the_team_as_it_was_after_it(
+def test_choosing_an_event_shows_the_team_after_it(
     person: Watched, server: Server, scene: Scene
 ) -> None:
     before = scene.get("/api/health")["seq"]
@@ -133,7 +133,7 @@ def test_choosing_an_event_shows_the_team_as_it_was_after_it(
     expect(page.locator(".lines li").first).not_to_have_attribute("data-seq", str(before))
 
 
-def test_a_moment_has_an_address_and_one_that_is_none_is_told(
+def test_a_moment_has_a_url_and_an_unknown_event_is_reported(
     person: Watched, server: Server, scene: Scene
 ) -> None:
     seq = scene.get("/api/health")["seq"]
@@ -145,7 +145,7 @@ def test_a_moment_has_an_address_and_one_that_is_none_is_told(
     expect(page.locator(".lines li").first).to_be_visible()
 
 
-def test_choosing_a_moment_on_the_picture_shows_the_team_of_that_moment(
+def test_choosing_a_moment_on_the_timeline_shows_the_team_at_that_time(
     person: Watched, server: Server, scene: Scene
 ) -> None:
     page = opened(person, server)
@@ -171,7 +171,7 @@ def test_choosing_a_moment_on_the_picture_shows_the_team_of_that_moment(
 # ── the log ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_log_grows_by_itself_is_filtered_and_can_be_paused(
+def test_the_log_updates_live_is_filtered_and_can_be_paused(
     person: Watched, server: Server, scene: Scene
 ) -> None:
     page = opened(person, server)
@@ -199,7 +199,7 @@ def test_the_log_grows_by_itself_is_filtered_and_can_be_paused(
     expect(page.locator(".lines")).to_contain_text("while it is held")
 
 
-def test_why_an_event_happened_is_told_cause_by_cause(
+def test_why_shows_the_chain_of_causes_of_an_event(
     person: Watched, server: Server, scene: Scene
 ) -> None:
     page = opened(person, server)
@@ -216,7 +216,7 @@ def test_why_an_event_happened_is_told_cause_by_cause(
 # ── the machines ──────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_machines_are_drawn_and_where_everybody_is_is_lit_now_and_then(
+def test_diagrams_highlight_occupied_states_now_and_in_the_past(
     person: Watched, server: Server, scene: Scene
 ) -> None:
     before = scene.get("/api/health")["seq"]
@@ -241,7 +241,7 @@ def test_the_machines_are_drawn_and_where_everybody_is_is_lit_now_and_then(
     expect(page.locator(".ways")).to_contain_text("task_completed")
 
 
-def test_nothing_is_hard_to_use_or_to_read_and_nothing_lies_beside_a_phone(
+def test_the_view_is_accessible_and_fits_a_phone(
     browser: Browser, server: Server, scene: Scene
 ) -> None:
     scene.says(f"\u202efrom the right {'x' * 4000}", by="pm")

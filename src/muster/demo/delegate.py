@@ -1,7 +1,7 @@
-"""One of the demo team at work on a task that was handed to it: `python -m muster.demo.delegate`.
+"""The program of a demo agent that carries out a delegated task: `python -m muster.demo.delegate`.
 
-It reads the task on stdin, thinks aloud, writes a file where it was told to, and says where. There
-is no model in it, and the file says so.
+The program reads the task on stdin, prints its steps, writes a file in the workspace, and reports
+the path. There is no model behind it, and the file says so.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Final
 from muster.demo.cast import ALL, WELCOME_TASK, Character
 
 WORK_SECONDS: Final = 1.5
-"""Between two steps: long enough to see the conversation in its hands."""
+"""Pause between two steps: long enough to see the task in progress."""
 
 _TASK: Final = re.compile(r"^# The task\n\n(.*?)(?=\n\n# |\Z)", re.DOTALL | re.MULTILINE)
 _WORD: Final = re.compile(r"[a-z0-9]+")
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def _character(name: str) -> Character:
-    """Whoever it was handed to; the names of agents are theirs."""
+    """The character of the agent that got the task; both have the same name."""
     return next((each for each in ALL if each.name == name), ALL[0])
 
 
@@ -50,13 +50,13 @@ def _work() -> None:
 
 
 def slug(task: str) -> str:
-    """A file name that tells what the task was."""
+    """A file name made of the words of the task."""
     words = [word for word in _WORD.findall(task.lower()) if word not in _SMALL]
     return "-".join(words[:3])[:60] or "task"
 
 
 def document(character: Character, task: str) -> str:
-    """What is written: what a person can try, or what a model would have done here."""
+    """The file of a task: things to try next for the welcome task, else an explanation."""
     body = WELCOME if task == WELCOME_TASK else DRAFT.format(does=character.does)
     return f"""# {task.rstrip(".").splitlines()[0][:100] if task else "A task"}
 
@@ -80,7 +80,7 @@ This file lies in the folder of its conversation, beside the dialogue that led t
 
 DRAFT: Final = """A script cannot really {does}. What is real is the way that the task took: it was
 handed over because of a description, worked on by a program in a folder of its own, and reported
-back with this file. With agents of your own, what stands here is their work.
+back with this file. With agents of your own, this is where their work is.
 """
 
 

@@ -1,7 +1,7 @@
-"""What one of the demo team is told: prompts on its stdin, and what stands in them.
+"""Parses the prompts that a demo agent reads on stdin.
 
-A prompt is text for a model, so a script has to look for what it knows: the lines with which muster
-hands over a turn, the news of a channel, or a message.
+A prompt is text for a model, so a script searches it for known lines: those with which muster hands
+over a turn, the news of a channel, or a message.
 """
 
 import json
@@ -15,27 +15,27 @@ from typing import Final, NamedTuple
 READ_BYTES: Final = 64 * 1024
 
 MEMORY_ENDS: Final = "</agent>\n"
-"""What stands before it are a soul and a transcript, and nothing in them is new."""
+"""The end of the soul and the transcript, which hold nothing new."""
 
 
 class Kind(StrEnum):
-    """What there is to do."""
+    """The kind of a prompt."""
 
     TURN = "turn"
-    NEWS = "news"  # somebody spoke in a channel
-    LETTER = "letter"  # a person spoke to this agent alone
+    NEWS = "news"  # new messages in a channel
+    DIRECT = "direct"  # a person's message to this agent alone
 
 
 class Message(NamedTuple):
-    """Something that somebody said."""
+    """A message in a prompt."""
 
     speaker: str
     text: str
     again: bool
 
 
-class Errand(NamedTuple):
-    """One thing of a prompt."""
+class PromptItem(NamedTuple):
+    """One task of a prompt: a turn, news or a direct message, with its messages."""
 
     kind: Kind
     channel: str
@@ -45,21 +45,21 @@ class Errand(NamedTuple):
 _HEADS: Final = (
     (Kind.TURN, re.compile(r"It is your turn in the channel (.+) \(turn \d+\)\. ")),
     (Kind.NEWS, re.compile(r"New in the channel (.+):$")),
-    (Kind.LETTER, re.compile(r"You have new messages(:)$")),
+    (Kind.DIRECT, re.compile(r"You have new messages(:)$")),
 )
 _MESSAGE: Final = re.compile(r"\[([^\]]+)\]( \(told before\))?: (.*)")
 
 
 class Stdin:
-    """Prompts, one after another."""
+    """A stream of prompts."""
 
     def __init__(self, file: int = 0) -> None:
-        """Read them from this file."""
+        """Read prompts from a file descriptor."""
         self._file = file
         self._rest = b""
 
     def read(self, seconds: float | None = None) -> str | None:
-        """The next prompt, or nothing where none comes in time. `EOFError`: there is no more."""
+        """The next prompt, or None after the timeout. Raises `EOFError` at the end of stdin."""
         while b"\n" not in self._rest:
             if not select.select([self._file], [], [], seconds)[0]:
                 return None
@@ -73,34 +73,34 @@ class Stdin:
         return str(json.loads(line)["text"])
 
 
-def errands(prompt: str) -> list[Errand]:
-    """All that there is to do in a prompt, in its order."""
-    return list(_errands(prompt.rpartition(MEMORY_ENDS)[2].splitlines()))
+def parse_prompt(prompt: str) -> list[PromptItem]:
+    """The tasks of a prompt, in order."""
+    return list(_items(prompt.rpartition(MEMORY_ENDS)[2].splitlines()))
 
 
-def _errands(lines: list[str]) -> Iterator[Errand]:
+def _items(lines: list[str]) -> Iterator[PromptItem]:
     head: tuple[Kind, str] | None = None
     messages: list[Message] = []
     for line in lines:
         if found := _head(line):
             if head is not None:
-                yield Errand(*head, tuple(messages))
+                yield PromptItem(*head, tuple(messages))
             head, messages = found, []
         elif head is not None:
             _add(messages, line)
     if head is not None:
-        yield Errand(*head, tuple(messages))
+        yield PromptItem(*head, tuple(messages))
 
 
 def _head(line: str) -> tuple[Kind, str] | None:
     for kind, pattern in _HEADS:
         if found := pattern.match(line):
-            return kind, "" if kind is Kind.LETTER else found[1]
+            return kind, "" if kind is Kind.DIRECT else found[1]
     return None
 
 
 def _add(messages: list[Message], line: str) -> None:
-    """A line begins a message, or goes on with the last."""
+    """Add a line: the start of a message, or a continuation of the last."""
     if found := _MESSAGE.match(line):
         messages.append(Message(found[1], found[3], found[2] is not None))
     elif messages and line:

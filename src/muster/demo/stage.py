@@ -1,8 +1,8 @@
-"""The stage of the demo: what a person would do to begin with, done once.
+"""The stage of the demo: performs the first steps of a person, once.
 
-At the first start the lead is let run, eight are summoned, two channels are opened, and one task is
-handed out. Later starts leave all that as people have changed it. Meanwhile the stage gives places
-in their channels to those who are born or come back: a crash has cost them theirs.
+The first start starts the lead, summons eight agents, opens two channels and hands out one task.
+Later starts keep the changes that people have made. While the demo runs, the stage adds agents that
+are born or come back to their channels: a crash removes an agent from its channels.
 """
 
 import asyncio
@@ -28,19 +28,19 @@ from muster.routing.agent_files import read_folders
 from muster.team import Muster
 
 DEMO: Final = "demo"
-"""Who speaks and acts where a person would."""
+"""The speaker and actor in place of a person."""
 
 AGENTS_FOLDER: Final = Path(__file__).parent / "agents"
-"""How each of them describes what it is for."""
+"""The agent files of the demo team, for delegation."""
 
 WORK_FOLDER: Final = "work"
 
 MARK: Final = "demo"
-"""The file by which a home is known as the demo's."""
+"""A marker file: the home belongs to the demo."""
 
 CHANNELS: Final = {
     WORKSHOP: TurnConfig(rest_after_idle_rounds=1),
-    # what a person says reaches the one that waits
+    # PARALLEL: a person's message reaches the agent that waits
     APPROVALS: TurnConfig(rest_after_idle_rounds=2, human_interrupt_mode=InterruptMode.PARALLEL),
 }
 
@@ -48,7 +48,7 @@ log = logging.getLogger(__name__)
 
 
 def is_free(home: Path) -> bool:
-    """Whether the demo may live in a home: it does already, or nobody else does."""
+    """Whether the demo may use a home: it is the demo's already, or holds no other team."""
     others = any((home / name).exists() for name in ("team.db", "muster.toml"))
     return (home / MARK).exists() or not others
 
@@ -64,7 +64,7 @@ NOTICE: Final = "Demo team: nine scripts, no model behind them. Your own team is
 
 @asynccontextmanager
 async def staged(muster: Muster, home: Path) -> AsyncGenerator[None]:
-    """Have the demo played by a team that is open."""
+    """Run the demo with an open team."""
     muster.notice = NOTICE
     async with background() as tasks:
         tasks.create_task(Stage(muster, home).run())
@@ -72,29 +72,29 @@ async def staged(muster: Muster, home: Path) -> AsyncGenerator[None]:
 
 
 class Stage:
-    """Sets the scene, and keeps it."""
+    """Sets up the demo, and adds agents to their channels."""
 
     def __init__(self, muster: Muster, home: Path) -> None:
-        """For this team."""
+        """Prepare the demo of a team; `run` starts it."""
         self._muster = muster
         self._root = home / WORK_FOLDER
         self._arrived: asyncio.Queue[SeatId] = asyncio.Queue()
         self._removed: set[tuple[SeatId, ChannelId]] = set()
-        """Whom a person has taken out of a channel."""
+        """Agents that a person has removed from a channel."""
 
     async def run(self) -> None:
-        """Set the scene, then give a place to everybody who comes."""
-        self._muster.dispatcher.watch(self._note)
+        """Set up the demo, then add each agent that arrives to its channel."""
+        self._muster.dispatcher.watch(self._on_commit)
         try:
-            await self._set()
+            await self._set_up()
             while True:
                 await self._place(in_seat(await self._arrived.get()))
                 await self._hand_out()
         finally:
-            self._muster.dispatcher.unwatch(self._note)
+            self._muster.dispatcher.unwatch(self._on_commit)
 
-    def _note(self, commit: Commit) -> None:
-        """See who comes, and who was removed."""
+    def _on_commit(self, commit: Commit) -> None:
+        """Record agents that arrive, and removals from channels."""
         for event in commit.events:
             fact = event.fact
             if isinstance(fact, e.MemberLeft) and fact.reason == "removed":
@@ -107,7 +107,7 @@ class Stage:
             ):
                 self._arrived.put_nowait(SeatId(fact.seat or 0))
 
-    async def _set(self) -> None:
+    async def _set_up(self) -> None:
         team = self._muster.team
         for channel, config in CHANNELS.items():
             if channel not in team.channels:
@@ -127,7 +127,7 @@ class Stage:
                 self._arrived.put_nowait(seat)
 
     async def _place(self, character: Character) -> None:
-        """Give one who is here a place in its channel, unless a person took it away."""
+        """Add a present agent to its channel, unless a person removed it."""
         seat, channel = SeatId(character.seat), ChannelId(character.channel)
         agent = self._muster.team.agents[seat]
         gone = not agent.present or channel in agent.channels
@@ -135,7 +135,7 @@ class Stage:
             await self._try(AddMember(channel=channel, seat=seat))
 
     async def _hand_out(self) -> None:
-        """When all are born, hand out the first task; so there is one to look at."""
+        """Hand out the first task once all agents are born."""
         team = self._muster.team
         born = all(
             (agent := team.agents.get(SeatId(character.seat))) is not None and agent.name

@@ -1,4 +1,4 @@
-"""How long to rest before trying again: longer each time, up to a bound."""
+"""Exponential backoff with an upper bound."""
 
 from muster.limits import RETRY_SECONDS_FIRST, RETRY_SECONDS_MAX
 
@@ -6,6 +6,6 @@ from muster.limits import RETRY_SECONDS_FIRST, RETRY_SECONDS_MAX
 def pause_s(
     failures: int, *, first_s: float = RETRY_SECONDS_FIRST, most_s: float = RETRY_SECONDS_MAX
 ) -> float:
-    """The pause after that many failures in a row, doubled from the first to the longest."""
-    doublings = min(max(failures - 1, 0), 32)  # past any bound, and far from an overflow
+    """The pause before the next retry: `first_s`, doubled per failure in a row, up to `most_s`."""
+    doublings = min(max(failures - 1, 0), 32)  # past any bound, and far from a float overflow
     return min(first_s * 2.0**doublings, most_s)

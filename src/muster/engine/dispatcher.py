@@ -1,9 +1,9 @@
-"""The one write path: a command goes in, what it led to comes out when it is on disk.
+"""The only write path: it decides a command and returns the events once they are on disk.
 
 The dispatcher owns the folded state, in two versions. `head` is what has been decided; the next
 command is decided on it without waiting for the disk, so that commands that arrive together are
 committed together. `team` is what has been committed; it is all that readers, timers and reactors
-may see. When a commit fails, `head` goes back to `team` and the senders are told.
+may see. When a commit fails, `head` is rolled back to `team` and the senders get the error.
 """
 
 from collections import deque
@@ -22,17 +22,17 @@ from muster.store.base import EventStore, Stored
 
 
 class Receipt(msgspec.Struct, frozen=True, gc=False):
-    """What a command led to, on disk."""
+    """The committed result of a command."""
 
     seq: int
-    """Where the log stood when it was carried out: its own last event, if it has any."""
+    """The end of the log after the command: its own last event, if it has any."""
 
     events: Sequence[Event]
-    """Empty where everything was already as wanted."""
+    """Empty if the command changed nothing."""
 
 
 class Commit(NamedTuple):
-    """What has just become visible to readers."""
+    """A commit that has just become visible to readers."""
 
     stored: Sequence[Stored]
     events: Sequence[Event]
@@ -40,14 +40,14 @@ class Commit(NamedTuple):
 
 
 Watcher = Callable[[Commit], None]
-"""Told of every commit, before the senders are answered. It must be quick, and must not raise."""
+"""Callback for every commit, before the senders get their answer. Must be quick and not raise."""
 
 
 class Dispatcher:
-    """Carries out commands, one after another."""
+    """Decides commands one after another and hands their events to the store."""
 
     def __init__(self, store: EventStore, clock: Clock, team: Team) -> None:
-        """Go on from `team`, which is all that the store holds."""
+        """Start from `team`, the folded state of everything in the store."""
         self._store = store
         self._clock = clock
         self._head = team
@@ -59,27 +59,27 @@ class Dispatcher:
 
     @property
     def team(self) -> Team:
-        """The team as far as it is on disk."""
+        """The committed team."""
         return self._team
 
     @property
     def head(self) -> Team:
-        """The team as decided, which the disk may still refuse."""
+        """The team as decided; a failed commit rolls it back to `team`."""
         return self._head
 
     def watch(self, watcher: Watcher) -> None:
-        """Have a watcher told of every commit from now on."""
+        """Call a watcher on every commit from now on."""
         self._watchers.append(watcher)
 
     def unwatch(self, watcher: Watcher) -> None:
-        """Tell this one no more."""
+        """Stop calling this watcher."""
         self._watchers.remove(watcher)
 
     async def send(self, command: Command, *, actor: str, cause: int | None = None) -> Receipt:
-        """Carry out a command and all that follows from it; return when it is on disk.
+        """Decide a command and its follow-up commands; return when the events are on disk.
 
-        Raises what `decide` refuses. Where the attempt itself belongs in the log, the record of it
-        is on disk before the refusal is raised.
+        Raises the refusal of `decide`. A refusal that must be recorded is on disk before it is
+        raised.
         """
         now, refused = self._clock.now(), None
         try:
@@ -89,7 +89,7 @@ class Dispatcher:
                 raise
             refused = error
             decision = refusal(self._head, command, error, now, actor=actor, cause=cause)
-        # queued without a pause, so that events reach the store in the order of their decisions
+        # No `await` between decision and append: events must be written in the order of decisions.
         written = self._store.append(decision.events)
         if decision.events:
             self._head = decision.team
@@ -100,7 +100,7 @@ class Dispatcher:
         return Receipt(decision.team.seq, decision.events)
 
     def _committed(self, stored: Sequence[Stored]) -> None:
-        """Let readers see what is on disk now."""
+        """Move the decisions that are on disk from `head` to `team`, and call the watchers."""
         last = stored[-1].seq
         events: list[Event] = []
         waiting = self._in_flight
@@ -108,13 +108,13 @@ class Dispatcher:
             decision = waiting.popleft()
             events += decision.events
             self._team = decision.team
-        self._tell(Commit(stored, events, self._team))
+        self._call_watchers(Commit(stored, events, self._team))
 
     def _rolled_back(self) -> None:
-        """Forget what was decided and did not happen."""
+        """Drop the decisions that were not committed."""
         self._in_flight.clear()
         self._head = self._team
 
-    def _tell(self, commit: Commit) -> None:
+    def _call_watchers(self, commit: Commit) -> None:
         for watcher in self._watchers:
             watcher(commit)

@@ -1,8 +1,9 @@
-"""Every committed event, encoded once, to every subscriber from any `seq` on.
+"""The stream of committed events, encoded once, for every subscriber from any `seq` on.
 
-A subscriber is a cursor, not a queue. What is new lies in one shared list that is kept short;
-whoever has fallen behind it reads pages from the store until it has caught up. So a slow subscriber
-holds up nobody, and costs nothing but its cursor. A commit wakes whom it concerns, once.
+A subscriber is a cursor, not a queue. Recent events are in one bounded list that all subscribers
+share; a subscriber that has fallen behind it reads pages from the store until it has caught up. So
+a slow subscriber delays no other and costs only its cursor. A commit wakes the subscribers whose
+filter it passes, once.
 """
 
 import asyncio
@@ -25,13 +26,13 @@ class Feed:
     """The log as it grows, for any number of readers."""
 
     def __init__(self, store: EventStore, *, last_seq: int) -> None:
-        """Begin behind `last_seq`, the newest event in the store."""
+        """Start after `last_seq`, the newest event in the store."""
         self._store = store
         self._last = last_seq
         self._recent: list[Stored] = []
         self._recent_bytes = 0
         self._waiting: dict[LogFilter, asyncio.Event] = {}
-        """What wakes those who have seen everything that they want."""
+        """Wakes the subscribers that have caught up, by their filter."""
 
         self._closed = False
 
@@ -42,16 +43,16 @@ class Feed:
 
     @property
     def kept_events(self) -> int:
-        """How many events are in memory now."""
+        """Number of events in memory."""
         return len(self._recent)
 
     @property
     def kept_bytes(self) -> int:
-        """How many bytes of events are in memory now."""
+        """Bytes of events in memory."""
         return self._recent_bytes
 
     def publish(self, stored: Sequence[Stored]) -> None:
-        """Hand on what was committed: the next events after the last."""
+        """Publish committed events; they follow the last published one without a gap."""
         if not stored:
             return
         self._recent += stored
@@ -64,7 +65,7 @@ class Feed:
             self._waiting.pop(where).set()
 
     def close(self) -> None:
-        """Let every subscriber have what there is, and end."""
+        """Let every subscriber read to the end of the log, then end its stream."""
         self._closed = True
         for news in self._waiting.values():
             news.set()
@@ -72,9 +73,9 @@ class Feed:
     async def follow(
         self, *, after: int, where: LogFilter = EVERYTHING
     ) -> AsyncIterator[Sequence[Stored]]:
-        """Every event with `seq > after` that passes, in order and once, as it is committed.
+        """Stream every event with `seq > after` that passes `where`, in order, exactly once.
 
-        It comes in pages that are never empty, and ends when the feed closes.
+        Pages are never empty. The stream ends when the feed closes.
         """
         while True:
             if after < self._last:
@@ -87,7 +88,7 @@ class Feed:
                 await self._waiting.setdefault(where, asyncio.Event()).wait()
 
     async def _page(self, after: int, where: LogFilter) -> tuple[Sequence[Stored], int]:
-        """Some of what comes after `after`, and how far that has brought the reader."""
+        """The next page after `after`, and the cursor behind it."""
         behind = self._last - after
         if behind > len(self._recent):
             return await self._stored_page(after, where)
@@ -97,7 +98,9 @@ class Feed:
         return wanted, page[-1].seq
 
     async def _stored_page(self, after: int, where: LogFilter) -> tuple[Sequence[Stored], int]:
-        """The same from the store. It may be ahead of what is published; that part comes later."""
+        """The next page from the store, without events that are committed but not yet published."""
+        # Events may be published during the read. A short page proves only that the log had no
+        # more up to the `seq` that was published before the read, so the cursor stops there.
         known = self._last
         page = await self._store.read(after=after, limit=PAGE_EVENTS, where=where)
         full = len(page) == PAGE_EVENTS

@@ -1,7 +1,7 @@
-"""The folded state from what a store holds: the newest snapshot, and what came after it, in pages.
+"""Loads the folded state from a store: the newest snapshot, then the events after it, in pages.
 
-It comes in two forms that share every step: `load` for those who only read and have no event loop,
-and `load_from` for muster itself.
+Two functions share every step: `load` for readers without an event loop, `load_from` for the
+server.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ PAGE_EVENTS: Final = 4096
 
 
 class Reader(Protocol):
-    """What `load` needs of a store that is read without an event loop."""
+    """A store that is read without an event loop, as `load` needs it."""
 
     def load_snapshot(self, version: int) -> Snapshot | None:
         """The newest snapshot of that version, if any."""
@@ -38,7 +38,7 @@ class Loaded(NamedTuple):
 
 
 def load(reader: Reader) -> Team:
-    """The team as the log has it."""
+    """The team of the log."""
     team = begin(reader.load_snapshot(snapshots.VERSION))
     while page := reader.read(after=team.seq, limit=PAGE_EVENTS):
         team = advance(team, page)
@@ -46,7 +46,7 @@ def load(reader: Reader) -> Team:
 
 
 async def load_from(store: EventStore) -> Loaded:
-    """The team as the log has it, and where its snapshot stood."""
+    """The team of the log, and the `seq` of the snapshot it was loaded from."""
     team = begin(await store.load_snapshot(snapshots.VERSION))
     snapshot_seq = team.seq
     while page := await store.read(after=team.seq, limit=PAGE_EVENTS):
@@ -55,7 +55,7 @@ async def load_from(store: EventStore) -> Loaded:
 
 
 def begin(snapshot: Snapshot | None) -> Team:
-    """The team of a snapshot. One that cannot be read only costs time: the log has everything."""
+    """The team of a snapshot. An unreadable one only costs time: the log is replayed instead."""
     if snapshot is None:
         return Team()
     try:
@@ -67,7 +67,7 @@ def begin(snapshot: Snapshot | None) -> Team:
 
 def advance(team: Team, page: Sequence[Stored]) -> Team:
     """Fold a page of the log into the team."""
-    # Imported late: after a clean stop the snapshot is all, and `muster status` is quicker for it.
+    # Imported late: after a clean stop the snapshot is enough, so `muster status` starts faster.
     from muster.machines.kernel.fold import fold
     from muster.store.codec import decode
 

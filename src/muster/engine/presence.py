@@ -1,12 +1,11 @@
-"""Who has been heard of: agents that connect by themselves are here while they show it.
+"""Heartbeats of agents that connect by themselves, and their timeouts.
 
-An agent is heard of by every call that it makes and for as long as the call lasts, so whoever waits
-in a long-poll or listens to the event stream needs no heartbeat beside it. Who is not heard of for
-`timeout_s` is disconnected, as if it had said so, with the reason `heartbeat`.
+Every call of an agent counts as a heartbeat, for as long as the call lasts: an agent in a long-poll
+or on the event stream needs no other heartbeat. An agent without a heartbeat for `timeout_s` is
+disconnected, with the reason `heartbeat`.
 
-When somebody was heard of last is volatile and on the monotonic clock: it is no fact of the team,
-writing it down would cost a commit a heartbeat, and after a restart everybody has the whole time
-again to show up.
+The time of the last heartbeat is kept in memory only, on the monotonic clock: storing it would cost
+one commit per heartbeat. After a restart every agent has the full timeout again.
 """
 
 import asyncio
@@ -29,51 +28,51 @@ from muster.machines.vocabulary import Authority, Machine
 HEARTBEAT_REASON: Final = "heartbeat"
 
 RETRY_SECONDS: Final = 1.0
-"""How long to wait with somebody whose disconnection could not be written."""
+"""Retry interval for a disconnection that could not be committed."""
 
 TOGETHER_MAX: Final = 256
-"""How many are told apart at once, so that they share a commit without flooding the store."""
+"""Disconnections sent at once, so that they share a commit without flooding the store."""
 
 log = logging.getLogger(__name__)
 
 
 class Presence:
-    """Everybody that must be heard of, until when, and the one sleeper that waits for the next."""
+    """The heartbeat deadline of every connected agent, and the one task that waits for the next."""
 
     def __init__(self, dispatcher: Dispatcher, clock: Clock, *, timeout_s: float) -> None:
-        """Give everybody who is here the whole time, and keep up with who comes and goes."""
+        """Give every connected agent the full timeout, and follow connects and disconnects."""
         self._dispatcher = dispatcher
         self._clock = clock
         self._timeout_s = timeout_s
         self._until: dict[SeatId, float] = {}
-        self._heap: list[tuple[float, SeatId]] = []  # one entry a seat, never later than `_until`
+        self._heap: list[tuple[float, SeatId]] = []  # one entry per seat, never later than `_until`
         self._in_heap: set[SeatId] = set()
         self._calling: Counter[SeatId] = Counter()
         self._unconfirmed: set[SeatId] = set()
         self._wake = asyncio.Event()
-        dispatcher.watch(self._note)
+        dispatcher.watch(self._on_commit)
         for agent in dispatcher.team.agents.values():
             self._follow(agent)
 
     @property
     def timeout_s(self) -> float:
-        """How long an agent may be silent."""
+        """Seconds without a heartbeat before an agent is disconnected."""
         return self._timeout_s
 
     @property
     def entries(self) -> int:
-        """How many entries the heap holds."""
+        """Number of entries in the heap."""
         return len(self._heap)
 
     def hear(self, seat: SeatId) -> None:
-        """Somebody in this seat has shown itself."""
+        """Record a heartbeat of the agent in this seat."""
         if seat in self._until:
             self._until[seat] = self._clock.monotonic() + self._timeout_s
             self._confirm(seat)
 
     @contextmanager
     def calling(self, seat: SeatId) -> Generator[None]:
-        """Hear of a seat now, for as long as the body lasts, and at its end."""
+        """Record a heartbeat at the start and end of a call, and prevent a timeout meanwhile."""
         self._calling[seat] += 1
         self.hear(seat)
         try:
@@ -85,7 +84,7 @@ class Presence:
             self.hear(seat)
 
     async def run(self) -> None:
-        """Disconnect whoever is silent for too long, for ever."""
+        """Disconnect agents whose heartbeat timed out, for ever."""
         while True:
             self._wake.clear()
             commands = self._confirmations() or self._take_silent()
@@ -96,14 +95,14 @@ class Presence:
             else:
                 await self._rest()
 
-    # ── who is to be heard of ─────────────────────────────────────────────────────────────────────
+    # ── which agents need a heartbeat ─────────────────────────────────────────────────────────────
 
-    def _note(self, commit: Commit) -> None:
-        """Only a change of its identity brings an agent or takes it away."""
+    def _on_commit(self, commit: Commit) -> None:
+        """Follow the agents whose identity changed; nothing else connects or disconnects one."""
         for event in commit.events:
             fact = event.fact
             if isinstance(fact, StateTransition) and fact.machine is Machine.IDENTITY:
-                assert fact.seat is not None  # as every transition of an identity has it
+                assert fact.seat is not None  # every identity transition has a seat
                 self._follow(commit.team.agents[fact.seat])
 
     def _follow(self, agent: Agent) -> None:
@@ -114,15 +113,15 @@ class Presence:
             self._wake.set()
 
     def _expect(self, seat: SeatId, until: float) -> None:
-        """Look at a seat then; one that is looked at before, because it left and came back, is
-        found to have more time."""
+        """Set a seat's deadline. Its heap entry may be earlier, because the agent left and came
+        back; then `_take_silent` finds that time is left and puts the entry back."""
         self._until[seat] = until
         if seat not in self._in_heap:
             self._in_heap.add(seat)
             heapq.heappush(self._heap, (until, seat))
 
     def _confirm(self, seat: SeatId) -> None:
-        """Whoever shows itself to a new life of muster is no longer unknown."""
+        """Confirm an agent at its first heartbeat after a restart of muster."""
         team = self._dispatcher.team
         if team.agents[seat].confirmed_in != team.boot:
             self._unconfirmed.add(seat)
@@ -133,7 +132,7 @@ class Presence:
         return [ConnectAgent(seat=seat) for seat in sorted(seats)]
 
     def _take_silent(self) -> list[Command]:
-        """Who has been silent for too long; everybody else who surfaces goes back into the heap."""
+        """Take agents whose heartbeat timed out; put the others back into the heap."""
         silent: list[Command] = []
         now = self._clock.monotonic()
         while self._heap and self._heap[0][0] <= now and len(silent) < TOGETHER_MAX:
@@ -155,12 +154,12 @@ class Presence:
         try:
             await self._dispatcher.send(command, actor=MUSTER)
         except Refused:
-            pass  # it is out of date: `decide` looked again
+            pass  # out of date: `decide` checked again
         except Unavailable as error:
             log.warning("%s", error, extra={"action": "presence_failed"})
 
     async def _rest(self) -> None:
-        """Wait until somebody may have been silent for too long, or for news."""
+        """Wait until the next heartbeat may time out, or until something changes."""
         if not self._heap:
             await self._wake.wait()
             return

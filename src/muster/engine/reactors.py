@@ -1,8 +1,8 @@
-"""What every reactor shares: a durable cursor, resumption, and patience.
+"""The runner of a reactor: a durable cursor, resumption, and retries with backoff.
 
-A reactor does in the world what an event calls for, after the commit. Its cursor is saved behind
-what it has handled, so after a crash it goes on from there by the normal path and may see an event
-twice. One that fails tries the same event again, later each time, and says so; the others go on.
+A reactor performs the side effects of an event after the commit. Its cursor is saved after an event
+is handled, so after a crash it may see that event twice and must be idempotent. A failing reactor
+retries the same event with backoff and logs each failure; the other reactors go on.
 """
 
 import logging
@@ -22,30 +22,30 @@ log = logging.getLogger(__name__)
 
 
 class Reactor(Protocol):
-    """One duty."""
+    """Side effects for some types of event."""
 
     @property
     def name(self) -> str:
-        """The name of its cursor. It never changes."""
+        """Name of the reactor's cursor in the store. Must never change."""
         ...
 
     @property
     def types(self) -> frozenset[str]:
-        """The events that concern it."""
+        """Types of the events to react to."""
         ...
 
     async def react(self, event: Event, team: Team) -> None:
-        """Do what the event calls for. `team` is what is committed by now, at least the event."""
+        """Perform the side effects of an event. `team` is committed, with this event or later."""
         ...
 
 
 class Runner:
-    """Takes one reactor through the log."""
+    """Runs one reactor over the log."""
 
     def __init__(
         self, reactor: Reactor, store: EventStore, feed: Feed, dispatcher: Dispatcher, clock: Clock
     ) -> None:
-        """Nothing happens before `run`."""
+        """Prepare; `run` starts the reactor."""
         self._reactor = reactor
         self._store = store
         self._feed = feed
@@ -55,7 +55,7 @@ class Runner:
         self._saved = 0
 
     async def run(self) -> None:
-        """Go on from the cursor, until the feed closes."""
+        """Resume from the saved cursor and react until the feed closes."""
         self._handled = self._saved = await self._store.load_cursor(self._reactor.name)
         concerning = LogFilter(types=self._reactor.types)
         async for page in self._feed.follow(after=self._handled, where=concerning):
@@ -63,11 +63,11 @@ class Runner:
                 await self._react(decode(stored.data))
                 self._handled = stored.seq
             await self.save()
-        self._handled = self._feed.last_seq  # nothing in between concerned it
+        self._handled = self._feed.last_seq  # no event in between was of its types
         await self.save()
 
     async def save(self) -> None:
-        """Save the cursor. Where that fails, the reactor may see more events twice: that is all."""
+        """Save the cursor. If that fails, the reactor only sees more events twice."""
         handled = self._handled
         if handled == self._saved:
             return
@@ -84,11 +84,11 @@ class Runner:
         while True:
             try:
                 await self._reactor.react(event, self._dispatcher.team)
-            except Exception:  # whatever it is: it must not stop the others, nor be forgotten
+            except Exception:  # of any kind: logged and retried; other reactors go on
                 failures += 1
                 pause = pause_s(failures)
                 log.exception(
-                    "reactor %r failed at event %d; trying again in %.0f s",
+                    "reactor %r failed at event %d; retrying in %.0f s",
                     self._reactor.name,
                     event.seq,
                     pause,

@@ -1,7 +1,7 @@
-"""Keeps a snapshot of the folded state near the end of the log, so that a restart is quick.
+"""Keeps a snapshot of the folded state near the end of the log, so that a restart is fast.
 
-A snapshot is due every so many events and at a clean stop. The state is immutable, so it is encoded
-in a thread while commands go on. Losing one costs time at the next start and nothing else.
+A snapshot is due every `SNAPSHOT_EVENTS` events and at a clean stop. The state is immutable, so a
+thread encodes it while commands go on. A lost snapshot only makes the next start slower.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from muster.machines.kernel import snapshots
 from muster.store.base import EventStore, Snapshot
 
 SNAPSHOT_EVENTS: Final = 20_000
-"""Events between snapshots: what is replayed after a crash takes a fraction of a second."""
+"""Events between snapshots; replaying that many after a crash takes a fraction of a second."""
 
 log = logging.getLogger(__name__)
 
@@ -30,14 +30,14 @@ class Snapshots:
         taken_seq: int,
         every: int = SNAPSHOT_EVENTS,
     ) -> None:
-        """Go on from the newest snapshot, which stands at `taken_seq`."""
+        """Continue after the newest snapshot, taken at `taken_seq`."""
         self._dispatcher = dispatcher
         self._store = store
         self._every = every
         self._tried_seq = taken_seq
         self._due = asyncio.Event()
-        dispatcher.watch(self._note)
-        self._look(dispatcher.team.seq)
+        dispatcher.watch(self._on_commit)
+        self._check_due(dispatcher.team.seq)
 
     async def run(self) -> None:
         """Take a snapshot whenever one is due, for ever."""
@@ -46,7 +46,7 @@ class Snapshots:
             await self.take()
 
     async def take(self) -> None:
-        """Take a snapshot now, unless nothing has happened since the last."""
+        """Take a snapshot now, unless the log has not grown since the last."""
         team = self._dispatcher.team
         self._due.clear()
         if team.seq == self._tried_seq:
@@ -54,9 +54,9 @@ class Snapshots:
         self._tried_seq = team.seq
         try:
             data = await asyncio.to_thread(snapshots.encode, team)
-        except Exception as error:  # in any way: the log has everything, and muster goes on
+        except Exception as error:  # any failure: the log has everything, and muster goes on
             log.warning(
-                "no snapshot was taken, so the next start is slower: %s",
+                "taking a snapshot failed, so the next start is slower: %s",
                 error,
                 exc_info=error,
                 extra={"action": "snapshot_failed", "seq": team.seq},
@@ -67,9 +67,9 @@ class Snapshots:
         except Unavailable as error:
             log.warning("%s", error, extra={"action": "snapshot_failed", "seq": team.seq})
 
-    def _note(self, commit: Commit) -> None:
-        self._look(commit.team.seq)
+    def _on_commit(self, commit: Commit) -> None:
+        self._check_due(commit.team.seq)
 
-    def _look(self, seq: int) -> None:
+    def _check_due(self, seq: int) -> None:
         if seq - self._tried_seq >= self._every:
             self._due.set()

@@ -1,4 +1,4 @@
-"""The real clock and the real chance. Everybody else asks for them by the ports."""
+"""The real clock and random ids. Other code uses them through the ports."""
 
 import asyncio
 import time
@@ -15,7 +15,7 @@ class SystemClock:
         return datetime.now(UTC)  # noqa: TID251 - this is the Clock port's own implementation
 
     def monotonic(self) -> float:
-        """Seconds on the monotonic clock, the one that the event loop waits by."""
+        """Seconds on the monotonic clock, the clock of the event loop."""
         return time.monotonic()
 
     def call_later(self, seconds: float, callback: Callable[[], object]) -> asyncio.TimerHandle:
@@ -28,7 +28,7 @@ class SystemClock:
 
 
 class RandomIds:
-    """Ids that no other machine will draw either."""
+    """Ids that are unique across machines."""
 
     def new(self) -> str:
         """A new random UUID."""

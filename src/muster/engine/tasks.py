@@ -1,4 +1,4 @@
-"""Tasks that go on beside something, and work that no cancellation may cut short."""
+"""Background tasks, and work that is shielded from cancellation."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine
@@ -14,10 +14,10 @@ class _BodyIsOver(Exception):
 
 @asynccontextmanager
 async def background() -> AsyncGenerator[asyncio.TaskGroup]:
-    """A group whose tasks go on beside the body and are cancelled when it is over.
+    """A task group that is cancelled when the body ends.
 
-    A task that fails ends the body and the others. What one of them, or the body, has raised comes
-    out as it is and not wrapped in a group, so that callers can tell a refusal from a bug.
+    A failing task cancels the body and the other tasks. A single exception is raised as it is and
+    not wrapped in a group, so that callers can tell a refusal from a bug.
     """
     failure: Exception | None = None
     try:
@@ -43,9 +43,9 @@ def _unwrapped(error: BaseException) -> BaseException:
     return _unwrapped(group.exceptions[0]) if len(group.exceptions) == 1 else group
 
 
-# A coroutine's first two parameters are what asyncio itself sends and yields.
+# Any: the first two parameters of a coroutine are what asyncio sends and yields.
 async def see_through(work: Coroutine[Any, Any, T]) -> T:
-    """Do something to its end, whoever cancels the caller; the cancellation comes afterwards."""
+    """Run a coroutine to its end although the caller is cancelled; then raise the cancellation."""
     task = asyncio.get_running_loop().create_task(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

@@ -1,12 +1,12 @@
-"""The one scheduler: sleeps until the nearest deadline and sends its command.
+"""The only scheduler: sleeps until the nearest deadline and sends its command.
 
-Deadlines are facts in the state; this service only reads them, so a restart loses none, and what
-came due while muster was down is sent at boot. A commit names the agents and channels whose
-deadline may have moved; entries in the heap that are out of date are skipped when they surface.
+Deadlines are values in the state; the scheduler only reads them, so a restart loses none, and
+deadlines that passed while muster was down are sent at boot. A commit names the agents and channels
+whose deadline may have moved; stale entries in the heap are skipped when they reach the top.
 
-Deadlines are on the wall clock, which may jump, and waiting is on the monotonic clock: no wait is
-longer than a slice, and then the scheduler looks again. `decide` looks again too, so a deadline
-that is sent too early changes nothing and comes back here.
+Deadlines are on the wall clock, which may jump, and waiting is on the monotonic clock: the
+scheduler checks again at least every `LOOK_AGAIN_SECONDS`. `decide` checks the deadline too, so a
+command that is sent too early changes nothing and the deadline is scheduled again.
 """
 
 import asyncio
@@ -29,42 +29,42 @@ LOOK_AGAIN_SECONDS: Final = 5.0
 """The longest wait: how late a deadline may be after the wall clock jumped or the lid was shut."""
 
 TOGETHER_MAX: Final = 256
-"""How many deadlines are sent at once, so that they share a commit without flooding the store."""
+"""Deadlines sent at once, so that they share a commit without flooding the store."""
 
 FIRST_PAUSE_SECONDS: Final = 0.1
-"""The first rest of a deadline that was sent and still stands; doubled each time."""
+"""First backoff of a deadline whose command changed nothing; doubled each time."""
 
 STALE_ENTRIES_MAX: Final = 1024
-"""How many outdated heap entries are put up with beside as many as there are deadlines."""
+"""Stale heap entries tolerated beyond the number of deadlines, before the heap is rebuilt."""
 
 log = logging.getLogger(__name__)
 
 
 class Timers:
-    """Every deadline of a team, and the one sleeper that waits for the nearest."""
+    """Every deadline of a team, and the one task that waits for the nearest."""
 
     def __init__(self, dispatcher: Dispatcher, clock: Clock) -> None:
-        """Schedule every deadline in the committed state, and keep up with it from now on."""
+        """Schedule every deadline in the committed state, and follow its changes."""
         self._dispatcher = dispatcher
         self._clock = clock
-        self._standing: dict[Key, Deadline] = {}
-        self._due: dict[Key, datetime] = {}  # when to look at it: its moment, or after a pause
+        self._deadlines: dict[Key, Deadline] = {}
+        self._due: dict[Key, datetime] = {}  # when to send: the deadline, or after a backoff
         self._heap: list[tuple[datetime, int, Key]] = []
-        self._order = count()  # breaks ties, since a seat and a channel do not compare
-        self._sent_in_vain: dict[Key, int] = {}
+        self._order = count()  # breaks ties: a seat and a channel do not compare
+        self._retries: dict[Key, int] = {}
         self._asleep_until: datetime | None = None
         self._wake = asyncio.Event()
-        dispatcher.watch(self._note)
+        dispatcher.watch(self._on_commit)
         for deadline in deadlines.every(dispatcher.team):
             self._set(deadline.key, deadline)
 
     @property
     def entries(self) -> int:
-        """How many entries the heap holds, outdated ones included."""
+        """Number of entries in the heap, stale ones included."""
         return len(self._heap)
 
     async def run(self) -> None:
-        """Send what is due, wait for the next, for ever."""
+        """Send the commands that are due and wait for the next, for ever."""
         while True:
             self._wake.clear()
             due = self._take_due()
@@ -73,31 +73,31 @@ class Timers:
             else:
                 await self._rest()
 
-    def _note(self, commit: Commit) -> None:
-        """Look anew at every deadline that was moved. Only a nearer one disturbs the sleeper."""
+    def _on_commit(self, commit: Commit) -> None:
+        """Reschedule every deadline that moved. Only a nearer one wakes the waiting task."""
         for key in {key for event in commit.events for key in deadlines.touched(event)}:
             self._set(key, deadlines.of(commit.team, key))
         if self._heap and (self._asleep_until is None or self._heap[0][0] < self._asleep_until):
             self._wake.set()
 
     def _set(self, key: Key, deadline: Deadline | None) -> None:
-        """Let this be the deadline of a key from now on, or none."""
+        """Set the deadline of a key, or remove it."""
         if deadline is None:
             self._forget(key)
             return
-        before = self._standing.get(key)
-        self._standing[key] = deadline
+        before = self._deadlines.get(key)
+        self._deadlines[key] = deadline
         if before is None or before.at != deadline.at:
-            self._sent_in_vain.pop(key, None)
-            self._look_at(key, deadline.at)
+            self._retries.pop(key, None)
+            self._schedule(key, deadline.at)
 
     def _forget(self, key: Key) -> None:
-        self._standing.pop(key, None)
+        self._deadlines.pop(key, None)
         self._due.pop(key, None)
-        self._sent_in_vain.pop(key, None)
+        self._retries.pop(key, None)
 
-    def _look_at(self, key: Key, when: datetime) -> None:
-        """Put a key in the heap. Whatever entry it had before is out of date now."""
+    def _schedule(self, key: Key, when: datetime) -> None:
+        """Push a key to the heap. An earlier entry of the key becomes stale."""
         self._due[key] = when
         heapq.heappush(self._heap, (when, next(self._order), key))
         if len(self._heap) > 2 * len(self._due) + STALE_ENTRIES_MAX:
@@ -105,18 +105,18 @@ class Timers:
             heapq.heapify(self._heap)
 
     def _take_due(self) -> Sequence[Deadline]:
-        """Take up to a commit's worth of what is due now from the heap."""
+        """Pop the deadlines that are due now, up to `TOGETHER_MAX`."""
         now = self._clock.now()
         due: list[Deadline] = []
         while self._heap and self._heap[0][0] <= now and len(due) < TOGETHER_MAX:
             when, _, key = heapq.heappop(self._heap)
             if self._due.get(key) == when:
                 del self._due[key]
-                due.append(self._standing[key])
+                due.append(self._deadlines[key])
         return due
 
     async def _send_all(self, due: Sequence[Deadline]) -> None:
-        """Send these together, then see which of them still stand."""
+        """Send these together, then back off those whose command changed nothing."""
         async with asyncio.TaskGroup() as group:
             for deadline in due:
                 group.create_task(self._send(deadline))
@@ -127,30 +127,30 @@ class Timers:
         try:
             await self._dispatcher.send(deadline.command, actor=MUSTER)
         except Refused:
-            pass  # it is out of date: `decide` looked again
+            pass  # out of date: `decide` checked again
         except Unavailable as error:
             log.warning("%s", error, extra={"action": "deadline_failed", "key": deadline.key})
 
     def _settle(self, sent: Deadline) -> None:
-        """A deadline that was sent and still stands rests a while before it is sent again."""
-        if sent.key in self._due:  # it moved, and is in the heap again
+        """Back off a deadline that was sent and is unchanged, to avoid a busy loop."""
+        if sent.key in self._due:  # the commit moved it, so it is scheduled already
             return
-        standing = deadlines.of(self._dispatcher.team, sent.key)
-        if standing is None or standing.at != sent.at:
-            self._set(sent.key, standing)
+        current = deadlines.of(self._dispatcher.team, sent.key)
+        if current is None or current.at != sent.at:
+            self._set(sent.key, current)
             return
-        tries = self._sent_in_vain[sent.key] = self._sent_in_vain.get(sent.key, 0) + 1
+        tries = self._retries[sent.key] = self._retries.get(sent.key, 0) + 1
         pause = pause_s(tries, first_s=FIRST_PAUSE_SECONDS)
-        self._look_at(sent.key, self._clock.now() + timedelta(seconds=pause))
+        self._schedule(sent.key, self._clock.now() + timedelta(seconds=pause))
         log.warning(
-            "the deadline of %r was sent and still stands; trying again in %.1f s",
+            "the deadline of %r was sent and changed nothing; retrying in %.1f s",
             sent.key,
             pause,
             extra={"action": "deadline_stands", "key": sent.key, "tries": tries},
         )
 
     async def _rest(self) -> None:
-        """Wait for the nearest deadline, for news, or for the end of a slice."""
+        """Wait for the nearest deadline or a change, at most `LOOK_AGAIN_SECONDS`."""
         self._asleep_until = self._heap[0][0] if self._heap else None
         if self._asleep_until is None:
             await self._wake.wait()

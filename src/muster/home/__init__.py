@@ -1,4 +1,4 @@
 """The team's folder on disk: its lock, the server's address, the operator's token.
 
-Imports errors only, so that a client can find a server without loading one.
+Imports little, so that a client can find a server without loading one.
 """

@@ -1,7 +1,7 @@
-"""Where a running server is found: `server.json` in the team's home, for its owner's eyes only.
+"""The address of the running server: `server.json` in the team's home, readable by its owner only.
 
-`muster up` writes it when it listens and removes it when it ends in order. After a crash it stays
-behind, so a reader believes it only while a process holds the home.
+`muster up` writes the file when it listens and removes it at a clean stop. After a crash the file
+is stale, so readers trust it only while a process holds the lock of the home.
 """
 
 import os
@@ -16,14 +16,14 @@ FILE: Final = "server.json"
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a server listens, and which process it is."""
+    """The URL and the pid of a server."""
 
     url: str
     pid: int
 
 
 def publish(home: Path, address: Address) -> None:
-    """Say where the server is. A reader sees the whole file or none of it."""
+    """Write the address of the server, atomically."""
     aside = home / f"{FILE}.new"
     aside.unlink(missing_ok=True)
     with open(aside, "xb", opener=_for_owner_only) as file:
@@ -32,12 +32,12 @@ def publish(home: Path, address: Address) -> None:
 
 
 def withdraw(home: Path) -> None:
-    """Take back what `publish` said."""
+    """Remove the published address."""
     (home / FILE).unlink(missing_ok=True)
 
 
 def find(home: Path) -> Address | None:
-    """The last address that was published and not taken back, if it can be read."""
+    """The published address, if there is one and it can be read."""
     try:
         return msgspec.json.decode(read_regular(home / FILE), type=Address)
     except (OSError, msgspec.DecodeError):

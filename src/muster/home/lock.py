@@ -1,7 +1,7 @@
-"""The home: a directory that belongs to one running muster at a time. Owns its lock and file names.
+"""The home: a directory for one running muster at a time. Owns its lock and file names.
 
-The lock is the kernel's, on a file that also holds the pid: whatever ends the process releases it.
-The file is never removed; removing it would let two processes lock two files of the same name.
+The lock is a `flock` on a file that also holds the pid: the kernel releases it however the process
+ends. The file is never removed: otherwise two processes could lock two files of the same name.
 """
 
 import fcntl
@@ -18,7 +18,7 @@ LOG_FILE: Final = "team.db"
 
 _ATTEMPTS: Final = 10
 _PAUSE_S: Final = 0.005
-"""Whoever asks `running_pid` holds the lock for some microseconds; an owner holds it on and on."""
+"""`running_pid` holds the lock for microseconds, so a few retries tell it from an owner."""
 
 
 class HomeLock:
@@ -29,24 +29,24 @@ class HomeLock:
 
     @classmethod
     def take(cls, home: Path) -> Self:
-        """Make the home if need be, and lock it."""
+        """Create the home if it is missing, and lock it."""
         try:
             return cls(_locked_file(home))
         except OSError as error:
             raise StoreFailed(detail=str(error)) from error
 
     def release(self) -> None:
-        """Let another muster have the home. Twice is harmless."""
+        """Release the lock. Idempotent."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
 
 
 def running_pid(home: Path) -> int | None:
-    """The process that runs in the home, if one does. Asking disturbs nobody."""
+    """The pid of the muster that runs in the home, if any."""
     try:
         descriptor = open_regular(home / LOCK_FILE)
-    except OSError:  # no such home, or not ours to look into
+    except OSError:  # no such home, or no permission
         return None
     try:
         return None if _locked(descriptor, fcntl.LOCK_SH) else _read_pid(descriptor)
@@ -75,7 +75,7 @@ def _lock(descriptor: int, home: Path) -> None:
 
 
 def _locked(descriptor: int, kind: int) -> bool:
-    """Whether the lock could be had."""
+    """Try to lock without blocking; return whether it worked."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,7 +1,7 @@
-"""The operator's token: `operator.token` in the team's home, for its owner's eyes only.
+"""The operator's token: `operator.token` in the team's home, readable by its owner only.
 
-The server makes it when it finds none that counts; the command line reads it. Whoever can read the
-file may do everything in the team, so nobody but its owner can.
+The server creates it if there is no valid one; the command line reads it. The token permits every
+action in the team, so the file must be readable by its owner only.
 """
 
 import os
@@ -13,11 +13,11 @@ from muster.regular_files import open_regular
 
 FILE: Final = "operator.token"
 NOTE: Final = "operator.token"
-"""By this note the log knows which tokens were made for the file."""
+"""Marks the tokens in the log that were issued for the file."""
 
 
 def find(home: Path) -> str | None:
-    """The secret in the file, if there is one that only its owner can read."""
+    """The token in the file, or None if there is none or others can read the file."""
     try:
         with os.fdopen(open_regular(home / FILE), encoding="ascii") as file:
             private = not stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077
@@ -27,7 +27,7 @@ def find(home: Path) -> str | None:
 
 
 def keep(home: Path, secret: str) -> None:
-    """Write the secret down. A reader sees the whole file or none of it."""
+    """Write the token to the file, atomically."""
     aside = home / f"{FILE}.new"
     aside.unlink(missing_ok=True)
     with open(aside, "x", encoding="ascii", opener=_for_owner_only) as file:

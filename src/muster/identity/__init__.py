@@ -1,4 +1,4 @@
-"""Identity as people act on it: summon, wake, sleep, and importing another machine's team.
+"""The actions of people on identities: summon, wake, sleep, and import another machine's team.
 
 Imports the open team (`muster.team`), views and machines.
 """

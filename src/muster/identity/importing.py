@@ -1,8 +1,8 @@
-"""Importing: what another machine knows of the team, as one command.
+"""Importing: merges another machine's copy of the team, as one command.
 
-Messages that were said here come back from elsewhere under the ids that they left with. The log
-tells which those are, and they are left out before anything is decided. That cannot be too early:
-nobody else could have made an id of a place in this log.
+Messages from this log come back under their original ids. They are looked up in the log and removed
+before the command is decided. That check is safe outside the transaction: no other machine can
+create an id of an event in this log.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ PAGE: Final = 512
 
 
 class _Said(msgspec.Struct, frozen=True, rename="camel"):
-    """All that is asked of an event here: in which life of muster it happened."""
+    """The only needed field of an event: the boot of muster in which it happened."""
 
     session_id: SessionId
 
@@ -34,7 +34,7 @@ async def import_team(
     documents: Iterable[AgentDocument],
     messages: Sequence[MessageCopy] = (),
 ) -> Receipt:
-    """Merge documents and messages into the team. Nothing starts, and nobody live is touched."""
+    """Merge documents and messages into the team. Starts nothing, and leaves live agents alone."""
     for message in messages:
         check_message(message)
     own = await _own(muster.store, messages)
@@ -44,7 +44,7 @@ async def import_team(
 
 
 async def _own(store: EventStore, messages: Iterable[MessageCopy]) -> set[str]:
-    """The ids of those that were said here."""
+    """The ids of the messages that are in this log."""
     places = sorted({int(message.id.rpartition(":")[2]) for message in messages})
     wanted = set(places)
     own: set[str] = set()

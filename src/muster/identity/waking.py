@@ -1,9 +1,9 @@
-"""SUMMON, WAKE and sleep, as a person asks for them.
+"""SUMMON, WAKE and sleep, as commands of a person.
 
-Of agents that a lead runs, the lead is told in one message, with all that it needs: looks for those
-who are to be born, souls and transcripts for those who are to wake. Agents that muster runs need no
-message: their sessions start, and are told by `prompting.py`. Whoever is unknown is asked about
-first: the lead has a moment to report, and only those whom it does not confirm are woken.
+For agents that a lead runs, the lead gets one message with all that it needs: appearances of the
+agents to create, souls and transcripts of the agents to wake. Agents that muster runs need no
+message: their sessions start, and the prompt tells them. If the status of an agent is unknown, the
+lead is asked first: it has a few seconds to report, and only unconfirmed agents are woken.
 """
 
 import asyncio
@@ -28,10 +28,10 @@ WHO_IS_THERE: Final = (
 )
 
 DIRECTIONS: Final = (SUMMON, WAKE, "[AGENT_STATUS?]", "[START AGENT:", "[STOP AGENT:")
-"""How what muster tells a lead begins; anything else comes from a person."""
+"""Prefixes of muster's own messages to a lead; any other message comes from a person."""
 
 ANSWER_SECONDS: Final = 5.0
-"""How long the lead has to say who is there before those are woken whom nobody confirms."""
+"""Timeout of the lead's status report; afterwards unconfirmed agents are woken."""
 
 PALETTE: Final = (
     Placeholder(grid_position=SeatId(0), color="#c9b1e8", gender="woman"),
@@ -43,13 +43,13 @@ PALETTE: Final = (
     Placeholder(grid_position=SeatId(7), color="#8fbf5f", gender="man"),
     Placeholder(grid_position=SeatId(8), color="#b58c6a", gender="nonbinary"),
 )
-"""The eight around the lead: how they look, and nothing about who they are."""
+"""The eight seats around the lead: appearance only, no identity."""
 
 assert tuple(place.grid_position for place in PALETTE) == GRID_SEATS
 
 
 async def summon(muster: Muster, actor: str) -> Receipt:
-    """Prepare a place for everybody, and have them born: by the lead, or each by itself."""
+    """Reserve a seat for each agent and start their births: by the lead, or each on its own."""
     led = muster.team.lead is not None
     if not led and not muster.births.possible:
         raise NobodyToSummon()
@@ -72,7 +72,7 @@ def _birth_list() -> str:
 
 
 async def wake(muster: Muster, actor: str, seats: Sequence[SeatId] = ()) -> Receipt:
-    """Wake these, or all who sleep; who turns out to be there is left alone."""
+    """Wake the agents in these seats, or all sleeping ones; skip those found to be alive."""
     asked = await _ask_lead(muster, actor, seats)
     chosen = tuple(seat for seat in seats if not asked or not _is_here(muster.team, seat))
     if (seats and not chosen) or (asked and not _sleepers(muster.team, chosen)):
@@ -84,7 +84,7 @@ async def wake(muster: Muster, actor: str, seats: Sequence[SeatId] = ()) -> Rece
 
 
 async def sleep(muster: Muster, actor: str, seats: Sequence[SeatId] = ()) -> Receipt:
-    """Put these to sleep, or all who are awake."""
+    """Put the agents in these seats to sleep, or all that are awake."""
     return await muster.dispatcher.send(SleepAgents(seats=tuple(seats)), actor=actor)
 
 
@@ -94,7 +94,7 @@ def _is_here(team: Team, seat: SeatId) -> bool:
 
 
 def _sleepers(team: Team, seats: Sequence[SeatId]) -> list[Agent]:
-    """Those who are to wake: the named ones, or all that are not known to be here."""
+    """The agents to wake, of these seats or of all: those not known to be alive."""
     agents = (team.agents[seat] for seat in sorted(team.agents))
     return [
         agent
@@ -105,7 +105,7 @@ def _sleepers(team: Team, seats: Sequence[SeatId]) -> list[Agent]:
 
 
 async def _ask_lead(muster: Muster, actor: str, seats: Sequence[SeatId]) -> bool:
-    """Have the lead say who is there, where that is not known; say whether it was asked."""
+    """Ask the lead for a status report if an agent's status is unknown; return whether asked."""
     unknown = [
         agent
         for agent in _sleepers(muster.team, seats)

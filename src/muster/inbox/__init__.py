@@ -1,4 +1,4 @@
-"""The inbox: what an agent has to do next, handed over exactly once and in order.
+"""The inbox: the next task and the new messages of an agent, delivered exactly once and in order.
 
 Imports the engine and views.
 """

@@ -1,7 +1,7 @@
-"""Errands: what there is for an agent to do, and in which order. Pure.
+"""Errands: the possible next tasks of an agent, and their priority. Pure.
 
-To stop comes first, and then a turn that is over, so that nobody works in vain; then a turn, then
-what people say in passing. Fetching and handing over messages is `inbox.py`'s.
+Stopping comes first, then a turn that was lost, so that no agent works in vain; then a turn, then
+messages outside a turn. `inbox.py` reads and delivers the messages.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,16 +15,16 @@ from muster.machines.vocabulary import Authority, InterruptMode, RunMode
 from muster.views.answers.messages import Do, HandedMessage, MessageView, Next
 
 Known = Mapping[ChannelId, int]
-"""Turns that an agent says it is working on: the epoch by the channel."""
+"""Turns that an agent reports as in progress: the epoch by channel."""
 
 
 def paused(agent: Agent) -> bool:
-    """Whether a person wants one to stop who is not started by muster, and so has to be told."""
+    """Whether an agent that connects by itself is paused; such an agent must be asked to stop."""
     return agent.authority is Authority.SELF and agent.run.desired is RunMode.PAUSE
 
 
 def to_stop(team: Team, agent: Agent) -> Next | None:
-    """That it is to stop, if it is. Whoever is in the middle of a turn may finish it first."""
+    """The answer to stop, if the agent is disabled, or paused and without a turn to finish."""
     if agent.disabled:
         return answer(team, agent.seat, Do.STOP, reason="disabled")
     if paused(agent) and not agent.holding:
@@ -33,7 +33,7 @@ def to_stop(team: Team, agent: Agent) -> Next | None:
 
 
 def lost_turn(team: Team, agent: Agent, known: Known) -> Next | None:
-    """The first of the turns it is working on that it does not hold, or that stands still."""
+    """The answer for the first turn in progress that the agent has lost, or that is paused."""
     for name, epoch in known.items():
         channel = team.channels.get(name)
         active = channel is not None and channel.state_of(agent.seat) is TurnState.ACTIVE
@@ -43,15 +43,15 @@ def lost_turn(team: Team, agent: Agent, known: Known) -> Next | None:
     return None
 
 
-def to_look_at(team: Team, agent: Agent) -> list[Channel]:
-    """The channels in which it may have to do something now: those where it is its turn first."""
+def channels_to_check(team: Team, agent: Agent) -> list[Channel]:
+    """The channels that may have a task for the agent; those where it has the turn come first."""
     channels = [team.channels[name] for name in agent.channels]
     wanted = [channel for channel in channels if _may_want(channel, agent.seat)]
     return sorted(wanted, key=lambda each: each.state_of(agent.seat) is not TurnState.ACTIVE)
 
 
 def _may_want(channel: Channel, seat: SeatId) -> bool:
-    """Without the turn, an agent is handed only messages of humans that interrupt no turn."""
+    """Whether a channel may have a task for a member; without a turn, only human messages."""
     state, turn = channel.state_of(seat), channel.turn
     if state is TurnState.ACTIVE:
         return True
@@ -69,7 +69,7 @@ def answer(
     messages: tuple[HandedMessage, ...] = (),
     reason: str | None = None,
 ) -> Next:
-    """The answer to the agent in a seat, with its state in the channel."""
+    """Build the answer for the agent in a seat, with its state in the channel."""
     agent = team.agent(seat)
     there = channel is not None and channel.id in agent.channels
     state = channel.state_of(seat) if channel is not None and there else team.turn_state(agent)
@@ -87,15 +87,15 @@ def answer(
 
 
 class MessageBatch(NamedTuple):
-    """Messages of others, and how far all that was said has been looked through."""
+    """Messages of others, and the `seq` up to which the log was read."""
 
     messages: tuple[MessageView, ...]
     upto: int
     own: int = 0
-    """How many of the agent's own were passed over."""
+    """Number of the agent's own messages that were skipped."""
 
     def until(self, due: Callable[[MessageView], bool]) -> "MessageBatch":
-        """As far as the last message that is due; what stands before it goes along."""
+        """This batch up to the last message that is due, with all messages before it."""
         for count in range(len(self.messages), 0, -1):
             if due(self.messages[count - 1]):
                 kept = self.messages[:count]

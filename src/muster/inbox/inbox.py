@@ -1,15 +1,15 @@
-"""The inbox of an agent that asks: what it is to do now, and the messages that it is handed.
+"""The inbox of an agent that polls: its next task, and the messages that are delivered with it.
 
-One question, asked again and again: is it your turn, did somebody speak to you, are you to stop?
-What is handed over is put on record (`MessagesDelivered`) before it is answered, one asker for each
-seat at a time, so that every message is handed over as new exactly once. An answer can get lost on
-its way, though; so a turn is told again to whoever does not say that it knows of it, with all that
-was said since its last turn and the marks of what is told again.
+An agent polls in a loop: is it my turn, are there messages for me, must I stop? A delivery is
+committed (`MessagesDelivered`) before the answer goes out, one request per seat at a time, so that
+every message is delivered as new exactly once. The answer itself can get lost on the network. So a
+turn is offered again until the agent reports it as known, with all messages since the agent's last
+turn; those delivered before are marked `again`.
 
 Surprising:
 
-- Delivery goes forward only. Whoever is handed a message gets all that was said before it, too.
-- In `queue` mode what a human says in the middle of a turn stays back until the turn is over.
+- Delivery only moves forward: a message is delivered together with all messages before it.
+- In `queue` mode a human's message in the middle of a turn is held back until the turn is over.
 """
 
 import asyncio
@@ -25,9 +25,9 @@ from muster.inbox.errands import (
     Known,
     MessageBatch,
     answer,
+    channels_to_check,
     lost_turn,
     paused,
-    to_look_at,
     to_stop,
 )
 from muster.machines import events as e
@@ -42,17 +42,17 @@ from muster.views.channels import handed_message, message_view, said_in
 
 PAGE_MESSAGES: Final = 200
 PAGE_BYTES: Final = 4 * 1024 * 1024
-"""How much is handed over at once; the rest comes with the next question."""
+"""Limits of one answer; the rest comes with the next request."""
 
 OWN_MAX: Final = 100
-"""So many of an agent's own messages are passed over before that is put on record, and they need
-not be looked through again."""
+"""After skipping this many of an agent's own messages, the cursor is committed, so that they are
+not read again."""
 
 Send = Callable[[Command], Awaitable[Receipt]]
 
 
 class Pending(NamedTuple):
-    """What there is for an agent, and what counts as delivered once it has that."""
+    """The next task of an agent, and the deliveries to commit when it is handed over."""
 
     next: Next | None
     deliveries: tuple[DeliverMessages, ...] = ()
@@ -62,18 +62,18 @@ NOTHING_PENDING: Final = Pending(None)
 
 
 class Inbox:
-    """Hands out what there is, to one asker for each seat at a time; the others wait."""
+    """Answers polling agents, one request per seat at a time; the others wait."""
 
     def __init__(self, feed: Feed, dispatcher: Dispatcher) -> None:
-        """Read from the feed, and see by every commit who has something to look at."""
+        """Read messages from the feed, and wake waiting requests by commits."""
         self._feed = feed
         self._dispatcher = dispatcher
         self._asking: dict[SeatId, asyncio.Lock] = {}
         self._waiting: dict[SeatId, asyncio.Event] = {}
-        """What wakes those who have found nothing. Gone when it was rung."""
+        """Wakes the requests that found nothing; removed when set."""
 
         self._closed = False
-        dispatcher.watch(self._note)
+        dispatcher.watch(self._on_commit)
 
     @property
     def _team(self) -> Team:
@@ -81,17 +81,17 @@ class Inbox:
 
     @property
     def closed(self) -> bool:
-        """Whether nobody waits any more."""
+        """Whether the inbox is closed: requests no longer wait."""
         return self._closed
 
     def close(self) -> None:
-        """Answer everybody who waits, so that the server can end. Nobody waits any more."""
+        """Answer all waiting requests, so that the server can stop; later ones do not wait."""
         self._closed = True
         for seat in list(self._waiting):
-            self._ring(seat)
+            self._wake(seat)
 
     def news(self, seat: SeatId) -> asyncio.Event:
-        """Set by the next commit that concerns this seat, and when the inbox closes."""
+        """The event that the next commit about this seat sets, or closing the inbox."""
         if self._closed:
             closed = asyncio.Event()
             closed.set()
@@ -99,28 +99,33 @@ class Inbox:
         return self._waiting.setdefault(seat, asyncio.Event())
 
     async def next(self, seat: SeatId, send: Send, *, known: Known, wait_s: float) -> Next:
-        """What the agent in this seat is to do now, or nothing after `wait_s` seconds."""
-        await self._greet(seat, send)
+        """Long-poll: the next task of the agent in this seat, or nothing after `wait_s` seconds."""
+        await self._connect(seat, send)
         deadline = asyncio.get_running_loop().time() + wait_s
         while True:
-            # before looking, so that nothing that happens meanwhile is missed
+            # Subscribed before the state is read: a commit in between sets the event, so no
+            # wake-up is lost.
             news = self.news(seat)
+            # Locked per seat: two requests that read the same cursor would both deliver the same
+            # messages as new.
             async with self._asking.setdefault(seat, asyncio.Lock()):
-                found = await self._look(seat, known)
+                found = await self._find(seat, known)
+                # Committed before the answer: after a crash the messages count as delivered, and
+                # come again, marked as such, with the turn.
                 if not await _delivered(found.deliveries, send):
                     continue
             if found.next is not None:
                 return found.next
-            if self._closed or not await _rung(news, deadline):
+            if self._closed or not await _is_set_by(news, deadline):
                 return answer(self._team, seat, Do.NOTHING)
 
     async def pending(self, seat: SeatId, known: Known) -> Pending:
-        """What there is for an agent that is told by muster, and has yet to be delivered."""
+        """The next task of an agent that muster prompts; the caller commits the deliveries."""
         async with self._asking.setdefault(seat, asyncio.Lock()):
-            return await self._look(seat, known)
+            return await self._find(seat, known)
 
-    async def _greet(self, seat: SeatId, send: Send) -> None:
-        """Whoever asks is here, unless it will only be told to stop."""
+    async def _connect(self, seat: SeatId, send: Send) -> None:
+        """Connect a sleeping agent that polls, unless the answer will be to stop."""
         agent = self._team.agent(seat)
         away = agent.status is Status.SLEEPING and agent.authority is Authority.SELF
         if away and not agent.disabled and not paused(agent):
@@ -128,43 +133,46 @@ class Inbox:
 
     # ── waiting ───────────────────────────────────────────────────────────────────────────────────
 
-    def _note(self, commit: Commit) -> None:
-        """Wake those whom a commit concerns."""
+    def _on_commit(self, commit: Commit) -> None:
+        """Wake the waiting requests of the seats that a commit concerns."""
         if not self._waiting:
             return
         for event in commit.events:
             fact = event.fact
-            if isinstance(fact, e.UserMessage):  # to a channel, it names no seat of its own
+            if isinstance(fact, e.UserMessage):  # a message to a channel has no seat
                 for seat in fact.deliver_to:
-                    self._ring(seat)
+                    self._wake(seat)
             elif (seat := getattr(fact, "seat", None)) is not None:
-                self._ring(seat)
+                self._wake(seat)
 
-    def _ring(self, seat: SeatId) -> None:
+    def _wake(self, seat: SeatId) -> None:
         news = self._waiting.pop(seat, None)
         if news is not None:
             news.set()
 
-    # ── looking ───────────────────────────────────────────────────────────────────────────────────
+    # ── finding the next task ─────────────────────────────────────────────────────────────────────
 
-    async def _look(self, seat: SeatId, known: Known) -> Pending:
+    async def _find(self, seat: SeatId, known: Known) -> Pending:
         team = self._team
         agent = team.agent(seat)
-        told = to_stop(team, agent) or lost_turn(team, agent, known)
-        if told is not None:
-            return Pending(told)
+        urgent = to_stop(team, agent) or lost_turn(team, agent, known)
+        if urgent is not None:
+            return Pending(urgent)
         deliveries: tuple[DeliverMessages, ...] = ()
-        for channel in to_look_at(team, agent):
+        for channel in channels_to_check(team, agent):
             found = await self._in_channel(team, channel, agent, known)
             deliveries += found.deliveries
             if found.next is not None:
                 return Pending(found.next, deliveries)
-        alone = await self._alone(team, agent)
-        return Pending(alone.next, (*deliveries, *alone.deliveries))
+        direct = await self._direct(team, agent)
+        return Pending(direct.next, (*deliveries, *direct.deliveries))
 
     async def _in_channel(
         self, team: Team, channel: Channel, agent: Agent, known: Known
     ) -> Pending:
+        # Two cursors: `read` is how far the agent has acted on messages, `delivered` how far it
+        # was sent them. A turn that the agent does not report as known starts again from `read`,
+        # because the answer that offered it may be lost.
         seat = agent.seat
         active = channel.state_of(seat) is TurnState.ACTIVE
         fresh = active and channel.id not in known
@@ -187,9 +195,11 @@ class Inbox:
         return Pending(answer(team, seat, do, channel=channel, messages=messages), deliveries)
 
     async def _due(self, channel: Channel, seat: SeatId, page: MessageBatch) -> MessageBatch:
-        """What of a page may be handed over now."""
+        """The part of a page that may be delivered now."""
         if channel.state_of(seat) is not TurnState.ACTIVE:
             return page.until(lambda each: seat in each.deliver_to)
+        # A queued message waits for the turn after the one in which it was said. The grant is
+        # looked up in the log only when a queued message is newer than the last vacancy.
         held = [each for each in page.messages if each.mode is InterruptMode.QUEUE]
         if not held or held[-1].seq < channel.vacant_since:
             return page
@@ -197,17 +207,17 @@ class Inbox:
         return page.until(lambda each: each.mode is not InterruptMode.QUEUE or each.seq < granted)
 
     async def _granted(self, channel: Channel, seat: SeatId) -> int:
-        """Where in the log the holder was granted its turn."""
+        """The `seq` at which the holder was granted its turn."""
         moves = LogFilter(types=frozenset({"state_transition"}), seat=seat, channel=channel.id)
         async with self._log(channel.vacant_since, moves) as log:
             async for each in log:
                 fact = decode(each.data).fact
                 if isinstance(fact, e.StateTransition) and fact.target == TurnState.ACTIVE:
                     return each.seq
-        raise Impossible(what=f"nobody was granted the turn in {channel.id!r}, and somebody has it")
+        raise Impossible(what=f"the turn in {channel.id!r} has a holder but no grant in the log")
 
-    async def _alone(self, team: Team, agent: Agent) -> Pending:
-        """What humans said to this agent only."""
+    async def _direct(self, team: Team, agent: Agent) -> Pending:
+        """Messages from humans to this agent alone."""
         if agent.delivered >= agent.last_message:
             return NOTHING_PENDING
         to_it = LogFilter(types=frozenset({"user_message"}), seat=agent.seat)
@@ -219,9 +229,10 @@ class Inbox:
     async def _page(
         self, after: int, upto: int, where: LogFilter, but: SeatId | None = None
     ) -> MessageBatch:
-        """The next messages up to one that there is, as many as fit into one answer.
+        """The next messages up to the one at `upto`, as many as fit into one answer.
 
-        What the agent `but` has said itself is passed over.
+        Messages of the agent in seat `but` are skipped. An event must exist at `upto`: the feed
+        would wait for it otherwise.
         """
         size, own, reached, found = 0, 0, after, list[MessageView]()
         async with self._log(after, where) as log:
@@ -239,12 +250,12 @@ class Inbox:
         return MessageBatch(tuple(found), reached, own)
 
     def _log(self, after: int, where: LogFilter) -> aclosing[AsyncGenerator[Stored]]:
-        """The log after a place, to be read as far as is known to be there."""
+        """The log after a `seq`. Stop at a known event: at the end of the log the stream waits."""
         return aclosing(_one_by_one(self._feed, after, where))
 
 
 async def _delivered(deliveries: Sequence[DeliverMessages], send: Send) -> bool:
-    """Record what is handed over; False if the agent was just removed from the channel."""
+    """Commit deliveries; False in a race: the agent was just removed from the channel."""
     try:
         for delivery in deliveries:
             await send(delivery)
@@ -253,7 +264,7 @@ async def _delivered(deliveries: Sequence[DeliverMessages], send: Send) -> bool:
     return True
 
 
-async def _rung(news: asyncio.Event, deadline: float) -> bool:
+async def _is_set_by(news: asyncio.Event, deadline: float) -> bool:
     try:
         async with asyncio.timeout_at(deadline):
             await news.wait()

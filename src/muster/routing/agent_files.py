@@ -1,7 +1,7 @@
-"""Agents as people define them: Markdown files with a head, in folders that overrule each other.
+"""Reads agent files: Markdown with front matter, in folders of which earlier ones take precedence.
 
-Reading never fails for what a file says. What cannot be used is told in a warning with its file and
-line, and an agent that can be used is never left out silently.
+Reading never fails because of a file's content. A problem becomes a warning with file and line, and
+no usable agent is left out silently.
 """
 
 import os
@@ -25,7 +25,7 @@ FILES_MAX: Final = 2000
 """Agent files in all folders together: a hundred times a large team."""
 
 FOLDERS_MAX: Final = 5000
-"""Folders that are looked into: a link can lead to a whole disk."""
+"""Folders that are searched: a link can lead to a whole disk."""
 
 PROJECT_FOLDER: Final = Path(".claude", "agents")
 
@@ -35,7 +35,7 @@ _PLACEHOLDER: Final = re.compile(r"(?:todo|tbd|fixme|\.\.\.|n/a|null|none)[.!]?$
 
 @dataclass(frozen=True, slots=True)
 class Warned:
-    """Something in an agent file that a person may want to put right."""
+    """A problem in an agent file that a person may want to fix."""
 
     path: Path
     line: int
@@ -53,7 +53,7 @@ class AgentFile:
     description: str
     path: Path = Path()
     tools: tuple[str, ...] | None = None
-    """What it may use; nothing stands for everything."""
+    """Tools that the agent may use; None allows all."""
 
     disallowed_tools: tuple[str, ...] = ()
     model: str | None = None
@@ -63,13 +63,13 @@ class AgentFile:
 
     @property
     def routable(self) -> bool:
-        """Whether a request can be matched to it; otherwise it is entered by name only."""
+        """Whether requests can be matched to the agent; otherwise it is entered by name only."""
         return bool(self.description) and self.name != MAIN
 
 
 @dataclass(frozen=True, slots=True)
 class AgentFolders:
-    """The agents of some folders, each name once, and what was odd about their files."""
+    """The agents of some folders, each name once, and the warnings about their files."""
 
     agents: tuple[AgentFile, ...]
     warnings: tuple[Warned, ...] = ()
@@ -78,7 +78,7 @@ class AgentFolders:
 def find_agents(
     given: Sequence[Path] = (), *, project: Path | None, user: Path | None
 ) -> AgentFolders:
-    """Every agent of the given folders, the project's and the user's: the earlier one counts.
+    """Every agent of the given folders, the project's and the user's, by precedence.
 
     `project` and `user` are the folders that hold `.claude/agents`; they need not have it.
     """
@@ -90,7 +90,7 @@ def find_agents(
 
 
 def read_folders(folders: Iterable[Path]) -> AgentFolders:
-    """Every agent under the folders, in their order; of one name the first counts."""
+    """Every agent under the folders, in order; the first of a name takes precedence."""
     agents: dict[str, AgentFile] = {}
     warnings: list[Warned] = []
     seen: set[Path] = set()
@@ -107,7 +107,7 @@ def read_folders(folders: Iterable[Path]) -> AgentFolders:
             continue
         first = agents.setdefault(agent.name, agent)
         if first is not agent:
-            text = f"{agent.name!r} is defined in {first.path} too, and that one counts"
+            text = f"{agent.name!r} is defined in {first.path} too, and that one takes precedence"
             warnings.append(Warned(path, 1, text))
     return AgentFolders(tuple(agents.values()), tuple(warnings))
 
@@ -116,10 +116,10 @@ def _files(folder: Path, warnings: list[Warned]) -> Iterator[Path]:
     if folder.is_file():
         yield folder
         return
-    seen: set[str] = set()  # links are followed, but round in circles only once
+    seen: set[str] = set()  # links are followed, but a cycle only once
     for count, (base, folders, names) in enumerate(os.walk(folder, followlinks=True)):
         if count == FOLDERS_MAX:
-            text = f"is not looked into: there are over {FOLDERS_MAX} folders"
+            text = f"is not searched: there are over {FOLDERS_MAX} folders"
             warnings.append(Warned(Path(base), 1, text))
             return
         real = os.path.realpath(base)
@@ -130,7 +130,7 @@ def _files(folder: Path, warnings: list[Warned]) -> Iterator[Path]:
 
 
 def read_agent(path: Path) -> tuple[AgentFile | None, list[Warned]]:
-    """The agent that a file defines, if it does, and what is odd about the file."""
+    """The agent that a file defines, if any, and warnings about the file."""
     try:
         data = read_start(path, FILE_BYTES_MAX + 1)
     except OSError as failed:
@@ -144,14 +144,14 @@ def read_agent(path: Path) -> tuple[AgentFile | None, list[Warned]]:
         warnings.append(Warned(path, 1, odd))
     head = read_head(text)
     if head is None:
-        why = "has no head (a block between lines of `---`): it is no agent"
+        why = "has no front matter (a block between lines of `---`): it is no agent"
         return None, [*warnings, Warned(path, 1, "is empty" if not text.strip() else why)]
     agent = _agent(path, head)
     return agent, [*warnings, *(Warned(path, line, text) for line, text in _oddities(agent, head))]
 
 
 def decoded(data: bytes) -> tuple[str, str]:
-    """The text of a file in whichever encoding, with plain line ends; and what was odd about it."""
+    """The decoded text of a file with Unix line ends, and a warning about its encoding."""
     odd = ""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = data.decode("utf-16", "replace")
@@ -187,7 +187,7 @@ def _tools(head: Head) -> Value | None:
 
 
 def _oddities(agent: AgentFile, head: Head) -> Iterator[tuple[int, str]]:
-    """What a person would want to know about a head that was read."""
+    """Warnings about front matter that was read."""
     if not text_of(head.values.get("name")):
         yield head.line, f"has no name; it is called {agent.name!r} after its file"
     if agent.name == MAIN:
@@ -197,6 +197,6 @@ def _oddities(agent: AgentFile, head: Head) -> Iterator[tuple[int, str]]:
         text = "has no description: it can be entered by name only"
         yield (at.line if at else head.line), text
     if not head.closed:
-        yield head.line, "has no line of `---` after its head; it was taken to end by itself"
+        yield head.line, "has no line of `---` after its front matter; its end was guessed"
     for key, line in head.repeated:
-        yield line, f"has {key!r} again; the first one counts"
+        yield line, f"has {key!r} again; the first one is used"

@@ -1,7 +1,8 @@
-"""What an agent says about itself, taken apart by how much it tells.
+"""An agent's description, split into parts by how much each tells.
 
-Its name tells most, then what it is for, then what users in its examples ask. What it is *not* for
-is left out, so that those words attract nobody, and so is what all descriptions say.
+The name has the most weight, then the purpose, then the requests of users in its examples.
+Sentences about what an agent is *not* for are left out, so that their words attract no requests,
+and so are phrases that all descriptions share.
 """
 
 import re
@@ -37,14 +38,14 @@ class DescriptionParts:
 
     purpose: str
     requests: str
-    """What users say in its examples."""
+    """Texts of users in the examples."""
 
     scenes: str
-    """What its examples are about."""
+    """Topics of the examples."""
 
 
 def take_apart(description: str) -> DescriptionParts:
-    """Split a description into what it is for and what its examples show."""
+    """Split a description into its purpose and its examples."""
     examples = _EXAMPLE.findall(description)
     rest = _ASIDE.sub(" ", _EXAMPLE.sub(" ", description))
     cleaned = [_ASIDE.sub(" ", example) for example in examples]
@@ -56,7 +57,7 @@ def take_apart(description: str) -> DescriptionParts:
 
 
 def _positive(text: str) -> Iterator[str]:
-    """The sentences that say what an agent is for."""
+    """The sentences about what an agent is for, without negative ones."""
     for sentence in _SENTENCE.split(text):
         match = _NEGATIVE.search(sentence) or _ELSEWHERE.search(sentence)
         if match is None:

@@ -1,6 +1,6 @@
-"""The agents as two documents: their names, and what each of them is for.
+"""Two generated documents about the agents: their names, and their descriptions.
 
-The same agents give the same bytes, in whichever order they were read.
+The same agents give the same bytes, in any order.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ def list_text(agents: Sequence[AgentFile]) -> str:
 
 
 def directory_text(agents: Sequence[AgentFile]) -> str:
-    """`AGENT_DIRECTORY.md`: what each agent says about itself, quoted, and what it may use."""
+    """`AGENT_DIRECTORY.md`: each agent's description, quoted, and its tools."""
     parts = ["# Agent directory", _count(len(agents)), *map(_entry, _ordered(agents))]
     return "\n\n".join(parts) + "\n"
 
@@ -36,7 +36,7 @@ def _entry(agent: AgentFile) -> str:
 
 
 def _quoted(agent: AgentFile) -> Iterator[str]:
-    """The description line by line; quoted, so that no line of it looks like one of ours."""
+    """The description as a quote, so that no line of it looks like one of ours."""
     if not agent.routable:
         yield "It has no description: it is entered by name only."
         return

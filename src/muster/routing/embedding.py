@@ -1,7 +1,7 @@
-"""An optional scorer: the lexical one, and how near a description is in meaning by word vectors.
+"""An optional scorer: the lexical score plus the similarity of word vectors.
 
-`muster-agents[embed]` brings static vectors; nothing is downloaded and no model is run. Where the
-words decide already, vectors change little; they help requests that share none with an agent.
+`muster-agents[embed]` contains static vectors; nothing is downloaded and no model is run. Vectors
+change little where shared words decide already; they help requests that share none with an agent.
 """
 
 import math
@@ -20,10 +20,10 @@ Vector = Sequence[float]
 Vectors = Callable[[Sequence[str]], Sequence[Vector]]
 
 NEAR_MIN: Final = 0.25
-"""Below this likeness two texts have nothing to do with each other."""
+"""Texts below this cosine similarity count as unrelated."""
 
 NEAR_WEIGHT: Final = 8.0
-"""What perfect likeness counts: as much as two rare words in a description."""
+"""Score of a perfect similarity: as much as two rare words in a description."""
 
 
 class EmbeddingIndex:
@@ -32,15 +32,15 @@ class EmbeddingIndex:
     def __init__(
         self, agents: Sequence[AgentFile], vectors: Vectors, *, bodies: bool = True
     ) -> None:
-        """Index the words, and the vector of what each agent says it is for."""
+        """Index the words, and the vector of each agent's purpose."""
         self._lexical = LexicalIndex(agents, bodies=bodies)
         self._vectors = vectors
         self._routable = [number for number, agent in enumerate(agents) if agent.routable]
-        told = [
+        purposes = [
             f"{agents[at].name} {take_apart(agents[at].description).purpose}"
             for at in self._routable
         ]
-        self._told = [_unit(vector) for vector in vectors(told)] if told else []
+        self._purposes = [_unit(vector) for vector in vectors(purposes)] if purposes else []
 
     @property
     def words(self) -> frozenset[str]:
@@ -48,11 +48,11 @@ class EmbeddingIndex:
         return self._lexical.words
 
     def score(self, request: ParsedRequest) -> list[Scored]:
-        """Every agent that shares words with a request or is near to it, best first."""
+        """Every agent that shares words with a request or is similar to it, best first."""
         scored = {each.agent: each for each in self._lexical.score(request)}
         asked = _unit(self._vectors([request.text])[0])
-        for agent, told in zip(self._routable, self._told, strict=True):
-            near = sum(ours * theirs for ours, theirs in zip(asked, told, strict=True))
+        for agent, purpose in zip(self._routable, self._purposes, strict=True):
+            near = sum(ours * theirs for ours, theirs in zip(asked, purpose, strict=True))
             if near > NEAR_MIN:
                 credit = NEAR_WEIGHT * (near - NEAR_MIN) / (1 - NEAR_MIN)
                 had = scored.get(agent, Scored(agent, 0.0, ()))
@@ -68,9 +68,9 @@ def _unit(vector: Vector) -> list[float]:
 
 
 def static_vectors() -> Vectors:
-    """The vectors of `muster-agents[embed]`, from its own folder: nothing is fetched."""
+    """The vectors of `muster-agents[embed]`, from its own folder; nothing is downloaded."""
     try:
-        package: Any = import_module("wordllama")  # it has no types
+        package: Any = import_module("wordllama")  # the package has no types
     except ImportError as missing:
         remedy = "needs `pip install 'muster-agents[embed]'`; the lexical router needs nothing"
         raise Invalid(what="The router 'embed'", why=remedy) from missing

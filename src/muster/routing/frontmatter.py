@@ -1,8 +1,8 @@
-"""The head of an agent file, read by lines.
+"""Parses the front matter of an agent file, line by line.
 
-The files are written by people and by models, and a good part of them is not YAML although it looks
-like it. A key is a known word at the start of a line; whatever follows, up to the next known key,
-is its value. That reads every file that YAML reads the same way, and those that it refuses.
+The files are written by people and by models, and many are not valid YAML although they look like
+it. A key is a known word at the start of a line; all text up to the next known key is its value.
+Files that are valid YAML give the same result as YAML, and the others can be read too.
 """
 
 import re
@@ -19,10 +19,10 @@ KEYS: Final = frozenset(
         *("hooks", "memory", "background", "isolation", "initialPrompt", "license", "metadata"),
     )
 )
-"""Everything else at the start of a line is text: `user:` and `Context:` stand in descriptions."""
+"""Any other word at the start of a line is text: `user:` and `Context:` occur in descriptions."""
 
 SEARCHED_LINES: Final = 30
-"""How far down a head may begin: some files open with a sentence about themselves."""
+"""Latest line of the opening fence: some files start with a sentence about themselves."""
 
 _FENCE: Final = re.compile(r"\s*-{3,}\s*$")
 _CLOSING: Final = re.compile(r"-{3,}\s*$")
@@ -37,7 +37,7 @@ _OFF: Final = frozenset(("false", "no", "off", "deny"))
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The lines of a value as they stand, and where they begin in the file."""
+    """The raw lines of a value, and the line number of the first."""
 
     lines: tuple[str, ...]
     line: int
@@ -45,22 +45,22 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What stands above the body, key by key, and the body."""
+    """The front matter, key by key, and the body."""
 
     values: Mapping[str, Value]
     body: str
     line: int
-    """Where it begins."""
+    """The line number of its start."""
 
     closed: bool
-    """Whether somebody wrote its end."""
+    """Whether it has a closing fence."""
 
     repeated: tuple[tuple[str, int], ...] = ()
-    """Keys that came again, and where: the first one counts."""
+    """Repeated keys and their lines; the first one is used."""
 
 
 def read_head(text: str) -> Head | None:
-    """The head of an agent file, or nothing where the file has none."""
+    """The front matter of an agent file, or None."""
     lines = text.split("\n")
     begin = _begin(lines)
     if begin is None:
@@ -81,7 +81,7 @@ def read_head(text: str) -> Head | None:
 
 
 def _begin(lines: Sequence[str]) -> int | None:
-    """The line of the opening fence: the first with something on it, or one that a key follows."""
+    """The line of the opening fence: the first non-blank line, or one followed by a key."""
     first = next((at for at, line in enumerate(lines) if line.strip()), None)
     if first is None:
         return None
@@ -101,7 +101,7 @@ def _dedented(lines: Sequence[str], fence: str) -> list[str]:
 
 
 def _end(lines: Sequence[str], begin: int) -> tuple[int, bool]:
-    """The line of the closing fence; where nobody wrote one, the first blank line or heading."""
+    """The line of the closing fence; without one, the first blank line or heading."""
     at = next((n for n in range(begin, len(lines)) if _CLOSING.match(lines[n])), None)
     if at is not None and not _runs_into_body(lines[begin:at]):
         return at, True
@@ -126,7 +126,7 @@ def _key(line: str) -> tuple[str, str] | None:
 
 
 def _unknown(line: str) -> tuple[str, str] | None:
-    """A key that nobody knows. It ends every value but a description, whose text may look so."""
+    """An unknown key. It ends every value except a description, whose text may look like a key."""
     found = _KEY.match(line)
     return (found[1], found[2]) if found else None
 
@@ -146,7 +146,7 @@ def _values(lines: Sequence[str], begin: int, end: int) -> Iterator[tuple[str, V
 
 
 def text_of(value: Value | None) -> str:
-    """A value as the text that was meant: without quotes, escapes, block marks and indentation."""
+    """The text of a value, without quotes, escapes, block markers and indentation."""
     if value is None:
         return ""
     first, rest = value.lines[0].strip(), value.lines[1:]
@@ -161,7 +161,7 @@ def text_of(value: Value | None) -> str:
 
 
 def tools_of(value: Value | None) -> tuple[str, ...] | None:
-    """The tools that a value lists, in whichever form; nothing stands for all of them."""
+    """The tools in a value, in any notation; None allows all."""
     if value is None:
         return None
     rest = [line for line in value.lines[1:] if line.strip()]
@@ -174,7 +174,7 @@ def tools_of(value: Value | None) -> tuple[str, ...] | None:
 
 
 def _of_lines(lines: Sequence[str]) -> tuple[str, ...] | None:
-    """A list with a tool on each line, or switches of which some are on."""
+    """The tools of a list with one per line, or of a mapping to booleans."""
     items = [item for line in lines if (item := _ITEM.match(line))]
     if items:
         return _without_all(_bare(item[1]) for item in items)
@@ -190,7 +190,7 @@ def _without_all(tools: Iterator[str] | Sequence[str]) -> tuple[str, ...] | None
 
 
 def _separated(text: str) -> Iterator[str]:
-    """The parts between commas that stand in no parentheses."""
+    """The parts between commas outside parentheses."""
     depth, part = 0, ""
     for char in text:
         depth += (char == "(") - (char == ")")

@@ -1,9 +1,9 @@
-"""The gate: whether the best agent is entered, and how sure that is.
+"""The gate: whether the best agent is entered, and with which confidence.
 
-Confidence is the probability that entering this agent is right, by a logistic model on what the
-scores look like. It uses the best agent and the next one only: a share among all agents would mean
-something else in every folder. Its numbers were fitted on requests to six collections of agents;
-what they are worth was measured with a part of those left out (docs/guides/routing.md).
+Confidence is the probability that entering this agent is right, by a logistic model on features of
+the scores. It uses the best agent and the next one only: a share among all agents would depend on
+the size of the folder. The coefficients were fitted on requests to six collections of agents and
+evaluated on held-out parts of them (docs/guides/routing.md).
 """
 
 import math
@@ -17,13 +17,13 @@ from muster.routing.request import ParsedRequest
 from muster.routing.words import data_lines, stem
 
 ENTER: Final = 0.3
-"""From which confidence on an agent is entered. An agent may write and run: staying costs less."""
+"""Threshold for entering an agent. An agent may write and run, so staying in MAIN costs less."""
 
 CAUTION: Final = 0.45
-"""Taken off before a confidence is told: agents and requests look different elsewhere."""
+"""Subtracted from every confidence: agents and requests of users differ from the fitted ones."""
 
 CREDIT_MIN: Final = 1.0
-"""What a piece of a request counts at least, to be one of those that matched."""
+"""Least score of a unit of a request that counts as matched."""
 
 FEATURES: Final[dict[str, float]] = {
     "constant": -4.03,
@@ -42,19 +42,19 @@ FEATURES: Final[dict[str, float]] = {
     "everyday": -0.8,
     "short": 1.04,
 }
-"""What the gate looks at, and how much each counts."""
+"""The features of the gate, and their coefficients."""
 
 _HINTS: Final = ("asks_work", "asks_fact", "chats", "trouble", "states")
 
 
 @cache
 def everyday_words() -> frozenset[str]:
-    """Stems of what people talk about that is no work for agents."""
+    """Stems of everyday topics that are no work for agents."""
     return frozenset(stem(word) for word in " ".join(data_lines("everyday.txt")).split())
 
 
 def features(request: ParsedRequest, ranked: Sequence[Scored]) -> tuple[float, ...]:
-    """What the gate looks at, in the order of FEATURES."""
+    """The features of the gate, in the order of FEATURES."""
     best = ranked[0]
     second = ranked[1].score if len(ranked) > 1 else 0.0
     credit = [each.credit for each in best.evidence]
@@ -80,7 +80,7 @@ def features(request: ParsedRequest, ranked: Sequence[Scored]) -> tuple[float, .
 
 
 def confidence(request: ParsedRequest, ranked: Sequence[Scored]) -> float:
-    """How probable it is that entering the best agent is right."""
+    """The probability that entering the best agent is right."""
     if not ranked or ranked[0].score <= 0:
         return 0.0
     found = features(request, ranked)

@@ -1,7 +1,7 @@
-"""The lexical scorer: what of a request an agent shares, in its name, its description, its body.
+"""The lexical scorer: words that a request shares with an agent's name, description and body.
 
-BM25 with fields, on fixed weights of words (`words.py`) and with concepts as further terms. An
-index is built once for a folder; scoring visits only agents that share something with the request.
+BM25 with fields, with fixed weights of words (`words.py`) and with concepts as additional terms. An
+index is built once per folder; scoring visits only agents that share a term with the request.
 """
 
 from collections import defaultdict
@@ -20,24 +20,24 @@ DESCRIPTION: Final = "description"
 BODY: Final = "body"
 
 SATURATION: Final = 1.2
-"""BM25's k1: how soon more of a word says no more."""
+"""BM25's k1: how fast repetitions of a word saturate."""
 
 MUCH_MAX: Final = SATURATION + 1
-"""What an agent can have of a term at most."""
+"""Upper bound of a term's weight in an agent."""
 
 NAME_FACTOR: Final = 3.5
 REQUESTS_FACTOR: Final = 0.8
 SCENES_FACTOR: Final = 0.4
-"""What a word counts in a name, in what users say in examples, and in what examples are about;
-against one in the purpose."""
+"""Weights of a word in a name, in texts of users in examples, and in topics of examples, relative
+to a word in the purpose."""
 
 BODY_FACTOR: Final = 0.1
 BODY_TIMES_MAX: Final = 4
 BODY_MAX: Final = BODY_FACTOR * BODY_TIMES_MAX
-"""What a word in a body counts each time, and at most: bodies mention much."""
+"""Weight of a word in a body per occurrence, and its upper bound: bodies mention much."""
 
 BODY_CHARS_MAX: Final = 4000
-"""How much of a body is read: what an agent is about, it says at the beginning."""
+"""How much of a body is read: bodies start with what the agent is about."""
 
 BODY_CONCEPT_FACTOR: Final = 0.03
 BODY_CONCEPT_MAX: Final = 0.25
@@ -45,21 +45,21 @@ BODY_CONCEPT_MAX: Final = 0.25
 LENGTH_PART: Final = 0.5
 LENGTH_USUAL: Final = 40
 LENGTH_MIN: Final = 10
-"""BM25's b, and lengths in telling words: a word counts less in a text that has many."""
+"""BM25's b, and typical lengths in significant words: a word weighs less in a longer text."""
 
 CONCEPT_PART: Final = 0.5
-"""What a word counts for its concept, where it does not stand in a name."""
+"""Weight of a word for its concept, outside of names."""
 
 UNASKED: Final = 0.3
-"""What an agent loses whose name is about something else that nobody asked for."""
+"""Penalty for an agent whose name is about something that the request does not mention."""
 
 NAME_WORD_MAX: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class MatchedTerm:
-    """A piece of a request that an agent shares: as typed, as matched, what it counts, and where
-    it stands."""
+    """A unit of a request that an agent shares: as typed, as matched, its score, and the field it
+    was found in."""
 
     typed: str
     term: str
@@ -69,7 +69,7 @@ class MatchedTerm:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """An agent by its number, its score, and what that is made of."""
+    """An agent by its number, its score, and the terms behind the score."""
 
     agent: int
     score: float
@@ -77,10 +77,10 @@ class Scored:
 
 
 class LexicalIndex:
-    """The terms of some agents, and how much each has of them."""
+    """An inverted index: the agents of each term, with weights."""
 
     def __init__(self, agents: Sequence[AgentFile], *, bodies: bool = True) -> None:
-        """Read what every agent says about itself; without bodies if they shall not count."""
+        """Index every agent, with or without bodies."""
         self._postings: defaultdict[str, list[tuple[int, float, str]]] = defaultdict(list)
         self._names = [_name_parts(agent.name) for agent in agents]
         for number, agent in enumerate(agents):
@@ -89,7 +89,7 @@ class LexicalIndex:
         self.words = frozenset(self._postings)
 
     def _enter(self, number: int, agent: AgentFile, bodies: bool) -> None:
-        """Put down what an agent has of every term, and where most of it stands."""
+        """Add an agent's weight of every term, and the field that contributes most."""
         name = _counted(tokens(_spaced(agent.name)), NAME_FACTOR, in_name=True)
         told = _description(agent.description)
         body = _body(agent.body) if bodies else {}
@@ -101,7 +101,7 @@ class LexicalIndex:
             self._postings[term].append((number, _saturated(amount), BODY))
 
     def score(self, request: ParsedRequest) -> list[Scored]:
-        """Every agent that shares something with a request, best first."""
+        """Every agent that shares a term with a request, best first."""
         shared: dict[int, list[MatchedTerm]] = {}
         for unit in request.units:
             best: dict[int, tuple[float, str, str]] = {}
@@ -120,7 +120,7 @@ class LexicalIndex:
         return sorted(scored, key=lambda each: (-each.score, each.agent))
 
     def _fit(self, agent: int, asked: set[str]) -> float:
-        """How well a name is covered by a request: who is called a tester is for tests."""
+        """How much of a name a request covers: the name "tester" fits requests about tests."""
         parts = self._names[agent]
         total = sum(heavy for heavy, _ in parts)
         unasked = sum(heavy for heavy, terms in parts if asked.isdisjoint(terms))
@@ -136,7 +136,7 @@ def _spaced(name: str) -> str:
 
 
 def _name_parts(name: str) -> list[tuple[float, frozenset[str]]]:
-    """The telling words of a name, each with every term that stands for it."""
+    """The significant words of a name, each with its terms."""
     places: dict[int, tuple[float, set[str]]] = {}
     for word in tokens(_spaced(name)):
         heavy, terms = places.get(word.at, (0.0, set[str]()))
@@ -159,7 +159,7 @@ def _description(text: str) -> dict[str, float]:
 
 
 def _counted(words: Sequence[WordToken], factor: float, *, in_name: bool) -> dict[str, float]:
-    """How much of every term there is in some words."""
+    """The weight of every term in some words."""
     found: dict[str, float] = {}
     part = factor if in_name else factor * CONCEPT_PART
     about = concepts().of_agents
@@ -190,7 +190,7 @@ def _add(found: dict[str, float], more: Mapping[str, float]) -> None:
 
 
 def typed_words(evidence: Iterable[MatchedTerm], most: int) -> list[MatchedTerm]:
-    """The pieces that counted most, each word of the user once."""
+    """The units with the highest scores, each word of the user once."""
     best: dict[str, MatchedTerm] = {}
     for each in sorted(evidence, key=lambda each: -each.credit):
         best.setdefault(each.typed.lower(), each)

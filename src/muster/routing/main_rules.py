@@ -1,7 +1,7 @@
-"""What belongs to MAIN whatever agents there are: talk, the session itself, reading, not doing.
+"""Requests that stay in MAIN whatever the agents: small talk, session control, questions.
 
-A rule is a pattern of sentences, never a topic (`data/main_rules.txt`), and it is sure of itself.
-What the form of a request only suggests (`data/hints.txt`) is weighed by the gate.
+A rule is a sentence pattern, never a topic (`data/main_rules.txt`), and it decides alone. Weaker
+hints from the form of a request (`data/hints.txt`) are weighed by the gate.
 """
 
 import re
@@ -14,7 +14,7 @@ from muster.routing.words import data_lines, plain
 SEEN_WORDS_MAX: Final = 6
 
 LOOKED_AT_CHARS: Final = 600
-"""How much of a request is looked at for its form: talk is short, and patterns take their time."""
+"""How much of a request is matched: small talk is short, and regular expressions take time."""
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _WIDE_TALK: Final = re.compile(
@@ -34,7 +34,7 @@ _ASKS: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """A reason to stay in MAIN: the rule, what it is called, and what it saw."""
+    """A reason to stay in MAIN: the rule, its label, and the matched text."""
 
     rule: str
     label: str
@@ -64,7 +64,7 @@ def _rules(table: str) -> tuple[_Rule, ...]:
 
 @cache
 def _talk() -> tuple[frozenset[str], frozenset[str]]:
-    """The words that make small talk, and all that may stand in it."""
+    """The core words of small talk, and all words that may occur in it."""
     lines = [line.partition(":") for line in data_lines("talk.txt")]
     core = frozenset(word for kind, _, words in lines if kind == "core" for word in words.split())
     return core, core | {word for _, _, words in lines for word in words.split()}
@@ -92,7 +92,7 @@ def _flat(text: str) -> str:
 
 
 def hints(text: str) -> frozenset[str]:
-    """What the form of a request suggests. A statement is one that asks and laments nothing."""
+    """Hints from the form of a request. A statement contains no question and no complaint."""
     flat = _flat(text)
     found = {rule.name for rule in _rules("hints.txt") if rule.pattern.search(flat)}
     if "?" in flat or found & {"asks_work", "trouble"}:
@@ -101,7 +101,7 @@ def hints(text: str) -> frozenset[str]:
 
 
 def _small_talk(flat: str, words: list[str]) -> str:
-    """The word that shows it: there is nothing but talk, or praise without a wish."""
+    """The core word of a request that is only small talk, or praise without a request."""
     core, every = _talk()
     if every.issuperset(words):
         return next((word for word in words if word in core), "")

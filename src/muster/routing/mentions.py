@@ -25,7 +25,7 @@ _NOT: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """An agent that is named, as it was typed, and whether it is wanted."""
+    """A named agent, as typed, and whether the request asks for it."""
 
     agent: int
     typed: str
@@ -33,10 +33,10 @@ class Mention:
 
 
 class MentionedNames:
-    """The names of some agents, to be found in requests."""
+    """The names of some agents, for finding them in requests."""
 
     def __init__(self, agents: Sequence[AgentFile]) -> None:
-        """Every spelling of a name leads to its agent; longer ones are looked for first."""
+        """Index every spelling of the names; longer ones match first."""
         self._agents = {_spelling(agent.name): at for at, agent in reversed([*enumerate(agents)])}
         names = sorted(self._agents, key=len, reverse=True)
         every = "|".join(re.escape(name).replace(r"\ ", r"[ _/-]+") for name in names if name)
@@ -50,7 +50,7 @@ class MentionedNames:
         self._kind = re.compile(rf"(?<![\w-]){named}\s+(?:sub)?agent\b")
 
     def find(self, text: str) -> Mention | None:
-        """The agent that a text names, if it asks for it or about it."""
+        """The agent that a text asks for or about, if any."""
         lower = plain(text).lower()
         called = self._at.search(lower) or self._asked.search(lower)
         if called is None:
@@ -67,8 +67,8 @@ class MentionedNames:
         return Mention(at, called["name"], wanted)
 
     def _single_call(self, called: re.Match[str], text: str) -> bool:
-        """A name of one plain word may be just that word: it counts where nothing else can be
-        meant, as in "ask debugger to"."""
+        """A name of one plain word may be just that word: it counts only where the context is
+        unambiguous, as in "ask debugger to"."""
         if len(_spelling(called["name"]).split()) > 1:
             return True
         rest = text[called.end("name") :]

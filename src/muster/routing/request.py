@@ -1,7 +1,7 @@
-"""A request, taken apart into units: what somebody typed, how much it tells, and what it may mean.
+"""Parses a request into units: a typed word, its weight, and its possible meanings.
 
-A unit's terms are ways to understand the same word: as it stands, in English, or as what it is
-about. An agent is credited with the best of them, once.
+The terms of a unit are ways to understand one word: literally, in English, or as a concept. An
+agent is credited with the best of them, once.
 """
 
 from collections.abc import Iterator
@@ -27,24 +27,24 @@ from muster.routing.words import (
 )
 
 CONCEPT: Final = 0.75
-"""What a word tells by what it is about, as a part of what it tells as it stands."""
+"""Weight of a word's concept, as a fraction of the word's own weight."""
 
 SHOWN_CHARS_MAX: Final = 6000
-"""How much of a request is looked at: what is longer is a paste, and its beginning tells."""
+"""How much of a request is read: a longer one is a paste, and its start tells enough."""
 
 PHRASE_WEIGHT: Final = 3.0
 SIGNATURE_WEIGHT: Final = 3.5
 
 PASTED: Final = 0.3
-"""What words such as "error" and "failed" still tell in a pasted error: it is one anyway."""
+"""Weight of words such as "error" and "failed" in a pasted error, where they are redundant."""
 
 GENERAL: Final = 0.6
-"""How much a pasted error is about debugging in general, beside what it is about in particular."""
+"""Weight of the concept "debugging" in a pasted error, beside its specific concepts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A piece of a request."""
+    """A word or phrase of a request."""
 
     typed: str
     weight: float
@@ -63,12 +63,12 @@ class ParsedRequest:
 
     @property
     def mass(self) -> float:
-        """How much it tells altogether."""
+        """The total weight of its units."""
         return sum(unit.weight for unit in self.units)
 
 
 def take_request(text: str, known: frozenset[str] = frozenset()) -> ParsedRequest:
-    """Take a request apart. `known` are words of agents, which are spelled right."""
+    """Parse a request. `known` are words of agents, which need no spelling correction."""
     text = text[:SHOWN_CHARS_MAX]
     words = tokens(text)
     errors = [found for found in signatures() if found.pattern.search(text)]
@@ -84,7 +84,7 @@ def take_request(text: str, known: frozenset[str] = frozenset()) -> ParsedReques
 
 
 def _once(units: list[Unit]) -> Iterator[Unit]:
-    """What is said twice tells no more."""
+    """Drop repeated units."""
     seen: set[tuple[tuple[str, float], ...]] = set()
     for unit in units:
         if unit.terms not in seen:
@@ -93,14 +93,14 @@ def _once(units: list[Unit]) -> Iterator[Unit]:
 
 
 def _is_foreign(text: str, words: list[WordToken]) -> bool:
-    """Whether it is, in part, in another language: small words or letters that English lacks."""
+    """Whether a text is partly in another language, by function words or non-English letters."""
     if not text.isascii() and any(sign.isalpha() and not sign.isascii() for sign in text):
         return True
     return any(word.typed.lower() in foreign_words() for word in words)
 
 
 def _joined(units: list[tuple[int, Unit]]) -> Iterator[Unit]:
-    """What was written in one piece is one unit, however many words are in it."""
+    """Join the parts of a compound word into one unit."""
     places: dict[int, list[Unit]] = {}
     for at, unit in units:
         places.setdefault(at, []).append(unit)
@@ -149,7 +149,7 @@ def _add_concepts(terms: dict[str, float], about: tuple[str, ...], factor: float
 
 
 def _english(typed: str, english: str) -> Unit:
-    """A word of another language, as if it had been said in English."""
+    """The English unit for a word of another language."""
     terms: dict[str, float] = {}
     heavy = 0.0
     found = tokens(english)
@@ -177,11 +177,11 @@ def _signs(text: str) -> Iterator[Unit]:
         yield _english(sign, english)
 
 
-# ── slips of the finger ───────────────────────────────────────────────────────────────────────────
+# ── typos ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _corrected(word: WordToken, known: frozenset[str]) -> str | None:
-    """The one known word that is a slip away: two letters swapped, one too many, or one missing."""
+    """The only known word at one typo's distance: a swapped, an extra or a missing letter."""
     slip = word.stem
     if not (4 <= len(slip) <= 14 and slip.isascii() and slip.isalpha()):
         return None

@@ -1,8 +1,8 @@
-"""Which state a request enters: an agent, or MAIN; how sure that is, and what decided.
+"""Routes a request to a state: an agent or MAIN, with a confidence and the reasons.
 
-First an agent that is named, then what belongs to MAIN whatever the agents are, then the best score
-and the gate. A scorer is anything that can score a request over an index of agents; the gate and
-the explanation are shared, so a new scorer brings neither.
+An agent that the request names comes first, then the rules of MAIN, then the best score and the
+gate. A scorer can be anything that scores a request over an index of agents; the gate and the
+explanation are shared by all scorers.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,13 +18,13 @@ from muster.routing.request import SHOWN_CHARS_MAX, ParsedRequest, take_request
 
 NAMED_CONFIDENCE: Final = 0.98
 RULE_CONFIDENCE: Final = 0.97
-"""How sure it is where somebody named an agent, and where a rule keeps a request in MAIN."""
+"""Confidence if the request names an agent, and if a rule keeps it in MAIN."""
 
 UNMATCHED: Final = 0.4
-"""How often MAIN is right for a request that matches nobody: others are worded as no agent is."""
+"""Confidence in MAIN for a request without a match: some are for an agent with other words."""
 
 SURE: Final = 0.6
-"""From here on the runner-up is not worth showing."""
+"""Margin above which the runner-up is not shown."""
 
 UNSURE_MARGIN: Final = 0.1
 SHOWN: Final = 5
@@ -33,7 +33,7 @@ WORDS_SHOWN: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An agent that was considered: its score, and the words that made it."""
+    """A scored agent: its score, and the words behind it."""
 
     agent: str
     score: float
@@ -42,16 +42,16 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """Where a request goes, and why."""
+    """The state for a request, and why."""
 
     agent: str
     """An agent's name, or MAIN."""
 
     confidence: float
-    """How probable it is that this is right: entering the agent, or staying."""
+    """The probability that this state is right."""
 
     margin: float = 0.0
-    """How far the best is ahead of the next, as a part of its score."""
+    """The lead of the best over the next, as a fraction of the best score."""
 
     candidates: tuple[Candidate, ...] = ()
     """Best first; their scores are comparable within one decision."""
@@ -60,18 +60,18 @@ class Decision:
     """`named`, a rule of MAIN, `score`, or `no-match`."""
 
     reason: str
-    """What decided, in words for people."""
+    """The reason, in words for people."""
 
     router: str
 
     @property
     def unsure(self) -> bool:
-        """Whether the next one was about as good."""
+        """Whether the runner-up scored about as high."""
         return self.rule == "score" and self.margin < UNSURE_MARGIN
 
 
 class Scorer(Protocol):
-    """Ranks agents for a request. `words` are those of the agents: they are no slips."""
+    """Ranks agents for a request. `words` are those of the agents: they are never typos."""
 
     @property
     def words(self) -> frozenset[str]:
@@ -79,12 +79,12 @@ class Scorer(Protocol):
         ...
 
     def score(self, request: ParsedRequest) -> list[Scored]:
-        """Every agent that has something to do with a request, best first."""
+        """Every agent that matches a request, best first."""
         ...
 
 
 class Router:
-    """The agents of a folder, ready to be asked."""
+    """A router over the agents of a folder."""
 
     def __init__(
         self,
@@ -95,8 +95,8 @@ class Router:
         sure: Callable[[ParsedRequest, Sequence[Scored]], float] = confidence,
         name: str = "lexical",
     ) -> None:
-        """Index the agents. A scorer of one's own takes the place of the lexical one; if its
-        scores are of another kind, it brings its own way to say how `sure` they make."""
+        """Index the agents. `scorer` replaces the lexical one; if its scores have another scale,
+        `sure` must turn them into a confidence."""
         self.agents = tuple(agents)
         self.name = name
         self._scorer: Scorer = scorer or LexicalIndex(agents, bodies=bodies)
@@ -104,7 +104,7 @@ class Router:
         self._names = MentionedNames(agents)
 
     def route(self, query: str) -> Decision:
-        """Decide about one request; of a very long one by its beginning."""
+        """Route one request; a very long one by its start."""
         query = query[:SHOWN_CHARS_MAX]
         mention = self._names.find(query)
         if mention is not None:
@@ -142,22 +142,22 @@ class Router:
 
 
 def margin(ranked: Sequence[Scored]) -> float:
-    """How far the best is ahead of the next, as a part of its score."""
+    """The lead of the best over the next, as a fraction of the best score."""
     if not ranked or ranked[0].score <= 0:
         return 0.0
     return 1 - (ranked[1].score / ranked[0].score if len(ranked) > 1 else 0.0)
 
 
 def route(query: str, agents: Sequence[AgentFile], *, bodies: bool = True) -> Decision:
-    """Decide about one request. For many, keep a `Router`: its index is what takes time."""
+    """Route one request. For many, keep a `Router`: building its index takes most of the time."""
     return Router(agents, bodies=bodies).route(query)
 
 
-# ── in words ──────────────────────────────────────────────────────────────────────────────────────
+# ── explanations ──────────────────────────────────────────────────────────────────────────────────
 
 
 def _matched(evidence: Sequence[MatchedTerm]) -> str:
-    """Up to three words of the user, with the concept where a word itself is not the agent's."""
+    """Up to three words of the user, with the concept if the agent does not use the word itself."""
     if not evidence:
         return "Scored best"
     shown = (
@@ -168,12 +168,12 @@ def _matched(evidence: Sequence[MatchedTerm]) -> str:
 
 
 def state_name(agent: str) -> str:
-    """An agent as a state, as transitions show it."""
+    """The name of an agent's state, as transitions show it."""
     return "_".join(agent.replace("-", " ").replace("/", " ").split()).upper()
 
 
 def explained(decision: Decision) -> str:
-    """A decision on one line."""
+    """A decision as one line of text."""
     if decision.agent != MAIN:
         head = f"[MAIN -> {state_name(decision.agent)}]  {decision.reason}"
         return head if decision.rule == "named" else f"{head}  ({_figures(decision)})"

@@ -1,7 +1,7 @@
-"""What words are about: the tables of concepts, of other languages and of pasted errors.
+"""Tables of concepts, of other languages and of pasted errors.
 
-A concept is a term like a word is, written `#name`: agents have it by what they say about
-themselves, requests by what they ask for. So a request for "pods" finds an agent for Kubernetes.
+A concept is a term like a word, written `#name`. Agents get concepts from their descriptions,
+requests from their words. So a request for "pods" finds an agent for Kubernetes.
 """
 
 import re
@@ -13,14 +13,14 @@ from typing import Final
 from muster.routing.words import WordToken, data_lines, stem, tokens
 
 WIDER: Final = 0.5
-"""How much of a concept its wider one is: who asks about Django asks half about Python."""
+"""Weight of a wider concept: a request about Django is half about Python."""
 
 PREFIX_CHARS_MIN: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words that belong together, and the concepts they tell of."""
+    """A phrase of several words, and its concepts."""
 
     stems: tuple[str, ...]
     concepts: tuple[str, ...]
@@ -28,7 +28,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class Concepts:
-    """By word: what it tells of an agent, and what of a request. Phrases by their first word."""
+    """Concepts by word, for agents and for requests. Phrases by their first word."""
 
     of_agents: Mapping[str, tuple[str, ...]]
     of_requests: Mapping[str, tuple[str, ...]]
@@ -67,7 +67,7 @@ def _stems(spelling: str) -> tuple[str, ...]:
 
 
 def _single(table: Mapping[tuple[str, ...], list[str]]) -> dict[str, tuple[str, ...]]:
-    """Words by themselves; two that belong together may also be written as one."""
+    """Single words; a phrase of two words may also be written as one."""
     found: dict[str, list[str]] = {}
     for key, names in table.items():
         if len(key) < 3:
@@ -86,7 +86,7 @@ def _phrases(table: Mapping[tuple[str, ...], list[str]]) -> dict[str, list[Phras
 def phrases_in(
     found: Sequence[WordToken], table: Mapping[str, Sequence[Phrase]]
 ) -> Iterator[tuple[int, Phrase]]:
-    """Every phrase of a table in a text, and the token where it begins."""
+    """Every phrase of a table in a text, with the index of its first token."""
     places: dict[int, set[str]] = {}
     for token in found:
         places.setdefault(token.at, set()).add(token.stem)
@@ -103,7 +103,7 @@ def phrases_in(
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
-    """Words of other languages: whole ones, beginnings, and signs of scripts without spaces."""
+    """Words of other languages: whole words, prefixes, and characters of scripts without spaces."""
 
     whole: Mapping[str, str]
     beginnings: Mapping[str, str]
@@ -139,7 +139,7 @@ def _is_wide(word: str) -> bool:
 
 
 def translated(word: str) -> str | None:
-    """What a word of another language is in English, by its longest beginning in the table."""
+    """Translate a word into English by its longest prefix in the table."""
     table = dictionary()
     if word in table.whole:
         return table.whole[word]
@@ -150,7 +150,7 @@ def translated(word: str) -> str | None:
 
 
 def translated_signs(text: str) -> Iterator[tuple[str, str]]:
-    """What is found of scripts without spaces, and of expressions of several words."""
+    """Translate text in scripts without spaces, and phrases of several words."""
     table = dictionary()
     if not text.isascii():
         yield from ((sign, english) for sign, english in table.signs if sign in text)
@@ -162,7 +162,7 @@ def translated_signs(text: str) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What an error looks like, and what it is about."""
+    """The pattern of an error message, and its concepts."""
 
     pattern: re.Pattern[str]
     concepts: tuple[str, ...]

@@ -1,7 +1,7 @@
-"""Words: text becomes tokens that can be compared, and each has a weight that is always the same.
+"""Words: text becomes comparable tokens, each with a fixed weight.
 
-Weights come from classes of how common a word is (`data/frequency.txt`) and not from the agents at
-hand: a score then means the same over eight agents and over a hundred and fifty.
+Weights come from frequency classes (`data/frequency.txt`) and not from the agents at hand: so a
+score means the same over eight agents and over a hundred and fifty.
 """
 
 import re
@@ -15,10 +15,10 @@ from typing import Final, NamedTuple
 DATA: Final = Path(__file__).parent / "data"
 
 RARE_WEIGHT: Final = 4.0
-"""What a word weighs that is in no class: a name of something, mostly."""
+"""Weight of a word in no class: mostly a name of something."""
 
 TELLING: Final = 2.0
-"""From which weight on a word is worth counting in a long text."""
+"""Least weight of a word that is counted in a long text."""
 
 WEIGHTS: Final = {"0": 0.0, "foreign": 0.0, "1": 0.35, "2": 1.2, "3": 2.4}
 
@@ -41,13 +41,13 @@ _SPELLINGS: Final = {
     "ui ux": r"\b(?:UI|ui) ?/ ?(?:UX|ux)\b",
     "gotomarket": r"\b[gG]o[- ]to[- ][mM]arket\b",
     "oncall": r"\b[oO]n[- ][cC]all\b",
-    # the language, and not the verb: a capital in mid-sentence, or before what only programs are
+    # the language, not the verb: a capital in mid-sentence, or before a word about programs
     "golang": r"(?<=[a-z,0-9(/] )Go\b(?! to\b)|\bGo(?= (?:code|service|server|module|program))"
     r"|(?<=[^\x00-\x7f] )Go\b",
 }
 _ANY: Final = "|".join(f"({each})" for each in _SPELLINGS.values())
 _SPELLED: Final = re.compile(rf"(?<![A-Za-z0-9])(?=[.abcefgnouvABCEFGNOUV])(?:{_ANY})")
-"""Most letters stand inside a word or begin none of these: that is looked at first."""
+"""The lookahead on the first letter is a cheap check before the patterns are tried."""
 
 _SPELLING: Final = ("", *_SPELLINGS)
 _PIECE: Final = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
@@ -58,16 +58,16 @@ _VOWEL: Final = re.compile(r"[aeiouy]")
 
 
 class WordToken(NamedTuple):
-    """A word as somebody typed it, and what it is compared by."""
+    """A word as typed, and its stem for comparison."""
 
     typed: str
     stem: str
     at: int
-    """Its place: what was written in one piece has one place."""
+    """Position in the text; the parts of a compound share one."""
 
 
 def plain(text: str) -> str:
-    """One spelling for what looks alike; accents of Latin letters fall away."""
+    """Normalise Unicode; Latin letters lose their accents."""
     text = unicodedata.normalize("NFKC", text)
     return text if text.isascii() else "".join(map(_bare, text))
 
@@ -81,7 +81,7 @@ def _bare(letter: str) -> str:
 
 
 def tokens(text: str) -> list[WordToken]:
-    """The words of a text in order, each part of a joined one too."""
+    """The words of a text in order, and the parts of compounds."""
     text = _SPELLED.sub(_spelled, plain(text))
     found = [
         WordToken(typed, same, at)
@@ -99,7 +99,7 @@ def _spelled(match: re.Match[str]) -> str:
 
 @lru_cache(maxsize=32768)
 def _parts(piece: str) -> tuple[tuple[str, str], ...]:
-    """What was written in one piece: the whole of it first, then its parts, each with its stem."""
+    """The tokens of a word: the whole first, then its parts, each with its stem."""
     if not piece.isascii() and _WIDE.search(piece):
         return tuple(_pairs(piece))
     words = piece.split("-")
@@ -109,7 +109,7 @@ def _parts(piece: str) -> tuple[tuple[str, str], ...]:
 
 
 def _pairs(piece: str) -> Iterator[tuple[str, str]]:
-    """Scripts without spaces: every pair of signs, and what else stands between them."""
+    """The tokens of scripts without spaces: every pair of characters, and other text in between."""
     for run in _WIDE.findall(piece):
         yield from ((run[i : i + 2], run[i : i + 2]) for i in range(max(1, len(run) - 1)))
     for word in re.findall(r"[A-Za-z0-9]{2,}", piece):
@@ -121,7 +121,7 @@ def _pairs(piece: str) -> Iterator[tuple[str, str]]:
 
 @cache
 def _endings() -> dict[str, list[tuple[str, str]]]:
-    """Endings and what stands for them, by their last letter, longer ones first."""
+    """Endings and their replacements, by last letter, longer ones first."""
     found: dict[str, list[tuple[str, str]]] = {}
     for line in data_lines("endings.txt"):
         instead, _, endings = line.partition(":")
@@ -131,7 +131,7 @@ def _endings() -> dict[str, list[tuple[str, str]]]:
 
 
 class Forms(NamedTuple):
-    """Words for the same thing, and words that no rule about endings gets right."""
+    """Synonyms, and words that the rules about endings get wrong."""
 
     same: Mapping[str, str]
     kept: Mapping[str, str]
@@ -155,7 +155,7 @@ def forms() -> Forms:
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """What the forms of a word have in common, roughly; only ever compared with other stems."""
+    """The rough stem of a word, compared only with other stems."""
     word = word.replace("’", "'").removesuffix("'s").replace("'", "")
     table = forms()
     word = table.same.get(word, word)
@@ -188,7 +188,7 @@ _PLAIN: Final = re.compile(r"[a-z][a-z0-9]+")
 
 
 def counted(text: str) -> dict[str, int]:
-    """How often each telling word occurs in a long text, by its stem. It is quick, and no more."""
+    """The count of each significant word in a long text, by stem. Fast rather than exact."""
     found: dict[str, int] = {}
     for word, times in Counter(_PLAIN.findall(text.lower())).items():
         same = stem(word)
@@ -202,7 +202,7 @@ def counted(text: str) -> dict[str, int]:
 
 @cache
 def classes() -> dict[str, float]:
-    """The weight of every word that is in a class, by its stem; the first class counts."""
+    """The weight of every classified word, by stem; the first class is used."""
     found: dict[str, float] = {}
     for line in data_lines("frequency.txt"):
         name, _, words = line.partition(":")
@@ -214,7 +214,7 @@ def classes() -> dict[str, float]:
 
 @cache
 def foreign_words() -> frozenset[str]:
-    """Small words of other languages that are no English words."""
+    """Function words of other languages that are no English words."""
     kinds = [line.partition(":") for line in data_lines("frequency.txt")]
     english = {word for name, _, words in kinds if name != "foreign" for word in words.split()}
     other = {word for name, _, words in kinds if name == "foreign" for word in words.split()}
@@ -223,7 +223,7 @@ def foreign_words() -> frozenset[str]:
 
 @lru_cache(maxsize=65536)
 def weight(word: str) -> float:
-    """How much a stem tells."""
+    """The weight of a stem."""
     known = classes().get(word)
     if known is not None:
         return known

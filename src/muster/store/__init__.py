@@ -1,1 +1,1 @@
-"""Durable memory: one protocol, its implementations, and the wire format."""
+"""The durable event log: one protocol, its implementations, and the wire format."""

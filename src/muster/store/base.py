@@ -1,7 +1,7 @@
-"""What a store promises, whatever it is made of.
+"""The protocol of a store, and its guarantees.
 
-A store keeps one team's log: events in one total order, `seq` from 1 on without gaps. Whatever
-`append` has answered is on disk and stays. Beside the log it keeps two small things that can be
+A store keeps one team's log: events in one total order, `seq` from 1 on without gaps. Events are
+durable once `append` has answered. Beside the log a store keeps two small things that can be
 rebuilt: snapshots of the folded state, and the cursors of reactors.
 """
 
@@ -12,15 +12,15 @@ import msgspec
 
 from muster.machines.ids import ChannelId, SeatId
 
-if TYPE_CHECKING:  # whoever only reads a snapshot need not know every kind of fact
+if TYPE_CHECKING:  # a reader of a snapshot need not load every kind of fact
     from muster.machines.events import Event
 
 SNAPSHOTS_KEPT: Final = 2
-"""The last, and the one before it should the last be damaged."""
+"""The last, and the one before it in case the last is damaged."""
 
 
 class Stored(NamedTuple):
-    """An event as it lies in the log and goes over the wire: encoded once, never again."""
+    """An encoded event, as it is in the log and on the wire: encoded once, never again."""
 
     seq: int
     type: str
@@ -37,14 +37,14 @@ class Snapshot(NamedTuple):
 
 
 class LogFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which events a reader wants; an empty filter wants all. Conditions are joined by *and*."""
+    """A filter on events; an empty filter passes all. Conditions are joined by *and*."""
 
     types: frozenset[str] = frozenset()
     seat: SeatId | None = None
     channel: ChannelId | None = None
 
     def wants(self, stored: Stored) -> bool:
-        """Whether an event passes."""
+        """Whether an event passes the filter."""
         return (
             (not self.types or stored.type in self.types)
             and (self.seat is None or stored.seat == self.seat)
@@ -56,15 +56,15 @@ EVERYTHING = LogFilter()
 
 
 class EventStore(Protocol):
-    """One team's durable memory."""
+    """One team's durable log."""
 
     on_commit: Callable[[Sequence[Stored]], None]
-    """Called on the event loop after each commit with what was committed, in order, before the
-    answers go out. Set once, before the first `append`."""
+    """Callback on the event loop after each commit, with the committed events in order, before
+    `append` answers. Set once, before the first `append`."""
 
     on_rollback: Callable[[], None]
-    """Called on the event loop when a commit failed: all that was decided since the last commit did
-    not happen. The calls that decided it raise `StoreFailed`."""
+    """Callback on the event loop when a commit failed: everything decided since the last commit is
+    rolled back. The calls that decided it raise `StoreFailed`."""
 
     def append(self, events: "Sequence[Event]") -> Awaitable[None]:
         """Queue events for the next commit; awaiting the answer waits until they are on disk.
@@ -92,7 +92,7 @@ class EventStore(Protocol):
         ...
 
     async def save_snapshot(self, snapshot: Snapshot, version: int) -> None:
-        """Keep a snapshot; older ones beyond the last two are dropped."""
+        """Save a snapshot; older ones beyond the last two are deleted."""
         ...
 
     async def load_cursor(self, reader: str) -> int:
@@ -100,9 +100,9 @@ class EventStore(Protocol):
         ...
 
     async def save_cursor(self, reader: str, seq: int) -> None:
-        """Remember the last `seq` that a reader has handled."""
+        """Save the last `seq` that a reader has handled."""
         ...
 
     async def close(self) -> None:
-        """Finish what was accepted, refuse the rest with `Closed`, and let go of the files."""
+        """Commit the accepted calls, refuse later ones with `Closed`, and close the files."""
         ...

@@ -1,12 +1,12 @@
 """The event loop's side of group commit: which call waits for which write, and its answer.
 
-All that arrives in one turn of the event loop is one `Batch`, written together. A store that embeds
-this says in `_write` how a batch gets to its disk, and reports back on the loop with `_committed`
+All calls of one iteration of the event loop form one `Batch`, written together. A subclass
+implements `_write` to get a batch to its disk, and reports the result on the loop with `_committed`
 or `_failed`.
 
 Surprising: when a write fails, later decisions are void as well, because they were made on top of
 it. Batches therefore carry a generation. A failure ends the generation: every unanswered call of it
-fails, and the writer must skip batches of it that are still under way.
+fails, and the writer thread must skip batches of it that are still in its queue.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ Answer = asyncio.Future[None]
 
 
 class Batch:
-    """What is written atomically, and the calls that wait for it."""
+    """Events, cursors and snapshots of one commit, and the calls that wait for it."""
 
     __slots__ = ("cursors", "events", "generation", "snapshots", "waiters")
 
@@ -35,13 +35,13 @@ class Batch:
         self.waiters: list[Answer] = []
 
     def answer(self) -> None:
-        """Answer every call that still waits: it is on disk."""
+        """Answer every call that still waits: its events are on disk."""
         for future in self.waiters:
             if not future.done():
                 future.set_result(None)
 
     def refuse(self, error: Exception) -> None:
-        """Fail every call that still waits: it did not happen."""
+        """Fail every call that still waits with `StoreFailed`: nothing was written."""
         for future in self.waiters:
             if not future.done():
                 future.set_exception(_refusal(error))
@@ -54,7 +54,7 @@ def _refusal(error: Exception) -> StoreFailed:
 
 
 def vet(batches: Sequence[Batch], last_seq: int) -> int:
-    """Refuse what must not be written; return the last `seq` after it."""
+    """Check that batches may be written after `last_seq`; return the last `seq` after them."""
     for batch in batches:
         for event in batch.events:
             if event.seq != last_seq + 1:
@@ -77,56 +77,56 @@ class BatchingStore(ABC):
 
     @abstractmethod
     def _write(self, batch: Batch) -> None:
-        """Start writing a batch; report back on the loop, in order."""
+        """Start writing a batch; report with `_committed` or `_failed` on the loop, in order."""
 
     @abstractmethod
     def _finish(self, closed: asyncio.Future[None]) -> None:
-        """Let go of everything when the last batch is through, then resolve `closed`."""
+        """Release all resources after the last batch, then resolve `closed`."""
 
     def append(self, events: Sequence[Event]) -> Answer:
         """Queue events for the next commit; awaiting the answer waits until they are on disk."""
         self._require_open()
         try:
             encoded = [stored(event) for event in events]
-        except Exception as error:  # before it is queued, so that no other call fails with it
+        except Exception as error:  # before queueing, so that no other call fails with it
             raise Impossible(what=f"an event cannot be written: {error}") from error
         batch = self._batch()
         batch.events += encoded
         return self._wait(batch)
 
     async def save_cursor(self, reader: str, seq: int) -> None:
-        """Remember the last `seq` that a reader has handled."""
+        """Save the last `seq` that a reader has handled."""
         self._require_open()
         batch = self._batch()
         batch.cursors[reader] = seq
         await self._wait(batch)
 
     async def save_snapshot(self, snapshot: Snapshot, version: int) -> None:
-        """Keep a snapshot; older ones beyond the last two are dropped."""
+        """Save a snapshot; older ones beyond the last two are deleted."""
         self._require_open()
         batch = self._batch()
         batch.snapshots.append((snapshot, version))
         await self._wait(batch)
 
     async def last_seq(self) -> int:
-        """The newest `seq` that `on_commit` was told of; 0 for an empty log."""
+        """The newest `seq` that was passed to `on_commit`; 0 for an empty log."""
         self._require_open()
         return self._last_seq
 
     async def close(self) -> None:
-        """Finish what was accepted, refuse the rest with `Closed`, and let go of the files."""
+        """Commit the accepted calls, refuse later ones with `Closed`, and close the files."""
         if self._closing is None:
             self._closing = asyncio.get_running_loop().create_future()
             self._hand_over()
             self._finish(self._closing)
-        await asyncio.shield(self._closing)  # closing goes on, whoever stops waiting for it
+        await asyncio.shield(self._closing)  # a cancelled caller does not stop the closing
 
     def _require_open(self) -> None:
         if self._closing is not None:
             raise Closed
 
     def _batch(self) -> Batch:
-        """The batch that gathers what arrives in this turn of the loop."""
+        """The batch of this iteration of the loop; it is handed over when the iteration ends."""
         if self._gathering is None:
             self._gathering = Batch(self._generation)
             asyncio.get_running_loop().call_soon(self._hand_over)
@@ -144,11 +144,13 @@ class BatchingStore(ABC):
             self._write(batch)
 
     def _is_next(self, batch: Batch) -> bool:
-        """Whether nothing is being written before this batch."""
+        """Whether no earlier batch is being written."""
         return self._unanswered[0] is batch
 
     def _committed(self, batches: Sequence[Batch]) -> None:
-        """The oldest batches are on disk."""
+        """Answer the oldest batches, which are on disk."""
+        # First the callback, then the answers: a caller that resumes must find its events in the
+        # committed state. The answers go out even if the callback raises.
         for _ in batches:
             self._unanswered.popleft()
         events = [event for batch in batches for event in batch.events]
@@ -161,7 +163,9 @@ class BatchingStore(ABC):
                 batch.answer()
 
     def _failed(self, error: Exception) -> None:
-        """A write failed: all that has no answer yet did not happen."""
+        """Fail every batch that has no answer yet, because a write failed."""
+        # The batch that is still gathering was decided on top of the failed one. The callback
+        # rolls the state back before any caller resumes and decides again.
         lost = list(self._unanswered)
         if self._gathering is not None:
             lost.append(self._gathering)
@@ -176,8 +180,8 @@ class BatchingStore(ABC):
 
 
 def _ignore_commit(_: Sequence[Stored]) -> None:
-    """Nobody listens yet."""
+    """Ignore the call until a dispatcher is attached."""
 
 
 def _ignore_rollback() -> None:
-    """Nobody listens yet."""
+    """Ignore the call until a dispatcher is attached."""

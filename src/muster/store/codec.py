@@ -3,9 +3,9 @@
     {"seq":17,"ts":"2026-05-09T07:00:00Z","sessionId":"s1","actor":"muster","cause":16,"v":1,
      "type":"state_transition","machine":"turns", ...}
 
-The envelope comes first, then the fact as `machines/events.py` spells it. Both are encoded by
-msgspec and spliced; decoding reads the bytes twice, once for each, which is faster than going by a
-dict. What an older muster wrote is lifted by `upcasts.py`; what a newer one wrote is refused.
+The envelope comes first, then the fact as `machines/events.py` declares it. Both are encoded by
+msgspec and spliced; decoding reads the bytes twice, once for each, which is faster than a dict in
+between. `upcasts.py` converts events of older versions; events of a newer version are refused.
 """
 
 from collections.abc import Callable
@@ -22,14 +22,14 @@ from muster.store.base import Stored
 from muster.store.upcasts import lift
 
 HERE: Final = "this home"
-"""Stands for the path in an error where the caller does not say which log the bytes are from."""
+"""Used in errors in place of the path when the caller does not name the log."""
 
 SEAT_COLUMN_MAX: Final = 2**63 - 1
-"""The largest integer of a column: a larger one must fail its own event, not the whole commit."""
+"""The largest integer of a column. A larger one must fail its own event, not the whole commit."""
 
 
 class Envelope(msgspec.Struct, frozen=True, rename="camel"):
-    """All of an event but its fact. `v` is the version of the fact's shape."""
+    """An event without its fact. `v` is the version of the fact's shape."""
 
     seq: int
     ts: datetime
@@ -40,13 +40,13 @@ class Envelope(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Opened(Envelope, frozen=True):
-    """An envelope as it is read: with the name of what is inside."""
+    """An envelope as it is read: with the type of the fact."""
 
     type: str
 
 
 class _Kind(NamedTuple):
-    """What the codec knows of a kind of fact, worked out once."""
+    """Cached encoding of one type of fact."""
 
     fact: type[Fact]
     tag: str
@@ -66,7 +66,7 @@ def _kind(fact: type[Fact]) -> _Kind:
 
 
 class _Decoders(dict[type[Fact], Callable[[bytes], Fact]]):
-    """Decoders by the kind of fact, made when first needed: a glance at a log needs few of them."""
+    """Decoders by kind of fact, created on first use: reading a few events needs few of them."""
 
     def __missing__(self, fact: type[Fact]) -> Callable[[bytes], Fact]:
         decode = self[fact] = msgspec.json.Decoder(fact).decode
@@ -79,7 +79,7 @@ def _seat_of(fact: type[Fact]) -> Callable[[Fact], SeatId | None]:
     if "agent" in fact.__struct_fields__:
         return attrgetter("agent.grid_position")
     if {"seats", "session"} <= set(fact.__struct_fields__):
-        return _owner  # of a session; a lead's has others in it too
+        return _owner  # of the session; a lead's session has more seats
     return _nothing
 
 
@@ -100,12 +100,12 @@ _open: Final = msgspec.json.Decoder(_Opened).decode
 
 
 def encode(event: Event) -> bytes:
-    """The event as it lies in the log and goes over the wire."""
+    """The bytes of an event, in the log and on the wire."""
     return _splice(event, _BY_CLASS[type(event.fact)].version)
 
 
 def stored(event: Event) -> Stored:
-    """The encoded event with what readers can filter by."""
+    """The encoded event with the columns that readers can filter by."""
     kind = _BY_CLASS[type(event.fact)]
     fact = event.fact
     seat = kind.seat(fact)
@@ -122,7 +122,7 @@ def _splice(event: Event, version: int) -> bytes:
 
 
 def decode(data: bytes, path: str = HERE) -> Event:
-    """The event that was encoded; `path` says in errors where the bytes are from."""
+    """Decode an event; errors name `path` as the log of the bytes."""
     try:
         head = _open(data)
         kind = _BY_TAG.get(head.type)
@@ -135,7 +135,7 @@ def decode(data: bytes, path: str = HERE) -> Event:
 
 
 def _lifted(head: _Opened, data: bytes, path: str) -> tuple[_Kind, bytes]:
-    """An old event's kind and bytes as they would be written today."""
+    """Upcast an old event: its kind and bytes as they would be written today."""
     lifted = lift(msgspec.json.decode(data, type=dict[str, object]))
     tag, version = str(lifted["type"]), lifted["v"]
     kind = _BY_TAG.get(tag)

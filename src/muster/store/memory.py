@@ -1,7 +1,7 @@
-"""The reference implementation: a log in a list. The simulator's store, and the tests' measure.
+"""The reference implementation: a log in a list, for the simulator and the tests.
 
-It keeps every promise of `base.py` but the one about the disk. `reopened` stands for a restart:
-what was committed is there, what was not is gone.
+It keeps every guarantee of `base.py` except durability. `reopened` simulates a restart: committed
+events are there, uncommitted ones are lost.
 """
 
 import asyncio
@@ -13,14 +13,14 @@ from muster.store.batching import Batch, BatchingStore, vet
 
 
 class MemoryStore(BatchingStore):
-    """One team's memory for as long as the process lives."""
+    """One team's log for as long as the process lives."""
 
     def __init__(self, *, forgetful: bool = False) -> None:
-        """One that is forgetful drops what its snapshots cover and its readers have handled."""
+        """If `forgetful`, drop events that the snapshots cover and all readers have handled."""
         super().__init__(last_seq=0)
         self._forgetful = forgetful
         self._forgotten = 0
-        """How many of the oldest events are gone."""
+        """How many of the oldest events were dropped."""
 
         self._log: list[Stored] = []
         self._cursors: dict[str, int] = {}
@@ -32,7 +32,7 @@ class MemoryStore(BatchingStore):
         self._next_failure = error
 
     def reopened(self) -> "MemoryStore":
-        """A new store with what this one has committed: the same log after a restart."""
+        """A new store with the committed log of this one, as after a restart."""
         again = MemoryStore(forgetful=self._forgetful)
         again._forgotten = self._forgotten
         again._log = list(self._log)
@@ -89,7 +89,7 @@ class MemoryStore(BatchingStore):
             self._forget(min((*self._snapshots, *self._cursors.values())))
 
     def _forget(self, upto: int) -> None:
-        """Drop the events up to there."""
+        """Drop the events up to and including `upto`."""
         if upto > self._forgotten:
             del self._log[: upto - self._forgotten]
             self._forgotten = upto

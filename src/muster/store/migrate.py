@@ -1,8 +1,8 @@
-"""Brings a log's schema up to date. Owns how a file says what it is.
+"""Migrates a log's schema. Owns the numbers that identify a log file.
 
-SQLite keeps two numbers in a file's header for this: `application_id` says that it is a muster log,
-`user_version` which migration it has seen last. A new file goes the same road from zero, so that
-migrating and creating cannot differ.
+SQLite keeps two numbers in a file's header for this: `application_id` marks a muster log,
+`user_version` is its last migration. A new file runs all migrations from zero, so that migrating
+and creating cannot differ.
 """
 
 import sqlite3
@@ -21,7 +21,7 @@ SQLITE: Final[Sequence[Migration]] = migrations("sqlite")
 def version_of(
     connection: sqlite3.Connection, path: Path, steps: Sequence[Migration] = SQLITE
 ) -> int:
-    """Which migration a file has seen last; 0 if it is empty. Refuses what is not ours to read."""
+    """The last migration of a file; 0 if it is empty. Refuses a file that is no muster log."""
     version = _number(connection, "PRAGMA user_version")
     owner = _number(connection, "PRAGMA application_id")
     new = version == owner == _number(connection, "SELECT count(*) FROM sqlite_schema") == 0
@@ -38,7 +38,7 @@ def version_of(
 def migrate(
     connection: sqlite3.Connection, path: Path, steps: Sequence[Migration] = SQLITE
 ) -> None:
-    """Apply what a file has not seen yet, each step whole or not at all."""
+    """Apply the missing migrations, each in one transaction."""
     version = version_of(connection, path, steps)
     for step in steps:
         if step.number > version:

@@ -1,8 +1,8 @@
-"""Reads a log without being able to change it. Owns what counts as damage.
+"""Reads a log through a read-only connection. Owns the rules for detecting damage.
 
-The command line reads with it when no server runs, and the server reads with it beside its writer.
-It works while a server writes and on what a killed one left behind. Imports are few on purpose: a
-verb that only reads must start fast, so nothing here may know asyncio.
+The command line uses it when no server runs, and the server uses it beside its writer. It works
+while a server writes, and on the files of a killed one. Imports are few on purpose: a verb that
+only reads must start fast, so this module must not import asyncio.
 """
 
 import sqlite3
@@ -39,17 +39,17 @@ _CIRCUMSTANCE: Final = frozenset(
         sqlite3.SQLITE_CANTOPEN,
     }
 )
-"""What says nothing about the file itself. Anything else that our own queries meet is damage."""
+"""Errors that say nothing about the file itself. Any other error of our own queries is damage."""
 
 
 def checksum(seq: int, kind: str, seat: int | None, channel: str | None, data: bytes) -> int:
-    """What is stored with an event to find out whether it is still the same."""
+    """The checksum that is stored with an event to detect damage."""
     return zlib.crc32(data, zlib.crc32(f"{seq} {kind} {seat} {channel}".encode()))
 
 
 @contextmanager
-def damage_told(path: Path) -> Generator[None]:
-    """Turn what SQLite says about a file into what a person can act upon."""
+def damage_reported(path: Path) -> Generator[None]:
+    """Raise errors of SQLite as `LogUnreadable` or `LogCorrupt`, which name a remedy."""
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:
@@ -57,19 +57,19 @@ def damage_told(path: Path) -> Generator[None]:
 
 
 def _explained(error: Exception, path: Path) -> MusterError:
-    # Text that is not UTF-8 is found by Python, and such an error has no code of SQLite's.
+    # Python, not SQLite, finds text that is not UTF-8; that error has no SQLite code.
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
     kind = LogUnreadable if code in _CIRCUMSTANCE else LogCorrupt
     return kind(path=str(path), detail=str(error))
 
 
 def _is_file(path: Path) -> bool:
-    # not Path.is_file: from Python 3.14 on it answers False where it may not look
+    # not Path.is_file: from Python 3.14 on it returns False without permission to look
     try:
         return S_ISREG(path.stat().st_mode)
     except (FileNotFoundError, NotADirectoryError):
         return False
-    except OSError as error:  # somebody else's home, for one
+    except OSError as error:  # for example, the home of another user
         raise LogUnreadable(path=str(path), detail=str(error)) from error
 
 
@@ -82,10 +82,10 @@ class LogReader:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Open an existing log. Where there is none, nothing is created."""
+        """Open an existing log; never creates one."""
         if not _is_file(path):
             raise NoTeam(home=str(path.parent))
-        with damage_told(path):
+        with damage_reported(path):
             connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode=ro",
                 uri=True,
@@ -102,8 +102,8 @@ class LogReader:
         return reader
 
     def _examine(self) -> None:
-        """Refuse at once what will not be readable later."""
-        with damage_told(self._path):
+        """Refuse a damaged, foreign or empty file at once."""
+        with damage_reported(self._path):
             if version_of(self._connection, self._path) == 0:
                 raise NoTeam(home=str(self._path.parent))
         self.read(after=0, limit=1, backwards=True)
@@ -122,13 +122,13 @@ class LogReader:
 
     def last_seq(self) -> int:
         """The newest committed `seq`; 0 for an empty log."""
-        with damage_told(self._path):
+        with damage_reported(self._path):
             (seq,) = self._connection.execute(SQL["last_seq"]).fetchone()
         return int(seq)
 
     def load_snapshot(self, version: int) -> Snapshot | None:
         """The newest undamaged snapshot of that version, if any; the log itself can replace it."""
-        with damage_told(self._path):
+        with damage_reported(self._path):
             rows = self._connection.execute(SQL["load_snapshots"], (version,)).fetchall()
         for seq, crc, data in rows:
             if crc == zlib.crc32(data):
@@ -137,12 +137,12 @@ class LogReader:
 
     def load_cursor(self, reader: str) -> int:
         """The last `seq` that a reader has handled; 0 where it has none."""
-        with damage_told(self._path):
+        with damage_reported(self._path):
             row = self._connection.execute(SQL["load_cursor"], (reader,)).fetchone()
         return 0 if row is None else int(row[0])
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()
 
     def __enter__(self) -> Self:
@@ -164,10 +164,10 @@ class LogReader:
             "seat": where.seat,
             "channel": where.channel,
         }
-        with damage_told(self._path):
+        with damage_reported(self._path):
             return [self._checked(*row) for row in self._connection.execute(SQL[query], wanted)]
 
-    # SQLite promises no types of what it reads from a damaged file.
+    # SQLite guarantees no column types when the file is damaged.
     def _checked(
         self,
         seq: int,

@@ -1,14 +1,13 @@
-"""The default store: one SQLite file in the home. Owns the connection that writes.
+"""The default store: one SQLite file in the home. Owns the writing connection.
 
-What `append` has answered survives a power loss: the log is in WAL mode with `synchronous=FULL`,
-so every commit waits until the disk has it. The home is locked, so nobody else appends and deciders
-are called at once; the events go to one writer thread, and all that is waiting is committed
-together.
+Answered events survive a power loss: the log is in WAL mode with `synchronous=FULL`, so every
+commit waits for the flush. The home is locked, so no other process appends. Events go to one writer
+thread, which commits all waiting batches together.
 
-Each call into SQLite gives up the interpreter lock and may wait milliseconds to have it back from a
-busy event loop. So a commit is as few calls as can be: one INSERT of many rows is a transaction by
-itself. And to wake the thread and be woken by it takes longer than a quick disk takes to flush: as
-long as flushes are that quick, a commit that finds the thread idle is made on the loop.
+Each call into SQLite releases the interpreter lock and may wait milliseconds to get it back from a
+busy event loop. So a commit makes as few calls as possible: one INSERT of many rows is a
+transaction by itself. And waking the thread and being woken by it takes longer than a flush on a
+fast disk: while flushes are that fast, a commit runs on the loop if the thread is idle.
 """
 
 import asyncio
@@ -33,18 +32,18 @@ from muster.store.reading import SQL, LogReader, checksum
 from muster.store.writer import Writer
 
 _ROWS_MAX: Final = 128
-"""Rows in one INSERT. Every number of rows is a prepared statement that is kept."""
+"""Rows in one INSERT. Each number of rows is a cached prepared statement of its own."""
 
 _STATEMENTS_KEPT: Final = 2 * _ROWS_MAX
 
 _CHECKPOINT_PAGES: Final = 1000
-"""Pages in the WAL before they are moved into the file: SQLite's default, four megabytes."""
+"""Pages in the WAL before a checkpoint: SQLite's default, four megabytes."""
 
 _WAL_BYTES: Final = 6 * 1024 * 1024
-"""How far the WAL is grown beforehand: to the checkpoint, and half as far for slow readers."""
+"""Initial size of the WAL: up to the checkpoint, and half as much again for slow readers."""
 
 HOP_SECONDS: Final = 0.0005
-"""How long a commit may take to be made on the loop: no longer than the thread would delay it."""
+"""Longest commit that runs on the loop: about the delay of a hop to the thread and back."""
 
 Found = TypeVar("Found")
 Statement = tuple[str, Sequence[object]]
@@ -57,33 +56,33 @@ class _Files(NamedTuple):
     last_seq: int
 
     def close(self) -> None:
-        """Close the log, and then let others into the home."""
+        """Close the log, then release the lock of the home."""
         self.reader.close()
-        self.connection.close()  # the last to close moves the WAL into the file
+        self.connection.close()  # the last close checkpoints the WAL
         self.lock.release()
 
 
 class SqliteStore(BatchingStore):
-    """One team's log in one file, and this process its only writer."""
+    """One team's log in one file. This process is its only writer."""
 
     def __init__(self, files: _Files) -> None:
         super().__init__(last_seq=files.last_seq)
         self._files = files
-        self._written_seq = files.last_seq  # whoever commits, ahead of the loop's
-        self._commit_seconds = 1.0  # smoothed; the first go to the thread, and show how quick it is
+        self._written_seq = files.last_seq  # set by each commit; ahead of the loop's `_last_seq`
+        self._commit_seconds = 1.0  # moving average; starts high, so first commits use the thread
         self._writer = Writer(write=self._commit, committed=self._committed, failed=self._failed)
         self._readers = ThreadPoolExecutor(max_workers=1, thread_name_prefix="muster-reader")
 
     @classmethod
     async def open(cls, home: Path) -> "SqliteStore":
-        """Lock the home and open its log: made if there is none, brought up to date if old."""
+        """Lock the home and open its log; creates or migrates it as needed."""
         opener = ThreadPoolExecutor(max_workers=1, thread_name_prefix="muster-opener")
         opening = opener.submit(_open_files, home)
         opener.shutdown(wait=False)
         try:
             return cls(await asyncio.wrap_future(opening))
         except asyncio.CancelledError:
-            # The thread goes on and may still get the lock, which nobody would release.
+            # A race: the thread goes on and may still get the lock, which would never be released.
             opening.add_done_callback(_close_unwanted)
             raise
 
@@ -109,8 +108,8 @@ class SqliteStore(BatchingStore):
         return await asyncio.get_running_loop().run_in_executor(self._readers, read)
 
     def _write(self, batch: Batch) -> None:
-        idle = self._is_next(batch)
-        if not idle or self._commit_seconds > HOP_SECONDS:
+        # On the loop only if no batch is queued: two threads must never commit at once.
+        if not self._is_next(batch) or self._commit_seconds > HOP_SECONDS:
             self._writer.put(batch)
             return
         try:
@@ -121,7 +120,7 @@ class SqliteStore(BatchingStore):
             self._committed([batch])
 
     def _commit(self, batches: Sequence[Batch]) -> None:
-        """In the writer's thread, or on the loop while that is idle: all of it, or an error."""
+        """Commit batches in one transaction. Runs in the writer's thread or on the loop."""
         began = perf_counter()
         last_seq = vet(batches, self._written_seq)
         _execute(self._files.connection, list(_statements(batches)))
@@ -129,10 +128,10 @@ class SqliteStore(BatchingStore):
         self._commit_seconds += (perf_counter() - began - self._commit_seconds) / 4
 
     def _finish(self, closed: asyncio.Future[None]) -> None:
-        self._writer.end(partial(self._let_go, asyncio.get_running_loop(), closed))
+        self._writer.end(partial(self._release, asyncio.get_running_loop(), closed))
 
-    def _let_go(self, loop: asyncio.AbstractEventLoop, closed: asyncio.Future[None]) -> None:
-        """In the writer's thread: nobody's cancellation can skip it."""
+    def _release(self, loop: asyncio.AbstractEventLoop, closed: asyncio.Future[None]) -> None:
+        """Close the files, in the writer's thread, so that no cancellation can skip it."""
         try:
             self._readers.shutdown()
             self._files.close()
@@ -140,7 +139,7 @@ class SqliteStore(BatchingStore):
             loop.call_soon_threadsafe(closed.set_result, None)
 
 
-# ── what a commit consists of ─────────────────────────────────────────────────────────────────────
+# ── the statements of a commit ────────────────────────────────────────────────────────────────────
 
 
 def _statements(batches: Sequence[Batch]) -> Iterator[Statement]:
@@ -167,7 +166,7 @@ def _append(rows: int) -> str:
 
 
 def _execute(connection: sqlite3.Connection, statements: Sequence[Statement]) -> None:
-    """One transaction. A single statement is one without being told."""
+    """Execute statements in one transaction. A single statement needs no BEGIN."""
     if len(statements) == 1:
         connection.execute(*statements[0])
     elif statements:
@@ -194,14 +193,14 @@ def _open_files(home: Path) -> _Files:
 
 
 def _close_unwanted(opening: Future[_Files]) -> None:
-    """Close what was opened for a caller that has been cancelled meanwhile."""
+    """Close the files that were opened for a cancelled caller."""
     if not opening.cancelled() and opening.exception() is None:
         opening.result().close()
 
 
 def _open_log(lock: HomeLock, path: Path) -> _Files:
     with suppress(NoTeam):
-        LogReader.open(path).close()  # refuses what is damaged or foreign, and cannot change it
+        LogReader.open(path).close()  # refuses a damaged or foreign file, and cannot change it
     try:
         connection = _connect(path)
     except (sqlite3.Error, OSError) as error:
@@ -229,11 +228,10 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _grow_wal(wal: Path) -> None:
-    """Give the WAL its size now: a flush of a growing file also writes its size.
+    """Preallocate the WAL: flushing a file that grows also writes its size.
 
-    SQLite starts over at the front of a WAL that it has moved into the file, so what lies behind
-    the last commit is always something old, and it is recognised by its checksums. Zeros are no
-    commit.
+    This is safe. After a checkpoint SQLite writes from the start of the WAL again, so it expects
+    old data behind the last commit and recognises it by checksums. Zeros are never a valid commit.
     """
     with wal.open("r+b") as file:
         missing = _WAL_BYTES - file.seek(0, os.SEEK_END)

@@ -1,4 +1,4 @@
-"""One small function for each retired version of an event. Owns what old logs look like today.
+"""One small function for each retired version of an event. Owns the reading of old logs.
 
 A fact whose shape changes gets a higher `version`, and the old shape stays readable by an upcast:
 
@@ -6,7 +6,7 @@ A fact whose shape changes gets a higher `version`, and the old shape stays read
     def _members_have_a_weight(event: Shape) -> Shape:
         return event | {"weight": 1}
 
-It is given the whole event as JSON read it and returns it one version later. It may rename the
+An upcast gets the whole event as parsed JSON and returns it one version later. It may rename the
 event by setting `type`; then `v` starts at the version that it sets, too.
 """
 
@@ -19,11 +19,11 @@ Shape = dict[str, object]
 Upcast = Callable[[Shape], Shape]
 
 UPCASTS: Final[dict[tuple[object, object], Upcast]] = {}
-"""By the type and the version that they lift from."""
+"""By the type and version that each upcasts from."""
 
 
 def upcast(kind: str, version: int) -> Callable[[Upcast], Upcast]:
-    """Register how a retired version is lifted to the next."""
+    """Register the upcast of a retired version to the next."""
 
     def register(function: Upcast) -> Upcast:
         UPCASTS[kind, version] = function
@@ -33,7 +33,7 @@ def upcast(kind: str, version: int) -> Callable[[Upcast], Upcast]:
 
 
 def lift(event: Shape) -> Shape:
-    """Lift an event as far as the upcasts go."""
+    """Upcast an event to the newest version."""
     while step := UPCASTS.get((event["type"], event["v"])):
         event = _one_version_later(event, step(event))
     return event

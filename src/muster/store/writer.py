@@ -1,7 +1,7 @@
-"""One thread that writes batches, as many at once as are waiting. Owns the order of commits.
+"""The writer thread: commits all waiting batches at once. Owns the order of commits.
 
-While a commit waits for the disk, new batches gather; the next commit takes them all. The more
-arrives, the more shares one flush, and nothing is ever delayed to wait for company.
+While a commit waits for the disk, new batches queue up; the next commit takes them all. So under
+load more batches share one flush, and no batch is ever delayed to wait for others.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ NONE_YET: Final = -1
 
 
 class Writer:
-    """Writes what is `put`, in order, and reports to the event loop once for each commit."""
+    """Writes the batches of a queue in order, and reports each commit to the event loop."""
 
     def __init__(
         self,
@@ -35,11 +35,11 @@ class Writer:
         Thread(target=self._run, name="muster-writer", daemon=True).start()
 
     def put(self, batch: Batch) -> None:
-        """Have a batch written."""
+        """Queue a batch."""
         self._queue.put(batch)
 
     def end(self, last: Callable[[], object]) -> None:
-        """Write what was put, do a last thing in the writer's thread, and end it."""
+        """Write the queued batches, call `last` in the writer's thread, and end the thread."""
         self._queue.put(last)
 
     def _run(self) -> None:
@@ -50,7 +50,7 @@ class Writer:
         last()
 
     def _take(self) -> tuple[list[Batch], Callable[[], object] | None]:
-        """Wait for one, then take all that are there."""
+        """Wait for a batch, then take all that are queued."""
         batches: list[Batch] = []
         found = self._queue.get()
         while isinstance(found, Batch):
@@ -62,7 +62,7 @@ class Writer:
         return batches, found
 
     def _is_valid(self, batch: Batch) -> bool:
-        # The loop sends on until it hears of a failure; what it sends was decided on lost ground.
+        # The loop queues batches until it learns of a failure; those were decided on lost events.
         return batch.generation > self._failed_generation
 
     def _attempt(self, batches: list[Batch]) -> None:

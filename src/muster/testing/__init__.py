@@ -1,1 +1,1 @@
-"""Fakes and simulations that muster is tested with, public because yours may need them too."""
+"""Fakes for tests of muster, public for tests of your own."""

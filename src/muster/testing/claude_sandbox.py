@@ -1,9 +1,9 @@
-"""A place of its own for a real Claude Code: it asks a scripted model, and writes nowhere else.
+"""A sandbox for a real Claude Code: it calls a scripted model, and writes only in its folder.
 
     with ScriptedModel(rules) as model, boxed(model.url) as box:
         subprocess.run([claude_binary(), "-p", "hello"], env=box.environ(), cwd=box.work, ...)
 
-Through the SDK: it hands `os.environ` on and only adds `env` to it, so take real keys out of it
+With the SDK: it passes `os.environ` on and adds `env` to it, so remove real keys from `os.environ`
 first (`scrubbed`), then pass `box.env`.
 """
 
@@ -22,15 +22,15 @@ from typing import Final, NamedTuple
 from muster.errors import Unavailable
 
 MARK: Final = "SANDBOX_ROOT"
-"""The variable that all processes of a sandbox have in their environment."""
+"""The environment variable that marks all processes of a sandbox."""
 
 _FOREIGN: Final = ("ANTHROPIC_", "AWS_", "CLAUDE", "GOOGLE_", "MUSTER_", "VERTEX", MARK)
 
 ROOT_BYTES_MAX: Final = 60
-"""A socket's path has 103 bytes at most, and the program needs the rest for its name."""
+"""A socket's path has at most 103 bytes, and Claude Code needs the rest for its name."""
 
 GONE_SECONDS: Final = 60.0
-"""How long a process may take to end after its test."""
+"""Grace period for processes after the test."""
 
 
 class NoClaude(Unavailable):
@@ -38,15 +38,15 @@ class NoClaude(Unavailable):
 
 
 class PathTooLong(Unavailable):
-    """A socket does not fit below {root!r}. Take a folder whose path has {most} bytes at most."""
+    """{root!r} is too long for a socket path. Use a folder whose path has at most {most} bytes."""
 
 
 class ProcessesLeft(Unavailable):
-    """Processes of the sandbox lived on, and were killed: {commands}. End them in the test."""
+    """Processes of the sandbox survived and were killed: {commands}. End them in the test."""
 
 
 def claude_binary() -> Path:
-    """The program that the SDK brings along, found without importing it."""
+    """The path of the Claude Code bundled with the SDK, found without importing it."""
     spec = find_spec("claude_agent_sdk")
     for folder in (spec and spec.submodule_search_locations) or ():
         program = Path(folder) / "_bundled" / "claude"
@@ -56,12 +56,12 @@ def claude_binary() -> Path:
 
 
 def scrubbed(environ: Mapping[str, str]) -> dict[str, str]:
-    """An environment without keys, and without what this program would take for its own."""
+    """An environment without keys and without the variables that Claude Code or muster read."""
     return {name: value for name, value in environ.items() if not name.startswith(_FOREIGN)}
 
 
 def short_root() -> Path:
-    """A new folder with a short path. Whoever asked for it removes it."""
+    """A new folder with a short path. The caller removes it."""
     for folder in (tempfile.gettempdir(), "/tmp"):
         root = Path(tempfile.mkdtemp(prefix="box-", dir=folder)).resolve()
         if _fits(root):
@@ -75,8 +75,8 @@ def _fits(root: Path) -> bool:
 
 
 def sandbox(root: Path, url: str) -> dict[str, str]:
-    """The variables that keep the program below a folder, with this model; the folders are made.
-    Its work goes to `work` there."""
+    """Create the folders of a sandbox; return the variables that confine Claude Code to it and
+    name the model. Its working directory is `work`."""
     if not _fits(root):
         raise PathTooLong(root=str(root), most=ROOT_BYTES_MAX)
     for name in ("home", "run", "tmp", "work"):
@@ -105,25 +105,25 @@ def sandbox(root: Path, url: str) -> dict[str, str]:
 
 
 class Box(NamedTuple):
-    """A sandbox: its folder, and the variables that lead the program there."""
+    """A sandbox: its folder, and the environment variables that confine Claude Code to it."""
 
     root: Path
     env: dict[str, str]
 
     @property
     def work(self) -> Path:
-        """Where the program works."""
+        """The working directory."""
         return self.root / "work"
 
     def environ(self) -> dict[str, str]:
-        """A whole environment, for whoever starts the program himself."""
+        """The complete environment for a subprocess."""
         return scrubbed(os.environ) | self.env
 
 
 @contextmanager
 def boxed(url: str, gone_s: float = GONE_SECONDS) -> Generator[Box]:
-    """A sandbox that is removed in the end, when its processes have ended; if one of them lives on,
-    it is killed and this fails."""
+    """A sandbox that is removed at the end, after its processes. Processes that survive `gone_s`
+    are killed and reported as `ProcessesLeft`."""
     root = short_root()
     try:
         yield Box(root, sandbox(root, url))
@@ -135,7 +135,7 @@ def boxed(url: str, gone_s: float = GONE_SECONDS) -> Generator[Box]:
 
 
 def end_all(root: Path, within_s: float = GONE_SECONDS) -> list[str]:
-    """Wait until the processes of a sandbox have ended, and kill those that have not: which?"""
+    """Wait for the processes of a sandbox to end, kill the rest, and return their commands."""
     killed: list[str] = []
     until = monotonic() + within_s
     while found := _processes(root):
@@ -155,7 +155,7 @@ def _marked(pid: int, root: Path) -> bool:
     try:
         environ = Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
-        return False  # it has ended, or belongs to somebody else
+        return False  # it has ended, or belongs to another user
     return f"{MARK}={root}".encode() in environ.split(b"\0")
 
 
@@ -167,13 +167,13 @@ def _command(pid: int) -> str:
 
 
 def _ended(pid: int, root: Path, within_s: float) -> bool:
-    """Wait for a process; kill it in the end."""
+    """Wait for a process; kill it after the timeout."""
     try:
         process = os.pidfd_open(pid)
     except ProcessLookupError:
         return True
     try:
-        if not _marked(pid, root):  # another one has its number now
+        if not _marked(pid, root):  # the pid was reused
             return True
         over = select.poll()
         over.register(process, select.POLLIN)

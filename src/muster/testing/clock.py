@@ -1,4 +1,4 @@
-"""A clock that stands still until a test moves it."""
+"""A clock that only moves when a test moves it."""
 
 import asyncio
 import heapq
@@ -8,32 +8,32 @@ from itertools import count
 from typing import Final
 
 EPOCH: Final = datetime(2026, 1, 1, 9, 0, tzinfo=UTC)
-"""Where manual time begins unless told otherwise."""
+"""Default start of manual time."""
 
 
 class ManualTimer:
-    """A call that a manual clock will make."""
+    """A pending callback of a manual clock."""
 
     def __init__(self, callback: Callable[[], object]) -> None:
-        """Hold the call until it is made or cancelled."""
+        """Hold the callback until the clock fires or the timer is cancelled."""
         self._callback: Callable[[], object] | None = callback
 
     def cancel(self) -> None:
-        """Forget the call."""
+        """Cancel the callback."""
         self._callback = None
 
     def fire(self) -> None:
-        """Make the call, once."""
+        """Call back, at most once."""
         callback, self._callback = self._callback, None
         if callback is not None:
             callback()
 
 
 class ManualClock:
-    """Time as a test tells it: `advance` moves it, and makes the calls that come due in order."""
+    """A manual clock: `advance` moves it and calls the callbacks that come due, in order."""
 
     def __init__(self, start: datetime = EPOCH) -> None:
-        """Begin at a moment, and stay there."""
+        """Start at a moment, and stay there."""
         self._now = start
         self._monotonic = 0.0
         self._order = count()
@@ -64,7 +64,7 @@ class ManualClock:
             timer.cancel()
 
     def advance(self, seconds: float) -> None:
-        """Let time pass. Calls that come due are made in their order, each at its own moment."""
+        """Let time pass. Callbacks that come due are called in order, each at its own moment."""
         end = self._monotonic + seconds
         while self._timers and self._timers[0][0] <= end:
             due, _, timer = heapq.heappop(self._timers)
@@ -73,7 +73,7 @@ class ManualClock:
         self._move(end)
 
     def jump(self, seconds: float) -> None:
-        """Set the wall clock on or back, as a closed lid or a person does; no time passes."""
+        """Move the wall clock only, as after a suspend or a clock change; no callback comes due."""
         self._now += timedelta(seconds=seconds)
 
     def _move(self, monotonic: float) -> None:

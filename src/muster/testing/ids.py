@@ -1,4 +1,4 @@
-"""Ids that a test can foretell."""
+"""Predictable ids."""
 
 from itertools import count
 
@@ -12,5 +12,5 @@ class CountingIds:
         self._numbers = count(1)
 
     def new(self) -> str:
-        """The next one."""
+        """The next id."""
         return f"{self._prefix}-{next(self._numbers)}"

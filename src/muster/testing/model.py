@@ -1,16 +1,16 @@
-"""A model that follows a script: real programs that talk to a model run against it, without a key.
+"""A scripted model server: real programs that call a model run against it, without a key.
 
     python -m muster.testing.model --script FILE.json
 
-prints its address and answers until it is interrupted (`ANTHROPIC_BASE_URL` is where programs look
-for it). In a test:
+prints its address and answers until it is interrupted (programs read the address from
+`ANTHROPIC_BASE_URL`). In a test:
 
     with ScriptedModel([Rule(match="hello", reply="Hi.")]) as model:
-        ...  # a program that asks model.url
+        ...  # a program that calls model.url
         assert len(model.calls()) == 1 and not model.unmatched()
 
-It listens on this machine only, in threads of its own, so it serves tests with and without a loop.
-A test that wants a refused connection closes it.
+The server listens on localhost only, in threads of its own, so it serves tests with and without an
+event loop. A test that needs a refused connection closes it.
 """
 
 import argparse
@@ -55,14 +55,14 @@ __all__ = [
 ]
 
 LIMIT: Final = 200
-"""Requests of one script: more are a rule that matches what comes of it."""
+"""Requests of one script: more mean that a rule matches the result of its own reply."""
 
 WAIT_SECONDS: Final = 300.0
-"""A real program takes seconds to start on a busy machine."""
+"""Default timeout of `wait_for`: a real program may start slowly on a busy machine."""
 
 
 class ScriptedModel:
-    """Serves while it is entered. The first rule that fits a request answers it."""
+    """A model server as a context manager. The first rule that matches a request answers it."""
 
     def __init__(self, rules: Iterable[Rule] = (), *, port: int = 0, limit: int = LIMIT) -> None:
         self._rules = [_Turns(rule) for rule in rules]
@@ -89,7 +89,7 @@ class ScriptedModel:
         self.close()
 
     def open(self) -> None:
-        """Listen, and answer whoever asks."""
+        """Listen, and answer requests."""
         self._server = Server(self, self._port)
         self._port = self._server.server_address[1]
         self._thread = threading.Thread(target=self._serve, args=(self._server,), name="model")
@@ -97,30 +97,30 @@ class ScriptedModel:
 
     @property
     def url(self) -> str:
-        """Where it listens, also after it was closed: there nobody answers then."""
+        """The base URL; still set after `close`, when connections to it are refused."""
         return f"http://{HOST}:{self._port}"
 
     def calls(self) -> list[Call]:
-        """What it was asked, in order; a request is here before it is answered."""
+        """All requests so far, in order; a request is listed before it is answered."""
         with self._changed:
             return list(self._calls)
 
     def unmatched(self) -> list[Call]:
-        """What no rule was for."""
+        """The requests that no rule matched."""
         with self._changed:
             return list(self._unmatched)
 
     def add(self, rule: Rule) -> None:
-        """One more rule, after the others."""
+        """Append a rule after the others."""
         with self._changed:
             self._rules.append(_Turns(rule))
 
     def wait_for(
         self, wanted: int | Callable[[Call], bool], timeout_s: float = WAIT_SECONDS
     ) -> Call:
-        """The call of this number, or the first one that is like this, as soon as it has come.
+        """Wait for the call with this number, or the first that satisfies this predicate.
 
-        It blocks: on a loop, `await asyncio.to_thread(model.wait_for, 1)`.
+        This method blocks: on an event loop, `await asyncio.to_thread(model.wait_for, 1)`.
         """
 
         def found() -> Call | None:
@@ -133,11 +133,11 @@ class ScriptedModel:
             call = found()
             if call is None:
                 asked = [call.text[:80] for call in self._calls]
-                raise TimeoutError(f"the model was not asked for it; it was asked: {asked}")
+                raise TimeoutError(f"no such request arrived; the requests were: {asked}")
             return call
 
     def close(self) -> None:
-        """Hang up on everybody, and return when nothing is left."""
+        """Close all connections, and return when every thread has ended."""
         server, self._server = self._server, None
         if server is None or self._thread is None:
             return
@@ -147,7 +147,7 @@ class ScriptedModel:
             for hold in self._held:
                 hold.release()
         server.hang_up()
-        # The loop waits for a connection: it gets one.
+        # The server thread blocks in accept: one more connection wakes it.
         socket.create_connection((HOST, self._port)).close()
         self._thread.join()
         server.server_close()
@@ -158,10 +158,10 @@ class ScriptedModel:
         while not self._closing.is_set():
             server.handle_request()
 
-    # ── what the threads of requests use ──
+    # ── called by the request threads ──
 
     def answer(self, call: Call) -> list[Part]:
-        """Write a request down, and say what it gets."""
+        """Record a request, and return the parts of its reply."""
         with self._changed:
             if len(self._calls) >= self._limit:
                 return [Status(400, refusal(400, _TOO_MANY.format(limit=self._limit)))]
@@ -177,7 +177,7 @@ class ScriptedModel:
             return [f"The script has no rule for this: {call.text[:200]!r}"]
 
     def pause(self, how: Silence | Hold) -> None:
-        """Let time pass, but none after the server is closed."""
+        """Pause a reply; closing the server ends the pause."""
         if isinstance(how, Silence):
             self._closing.wait(min(how.seconds, threading.TIMEOUT_MAX))
         else:
@@ -192,13 +192,13 @@ class ScriptedModel:
 
 
 _TOO_MANY: Final = (
-    "The script's limit of {limit} requests is reached: probably a rule matches what comes of it. "
+    "The script's limit of {limit} requests is reached: probably a rule matches its own result. "
     "Give it `times` or `agent`, or raise the limit."
 )
 
 
 class _Turns:
-    """A rule, and how often it may still answer; below nothing there is no end."""
+    """A rule, and how often it may still answer; below zero is without limit."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -206,11 +206,11 @@ class _Turns:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Serve a script until somebody interrupts."""
+    """Serve a script until SIGINT or SIGTERM."""
     parser = argparse.ArgumentParser(prog="python -m muster.testing.model", description=__doc__)
     parser.add_argument("--script", type=Path, required=True, help="a list of rules, as JSON")
-    parser.add_argument("--port", type=int, default=0, help="0: any that is free")
-    parser.add_argument("--limit", type=int, default=LIMIT, help="how many requests it answers")
+    parser.add_argument("--port", type=int, default=0, help="0: any free port")
+    parser.add_argument("--limit", type=int, default=LIMIT, help="maximum number of requests")
     chosen = parser.parse_args(arguments)
     try:
         rules = read_script(chosen.script)

@@ -1,6 +1,6 @@
-"""The scripted model as an HTTP server: requests come in, and what is to be said goes out.
+"""The HTTP server of the scripted model.
 
-A thread for each connection, and one request on each. Odd requests get 400, whatever is in them.
+One thread per connection, one request per connection. Every malformed request gets a 400.
 """
 
 import json
@@ -24,46 +24,46 @@ READ_SECONDS: Final = 120.0
 AGENT_HEADER: Final = "x-claude-code-agent-id"
 SESSION_HEADER: Final = "x-claude-code-session-id"
 
-Given = Any  # what a request is, socketserver leaves to its children; here it is a socket
+Given = Any  # socketserver leaves the type of a request to its subclasses; here it is a socket
 
 
 class Call(NamedTuple):
-    """A request for a reply."""
+    """A request to the model."""
 
     path: str
     headers: Mapping[str, str]
-    """Their names are in small letters."""
+    """Names are in lower case."""
 
     body: Mapping[str, Json]
     text: str
-    """What rules are held against."""
+    """The text that rules match."""
 
     agent: str
-    """Which subagent asks; nobody's id where MAIN does."""
+    """The id of the subagent that asks; empty for MAIN."""
 
     session: str
     when: float
     """Seconds on the monotonic clock."""
 
 
-class _Odd(Exception):
-    """A request that no program would send, and why."""
+class _Malformed(Exception):
+    """A malformed request, and why."""
 
 
 class Answers(Protocol):
-    """Whoever knows the script."""
+    """The script, as the server uses it."""
 
     def answer(self, call: Call) -> list[Part]:
-        """Write a request down, and say what it gets."""
+        """Record a request, and return the parts of its reply."""
         ...
 
     def pause(self, how: Silence | Hold) -> None:
-        """Let time pass, but none after the server is closed."""
+        """Pause a reply; closing the server ends the pause."""
         ...
 
 
 class Server(ThreadingTCPServer):
-    """A thread for each connection, and all of them are waited for."""
+    """A server with one thread per connection; `server_close` joins them."""
 
     allow_reuse_address = True
     request_queue_size = 128
@@ -77,7 +77,7 @@ class Server(ThreadingTCPServer):
         super().__init__((HOST, port), _Handler)
 
     def process_request(self, request: Given, client_address: Given) -> None:
-        """Keep the socket, so that it can be shut from outside."""
+        """Register the socket, so that `hang_up` can shut it down."""
         with self._lock:
             self._open.add(request)
             if self._over:
@@ -85,32 +85,32 @@ class Server(ThreadingTCPServer):
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Given) -> None:
-        """Forget the socket."""
+        """Unregister the socket."""
         with self._lock:
             self._open.discard(request)
         super().shutdown_request(request)
 
     def hang_up(self) -> None:
-        """Shut every connection; whoever reads or writes there comes to an end."""
+        """Shut down every connection, which ends the threads that read or write there."""
         with self._lock:
             self._over = True
             for each in self._open:
                 _shut(each)
 
     def handle_error(self, request: Given, client_address: Given) -> None:
-        """Somebody hung up, which is fine; or this file is wrong, which `close` tells."""
+        """Ignore a closed connection; keep any other error for `close` to raise."""
         error = sys.exception()
         if error is not None and not isinstance(error, OSError):
             self.broken.append(error)
 
 
 def _shut(connection: socket.socket) -> None:
-    with suppress(OSError):  # the other side may be quicker
+    with suppress(OSError):  # the peer may have closed it already
         connection.shutdown(socket.SHUT_RDWR)
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One request, then it hangs up: nobody has to wait for an idle connection."""
+    """Handles one request and closes the connection, so that none stays idle."""
 
     protocol_version = "HTTP/1.1"
     server_version = "scripted-model"
@@ -123,27 +123,27 @@ class _Handler(BaseHTTPRequestHandler):
         super().__init__(request, client_address, server)
 
     def log_message(self, format: str, *args: Given) -> None:  # noqa: A002 - its name is given
-        """Say nothing: the calls are there to be read."""
+        """Log nothing: tests read the recorded calls."""
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What is no request at all is answered like any other odd one."""
+        """Answer a request that cannot be parsed with 400."""
         self.request_version = self.protocol_version
         self._send(400, refusal(400, message or phrase_of(code)))
 
     def do_HEAD(self) -> None:
-        """Some programs look first whether anybody is there."""
+        """Answer the probe that some programs send first."""
         self._send(200, "")
 
     def do_GET(self) -> None:
-        """There is nothing to read here."""
+        """Answer 404: there is nothing to read."""
         self._send(404, refusal(404, "a scripted model answers POST /v1/messages"))
 
     def do_POST(self) -> None:
-        """A request for a reply."""
+        """Answer a request to the model."""
         try:
             call = self._call()
-        except _Odd as odd:
-            self._send(400, refusal(400, str(odd)))
+        except _Malformed as error:
+            self._send(400, refusal(400, str(error)))
             return
         match self.path.partition("?")[0]:
             case "/v1/messages":
@@ -151,19 +151,19 @@ class _Handler(BaseHTTPRequestHandler):
             case "/v1/messages/count_tokens":
                 self._send(200, json.dumps({"input_tokens": len(call.text) // 4 + 1}))
             case _:
-                self._send(404, refusal(404, f"there is no {self.path!r} here"))
+                self._send(404, refusal(404, f"no such path: {self.path!r}"))
 
     def _call(self) -> Call:
         length = self.headers.get("content-length", "")
         if not (length.isascii() and length.isdigit() and len(length) <= 12):
-            raise _Odd(f"a body of {length[:40]!r} bytes")
+            raise _Malformed(f"invalid content-length {length[:40]!r}")
         if int(length) > BODY_BYTES_MAX:
-            raise _Odd(f"a body of {length[:40]!r} bytes")
+            raise _Malformed(f"invalid content-length {length[:40]!r}")
         try:
             body = json.loads(self.rfile.read(int(length)))
             text = newest(body["messages"])
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise _Odd(f"no messages in it: {type(error).__name__}") from error
+            raise _Malformed(f"the body has no valid messages: {type(error).__name__}") from error
         headers = {name.lower(): value for name, value in self.headers.items()}
         agent, session = headers.get(AGENT_HEADER, ""), headers.get(SESSION_HEADER, "")
         return Call(self.path, headers, body, text, agent, session, monotonic())

@@ -1,12 +1,12 @@
-"""What a scripted model says, and to whom: rules, first match first.
+"""The script of a scripted model: a list of rules, the first match answers.
 
     [{"match": "hello", "reply": ["Hi."]},
      {"match": "go", "agent": "main", "times": 1,
       "reply": [{"type": "tool", "name": "Write", "input": {"file_path": "a", "content": "b"}}]}]
 
-A reply is a sequence of parts. Texts and tool calls are what the model says; the other parts are
-what happens on the way: a pause, a slow stream, a cut one, a refusal. A rule that also matches what
-comes of it would go on for ever: `times` and `agent` are there for that.
+A reply is a sequence of parts. Texts and tool calls are the content; the other parts control the
+transfer: a pause, a slow stream, a broken one, an error status. A rule that also matches the result
+of its own reply would loop for ever: limit it with `times` or `agent`.
 """
 
 import re
@@ -19,11 +19,11 @@ import msgspec
 
 from muster.errors import Refused
 
-Json = Any  # whatever JSON holds
+Json = Any  # any JSON value
 
 
 class BadScript(Refused):
-    """The script cannot be played: {detail}. It is a list of rules, each with a `reply`."""
+    """Invalid script: {detail}. A script is a list of rules, each with a `reply`."""
 
 
 class Tool(msgspec.Struct, frozen=True, tag="tool"):
@@ -34,7 +34,7 @@ class Tool(msgspec.Struct, frozen=True, tag="tool"):
 
 
 class Usage(msgspec.Struct, frozen=True, tag="usage"):
-    """What the reply is said to have cost; wherever it stands in the reply, it is of the whole."""
+    """The token usage of the whole reply, wherever the part is in it."""
 
     input_tokens: int = 10
     output_tokens: int = 5
@@ -43,7 +43,7 @@ class Usage(msgspec.Struct, frozen=True, tag="usage"):
 
 
 class Status(msgspec.Struct, frozen=True, tag="status"):
-    """The request is refused: 401, 429, 500, 529. Without a body it gets the usual one."""
+    """An error status: 401, 429, 500, 529. Without `body` the default error document is sent."""
 
     code: int
     body: str = ""
@@ -51,31 +51,31 @@ class Status(msgspec.Struct, frozen=True, tag="status"):
 
 
 class Cut(msgspec.Struct, frozen=True, tag="cut"):
-    """The connection breaks here, in the middle of the stream: one event at least has been sent."""
+    """The connection breaks here, in the middle of the stream, after at least one event."""
 
 
 class Silence(msgspec.Struct, frozen=True, tag="silence"):
-    """Nothing is sent for a while. Where it comes first, not even a header is."""
+    """A pause. As the first part, it delays the headers too."""
 
     seconds: float
 
 
 class Slow(msgspec.Struct, frozen=True, tag="slow"):
-    """From here on texts come word by word, with a pause before each."""
+    """From here on texts are streamed word by word, with a pause before each."""
 
     delay_s: float
 
 
 class Hold(msgspec.Struct, frozen=True, tag="hold", eq=False):
-    """Nothing is sent until the test says so, or the server is closed."""
+    """A pause until the test calls `release`, or the server is closed."""
 
     reached: Event = msgspec.field(default_factory=Event)
-    """Set when a request waits here."""
+    """Set when a request reaches this part."""
 
     released: Event = msgspec.field(default_factory=Event)
 
     def release(self) -> None:
-        """Let every request go on that waits here, now or later."""
+        """Resume every request that waits here, now or later."""
         self.released.set()
 
 
@@ -83,46 +83,46 @@ Part = str | Tool | Usage | Status | Cut | Silence | Slow | Hold
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who is answered, and what. The newest thing that the model was told decides: what a person
-    or a tool said since the model last spoke, without the system's reminders."""
+    """Which requests are answered, and how. The match is on the newest input: texts of the user and
+    results of tools since the model's last message, without system reminders."""
 
     reply: str | Sequence[Part]
     match: str = ""
-    """It is in the text."""
+    """A substring of the text."""
 
     pattern: str = ""
-    """A regular expression that is found in the text."""
+    """A regular expression to search for in the text."""
 
     agent: Literal["any", "main", "sub"] = "any"
     session: str = ""
-    """Only this session of the program, by its id."""
+    """Only requests of the session with this id."""
 
     times: int | None = None
-    """How often; without it, always."""
+    """How often the rule answers; without limit by default."""
 
     def __post_init__(self) -> None:
-        """Find what cannot be played before anybody asks."""
+        """Validate the rule."""
         try:
             re.compile(self.pattern)
         except re.error as error:
-            raise BadScript(detail=f"{self.pattern!r} is no pattern: {error}") from error
+            raise BadScript(detail=f"{self.pattern!r} is no regular expression: {error}") from error
         if not self.parts():
-            raise BadScript(detail="a reply has a part at least")
+            raise BadScript(detail="a reply needs at least one part")
         if self.times is not None and self.times < 1:
-            raise BadScript(detail=f"a rule for {self.times} times")
+            raise BadScript(detail=f"`times` must be at least 1, not {self.times}")
         ends = [n for n, part in enumerate(self.parts()) if isinstance(part, Status | Cut)]
         if ends and ends[0] != len(self.parts()) - 1:
-            raise BadScript(detail="nothing can follow a status or a cut")
+            raise BadScript(detail="no part can follow a status or a cut")
         said = any(isinstance(part, str | Tool) for part in self.parts())
         if said and isinstance(self.parts()[-1], Status):
-            raise BadScript(detail="a request that is refused gets no text and calls no tool")
+            raise BadScript(detail="a reply with a status can have no text and no tool")
 
     def parts(self) -> Sequence[Part]:
-        """What is played, in order; a text alone is one part."""
+        """The parts of the reply, in order; a plain string is one part."""
         return [self.reply] if isinstance(self.reply, str) else self.reply
 
     def fits(self, *, text: str, agent: str, session: str) -> bool:
-        """Whether it is for such a request. No agent id means that MAIN asks."""
+        """Whether the rule matches a request. An empty agent id is MAIN."""
         return (
             self.match in text
             and (not self.pattern or re.search(self.pattern, text) is not None)
@@ -132,7 +132,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 def read_script(path: Path) -> list[Rule]:
-    """The rules in a file."""
+    """Read the rules from a file."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=list[Rule])
     except OSError as error:
@@ -141,13 +141,13 @@ def read_script(path: Path) -> list[Rule]:
         raise BadScript(detail=f"{path}: {error}") from error
 
 
-# ── what the model was told ───────────────────────────────────────────────────────────────────────
+# ── the newest input of the model ─────────────────────────────────────────────────────────────────
 
 _REMINDER: Final = ("<system-reminder>", "</system-reminder>")
 
 
 def newest(messages: Json) -> str:
-    """What people and tools said since the model last spoke, without reminders."""
+    """Texts of the user and of tools since the model's last message, without reminders."""
     said: list[str] = []
     for message in reversed(messages):
         if message["role"] == "assistant":
@@ -158,7 +158,7 @@ def newest(messages: Json) -> str:
 
 
 def without_reminders(text: str) -> str:
-    """A text without the passages that the program added to it. One without an end stays."""
+    """A text without system reminders. One without a closing tag stays."""
     opening, closing = _REMINDER
     first, *rest = text.split(opening)
     kept = [first]
@@ -169,7 +169,7 @@ def without_reminders(text: str) -> str:
 
 
 def _texts(content: Json) -> list[str]:
-    """The texts of a message or of a tool's result: one as it is, or those of its blocks."""
+    """The texts of a message or a tool result: a plain string, or those of its blocks."""
     if isinstance(content, str):
         return [content]
     found: list[str] = []

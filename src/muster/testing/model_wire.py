@@ -1,6 +1,6 @@
-"""How a scripted reply looks on the wire: server-sent events, or one JSON document.
+"""The wire format of a scripted reply: server-sent events, or one JSON document.
 
-Pure: it says what is to be sent and when to pause, and `model.py` does so.
+Pure: yields the bytes to send and the pauses; `model_http.py` sends them.
 """
 
 import json
@@ -35,22 +35,22 @@ _ERRORS: Final = {
 }
 
 Step = bytes | Silence | Hold | Cut
-"""A chunk of a stream, or what happens instead of one."""
+"""A chunk of a stream, or a pause or break in it."""
 
 
 def refusal(code: int, message: str) -> str:
-    """The document that comes with a status."""
+    """The error document of a status."""
     kind = _ERRORS.get(code, "api_error")
     return json.dumps({"type": "error", "error": {"type": kind, "message": message}})
 
 
 def body_of(status: Status) -> str:
-    """What is sent with a status of the script."""
+    """The body of a status in the script."""
     return status.body or refusal(status.code, f"the script says {status.code}")
 
 
 def phrase_of(code: int) -> str:
-    """The words that stand for a status; 529 has none of its own."""
+    """The reason phrase of a status; 529 has no standard one."""
     return HTTPStatus(code).phrase if code in set(HTTPStatus) else "Overloaded"
 
 
@@ -63,7 +63,7 @@ def _usage(parts: Sequence[Part]) -> dict[str, int]:
 def _block(part: str | Tool) -> dict[str, Json]:
     if isinstance(part, str):
         return {"type": "text", "text": part}
-    # Unlike every other, also those of another server: a conversation may outlive this one.
+    # Unique across servers too: a conversation may outlive this server.
     id_ = f"toolu_{secrets.token_hex(10)}"
     return {"type": "tool_use", "id": id_, "name": part.name, "input": part.input}
 
@@ -73,7 +73,7 @@ def _stop_reason(parts: Sequence[Part]) -> str:
 
 
 def document(parts: Sequence[Part], model: str) -> dict[str, Json]:
-    """The whole reply at once."""
+    """The whole reply as one document."""
     return {
         "id": f"msg_{secrets.token_hex(10)}",
         "type": "message",
@@ -87,7 +87,7 @@ def document(parts: Sequence[Part], model: str) -> dict[str, Json]:
 
 
 def stream(parts: Sequence[Part], model: str) -> Iterator[Step]:
-    """The reply event by event. The first waits for the pauses that the reply begins with."""
+    """The reply as a stream. Pauses at its start come before the first event."""
     lead = [part for part in parts if isinstance(part, Silence | Hold)]
     rest = list(parts)
     while rest and lead and rest[0] is lead[0]:

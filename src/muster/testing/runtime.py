@@ -1,4 +1,4 @@
-"""A runtime that plays a script: an unexpected call fails, and so does a step that nobody used."""
+"""A runtime that follows a script: an unexpected call fails, and so does a step never called."""
 
 import asyncio
 from collections import deque
@@ -33,11 +33,11 @@ KILLED = Exit(outcome=Outcome.COMPLETED, code=-9, reason="killed")
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that is to come."""
+    """An expected call."""
 
 
 class Starts(Step, frozen=True, kw_only=True):
-    """A session is started in a seat and comes up; or, with `fails`, does not, and says why."""
+    """Expect the start of a session in a seat. With `fails`, the start fails for that reason."""
 
     seat: SeatId
     pid: int | None = None
@@ -45,7 +45,7 @@ class Starts(Step, frozen=True, kw_only=True):
 
 
 class Stops(Step, frozen=True, kw_only=True):
-    """A session is asked to end; without `exit` it hears that and lives on."""
+    """Expect a stop of a session. Without `exit` the session ignores it."""
 
     seat: SeatId
     urgency: Urgency
@@ -53,20 +53,20 @@ class Stops(Step, frozen=True, kw_only=True):
 
 
 class Interrupts(Step, frozen=True, kw_only=True):
-    """The work of a session is to stop, and stops; or goes on for ever."""
+    """Expect an interrupt of a session. Unless `heeded`, the session ignores it."""
 
     seat: SeatId
     heeded: bool = True
 
 
 class Kills(Step, frozen=True, kw_only=True):
-    """A session is killed."""
+    """Expect a kill of a session."""
 
     seat: SeatId
 
 
 class Reclaims(Step, frozen=True, kw_only=True):
-    """What an earlier life of muster left of a session is cleared away."""
+    """Expect the cleanup of a session that an earlier boot of muster started."""
 
     session: SessionId
     pid: int | None = None
@@ -76,27 +76,27 @@ S = TypeVar("S", bound=Step)
 
 
 class Unasked:
-    """The answers of an ear that nobody is meant to ask anything."""
+    """The answers of an ear in a test that expects no calls and no permission requests."""
 
     async def serve(self, call: Call) -> Reply:
-        """Carry out nothing."""
-        return Reply(False, f"nobody carries out {call.tool}")
+        """Refuse the call."""
+        return Reply(False, f"no handler for {call.tool}")
 
     async def permit(self, request: Permission) -> PermissionAnswer:
-        """Allow nothing."""
-        return PermissionAnswer(False, f"nobody is asked about {request.tool}")
+        """Deny the request."""
+        return PermissionAnswer(False, f"no approver for {request.tool}")
 
 
 class ScriptedSession:
-    """A session that does what the script says."""
+    """A session of a scripted runtime."""
 
     def __init__(
         self, script: "ScriptedRuntime", launch: Launch, ear: Ear, pid: int | None
     ) -> None:
-        """Live until the script or the test ends it."""
+        """Run until the script or the test ends the session."""
         self._script = script
         self.ear = ear
-        """Where it says and asks what the test wants it to."""
+        """The listener for what the session says and asks."""
 
         self.told: list[str] = []
         self.takes_more = True
@@ -107,45 +107,45 @@ class ScriptedSession:
         self.started = None if pid is None else f"start-of-{pid}"
 
     def exit(self, how: Exit = FINE) -> None:
-        """End by itself."""
+        """End the session, as a program that exits by itself."""
         self._exit = how
         self._over.set()
 
     async def wait(self) -> Exit:
-        """Return when it has ended."""
+        """Wait for the end of the session."""
         await self._over.wait()
         return self._exit
 
     async def stop(self, urgency: Urgency) -> None:
-        """Be asked to end."""
+        """Handle a stop as the script says."""
         step = self._script.take(Stops, seat=self.launch.agent.seat, urgency=urgency)
         if step.exit is not None:
             self.exit(step.exit)
 
     async def interrupt(self) -> None:
-        """Be asked to stop the work on a turn."""
+        """Handle an interrupt as the script says."""
         step = self._script.take(Interrupts, seat=self.launch.agent.seat)
         if not step.heeded:
             await self._over.wait()
 
     async def say(self, said: Said) -> None:
-        """Say something, and return when it has been heard."""
+        """Pass an output to the listener, and return when it has handled it."""
         await self.ear.hear(said)
 
     async def tell(self, text: str) -> bool:
-        """Be told something; a test sees it in `told`."""
+        """Accept a prompt and record it in `told`."""
         if self.takes_more:
             self.told.append(text)
         return self.takes_more
 
     async def kill(self) -> None:
-        """Be ended."""
+        """Handle a kill."""
         self._script.take(Kills, seat=self.launch.agent.seat)
         self.exit(KILLED)
 
 
 class ScriptedRuntime:
-    """A runtime for every agent of a test. As a context manager it checks itself at the end."""
+    """A runtime for every agent of a test. As a context manager it calls `check` at the end."""
 
     def __init__(self, *steps: Step) -> None:
         """Expect these calls, in this order."""
@@ -155,7 +155,7 @@ class ScriptedRuntime:
         """The latest session of each seat."""
 
     def __call__(self, agent: Agent) -> Self:
-        """Be the runtime of any agent: a script is a `Runtimes` too."""
+        """The runtime of any agent: a scripted runtime is a `Runtimes` too."""
         return self
 
     def __enter__(self) -> Self:
@@ -171,7 +171,7 @@ class ScriptedRuntime:
             self.check()
 
     def check(self) -> None:
-        """Fail if anything unexpected was called, or anything expected was not."""
+        """Fail if there was an unexpected call, or an expected one is missing."""
         assert not self._unexpected, f"unexpected: {'; '.join(self._unexpected)}"
         assert not self._steps, f"never called: {list(self._steps)!r}"
 
@@ -191,7 +191,7 @@ class ScriptedRuntime:
         return session
 
     async def reclaim(self, leftover: Leftover) -> str:
-        """Clear away as the script says."""
+        """Clean up as the script says."""
         self.take(Reclaims, session=leftover.session, pid=leftover.pid)
         return "nothing was left"
 

@@ -1,8 +1,8 @@
-"""The SQL that stores run, as files: `{dialect}/queries.sql` by name, `{dialect}/0001_*.sql` by
-number.
+"""The SQL of the stores, in files: named queries in `{dialect}/queries.sql`, numbered migrations in
+`{dialect}/0001_*.sql`.
 
-The files lie beside this one and are read by path: `importlib.resources` would cost every start of
-the command line ten milliseconds of imports.
+The files are read by path: `importlib.resources` would cost every start of the command line ten
+milliseconds of imports.
 """
 
 import re
@@ -20,7 +20,7 @@ class Migration(NamedTuple):
 
 
 def queries(dialect: str) -> dict[str, str]:
-    """Every query of a dialect by its name, without the comments."""
+    """Every query of a dialect by name, without comments."""
     text = (_HERE / dialect / "queries.sql").read_text(encoding="utf-8")
     _, *sections = re.split(r"^-- name: ", text, flags=re.MULTILINE)
     return dict(_named(section) for section in sections)
@@ -32,7 +32,7 @@ def _named(section: str) -> tuple[str, str]:
 
 
 def migrations(dialect: str) -> list[Migration]:
-    """The steps that make the schema of a dialect, in order."""
+    """The migrations of a dialect, in order."""
     return [
         Migration(int(file.name[:4]), file.read_text(encoding="utf-8"))
         for file in sorted((_HERE / dialect).glob("[0-9]*.sql"))

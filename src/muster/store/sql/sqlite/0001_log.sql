@@ -1,8 +1,8 @@
--- The log of one team, and beside it two small things that can be rebuilt from it.
+-- The log of one team, and two small tables that can be rebuilt from it.
 
--- Every event, in the one order there is. `data` is the event as it goes over the wire; type, seat
--- and channel stand beside it to be filtered by. No secondary index: each would be written with
--- every commit.
+-- Every event, in its total order. `data` is the event as it goes over the wire; type, seat and
+-- channel are copied from it for filters. No secondary index: each would be written with every
+-- commit.
 CREATE TABLE events (
     seq     INTEGER PRIMARY KEY,
     type    TEXT    NOT NULL,
@@ -20,7 +20,7 @@ CREATE TABLE snapshots (
     data    BLOB    NOT NULL
 ) STRICT;
 
--- How far each reactor has come.
+-- The last event that each reactor has handled.
 CREATE TABLE cursors (
     reader TEXT PRIMARY KEY,
     seq    INTEGER NOT NULL

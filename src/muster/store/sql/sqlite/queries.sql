@@ -1,8 +1,8 @@
--- Every statement that muster runs on a log. A statement begins at its name; what stands below the
--- name says what it is for.
+-- Every statement that muster runs on a log. A statement begins at its name; the comment below the
+-- name gives its purpose.
 
 -- name: append_events
--- The writer's: as many rows as are waiting follow the VALUES, `append_row` for each.
+-- Append events: one `append_row` per event follows the VALUES.
 INSERT INTO events (seq, type, seat, channel, crc, data) VALUES
 
 -- name: append_row
@@ -22,7 +22,7 @@ WHERE seq > :after
 ORDER BY seq DESC LIMIT :limit
 
 -- name: find_forwards
--- A page of what passes a filter; a condition that is null passes everything. `types` is JSON.
+-- A page of the events that pass a filter; a null condition passes all. `types` is JSON.
 SELECT seq, type, seat, channel, crc, data FROM events
 WHERE seq > :after
   AND (:types IS NULL OR type IN (SELECT value FROM json_each(:types)))
@@ -31,7 +31,7 @@ WHERE seq > :after
 ORDER BY seq LIMIT :limit
 
 -- name: find_backwards
--- The newest of what passes a filter first.
+-- The events that pass a filter, the newest first.
 SELECT seq, type, seat, channel, crc, data FROM events
 WHERE seq > :after
   AND (:types IS NULL OR type IN (SELECT value FROM json_each(:types)))
@@ -40,26 +40,26 @@ WHERE seq > :after
 ORDER BY seq DESC LIMIT :limit
 
 -- name: last_seq
--- The newest event's place; 0 for an empty log.
+-- The newest `seq`; 0 for an empty log.
 SELECT coalesce(max(seq), 0) FROM events
 
 -- name: load_snapshots
--- The kept snapshots of one version, the newest first.
+-- The snapshots of one version, the newest first.
 SELECT seq, crc, data FROM snapshots WHERE version = ? ORDER BY seq DESC
 
 -- name: save_snapshot
--- Keep a snapshot; one at the same place is replaced, for its shape may have changed.
+-- Save a snapshot; one at the same `seq` is replaced, because its version may have changed.
 INSERT OR REPLACE INTO snapshots (seq, version, crc, data) VALUES (?, ?, ?, ?)
 
 -- name: drop_old_snapshots
--- Only the newest are kept: the last, and the one before it should the last be damaged.
+-- Keep the newest only: the last, and the one before it in case the last is damaged.
 DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots ORDER BY seq DESC LIMIT ?)
 
 -- name: load_cursor
--- How far a reactor has come.
+-- The last event that a reactor has handled.
 SELECT seq FROM cursors WHERE reader = ?
 
 -- name: save_cursor
--- A reactor has come further.
+-- Save the last event that a reactor has handled.
 INSERT INTO cursors (reader, seq) VALUES (?, ?)
 ON CONFLICT (reader) DO UPDATE SET seq = excluded.seq
