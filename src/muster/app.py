@@ -245,8 +245,7 @@ async def run_team(
     """Run the team in an open store; the store stays open."""
     loaded = await load_from(store)
     dispatcher = Dispatcher(store, clock, loaded.team)
-    feed = Feed(store, last_seq=loaded.team.seq)
-    dispatcher.watch(lambda commit: feed.publish(commit.stored))
+    feed = _feed(store, dispatcher)
     snapshots = Snapshots(dispatcher, store, taken_seq=loaded.snapshot_seq, every=snapshot_every)
     presence = Presence(dispatcher, clock, timeout_s=heartbeat_timeout_s)
     inbox, passes = Inbox(feed, dispatcher), Passes(ids.new())
@@ -254,8 +253,8 @@ async def run_team(
     await _say_started(dispatcher, ids, human, plans, clock)
     await enlist(dispatcher, plans)
     ledger = OpenLedger(dispatcher, store, delegation.root)
-    mirrored = state_files(dispatcher.team, plans)
-    files: list[Files] = [StateFiles(dispatcher, clock, mirrored), ledger]
+    shared = StateFiles(dispatcher, clock, state_files(dispatcher.team, plans))
+    files: list[Files] = [ledger, shared]
     if inboxes is not None:
         files.append(InboxFiles(dispatcher, store, clock, inboxes, feed))
     tasks = _tasks(dispatcher, clock, ledger, delegation, home)
@@ -287,6 +286,13 @@ async def run_team(
                 )
         finally:
             await see_through(_stop(dispatcher, feed, sessions, files, reactor, snapshots))
+
+
+def _feed(store: EventStore, dispatcher: Dispatcher) -> Feed:
+    """The feed of everything that is committed from now on."""
+    feed = Feed(store, last_seq=dispatcher.team.seq)
+    dispatcher.watch(lambda commit: feed.publish(commit.stored))
+    return feed
 
 
 def _tasks(

@@ -1376,7 +1376,7 @@ DELEGATING = (
                 "test_several_runners_carry_out_each_message_exactly_once",
                 "test_a_chain_that_comes_back_with_nothing_new_is_stopped_and_said_so",
                 "test_what_a_crash_left_behind_is_closed_by_the_next_request",
-                "test_a_full_disk_is_told_and_made_good_by_the_next_request",
+                "test_a_folder_that_cannot_be_written_is_reported_and_caught_up_by_the_next_request",
             ],
             "delegation/test_task_runner.py": [
                 "test_what_it_prints_is_its_report_and_its_complaints_are_kept_apart"
