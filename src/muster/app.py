@@ -20,6 +20,7 @@ import msgspec
 
 from muster.delegation.conversations import Conversations
 from muster.delegation.following.owner import Lives, nobody_can_tell
+from muster.delegation.held_back import hold_back
 from muster.delegation.ledger import OpenLedger
 from muster.delegation.queue import EVERY, QueueRunner
 from muster.delegation.requests import Requests
@@ -28,7 +29,7 @@ from muster.delegation.task_runner import Tasks
 from muster.delegation.visiting import keeper_lives
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
-from muster.engine.loading import load_from
+from muster.engine.loading import load, load_from
 from muster.engine.ports import Clock, Ids, Runtimes
 from muster.engine.presence import Presence
 from muster.engine.reactors import Runner
@@ -36,11 +37,12 @@ from muster.engine.snapshots import SNAPSHOT_EVENTS, Snapshots
 from muster.engine.system import RandomIds, SystemClock
 from muster.engine.tasks import background, see_through
 from muster.engine.timers import Timers
-from muster.errors import MusterError
+from muster.errors import MusterError, NoTeam
+from muster.home.lock import LOG_FILE
 from muster.inbox.inbox import Inbox
 from muster.machines.commands import StartMuster, StopMuster
 from muster.machines.ids import MUSTER, SeatId, SessionId
-from muster.machines.state import Agent
+from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import NO_LIMIT, Allowance, Authority, Budget, TurnConfig
 from muster.mirrors.inbox_file.files import InboxFiles
 from muster.mirrors.roster import Plan, enlist, state_files
@@ -54,6 +56,7 @@ from muster.sessions.session_tokens import Passes
 from muster.settings.agents import ANYBODY
 from muster.settings.model import HEARTBEAT_TIMEOUT_SECONDS, DelegationSettings, Settings
 from muster.store.base import EventStore
+from muster.store.reading import LogReader
 from muster.store.sqlite import SqliteStore
 from muster.team import Births, Muster
 from muster.version import __version__
@@ -163,21 +166,35 @@ def delegation_of(
     )
 
 
-def open_session(
+@asynccontextmanager
+async def open_session(
     root: Path, settings: Settings, *, home: Path, project: Path, url: str = ""
-) -> AbstractAsyncContextManager[Muster]:
+) -> AsyncGenerator[Muster]:
     """Open the log in the folder of a state machine session, as `muster ask` does.
 
     The settings are those of the team in `home`, and requests come from `project`. Only agents that
-    are on call run here.
+    are on call run here, and none that the team in `home` holds back.
     """
     plan = delegation_of(settings, home, project=project)
-    return open_team(
+    async with open_team(
         root / HOME_FOLDER,
         human=settings.team.human,
         delegation=msgspec.structs.replace(plan, root=root),
         url=url,
-    )
+    ) as muster:
+        team = _team_in(home)
+        if team is not None:
+            await hold_back(muster.dispatcher, team)
+        yield muster
+
+
+def _team_in(home: Path) -> Team | None:
+    """The team in a home, running or not; None where there is none."""
+    try:
+        with LogReader.open(home / LOG_FILE) as log:
+            return load(log)
+    except NoTeam:
+        return None
 
 
 @asynccontextmanager

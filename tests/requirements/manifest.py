@@ -1359,6 +1359,9 @@ DELEGATING = (
                 "test_a_person_who_stops_an_agent_now_ends_its_tasks",
                 "test_a_session_that_ends_before_its_task_is_finished_has_failed_at_it",
             ],
+            "cli/delegate/test_delegation.py": [
+                "test_an_agent_that_the_home_holds_back_does_not_run_in_a_session_of_its_own",
+            ],
             "delegation/test_task_runner.py": [
                 "test_a_task_is_a_session_in_the_log_with_its_output_and_its_costs",
                 "test_a_person_can_be_asked_on_behalf_of_a_task",

@@ -364,3 +364,24 @@ def test_where_a_server_keeps_the_log_open_requests_go_to_it(desk: Desk) -> None
         assert desk.good("agent-state-machine", "--session", "end") == "Session ended.\n"
     states = (desk.base / "s/state.jsonl").read_text().splitlines()
     assert json.loads(states[-1])["type"] == "session_end"
+
+
+# ── agents that the team in the home holds back ───────────────────────────────────────────────────
+
+
+def test_an_agent_that_the_home_holds_back_does_not_run_in_a_session_of_its_own(desk: Desk) -> None:
+    settings = desk.home / "muster.toml"
+    command = json.dumps([sys.executable, "-c", HELLO])
+    table = f"[agents.python-engineer]\ncommand = {command}\n"
+    settings.write_text(settings.read_text() + table)
+    with live(desk.home):
+        desk.good("agent-state-machine")
+        refused = desk.muster("ask", "--json", PYTHON)
+        assert refused.returncode == 1
+        assert "`muster start python-engineer` lets it run" in json.loads(refused.stdout)["answer"]
+        desk.good("agent", "disable", "python-engineer")
+        refused = desk.muster("ask", "--json", PYTHON)
+        assert "`muster agent enable python-engineer`" in json.loads(refused.stdout)["answer"]
+        desk.good("agent", "enable", "python-engineer")
+        desk.good("start", "python-engineer")
+        assert desk.asked(PYTHON)["outcome"] == "answered"

@@ -1,0 +1,54 @@
+"""Agents that the team in the home holds back: a session with a log of its own does so too.
+
+A state machine session can have its own log, in its folder. An agent that is paused or disabled in
+the team of the home must not run there either, so each opening of the session copies that state.
+The home's team decides about the agents that it knows; a pause that the session's own budget set is
+left alone.
+"""
+
+from typing import Final
+
+from muster.engine.dispatcher import Dispatcher
+from muster.machines.commands import DisableAgent, EnableAgent, EnrollAgent, SetDesired
+from muster.machines.ids import MUSTER, SeatId, name_key
+from muster.machines.state import Agent, Team
+from muster.machines.vocabulary import Authority, RunMode
+
+NOTE: Final = "paused in the team of the home"
+
+
+async def hold_back(dispatcher: Dispatcher, home: Team) -> None:
+    """Copy the pauses of the home's agents into the session's team."""
+    for name in dispatcher.team.delegation.agents:
+        seat = home.names.get(name_key(name))
+        if seat is not None and home.agents[seat].authority is Authority.MUSTER:
+            await _copy(dispatcher, name, home.agents[seat])
+
+
+async def _copy(dispatcher: Dispatcher, name: str, agent: Agent) -> None:
+    paused = agent.run.desired is RunMode.PAUSE
+    seat = dispatcher.team.names.get(name_key(name))
+    if seat is None:
+        if not paused and not agent.disabled:
+            return
+        seat = await _enroll(dispatcher, name)
+    here = dispatcher.team.agents[seat]
+    if agent.disabled and not here.disabled:
+        await dispatcher.send(DisableAgent(seat=seat, reason=NOTE), actor=MUSTER)
+    elif here.disabled and not agent.disabled:
+        await dispatcher.send(EnableAgent(seat=seat), actor=MUSTER)
+    if paused and here.run.desired is not RunMode.PAUSE:
+        await _desire(dispatcher, seat, RunMode.PAUSE, NOTE)
+    elif not paused and here.run.desired is RunMode.PAUSE and here.run.note == NOTE:
+        await _desire(dispatcher, seat, RunMode.CONTINUOUS, "")
+
+
+async def _enroll(dispatcher: Dispatcher, name: str) -> SeatId:
+    command = EnrollAgent(name=name, authority=Authority.MUSTER, on_call=True)
+    await dispatcher.send(command, actor=MUSTER)
+    return dispatcher.team.names[name_key(name)]
+
+
+async def _desire(dispatcher: Dispatcher, seat: SeatId, desired: RunMode, note: str) -> None:
+    command = SetDesired(seat=seat, desired=desired, set_by=MUSTER, note=note)
+    await dispatcher.send(command, actor=MUSTER)
