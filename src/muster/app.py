@@ -35,7 +35,7 @@ from muster.engine.presence import Presence
 from muster.engine.reactors import Runner
 from muster.engine.snapshots import SNAPSHOT_EVENTS, Snapshots
 from muster.engine.system import RandomIds, SystemClock
-from muster.engine.tasks import background, see_through
+from muster.engine.tasks import background, run_to_completion
 from muster.engine.timers import Timers
 from muster.errors import MusterError, NoTeam
 from muster.home.lock import LOG_FILE
@@ -48,7 +48,7 @@ from muster.mirrors.inbox_file.files import InboxFiles
 from muster.mirrors.roster import Plan, enlist, state_files
 from muster.mirrors.state_file.files import StateFiles, wishes
 from muster.runtimes import catalog
-from muster.sessions.environment import Surroundings
+from muster.sessions.environment import SessionEnvironment
 from muster.sessions.prompt import Prompter
 from muster.sessions.prompt_templates import Letters
 from muster.sessions.reactor import Sessions
@@ -137,7 +137,7 @@ def plans_of(settings: Settings, home: Path) -> Sequence[Plan]:
             state_file=agent.state_file_beside(home, name),
             seat=None if agent.seat is None else SeatId(agent.seat),
             color=agent.color,
-            long_lived=agent.lives_on,
+            long_lived=agent.is_long_lived,
             max_turns=agent.max_turns,
             budget=Budget(**msgspec.structs.asdict(agent.budget)),
         )
@@ -149,7 +149,9 @@ def plans_of(settings: Settings, home: Path) -> Sequence[Plan]:
 def births_of(settings: Settings) -> Births:
     """Whether muster itself can bring agents to life, and how they live then."""
     anybody = settings.agents.get(ANYBODY)
-    return Births(possible=anybody is not None, live_on=anybody is not None and anybody.lives_on)
+    return Births(
+        possible=anybody is not None, live_on=anybody is not None and anybody.is_long_lived
+    )
 
 
 def delegation_of(
@@ -238,7 +240,7 @@ async def open_team(
         ) as muster:
             yield muster
     finally:
-        await see_through(store.close())
+        await run_to_completion(store.close())
 
 
 @asynccontextmanager
@@ -267,8 +269,7 @@ async def run_team(
     presence = Presence(dispatcher, clock, timeout_s=heartbeat_timeout_s)
     inbox, passes = Inbox(feed, dispatcher), Passes(ids.new())
     prompter = Prompter(dispatcher, store, inbox, Letters(home))
-    await _say_started(dispatcher, ids, human, plans, clock)
-    await enlist(dispatcher, plans)
+    await _begin(dispatcher, ids, human, plans, clock)
     ledger = OpenLedger(dispatcher, store, delegation.root)
     shared = StateFiles(dispatcher, clock, state_files(dispatcher.team, plans))
     files: list[Files] = [ledger, shared]
@@ -277,7 +278,7 @@ async def run_team(
     tasks = _tasks(dispatcher, clock, ledger, delegation, home)
     requests = await _requests(dispatcher, clock, ledger, tasks, delegation)
     async with background() as lives:
-        around = Surroundings(passes, home=home, url=url)
+        around = SessionEnvironment(passes, home=home, url=url)
         sessions = Sessions(dispatcher, runtimes, clock, lives, prompter, around, tasks)
         reactor = Runner(sessions, store, feed, dispatcher, clock)
         try:
@@ -302,7 +303,7 @@ async def run_team(
                     requests=requests,
                 )
         finally:
-            await see_through(_stop(dispatcher, feed, sessions, files, reactor, snapshots))
+            await run_to_completion(_stop(dispatcher, feed, sessions, files, reactor, snapshots))
 
 
 def _feed(store: EventStore, dispatcher: Dispatcher) -> Feed:
@@ -353,7 +354,7 @@ async def _requests(
     )
 
 
-async def _say_started(
+async def _begin(
     dispatcher: Dispatcher, ids: Ids, human: str, plans: Sequence[Plan], clock: Clock
 ) -> None:
     """Begin a life; who was paused in its file meanwhile is so from its first moment on."""
@@ -365,6 +366,7 @@ async def _say_started(
         paused=paused,
     )
     await dispatcher.send(started, actor=MUSTER)
+    await enlist(dispatcher, plans)
 
 
 async def _stop(

@@ -100,3 +100,106 @@ RETRY_SECONDS_MAX: Final = 300.0
 
 COUPLING_STEPS_MAX: Final = 100_000
 """Follow-up commands of one command. Booting a large team needs thousands; a loop is a bug."""
+
+# ── sessions ──────────────────────────────────────────────────────────────────────────────────────
+
+DRAIN_SECONDS: Final = 0.5
+"""How long children may go on writing to the pipes of a program that has exited."""
+
+LEAVE_SECONDS: Final = 0.5
+"""How long such children then have after SIGTERM before they are killed."""
+
+KILL_ROUND_SECONDS: Final = 1.0
+"""How long one round of kills waits: a killed process is gone in a millisecond, if the disk lets
+it. Ten rounds (`runtimes/process/processes.py`) stay within KILL_SECONDS."""
+
+KILL_ROUNDS: Final = 10
+"""How many rounds of kills look for processes that were started during the last one."""
+
+OUTPUT_GATHER_SECONDS: Final = 0.05
+"""How long output waits for more: too short to notice, long enough that a burst is one event."""
+
+OUTPUT_BURST_BYTES: Final = 256 * 1024
+"""How much output of a session is logged at once: more than anybody reads at a time."""
+
+OUTPUT_BYTES_PER_SECOND: Final = 64 * 1024
+"""How much output of a session is logged over time: a page of text every twentieth of a second.
+The output file has all of it."""
+
+OUTPUT_TAIL_BYTES: Final = 4096
+"""How much of the end of a flood is logged: a program's last lines say why it exited."""
+
+LAST_OUTPUT_BYTES_MAX: Final = 1024 * 1024
+"""How much is read from the pipes of a session that has ended: what pipes hold, and not what a
+process that escaped goes on to write."""
+
+OUTPUT_LINE_BYTES_MAX: Final = 64 * 1024
+"""One line of output. A longer one comes in pieces, and cannot be a message to muster."""
+
+OUTPUT_FILE_BYTES_MAX: Final = 64 * 1024 * 1024
+"""One `output.log` before it is rotated: what an editor still opens."""
+
+STDIN_BYTES_MAX: Final = 8 * 1024 * 1024
+"""How much may wait for a program to read its stdin: some of the largest messages."""
+
+EXIT_REASON_CHARS_MAX: Final = 300
+"""How much of a program's last line is the reason of its exit."""
+
+# ── Claude Code ───────────────────────────────────────────────────────────────────────────────────
+
+CLAUDE_MESSAGE_BYTES_MAX: Final = 64 * 1024 * 1024
+"""One message from Claude Code: several pictures. A longer one is dropped."""
+
+CLAUDE_CONNECT_SECONDS: Final = 60.0
+"""How long Claude Code may take to come up, on a machine that is busy with others of its kind."""
+
+CLAUDE_DISCONNECT_SECONDS: Final = 10.0
+"""How long the SDK may take to disconnect, or to give up a cancelled call."""
+
+CLAUDE_ANSWER_SECONDS: Final = 60
+"""How long a model server may stay silent before it is asked again: the slowest begins to answer
+within half a minute."""
+
+CLAUDE_SILENCE_SECONDS: Final = 15.0
+"""After how long a silent model server is reported: longer than a model usually thinks."""
+
+CLAUDE_PULSE_SECONDS: Final = 5.0
+"""How often a tool that takes its time counts as a sign of work."""
+
+ACTIVITY_CHARS_MAX: Final = 1000
+"""How much of a tool call, its result or a summary is logged; the output file has all of it."""
+
+APPROVAL_DETAIL_CHARS_MAX: Final = 4000
+"""How much of a tool call a person is shown for approval: more than anybody reads."""
+
+# ── files that others write too ───────────────────────────────────────────────────────────────────
+
+STATE_FILE_BYTES_MAX: Final = 1024 * 1024
+"""The longest `agent_state.json` that is read: five short fields, and room for what others keep
+there."""
+
+INBOX_BYTES_MAX: Final = 64 * 1024 * 1024
+"""The longest inbox file that is read: sixty of the longest messages, or 100,000 usual ones."""
+
+FILE_SETTLE_SECONDS: Final = 0.2
+"""How long a file may be missing or malformed before that counts: a writer in place truncates
+first, and some editors move a file away before they bring the new one."""
+
+FILE_LATE_SECONDS: Final = 0.25
+"""How long a writer in place may go on writing into a file that was replaced under it."""
+
+FILE_LOCK_SECONDS: Final = 2.0
+"""How long another process may hold the lock of an inbox file before that is an error."""
+
+FILE_RETRY_SECONDS_MAX: Final = 10.0
+"""The longest pause before a file that could not be read or written is tried again. Shorter than
+RETRY_SECONDS_MAX: trying costs nothing, and a person who mends a file waits for the result."""
+
+FILE_POLL_SECONDS: Final = 1.0
+"""How often a file is polled whose folder cannot be watched."""
+
+FILE_LOOK_SECONDS: Final = 10.0
+"""How often every file is polled, watched or not: notifications can be lost."""
+
+FILE_RACE_SECONDS: Final = 5.0
+"""How long after a write another program may still overwrite it with what it had read before."""

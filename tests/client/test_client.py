@@ -41,7 +41,7 @@ from muster.errors import (
     Unavailable,
 )
 from muster.home import address
-from muster.home.lock import HomeLock
+from muster.home.lock import lock_home
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import RunMode
 from muster.views.answers.channels import ChannelList
@@ -526,7 +526,7 @@ def test_an_address_that_a_crash_left_behind_is_not_believed(tmp_path: Path) -> 
     address.publish(tmp_path, address.Address(url="http://127.0.0.1:9", pid=os.getpid()))
     with pytest.raises(NotRunning):
         locate(None, "token", tmp_path, {})
-    lock = HomeLock.take(tmp_path)
+    lock = lock_home(tmp_path)
     try:
         assert locate(None, "token", tmp_path, {}) == ("http://127.0.0.1:9", "token")
     finally:

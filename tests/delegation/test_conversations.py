@@ -623,7 +623,9 @@ time.sleep(600)
     run(play())
 
 
-def test_a_folder_that_cannot_be_written_is_reported_and_caught_up_by_the_next_request(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported_and_caught_up_by_the_next_request(
+    tmp_path: Path,
+) -> None:
     async def play() -> None:
         stage = Stage(tmp_path)
         await stage.start()

@@ -152,10 +152,10 @@ def test_a_task_is_a_session_in_the_log_with_its_output_and_its_costs(tmp_path: 
 class Asking:
     """A runtime whose program asks a person for something, and says what it was answered."""
 
-    speaks = hears = False
+    is_output_speech = has_initial_prompt = False
 
-    async def start(self, launch: ports.Launch, ear: ports.Ear) -> "AskingSession":
-        return AskingSession(ear)
+    async def start(self, launch: ports.Launch, listener: ports.SessionListener) -> "AskingSession":
+        return AskingSession(listener)
 
     async def reclaim(self, leftover: ports.Leftover) -> str:
         return "nothing was left"
@@ -166,18 +166,20 @@ class AskingSession:
 
     pid = started = None
 
-    def __init__(self, ear: ports.Ear) -> None:
-        self._ear = ear
+    def __init__(self, listener: ports.SessionListener) -> None:
+        self._listener = listener
 
     async def wait(self) -> ports.Exit:
-        verdict = await self._ear.permit(ports.Permission(tool="Bash", detail="make"))
-        await self._ear.hear(ports.Result(text=verdict.reason))
+        verdict = await self._listener.on_permission_request(
+            ports.Permission(tool="Bash", detail="make")
+        )
+        await self._listener.on_report(ports.Result(text=verdict.reason))
         return ports.Exit(outcome=e.Outcome.COMPLETED)
 
     async def stop(self, urgency: e.Urgency) -> None: ...
     async def interrupt(self) -> None: ...
     async def kill(self) -> None: ...
-    async def tell(self, text: str) -> bool:
+    async def send_prompt(self, text: str) -> bool:
         return False
 
 

@@ -8,7 +8,7 @@ import pytest
 from muster.demo.answers import answer, named
 from muster.demo.cast import ALL, CREW, LEAD
 from muster.demo.delegate import document, slug
-from muster.demo.hearing import Kind, Message, PromptItem, Stdin, parse_prompt
+from muster.demo.hearing import Kind, Message, PromptItem, PromptReader, parse_prompt
 from muster.machines.ids import LEAD_SEAT, ChannelId
 from muster.machines.state import TurnState
 from muster.sessions.prompt import errand
@@ -47,7 +47,7 @@ def test_a_transcript_contains_no_tasks() -> None:
 
 def test_prompts_are_read_one_by_one_with_a_timeout() -> None:
     reading, writing = os.pipe()
-    stdin = Stdin(reading)
+    stdin = PromptReader(reading)
     assert stdin.read(0) is None
     lines = "".join(json.dumps({"type": "prompt", "text": text}) + "\n" for text in ("a\nb", "ü"))
     os.write(writing, lines.encode())

@@ -1,10 +1,11 @@
 """Background tasks end with their body, and shielded work survives cancellation."""
 
 import asyncio
+import logging
 
 import pytest
 
-from muster.engine.tasks import background, see_through
+from muster.engine.tasks import TaskOwner, background, run_to_completion
 from muster.errors import Closed, Impossible
 from tests.builders import eventually, run, settled
 
@@ -73,7 +74,7 @@ def test_shielded_work_ends_before_a_cancellation_is_raised() -> None:
             done.set()
 
         async with asyncio.TaskGroup() as group:
-            task = group.create_task(see_through(work()))
+            task = group.create_task(run_to_completion(work()))
             await settled()
             for _ in range(3):
                 task.cancel()
@@ -91,8 +92,47 @@ def test_shielded_work_returns_its_result_or_raises_its_error() -> None:
         return 42
 
     async def scene() -> None:
-        assert await see_through(answer()) == 42
+        assert await run_to_completion(answer()) == 42
         with pytest.raises(Closed):
-            await see_through(fail(Closed()))
+            await run_to_completion(fail(Closed()))
 
     run(scene())
+
+
+def test_an_owner_cancels_its_tasks_and_waits_for_their_end() -> None:
+    ended: list[str] = []
+
+    async def work() -> None:
+        try:
+            await for_ever()
+        finally:
+            await settled()
+            ended.append("cleaned up")
+
+    async def scene() -> None:
+        owner = TaskOwner("a session")
+        task = owner.start(work())
+        await settled()
+        await owner.cancel()
+        assert task.cancelled()
+        assert ended == ["cleaned up"]
+        await owner.cancel()  # twice is harmless
+
+    run(scene())
+
+
+def test_a_failure_of_an_owned_task_is_logged_with_its_owner(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def scene() -> None:
+        owner = TaskOwner("a session")
+        task = owner.start(fail(Impossible(what="beside")))
+        await asyncio.wait({task})
+        await settled()
+
+    with caplog.at_level(logging.ERROR):
+        run(scene())
+    [record] = caplog.records
+    assert record.getMessage() == "a task of a session failed"
+    assert record.exc_info is not None
+    assert isinstance(record.exc_info[1], Impossible)

@@ -12,7 +12,9 @@ from threading import Thread
 import pytest
 
 from muster.errors import HomeInUse, StoreFailed
-from muster.home.lock import LOCK_FILE, LOG_FILE, HomeLock, running_pid
+from muster.home.file_lock import FileLock
+from muster.home.lock import LOCK_FILE, LOG_FILE, lock_home, running_pid
+from muster.store import sqlite
 from muster.store.sqlite import SqliteStore
 from tests.store.harness import file_size_limited, in_loop
 from tests.waits import WAIT_SECONDS, until
@@ -20,8 +22,8 @@ from tests.waits import WAIT_SECONDS, until
 HOLD = """
 import sys
 from pathlib import Path
-from muster.home.lock import HomeLock
-lock = HomeLock.take(Path(sys.argv[1]))
+from muster.home.lock import lock_home
+lock = lock_home(Path(sys.argv[1]))
 print("locked", flush=True)
 sys.stdin.read()
 """
@@ -37,7 +39,7 @@ def test_a_missing_home_has_no_running_process_and_is_not_created(tmp_path: Path
 
 
 def test_the_pid_of_a_home_s_holder_is_known_until_it_releases_the_lock(tmp_path: Path) -> None:
-    lock = HomeLock.take(tmp_path / "deep" / "home")
+    lock = lock_home(tmp_path / "deep" / "home")
     assert running_pid(tmp_path / "deep" / "home") == os.getpid()
 
     lock.release()
@@ -47,14 +49,14 @@ def test_the_pid_of_a_home_s_holder_is_known_until_it_releases_the_lock(tmp_path
 
 
 def test_a_home_can_be_locked_once(tmp_path: Path) -> None:
-    lock = HomeLock.take(tmp_path)
+    lock = lock_home(tmp_path)
 
     with pytest.raises(HomeInUse, match=f"process {os.getpid()}"):
-        HomeLock.take(tmp_path)
+        lock_home(tmp_path)
 
     assert running_pid(tmp_path) == os.getpid()
     lock.release()
-    HomeLock.take(tmp_path).release()
+    lock_home(tmp_path).release()
 
 
 def test_a_lock_without_a_pid_in_its_file_counts(tmp_path: Path) -> None:
@@ -62,13 +64,13 @@ def test_a_lock_without_a_pid_in_its_file_counts(tmp_path: Path) -> None:
     fcntl.flock(descriptor, fcntl.LOCK_EX)
 
     with pytest.raises(HomeInUse, match="process unknown"):
-        HomeLock.take(tmp_path)
+        lock_home(tmp_path)
     assert running_pid(tmp_path) is None
     os.close(descriptor)
 
 
 def test_asking_for_the_running_pid_does_not_prevent_a_start(tmp_path: Path) -> None:
-    HomeLock.take(tmp_path).release()
+    lock_home(tmp_path).release()
     enough = Signal()
 
     def ask() -> None:
@@ -79,7 +81,7 @@ def test_asking_for_the_running_pid_does_not_prevent_a_start(tmp_path: Path) -> 
     asking.start()
     try:
         for _ in range(20):
-            HomeLock.take(tmp_path).release()
+            lock_home(tmp_path).release()
     finally:
         enough.set()
         asking.join(WAIT_SECONDS)
@@ -94,19 +96,19 @@ def test_the_kernel_releases_the_home_of_a_killed_holder(tmp_path: Path) -> None
         assert holder.stdout.readline() == b"locked\n"
         assert running_pid(tmp_path) == holder.pid
         with pytest.raises(HomeInUse, match=f"process {holder.pid}"):
-            HomeLock.take(tmp_path)
+            lock_home(tmp_path)
         holder.send_signal(signal.SIGKILL)
         holder.wait(WAIT_SECONDS)
 
     assert running_pid(tmp_path) is None
-    HomeLock.take(tmp_path).release()
+    lock_home(tmp_path).release()
 
 
 def test_a_lock_that_cannot_be_written_is_not_kept(tmp_path: Path) -> None:
     with file_size_limited(0), pytest.raises(StoreFailed):
-        HomeLock.take(tmp_path)
+        lock_home(tmp_path)
 
-    HomeLock.take(tmp_path).release()
+    lock_home(tmp_path).release()
 
 
 @in_loop
@@ -126,13 +128,12 @@ def test_a_home_is_free_after_its_opening_was_cancelled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_use: bool
 ) -> None:
     opening, cancelled, over = Signal(), Signal(), Signal()
-    take = HomeLock.take
 
-    def take_late(home: Path) -> HomeLock:
+    def take_late(home: Path) -> FileLock:
         opening.set()
         assert cancelled.wait(WAIT_SECONDS)
         try:
-            return take(home)
+            return lock_home(home)
         finally:
             over.set()
 
@@ -146,8 +147,8 @@ def test_a_home_is_free_after_its_opening_was_cancelled(
         cancelled.set()  # the thread goes on after its caller, and takes the lock
         assert await asyncio.to_thread(over.wait, WAIT_SECONDS)
 
-    held = take(tmp_path) if in_use else None
-    monkeypatch.setattr(HomeLock, "take", take_late)
+    held = lock_home(tmp_path) if in_use else None
+    monkeypatch.setattr(sqlite, "lock_home", take_late)
     cancel_opening()
     if held is not None:
         held.release()

@@ -30,7 +30,7 @@ def lyra(stage: Stage) -> Status:
 def test_a_lead_gets_a_summon_with_appearances_and_without_names() -> None:
     async def story() -> None:
         async with staged() as stage:
-            await stage.enrol("Julian", lives_on=True, seat=LEAD_SEAT)
+            await stage.enrol("Julian", long_lived=True, seat=LEAD_SEAT)
             lead = await stage.start(LEAD_SEAT)
             assert "[AGENT_REGISTERED]" in lead.launch.prompt  # how to report a birth
             await waking.summon(stage.muster, HUMAN)
@@ -58,7 +58,7 @@ def test_a_summon_without_a_lead_and_without_a_program_is_refused() -> None:
 def test_a_lead_gets_soul_and_transcript_to_wake_a_sleeping_agent() -> None:
     async def story() -> None:
         async with staged() as stage:
-            await stage.enrol("Julian", lives_on=True, seat=LEAD_SEAT)
+            await stage.enrol("Julian", long_lived=True, seat=LEAD_SEAT)
             lead = await stage.start(LEAD_SEAT)
             await stage.say(lead, ports.Marker(name="AGENT_REGISTERED", body=BORN))
             await stage.send(c.TellHuman(seat=SeatId(0), text="first words"))
@@ -84,7 +84,7 @@ def test_a_lead_gets_soul_and_transcript_to_wake_a_sleeping_agent() -> None:
 def test_a_lead_is_asked_first_about_unconfirmed_agents(confirmed: bool) -> None:
     async def story() -> None:
         async with staged() as stage:
-            await stage.enrol("Julian", lives_on=True, seat=LEAD_SEAT)
+            await stage.enrol("Julian", long_lived=True, seat=LEAD_SEAT)
             await stage.send(
                 c.RegisterAgent(
                     profile=e.Profile(name="Lyra", grid_position=SeatId(0)), session=None
@@ -109,7 +109,7 @@ def test_a_lead_is_asked_first_about_unconfirmed_agents(confirmed: bool) -> None
 def test_a_lead_that_does_not_answer_delays_a_wake_only_by_the_timeout() -> None:
     async def story() -> None:
         async with staged() as stage:
-            await stage.enrol("Julian", lives_on=True, seat=LEAD_SEAT)
+            await stage.enrol("Julian", long_lived=True, seat=LEAD_SEAT)
             profile = e.Profile(name="Lyra", grid_position=SeatId(0))
             await stage.send(c.RegisterAgent(profile=profile, session=None))
             started = c.StartMuster(server_session=SessionId("later"), muster_version="0")

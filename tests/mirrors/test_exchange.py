@@ -12,9 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from muster.limits import STATE_FILE_BYTES_MAX
 from muster.mirrors import exchange as e
 from muster.mirrors import libc
-from muster.mirrors.exchange import Late, create, exchange, read, recover, write
+from muster.mirrors.exchange import DisplacedFile, create, exchange, read, recover, write
 from muster.regular_files import TooLong
 from tests.waits import WAIT_SECONDS
 
@@ -195,7 +196,7 @@ def test_who_writes_in_place_into_what_was_taken_away_is_heard(file: Path) -> No
 def test_what_cannot_be_read_is_never_taken_for_ours(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    taken = Late(pipe)
+    taken = DisplacedFile(pipe)
     assert taken.content.startswith(b"\0")
     assert taken.look() is None
     taken.close()
@@ -204,7 +205,7 @@ def test_what_cannot_be_read_is_never_taken_for_ours(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_too_long_is_not_read(file: Path) -> None:
-    file.write_bytes(b" " * (e.FILE_BYTES_MAX + 1))
+    file.write_bytes(b" " * (STATE_FILE_BYTES_MAX + 1))
     with pytest.raises(TooLong):
         read(file)
 

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from muster.engine.tasks import background
+from muster.limits import FILE_LOOK_SECONDS, FILE_POLL_SECONDS
 from muster.mirrors import libc, watch
-from muster.mirrors.watch import LOOK_SECONDS, POLL_SECONDS, Watching
+from muster.mirrors.watch import FileWatcher
 from muster.testing.clock import ManualClock
 from tests.builders import run, settled
 from tests.waits import WAIT_SECONDS
@@ -29,8 +30,8 @@ class Waiter:
         self._inotify = inotify
 
     @asynccontextmanager
-    async def waiting(self) -> AsyncGenerator[Watching]:
-        found = Watching(self.clock.sleep, inotify=self._inotify)
+    async def waiting(self) -> AsyncGenerator[FileWatcher]:
+        found = FileWatcher(self.clock.sleep, inotify=self._inotify)
         async with background() as tasks:
             tasks.create_task(found.run())
             found.add(self.path, self.woken.set)
@@ -51,8 +52,8 @@ class Waiter:
         return not self.woken.is_set()
 
     async def passes(self, seconds: float) -> None:
-        for _ in range(round(seconds / POLL_SECONDS)):
-            self.clock.advance(POLL_SECONDS)
+        for _ in range(round(seconds / FILE_POLL_SECONDS)):
+            self.clock.advance(FILE_POLL_SECONDS)
             await settled()
 
 
@@ -106,7 +107,7 @@ def test_a_folder_that_is_replaced_is_watched_again(path: Path) -> None:
             assert found.polled == {path}
             path.parent.mkdir()
             path.write_text("new")
-            await waiter.passes(POLL_SECONDS)
+            await waiter.passes(FILE_POLL_SECONDS)
             await waiter.wakes()
             assert found.polled == frozenset()
             path.write_text("newer")
@@ -126,7 +127,7 @@ def test_a_folder_whose_parent_is_replaced_is_found_by_looking(path: Path) -> No
         async with waiter.waiting():
             (top / "a").rename(top / "gone")
             (top / "other").rename(top / "a")
-            await waiter.passes(LOOK_SECONDS)
+            await waiter.passes(FILE_LOOK_SECONDS)
             await waiter.wakes()
             deep.write_text("seen at once again")
             await waiter.wakes()
@@ -141,7 +142,7 @@ def test_a_folder_that_is_not_there_yet_is_waited_for(path: Path) -> None:
         async with waiter.waiting() as found:
             assert found.polled == {path}
             path.parent.mkdir()
-            await waiter.passes(POLL_SECONDS)
+            await waiter.passes(FILE_POLL_SECONDS)
             assert found.polled == frozenset()
             path.write_text("made")
             await waiter.wakes()
@@ -178,9 +179,9 @@ def test_without_inotify_files_are_looked_at_every_second(path: Path) -> None:
             assert found.polled == {path}
             path.write_text("made")
             assert await waiter.sleeps()
-            await waiter.passes(POLL_SECONDS)
+            await waiter.passes(FILE_POLL_SECONDS)
             await waiter.wakes()
-            await waiter.passes(POLL_SECONDS)
+            await waiter.passes(FILE_POLL_SECONDS)
             assert await waiter.sleeps()
 
     run(scene())
@@ -198,7 +199,7 @@ def test_a_limit_that_is_reached_is_said_once_and_files_are_looked_at(
         waiter = Waiter(path)
         async with waiter.waiting():
             path.write_text("made")
-            await waiter.passes(3 * POLL_SECONDS)
+            await waiter.passes(3 * FILE_POLL_SECONDS)
             await waiter.wakes()
 
     with caplog.at_level(logging.WARNING):

@@ -1,4 +1,4 @@
-"""Programs that tests run, and an ear that remembers what they say."""
+"""Programs that tests run, and a listener that remembers what they say."""
 
 import asyncio
 import os
@@ -11,13 +11,13 @@ from pathlib import Path
 
 from msgspec import structs
 
-from muster.engine.ports import Launch, Output, Said
+from muster.engine.ports import Launch, Output, SessionReport
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import RunMode
 from muster.runtimes.command import CommandRuntime
+from muster.runtimes.command_session import CommandSession
 from muster.runtimes.process import processes
-from muster.runtimes.process.session import CommandSession
 from muster.settings.agents import AgentSettings
 from muster.testing.runtime import Unasked
 from tests.waits import WAIT_SECONDS
@@ -37,14 +37,14 @@ def new_session() -> SessionId:
 
 
 class Listener(Unasked):
-    """An ear that remembers."""
+    """A listener that remembers."""
 
     def __init__(self) -> None:
-        self.said: list[Said] = []
+        self.said: list[SessionReport] = []
         self._more = asyncio.Event()
 
-    async def hear(self, said: Said) -> None:
-        self.said.append(said)
+    async def on_report(self, report: SessionReport) -> None:
+        self.said.append(report)
         self._more.set()
 
     async def until(self, condition: Callable[[], object]) -> None:
@@ -67,7 +67,7 @@ class Listener(Unasked):
     def lines(self, stream: str = "stdout") -> list[str]:
         return self.text(stream).split("\n")
 
-    def words(self) -> list[Said]:
+    def words(self) -> list[SessionReport]:
         """All but output."""
         return [each for each in self.said if not isinstance(each, Output)]
 
@@ -78,17 +78,17 @@ class Listener(Unasked):
 
 
 class DeafListener(Listener):
-    """An ear that takes nothing in until it is told to."""
+    """A listener that takes nothing in until it is told to."""
 
     def __init__(self) -> None:
         super().__init__()
         self.asked = asyncio.Event()
         self.listens = asyncio.Event()
 
-    async def hear(self, said: Said) -> None:
+    async def on_report(self, report: SessionReport) -> None:
         self.asked.set()
         await self.listens.wait()
-        await super().hear(said)
+        await super().on_report(report)
 
 
 class Stage:
@@ -97,7 +97,7 @@ class Stage:
     def __init__(self, folder: Path) -> None:
         self.base = folder
         self.folder = folder / "home" / "agents" / "Ada"
-        self.ear = Listener()
+        self.listener = Listener()
 
     def python(self, text: str) -> tuple[str, ...]:
         """A Python program's command; without site, because that takes longer than the test."""
@@ -132,7 +132,7 @@ class Stage:
         mode: RunMode = RunMode.RUN_ONCE,
     ) -> CommandSession:
         runtime = self.runtime(command, settings)
-        return await runtime.start(self.launch(prompt=prompt, mode=mode), self.ear)
+        return await runtime.start(self.launch(prompt=prompt, mode=mode), self.listener)
 
 
 @contextmanager

@@ -44,7 +44,7 @@ def test_what_a_program_prints_is_what_it_says_unless_its_settings_say_otherwise
     ada, bo = find(an_agent("Ada")), find(an_agent("Bo"))
     assert ada is not None
     assert bo is not None
-    assert (ada.speaks, bo.speaks) == (True, False)
+    assert (ada.is_output_speech, bo.is_output_speech) == (True, False)
 
 
 def test_a_program_works_in_the_folder_that_holds_the_home_or_as_seen_from_there(
@@ -53,12 +53,12 @@ def test_a_program_works_in_the_folder_that_holds_the_home_or_as_seen_from_there
     (tmp_path / "work").mkdir()
 
     async def scene() -> None:
-        ear = Listener()
+        listener = Listener()
         for name in ("Ada", "Bo"):
             runtime = runtimes(SETTINGS, tmp_path / ".muster")(an_agent(name))
             assert runtime is not None
             launch = Launch(session=new_session(), agent=an_agent(name), mode=RunMode.RUN_ONCE)
-            await (await runtime.start(launch, ear)).wait()
-        assert ear.lines() == [str(tmp_path / "work"), str(tmp_path)]
+            await (await runtime.start(launch, listener)).wait()
+        assert listener.lines() == [str(tmp_path / "work"), str(tmp_path)]
 
     run(scene())

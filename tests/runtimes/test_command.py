@@ -2,16 +2,16 @@
 
 import asyncio
 import stat
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from muster.engine.ports import BadLine, Exit, Launch, Output, Says, TurnDone
+from muster.engine.ports import AgentText, BadLine, Exit, Launch, Output, TurnDone
 from muster.errors import CannotStart
 from muster.machines.vocabulary import Outcome, RunMode, Urgency
 from muster.runtimes import command
 from muster.runtimes.process import processes
+from muster.runtimes.process.spawn import SpawnedProgram
 from muster.settings.agents import AgentSettings
 from muster.testing.runtime import Unasked
 from tests.builders import run
@@ -42,7 +42,7 @@ def test_a_program_reads_its_prompt_on_stdin_to_its_end(stage: Stage) -> None:
     async def scene() -> None:
         session = await stage.start(("cat",), prompt="Wer bist du?\nSag es.")
         assert await session.wait() == WELL
-        assert stage.ear.said == [Output(stream="stdout", text="Wer bist du?\nSag es.")]
+        assert stage.listener.said == [Output(stream="stdout", text="Wer bist du?\nSag es.")]
 
     run(scene())
 
@@ -63,7 +63,7 @@ def test_a_program_that_does_not_read_its_prompt_holds_nobody_up(stage: Stage, s
     async def scene() -> None:
         session = await stage.start(sh(script), prompt="x" * 1_000_000)
         assert await session.wait() == WELL
-        assert stage.ear.lines() == ["done"]
+        assert stage.listener.lines() == ["done"]
 
     run(scene())
 
@@ -76,7 +76,7 @@ def test_a_prompt_in_a_file_is_for_its_owner_only_and_stdin_is_empty(stage: Stag
                 sh('cat; cat "$MUSTER_PROMPT_FILE"'), settings, prompt=prompt
             )
             assert await session.wait() == WELL
-        assert stage.ear.lines()[-1] == "Read me"
+        assert stage.listener.lines()[-1] == "Read me"
         path = stage.folder / "prompt.md"
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert stat.S_IMODE(stage.folder.stat().st_mode) == 0o700
@@ -89,7 +89,7 @@ def test_a_program_may_want_no_prompt(stage: Stage) -> None:
         settings = AgentSettings(prompt="none")
         session = await stage.start(sh("cat; echo $MUSTER_PROMPT_FILE."), settings, prompt="secret")
         assert await session.wait() == WELL
-        assert stage.ear.lines() == ["."]
+        assert stage.listener.lines() == ["."]
 
     run(scene())
 
@@ -98,7 +98,7 @@ def test_a_cleanup_session_gets_its_flag_and_others_do_not(stage: Stage) -> None
     async def scene() -> None:
         for mode in (RunMode.RUN_ONCE, RunMode.RUN_CLEANUP, RunMode.CONTINUOUS):
             await (await stage.start(("echo", "-"), mode=mode)).wait()
-        assert stage.ear.lines() == ["-", "- --cleanup-session", "-"]
+        assert stage.listener.lines() == ["-", "- --cleanup-session", "-"]
 
     run(scene())
 
@@ -119,8 +119,8 @@ def test_a_program_runs_where_and_with_what_its_settings_say(
         launch = Launch(
             session=session, agent=ADA, mode=RunMode.RUN_ONCE, environment={"MUSTER_URL": "url"}
         )
-        await (await runtime.start(launch, stage.ear)).wait()
-        pwd, words, *ours = stage.ear.lines()
+        await (await runtime.start(launch, stage.listener)).wait()
+        pwd, words, *ours = stage.listener.lines()
         assert pwd == str(stage.base / "there")
         assert words == "kept added url"
         assert sorted(ours) == [f"MUSTER_SESSION={session}", "MUSTER_URL=url"]
@@ -157,7 +157,7 @@ def test_what_cannot_be_started_says_why_and_leaves_nothing_behind(
             await stage.start(command, settings, prompt="x")
         assert all(word in str(refused.value) for word in words), str(refused.value)
         assert open_files() == before
-        assert stage.ear.said == []
+        assert stage.listener.said == []
 
     run(scene())
 
@@ -167,8 +167,8 @@ def test_a_program_whose_session_cannot_begin_does_not_stay(
 ) -> None:
     pids: list[int] = []
 
-    def fail(program: subprocess.Popen[bytes], *_: object, **__: object) -> None:
-        pids.append(program.pid)
+    def fail(program: SpawnedProgram, *_: object, **__: object) -> None:
+        pids.append(program.process.pid)
         raise OSError(24, "Too many open files")
 
     monkeypatch.setattr(command, "CommandSession", fail)
@@ -202,7 +202,7 @@ def test_half_a_character_in_a_prompt_stops_nobody(stage: Stage) -> None:
             )
             await session.stop(Urgency.GRACEFUL)
             assert await session.wait() == WELL
-        assert stage.ear.lines() == ["a?b", '{"type":"prompt","text":"a?b"}', "a?b"]
+        assert stage.listener.lines() == ["a?b", '{"type":"prompt","text":"a?b"}', "a?b"]
 
     run(scene())
 
@@ -212,7 +212,7 @@ def test_a_prompt_file_without_a_folder_cannot_be_written(stage: Stage) -> None:
         runtime = stage.runtime(("true",), AgentSettings(prompt="file"))
         launch = Launch(session=new_session(), agent=ADA, mode=RunMode.RUN_ONCE, prompt="x")
         with pytest.raises(CannotStart, match="no folder"):
-            await runtime.start(launch, stage.ear)
+            await runtime.start(launch, stage.listener)
 
     run(scene())
 
@@ -233,13 +233,13 @@ print("TURN_COMPLETE", file=sys.stderr)
     async def scene() -> None:
         settings = AgentSettings(long_lived=True)
         session = await stage.start(stage.python(program), settings)
-        await stage.ear.until(lambda: stage.ear.text() == "one")
-        assert await session.tell("go on")
+        await stage.listener.until(lambda: stage.listener.text() == "one")
+        assert await session.send_prompt("go on")
         assert await session.wait() == WELL
-        said, done, bad = stage.ear.words()
-        assert (said, done) == (Says(text="hello"), TurnDone())
+        said, done, bad = stage.listener.words()
+        assert (said, done) == (AgentText(text="hello"), TurnDone())
         assert isinstance(bad, BadLine)
-        assert stage.ear.text("stderr") == "TURN_COMPLETE"
+        assert stage.listener.text("stderr") == "TURN_COMPLETE"
 
     run(scene())
 
@@ -247,11 +247,11 @@ print("TURN_COMPLETE", file=sys.stderr)
 def test_a_program_that_exits_at_once_has_said_all(stage: Stage) -> None:
     async def scene() -> None:
         for _ in range(20):
-            stage.ear.said.clear()
+            stage.listener.said.clear()
             session = await stage.start(sh("echo out; echo err >&2"))
             assert await session.wait() == WELL
-            assert stage.ear.text() == "out"
-            assert stage.ear.text("stderr") == "err"
+            assert stage.listener.text() == "out"
+            assert stage.listener.text("stderr") == "err"
 
     run(scene())
 
@@ -279,7 +279,7 @@ def test_a_signal_that_nobody_asked_for_is_a_crash(stage: Stage, number: int, na
 def test_a_session_knows_its_process_and_any_number_may_wait_for_it(stage: Stage) -> None:
     async def scene() -> None:
         session = await stage.start(sh(f"echo {READY}; read x"), LONG_LIVED)
-        await stage.ear.ready()
+        await stage.listener.ready()
         assert session.pid is not None
         assert session.started == processes.start_time(session.pid)
         impatient = asyncio.ensure_future(session.wait())
@@ -300,11 +300,11 @@ def test_a_flood_is_told_in_part_and_kept_whole(stage: Stage) -> None:
     async def scene() -> None:
         script = f"seq {lines}; echo TURN_COMPLETE; seq {lines}"
         assert await (await stage.start(sh(script))).wait() == WELL
-        outputs = stage.ear.outputs()
+        outputs = stage.listener.outputs()
         whole = "".join(f"{number}\n" for number in range(1, lines + 1))
         kept = (stage.folder / "output.log").read_text()
         assert kept == f"{whole}TURN_COMPLETE\n{whole}"
-        assert stage.ear.words() == [TurnDone()]
+        assert stage.listener.words() == [TurnDone()]
         told = sum(len(output.text) + 1 + output.omitted for output in outputs)
         assert told == 2 * len(whole)
         assert sum(len(output.text) for output in outputs) < len(whole) / 2
@@ -314,31 +314,31 @@ def test_a_flood_is_told_in_part_and_kept_whole(stage: Stage) -> None:
 
 
 def test_a_program_waits_while_nobody_listens_and_nothing_is_lost(stage: Stage) -> None:
-    ear = stage.ear = DeafListener()
+    listener = stage.listener = DeafListener()
 
     async def scene() -> None:
         session = await stage.start(sh("seq 40000; echo TURN_COMPLETE"))
-        await ear.asked.wait()
+        await listener.asked.wait()
         assert alive(session.pid)
-        ear.listens.set()
+        listener.listens.set()
         assert await session.wait() == WELL
-        assert stage.ear.lines() == [str(number) for number in range(1, 40001)]
-        assert isinstance(stage.ear.said[-1], TurnDone)
+        assert stage.listener.lines() == [str(number) for number in range(1, 40001)]
+        assert isinstance(stage.listener.said[-1], TurnDone)
 
     run(scene())
 
 
 def test_a_session_can_be_killed_while_nobody_listens(stage: Stage) -> None:
-    ear = stage.ear = DeafListener()
+    listener = stage.listener = DeafListener()
 
     async def scene() -> None:
         session = await stage.start(sh("seq 40000; echo TURN_COMPLETE"))
-        await ear.asked.wait()
+        await listener.asked.wait()
         await session.kill()
         assert not alive(session.pid)
-        ear.listens.set()
+        listener.listens.set()
         assert (await session.wait()).reason == "killed"
-        assert stage.ear.lines()[:2] == ["1", "2"]
+        assert stage.listener.lines()[:2] == ["1", "2"]
 
     run(scene())
 
@@ -347,7 +347,7 @@ def test_an_ear_that_fails_takes_nothing_from_the_program(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Failing(Unasked):
-        async def hear(self, said: object) -> None:
+        async def on_report(self, report: object) -> None:
             raise RuntimeError("no")
 
     async def scene() -> None:

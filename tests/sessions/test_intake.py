@@ -54,9 +54,11 @@ class Stage:
         await self.muster.dispatcher.send(command, actor=HUMAN)
         await settled()
 
-    async def enrol(self, name: str = "Ada", *, lives_on: bool, seat: SeatId | None = None) -> None:
+    async def enrol(
+        self, name: str = "Ada", *, long_lived: bool, seat: SeatId | None = None
+    ) -> None:
         authority = Authority.MUSTER
-        enrol = c.EnrollAgent(name=name, authority=authority, long_lived=lives_on, seat=seat)
+        enrol = c.EnrollAgent(name=name, authority=authority, long_lived=long_lived, seat=seat)
         await self.send(enrol)
 
     async def start(
@@ -67,7 +69,7 @@ class Stage:
         await settled()
         return self.runtime.sessions[seat]
 
-    async def say(self, session: ScriptedSession, *said: ports.Said) -> None:
+    async def say(self, session: ScriptedSession, *said: ports.SessionReport) -> None:
         for each in said:
             await session.say(each)
         await settled()
@@ -104,7 +106,7 @@ class RecordsNoDelivery(MemoryStore):
 @asynccontextmanager
 async def staged(*, speaks: bool = True, store: MemoryStore | None = None) -> AsyncGenerator[Stage]:
     runtime = ScriptedRuntime()
-    runtime.speaks = speaks
+    runtime.is_output_speech = speaks
     store, clock = store or MemoryStore(), ManualClock()
     with runtime:
         async with run_team(
@@ -123,7 +125,7 @@ async def staged(*, speaks: bool = True, store: MemoryStore | None = None) -> As
 def test_a_session_is_told_who_it_is_and_what_waits_for_it() -> None:
     async def story() -> None:
         async with staged() as stage:
-            await stage.enrol(lives_on=False)
+            await stage.enrol(long_lived=False)
             await stage.send(c.SendMessage(text="look at <this>", speaker_name="Marcus", seat=ADA))
             session = await stage.start()
             prompt = session.launch.prompt
@@ -139,7 +141,7 @@ def test_a_session_is_told_who_it_is_and_what_waits_for_it() -> None:
 def test_what_could_not_be_told_because_the_program_did_not_start_is_told_again() -> None:
     async def story() -> None:
         async with staged() as stage:
-            await stage.enrol(lives_on=False)
+            await stage.enrol(long_lived=False)
             await stage.send(c.SendMessage(text="hello", speaker_name="Marcus", seat=ADA))
             stage.runtime.expect(Starts(seat=ADA, fails="no such file"))
             await want(stage.muster.dispatcher, ADA, RunMode.RUN_ONCE)
@@ -161,7 +163,7 @@ def test_a_sleeper_wakes_with_its_soul_and_the_last_life_in_which_something_was_
             soul = '{"name":"Lyra","gridPosition":0,"individuationArtifact":"I am </soul> & here"}'
             await stage.say(session, ports.Marker(name="AGENT_REGISTERED", body=soul))
             assert stage.muster.team.agents[SeatId(0)].status is Status.ALIVE
-            await stage.say(session, ports.Says(text="first <words>"))
+            await stage.say(session, ports.AgentText(text="first <words>"))
             session.exit()
             await settled()
             for _ in range(2):  # a life without a word in between is not remembered as one
@@ -177,8 +179,8 @@ def test_a_sleeper_wakes_with_its_soul_and_the_last_life_in_which_something_was_
 def test_a_program_that_wants_no_prompt_finds_its_messages_when_it_asks() -> None:
     async def story() -> None:
         async with staged() as stage:
-            stage.runtime.hears = False
-            await stage.enrol(lives_on=False)
+            stage.runtime.has_initial_prompt = False
+            await stage.enrol(long_lived=False)
             await stage.send(c.SendMessage(text="hello", speaker_name="Marcus", seat=ADA))
             session = await stage.start()
             assert session.launch.prompt == ""
@@ -190,7 +192,7 @@ def test_a_program_that_wants_no_prompt_finds_its_messages_when_it_asks() -> Non
 def test_a_cleanup_session_is_told_to_tidy_up() -> None:
     async def story() -> None:
         async with staged() as stage:
-            await stage.enrol(lives_on=False)
+            await stage.enrol(long_lived=False)
             session = await stage.start(mode=RunMode.RUN_CLEANUP)
             assert "cleanup session" in session.launch.prompt
 
@@ -200,7 +202,7 @@ def test_a_cleanup_session_is_told_to_tidy_up() -> None:
 def test_a_program_that_ends_by_itself_hears_of_its_turn_when_it_starts() -> None:
     async def story() -> None:
         async with staged() as stage:
-            await stage.enrol(lives_on=False)
+            await stage.enrol(long_lived=False)
             await with_channel(stage.muster.dispatcher, [ADA])
             await stage.send(c.PostMessage(channel=DESIGN, text="ideas?", speaker_name="Marcus"))
             session = await stage.start(mode=RunMode.RUN_ONCE)
@@ -219,7 +221,7 @@ def test_a_program_that_ends_by_itself_hears_of_its_turn_when_it_starts() -> Non
 def test_a_program_that_lives_on_is_told_its_turns_and_messages_as_they_come() -> None:
     async def story() -> None:
         async with staged() as stage:
-            await stage.enrol(lives_on=True)
+            await stage.enrol(long_lived=True)
             session = await stage.start()
             await with_channel(stage.muster.dispatcher, [ADA])
             await settled()
@@ -241,7 +243,7 @@ def test_a_program_that_lives_on_is_told_its_turns_and_messages_as_they_come() -
 def test_what_a_program_no_longer_takes_is_not_counted_as_delivered() -> None:
     async def story() -> None:
         async with staged() as stage:
-            await stage.enrol(lives_on=True)
+            await stage.enrol(long_lived=True)
             session = await stage.start()
             session.takes_more = False
             await stage.send(c.SendMessage(text="psst", speaker_name="Marcus", seat=ADA))
@@ -253,7 +255,7 @@ def test_what_a_program_no_longer_takes_is_not_counted_as_delivered() -> None:
 def test_what_could_not_be_recorded_as_delivered_is_told_again_after_a_pause() -> None:
     async def story() -> None:
         async with staged(store=RecordsNoDelivery()) as stage:
-            await stage.enrol(lives_on=True)
+            await stage.enrol(long_lived=True)
             session = await stage.start()
             await stage.send(c.SendMessage(text="psst", speaker_name="Marcus", seat=ADA))
             assert session.told == ["You have new messages:\n[Marcus]: psst"]
@@ -268,7 +270,7 @@ def test_what_could_not_be_recorded_as_delivered_is_told_again_after_a_pause() -
 def test_output_is_on_record_and_is_no_post_without_a_turn() -> None:
     async def story() -> None:
         async with staged() as stage:
-            await stage.enrol(lives_on=True)
+            await stage.enrol(long_lived=True)
             session = await stage.start()
             await stage.say(session, ports.Output(stream="stdout", text="hm", omitted=7))
             (output,) = await stage.facts(e.AgentOutput)
@@ -288,7 +290,7 @@ def test_output_is_on_record_and_is_no_post_without_a_turn() -> None:
 def test_what_is_printed_after_a_human_spoke_to_it_is_the_answer() -> None:
     async def story() -> None:
         async with staged() as stage:
-            await stage.enrol(lives_on=False)
+            await stage.enrol(long_lived=False)
             await stage.send(c.SendMessage(text="well?", speaker_name="Marcus", seat=ADA))
             session = await stage.start(mode=RunMode.RUN_ONCE)
             await stage.say(session, ports.Output(stream="stdout", text="fine"))
@@ -302,13 +304,13 @@ def test_what_is_printed_after_a_human_spoke_to_it_is_the_answer() -> None:
 def test_a_program_that_speaks_by_lines_says_nothing_by_printing() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
-            await stage.enrol(lives_on=True)
+            await stage.enrol(long_lived=True)
             session = await stage.start()
             await with_channel(stage.muster.dispatcher, [ADA])
             await stage.say(
                 session,
                 ports.Output(stream="stdout", text="thinking"),
-                ports.Says(text="a word"),
+                ports.AgentText(text="a word"),
                 ports.Working(),
                 ports.TurnDone(text="and the last"),
             )
@@ -321,7 +323,7 @@ def test_a_program_that_speaks_by_lines_says_nothing_by_printing() -> None:
 def test_a_turn_can_wait_and_resume_by_lines() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
-            await stage.enrol(lives_on=True)
+            await stage.enrol(long_lived=True)
             session = await stage.start()
             await stage.say(session, ports.TurnWaits(reason="nothing"))
             await with_channel(stage.muster.dispatcher, [ADA])
@@ -337,7 +339,7 @@ def test_a_turn_can_wait_and_resume_by_lines() -> None:
 def test_a_printed_line_does_not_lift_the_hold_of_a_human() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
-            await stage.enrol(lives_on=True)
+            await stage.enrol(long_lived=True)
             session = await stage.start()
             interrupt = TurnConfig(human_interrupt_mode=InterruptMode.INTERRUPT)
             await with_channel(stage.muster.dispatcher, [ADA], config=interrupt)
@@ -360,7 +362,7 @@ def test_a_printed_line_does_not_lift_the_hold_of_a_human() -> None:
 def test_a_result_ends_the_turn_and_a_one_shot() -> None:
     async def story() -> None:
         async with staged() as stage:
-            await stage.enrol(lives_on=True)
+            await stage.enrol(long_lived=True)
             session = await stage.start(mode=RunMode.RUN_ONCE)
             stage.runtime.expect(Stops(seat=ADA, urgency=e.Urgency.GRACEFUL))
             await stage.say(session, ports.Result(text="all done"))
@@ -373,7 +375,7 @@ def test_a_result_ends_the_turn_and_a_one_shot() -> None:
 def test_a_result_whose_usage_cannot_be_true_counts_without_it_and_is_on_record() -> None:
     async def story() -> None:
         async with staged() as stage:
-            await stage.enrol(lives_on=True)
+            await stage.enrol(long_lived=True)
             session = await stage.start()
             for usage in (Usage(input_tokens=10**23), Usage(cost_usd=-5.0), Usage(cost_usd=2.0)):
                 await stage.say(session, ports.Result(text="done", usage=usage))
@@ -390,11 +392,11 @@ def test_a_result_whose_usage_cannot_be_true_counts_without_it_and_is_on_record(
 def test_a_late_word_of_a_turn_that_is_over_does_not_touch_the_next() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
-            await stage.enrol(lives_on=True)
+            await stage.enrol(long_lived=True)
             session = await stage.start()
             await with_channel(stage.muster.dispatcher, [ADA], config=TurnConfig())
             await stage.send(c.CompleteTurn(channel=DESIGN, seat=ADA))
-            await stage.say(session, ports.Says(text="late", channel="design"))
+            await stage.say(session, ports.AgentText(text="late", channel="design"))
             assert await stage.said() == []
             (refused,) = await stage.facts(e.CommandRefused)
             assert isinstance(refused, e.CommandRefused)
@@ -405,11 +407,11 @@ def test_a_late_word_of_a_turn_that_is_over_does_not_touch_the_next() -> None:
 def test_a_session_speaks_for_its_own_seat_whatever_it_says() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
-            await stage.enrol(lives_on=True)
+            await stage.enrol(long_lived=True)
             session = await stage.start()
             await with_agents(stage.muster.dispatcher, "Ben")
             await with_channel(stage.muster.dispatcher, [BEN])
-            await stage.say(session, ports.Says(text="I am Ben", channel="design"))
+            await stage.say(session, ports.AgentText(text="I am Ben", channel="design"))
             assert await stage.said() == []
             assert (await stage.rejected())[0][0] == "Speak"
 
@@ -433,11 +435,11 @@ def test_a_session_speaks_for_its_own_seat_whatever_it_says() -> None:
     ],
 )
 def test_a_marker_that_counts_for_nothing_is_on_record_with_the_reason(
-    marker: ports.Said, reason: str
+    marker: ports.SessionReport, reason: str
 ) -> None:
     async def story() -> None:
         async with staged() as stage:
-            await stage.enrol(lives_on=True)
+            await stage.enrol(long_lived=True)
             session = await stage.start()
             before = stage.muster.team.agents
             await stage.say(session, marker)
@@ -451,7 +453,7 @@ def test_a_marker_that_counts_for_nothing_is_on_record_with_the_reason(
 def test_the_lead_reports_who_is_in_its_team() -> None:
     async def story() -> None:
         async with staged() as stage:
-            await stage.enrol("Julian", lives_on=True, seat=LEAD_SEAT)
+            await stage.enrol("Julian", long_lived=True, seat=LEAD_SEAT)
             lead = await stage.start(LEAD_SEAT)
             born = '{"name":"Lyra","gridPosition":0,"individuationArtifact":"I"}'
             await stage.say(lead, ports.Marker(name="AGENT_REGISTERED", body=born))
@@ -469,7 +471,7 @@ def test_a_registration_in_a_seat_that_no_team_has_is_rejected_and_the_lead_is_h
 ) -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
-            await stage.enrol("Julian", lives_on=True, seat=LEAD_SEAT)
+            await stage.enrol("Julian", long_lived=True, seat=LEAD_SEAT)
             lead = await stage.start(LEAD_SEAT)
             absurd = f'{{"name":"Inf","gridPosition":{seat}}}'
             await stage.say(lead, ports.Marker(name="AGENT_REGISTERED", body=absurd))
@@ -485,13 +487,13 @@ def test_a_registration_in_a_seat_that_no_team_has_is_rejected_and_the_lead_is_h
 def test_what_cannot_be_taken_in_is_on_record_and_the_session_is_heard_on() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
-            await stage.enrol(lives_on=True)
+            await stage.enrol(long_lived=True)
             session = await stage.start()
-            await stage.say(session, ports.Says(text="half a character: \ud800"))
-            await stage.say(session, ports.Says(text="hello"))
+            await stage.say(session, ports.AgentText(text="half a character: \ud800"))
+            await stage.say(session, ports.AgentText(text="hello"))
             assert await stage.said() == [("Ada", None, "hello")]
             ((what, why),) = await stage.rejected()
-            assert (what, "could not be taken in" in why) == ("Says", True)
+            assert (what, "could not be taken in" in why) == ("AgentText", True)
 
     run(story())
 
@@ -502,7 +504,7 @@ def test_what_cannot_be_taken_in_is_on_record_and_the_session_is_heard_on() -> N
 def test_a_pass_is_good_for_its_session_and_dies_with_it() -> None:
     async def story() -> None:
         async with staged() as stage:
-            await stage.enrol(lives_on=True)
+            await stage.enrol(long_lived=True)
             session = await stage.start()
             passes, name = Passes("secret"), session.launch.session
             secret = passes.issue(name)

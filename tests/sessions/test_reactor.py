@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from muster.engine.dispatcher import Dispatcher
-from muster.engine.ports import Ear, Exit, Launch, Leftover, Runtime, Runtimes
+from muster.engine.ports import Exit, Launch, Leftover, Runtime, Runtimes, SessionListener
 from muster.engine.tasks import background
 from muster.inbox.inbox import Inbox
 from muster.limits import INTERRUPT_SECONDS
@@ -25,7 +25,7 @@ from muster.machines.state import Agent, TurnState
 from muster.machines.vocabulary import Outcome, RunMode, Urgency
 from muster.sessions import reactor
 from muster.sessions.approvals import Approvals
-from muster.sessions.environment import Surroundings
+from muster.sessions.environment import SessionEnvironment
 from muster.sessions.orders import Reclaim, Spawn, Stop, orders
 from muster.sessions.prompt import Prompter
 from muster.sessions.prompt_templates import Letters
@@ -96,7 +96,7 @@ class Stage:
             clock,
             tasks,
             Prompter(dispatcher, store, Inbox(feed, dispatcher), Letters()),
-            Surroundings(Passes("key")),
+            SessionEnvironment(Passes("key")),
             NoTasks(),
         )
         self._shown = 0
@@ -336,9 +336,9 @@ def test_a_session_that_the_team_gave_up_before_it_was_up_is_killed() -> None:
             up = asyncio.Event()
             start = runtime.start
 
-            async def slow(launch: Launch, ear: Ear) -> ScriptedSession:
+            async def slow(launch: Launch, listener: SessionListener) -> ScriptedSession:
                 await up.wait()
-                return ScriptedSession(runtime, launch, ear, 1)
+                return ScriptedSession(runtime, launch, listener, 1)
 
             runtime.start = slow
             await stage.want(RunMode.CONTINUOUS)
@@ -401,7 +401,7 @@ def test_closing_gives_up_what_is_not_up_yet() -> None:
         runtime = ScriptedRuntime()
         async with staged(runtime) as stage:
 
-            async def never(launch: Launch, ear: Ear) -> ScriptedSession:
+            async def never(launch: Launch, listener: SessionListener) -> ScriptedSession:
                 await asyncio.Event().wait()
                 raise AssertionError(launch)
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from muster.engine import ports
-from muster.engine.ports import Call, Permission, Reply
+from muster.engine.ports import MusterToolCall, Permission, Reply
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, SeatId
@@ -30,7 +30,7 @@ FAILED = ports.Exit(outcome=Outcome.FAILED, code=1, reason="out of paper")
 
 async def with_turn(stage: Stage, *others: SeatId) -> ScriptedSession:
     """Ada in her session, with the turn in a channel; others come after her."""
-    await stage.enrol(lives_on=True)
+    await stage.enrol(long_lived=True)
     session = await stage.start()
     await with_agents(stage.muster.dispatcher, *("Ben", "Cee")[: len(others)])
     await with_channel(stage.muster.dispatcher, [ADA, *others], config=TurnConfig())
@@ -39,7 +39,7 @@ async def with_turn(stage: Stage, *others: SeatId) -> ScriptedSession:
 
 
 async def use(session: ScriptedSession, tool: str, **arguments: object) -> Reply:
-    reply = await session.ear.serve(Call(tool=tool, arguments=arguments))
+    reply = await session.listener.on_tool_call(MusterToolCall(tool=tool, arguments=arguments))
     await settled()
     return reply
 
@@ -101,7 +101,7 @@ def test_turn_wait_keeps_the_turn_and_any_other_tool_resumes_it() -> None:
 def test_no_tool_resumes_a_turn_that_a_human_holds() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
-            await stage.enrol(lives_on=True)
+            await stage.enrol(long_lived=True)
             session = await stage.start()
             interrupt = TurnConfig(human_interrupt_mode=InterruptMode.INTERRUPT)
             await with_channel(stage.muster.dispatcher, [ADA], config=interrupt)
@@ -124,7 +124,7 @@ def test_no_tool_resumes_a_turn_that_a_human_holds() -> None:
 def test_without_a_turn_there_is_nothing_to_end_pass_or_wait_with() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
-            await stage.enrol(lives_on=True)
+            await stage.enrol(long_lived=True)
             session = await stage.start()
             for tool, given in (
                 ("turn_complete", {}),
@@ -140,7 +140,7 @@ def test_without_a_turn_there_is_nothing_to_end_pass_or_wait_with() -> None:
 def test_a_message_without_a_turn_is_for_the_human_and_is_not_said_twice() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
-            await stage.enrol(lives_on=True)
+            await stage.enrol(long_lived=True)
             session = await stage.start()
             await stage.send(c.SendMessage(text="well?", speaker_name="Marcus", seat=ADA))
             reply = await use(session, "send_message", text="42")
@@ -208,7 +208,7 @@ def test_a_status_is_a_sign_of_work_and_a_leads_report_counts() -> None:
             reply = await use(session, "report_status", agents=[])
             assert not reply.ok
             assert "the lead has authority" in reply.text
-            await stage.enrol("Leo", lives_on=True, seat=LEAD_SEAT)
+            await stage.enrol("Leo", long_lived=True, seat=LEAD_SEAT)
             lead = await stage.start(LEAD_SEAT)
             assert (await use(lead, "report_status", agents=[{"gridPosition": 0}])).text == "Noted."
             assert await stage.facts(e.AgentStatus)
@@ -245,7 +245,7 @@ def test_handoff_ends_the_turn_by_asking_another_member() -> None:
 def test_a_conversation_that_an_agent_of_the_session_works_on_can_be_handed_on() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
-            await stage.enrol(lives_on=True)
+            await stage.enrol(long_lived=True)
             session = await stage.start()
             mode = e.DelegationMode.INTERACTIVE
             await stage.send(c.StartDelegation(mode=mode, path="p", agents=("ada", "bob")))
@@ -318,8 +318,10 @@ def test_what_a_session_is_seen_doing_is_told_and_is_a_sign_of_work() -> None:
             before = stage.muster.team.channels[DESIGN].turn
             stage.clock.advance(30)
             await settled()
-            did = ports.Did(kind=Activity.TOOL_CALL, name="Bash", text="ls", ref="t1", by="scout")
-            await stage.say(session, did, ports.Took(how=Taken.INJECTED, text="faster"))
+            did = ports.SessionActivity(
+                kind=Activity.TOOL_CALL, name="Bash", text="ls", ref="t1", by="scout"
+            )
+            await stage.say(session, did, ports.PromptAccepted(how=Taken.INJECTED, text="faster"))
             (activity,) = await stage.facts(e.AgentActivity)
             assert isinstance(activity, e.AgentActivity)
             assert (activity.name, activity.text, activity.by) == ("Bash", "ls", "scout")
@@ -335,10 +337,10 @@ def test_what_a_session_is_seen_doing_is_told_and_is_a_sign_of_work() -> None:
 def test_a_turn_that_was_told_in_the_middle_of_something_is_not_over_with_that() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
-            await stage.enrol(lives_on=True)
+            await stage.enrol(long_lived=True)
             session = await stage.start()
             opening = session.launch.prompt
-            await stage.say(session, ports.Took(how=Taken.STARTED, text=opening))
+            await stage.say(session, ports.PromptAccepted(how=Taken.STARTED, text=opening))
             await with_agents(stage.muster.dispatcher, "Ben")
             await with_channel(stage.muster.dispatcher, [ADA, BEN], config=TurnConfig())
             await settled()
@@ -346,7 +348,7 @@ def test_a_turn_that_was_told_in_the_middle_of_something_is_not_over_with_that()
             first, second = Usage(cost_usd=1), Usage(cost_usd=2)
             await stage.say(session, ports.Result(text="Ready.", usage=first))
             assert stage.state(ADA) is TurnState.ACTIVE  # it does not know of its turn yet
-            await stage.say(session, ports.Took(how=Taken.QUEUED, text=told))
+            await stage.say(session, ports.PromptAccepted(how=Taken.QUEUED, text=told))
             await stage.say(session, ports.Result(text="blue", usage=second))
             assert stage.state(BEN) is TurnState.ACTIVE
             assert await stage.said() == [("Ada", None, "Ready."), ("Ada", "design", "blue")]
@@ -358,12 +360,12 @@ def test_a_turn_that_was_told_in_the_middle_of_something_is_not_over_with_that()
 def test_a_program_that_lives_on_is_told_that_there_is_nothing_to_do_yet() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
-            await stage.enrol(lives_on=True)
+            await stage.enrol(long_lived=True)
             assert (await stage.start()).launch.idle
-            await stage.enrol("Ben", lives_on=True)
+            await stage.enrol("Ben", long_lived=True)
             await stage.send(c.SendMessage(text="hello", speaker_name="Marcus", seat=BEN))
             assert not (await stage.start(BEN)).launch.idle
-            await stage.enrol("Cee", lives_on=True)
+            await stage.enrol("Cee", long_lived=True)
             assert not (await stage.start(SeatId(11), RunMode.RUN_ONCE)).launch.idle
 
     run(story())
@@ -403,7 +405,7 @@ def test_a_person_is_asked_and_the_agent_waits_for_the_answer() -> None:
         async with staged(speaks=False) as stage:
             session = await with_turn(stage)
             wanted = Permission(tool="Bash", detail="rm -r build", seconds=60)
-            asked = asyncio.ensure_future(session.ear.permit(wanted))
+            asked = asyncio.ensure_future(session.listener.on_permission_request(wanted))
             await settled()
             assert stage.state(ADA) is TurnState.WAITING
             (approval,) = stage.muster.team.agents[ADA].approvals
@@ -415,7 +417,7 @@ def test_a_person_is_asked_and_the_agent_waits_for_the_answer() -> None:
     async def _unanswered(stage: Stage, session: ScriptedSession) -> None:
         for default, said in ((True, "as declared"), (False, "not allowed")):
             wanted = Permission(tool="Bash", detail="ls", seconds=30, default=default)
-            asked = asyncio.ensure_future(session.ear.permit(wanted))
+            asked = asyncio.ensure_future(session.listener.on_permission_request(wanted))
             await settled()
             stage.clock.advance(31)
             await settled()
@@ -430,17 +432,23 @@ def test_who_refuses_says_so_and_a_session_that_is_over_is_allowed_nothing() -> 
     async def story() -> None:
         async with staged(speaks=False) as stage:
             session = await with_turn(stage)
-            asked = asyncio.ensure_future(session.ear.permit(Permission(tool="Bash", detail="ls")))
+            asked = asyncio.ensure_future(
+                session.listener.on_permission_request(Permission(tool="Bash", detail="ls"))
+            )
             await settled()
             (approval,) = stage.muster.team.agents[ADA].approvals
             await stage.send(c.AnswerApproval(approval=approval.id, allow=False))
             assert await asked == ports.PermissionAnswer(False, "A person did not allow it.")
-            asked = asyncio.ensure_future(session.ear.permit(Permission(tool="Bash", detail="ls")))
+            asked = asyncio.ensure_future(
+                session.listener.on_permission_request(Permission(tool="Bash", detail="ls"))
+            )
             await settled()
             session.exit(FAILED)
             await settled()
             assert not (await asked).allowed
-            late = await session.ear.permit(Permission(tool="Bash", detail="ls"))
+            late = await session.listener.on_permission_request(
+                Permission(tool="Bash", detail="ls")
+            )
             assert not late.allowed
 
     run(story())

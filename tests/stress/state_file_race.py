@@ -82,7 +82,9 @@ async def obey(path: Path, seed: int) -> None:
     await dispatcher.send(EnrollAgent(name="Ada", authority=Authority.MUSTER), actor=MUSTER)
     async with background() as tasks:
         tasks.create_task(_play_sessions(dispatcher, clock, chance))
-        await StateFiles(dispatcher, clock, {FIRST_ENROLLED_SEAT: path}, only_truth=True).run()
+        await StateFiles(
+            dispatcher, clock, {FIRST_ENROLLED_SEAT: path}, pause_if_removed=True
+        ).run()
 
 
 async def _play_sessions(dispatcher: Dispatcher, clock: SystemClock, chance: random.Random) -> None:

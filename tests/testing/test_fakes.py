@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from muster.engine.ports import Launch, Leftover, Said
+from muster.engine.ports import Launch, Leftover, SessionReport
 from muster.engine.system import RandomIds, SystemClock
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.state import Agent
@@ -20,9 +20,9 @@ SEAT = SeatId(3)
 
 
 class Deaf(Unasked):
-    """An ear that ignores everything."""
+    """A listener that ignores everything."""
 
-    async def hear(self, said: Said) -> None:
+    async def on_report(self, report: SessionReport) -> None:
         """Ignore it."""
 
 

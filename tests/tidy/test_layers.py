@@ -65,7 +65,8 @@ ROOMS: dict[str, Room] = {
         "what an agent is handed follows from state and log",
     ),
     "muster.mirrors": Room(
-        (*CORE, *STORE_READERS, "muster.engine"), "a file and the log are kept in step"
+        (*CORE, *STORE_READERS, "muster.engine", "muster.home.file_lock"),
+        "a file and the log are kept in step",
     ),
     "muster.sessions": Room(
         (*CORE, *STORE_READERS, "muster.engine", "muster.inbox", "muster.views"),
@@ -101,7 +102,7 @@ ROOMS: dict[str, Room] = {
         "a conversation is commands, events and a folder; the reactor of sessions runs programs",
     ),
     "muster.runtimes": Room(
-        (*CORE, "muster.engine.ports", "muster.settings"),
+        (*CORE, "muster.engine.ports", "muster.engine.tasks", "muster.settings"),
         "a runtime serves a port, and asks nothing but its program",
     ),
     "muster.claude_plugin": Room(
@@ -242,7 +243,7 @@ DOORS = (
         ("muster.cli.run.run",),
         (
             "muster.app",
-            "muster.mirrors.file_lock",
+            "muster.mirrors.state_file.lock",
             "muster.mirrors.roster",
             "muster.mirrors.state_file.files",
             "muster.runtimes.inherit",

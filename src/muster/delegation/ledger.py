@@ -15,7 +15,7 @@ from typing import Final, Protocol
 from muster.delegation.folder.mirror import WorkspaceFolder
 from muster.delegation.folder.workspace import KINDS, concerns
 from muster.engine.dispatcher import Commit, Dispatcher, Receipt
-from muster.engine.tasks import see_through
+from muster.engine.tasks import run_to_completion
 from muster.errors import FolderBehind
 from muster.machines import events as e
 from muster.machines.commands import Command
@@ -157,4 +157,4 @@ class OpenLedger(Settling):
         try:
             yield self._book
         finally:
-            await see_through(self.close())
+            await run_to_completion(self.close())

@@ -327,7 +327,7 @@ class TaskIntake(Intake):
             clock,
             session=launch.session,
             seat=launch.agent.seat,
-            speaks=False,
+            is_output_speech=False,
             told=PromptState(),
             approvals=approvals,
         )
@@ -335,31 +335,31 @@ class TaskIntake(Intake):
         self._before = before
         self.said = Said()
 
-    async def hear(self, said: ports.Said) -> None:
+    async def on_report(self, report: ports.SessionReport) -> None:
         """Take in one thing that the session says."""
-        match said:
+        match report:
             case ports.Output(stream=stream, text=text):
                 (self.said.out if stream == "stdout" else self.said.err).append(text)
-                await super().hear(said)
-            case ports.Says(text=text):
+                await super().on_report(report)
+            case ports.AgentText(text=text):
                 await self._print_line(text)
             case ports.TurnDone(text=text):
                 await self._print_line(text or "")
                 await self._send(c.ReportResult(session=self._session))
             case ports.Result():
-                if said.answers:
-                    self.said.result = said
-                await self._report(said)
-            case ports.Did() | ports.Took():
-                await super().hear(said)
+                if report.answers:
+                    self.said.result = report
+                await self._report(report)
+            case ports.SessionActivity() | ports.PromptAccepted():
+                await super().on_report(report)
             case _:
                 pass  # only a member of a team can mean it
 
     async def _print_line(self, text: str) -> None:
         if text:
-            await self.hear(ports.Output(stream="stdout", text=text))
+            await self.on_report(ports.Output(stream="stdout", text=text))
 
-    async def serve(self, call: ports.Call) -> ports.Reply:
+    async def on_tool_call(self, call: ports.MusterToolCall) -> ports.Reply:
         """Of muster's tools, an agent with a task needs one: to hand it over."""
         to, reason = call.arguments.get("to"), call.arguments.get("reason", "")
         if call.tool == "handoff" and isinstance(to, str):

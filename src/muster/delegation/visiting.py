@@ -20,7 +20,7 @@ from muster.engine.loading import load, load_from
 from muster.engine.ports import Clock, Ids
 from muster.engine.snapshots import Snapshots
 from muster.engine.system import RandomIds, SystemClock
-from muster.engine.tasks import see_through
+from muster.engine.tasks import run_to_completion
 from muster.errors import HomeInUse
 from muster.home.lock import LOG_FILE
 from muster.machines.commands import StartMuster
@@ -72,12 +72,12 @@ class VisitedLedger(Settling):
             try:
                 yield book
             finally:
-                await see_through(self.settle(book, WorkspaceFolder(self.root)))
+                await run_to_completion(self.settle(book, WorkspaceFolder(self.root)))
             if dispatcher.team.seq - loaded.snapshot_seq >= SNAPSHOT_EVENTS:
                 snapshots = Snapshots(dispatcher, store, taken_seq=loaded.snapshot_seq)
                 await snapshots.take()
         finally:
-            await see_through(store.close())
+            await run_to_completion(store.close())
 
     async def _begin(self, book: Book) -> None:
         """Begin the one life of this log, if it has not begun."""

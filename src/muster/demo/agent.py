@@ -19,7 +19,7 @@ from typing import Final, NoReturn
 
 from muster.demo.answers import answer, back_again, named, quoted
 from muster.demo.cast import AWAKE, CREW, LEAD, NAMES, Character, in_seat
-from muster.demo.hearing import Kind, Message, PromptItem, Stdin, parse_prompt
+from muster.demo.hearing import Kind, Message, PromptItem, PromptReader, parse_prompt
 
 THINK_SECONDS: Final = 3.0
 """Pause before a line: long enough to see who has the turn."""
@@ -54,7 +54,7 @@ class _Rest(Exception):
 class Actor:
     """One session of a demo agent."""
 
-    def __init__(self, character: Character, stdin: Stdin) -> None:
+    def __init__(self, character: Character, stdin: PromptReader) -> None:
         """Play a character."""
         self._me = character
         self._stdin = stdin
@@ -248,7 +248,7 @@ def _rest(number: int, frame: FrameType | None) -> NoReturn:
 def main() -> None:
     """Play the character of this seat."""
     try:
-        Actor(in_seat(int(os.environ["MUSTER_SEAT"])), Stdin()).play()
+        Actor(in_seat(int(os.environ["MUSTER_SEAT"])), PromptReader()).play()
     except KeyboardInterrupt:  # stopped before it started
         return
 

@@ -50,7 +50,7 @@ _HEADS: Final = (
 _MESSAGE: Final = re.compile(r"\[([^\]]+)\]( \(told before\))?: (.*)")
 
 
-class Stdin:
+class PromptReader:
     """A stream of prompts."""
 
     def __init__(self, file: int = 0) -> None:

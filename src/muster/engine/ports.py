@@ -1,4 +1,4 @@
-"""The holes in the wall: what services need of the world, as protocols.
+"""Ports: the protocols through which muster sees time, chance and programs.
 
 Time, chance and programs come in through these and nowhere else, so that every service runs the
 same on a manual clock with scripted programs as it does in production. Stores have their protocol
@@ -26,7 +26,7 @@ class Timer(Protocol):
 
 
 class Clock(Protocol):
-    """What time it is, and waiting.
+    """The time, and waiting.
 
     The wall clock dates events and deadlines and may jump; durations are measured and waited for on
     the monotonic one.
@@ -50,7 +50,7 @@ class Clock(Protocol):
 
 
 class Ids(Protocol):
-    """Names that nobody has had before."""
+    """Unique ids."""
 
     def new(self) -> str:
         """A new one."""
@@ -58,7 +58,7 @@ class Ids(Protocol):
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
-    """What a runtime needs to know to start a session."""
+    """The order to start a session."""
 
     session: SessionId
     agent: Agent
@@ -69,7 +69,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     there is, and read it then."""
 
     environment: Mapping[str, str] = {}
-    """What tells the program who it is and where muster answers, its token among it."""
+    """The variables that tell the program its identity, muster's address and its token."""
 
     folder: Path | None = None
     """The agent's own folder, for its prompt and its output; the runtime makes it."""
@@ -78,17 +78,17 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     """Where it works, unless its settings say so."""
 
     soul: str = ""
-    """Who it is, for programs that can be told so in a way that outlasts a conversation."""
+    """The agent's soul, for programs with instructions that outlast a conversation."""
 
 
 # ── what a session says ───────────────────────────────────────────────────────────────────────────
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that a session said, as its runtime understood it."""
+class SessionReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that a session reported, as its runtime parsed it."""
 
 
-class Output(Said, frozen=True, kw_only=True):
+class Output(SessionReport, frozen=True, kw_only=True):
     """Whole lines that mean nothing but themselves."""
 
     stream: str
@@ -97,52 +97,52 @@ class Output(Said, frozen=True, kw_only=True):
     """Bytes that were left out before this text; a file has them."""
 
 
-class Says(Said, frozen=True, kw_only=True):
-    """It says something, in a channel where it names one or has the turn."""
+class AgentText(SessionReport, frozen=True, kw_only=True):
+    """Text to post, in the named channel or where the agent has the turn."""
 
     text: str
     channel: str | None = None
 
 
-class TurnDone(Said, frozen=True, kw_only=True):
-    """It is done with its turn."""
+class TurnDone(SessionReport, frozen=True, kw_only=True):
+    """The agent completes its turn."""
 
     channel: str | None = None
     text: str | None = None
 
 
-class TurnWaits(Said, frozen=True, kw_only=True):
-    """It waits for something, and keeps its turn."""
+class TurnWaits(SessionReport, frozen=True, kw_only=True):
+    """The agent waits for something, and keeps its turn."""
 
     reason: str
     channel: str | None = None
     seconds: float | None = None
 
 
-class TurnResumes(Said, frozen=True, kw_only=True):
-    """What it waited for is there."""
+class TurnResumes(SessionReport, frozen=True, kw_only=True):
+    """The agent goes on with its turn."""
 
     channel: str | None = None
 
 
-class Working(Said, frozen=True, kw_only=True):
+class Working(SessionReport, frozen=True, kw_only=True):
     """A sign of work."""
 
 
-class Result(Said, frozen=True, kw_only=True):
+class Result(SessionReport, frozen=True, kw_only=True):
     """A piece of work is done; a program that lives on can take the next."""
 
     ok: bool = True
     text: str = ""
     usage: Usage = Usage()
-    """What this piece of work has used up."""
+    """The usage of this piece of work."""
 
     answers: bool = True
     """Whether it is what came of the last prompt, and not of something that went on beside."""
 
 
-class Did(Said, frozen=True, kw_only=True):
-    """It did something that can be seen: called a tool, started a helper, asked a model again."""
+class SessionActivity(SessionReport, frozen=True, kw_only=True):
+    """A visible activity: a tool call, a helper, a retry of the model, silence."""
 
     kind: Activity
     name: str
@@ -150,27 +150,27 @@ class Did(Said, frozen=True, kw_only=True):
 
     text: str = ""
     ref: str = ""
-    """What its program calls this act: the same at its beginning and at its end."""
+    """The program's id for this activity: the same at its beginning and its end."""
 
     by: str = ""
     """The helper inside its session that did it; nothing where it did it itself."""
 
 
-class Took(Said, frozen=True, kw_only=True):
-    """It has taken in a prompt, and how."""
+class PromptAccepted(SessionReport, frozen=True, kw_only=True):
+    """The program has accepted a prompt."""
 
     how: Taken
     text: str
 
 
-class Marker(Said, frozen=True, kw_only=True):
+class Marker(SessionReport, frozen=True, kw_only=True):
     """An identity marker on a line of its own; what follows it is not looked at yet."""
 
     name: str
     body: str
 
 
-class BadLine(Said, frozen=True, kw_only=True):
+class BadLine(SessionReport, frozen=True, kw_only=True):
     """A line that is meant for muster and cannot be understood."""
 
     line: str
@@ -180,7 +180,7 @@ class BadLine(Said, frozen=True, kw_only=True):
 # ── what a session asks ───────────────────────────────────────────────────────────────────────────
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True):
+class MusterToolCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call of one of muster's own tools. Who calls is known from the session, not from this."""
 
     tool: str
@@ -188,7 +188,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reply(NamedTuple):
-    """What a tool answers."""
+    """The answer of a tool."""
 
     ok: bool
     text: str
@@ -206,28 +206,28 @@ class Permission(msgspec.Struct, frozen=True, kw_only=True):
     """How long a person has to answer."""
 
     default: bool = False
-    """What holds when nobody has."""
+    """The answer after the timeout."""
 
 
 class PermissionAnswer(NamedTuple):
-    """What a person said to that, or what holds where nobody said anything in time."""
+    """The answer of a person, or the default after a timeout."""
 
     allowed: bool
     reason: str
 
 
-class Ear(Protocol):
-    """Where a runtime brings what a session says and asks."""
+class SessionListener(Protocol):
+    """The receiver of the reports and requests of one session."""
 
-    async def hear(self, said: Said) -> None:
-        """Take it in. Whoever brings more waits for that: so nothing piles up."""
+    async def on_report(self, report: SessionReport) -> None:
+        """Take in a report. The runtime awaits this before the next: that is the backpressure."""
         ...
 
-    async def serve(self, call: Call) -> Reply:
+    async def on_tool_call(self, call: MusterToolCall) -> Reply:
         """Carry out one of muster's tools for the session."""
         ...
 
-    async def permit(self, request: Permission) -> PermissionAnswer:
+    async def on_permission_request(self, request: Permission) -> PermissionAnswer:
         """Ask a person, and return what they say; the session's agent is WAITING meanwhile."""
         ...
 
@@ -236,7 +236,7 @@ class Ear(Protocol):
 
 
 class Leftover(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be left of a session that an earlier life of muster started."""
+    """A session of an earlier run of muster, whose processes may still be alive."""
 
     session: SessionId
     pid: int | None = None
@@ -245,15 +245,15 @@ class Leftover(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Exit(msgspec.Struct, frozen=True, kw_only=True):
-    """How a session ended."""
+    """The end of a session."""
 
     outcome: Outcome
     code: int | None = None
     reason: str = ""
 
 
-class Session(Protocol):
-    """One life of a process, as its runtime knows it."""
+class SessionHandle(Protocol):
+    """A running session, as its runtime knows it."""
 
     @property
     def pid(self) -> int | None:
@@ -284,8 +284,8 @@ class Session(Protocol):
         """End it without asking."""
         ...
 
-    async def tell(self, text: str) -> bool:
-        """Hand a program that lives on one more thing to do; say whether it takes any more."""
+    async def send_prompt(self, text: str) -> bool:
+        """Send a long-lived program one more prompt; false if it takes no more."""
         ...
 
 
@@ -293,16 +293,16 @@ class Runtime(Protocol):
     """Starts sessions of one kind of program."""
 
     @property
-    def speaks(self) -> bool:
-        """Whether what a program prints is what its agent says."""
+    def is_output_speech(self) -> bool:
+        """Whether a program's output is its agent's speech."""
         ...
 
     @property
-    def hears(self) -> bool:
-        """Whether a program is told what there is when it starts; any other asks by itself."""
+    def has_initial_prompt(self) -> bool:
+        """Whether a program gets a prompt when it starts; any other asks by itself."""
         ...
 
-    async def start(self, launch: Launch, ear: Ear) -> Session:
+    async def start(self, launch: Launch, listener: SessionListener) -> SessionHandle:
         """Start a session and return when it is up. Raises whatever keeps it from coming up.
 
         All that it says has been heard when its `wait` returns.

@@ -8,11 +8,11 @@ retries the same event with backoff and logs each failure; the other reactors go
 import logging
 from typing import Protocol
 
-from muster.engine.backoff import pause_s
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
 from muster.engine.ports import Clock
 from muster.errors import Unavailable
+from muster.machines.backoff import pause_s
 from muster.machines.events import Event
 from muster.machines.state import Team
 from muster.store.base import EventStore, LogFilter

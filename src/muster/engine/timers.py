@@ -17,10 +17,10 @@ from datetime import datetime, timedelta
 from itertools import count
 from typing import Final
 
-from muster.engine.backoff import pause_s
 from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.ports import Clock
 from muster.errors import Refused, Unavailable
+from muster.machines.backoff import pause_s
 from muster.machines.ids import MUSTER
 from muster.machines.kernel import deadlines
 from muster.machines.kernel.deadlines import Deadline, Key

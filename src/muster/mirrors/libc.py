@@ -1,4 +1,4 @@
-"""What the kernel can do and the standard library does not offer: swap names, watch folders.
+"""System calls that the standard library does not offer: swap names, watch folders.
 
 Where a call does not exist on a system, it fails as it would on a file system that cannot do it.
 """

@@ -18,7 +18,7 @@ from muster.machines.vocabulary import Authority, Budget
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What the settings say of one agent, as far as the team has to know."""
+    """The settings of one agent, as far as the team has to know them."""
 
     name: str
     authority: Authority

@@ -1,4 +1,4 @@
-"""Wakes whoever waits for a change of a file, however the change is made.
+"""Wakes waiters when a file changes, however the change is made.
 
 One inotify instance serves all files. What is watched is the folder, because whoever renames brings
 a new file: renames, writes in place (closed or not), creation, removal and new permissions are seen
@@ -18,29 +18,43 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from muster.limits import FILE_LOOK_SECONDS, FILE_POLL_SECONDS
 from muster.mirrors import libc
 
 log = logging.getLogger(__name__)
 
-POLL_SECONDS: Final = 1.0
-"""How often a file is looked at whose folder cannot be watched."""
-
-LOOK_SECONDS: Final = 10.0
-"""How often every file is looked at, watched or not: as often as the seed's loop does."""
-
 _EVENT: Final = struct.Struct("iIII")
 _READ_BYTES: Final = 64 * 1024
 
-_CHANGES: Final = 0x2 | 0x4 | 0x8 | 0x40 | 0x80 | 0x100 | 0x200
-"""MODIFY, ATTRIB, CLOSE_WRITE, MOVED_FROM, MOVED_TO, CREATE, DELETE of what is in the folder."""
+_IN_MODIFY: Final = 0x2
+_IN_ATTRIB: Final = 0x4
+_IN_CLOSE_WRITE: Final = 0x8
+_IN_MOVED_FROM: Final = 0x40
+_IN_MOVED_TO: Final = 0x80
+_IN_CREATE: Final = 0x100
+_IN_DELETE: Final = 0x200
+_IN_DELETE_SELF: Final = 0x400
+_IN_MOVE_SELF: Final = 0x800
+_IN_Q_OVERFLOW: Final = 0x4000
+_IN_IGNORED: Final = 0x8000
+_IN_ONLYDIR: Final = 0x01000000
 
-_FOLDER_GONE: Final = 0x400 | 0x800
-"""DELETE_SELF, MOVE_SELF: the name of the folder may lead elsewhere now."""
+_CHANGES: Final = (
+    _IN_MODIFY
+    | _IN_ATTRIB
+    | _IN_CLOSE_WRITE
+    | _IN_MOVED_FROM
+    | _IN_MOVED_TO
+    | _IN_CREATE
+    | _IN_DELETE
+)
+"""Changes of a file in the folder."""
 
-_OVERFLOW: Final = 0x4000
-_IGNORED: Final = 0x8000
-_MASK: Final = _CHANGES | _FOLDER_GONE | 0x01000000
-"""And ONLYDIR: nothing but a folder is watched."""
+_FOLDER_GONE: Final = _IN_DELETE_SELF | _IN_MOVE_SELF
+"""The name of the folder may lead elsewhere now."""
+
+_MASK: Final = _CHANGES | _FOLDER_GONE | _IN_ONLYDIR
+"""Watch nothing but a folder."""
 
 _REMOTE: Final = (
     "nfs",
@@ -59,22 +73,22 @@ _REMOTE: Final = (
 Wake = Callable[[], object]
 Sleep = Callable[[float], Awaitable[None]]
 Look = tuple[int, int, int, int] | None
-"""What tells two versions of a file apart from outside; nothing where none is there."""
+"""Inode, size, time and mode, which tell two versions apart; `None` without a file."""
 
 
 class _Watched:
-    """A file that somebody waits for."""
+    """A file with a waiter."""
 
     def __init__(self, path: Path, wake: Wake) -> None:
         self.path = path
         self.wake = wake
         self.look = _look(path)
         self.places: frozenset[Path] = frozenset()
-        """Where it is, and where it is behind its links."""
+        """Its path, and the path that its links lead to."""
 
 
-class Watching:
-    """Every file that somebody waits for."""
+class FileWatcher:
+    """Every file with a waiter."""
 
     def __init__(self, sleep: Sleep, *, inotify: bool = True) -> None:
         """Begin with none. Without `inotify` all files are polled."""
@@ -104,9 +118,9 @@ class Watching:
         rounds = 0
         try:
             while True:
-                await self._sleep(POLL_SECONDS)
+                await self._sleep(FILE_POLL_SECONDS)
                 rounds += 1
-                all_of_them = rounds % round(LOOK_SECONDS / POLL_SECONDS) == 0
+                all_of_them = rounds % round(FILE_LOOK_SECONDS / FILE_POLL_SECONDS) == 0
                 for file in tuple(self._files if all_of_them else self._polled):
                     self._look_at(file)
         finally:
@@ -198,10 +212,10 @@ class Watching:
             number, mask, _, length = _EVENT.unpack_from(data, offset)
             start = offset + _EVENT.size
             offset = start + length
-            if mask & _OVERFLOW:
+            if mask & _IN_Q_OVERFLOW:
                 return set(self._files)
             folders = [folder for folder, each in self._folders.items() if each == number]
-            if mask & (_FOLDER_GONE | _IGNORED):
+            if mask & (_FOLDER_GONE | _IN_IGNORED):
                 changed |= self._lost(number, folders)
             else:
                 name = os.fsdecode(data[start:offset].rstrip(b"\0"))

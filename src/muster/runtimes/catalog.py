@@ -48,6 +48,6 @@ def task_runtimes(settings: Settings, home: Path) -> ports.Runtimes:
 
 
 def runtime_of(agent: AgentSettings, home: Path) -> ports.Runtime:
-    """What runs the program of an agent of the team in this home."""
+    """The runtime of an agent of the team in this home."""
     kind = ClaudeRuntime if agent.runtime == "claude" else CommandRuntime
     return kind(agent, home.absolute().parent)

@@ -2,23 +2,21 @@
 
 import errno
 import os
-import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from shutil import which
-from typing import Final, NamedTuple
+from typing import Final
 
-from muster.engine.ports import Ear, Launch, Leftover
+from muster.engine.ports import Launch, Leftover, SessionListener
 from muster.errors import CannotStart
 from muster.machines.vocabulary import RunMode
+from muster.runtimes.command_session import CommandSession
 from muster.runtimes.process import processes
-from muster.runtimes.process.group import Patience
-from muster.runtimes.process.output import Tap
+from muster.runtimes.process.group import StopTimeouts
 from muster.runtimes.process.output_file import OutputFile
-from muster.runtimes.process.session import CommandSession
-from muster.runtimes.process.stdin import Stdin, prompt_line
+from muster.runtimes.process.spawn import spawned
+from muster.runtimes.process.stdin import StdinWriter, prompt_line
 from muster.settings.agents import OUR_VARIABLES, AgentSettings
 
 CLEANUP_FLAG: Final = "--cleanup-session"
@@ -33,27 +31,27 @@ class CommandRuntime:
         """`base` is the folder that the settings are seen from."""
         self._settings = settings
         self._base = base.absolute()
-        self._patience = Patience(
+        self._timeouts = StopTimeouts(
             interrupt_s=settings.interrupt_seconds, terminate_s=settings.terminate_seconds
         )
 
     @property
-    def speaks(self) -> bool:
-        """Whether what the program prints is what its agent says."""
+    def is_output_speech(self) -> bool:
+        """Whether the program's output is its agent's speech."""
         return self._settings.speaks == "output"
 
     @property
-    def hears(self) -> bool:
+    def has_initial_prompt(self) -> bool:
         """Whether the program gets a prompt when it starts."""
         return self._settings.prompt != "none"
 
-    async def start(self, launch: Launch, ear: Ear) -> CommandSession:
+    async def start(self, launch: Launch, listener: SessionListener) -> CommandSession:
         """Start the program and return when it runs."""
         argv = [*self._settings.command]
         if launch.mode is RunMode.RUN_CLEANUP:
             argv.append(CLEANUP_FLAG)
         try:
-            return self._start(argv, launch, ear)
+            return self._start(argv, launch, listener)
         except (OSError, ValueError) as error:
             raise self._cannot(launch, *self._why(error, self._cwd(launch))) from error
 
@@ -75,39 +73,30 @@ class CommandRuntime:
         )
         return _what_was_found([process.pid for process in found], pid)
 
-    def _start(self, argv: list[str], launch: Launch, ear: Ear) -> CommandSession:
-        """Start it. If that fails half-way, nothing of it stays."""
-        with ExitStack() as ours, ExitStack() as theirs:
-            environment = self._environment(launch)
-            out, err = _reading_pipe(ours, theirs), _reading_pipe(ours, theirs)
-            stdin = self._stdin_pipe(launch, ours, theirs)
-            program = subprocess.Popen(
-                argv,
-                cwd=self._cwd(launch),
-                env=environment,
-                stdin=subprocess.DEVNULL if stdin is None else stdin.theirs,
-                stdout=out.theirs,
-                stderr=err.theirs,
-                process_group=0,
-            )
-            ours.callback(_undo, program)
-            session = CommandSession(
+    def _start(self, argv: list[str], launch: Launch, listener: SessionListener) -> CommandSession:
+        settings = self._settings
+        has_stdin = settings.long_lived or (settings.prompt == "stdin" and launch.prompt)
+        with spawned(
+            argv,
+            env=self._environment(launch),
+            cwd=self._cwd(launch),
+            stdin=subprocess.PIPE if has_stdin else subprocess.DEVNULL,
+        ) as program:
+            if program.stdin is not None:
+                self._write_first_prompt(program.stdin, launch.prompt)
+            return CommandSession(
                 program,
                 launch.session,
-                taps=(Tap(out.ours), Tap(err.ours)),
-                stdin=None if stdin is None else self._fed(Stdin(stdin.ours), launch.prompt),
-                long_lived=self._settings.long_lived,
-                patience=self._patience,
-                ear=ear,
+                timeouts=self._timeouts,
+                listener=listener,
+                long_lived=settings.long_lived,
                 file=self._output_file(launch.folder),
             )
-            ours.pop_all()
-        return session
 
     # ── what it is given ──────────────────────────────────────────────────────────────────────────
 
     def _environment(self, launch: Launch) -> dict[str, str]:
-        """What muster itself has without what is muster's, what the settings add, and who it is."""
+        """Muster's environment without its own variables, the settings', and the session's."""
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith(OUR_VARIABLES)
         }
@@ -128,20 +117,13 @@ class CommandRuntime:
             remedy = "Make room for it, or give it its prompt on stdin."
             raise self._cannot(launch, why, remedy) from error
 
-    def _stdin_pipe(self, launch: Launch, ours: ExitStack, theirs: ExitStack) -> "_Pipe | None":
-        """A pipe where it is told something; otherwise it finds its stdin empty."""
-        if self._settings.long_lived or (self._settings.prompt == "stdin" and launch.prompt):
-            return _writing_pipe(ours, theirs)
-        return None
-
-    def _fed(self, stdin: Stdin, prompt: str) -> Stdin:
-        """Hand it its prompt; one that lives on will be told more."""
+    def _write_first_prompt(self, stdin: StdinWriter, prompt: str) -> None:
+        """Write the prompt; the stdin of a long-lived program stays open for more."""
+        is_long_lived = self._settings.long_lived
         if self._settings.prompt == "stdin" and prompt:
-            lives_on = self._settings.long_lived
-            stdin.write(prompt_line(prompt) if lives_on else prompt.encode("utf-8", "replace"))
-        if not self._settings.long_lived:
+            stdin.write(prompt_line(prompt) if is_long_lived else prompt.encode("utf-8", "replace"))
+        if not is_long_lived:
             stdin.close()
-        return stdin
 
     def _output_file(self, folder: Path | None) -> OutputFile | None:
         return None if folder is None else OutputFile(folder, kept=self._settings.output_files)
@@ -153,7 +135,7 @@ class CommandRuntime:
         return CannotStart(program=program, cwd=str(self._cwd(launch)), why=why, remedy=remedy)
 
     def _why(self, error: OSError | ValueError, cwd: Path) -> tuple[str, str]:
-        """What is wrong, and what to do about it."""
+        """The reason why a program did not start, and the remedy."""
         if not cwd.is_dir():
             return "there is no such folder", "Make it, or set cwd to another."
         if not isinstance(error, OSError):
@@ -181,25 +163,6 @@ _REMEDIES: Final[Mapping[int, str]] = {
 _RETRY: Final = "Try again when that has passed."
 
 
-class _Pipe(NamedTuple):
-    ours: int
-    theirs: int
-
-
-def _reading_pipe(ours: ExitStack, theirs: ExitStack) -> _Pipe:
-    return _owned(_Pipe(*os.pipe()), ours, theirs)
-
-
-def _writing_pipe(ours: ExitStack, theirs: ExitStack) -> _Pipe:
-    return _owned(_Pipe(*reversed(os.pipe())), ours, theirs)
-
-
-def _owned(pipe: _Pipe, ours: ExitStack, theirs: ExitStack) -> _Pipe:
-    ours.callback(os.close, pipe.ours)
-    theirs.callback(os.close, pipe.theirs)
-    return pipe
-
-
 def _write_prompt(folder: Path, prompt: str) -> str:
     """Write the prompt into a file that nobody else can read."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -211,14 +174,8 @@ def _write_prompt(folder: Path, prompt: str) -> str:
     return str(path)
 
 
-def _undo(program: subprocess.Popen[bytes]) -> None:
-    """End a program that was started for nothing."""
-    processes.signal_group(program.pid, signal.SIGKILL)
-    program.wait()
-
-
 def _what_was_found(pids: Sequence[int], pid: int | None) -> str:
-    """What was left of a session, the program itself first where it was among it."""
+    """A sentence about the processes that were left, with the program itself first."""
     if not pids:
         return "nothing was left"
     first = pid if pid in pids else pids[0]

@@ -1,7 +1,7 @@
-"""The runtime of `muster run`: a program that keeps the terminal, pipe or file that muster has.
+"""The runtime of `muster run`: a program that inherits muster's own terminal, pipe or file.
 
-What it prints is nobody's business but its reader's. All else is as with the `command` runtime: a
-process group of its own, asked harder each time it is to stop now, and nobody left behind.
+Its output is not read. All else is as with the `command` runtime: a process group of its own, an
+escalating stop, and no process left behind.
 """
 
 import os
@@ -11,14 +11,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from muster.engine.ports import Ear, Launch, Leftover
+from muster.engine.ports import Launch, Leftover, SessionListener
 from muster.errors import CannotStart
 from muster.machines.vocabulary import RunMode
 from muster.runtimes.command import CLEANUP_FLAG
+from muster.runtimes.command_session import CommandSession
 from muster.runtimes.process import processes
-from muster.runtimes.process.group import Patience
-from muster.runtimes.process.output import Tap
-from muster.runtimes.process.session import CommandSession
+from muster.runtimes.process.group import StopTimeouts
+from muster.runtimes.process.spawn import spawned
 from muster.settings.agents import OUR_VARIABLES
 
 STATE_FILE_VARIABLE: Final = "MUSTER_STATE_FILE"
@@ -29,7 +29,7 @@ class InheritingRuntime:
     """Starts one program, again and again, for one state file."""
 
     def __init__(
-        self, command: Sequence[str], state_file: Path, prompt: Path | None, patience: Patience
+        self, command: Sequence[str], state_file: Path, prompt: Path | None, timeouts: StopTimeouts
     ) -> None:
         """The prompt is read anew by each session, on its stdin."""
         self._command = tuple(command)
@@ -38,25 +38,25 @@ class InheritingRuntime:
         """By this its processes are found again, whichever link led to the file."""
 
         self._prompt = prompt
-        self._patience = patience
+        self._timeouts = timeouts
 
     @property
-    def speaks(self) -> bool:
-        """What it prints is not heard, so it says nothing by that."""
+    def is_output_speech(self) -> bool:
+        """Its output is not read."""
         return False
 
     @property
-    def hears(self) -> bool:
-        """Its prompt is its user's own."""
+    def has_initial_prompt(self) -> bool:
+        """Its user gives it a prompt of their own."""
         return False
 
-    async def start(self, launch: Launch, ear: Ear) -> CommandSession:
+    async def start(self, launch: Launch, listener: SessionListener) -> CommandSession:
         """Start the program and return when it runs."""
         argv = [*self._command]
         if launch.mode is RunMode.RUN_CLEANUP:
             argv.append(CLEANUP_FLAG)
         try:
-            return self._start(argv, launch.mode, ear)
+            return self._start(argv, launch.mode, listener)
         except (OSError, ValueError) as error:
             raise CannotStart(
                 program=argv[0],
@@ -71,31 +71,23 @@ class InheritingRuntime:
 
     async def end_leftovers(self) -> str:
         """End whatever an earlier runner of this file has left running, and say which it was."""
-        found = await processes.end(self._mark, None, seconds=self._patience.terminate_s)
+        found = await processes.end(self._mark, None, seconds=self._timeouts.terminate_s)
         return ", ".join(f"process {each.pid}" for each in found)
 
-    def _start(self, argv: list[str], mode: RunMode, ear: Ear) -> CommandSession:
+    def _start(self, argv: list[str], mode: RunMode, listener: SessionListener) -> CommandSession:
         with ExitStack() as opened:
             stdin = subprocess.DEVNULL
             if self._prompt is not None:
                 stdin = os.open(self._prompt, os.O_RDONLY | os.O_CLOEXEC)
                 opened.callback(os.close, stdin)
-            program = subprocess.Popen(
-                argv, env=self._environment(mode), stdin=stdin, process_group=0
-            )
-        return CommandSession(
-            program,
-            self._mark,
-            taps=(_silence(), _silence()),
-            stdin=None,
-            long_lived=False,
-            patience=self._patience,
-            ear=ear,
-            file=None,
-        )
+            environment = self._environment(mode)
+            with spawned(argv, env=environment, stdin=stdin, has_piped_output=False) as program:
+                return CommandSession(
+                    program, self._mark, timeouts=self._timeouts, listener=listener
+                )
 
     def _environment(self, mode: RunMode) -> dict[str, str]:
-        """What we have ourselves, and for which file it runs."""
+        """Muster's own environment, and the state file that the program runs for."""
         ours = {name: text for name, text in os.environ.items() if _is_theirs(name)}
         return ours | {
             STATE_FILE_VARIABLE: self._state_file,
@@ -106,10 +98,3 @@ class InheritingRuntime:
 
 def _is_theirs(variable: str) -> bool:
     return not variable.startswith(OUR_VARIABLES)
-
-
-def _silence() -> Tap:
-    """A pipe in which nothing ever comes."""
-    reading, writing = os.pipe()
-    os.close(writing)
-    return Tap(reading)

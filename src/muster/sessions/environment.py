@@ -12,7 +12,7 @@ from muster.sessions.session_tokens import Passes
 AGENTS_FOLDER: Final = "agents"
 
 
-class Surroundings:
+class SessionEnvironment:
     """What every session of a team is given besides its prompt."""
 
     def __init__(self, passes: Passes, *, home: Path | None = None, url: str = "") -> None:

@@ -3,8 +3,8 @@
 An intake belongs to one session and speaks for its seat alone; whatever a program claims, it cannot
 be somebody else. What its machine refuses is put on record with the reason, and nothing happens.
 
-Where a runtime says that its programs speak by printing (`Runtime.speaks`), what is printed while
-the agent has a turn is what it says in it, and is posted when the turn or the session ends.
+Where a program's output counts as its agent's speech (`Runtime.is_output_speech`), the text printed
+during a turn is posted when the turn or the session ends.
 """
 
 import logging
@@ -12,11 +12,11 @@ import logging
 import msgspec
 
 from muster.engine import ports
-from muster.engine.backoff import pause_s
 from muster.engine.dispatcher import Dispatcher
 from muster.errors import Closed, MusterError, Refused, Unavailable
 from muster.limits import MESSAGE_BYTES_MAX
 from muster.machines import commands as c
+from muster.machines.backoff import pause_s
 from muster.machines.commands import Command
 from muster.machines.ids import ChannelId, SeatId, SessionId, agent_actor
 from muster.machines.spending import implausible
@@ -46,7 +46,7 @@ class Intake:
         *,
         session: SessionId,
         seat: SeatId,
-        speaks: bool,
+        is_output_speech: bool,
         told: PromptState,
         approvals: Approvals,
     ) -> None:
@@ -57,7 +57,7 @@ class Intake:
         self._clock = clock
         self._session = session
         self._seat = seat
-        self._speaks = speaks
+        self._is_output_speech = is_output_speech
         self._told = told
         self._printed: list[str] = []
         self._printed_chars = 0
@@ -66,39 +66,39 @@ class Intake:
     def _agent(self) -> Agent:
         return self._dispatcher.team.agents[self._seat]
 
-    async def hear(self, said: ports.Said) -> None:
+    async def on_report(self, report: ports.SessionReport) -> None:
         """Take in one thing that the session says. One that fails is logged: more may follow."""
         try:
-            await self._take_in(said)
+            await self._take_in(report)
         except Exception as error:
-            await self._fail(type(said).__name__, error)
+            await self._fail(type(report).__name__, error)
 
-    async def _take_in(self, said: ports.Said) -> None:
-        match said:
+    async def _take_in(self, report: ports.SessionReport) -> None:
+        match report:
             case ports.Output():
-                await self._print(said)
-            case ports.Says(text=text, channel=channel):
+                await self._print(report)
+            case ports.AgentText(text=text, channel=channel):
                 await self._say(text, self._turn(channel))
             case ports.TurnDone(channel=channel, text=text):
                 await self._done(self._turn(channel), text)
             case ports.TurnWaits() | ports.TurnResumes():
-                await self._wait(said)
+                await self._wait(report)
             case ports.Result():
-                await self._result(said)
-            case ports.Working() | ports.Did() | ports.Took():
-                await self._see(said)
+                await self._result(report)
+            case ports.Working() | ports.SessionActivity() | ports.PromptAccepted():
+                await self._see(report)
             case ports.Marker(name=name, body=body):
                 await self._mark(name, body)
             case ports.BadLine(line=line, reason=reason):
                 await self._reject(line, reason)
             case _:
-                raise TypeError(said)
+                raise TypeError(report)
 
-    async def serve(self, call: ports.Call) -> ports.Reply:
+    async def on_tool_call(self, call: ports.MusterToolCall) -> ports.Reply:
         """Carry out one of muster's tools for the session."""
         return await self._toolbox.call(call)
 
-    async def permit(self, request: ports.Permission) -> ports.PermissionAnswer:
+    async def on_permission_request(self, request: ports.Permission) -> ports.PermissionAnswer:
         """Ask a person; the agent is WAITING meanwhile."""
         actor = agent_actor(self._agent.id)
         return await self._approvals.ask(self._session, request, actor=actor)
@@ -121,7 +121,7 @@ class Intake:
                 omitted=output.omitted,
             )
         )
-        wanted = self._speaks and output.stream == "stdout"
+        wanted = self._is_output_speech and output.stream == "stdout"
         if wanted and (self._told.by_human or self._turn(None) is not None):
             self._printed_chars += len(output.text)
             if self._printed_chars * 4 <= MESSAGE_BYTES_MAX:
@@ -198,12 +198,14 @@ class Intake:
         )
         await self._send(ended)
 
-    async def _see(self, said: ports.Working | ports.Did | ports.Took) -> None:
+    async def _see(
+        self, said: ports.Working | ports.SessionActivity | ports.PromptAccepted
+    ) -> None:
         """A sign of work, with or without what it is."""
         if isinstance(said, ports.Working):
             for channel in list(active_turns(self._dispatcher.team, self._agent)):
                 await self._send(c.RenewTurn(channel=channel, seat=self._seat))
-        elif isinstance(said, ports.Took):
+        elif isinstance(said, ports.PromptAccepted):
             await self._take(said)
         else:
             activity = c.ReportActivity(
@@ -216,7 +218,7 @@ class Intake:
             )
             await self._send(activity)
 
-    async def _take(self, took: ports.Took) -> None:
+    async def _take(self, took: ports.PromptAccepted) -> None:
         channels = self._told.accept(took.text)
         taken = c.ReportTaken(
             session=self._session, how=took.how, text=took.text, channels=channels

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from muster.engine.backoff import pause_s
 from muster.engine.dispatcher import Dispatcher
-from muster.engine.ports import Session
+from muster.engine.ports import SessionHandle
 from muster.errors import MusterError
 from muster.inbox.errands import Known
 from muster.inbox.inbox import Inbox
+from muster.machines.backoff import pause_s
 from muster.machines.commands import Command
 from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId
 from muster.machines.state import Agent, Status, Team, TurnState
@@ -38,7 +38,7 @@ CLEANUP = (
 log = logging.getLogger(__name__)
 
 
-class Opening(msgspec.Struct, frozen=True):
+class InitialPrompt(msgspec.Struct, frozen=True):
     """The first thing that a session is told, and what is handed over with it."""
 
     text: str
@@ -47,7 +47,7 @@ class Opening(msgspec.Struct, frozen=True):
     """Whether there is nothing to do yet for a program that lives on."""
 
 
-NOTHING_TO_TELL = Opening("", ())
+NOTHING_TO_TELL = InitialPrompt("", ())
 
 
 class Prompter:
@@ -64,7 +64,7 @@ class Prompter:
         self._states: dict[SeatId, PromptState] = {}
         """The prompts of the last session of each seat."""
 
-    async def opening(self, agent: Agent, mode: RunMode, told: PromptState) -> Opening:
+    async def opening(self, agent: Agent, mode: RunMode, told: PromptState) -> InitialPrompt:
         """What a session of this agent is told at its start."""
         parts = [who_it_is(self._dispatcher.team, agent), *await self.memory(agent)]
         if mode is RunMode.RUN_CLEANUP:
@@ -77,7 +77,7 @@ class Prompter:
         self._states[agent.seat] = told
         waits = mode is RunMode.CONTINUOUS and agent.run.long_lived
         idle = waits and not errands and agent.status is not Status.HATCHING
-        return Opening(text, deliveries, idle)
+        return InitialPrompt(text, deliveries, idle)
 
     def words_in(self, seat: SeatId, prompt: str) -> str:
         """What humans say to the agent in a seat, in an input that its session was given."""
@@ -110,7 +110,7 @@ class Prompter:
                 recorded = False
         return recorded
 
-    async def keep_telling(self, seat: SeatId, session: Session, told: PromptState) -> None:
+    async def keep_telling(self, seat: SeatId, session: SessionHandle, told: PromptState) -> None:
         """Tell a long-lived program whatever comes, until it takes nothing any more.
 
         Every round waits: for a commit that concerns the seat, or after a delivery that could not
@@ -128,7 +128,7 @@ class Prompter:
                 continue
             text = errand(found)
             told.send(text, _turns([found]), words_of([found]))
-            if not await session.tell(text):
+            if not await session.send_prompt(text):
                 return
             failures = 0 if await self.hand_over(deliveries) else failures + 1
             if failures:

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from muster.engine import ports
-from muster.engine.backoff import pause_s
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.ports import Exit, Launch, Leftover
 from muster.errors import Broken, Closed, Invalid, Refused, Unavailable
 from muster.limits import KILL_SECONDS
+from muster.machines.backoff import pause_s
 from muster.machines.commands import (
     Command,
     ReportSessionEnded,
@@ -30,7 +30,7 @@ from muster.machines.ids import MUSTER, ConversationId, SessionId
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Outcome, Urgency
 from muster.sessions.approvals import Approvals
-from muster.sessions.environment import Surroundings
+from muster.sessions.environment import SessionEnvironment
 from muster.sessions.intake import Intake
 from muster.sessions.orders import (
     TYPES,
@@ -48,12 +48,12 @@ from muster.sessions.prompt_state import PromptState
 log = logging.getLogger(__name__)
 
 
-class Life:
+class RunningSession:
     """A session as far as this process knows it."""
 
     def __init__(self) -> None:
         """Begin before the program is up."""
-        self.session: ports.Session | None = None
+        self.session: ports.SessionHandle | None = None
         self.task: asyncio.Task[None] | None = None
         self.settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when it is known whether the program came up."""
@@ -104,7 +104,7 @@ class Sessions:
         clock: ports.Clock,
         tasks: asyncio.TaskGroup,
         prompter: Prompter,
-        around: Surroundings,
+        around: SessionEnvironment,
         delegated: TaskSessions,
     ) -> None:
         """Run the lives of sessions in `tasks`."""
@@ -116,7 +116,7 @@ class Sessions:
         self._prompter = prompter
         self._around = around
         self._delegated = delegated
-        self._lives: dict[SessionId, Life] = {}
+        self._lives: dict[SessionId, RunningSession] = {}
 
     async def react(self, event: Event, team: Team) -> None:
         """Set about what the event calls for."""
@@ -138,10 +138,10 @@ class Sessions:
 
     def _begin(self, order: Spawn | Reclaim, cause: int) -> None:
         if order.session not in self._lives:
-            life = self._lives[order.session] = Life()
+            life = self._lives[order.session] = RunningSession()
             life.task = self._tasks.create_task(self._live(life, order, cause))
 
-    async def _live(self, life: Life, order: Spawn | Reclaim, cause: int) -> None:
+    async def _live(self, life: RunningSession, order: Spawn | Reclaim, cause: int) -> None:
         """See a session to its end, and report that."""
         if isinstance(order, Spawn):
             end = await self._run(life, order, cause)
@@ -152,7 +152,7 @@ class Sessions:
             await self._report_end(order, end, cause)
         del self._lives[order.session]
 
-    async def _run(self, life: Life, order: Spawn, cause: int) -> Exit | None:
+    async def _run(self, life: RunningSession, order: Spawn, cause: int) -> Exit | None:
         """Run a session; without an answer where the team has given it up before it was up."""
         told = PromptState()
         try:
@@ -174,7 +174,7 @@ class Sessions:
             return Exit(outcome=Outcome.CRASHED, reason=str(error) or repr(error))
 
     async def _see_through(
-        self, order: Spawn, session: ports.Session, intake: Intake, told: PromptState
+        self, order: Spawn, session: ports.SessionHandle, intake: Intake, told: PromptState
     ) -> Exit:
         """Wait for the end of a session, and tell one that lives on what comes meanwhile."""
         telling = None
@@ -199,14 +199,14 @@ class Sessions:
         if runtime is None:
             raise Invalid(what=agent.id, why="has no runtime; name one in the settings")
         opening = NOTHING_TO_TELL
-        if runtime.hears:
+        if runtime.has_initial_prompt:
             opening = await self._prompter.opening(agent, order.mode, told)
         intake = Intake(
             self._dispatcher,
             self._clock,
             session=order.session,
             seat=order.seat,
-            speaks=runtime.speaks,
+            is_output_speech=runtime.is_output_speech,
             told=told,
             approvals=self._approvals,
         )
@@ -249,7 +249,7 @@ class Sessions:
             await self._delegated.lost(order.task, order.session)
         return Exit(outcome=Outcome.LOST, reason=f"muster ended before it did; {found}")
 
-    async def _end(self, life: Life) -> None:
+    async def _end(self, life: RunningSession) -> None:
         """Have a life end. One that is not up yet is given up."""
         if life.task is None:
             return
@@ -259,7 +259,7 @@ class Sessions:
             await self._stop_now(life.session)
         await asyncio.wait({life.task}, timeout=KILL_SECONDS)
 
-    async def _stop_now(self, session: ports.Session) -> None:
+    async def _stop_now(self, session: ports.SessionHandle) -> None:
         try:
             await session.stop(Urgency.NOW)
         except Exception as error:  # the others are to end too
@@ -267,7 +267,7 @@ class Sessions:
 
     # ── orders to a life ──────────────────────────────────────────────────────────────────────────
 
-    async def _influence(self, life: Life | None, order: Order, cause: int) -> None:
+    async def _influence(self, life: RunningSession | None, order: Order, cause: int) -> None:
         """Stop, interrupt or kill a session. Where that fails, a deadline in the state goes on."""
         try:
             if life is None:
@@ -279,7 +279,7 @@ class Sessions:
         except Exception as error:  # as with programs, in any way
             _say(order, error)
 
-    async def _act(self, session: ports.Session, order: Order, cause: int) -> None:
+    async def _act(self, session: ports.SessionHandle, order: Order, cause: int) -> None:
         match order:
             case Stop(urgency=urgency):
                 await session.stop(urgency)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from muster.engine.dispatcher import Dispatcher
-from muster.engine.ports import Call, Reply
+from muster.engine.ports import MusterToolCall, Reply
 from muster.errors import Refused, Unavailable
 from muster.machines import commands as c
 from muster.machines.commands import Command
@@ -94,7 +94,7 @@ class HandoffArguments(_Arguments, frozen=True, kw_only=True):
 TOOLS: Final = (
     _tool(
         "turn_complete",
-        "End your turn, saying `message` with it. Call it once, when your turn is done.",
+        "End your turn, saying `message` with it. MusterToolCall it once, when your turn is done.",
         TurnCompleteArguments,
     ),
     _tool("turn_pass", "End your turn without saying anything.", TurnPassArguments),
@@ -145,7 +145,7 @@ class Toolbox:
     def _agent(self) -> Agent:
         return self._team.agents[self._seat]
 
-    async def call(self, call: Call) -> Reply:
+    async def call(self, call: MusterToolCall) -> Reply:
         """Carry out one call; a refusal is the answer, not an error."""
         found = _KINDS.get(call.tool)
         if found is None:

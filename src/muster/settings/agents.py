@@ -155,7 +155,7 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     claude: ClaudeSettings = ClaudeSettings()
 
     @property
-    def lives_on(self) -> bool:
+    def is_long_lived(self) -> bool:
         """Whether the program waits for work inside its session, as Claude Code always does."""
         return self.long_lived or self.runtime == "claude"
 

@@ -24,7 +24,8 @@ from time import perf_counter
 from typing import Final, NamedTuple, TypeVar
 
 from muster.errors import NoTeam, StoreFailed
-from muster.home.lock import LOG_FILE, HomeLock
+from muster.home.file_lock import FileLock
+from muster.home.lock import LOG_FILE, lock_home
 from muster.store.base import EVERYTHING, SNAPSHOTS_KEPT, LogFilter, Snapshot, Stored
 from muster.store.batching import Batch, BatchingStore, vet
 from muster.store.migrate import migrate
@@ -50,7 +51,7 @@ Statement = tuple[str, Sequence[object]]
 
 
 class _Files(NamedTuple):
-    lock: HomeLock
+    lock: FileLock
     connection: sqlite3.Connection
     reader: LogReader
     last_seq: int
@@ -184,7 +185,7 @@ def _execute(connection: sqlite3.Connection, statements: Sequence[Statement]) ->
 
 
 def _open_files(home: Path) -> _Files:
-    lock = HomeLock.take(home)
+    lock = lock_home(home)
     try:
         return _open_log(lock, home / LOG_FILE)
     except BaseException:
@@ -198,7 +199,7 @@ def _close_unwanted(opening: Future[_Files]) -> None:
         opening.result().close()
 
 
-def _open_log(lock: HomeLock, path: Path) -> _Files:
+def _open_log(lock: FileLock, path: Path) -> _Files:
     with suppress(NoTeam):
         LogReader.open(path).close()  # refuses a damaged or foreign file, and cannot change it
     try:

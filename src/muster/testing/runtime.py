@@ -8,15 +8,15 @@ from typing import Self, TypeVar
 import msgspec
 
 from muster.engine.ports import (
-    Call,
-    Ear,
     Exit,
     Launch,
     Leftover,
+    MusterToolCall,
     Permission,
     PermissionAnswer,
     Reply,
-    Said,
+    SessionListener,
+    SessionReport,
 )
 from muster.errors import Unavailable
 from muster.machines.ids import SeatId, SessionId
@@ -76,13 +76,13 @@ S = TypeVar("S", bound=Step)
 
 
 class Unasked:
-    """The answers of an ear in a test that expects no calls and no permission requests."""
+    """The answers of a listener in a test that expects no calls and no permission requests."""
 
-    async def serve(self, call: Call) -> Reply:
+    async def on_tool_call(self, call: MusterToolCall) -> Reply:
         """Refuse the call."""
         return Reply(False, f"no handler for {call.tool}")
 
-    async def permit(self, request: Permission) -> PermissionAnswer:
+    async def on_permission_request(self, request: Permission) -> PermissionAnswer:
         """Deny the request."""
         return PermissionAnswer(False, f"no approver for {request.tool}")
 
@@ -91,11 +91,11 @@ class ScriptedSession:
     """A session of a scripted runtime."""
 
     def __init__(
-        self, script: "ScriptedRuntime", launch: Launch, ear: Ear, pid: int | None
+        self, script: "ScriptedRuntime", launch: Launch, listener: SessionListener, pid: int | None
     ) -> None:
         """Run until the script or the test ends the session."""
         self._script = script
-        self.ear = ear
+        self.listener = listener
         """The listener for what the session says and asks."""
 
         self.told: list[str] = []
@@ -128,11 +128,11 @@ class ScriptedSession:
         if not step.heeded:
             await self._over.wait()
 
-    async def say(self, said: Said) -> None:
+    async def say(self, said: SessionReport) -> None:
         """Pass an output to the listener, and return when it has handled it."""
-        await self.ear.hear(said)
+        await self.listener.on_report(said)
 
-    async def tell(self, text: str) -> bool:
+    async def send_prompt(self, text: str) -> bool:
         """Accept a prompt and record it in `told`."""
         if self.takes_more:
             self.told.append(text)
@@ -179,15 +179,15 @@ class ScriptedRuntime:
         """Expect these calls too, after the others."""
         self._steps.extend(steps)
 
-    speaks = False
-    hears = True
+    is_output_speech = False
+    has_initial_prompt = True
 
-    async def start(self, launch: Launch, ear: Ear) -> ScriptedSession:
+    async def start(self, launch: Launch, listener: SessionListener) -> ScriptedSession:
         """Start a session as the script says."""
         step = self.take(Starts, seat=launch.agent.seat)
         if step.fails:
             raise DidNotStart(detail=step.fails)
-        session = self.sessions[step.seat] = ScriptedSession(self, launch, ear, step.pid)
+        session = self.sessions[step.seat] = ScriptedSession(self, launch, listener, step.pid)
         return session
 
     async def reclaim(self, leftover: Leftover) -> str:

@@ -1,4 +1,4 @@
-"""A stage for the runtime `claude`: the real program, a scripted model, an ear that remembers."""
+"""A stage for the runtime `claude`: the real program, a scripted model, a listener."""
 
 import asyncio
 import os
@@ -9,16 +9,16 @@ from typing import TypeVar
 from msgspec import structs
 
 from muster.engine.ports import (
-    Call,
-    Did,
     Launch,
+    MusterToolCall,
     Permission,
     PermissionAnswer,
+    PromptAccepted,
     Reply,
     Result,
-    Said,
-    Session,
-    Took,
+    SessionActivity,
+    SessionHandle,
+    SessionReport,
     Working,
 )
 from muster.machines.ids import SessionId
@@ -32,26 +32,28 @@ from tests.waits import SLOW_SECONDS
 
 SLEEPS = "echo asleep; exec python3 -S -c 'import time; time.sleep(300)'"
 
-S = TypeVar("S", bound=Said)
+S = TypeVar("S", bound=SessionReport)
 
 
-class AskedEar(Listener):
-    """An ear that also serves and permits, as a test says."""
+class AnsweringListener(Listener):
+    """A listener that also serves and permits, as a test says."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.calls: list[Call] = []
+        self.calls: list[MusterToolCall] = []
         self.requests: list[Permission] = []
-        self.reply: Callable[[Call], Reply] = lambda call: Reply(True, f"served {call.tool}")
+        self.reply: Callable[[MusterToolCall], Reply] = lambda call: Reply(
+            True, f"served {call.tool}"
+        )
         self.verdict: Callable[[Permission], PermissionAnswer] = lambda _: PermissionAnswer(
             False, "Not today."
         )
 
-    async def serve(self, call: Call) -> Reply:
+    async def on_tool_call(self, call: MusterToolCall) -> Reply:
         self.calls.append(call)
         return self.reply(call)
 
-    async def permit(self, request: Permission) -> PermissionAnswer:
+    async def on_permission_request(self, request: Permission) -> PermissionAnswer:
         self.requests.append(request)
         return self.verdict(request)
 
@@ -69,17 +71,17 @@ class AskedEar(Listener):
         await self.until(lambda: len(self.all(Result)) >= number)
         return self.all(Result)
 
-    async def did(self, kind: Activity) -> list[Did]:
+    async def did(self, kind: Activity) -> list[SessionActivity]:
         """All that was done of a kind, as soon as anything was."""
-        await self.until(lambda: any(each.kind is kind for each in self.all(Did)))
-        return [each for each in self.all(Did) if each.kind is kind]
+        await self.until(lambda: any(each.kind is kind for each in self.all(SessionActivity)))
+        return [each for each in self.all(SessionActivity) if each.kind is kind]
 
     def kinds(self) -> list[str]:
         """What was said, by its kind, without mere signs of work."""
         return [type(each).__name__ for each in self.said if not isinstance(each, Working)]
 
     def taken(self) -> list[tuple[str, str]]:
-        return [(each.how.value, each.text) for each in self.all(Took)]
+        return [(each.how.value, each.text) for each in self.all(PromptAccepted)]
 
 
 class ClaudeStage:
@@ -89,7 +91,7 @@ class ClaudeStage:
         self.box = box
         self.home = box.root / ".muster"
         self.folder = self.home / "agents" / "Ada"
-        self.ear = AskedEar()
+        self.listener = AnsweringListener()
 
     def runtime(self, claude: ClaudeSettings | None = None, **more: object) -> ClaudeRuntime:
         settings = AgentSettings(
@@ -114,9 +116,9 @@ class ClaudeStage:
         *,
         soul: str = "",
         **more: object,
-    ) -> Session:
+    ) -> SessionHandle:
         runtime = self.runtime(claude, **more)
-        return await runtime.start(self.launch(prompt, soul=soul), self.ear)
+        return await runtime.start(self.launch(prompt, soul=soul), self.listener)
 
     @property
     def conversation(self) -> str:
@@ -124,7 +126,7 @@ class ClaudeStage:
         return (self.folder / "claude-session").read_text().splitlines()[0]
 
 
-async def end(session: Session) -> None:
+async def end(session: SessionHandle) -> None:
     """Let nothing of it live on after the test."""
     await session.kill()
     await session.wait()

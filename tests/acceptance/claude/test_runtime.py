@@ -4,7 +4,15 @@ from collections.abc import Generator
 
 import pytest
 
-from muster.engine.ports import Call, Did, Exit, Marker, Reply, Result, TurnDone
+from muster.engine.ports import (
+    Exit,
+    Marker,
+    MusterToolCall,
+    Reply,
+    Result,
+    SessionActivity,
+    TurnDone,
+)
 from muster.machines.vocabulary import Activity, Outcome, Urgency
 from muster.settings.agents import ClaudeSettings
 from muster.testing.claude_sandbox import Box
@@ -37,19 +45,19 @@ def test_it_is_told_one_thing_after_the_other_and_each_has_its_result(
         session = await stage.start("hello")
         assert session.pid is not None
         assert session.started is not None
-        await stage.ear.results(1)
-        assert await session.tell("more")
-        first, second = await stage.ear.results(2)
+        await stage.listener.results(1)
+        assert await session.send_prompt("more")
+        first, second = await stage.listener.results(2)
         assert (first.ok, first.text, first.answers) == (True, "Hi.", True)
         assert (second.ok, second.text, second.answers) == (True, "More.", True)
         assert (first.usage.input_tokens, first.usage.output_tokens) == (100, 7)
         assert (second.usage.input_tokens, second.usage.output_tokens) == (30, 3)
         assert 0 < second.usage.cost_usd < first.usage.cost_usd
-        assert stage.ear.taken() == [("started", "hello"), ("started", "more")]
-        assert stage.ear.lines() == ["Hi.", "More."]
+        assert stage.listener.taken() == [("started", "hello"), ("started", "more")]
+        assert stage.listener.lines() == ["Hi.", "More."]
         await session.stop(Urgency.GRACEFUL)
         assert await session.wait() == WELL
-        assert not await session.tell("too late")
+        assert not await session.send_prompt("too late")
         assert (stage.folder / "output.log").read_text() == "Hi.\nMore.\n"
 
     run(scene())
@@ -67,8 +75,8 @@ def test_lines_for_muster_count_outside_fences_and_json_never_does(
 
     async def scene() -> None:
         session = await stage.start("hello")
-        [result] = await stage.ear.results()
-        words = [each for each in stage.ear.words() if isinstance(each, Marker | TurnDone)]
+        [result] = await stage.listener.results()
+        words = [each for each in stage.listener.words() if isinstance(each, Marker | TurnDone)]
         assert words[0] == Marker(name="AGENT_STATUS", body='{"agents":[]}')
         [done] = [each for each in words if isinstance(each, TurnDone)]
         assert done.text is not None
@@ -90,9 +98,9 @@ def test_tool_calls_and_their_results_are_told_as_they_come(
 
     async def scene() -> None:
         session = await stage.start("go", MAY_RUN)
-        await stage.ear.results()
-        kinds = [(each.kind, each.name) for each in stage.ear.all(Did)]
-        call, done, failing, failed = stage.ear.all(Did)
+        await stage.listener.results()
+        kinds = [(each.kind, each.name) for each in stage.listener.all(SessionActivity)]
+        call, done, failing, failed = stage.listener.all(SessionActivity)
         assert kinds == [
             (Activity.TOOL_CALL, "Bash"),
             (Activity.TOOL_DONE, "Bash"),
@@ -126,8 +134,10 @@ def test_a_helper_is_told_of_and_what_it_does_is_told_as_its_own(
 
     async def scene() -> None:
         session = await stage.start("send somebody", MAY_RUN)
-        [result] = await stage.ear.results()
-        acts = [(each.kind.value, each.name, each.by) for each in stage.ear.all(Did)]
+        [result] = await stage.listener.results()
+        acts = [
+            (each.kind.value, each.name, each.by) for each in stage.listener.all(SessionActivity)
+        ]
         assert acts == [
             ("tool_call", "Agent", ""),
             ("helper_started", "general-purpose", ""),
@@ -136,11 +146,14 @@ def test_a_helper_is_told_of_and_what_it_does_is_told_as_its_own(
             ("helper_done", "general-purpose", ""),
             ("tool_done", "Agent", ""),
         ]
-        started, ended = stage.ear.all(Did)[1], stage.ear.all(Did)[4]
+        started, ended = (
+            stage.listener.all(SessionActivity)[1],
+            stage.listener.all(SessionActivity)[4],
+        )
         assert (started.text, ended.text) == ("scout ahead", "All quiet.")
         assert started.ref == ended.ref
         assert result.usage.input_tokens == 1030, "what helpers use up counts"
-        assert stage.ear.lines() == ["They saw nothing."]
+        assert stage.listener.lines() == ["They saw nothing."]
         await end(session)
 
     run(scene())
@@ -164,13 +177,13 @@ def test_what_comes_of_a_helper_in_the_background_is_no_answer_to_a_prompt(
 
     async def scene() -> None:
         session = await stage.start("send somebody")
-        await stage.ear.results(1)
+        await stage.listener.results(1)
         await session.stop(Urgency.GRACEFUL)  # which lets the helper finish too
         works.release()
-        first, second = await stage.ear.results(2)
+        first, second = await stage.listener.results(2)
         assert (first.text, first.answers) == ("Sent.", True)
         assert (second.text, second.answers) == ("Good to know.", False)
-        [ended] = await stage.ear.did(Activity.HELPER_DONE)
+        [ended] = await stage.listener.did(Activity.HELPER_DONE)
         assert (ended.name, ended.text) == ("alice", "All quiet.")
         assert await session.wait() == WELL
 
@@ -190,14 +203,14 @@ def test_a_prompt_in_the_middle_of_a_tool_round_is_injected_and_has_one_result_w
     async def scene() -> None:
         session = await stage.start("first", MAY_RUN)
         await reached(thinks)
-        assert await session.tell("second")
+        assert await session.send_prompt("second")
         thinks.release()
-        [result] = await stage.ear.results()
+        [result] = await stage.listener.results()
         assert (result.text, result.answers) == ("Done with both.", True)
-        assert stage.ear.taken() == [("started", "first"), ("injected", "second")]
+        assert stage.listener.taken() == [("started", "first"), ("injected", "second")]
         await session.stop(Urgency.GRACEFUL)
         assert await session.wait() == WELL
-        assert len(stage.ear.all(Result)) == 1
+        assert len(stage.listener.all(Result)) == 1
 
     run(scene())
 
@@ -212,18 +225,18 @@ def test_a_prompt_behind_the_last_word_is_queued_and_each_result_is_its_own(
     async def scene() -> None:
         session = await stage.start("first")
         await reached(thinks)
-        assert await session.tell("second")
-        assert await session.tell("and third")
+        assert await session.send_prompt("second")
+        assert await session.send_prompt("and third")
         thinks.release()
-        results = await stage.ear.results(2)
+        results = await stage.listener.results(2)
         assert [(each.text, each.answers) for each in results] == [
             ("First.", True),
             ("Second.", True),
         ]
         expected = [("started", "first"), ("queued", "second"), ("queued", "and third")]
-        assert stage.ear.taken() == expected
+        assert stage.listener.taken() == expected
         kinds = ["Took", "Output", "Result", "Took", "Took", "Output", "Result"]
-        assert stage.ear.kinds() == kinds
+        assert stage.listener.kinds() == kinds
         await end(session)
 
     run(scene())
@@ -240,22 +253,24 @@ def test_it_has_musters_tools_and_the_session_calls_them(
     model.add(Rule(match="served turn_complete", times=1, reply=[Tool("mcp__muster__who", {})]))
     model.add(Rule(match="it broke", reply="Done."))
 
-    def reply(call: Call) -> Reply:
+    def reply(call: MusterToolCall) -> Reply:
         if call.tool == "who":
             raise RuntimeError("it broke")
         return Reply(True, "served turn_complete")
 
     async def scene() -> None:
-        stage.ear.reply = reply
+        stage.listener.reply = reply
         session = await stage.start("go")
-        [result] = await stage.ear.results()
+        [result] = await stage.listener.results()
         assert result.text == "Done."
-        assert [each.tool for each in stage.ear.calls] == ["turn_complete", "who"]
-        assert stage.ear.calls[0].arguments == {"message": "I am done."}
+        assert [each.tool for each in stage.listener.calls] == ["turn_complete", "who"]
+        assert stage.listener.calls[0].arguments == {"message": "I am done."}
         offered = [tool["name"] for tool in model.calls()[0].body["tools"]]
         assert "mcp__muster__send_message" in offered, "they are there without being looked for"
-        assert [each.kind for each in stage.ear.all(Did)][-1] is Activity.TOOL_FAILED
-        assert not stage.ear.requests, "they need nobody's approval"
+        assert [each.kind for each in stage.listener.all(SessionActivity)][
+            -1
+        ] is Activity.TOOL_FAILED
+        assert not stage.listener.requests, "they need nobody's approval"
         await end(session)
 
     run(scene())

@@ -8,7 +8,7 @@ from collections.abc import Generator
 import pytest
 from msgspec import structs
 
-from muster.engine.ports import Did, Permission, PermissionAnswer, Result
+from muster.engine.ports import Permission, PermissionAnswer, Result, SessionActivity
 from muster.errors import CannotStart, MissingExtra
 from muster.machines.vocabulary import Activity, Outcome
 from muster.runtimes.claude import runtime
@@ -53,9 +53,9 @@ def test_a_model_server_that_refuses_ends_the_session_with_the_reason(
         ended = await session.wait()
         assert (ended.outcome, ended.reason) == (Outcome.FAILED, SERVER + reason)
         assert len(model.calls()) == asked
-        [result] = stage.ear.all(Result)
+        [result] = stage.listener.all(Result)
         assert (result.ok, result.answers) == (False, False)
-        assert not await session.tell("more")
+        assert not await session.send_prompt("more")
 
     stage.box.env["CLAUDE_CODE_MAX_RETRIES"] = "1"  # what the user says counts
     run(scene())
@@ -72,7 +72,7 @@ def test_a_key_that_is_refused_is_not_tried_until_the_end(
         ended = await session.wait()
         assert (ended.outcome, ended.reason) == (Outcome.FAILED, SERVER + "refuses the key (401)")
         assert len(model.calls()) == 2
-        again = [each.text for each in stage.ear.all(Did)]
+        again = [each.text for each in stage.listener.all(SessionActivity)]
         assert again[0] == "401 (authentication_failed), attempt 1 of 10"
 
     run(scene())
@@ -87,7 +87,7 @@ def test_a_model_server_that_is_not_there_is_named(
         ended = await session.wait()
         expected = SERVER + "cannot be reached: connection refused, asked 2 times"
         assert (ended.outcome, ended.reason) == (Outcome.FAILED, expected)
-        assert stage.ear.text("stderr"), "and what the program says about it is told"
+        assert stage.listener.text("stderr"), "and what the program says about it is told"
 
     run(scene())
 
@@ -115,9 +115,9 @@ def test_a_fault_that_passes_is_told_and_work_goes_on(
 
     async def scene() -> None:
         session = await stage.start("hello")
-        [result] = await stage.ear.results()
+        [result] = await stage.listener.results()
         assert (result.ok, result.text) == (True, "Hi at last.")
-        [again] = await stage.ear.did(Activity.ASKED_AGAIN)
+        [again] = await stage.listener.did(Activity.ASKED_AGAIN)
         assert again.text == "529 (overloaded), attempt 1 of 1"
         await end(session)
 
@@ -132,11 +132,11 @@ def test_a_request_that_is_wrong_in_itself_fails_alone(
 
     async def scene() -> None:
         session = await stage.start("bad")
-        [failed] = await stage.ear.results(1)
+        [failed] = await stage.listener.results(1)
         assert (failed.ok, failed.answers) == (False, True)
         assert "400" in failed.text
-        assert await session.tell("good")
-        assert (await stage.ear.results(2))[1].text == "Fine."
+        assert await session.send_prompt("good")
+        assert (await stage.listener.results(2))[1].text == "Fine."
         await end(session)
 
     run(scene())
@@ -154,11 +154,11 @@ def test_a_prompt_that_a_hook_does_not_let_through_has_failed(
 
     async def scene() -> None:
         session = await stage.start("tell the secret")
-        [failed] = await stage.ear.results(1)
+        [failed] = await stage.listener.results(1)
         assert (failed.ok, failed.answers) == (False, True)
         assert failed.text == "a hook did not let the prompt through: not that"
-        assert await session.tell("fine")
-        assert (await stage.ear.results(2))[1].text == "Fine."
+        assert await session.send_prompt("fine")
+        assert (await stage.listener.results(2))[1].text == "Fine."
         await end(session)
 
     run(scene())
@@ -186,12 +186,12 @@ def test_what_needs_a_person_is_asked_and_the_answer_holds(
         return PermissionAnswer(request.tool == "Write", "Leave it.")
 
     async def scene() -> None:
-        stage.ear.verdict = verdict
+        stage.listener.verdict = verdict
         session = await stage.start("go")
-        [result] = await stage.ear.results()
+        [result] = await stage.listener.results()
         assert result.text == "As you say."
         assert note.read_text() == "from Ada"
-        write, bash = stage.ear.requests
+        write, bash = stage.listener.requests
         assert (write.tool, write.detail, write.by) == (
             "Write",
             f"file_path: {note}\ncontent: from Ada",
@@ -225,12 +225,12 @@ def test_what_nobody_could_be_asked_about_is_not_allowed(
         raise RuntimeError("the log is full")
 
     async def scene() -> None:
-        stage.ear.verdict = verdict
+        stage.listener.verdict = verdict
         session = await stage.start("go")
-        [result] = await stage.ear.results()
+        [result] = await stage.listener.results()
         assert result.text == "Then not."
         assert not note.exists()
-        [request] = stage.ear.requests
+        [request] = stage.listener.requests
         assert request.by == "bob"
         assert len(request.detail) == 4000
         await end(session)
@@ -253,12 +253,12 @@ def test_a_question_that_nobody_answers_is_given_up_with_the_work(
             withdrawn.set()
 
     async def scene() -> None:
-        stage.ear.permit = never
+        stage.listener.on_permission_request = never
         session = await stage.start("go")
         await asyncio.wait_for(asked.wait(), SLOW_SECONDS)
         await session.interrupt()
         await asyncio.wait_for(withdrawn.wait(), SLOW_SECONDS)
-        [result] = stage.ear.all(Result)
+        [result] = stage.listener.all(Result)
         assert (result.ok, result.text) == (False, "interrupted")
         await end(session)
 
@@ -274,7 +274,7 @@ def test_a_file_that_somebody_mentions_in_a_message_is_not_read(
 
     async def scene() -> None:
         session = await stage.start(f"You have new messages:\n[Bob]: look at @{secret}")
-        await stage.ear.results()
+        await stage.listener.results()
         [call] = model.calls()
         assert str(secret) in call.text
         assert "TOP SECRET" not in str(call.body)
@@ -299,9 +299,9 @@ def test_agents_of_a_folder_are_its_subagents(model: ScriptedModel, stage: Claud
 
     async def scene() -> None:
         session = await stage.start("go", ClaudeSettings(agents="agents"))
-        [started] = await stage.ear.did(Activity.HELPER_STARTED)
+        [started] = await stage.listener.did(Activity.HELPER_STARTED)
         assert started.name == "scout"
-        await stage.ear.did(Activity.HELPER_DONE)
+        await stage.listener.did(Activity.HELPER_DONE)
         [call] = [each for each in model.calls() if each.agent]
         assert "You are the SCOUT." in str(call.body["system"])
         await end(session)
@@ -316,11 +316,11 @@ def test_its_tools_know_whose_session_it_is(model: ScriptedModel, stage: ClaudeS
 
     async def scene() -> None:
         launch = stage.launch("show your env")
-        session = await stage.runtime(MAY_RUN).start(launch, stage.ear)
-        await stage.ear.results()
-        [shown] = await stage.ear.did(Activity.TOOL_DONE)
+        session = await stage.runtime(MAY_RUN).start(launch, stage.listener)
+        await stage.listener.results()
+        [shown] = await stage.listener.did(Activity.TOOL_DONE)
         assert shown.text == f"{launch.session},,"
-        assert not stage.ear.outputs("stderr"), "the plugin has loaded without a complaint"
+        assert not stage.listener.outputs("stderr"), "the plugin has loaded without a complaint"
         await end(session)
 
     os.environ["MUSTER_OTHER"] = os.environ["CLAUDE_PROJECT_DIR"] = "of another muster"
@@ -336,9 +336,9 @@ def test_the_plugins_hooks_know_whose_session_it_is(
     async def scene() -> None:
         whose = {"MUSTER_TOKEN": "nobody's", "MUSTER_HOME": str(stage.home)}
         launch = structs.replace(stage.launch("go"), environment=whose)
-        session = await stage.runtime(MAY_RUN).start(launch, stage.ear)
-        await stage.ear.results()
-        [denied] = await stage.ear.did(Activity.TOOL_FAILED)
+        session = await stage.runtime(MAY_RUN).start(launch, stage.listener)
+        await stage.listener.results()
+        [denied] = await stage.listener.did(Activity.TOOL_FAILED)
         assert "muster" in denied.text, "without its muster it may do nothing"
         await end(session)
 

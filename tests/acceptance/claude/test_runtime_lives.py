@@ -7,7 +7,7 @@ from collections.abc import Generator
 
 import pytest
 
-from muster.engine.ports import Did, Exit, Leftover, Result
+from muster.engine.ports import Exit, Leftover, Result, SessionActivity
 from muster.machines.vocabulary import Activity, Outcome, Urgency
 from muster.settings.agents import ClaudeSettings
 from muster.testing.claude_sandbox import Box
@@ -66,12 +66,12 @@ def test_an_interrupt_ends_a_tool_and_the_session_goes_on(
         session = await stage.start("sleep", MAY_RUN)
         tool = await asleep(stage.box)
         await session.interrupt()
-        [result] = stage.ear.all(Result)
+        [result] = stage.listener.all(Result)
         assert (result.ok, result.text) == (False, "interrupted")
         await gone(tool)
         await session.interrupt()  # there is nothing to interrupt
-        assert await session.tell("next")
-        assert (await stage.ear.results(2))[1].text == "Awake."
+        assert await session.send_prompt("next")
+        assert (await stage.listener.results(2))[1].text == "Awake."
         await session.stop(Urgency.NOW)
         end = await session.wait()
         assert (end.outcome, end.reason) == (Outcome.COMPLETED, "stopped")
@@ -88,10 +88,10 @@ def test_an_interrupt_ends_an_answer_that_has_just_begun(
     async def scene() -> None:
         session = await stage.start("talk")
         await session.interrupt()  # before the model has said anything
-        [result] = stage.ear.all(Result)
+        [result] = stage.listener.all(Result)
         assert (result.ok, result.text) == (False, "interrupted")
-        assert await session.tell("next")
-        assert (await stage.ear.results(2))[1].text == "Fine."
+        assert await session.send_prompt("next")
+        assert (await stage.listener.results(2))[1].text == "Fine."
         await end(session)
 
     run(scene())
@@ -125,13 +125,13 @@ def test_a_graceful_stop_lets_it_finish_what_it_was_told(
     async def scene() -> None:
         session = await stage.start("first")
         await reached(thinks)
-        assert await session.tell("second")
+        assert await session.send_prompt("second")
         await session.stop(Urgency.GRACEFUL)
         await session.stop(Urgency.GRACEFUL)
-        assert not await session.tell("third")
+        assert not await session.send_prompt("third")
         thinks.release()
         assert await session.wait() == WELL
-        assert [each.text for each in stage.ear.all(Result)] == ["First.", "Second."]
+        assert [each.text for each in stage.listener.all(Result)] == ["First.", "Second."]
 
     run(scene())
 
@@ -147,7 +147,7 @@ def test_a_program_in_its_background_does_not_keep_it_from_ending(
     async def scene() -> None:
         session = await stage.start("sleep", MAY_RUN, interrupt_seconds=0.5)
         tool = await asleep(stage.box)
-        await stage.ear.results()
+        await stage.listener.results()
         await session.stop(Urgency.GRACEFUL)
         ended = await session.wait()
         assert (ended.outcome, ended.reason) == (Outcome.COMPLETED, "stopped")
@@ -164,7 +164,7 @@ def test_stop_now_ends_it_in_the_middle_with_all_it_started(
     async def scene() -> None:
         session = await stage.start("sleep", MAY_RUN)
         tool = await asleep(stage.box)
-        assert await session.tell("and this is never begun")
+        assert await session.send_prompt("and this is never begun")
         await asyncio.gather(session.stop(Urgency.NOW), session.stop(Urgency.NOW))
         assert not alive(session.pid)
         assert not alive(tool)
@@ -223,8 +223,8 @@ def test_killed_from_outside_it_is_resumed_and_nothing_runs_twice(
 
     async def scene() -> None:
         session = await stage.start("remember me", MAY_RUN, soul="I am Ada.")
-        await stage.ear.results(1)
-        assert await session.tell("sleep")
+        await stage.listener.results(1)
+        assert await session.send_prompt("sleep")
         tool = await asleep(stage.box)
         assert session.pid is not None
         os.kill(session.pid, signal.SIGKILL)
@@ -235,14 +235,16 @@ def test_killed_from_outside_it_is_resumed_and_nothing_runs_twice(
         asked = len(model.calls())
 
         session = await stage.start("wake up", MAY_RUN, soul="I am Ada.")
-        result = (await stage.ear.results(2))[1]
+        result = (await stage.listener.results(2))[1]
         assert (result.text, result.answers) == ("Where was I?", True)
         assert stage.conversation == conversation
         [call] = model.calls()[asked:]
         assert "remember me" in said_to(call)
         assert "wake up" in said_to(call)
         assert "I am Ada." in system_of(call)
-        calls = [each for each in stage.ear.all(Did) if each.kind is Activity.TOOL_CALL]
+        calls = [
+            each for each in stage.listener.all(SessionActivity) if each.kind is Activity.TOOL_CALL
+        ]
         assert len(calls) == 1
         assert result.usage.input_tokens == 10
         await end(session)
@@ -258,7 +260,7 @@ def test_after_a_clean_end_it_is_resumed_and_costs_are_not_counted_again(
     async def scene() -> None:
         for life in (1, 2, 3):
             session = await stage.start(f"hello {life}")
-            result = (await stage.ear.results(life))[-1]
+            result = (await stage.listener.results(life))[-1]
             assert (result.usage.input_tokens, result.usage.output_tokens) == (10, 5)
             assert result.usage.cost_usd == pytest.approx(0.00014)
             await session.stop(Urgency.GRACEFUL)
@@ -278,7 +280,7 @@ def test_a_conversation_that_is_not_there_any_more_is_begun_anew(
 
     async def scene() -> None:
         session = await stage.start("hello")
-        [result] = await stage.ear.results()
+        [result] = await stage.listener.results()
         assert result.text == "Hi."
         assert stage.conversation != unknown
         await end(session)
@@ -292,7 +294,7 @@ def test_a_session_without_resuming_begins_anew(model: ScriptedModel, stage: Cla
     async def scene() -> None:
         for life in (1, 2):
             session = await stage.start(f"hello {life}", ClaudeSettings(resume=False))
-            await stage.ear.results(life)
+            await stage.listener.results(life)
             await end(session)
         assert "hello 1" not in said_to(model.calls()[1])
 
@@ -309,13 +311,13 @@ def test_its_soul_is_in_every_request_also_after_compaction(
 
     async def scene() -> None:
         session = await stage.start("hello", ClaudeSettings(system_prompt="Be brief."), soul=soul)
-        await stage.ear.results(1)
-        assert await session.tell("/compact")
-        await stage.ear.results(2)
-        [compacted] = await stage.ear.did(Activity.COMPACTED)
+        await stage.listener.results(1)
+        assert await session.send_prompt("/compact")
+        await stage.listener.results(2)
+        [compacted] = await stage.listener.did(Activity.COMPACTED)
         assert compacted.text.startswith("manual: from ")
-        assert await session.tell("next")
-        assert (await stage.ear.results(3))[2].text == "Still me."
+        assert await session.send_prompt("next")
+        assert (await stage.listener.results(3))[2].text == "Still me."
         assert len(model.calls()) == 3
         for call in model.calls():
             assert soul in system_of(call)
@@ -334,7 +336,7 @@ def test_what_an_earlier_life_of_muster_left_is_ended(
     async def scene() -> None:
         launch = stage.launch("sleep")
         runtime = stage.runtime(MAY_RUN)
-        session = await runtime.start(launch, stage.ear)
+        session = await runtime.start(launch, stage.listener)
         tool = await asleep(stage.box)
         left = Leftover(session=launch.session, pid=session.pid, started=session.started)
         found = await runtime.reclaim(left)

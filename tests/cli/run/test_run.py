@@ -254,7 +254,7 @@ def test_a_folder_that_is_not_there_is_a_mistake_in_the_call(tmp_path: Path) -> 
     path = tmp_path / "missing" / "agent_state.json"
     ran = muster("run", "--state-file", str(path), "--", "true")
     assert ran.returncode == 2
-    assert "is no folder" in ran.stderr
+    assert "is not a folder" in ran.stderr
     assert not path.parent.exists()
 
 

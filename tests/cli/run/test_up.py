@@ -177,7 +177,7 @@ def test_clients_find_a_running_server_and_only_its_owner_can_look(tmp_path: Pat
         told = muster("status", "--home", str(tmp_path)).stdout
         assert f"server running at {running.url}" in told
         assert "muster log --follow" in told
-        assert f"runs at {running.url}" in muster("doctor", "--home", str(tmp_path)).stdout
+        assert f"running at {running.url}" in muster("doctor", "--home", str(tmp_path)).stdout
 
 
 def test_an_address_that_cannot_be_read_is_none(tmp_path: Path) -> None:

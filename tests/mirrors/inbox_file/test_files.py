@@ -543,7 +543,7 @@ def test_a_lock_that_is_held_is_waited_for_and_then_counts_as_broken(
                 await asyncio.sleep(0)
             await desk.until(lambda: desk.agent("Lyra").delivered == seq)
             assert desk.texts("Lyra") == ["one"]
-            monkeypatch.setattr(link, "LOCK_SECONDS", 0.05)
+            monkeypatch.setattr(link, "FILE_LOCK_SECONDS", 0.05)
             with (desk.folder / ".lyra.json.muster-lock").open("wb") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 seq = await desk.say("Lyra", "two")

@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from muster.mirrors.inbox_file.format import (
     new_entry,
     restoring,
 )
-from muster.mirrors.state_file.document import Malformed
+from muster.mirrors.state_file.document import MalformedContent
 from muster.regular_files import TooLong
 from tests.waits import WAIT_SECONDS
 
@@ -33,6 +34,7 @@ AT = datetime(2025, 10, 15, 22, 39, 14, 372_000, tzinfo=UTC)
 
 LOCKING_WRITER = """
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from muster.mirrors.inbox_file.format import adding, change, new_entry
@@ -181,7 +183,7 @@ def test_half_a_character_survives(path: Path) -> None:
 )
 def test_a_malformed_inbox_is_kept_aside_once_it_has_settled(path: Path, content: bytes) -> None:
     put(path, content)
-    assert isinstance(inboxes.read(path), Malformed)
+    assert isinstance(inboxes.read(path), MalformedContent)
     with pytest.raises(Unsettled):
         change(path, adding([entry(1)]))
     assert path.read_bytes() == content
@@ -231,11 +233,49 @@ def test_an_inbox_that_is_far_too_long_is_not_read(
         change(path, adding([entry(1)]))
 
 
-def test_what_a_crash_left_beside_it_is_in_nobodys_way(path: Path) -> None:
+class Crash(BaseException):
+    """The process ends here."""
+
+
+def test_a_draft_that_a_crash_left_is_removed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(one: Path, other: Path) -> None:
+        raise Crash
+
     change(path, adding([entry(1)]))
-    path.with_name(".lyra.json.muster-new").write_bytes(b"half")
-    change(path, adding([entry(2)]))
+    with monkeypatch.context() as patched:
+        patched.setattr(libc, "swap", crash)
+        with pytest.raises(Crash):
+            change(path, adding([entry(2)]))
+    assert len(names(path)) == 3
+    change(path, adding([entry(3)]))
+    assert there(path) == [entry(1), entry(3)]
+    assert names(path) == [".lyra.json.muster-lock", "lyra.json"]
+
+
+def test_a_write_that_a_crash_kept_from_going_back_is_put_back(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs: Items = [entry(1), {"from": "Ada", "text": "quick"}]
+    swaps = 0
+
+    def swap(one: Path, other: Path, real: Callable[[Path, Path], None] = libc.swap) -> None:
+        nonlocal swaps
+        swaps += 1
+        if swaps == 2:
+            raise Crash
+        aside = path.with_name("theirs")
+        aside.write_bytes(json.dumps(theirs).encode())
+        aside.replace(path)
+        real(one, other)
+
+    change(path, adding([entry(1)]))
+    with monkeypatch.context() as patched:
+        patched.setattr(libc, "swap", swap)
+        with pytest.raises(Crash):
+            change(path, adding([entry(2)]))
     assert there(path) == [entry(1), entry(2)]
+    change(path, adding([entry(3)]))
+    assert there(path) == [*theirs, entry(3)]
     assert names(path) == [".lyra.json.muster-lock", "lyra.json"]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from muster.machines.vocabulary import RunMode
 from muster.mirrors.state_file.document import (
-    Malformed,
+    MalformedContent,
     StateDocument,
     Wish,
     new_document,
@@ -102,7 +102,7 @@ def test_any_usual_timestamp_is_understood(text: object, moment: datetime | None
 )
 def test_what_is_no_document_says_why(content: bytes, why: str) -> None:
     found = parse(content)
-    assert isinstance(found, Malformed)
+    assert isinstance(found, MalformedContent)
     assert why in found.why
 
 

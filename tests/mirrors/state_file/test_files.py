@@ -54,9 +54,11 @@ class Desk:
         await self.dispatcher.send(EnrollAgent(name="Ada", authority=self.authority), actor=HUMAN)
 
     @asynccontextmanager
-    async def followed(self, *, only_truth: bool = False) -> AsyncGenerator[StateFiles]:
+    async def followed(self, *, pause_if_removed: bool = False) -> AsyncGenerator[StateFiles]:
         """Follow the file while the body runs, and close in order."""
-        found = StateFiles(self.dispatcher, self.clock, {ADA: self.path}, only_truth=only_truth)
+        found = StateFiles(
+            self.dispatcher, self.clock, {ADA: self.path}, pause_if_removed=pause_if_removed
+        )
         async with background() as tasks:
             tasks.create_task(found.run())
             await asyncio.sleep(0)
@@ -175,7 +177,7 @@ def test_a_missing_file_is_made_as_the_log_has_it(desk: Desk) -> None:
 def test_a_file_that_is_the_only_truth_says_pause_when_it_is_removed(desk: Desk) -> None:
     async def scene() -> None:
         await desk.prepare()
-        async with desk.followed(only_truth=True):
+        async with desk.followed(pause_if_removed=True):
             await desk.until_states("pause", "pause")
             desk.wish("continuous")
             await desk.until(lambda: desk.run.desired is CONTINUOUS)

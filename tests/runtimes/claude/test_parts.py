@@ -10,6 +10,7 @@ from claude_agent_sdk import CLIConnectionError, ResultMessage
 from claude_agent_sdk.types import ModelUsage
 
 from muster.engine.ports import Marker, Output, TurnDone
+from muster.limits import OUTPUT_BURST_BYTES
 from muster.machines.vocabulary import NOTHING_USED, Usage
 from muster.runtimes.claude import wire as wires
 from muster.runtimes.claude.asking import detail
@@ -20,16 +21,16 @@ from muster.runtimes.claude.reading import excerpt, flat
 from muster.runtimes.claude.speech import Prose, Spoken, spoken
 from muster.runtimes.claude.usage import since, total
 from muster.runtimes.claude.wire import Wire
-from muster.runtimes.process.output import Tap
-from muster.runtimes.process.pipes import BURST_BYTES, Budget
-from muster.runtimes.process.stdin import Stdin
+from muster.runtimes.process.output import PipeReader
+from muster.runtimes.process.pipes import OutputBudget
+from muster.runtimes.process.stdin import StdinWriter
 from tests.builders import run
 
 # ── texts ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def speak(text: str, before: str = "") -> Spoken:
-    return spoken(text, Prose(Budget(0)), 0, before=before)
+    return spoken(text, Prose(OutputBudget(0)), 0, before=before)
 
 
 def output(text: str) -> Output:
@@ -77,8 +78,8 @@ def test_a_turn_ends_with_what_was_said_before_it() -> None:
 
 
 def test_a_flood_is_left_out_but_what_is_meant_for_muster_is_not() -> None:
-    prose = Prose(Budget(0))
-    spoken("x" * BURST_BYTES, prose, 0)
+    prose = Prose(OutputBudget(0))
+    spoken("x" * OUTPUT_BURST_BYTES, prose, 0)
     told = spoken("y" * 100_000 + "\nTURN_COMPLETE", prose, 0)
     [done] = told.said
     assert done == TurnDone(text="y" * 100_000)
@@ -253,7 +254,7 @@ def test_a_folder_that_cannot_be_written_is_no_reason_to_end(
 
 
 def test_messages_come_whole_however_their_bytes_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wires, "LINE_BYTES_MAX", 100)
+    monkeypatch.setattr(wires, "CLAUDE_MESSAGE_BYTES_MAX", 100)
     sent = [
         json.dumps({"type": "a"}) + "\n",
         "no JSON\n{broken\n\n",
@@ -264,7 +265,7 @@ def test_messages_come_whole_however_their_bytes_come(monkeypatch: pytest.Monkey
 
     async def scene() -> None:
         (reads, writes), (theirs, ours) = os.pipe(), os.pipe()
-        tap, stdin = Tap(reads), Stdin(ours)
+        tap, stdin = PipeReader(reads), StdinWriter(ours)
         wire = Wire(stdin, tap)
         with pytest.raises(CLIConnectionError):
             await wire.write("too early")

@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from muster.engine.ports import Exit, Launch, Output, Result, Said, Session, Took
+from muster.engine.ports import (
+    Exit,
+    Launch,
+    Output,
+    PromptAccepted,
+    Result,
+    SessionHandle,
+    SessionReport,
+)
 from muster.machines.vocabulary import Outcome, RunMode, Urgency
 from muster.runtimes.claude.runtime import ClaudeRuntime
 from muster.settings.agents import AgentSettings, ClaudeSettings
@@ -35,8 +43,8 @@ QUICK = 0.2
 """How long a program is waited for that does not obey; those that obey have all the time."""
 
 
-class Ear(Listener):
-    """An ear that hears results."""
+class ResultListener(Listener):
+    """A listener that keeps results."""
 
     def results(self) -> list[Result]:
         return [each for each in self.said if isinstance(each, Result)]
@@ -46,7 +54,7 @@ class Stage:
     def __init__(self, folder: Path) -> None:
         self.base = folder
         self.folder = folder / "home" / "agents" / "Ada"
-        self.ear = Ear()
+        self.listener = ResultListener()
 
     async def start(
         self,
@@ -55,7 +63,7 @@ class Stage:
         *,
         interrupt: float = LIFE_SECONDS,
         terminate: float = LIFE_SECONDS,
-    ) -> Session:
+    ) -> SessionHandle:
         settings = AgentSettings(
             runtime="claude",
             claude=ClaudeSettings(program=str(imitation(self.base, behaviour))),
@@ -70,7 +78,7 @@ class Stage:
             prompt=prompt,
             folder=self.folder,
         )
-        return await runtime.start(launch, self.ear)
+        return await runtime.start(launch, self.listener)
 
 
 @pytest.fixture
@@ -87,9 +95,9 @@ signal.signal(signal.SIGINT, interrupted)
 
     async def scene() -> None:
         session = await stage.start(BEGINS + hears, interrupt=QUICK)
-        await stage.ear.ready()
+        await stage.listener.ready()
         await session.interrupt()
-        assert [each.text for each in stage.ear.results()] == ["interrupted"]
+        assert [each.text for each in stage.listener.results()] == ["interrupted"]
         assert alive(session.pid)
         await session.stop(Urgency.GRACEFUL)
         await session.kill()
@@ -101,7 +109,7 @@ signal.signal(signal.SIGINT, interrupted)
 def test_a_program_that_no_interrupt_stops_is_killed(stage: Stage) -> None:
     async def scene() -> None:
         session = await stage.start(f"{BEGINS}{DEAF}\n{STAYS}", interrupt=QUICK, terminate=QUICK)
-        await stage.ear.ready()
+        await stage.listener.ready()
         await session.interrupt()
         assert not alive(session.pid)
         assert (await session.wait()).reason == "killed"
@@ -134,7 +142,7 @@ def test_stop_now_asks_harder_each_time(
             terminate=seconds[1],
         )
         if begins:
-            await stage.ear.ready()
+            await stage.listener.ready()
         await session.stop(Urgency.NOW)
         expected = Exit(outcome=Outcome.COMPLETED, code=code, reason=reason)
         assert await session.wait() == expected
@@ -145,7 +153,7 @@ def test_stop_now_asks_harder_each_time(
 def test_several_that_stop_it_in_different_ways_all_come_to_an_end(stage: Stage) -> None:
     async def scene() -> None:
         session = await stage.start(BEGINS + STAYS)
-        await stage.ear.ready()
+        await stage.listener.ready()
         async with asyncio.timeout(WAIT_SECONDS):
             await asyncio.gather(
                 session.interrupt(),
@@ -201,10 +209,10 @@ def on_prompt(number, given):
 
     async def scene() -> None:
         session = await stage.start(odd)
-        await stage.ear.until(stage.ear.results)
-        assert stage.ear.results()[0].ok
-        assert stage.ear.lines() == ["Half a character: ?"]
-        assert "does not load" in stage.ear.text("stderr")
+        await stage.listener.until(stage.listener.results)
+        assert stage.listener.results()[0].ok
+        assert stage.listener.lines() == ["Half a character: ?"]
+        assert "does not load" in stage.listener.text("stderr")
         await session.stop(Urgency.GRACEFUL)
         assert await session.wait() == Exit(outcome=Outcome.COMPLETED, code=0)
 
@@ -222,8 +230,8 @@ def on_prompt(number, given):
 
     async def scene() -> None:
         session = await stage.start(older)
-        await stage.ear.until(lambda: len(stage.ear.results()) == 2)
-        answers = [(each.text, each.answers) for each in stage.ear.results()]
+        await stage.listener.until(lambda: len(stage.listener.results()) == 2)
+        answers = [(each.text, each.answers) for each in stage.listener.results()]
         assert answers == [("Yes.", True), ("Psst.", False)]
         await session.stop(Urgency.GRACEFUL)
         assert await session.wait() == Exit(outcome=Outcome.COMPLETED, code=0)
@@ -232,16 +240,16 @@ def on_prompt(number, given):
 
 
 def test_a_listener_that_fails_does_not_end_the_session(stage: Stage) -> None:
-    class Failing(Ear):
-        async def hear(self, said: Said) -> None:
-            await super().hear(said)
-            if isinstance(said, Took | Output):
+    class Failing(ResultListener):
+        async def on_report(self, report: SessionReport) -> None:
+            await super().on_report(report)
+            if isinstance(report, PromptAccepted | Output):
                 raise RuntimeError("the log is full")
 
     async def scene() -> None:
-        stage.ear = Failing()
+        stage.listener = Failing()
         session = await stage.start(ANSWERS)
-        await stage.ear.until(stage.ear.results)
+        await stage.listener.until(stage.listener.results)
         await session.stop(Urgency.GRACEFUL)
         assert await session.wait() == Exit(outcome=Outcome.COMPLETED, code=0)
 
@@ -268,11 +276,11 @@ def test_a_thousand_prompts_have_a_thousand_results(stage: Stage) -> None:
     async def scene() -> None:
         session = await stage.start(ANSWERS, "0")
         for number in range(1, 1000):
-            assert await session.tell(str(number))
+            assert await session.send_prompt(str(number))
         await session.stop(Urgency.GRACEFUL)
         assert await session.wait() == Exit(outcome=Outcome.COMPLETED, code=0)
         expected = [f"You said {number}" for number in range(1000)]
-        assert [each.text for each in stage.ear.results()] == expected
-        assert all(each.answers for each in stage.ear.results())
+        assert [each.text for each in stage.listener.results()] == expected
+        assert all(each.answers for each in stage.listener.results())
 
     run(scene())

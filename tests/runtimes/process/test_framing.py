@@ -5,9 +5,10 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.runtimes.process.framing import LINE_BYTES_MAX, Framer, Run
+from muster.limits import OUTPUT_LINE_BYTES_MAX
+from muster.runtimes.process.framing import Framer, Run
 
-LONG = b"x" * (LINE_BYTES_MAX + 10)
+LONG = b"x" * (OUTPUT_LINE_BYTES_MAX + 10)
 
 
 def framed(*chunks: bytes) -> list[Run]:

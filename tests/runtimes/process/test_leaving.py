@@ -58,8 +58,8 @@ ENDS = "sys.stdin.readline()"
 def test_whoever_a_program_leaves_behind_ends_with_it(stage: Stage, child: str) -> None:
     async def scene() -> None:
         session = await stage.start(stage.python(FORK % (ENDS, child)), LONG_LIVED)
-        await stage.ear.ready()
-        children = stage.ear.numbers("child")
+        await stage.listener.ready()
+        children = stage.listener.numbers("child")
         assert any(alive(pid) for pid in children)
         await session.stop(Urgency.GRACEFUL)
         assert await session.wait() == WELL
@@ -75,8 +75,8 @@ def test_whoever_a_program_has_started_is_stopped_and_killed_with_it(
 ) -> None:
     async def scene() -> None:
         session = await stage.start(stage.python(FORK % (LIVES, child)), QUICK)
-        await stage.ear.ready()
-        children = stage.ear.numbers("child")
+        await stage.listener.ready()
+        children = stage.listener.numbers("child")
         await (session.kill() if way == "kill" else session.stop(Urgency.NOW))
         assert not any(alive(pid) for pid in [session.pid, *children])
         assert (await session.wait()).outcome is Outcome.COMPLETED
@@ -92,7 +92,7 @@ def test_what_a_childs_child_says_in_time_is_heard(
     async def scene() -> None:
         session = await stage.start(sh("(read x < /dev/null; echo late) & echo early"))
         assert await session.wait() == WELL
-        assert sorted(stage.ear.lines()) == ["early", "late"]
+        assert sorted(stage.listener.lines()) == ["early", "late"]
 
     run(scene())
 
@@ -120,8 +120,8 @@ def test_when_the_loop_is_closed_the_program_ends(stage: Stage) -> None:
 
     async def scene() -> None:
         session = await stage.start(stage.python(FORK % (LIVES, "pass")))
-        await stage.ear.ready()
-        pids.extend([session.pid, *stage.ear.numbers("child")])
+        await stage.listener.ready()
+        pids.extend([session.pid, *stage.listener.numbers("child")])
 
     run(scene())
     assert len(pids) == 2
@@ -133,11 +133,11 @@ def test_a_hundred_sessions_side_by_side_all_end(stage: Stage) -> None:
     async def scene() -> None:
         command = sh(f"echo {READY}; read x; echo done")
         sessions = [await stage.start(command, LONG_LIVED) for _ in range(100)]
-        await stage.ear.ready(100)
+        await stage.listener.ready(100)
         for session in sessions:
             await session.stop(Urgency.GRACEFUL)
         ends = await asyncio.gather(*(session.wait() for session in sessions))
         assert {end.code for end in ends} == {0}
-        assert stage.ear.lines().count("done") == 100
+        assert stage.listener.lines().count("done") == 100
 
     run(scene())

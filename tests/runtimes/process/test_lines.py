@@ -3,16 +3,25 @@
 import pytest
 
 from muster.engine import ports
-from muster.engine.ports import BadLine, Marker, Result, Said, Says, TurnDone, TurnWaits
+from muster.engine.ports import (
+    AgentText,
+    BadLine,
+    Marker,
+    Result,
+    SessionReport,
+    TurnDone,
+    TurnWaits,
+)
+from muster.limits import OUTPUT_LINE_BYTES_MAX
 from muster.machines.vocabulary import Usage
-from muster.runtimes.process.framing import LINE_BYTES_MAX, Framer, Run
-from muster.runtimes.process.lines import SHOWN_CHARS, Interpreter, Interrupted, Nothing
+from muster.runtimes.process.framing import Framer, Run
+from muster.runtimes.process.lines import SHOWN_CHARS, Interpreter, Interrupted, LineRest
 
 STATUS = '[AGENT_STATUS] {"agents":[]}'
 MARKER = Marker(name="AGENT_STATUS", body='{"agents":[]}')
 
 
-def said(*lines: str, hasty: bool = False) -> list[Said]:
+def said(*lines: str, hasty: bool = False) -> list[SessionReport]:
     interpreter = Interpreter()
     run = Run("".join(f"{line}\n" for line in lines).encode())
     return [word.said for word in interpreter.words(run, hasty=hasty)]
@@ -21,10 +30,10 @@ def said(*lines: str, hasty: bool = False) -> list[Said]:
 @pytest.mark.parametrize(
     ("line", "meaning"),
     [
-        ('{"type":"say","text":"hello"}', Says(text="hello")),
+        ('{"type":"say","text":"hello"}', AgentText(text="hello")),
         (
             '{"type": "say", "text": "hello", "channel": "design"}',
-            Says(text="hello", channel="design"),
+            AgentText(text="hello", channel="design"),
         ),
         ('{"type":"turn_complete"}', TurnDone()),
         ('{"type":"turn_complete","channel":"c","text":"t"}', TurnDone(channel="c", text="t")),
@@ -49,13 +58,13 @@ def said(*lines: str, hasty: bool = False) -> list[Said]:
 )
 @pytest.mark.parametrize("hasty", [False, True])
 def test_a_line_that_is_meant_for_muster_is_understood(
-    line: str, meaning: Said, hasty: bool
+    line: str, meaning: SessionReport, hasty: bool
 ) -> None:
     assert said("before", line, "after", hasty=hasty) == [meaning]
 
 
 def test_the_type_of_an_object_may_stand_anywhere_in_it() -> None:
-    assert said('{"text":"hello","type":"say"}') == [Says(text="hello")]
+    assert said('{"text":"hello","type":"say"}') == [AgentText(text="hello")]
 
 
 @pytest.mark.parametrize(
@@ -154,12 +163,12 @@ def test_a_fence_lasts_over_runs() -> None:
 
 @pytest.mark.parametrize("size", [1000, 4096, 70_000, 300_000])
 def test_an_object_that_is_too_long_is_said_to_be_wrong_once_however_it_comes(size: int) -> None:
-    raw = b'{"type":"say","text":"' + b"x" * LINE_BYTES_MAX + b'"}\nTURN_COMPLETE\n'
+    raw = b'{"type":"say","text":"' + b"x" * OUTPUT_LINE_BYTES_MAX + b'"}\nTURN_COMPLETE\n'
     framer, interpreter = Framer(), Interpreter()
     chunks = [raw[at : at + size] for at in range(0, len(raw), size)]
     runs = [run for chunk in chunks for run in framer.push(chunk)]
     words = [word.said for run in runs for word in interpreter.words(run)]
-    bad, *rest = [word for word in words if not isinstance(word, Nothing)]
+    bad, *rest = [word for word in words if not isinstance(word, LineRest)]
     assert isinstance(bad, BadLine)
     assert "64 KiB" in bad.reason
     assert len(bad.line) == SHOWN_CHARS
@@ -168,5 +177,5 @@ def test_an_object_that_is_too_long_is_said_to_be_wrong_once_however_it_comes(si
 
 def test_the_end_of_a_long_line_is_never_a_word() -> None:
     framer, interpreter = Framer(), Interpreter()
-    runs = [*framer.push(b"x" * (LINE_BYTES_MAX + 1)), *framer.push(b"TURN_COMPLETE\n")]
+    runs = [*framer.push(b"x" * (OUTPUT_LINE_BYTES_MAX + 1)), *framer.push(b"TURN_COMPLETE\n")]
     assert [interpreter.words(run) for run in runs] == [[], []]

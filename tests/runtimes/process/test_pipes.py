@@ -3,27 +3,24 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.engine.ports import Marker, Output, Said, Says, TurnDone
-from muster.limits import OUTPUT_BYTES_MAX
-from muster.runtimes.process.pipes import (
-    BURST_BYTES,
-    BYTES_PER_SECOND,
-    STDERR,
-    STDOUT,
-    TAIL_BYTES,
-    Budget,
-    Stream,
+from muster.engine.ports import AgentText, Marker, Output, SessionReport, TurnDone
+from muster.limits import (
+    OUTPUT_BURST_BYTES,
+    OUTPUT_BYTES_MAX,
+    OUTPUT_BYTES_PER_SECOND,
+    OUTPUT_TAIL_BYTES,
 )
+from muster.runtimes.process.pipes import STDERR, STDOUT, OutputBudget, OutputStream
 
 LINE = b"a line of a flood, like all the others in it ......\n"
-FLOOD = LINE * (2 * BURST_BYTES // len(LINE))
+FLOOD = LINE * (2 * OUTPUT_BURST_BYTES // len(LINE))
 
 
-def a_stream(name: str = STDOUT) -> Stream:
-    return Stream(name, Budget(0.0))
+def a_stream(name: str = STDOUT) -> OutputStream:
+    return OutputStream(name, OutputBudget(0.0))
 
 
-def poured(*chunks: bytes, name: str = STDOUT) -> list[Said]:
+def poured(*chunks: bytes, name: str = STDOUT) -> list[SessionReport]:
     stream = a_stream(name)
     told = [said for chunk in chunks for said in stream.take(chunk, 0.0)]
     return told + stream.end()
@@ -33,7 +30,7 @@ def chunked(data: bytes, size: int = 65536) -> list[bytes]:
     return [data[at : at + size] for at in range(0, len(data), size)]
 
 
-def outputs(said: list[Said]) -> list[Output]:
+def outputs(said: list[SessionReport]) -> list[Output]:
     return [each for each in said if isinstance(each, Output)]
 
 
@@ -52,7 +49,7 @@ def test_words_are_told_at_once_after_the_text_before_them() -> None:
     said = stream.take(b'one\n{"type":"say","text":"x"}\ntwo\nTURN_COMPLETE\nthree\n', 0.0)
     assert said == [
         Output(stream=STDOUT, text="one"),
-        Says(text="x"),
+        AgentText(text="x"),
         Output(stream=STDOUT, text="two"),
         TurnDone(),
     ]
@@ -90,7 +87,7 @@ PARTS = (b"\n", b"abc", "ä€𝄞".encode(), b"\xff" * 9000, b"x" * 20_000)
 
 @given(st.lists(st.integers(0, len(PARTS) - 1)), st.integers(2000, 70_000))
 def test_no_event_is_too_large_and_none_of_the_text_is_lost(chosen: list[int], size: int) -> None:
-    data = b"".join(PARTS[number] for number in chosen)[: BURST_BYTES - 1]
+    data = b"".join(PARTS[number] for number in chosen)[: OUTPUT_BURST_BYTES - 1]
     said = outputs(poured(*chunked(data, size)))
     assert all(len(output.text.encode()) <= OUTPUT_BYTES_MAX for output in said)
     told = "".join(output.text for output in said).replace("\n", "")
@@ -100,9 +97,9 @@ def test_no_event_is_too_large_and_none_of_the_text_is_lost(chosen: list[int], s
 def test_a_flood_is_told_up_to_the_budget_and_its_end_with_how_much_was_left_out() -> None:
     told = outputs(poured(*chunked(FLOOD)))
     *before, last = told
-    assert sum(len(output.text) + 1 for output in before) <= BURST_BYTES + 65536
+    assert sum(len(output.text) + 1 for output in before) <= OUTPUT_BURST_BYTES + 65536
     assert all(output.omitted == 0 for output in before)
-    assert len(last.text) <= TAIL_BYTES
+    assert len(last.text) <= OUTPUT_TAIL_BYTES
     assert FLOOD.decode().endswith(last.text + "\n")
     assert sum(len(output.text) + 1 + output.omitted for output in told) == len(FLOOD)
 
@@ -112,7 +109,7 @@ def test_words_in_a_flood_are_not_lost() -> None:
     said = poured(*chunked(FLOOD + words + FLOOD))
     assert [each for each in said if not isinstance(each, Output)] == [
         TurnDone(),
-        Says(text="x"),
+        AgentText(text="x"),
         Marker(name="AGENT_STATUS", body="{}"),
     ]
     told = sum(len(output.text) + 1 + output.omitted for output in outputs(said))
@@ -142,8 +139,8 @@ def test_when_there_is_budget_again_the_next_text_says_what_is_missing() -> None
 
 
 def test_both_streams_of_a_session_share_a_budget() -> None:
-    budget = Budget(0.0)
-    out, err = Stream(STDOUT, budget), Stream(STDERR, budget)
+    budget = OutputBudget(0.0)
+    out, err = OutputStream(STDOUT, budget), OutputStream(STDERR, budget)
     for chunk in chunked(FLOOD):
         out.take(chunk, 0.0)
     err.take(b"why\n", 0.0)
@@ -162,10 +159,10 @@ def test_the_last_line_is_known_whether_or_not_it_was_told() -> None:
 
 
 def test_a_budget_is_filled_up_at_its_rate_and_no_further_than_a_burst() -> None:
-    budget = Budget(0.0)
-    assert budget.admit(BURST_BYTES, 0.0)
+    budget = OutputBudget(0.0)
+    assert budget.admit(OUTPUT_BURST_BYTES, 0.0)
     assert not budget.admit(1, 0.0)
-    assert budget.admit(BYTES_PER_SECOND, 1.0)
+    assert budget.admit(OUTPUT_BYTES_PER_SECOND, 1.0)
     assert not budget.admit(1, 1.0)
-    assert budget.admit(BURST_BYTES, 3600.0)
+    assert budget.admit(OUTPUT_BURST_BYTES, 3600.0)
     assert not budget.admit(1, 3600.0)

@@ -28,9 +28,9 @@ from tests.runtimes.programs import Stage, alive
 async def main():
     stage = Stage(Path(sys.argv[1]))
     runtime = stage.runtime((sys.executable, "-S", sys.argv[2]))
-    session = await runtime.start(stage.launch(session=sys.argv[3]), stage.ear)
-    await stage.ear.ready(2)
-    pids = [session.pid, *stage.ear.numbers("child")]
+    session = await runtime.start(stage.launch(session=sys.argv[3]), stage.listener)
+    await stage.listener.ready(2)
+    pids = [session.pid, *stage.listener.numbers("child")]
     print(json.dumps([session.pid, session.started, [p for p in pids if alive(p)]]), flush=True)
     await session.wait()
 

@@ -66,11 +66,11 @@ def test_stop_now_asks_harder_until_it_ends(
 ) -> None:
     async def scene() -> None:
         session = await stage.start(stage.python(program), settings)
-        await stage.ear.ready()
+        await stage.listener.ready()
         await asyncio.gather(*(session.stop(Urgency.NOW) for _ in range(3)))
         assert not alive(session.pid)
         assert await session.wait() == Exit(outcome=Outcome.COMPLETED, code=code, reason=reason)
-        assert ("goodbye" in stage.ear.lines()) == (code == 4)
+        assert ("goodbye" in stage.listener.lines()) == (code == 4)
 
     run(scene())
 
@@ -86,7 +86,7 @@ def test_nothing_can_be_asked_of_a_session_that_has_ended_and_that_is_harmless(
                 await session.stop(urgency)
             await session.interrupt()
             await session.kill()
-            assert not await session.tell("too late")
+            assert not await session.send_prompt("too late")
             assert await session.wait() == WELL
 
     run(scene())
@@ -95,7 +95,7 @@ def test_nothing_can_be_asked_of_a_session_that_has_ended_and_that_is_harmless(
 def test_nobody_can_skip_a_stop_by_being_cancelled(stage: Stage) -> None:
     async def scene() -> None:
         session = await stage.start(stage.python(IGNORES_INT), HEARS_TERM)
-        await stage.ear.ready()
+        await stage.listener.ready()
         stopping = asyncio.ensure_future(session.stop(Urgency.NOW))
         await asyncio.sleep(0)
         stopping.cancel()
@@ -109,13 +109,13 @@ def test_a_graceful_stop_lets_a_program_finish(stage: Stage) -> None:
 
     async def scene() -> None:
         session = await stage.start(sh(f"echo {READY}; cat gate; echo done"))
-        await stage.ear.ready()
+        await stage.listener.ready()
         await session.stop(Urgency.GRACEFUL)
-        assert not await session.tell("more")
+        assert not await session.send_prompt("more")
         assert alive(session.pid)
         await asyncio.to_thread((stage.base / "gate").write_text, "open\n")
         assert await session.wait() == WELL
-        assert stage.ear.lines() == [READY, "open", "done"]
+        assert stage.listener.lines() == [READY, "open", "done"]
 
     run(scene())
 
@@ -134,7 +134,7 @@ def test_an_interrupt_of_a_program_that_ends_by_itself_ends_it(stage: Stage) -> 
 def test_a_kill_does_not_ask(stage: Stage) -> None:
     async def scene() -> None:
         session = await stage.start(stage.python(SAYS_GOODBYE))
-        await stage.ear.ready()
+        await stage.listener.ready()
         await session.kill()
         assert not alive(session.pid)
         assert await session.wait() == Exit(outcome=Outcome.COMPLETED, code=-9, reason="killed")
@@ -147,7 +147,7 @@ def test_a_crash_during_a_stop_is_still_a_crash(stage: Stage) -> None:
 
     async def scene() -> None:
         session = await stage.start(stage.python(program))
-        await stage.ear.ready()
+        await stage.listener.ready()
         await session.stop(Urgency.NOW)
         assert (await session.wait()).outcome is Outcome.CRASHED
 
@@ -175,18 +175,18 @@ print("finished", flush=True)
 def test_a_program_that_lives_on_is_told_one_thing_after_the_other(stage: Stage) -> None:
     async def scene() -> None:
         session = await stage.start(stage.python(WORKER), LONG_LIVED, prompt="first\nof\tall")
-        await stage.ear.until(stage.ear.words)
-        assert await session.tell("second")
-        assert await session.tell("third")
+        await stage.listener.until(stage.listener.words)
+        assert await session.send_prompt("second")
+        assert await session.send_prompt("third")
         await session.stop(Urgency.GRACEFUL)
-        assert not await session.tell("too late")
+        assert not await session.send_prompt("too late")
         assert await session.wait() == WELL
-        assert stage.ear.words() == [
+        assert stage.listener.words() == [
             Result(text="first\nof\tall"),
             Result(text="second"),
             Result(text="third"),
         ]
-        assert stage.ear.lines()[-1] == "finished"
+        assert stage.listener.lines()[-1] == "finished"
 
     run(scene())
 
@@ -194,12 +194,12 @@ def test_a_program_that_lives_on_is_told_one_thing_after_the_other(stage: Stage)
 def test_an_interrupt_stops_the_work_of_one_that_lives_on_and_not_itself(stage: Stage) -> None:
     async def scene() -> None:
         session = await stage.start(stage.python(WORKER), LONG_LIVED, prompt="slow")
-        await stage.ear.until(lambda: "working on slow" in stage.ear.lines())
+        await stage.listener.until(lambda: "working on slow" in stage.listener.lines())
         await session.interrupt()
         assert alive(session.pid)
-        assert stage.ear.words() == []
-        assert await session.tell("next")
-        await stage.ear.until(stage.ear.words)
+        assert stage.listener.words() == []
+        assert await session.send_prompt("next")
+        await stage.listener.until(stage.listener.words)
         assert session.pid is not None
         os.kill(session.pid, signal.SIGTERM)
         assert (await session.wait()).outcome is Outcome.CRASHED
@@ -211,9 +211,9 @@ def test_whoever_gives_up_on_an_interrupt_has_not_asked_for_what_comes_later(sta
     async def scene() -> None:
         program = WORKER.replace('json.dumps({"type": "interrupted"})', "'heard'")
         session = await stage.start(stage.python(program), LONG_LIVED, prompt="slow")
-        await stage.ear.until(lambda: "working on slow" in stage.ear.lines())
+        await stage.listener.until(lambda: "working on slow" in stage.listener.lines())
         interrupting = asyncio.ensure_future(session.interrupt())
-        await stage.ear.until(lambda: "heard" in stage.ear.lines())
+        await stage.listener.until(lambda: "heard" in stage.listener.lines())
         interrupting.cancel()
         await asyncio.wait([interrupting])
         assert session.pid is not None
@@ -226,7 +226,7 @@ def test_whoever_gives_up_on_an_interrupt_has_not_asked_for_what_comes_later(sta
 def test_one_that_lives_on_and_ends_at_an_interrupt_was_interrupted(stage: Stage) -> None:
     async def scene() -> None:
         session = await stage.start(sh(f"echo {READY}; read x"), LONG_LIVED)
-        await stage.ear.ready()
+        await stage.listener.ready()
         await session.interrupt()
         assert await session.wait() == Exit(
             outcome=Outcome.COMPLETED, code=-2, reason="interrupted"
@@ -239,7 +239,7 @@ def test_one_that_lives_on_and_ends_at_an_interrupt_was_interrupted(stage: Stage
 def test_a_program_that_takes_nothing_is_not_told_without_end(stage: Stage) -> None:
     async def scene() -> None:
         session = await stage.start(("sleep", "1000"), LONG_LIVED)
-        told = [await session.tell("x" * 1_000_000) for _ in range(20)]
+        told = [await session.send_prompt("x" * 1_000_000) for _ in range(20)]
         assert told[0]
         assert not told[-1]
         await session.stop(Urgency.GRACEFUL)

@@ -25,11 +25,11 @@ from muster.machines.ids import MUSTER, name_key
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
 from muster.machines.vocabulary import Authority, Urgency
-from muster.mirrors.file_lock import FileLock
 from muster.mirrors.roster import Plan, enlist
 from muster.mirrors.state_file.files import StateFiles
+from muster.mirrors.state_file.lock import lock_state_file
 from muster.runtimes.inherit import InheritingRuntime
-from muster.runtimes.process.group import Patience
+from muster.runtimes.process.group import StopTimeouts
 from muster.store.memory import MemoryStore
 from muster.team import Muster
 
@@ -82,13 +82,10 @@ def run(
     path = state_file.absolute()
     if not path.parent.is_dir():
         raise Invalid(what=f"{path.parent}", why="is not a folder: create it, or name another file")
-    patience = Patience(interrupt_s=interrupt_seconds, terminate_s=terminate_seconds)
-    runtime = InheritingRuntime(command, path, prompt and prompt.absolute(), patience)
-    lock = FileLock.take(path)
-    try:
+    timeouts = StopTimeouts(interrupt_s=interrupt_seconds, terminate_s=terminate_seconds)
+    runtime = InheritingRuntime(command, path, prompt and prompt.absolute(), timeouts)
+    with lock_state_file(path):
         asyncio.run(_run(path, runtime))
-    finally:
-        lock.release()
 
 
 async def _run(path: Path, runtime: InheritingRuntime) -> None:
@@ -122,7 +119,7 @@ async def _join(muster: Muster, path: Path) -> StateFiles:
     await enlist(muster.dispatcher, [plan])
     muster.dispatcher.watch(_tell)
     seat = muster.team.names[name_key(plan.name)]
-    return StateFiles(muster.dispatcher, muster.clock, {seat: path}, only_truth=True)
+    return StateFiles(muster.dispatcher, muster.clock, {seat: path}, pause_if_removed=True)
 
 
 def _name_for(path: Path, team: Team) -> str:

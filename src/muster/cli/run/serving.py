@@ -13,7 +13,7 @@ from pathlib import Path
 
 from muster.claude_plugin.hooks import server as hooks
 from muster.claude_plugin.hooks.desk import HookDesk
-from muster.engine.tasks import background, see_through
+from muster.engine.tasks import background, run_to_completion
 from muster.home import address, operator_token
 from muster.http import app as http
 from muster.http.auth import new_token, token_of
@@ -52,7 +52,7 @@ async def serving(
             yield
         finally:
             stop.set()
-            await see_through(_ended(answering))
+            await run_to_completion(_ended(answering))
             address.withdraw(home)
 
 

@@ -20,6 +20,7 @@ from muster.cli.run.serving import serving
 from muster.demo import stage
 from muster.demo.settings import HOME_FOLDER as DEMO_HOME
 from muster.demo.settings import demo_settings
+from muster.engine.tasks import TaskOwner
 from muster.errors import HomeInUse
 from muster.home.lock import running_pid
 from muster.http.server import listen, url_of
@@ -92,7 +93,7 @@ def _chosen(settings: Settings, host: str | None, port: int | None, no_browser: 
 
 
 async def _run(home: Path, settings: Settings, listener: socket.socket, *, demo: bool) -> None:
-    stop = asyncio.Event()
+    stop, tasks = asyncio.Event(), TaskOwner("muster up")
     for ending in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(ending, stop.set)
 
@@ -103,18 +104,21 @@ async def _run(home: Path, settings: Settings, listener: socket.socket, *, demo:
         if demo:
             click.echo("This is the demo team: nine scripts, and no model behind them.")
         if settings.server.open_browser:
-            _show(f"{url}/?token={secret}")
+            _open_browser(f"{url}/?token={secret}", tasks)
 
     async with (
         open_configured(home, settings, url=url_of(listener)) as muster,
         stage.staged(muster, home) if demo else nullcontext(),
         serving(home, muster, settings, listener, ready),
     ):
-        await stop.wait()
+        try:
+            await stop.wait()
+        finally:
+            await tasks.cancel()
 
 
-def _show(link: str) -> None:
+def _open_browser(link: str, tasks: TaskOwner) -> None:
     """Open the dashboard in a browser, if there is a screen."""
     screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if screen and sys.stdout.isatty():
-        asyncio.get_running_loop().run_in_executor(None, webbrowser.open, link)
+        tasks.start(asyncio.to_thread(webbrowser.open, link))

@@ -21,6 +21,7 @@ from muster.errors import (
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines import spending
+from muster.machines.backoff import pause_s
 from muster.machines.events import Fact
 from muster.machines.ids import MUSTER, SeatId, SessionId
 from muster.machines.run_control.gate import closed_gate, closed_to_tasks, spent
@@ -244,9 +245,8 @@ def _judged(session: Session, outcome: Outcome) -> Outcome:
 
 
 def retry_pause(failures: int) -> timedelta:
-    """How long to rest after that many failures in a row: doubled each time, up to a bound."""
-    doubled = limits.RETRY_SECONDS_FIRST * 2.0 ** min(failures - 1, 30)
-    return timedelta(seconds=min(doubled, limits.RETRY_SECONDS_MAX))
+    """The backoff after that many failures in a row."""
+    return timedelta(seconds=pause_s(failures))
 
 
 def session_deadline(session: Session, budget: Budget) -> datetime | None:

@@ -13,23 +13,21 @@ from collections.abc import Sequence
 from typing import Final
 
 from muster.errors import NoLead, Refused, Repeated
+from muster.limits import FILE_RACE_SECONDS
 from muster.machines.commands import DeliverMessages, MarkRead, SendMessage
 from muster.machines.events import Event, UserMessage
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent
 from muster.mirrors.inbox_file.format import Entry, Items, adding, is_read, mark_of, new_entry
-from muster.mirrors.inbox_file.link import InboxFile, lives_on_files
+from muster.mirrors.inbox_file.link import InboxFile, uses_inbox_file
 from muster.store.base import EventStore, LogFilter
 from muster.store.codec import decode
 
 ROUTE: Final = "[ROUTE TO AGENT: {name}]\n{text}"
-"""How the lead is asked to hand something on."""
-
-RACE_SECONDS: Final = 5.0
-"""How long after our write somebody may write what they had read before it."""
+"""The request to the lead to pass a message on."""
 
 AGAIN_MAX: Final = 20
-"""How often one message is written again: whoever removes it each time wants it gone."""
+"""How often one message is written again: a reader that removes it each time wants it gone."""
 
 PAGE_MESSAGES: Final = 100
 WRITING: Final = "writing"
@@ -44,8 +42,8 @@ class _Posted:
         self.again = 0
 
 
-class Desk:
-    """Where one agent finds what is said to it."""
+class AgentInbox:
+    """One agent's inbox file."""
 
     def __init__(self, file: InboxFile, store: EventStore, seat: SeatId) -> None:
         """Nothing is read or written yet."""
@@ -70,7 +68,7 @@ class Desk:
         async with self._lock:
             await self._deliver()
             try:
-                await self._file.hear_late()
+                await self._file.restore_late_writes()
                 items = await self._file.read() or []
                 await self._write_again(items)
             except OSError:
@@ -83,16 +81,16 @@ class Desk:
             await self._deliver()
 
     async def _deliver(self) -> None:
-        self._file.waiting = False
+        self._file.is_waiting = False
         while messages := await self._undelivered():
             for event in messages:
                 await self._post(event)
-                if self._file.waiting:
+                if self._file.is_waiting:
                     return
 
     async def _undelivered(self) -> Sequence[Event]:
         agent = self._agent
-        if agent.delivered >= agent.last_message or not lives_on_files(agent):
+        if agent.delivered >= agent.last_message or not uses_inbox_file(agent):
             return ()
         return await self._messages(agent.delivered, agent.last_message)
 
@@ -110,12 +108,12 @@ class Desk:
             await self._file.change(adding([entry]))
         except OSError as error:
             if not await self._route(event, f"{self._file.path}: {error.strerror or error}"):
-                self._file.waiting = True
+                self._file.is_waiting = True
                 return
         else:
-            self._file.fine(WRITING)
+            self._file.clear(WRITING)
             posted = await self._ledger()
-            until = self._file.monotonic() + RACE_SECONDS
+            until = self._file.monotonic() + FILE_RACE_SECONDS
             posted[event.seq] = _Posted(str(entry["timestamp"]), until)
         await self._file.send(DeliverMessages(seat=self._seat, upto=event.seq), cause=event.seq)
 
@@ -157,7 +155,7 @@ class Desk:
     # ── what is read ──────────────────────────────────────────────────────────────────────────────
 
     async def _ledger(self) -> dict[int, _Posted]:
-        """What stands in the file unread, for all we know: from the log after a restart."""
+        """The messages that are unread in the file; after a restart, from the log."""
         if self._posted is None:
             self._posted = {}
             after, upto = self._agent.read, self._agent.delivered

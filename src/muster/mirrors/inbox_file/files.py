@@ -16,19 +16,20 @@ from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.feed import Feed
 from muster.engine.ports import Clock
 from muster.engine.reactors import Runner
+from muster.limits import FILE_POLL_SECONDS
 from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent, Team
-from muster.mirrors.inbox_file.agent import Desk
+from muster.mirrors.inbox_file.agent import AgentInbox
 from muster.mirrors.inbox_file.format import inbox_path
-from muster.mirrors.inbox_file.human import Replies
-from muster.mirrors.inbox_file.link import InboxFile, lives_on_files
-from muster.mirrors.watch import POLL_SECONDS, Watching
+from muster.mirrors.inbox_file.human import HumanInbox
+from muster.mirrors.inbox_file.link import InboxFile, uses_inbox_file
+from muster.mirrors.watch import FileWatcher
 from muster.store.base import EventStore
 
 _COMING: Final = (e.AgentsSummoned, e.AgentEnrolled, e.AgentConfigured, e.AgentRegistered)
-"""What may bring somebody who lives on files."""
+"""Events after which an agent may need an inbox file."""
 
 
 class InboxFiles:
@@ -45,17 +46,17 @@ class InboxFiles:
         self._clock = clock
         self._folder = folder.absolute()
         self._runner = Runner(self, store, feed, dispatcher, clock)
-        self._desks: dict[SeatId, Desk] = {}
-        self._replies: Replies | None = None
+        self._desks: dict[SeatId, AgentInbox] = {}
+        self._replies: HumanInbox | None = None
         self._came = asyncio.Event()
-        self._watching: Watching | None = None
+        self._watching: FileWatcher | None = None
         self._tasks: asyncio.TaskGroup | None = None
 
     async def run(self) -> None:
         """Write, and read what is answered, for ever."""
         self._dispatcher.watch(self._note)
         try:
-            while not any(map(lives_on_files, self._dispatcher.team.agents.values())):
+            while not any(map(uses_inbox_file, self._dispatcher.team.agents.values())):
                 self._came.clear()
                 await self._came.wait()
             await self._follow()
@@ -72,13 +73,13 @@ class InboxFiles:
         if not isinstance(fact, e.UserMessage) or fact.channel is not None or fact.seat is None:
             return
         agent = team.agents.get(fact.seat)
-        if agent is not None and lives_on_files(agent) and agent.name is not None:
+        if agent is not None and uses_inbox_file(agent) and agent.name is not None:
             await self._desk(agent, agent.name).deliver()
 
     async def _follow(self) -> None:
         with suppress(OSError):  # whoever writes there says so
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._watching = Watching(self._clock.sleep)
+        self._watching = FileWatcher(self._clock.sleep)
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
@@ -92,7 +93,7 @@ class InboxFiles:
 
     def _open_replies(self, human: str) -> None:
         path = inbox_path(self._folder, human)
-        self._replies = Replies(InboxFile(self._dispatcher, self._clock, path), self._store)
+        self._replies = HumanInbox(InboxFile(self._dispatcher, self._clock, path), self._store)
         self._start(self._replies)
 
     async def _open_desks(self) -> None:
@@ -101,20 +102,20 @@ class InboxFiles:
             self._came.clear()
             for agent in self._dispatcher.team.agents.values():
                 unfinished = agent.read < agent.last_message
-                if unfinished and lives_on_files(agent) and agent.name is not None:
+                if unfinished and uses_inbox_file(agent) and agent.name is not None:
                     self._desk(agent, agent.name).file.wake.set()
             await self._came.wait()
 
-    def _desk(self, agent: Agent, name: str) -> Desk:
+    def _desk(self, agent: Agent, name: str) -> AgentInbox:
         desk = self._desks.get(agent.seat)
         if desk is None:
             path = inbox_path(self._folder, name)
             file = InboxFile(self._dispatcher, self._clock, path, agent.seat)
-            desk = self._desks[agent.seat] = Desk(file, self._store, agent.seat)
+            desk = self._desks[agent.seat] = AgentInbox(file, self._store, agent.seat)
             self._start(desk)
         return desk
 
-    def _start(self, end: Desk | Replies) -> None:
+    def _start(self, end: AgentInbox | HumanInbox) -> None:
         assert self._watching is not None  # nobody comes here before `_follow`
         assert self._tasks is not None
         self._watching.add(end.file.path, end.file.wake.set)
@@ -123,7 +124,7 @@ class InboxFiles:
     async def _poll(self) -> None:
         """Look at every file each second: a notification can be missed, a step may have to wait."""
         while True:
-            await self._clock.sleep(POLL_SECONDS)
+            await self._clock.sleep(FILE_POLL_SECONDS)
             if self._replies is not None:
                 self._replies.file.poll()
             for desk in tuple(self._desks.values()):

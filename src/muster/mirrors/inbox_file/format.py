@@ -1,53 +1,46 @@
-"""Inbox files: what is said to somebody, as a JSON array in a file that others write too.
+"""Inbox files: messages to one reader, as a JSON array in a file that other programs write too.
 
     [{"from": "Marcus", "text": "hello", "summary": "hello",
       "timestamp": "2025-10-15T22:39:14.372Z", "read": false, "seq": 12}]
 
-`seq` is ours: the place in the log, by which an entry of ours is known again. Whatever else stands
-in an entry stays there, and what is no entry stays too.
+`seq` is ours: the place in the log, which identifies an entry of ours. Unknown fields of an entry
+are preserved, and so are items that are no entries.
 
-Who changes a file holds a lock of the kernel beside it, reads, writes aside, and lets the two
-change their names in one step. What comes back shows whether somebody without the lock has written
-meanwhile; then the change is made again to what they wrote. A writer in place may not be done yet:
-what it puts into the file that we took away is found by `Late`.
+A process that changes an inbox holds a kernel lock on a file beside it, and swaps the new content
+in as `mirrors/exchange.py` does: a program that renames without taking the lock loses nothing, and
+the write of a program that writes in place is found through `DisplacedInbox`.
 
-A file is never followed to elsewhere: a link in its place is refused, and so is all but a file.
+A symbolic link in place of an inbox is refused, and so is everything else but a regular file.
 """
 
-import errno
-import fcntl
 import hashlib
 import json
-import os
-import stat
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple, cast
 
+from muster.home.file_lock import FileLock, lock_beside
+from muster.limits import INBOX_BYTES_MAX
 from muster.machines.names import check_plain
-from muster.mirrors import libc
-from muster.mirrors.state_file.document import Malformed, timestamp
-from muster.regular_files import open_regular, read_regular, read_whole
+from muster.mirrors import exchange as files
+from muster.mirrors.exchange import DisplacedFile, FileRules
+from muster.mirrors.state_file.document import MalformedContent, timestamp
 
 Entry = dict[str, object]
 Items = list[object]
 Edit = Callable[[Items], Items]
-"""What is to become of an inbox. It is pure, and asked again when the inbox is another."""
+"""The new items for the items of an inbox. Pure: called again when the inbox is another by then."""
 
 SUMMARY_CHARS: Final = 80
-INBOX_BYTES_MAX: Final = 64 * 1024 * 1024
-"""The longest inbox that is read: sixty of the longest messages, or a hundred thousand usual."""
-
-_WRITING: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-_LOCKING: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-_CANNOT: Final = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM)
-"""What a kernel says that cannot exchange or link names, or not on this file system."""
 
 
 class Unsettled(Exception):
-    """Somebody may be writing: what is there now is no inbox."""
+    """The file is malformed: another program may be writing it."""
+
+
+class _Malformed(Exception):
+    """The file stays malformed."""
 
 
 # ── entries ───────────────────────────────────────────────────────────────────────────────────────
@@ -83,7 +76,7 @@ def is_read(item: object) -> bool:
 
 
 def mark_of(item: object) -> tuple[int, str] | None:
-    """What an entry of ours is known by: its place in the log, and when it was said."""
+    """The identity of an entry of ours: its place in the log, and its timestamp."""
     entry = as_entry(item) or {}
     seq, at = entry.get("seq"), entry.get("timestamp")
     if isinstance(seq, int) and not isinstance(seq, bool) and isinstance(at, str):
@@ -159,28 +152,31 @@ def marking(keys: frozenset[str]) -> Edit:
 # ── reading ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def parse(content: bytes) -> Items | Malformed:
+def parse(content: bytes) -> Items | MalformedContent:
     """The items in a content, or what is wrong with it."""
     if not content.strip():
-        return Malformed("it is empty")
+        return MalformedContent("it is empty")
     try:
         found: object = json.loads(content)
     except (ValueError, RecursionError) as error:
-        return Malformed(f"it is not JSON ({str(error) or type(error).__name__})")
+        return MalformedContent(f"it is not JSON ({str(error) or type(error).__name__})")
     if not isinstance(found, list):
-        return Malformed("it is not a JSON array")
+        return MalformedContent("it is not a JSON array")
     return cast("Items", found)
 
 
-def read(path: Path) -> Items | Malformed | None:
-    """An inbox as it is now, or nothing where no file is."""
-    content = _content(path)
-    return None if content is None else parse(content)
+def _is_malformed(content: bytes) -> bool:
+    return isinstance(parse(content), MalformedContent)
 
 
-def _content(path: Path) -> bytes | None:
+def _rules() -> FileRules:
+    return FileRules(bytes_max=INBOX_BYTES_MAX, follows_links=False, is_unfinished=_is_malformed)
+
+
+def read(path: Path) -> Items | MalformedContent | None:
+    """An inbox as it is now; `None` where there is no file."""
     try:
-        return read_regular(path, bytes_max=INBOX_BYTES_MAX, follow_links=False)
+        return parse(files.read(path, _rules()))
     except FileNotFoundError:
         return None
 
@@ -188,201 +184,94 @@ def _content(path: Path) -> bytes | None:
 # ── changing ──────────────────────────────────────────────────────────────────────────────────────
 
 
-class Late:
-    """A file that we took away, as long as somebody may still be writing into it."""
+class DisplacedInbox:
+    """An inbox file that was swapped out, while a writer in place may still write into it."""
 
-    def __init__(self, descriptor: int, content: bytes, known: Items) -> None:
-        """It had this content then; `known` are the items that are no news."""
-        self._descriptor: int | None = descriptor
-        self._content = content
+    def __init__(self, file: DisplacedFile, known: Items) -> None:
+        """`known` are the items that it had when it was read."""
+        self._file = file
         self._known = frozenset(keys_of(known))
 
     def look(self) -> Items:
-        """What somebody has added to it since."""
-        if self._descriptor is None:
+        """The items that another program has added since."""
+        content = self._file.look()
+        found = MalformedContent("unchanged") if content is None else parse(content)
+        if isinstance(found, MalformedContent):
             return []
-        with suppress(OSError):
-            content = read_whole(self._descriptor, INBOX_BYTES_MAX)
-            found = parse(content)
-            if content != self._content and not isinstance(found, Malformed):
-                pairs = zip(keys_of(found), found, strict=True)
-                return [item for key, item in pairs if key not in self._known]
-        return []
+        pairs = zip(keys_of(found), found, strict=True)
+        return [item for key, item in pairs if key not in self._known]
 
     def close(self) -> None:
-        """Look no more. Twice is harmless."""
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor is not None:
-            os.close(descriptor)
+        """Close it. Idempotent."""
+        self._file.close()
 
 
 class Changed(NamedTuple):
     """An inbox after a change."""
 
     items: Items
-    late: Late | None = None
-    """Where a late writer in place would show; nothing where no file was taken away."""
+    late: DisplacedInbox | None = None
+    """The file that was swapped out; `None` where nothing was."""
 
     kept: Path | None = None
-    """Where a malformed file is kept that was in the way."""
+    """The new name of a malformed file that was in the way."""
 
     why: str = ""
-    """What was wrong with that one."""
+    """The reason why that file was malformed."""
 
 
 def change(path: Path, edit: Edit, *, settled: bool = False) -> Changed:
-    """Change an inbox, and make it where it is not there yet, with its folder.
+    """Change an inbox, and create it with its folder where there is none.
 
-    Raises `BlockingIOError` where somebody has its lock, and `Unsettled` where it is malformed:
-    with `settled` such a file is kept aside instead, and the inbox begins anew.
+    Raises `BlockingIOError` while another process has its lock, and `Unsettled` where it is
+    malformed: with `settled` such a file is kept aside instead, and the inbox begins anew.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _locked(path):
-        kept, why = None, ""
+    kept, why = None, ""
+    with FileLock.take(lock_beside(path), records_pid=False):
+        files.recover(path, _rules())
         while True:
-            content = _content(path)
-            items = [] if content is None or (settled and not content.strip()) else parse(content)
-            if isinstance(items, Malformed):
-                if not settled:
-                    raise Unsettled(items.why)
-                kept, why = _keep_aside(path), items.why
-                continue
-            done = _change_once(path, edit, content, items)
-            if done is not None:
+            try:
+                done = _exchange(path, edit, settled=settled)
+            except _Malformed as error:
+                kept, why = _keep_aside(path), str(error)
+            except FileNotFoundError:
+                done = _create(path, edit)
+                if done is not None:
+                    return Changed(done.items, None, kept, why)
+            else:
                 return Changed(done.items, done.late, kept, why)
 
 
-def _change_once(path: Path, edit: Edit, content: bytes | None, items: Items) -> Changed | None:
-    """Make a change to what was read; nothing where that is not there any more."""
-    edited = edit(items)
-    if content is None:
-        return Changed(edited) if _create(path, _encode(edited)) else None
-    if edited == items:
-        return Changed(items)
-    draft = _encode(edited)
-    side = _write_aside(path, draft, like=path)
-    if side is None:
-        return None
-    if _content(path) != content:  # most who are quicker are seen here already
-        side.unlink()
-        return None
-    taken = _exchange(side, path, content, draft)
-    return None if taken is None else Changed(edited, Late(*taken, items))
+def _exchange(path: Path, edit: Edit, *, settled: bool) -> Changed:
+    """Change an inbox that is there."""
+    before: Items = []
+    after: Items = []
+
+    def changed(content: bytes) -> bytes:
+        nonlocal before, after
+        found = [] if settled and not content.strip() else parse(content)
+        if isinstance(found, MalformedContent):
+            raise _Malformed(found.why) if settled else Unsettled(found.why)
+        before, after = found, edit(found)
+        return content if after == before else _encode(after)
+
+    late = files.exchange(path, changed, _rules()).late
+    return Changed(after, None if late is None else DisplacedInbox(late, before))
 
 
-@contextmanager
-def _locked(path: Path) -> Generator[None]:
-    lock = path.with_name(f".{path.name}.muster-lock")
-    descriptor = os.open(lock, _LOCKING, 0o600)
+def _create(path: Path, edit: Edit) -> Changed | None:
+    """Create an inbox; `None` if another program was quicker."""
+    items = edit([])
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _exchange(side: Path, path: Path, expected: bytes, placed: bytes) -> tuple[int, bytes] | None:
-    """Put a draft in the place of what is expected there; the file that came back, and its content.
-
-    Where something else comes back somebody was quicker: that goes back into its place, and there
-    is no answer. Half a file comes back where its writer has it open; it shows there when it is
-    done.
-    """
-    draft = placed
-    while _swap(side, path):
-        taken = open_regular(side, follow_links=False)
-        found = read_whole(taken, INBOX_BYTES_MAX)
-        done = found == expected
-        if placed is draft and (done or isinstance(parse(found), Malformed)):
-            side.unlink()
-            return taken, found
-        os.close(taken)
-        if done:
-            side.unlink()
-            return None
-        expected, placed = placed, found
-    return None
-
-
-def _swap(side: Path, path: Path) -> bool:
-    """Let two files change their names; say whether both were there."""
-    try:
-        libc.swap(side, path)
-    except FileNotFoundError:
-        side.unlink(missing_ok=True)
-        return False
-    except OSError as error:
-        if error.errno not in _CANNOT:
-            side.unlink(missing_ok=True)
-            raise
-        _swap_in_steps(side, path)
-    return True
-
-
-def _swap_in_steps(side: Path, path: Path) -> None:
-    """The second best, where names cannot be exchanged in one step."""
-    old = side.with_name(f"{side.name}-old")
-    old.unlink(missing_ok=True)
-    os.link(path, old)
-    side.replace(path)
-    old.rename(side)
-
-
-def _create(path: Path, content: bytes) -> bool:
-    """Make a file; say whether nobody was quicker."""
-    side = _write_aside(path, content)
-    assert side is not None  # it is like no other file
-    try:
-        os.link(side, path)
+        files.create(path, _encode(items), 0o600, _rules())
     except FileExistsError:
-        return False
-    except OSError as error:
-        if error.errno not in _CANNOT:
-            raise
-        side.rename(path)  # a file system without links
-    finally:
-        side.unlink(missing_ok=True)
-    _flush_folder(path)
-    return True
-
-
-def _write_aside(path: Path, content: bytes, *, like: Path | None = None) -> Path | None:
-    """Write and flush a file beside another, with its mode; nothing where that one is gone."""
-    try:
-        model = None if like is None else like.lstat()
-    except FileNotFoundError:
         return None
-    side = path.with_name(f".{path.name}.muster-new")
-    side.unlink(missing_ok=True)  # a crash has left it
-    descriptor = os.open(side, _WRITING, 0o600)
-    try:
-        view = memoryview(content)
-        while view:
-            view = view[os.write(descriptor, view) :]
-        if model is not None:
-            with suppress(PermissionError):
-                os.fchown(descriptor, model.st_uid, model.st_gid)
-            os.fchmod(descriptor, stat.S_IMODE(model.st_mode))
-        os.fsync(descriptor)
-    except BaseException:
-        side.unlink(missing_ok=True)
-        raise
-    finally:
-        os.close(descriptor)
-    return side
-
-
-def _flush_folder(path: Path) -> None:
-    with suppress(OSError):
-        descriptor = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    return Changed(items)
 
 
 def _keep_aside(path: Path) -> Path:
-    """Give a malformed file another name, one that is free."""
+    """Rename a malformed file to a free name."""
     number = 1
     while (kept := path.with_name(f"{path.name}.malformed-{number}")).exists():
         number += 1

@@ -24,7 +24,7 @@ from muster.store.base import EventStore, LogFilter
 from muster.store.codec import decode
 
 RECALLED_MAX: Final = 1000
-"""How many of an agent's last messages are looked through for what an earlier life has told."""
+"""How many of an agent's last messages are searched for entries told before a restart."""
 
 READING: Final = "reading"
 MARKING: Final = "marking"
@@ -32,8 +32,8 @@ MARKING: Final = "marking"
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 
-class Replies:
-    """What agents say to the human by the human's inbox."""
+class HumanInbox:
+    """The human's inbox file, through which agents reply."""
 
     def __init__(self, file: InboxFile, store: EventStore) -> None:
         """Nothing is read yet."""
@@ -49,17 +49,17 @@ class Replies:
 
     async def step(self) -> None:
         """Make the inbox where it is missing; tell what is new in it, and mark that as read."""
-        self._file.waiting = False
+        self._file.is_waiting = False
         try:
-            await self._file.hear_late()
+            await self._file.restore_late_writes()
             items = await self._file.read()
             if items is None:
                 items = await self._file.change(lambda items: items)
         except OSError as error:
-            self._file.waiting = True
+            self._file.is_waiting = True
             await self._file.warn(READING, f"{self._file.path}: {error.strerror or error}")
             return
-        self._file.fine(READING)
+        self._file.clear(READING)
         told = self._told
         if told is None:
             told = self._told = await self._recalled(items)
@@ -77,10 +77,10 @@ class Replies:
         try:
             await self._file.change(marking(frozenset(told)))
         except OSError as error:
-            self._file.waiting = True
+            self._file.is_waiting = True
             await self._file.warn(MARKING, f"{self._file.path}: {error.strerror or error}")
         else:
-            self._file.fine(MARKING)
+            self._file.clear(MARKING)
 
     # ── telling ───────────────────────────────────────────────────────────────────────────────────
 
@@ -88,11 +88,13 @@ class Replies:
         entry = as_entry(item) or {}
         sender, text = entry.get("from"), entry.get("text")
         if not isinstance(sender, str) or not isinstance(text, str):
-            await self._file.say(f"{self._file.path}: an entry without `from` and `text` is left")
+            await self._file.report(
+                f"{self._file.path}: an entry without `from` and `text` is left"
+            )
             return
         agent = self._speaker(sender)
         if agent is None:
-            await self._file.say(
+            await self._file.report(
                 f"{self._file.path}: {sender[:NAME_CHARS_MAX]!r} is nobody who speaks by an inbox "
                 "file; what it says is left there"
             )
@@ -101,10 +103,10 @@ class Replies:
         try:
             await self._file.send(reply, actor=agent_actor(agent.id))
         except Refused as error:
-            await self._file.say(f"{self._file.path}: a reply of {agent.id!r} is left: {error}")
+            await self._file.report(f"{self._file.path}: a reply of {agent.id!r} is left: {error}")
 
     def _speaker(self, sender: str) -> Agent | None:
-        """Whoever has this name and lives on files."""
+        """The agent of this name, if it uses an inbox file."""
         team = self._file.team
         seat = team.names.get(name_key(sender))
         agent = None if seat is None else team.agents.get(seat)
@@ -132,7 +134,7 @@ class Replies:
         return told
 
     async def _said(self, seat: SeatId) -> list[tuple[str, datetime]]:
-        """What an agent has said to the human lately, the oldest first."""
+        """The last messages of an agent to the human, oldest first."""
         by_it = LogFilter(types=frozenset({"agent_message"}), seat=seat)
         page = await self._store.read(after=0, limit=RECALLED_MAX, where=by_it, backwards=True)
         said: list[tuple[str, datetime]] = []

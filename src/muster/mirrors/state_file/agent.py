@@ -20,17 +20,23 @@ from muster.mirrors.state_file.document import (
     NOTE,
     SET_BY,
     TIMESTAMP,
-    Malformed,
+    MalformedContent,
     StateDocument,
     Wish,
     new_document,
     parse,
     timestamp,
 )
-from muster.mirrors.state_file.link import Link, Seen, is_newer, short_name, short_note
+from muster.mirrors.state_file.link import (
+    StateFileContent,
+    StateFileLink,
+    is_newer,
+    short_name,
+    short_note,
+)
 
 FILE: Final = "file"
-"""Who set what a file says without saying who."""
+"""The author of a wish whose file names none."""
 
 KEPT_MAX: Final = 20
 """How many malformed contents are kept beside a file; then the last is replaced."""
@@ -43,14 +49,14 @@ _DONE: Final = tuple(f"{mode} {Outcome.COMPLETED}" for mode in ONE_SHOTS)
 """The notes of one-shots that went well: those leave the human's own words in the file."""
 
 
-class Obeying:
+class StateFileAgent:
     """One agent that muster runs, and its state file."""
 
-    def __init__(self, link: Link, *, only_truth: bool = False) -> None:
-        """With `only_truth` a file that is removed while muster runs says pause, as in the seed;
-        else the log still knows what is wanted."""
+    def __init__(self, link: StateFileLink, *, pause_if_removed: bool = False) -> None:
+        """With `pause_if_removed`, removing the file while muster runs pauses the agent; otherwise
+        the file is written again from the log."""
         self._link = link
-        self._only_truth = only_truth
+        self._pause_if_removed = pause_if_removed
         self._known: Wish | None = None
         self._kept: tuple[bytes, str] | None = None
         """The malformed content that was kept last, and under which name."""
@@ -63,7 +69,7 @@ class Obeying:
         await self._take_in_late()
         seen = await self._link.settled(patient=self._may_pass)
         if seen.document is not None:
-            self._link.fine(READING)
+            self._link.clear(READING)
             await self._take_in(seen, seen.document)
             return await self._mirror(seen.document)
         if seen.missing:
@@ -78,21 +84,21 @@ class Obeying:
         seen = await self._link.settled(patient=lambda seen: seen.content is not None)
         if seen.document is not None:
             await self._mirror(seen.document)
-        self._link.let_go()
+        self._link.close_displaced()
 
-    def _may_pass(self, seen: Seen) -> bool:
+    def _may_pass(self, seen: StateFileContent) -> bool:
         """A file that was never there need not be waited for, nor one that nobody may read."""
         return self._known is not None if seen.missing else seen.content is not None
 
     # ── what is wished ────────────────────────────────────────────────────────────────────────────
 
-    async def _take_in(self, seen: Seen, document: StateDocument) -> None:
+    async def _take_in(self, seen: StateFileContent, document: StateDocument) -> None:
         """Send a wish that is new to the log."""
         wish = document.wish
         if wish == self._known:
             return
         if document.unknown is None:
-            self._link.fine(UNKNOWN)
+            self._link.clear(UNKNOWN)
         else:
             text = f"{self._link.path}: {document.unknown}, which is no state and counts as pause"
             await self._link.warn(UNKNOWN, text)
@@ -102,7 +108,7 @@ class Obeying:
         self._known = wish
         self._paused_in = None
 
-    def _counts(self, seen: Seen, run: RunControl) -> bool:
+    def _counts(self, seen: StateFileContent, run: RunControl) -> bool:
         """Whether the first wish that is seen, or seen again, is newer than the log's."""
         return run.generation == self._paused_in or is_newer(seen, run)
 
@@ -115,17 +121,17 @@ class Obeying:
         command = SetDesired(
             seat=self._link.seat, desired=desired, set_by=set_by, note=short_note(wish.note)
         )
-        await self._link.send(command, actor=person(set_by))
+        await self._link.try_send(command, actor=person(set_by))
 
     async def _take_in_late(self) -> None:
         """Put into the file what a writer in place wrote while it was taken away."""
-        late, known = self._link.overheard(), self._known
+        late, known = self._link.late_document(), self._known
         if late is None or late.wish == known:
             return
 
         def change(base: bytes) -> bytes:
             found = parse(base)
-            if isinstance(found, Malformed) or found.wish != known:
+            if isinstance(found, MalformedContent) or found.wish != known:
                 return base
             return late.changed(**{CURRENT: str(found.current)}).encode()
 
@@ -145,7 +151,11 @@ class Obeying:
 
         def change(base: bytes) -> bytes:
             found = parse(base)
-            return base if isinstance(found, Malformed) else fulfil(found, run, known, now).encode()
+            return (
+                base
+                if isinstance(found, MalformedContent)
+                else fulfil(found, run, known, now).encode()
+            )
 
         try:
             written = (await self._link.exchange(change)).content
@@ -154,9 +164,9 @@ class Obeying:
         except OSError as error:
             await self._link.warn(WRITING, f"{self._link.path} cannot be written: {error.strerror}")
             return 1.0
-        self._link.fine(WRITING)
+        self._link.clear(WRITING)
         found = parse(written)
-        if isinstance(found, Malformed):
+        if isinstance(found, MalformedContent):
             return 0.0
         if found.desired is run.desired and _is_ours(found.wish, run, known, now):
             self._known = found.wish
@@ -167,7 +177,7 @@ class Obeying:
 
     async def _make_anew(self) -> float | None:
         """Make the file as the log has it, or paused."""
-        if self._only_truth and self._known is not None:
+        if self._pause_if_removed and self._known is not None:
             await self._pause(f"{self._link.path.name} was removed")
         run = self._link.run
         document = new_document(
@@ -185,7 +195,7 @@ class Obeying:
         self._known = document.wish
         return 0.0
 
-    async def _repair(self, seen: Seen, malformed: bytes) -> float | None:
+    async def _repair(self, seen: StateFileContent, malformed: bytes) -> float | None:
         """Pause, keep what is malformed for a person to look at, and write a valid file."""
         why = f"{seen.trouble}; it counts as pause"
         await self._pause(why)
@@ -222,7 +232,7 @@ class Obeying:
             return False
         note = short_note(why)
         command = SetDesired(seat=self._link.seat, desired=RunMode.PAUSE, set_by=MUSTER, note=note)
-        return await self._link.send(command)
+        return await self._link.try_send(command)
 
 
 def fulfil(document: StateDocument, run: RunControl, known: Wish | None, now: str) -> StateDocument:

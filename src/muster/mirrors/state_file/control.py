@@ -7,6 +7,7 @@ again; the pause that it writes after a one-shot is taken in, unless something e
 
 from typing import Final
 
+from muster.limits import FILE_RACE_SECONDS
 from muster.machines.commands import ConnectAgent, ReportCurrent, SetDesired
 from muster.machines.ids import agent_actor, person
 from muster.machines.run_control.decide import ONE_SHOTS
@@ -18,29 +19,32 @@ from muster.mirrors.state_file.document import (
     NOTE,
     SET_BY,
     TIMESTAMP,
-    Malformed,
+    MalformedContent,
     StateDocument,
     Wish,
     new_document,
     parse,
     timestamp,
 )
-from muster.mirrors.state_file.link import Link, Seen, is_newer, short_name, short_note
+from muster.mirrors.state_file.link import (
+    StateFileContent,
+    StateFileLink,
+    is_newer,
+    short_name,
+    short_note,
+)
 
 AGENT: Final = "agent"
-"""Who set a pause that the loop wrote by itself."""
-
-STALE_SECONDS: Final = 5.0
-"""How long after a wish the loop may still write what it had read before."""
+"""The author of a pause that the loop wrote by itself."""
 
 Words = tuple[str, str, str]
-"""What a wish says, whenever it was written."""
+"""A wish without its timestamp."""
 
 
-class Directing:
+class StateFileController:
     """One agent with a loop of its own, and its state file."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: StateFileLink) -> None:
         """Nothing is known of the file."""
         self._link = link
         self._known: Wish | None = None
@@ -51,7 +55,7 @@ class Directing:
 
         self._written: int | None = None
         self._replaced: Wish | None = None
-        """What the wish in the file took the place of, and until when that may come back."""
+        """The wish that the present one replaced, which the loop may write back until then."""
 
         self._replaced_until = 0.0
         self._interrupted = False
@@ -66,18 +70,18 @@ class Directing:
         if seen.document is None:
             await self._link.warn(READING, seen.trouble)
             return 1.0
-        self._link.fine(READING)
+        self._link.clear(READING)
         await self._hear(seen, seen.document)
         await self._take_in(seen, seen.document)
         return await self._wish(seen.document)
 
     async def close(self) -> None:
         """The loop goes on without muster, and so does its file."""
-        self._link.let_go()
+        self._link.close_displaced()
 
     # ── what the loop says ────────────────────────────────────────────────────────────────────────
 
-    async def _hear(self, seen: Seen, document: StateDocument) -> None:
+    async def _hear(self, seen: StateFileContent, document: StateDocument) -> None:
         """Take a write of the loop as its report, and as a sign that it is here."""
         theirs = self._content is not None and seen.content != self._content
         same_wish = self._known is not None and _words(document.wish) == _words(self._known)
@@ -90,7 +94,7 @@ class Directing:
         if document.current is run.desired:
             self._interrupted = False
         if document.current is not run.current:
-            await self._link.send(
+            await self._link.try_send(
                 ReportCurrent(seat=self._link.seat, current=document.current), actor=self._actor
             )
 
@@ -100,16 +104,16 @@ class Directing:
 
     async def _confirm(self) -> None:
         if not self._link.confirmed and not self._link.agent.disabled:
-            await self._link.send(ConnectAgent(seat=self._link.seat), actor=self._actor)
+            await self._link.try_send(ConnectAgent(seat=self._link.seat), actor=self._actor)
 
     async def _say_unknown(self, document: StateDocument) -> None:
         if document.unknown is None:
-            self._link.fine(UNKNOWN)
+            self._link.clear(UNKNOWN)
         else:
             text = f"{self._link.path}: {document.unknown}, which is no state and counts as pause"
             await self._link.warn(UNKNOWN, text)
 
-    async def _take_in(self, seen: Seen, document: StateDocument) -> None:
+    async def _take_in(self, seen: StateFileContent, document: StateDocument) -> None:
         """Send a wish to the log that came in by the file: the loop's own, or one by hand."""
         known, run = self._known, self._link.run
         if known is None:
@@ -151,17 +155,17 @@ class Directing:
             if_generation=generation,
         )
         actor = self._actor if set_by == AGENT else person(short_name(set_by))
-        await self._link.send(command, actor=actor)
+        await self._link.try_send(command, actor=actor)
 
     async def _take_in_late(self) -> None:
         """Put into the file what the loop wrote while the file was taken away, with our wish."""
-        late, known = self._link.overheard(), self._known
+        late, known = self._link.late_document(), self._known
         if late is None:
             return
 
         def change(base: bytes) -> bytes:
             found = parse(base)
-            if isinstance(found, Malformed) or found.wish != known:
+            if isinstance(found, MalformedContent) or found.wish != known:
                 return base
             fields = (DESIRED, TIMESTAMP, SET_BY, NOTE)
             return late.changed(
@@ -185,7 +189,7 @@ class Directing:
 
         def change(base: bytes) -> bytes:
             found = parse(base)
-            if isinstance(found, Malformed) or found.wish != known:
+            if isinstance(found, MalformedContent) or found.wish != known:
                 return base
             return found.changed(**fields).encode()
 
@@ -196,7 +200,7 @@ class Directing:
         except OSError as error:
             await self._link.warn(WRITING, f"{self._link.path} cannot be written: {error.strerror}")
             return 1.0
-        self._link.fine(WRITING)
+        self._link.clear(WRITING)
         if done.late is None:
             return 0.0  # somebody else wrote in between
         self._note_written(done.content, run)
@@ -221,7 +225,7 @@ class Directing:
         assert isinstance(written, StateDocument)  # it is our own
         if self._written != run.generation and self._known is not None:
             self._replaced = self._known
-            self._replaced_until = self._link.monotonic() + STALE_SECONDS
+            self._replaced_until = self._link.monotonic() + FILE_RACE_SECONDS
             one_shot = self._known.desired in ONE_SHOTS
             self._interrupted = one_shot and run.desired is not RunMode.PAUSE
         self._written = self._agreed = run.generation

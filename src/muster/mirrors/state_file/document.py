@@ -28,7 +28,7 @@ NOTE: Final = "note"
 
 
 class Wish(NamedTuple):
-    """What somebody wants, in their own words. Two that are equal are the same wish."""
+    """A desired state with its author and note. Two that are equal are the same wish."""
 
     desired: str
     set_by: str
@@ -36,8 +36,8 @@ class Wish(NamedTuple):
     timestamp: str
 
 
-class Malformed(msgspec.Struct, frozen=True):
-    """What is wrong with a content that is no state document."""
+class MalformedContent(msgspec.Struct, frozen=True):
+    """The reason why a content is not a document."""
 
     why: str
 
@@ -53,18 +53,18 @@ class StateDocument(msgspec.Struct, frozen=True):
 
     @property
     def wish(self) -> Wish:
-        """What is wanted, by whom and why."""
+        """The desired state, its author and note."""
         text = self._text
         return Wish(text(DESIRED, RunMode.PAUSE), text(SET_BY), text(NOTE), text(TIMESTAMP))
 
     @property
     def desired(self) -> RunMode:
-        """What is wanted; pause where nobody knows the word."""
+        """The desired state; pause where the word is unknown."""
         return _mode(self.fields.get(DESIRED)) or RunMode.PAUSE
 
     @property
     def current(self) -> RunMode:
-        """What is done; pause where nobody knows the word."""
+        """The current state; pause where the word is unknown."""
         return _mode(self.fields.get(CURRENT)) or RunMode.PAUSE
 
     @property
@@ -104,16 +104,16 @@ class StateDocument(msgspec.Struct, frozen=True):
         return value if isinstance(value, str) else json.dumps(value)
 
 
-def parse(content: bytes) -> StateDocument | Malformed:
+def parse(content: bytes) -> StateDocument | MalformedContent:
     """The document in a content, or what is wrong with it."""
     if not content.strip():
-        return Malformed("it is empty")
+        return MalformedContent("it is empty")
     try:
         found: object = json.loads(content, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        return Malformed(f"it is not JSON ({str(error) or type(error).__name__})")
+        return MalformedContent(f"it is not JSON ({str(error) or type(error).__name__})")
     if not isinstance(found, dict):
-        return Malformed("it is not a JSON object")
+        return MalformedContent("it is not a JSON object")
     return StateDocument(cast("dict[str, object]", found), b"\n" in content.strip())
 
 

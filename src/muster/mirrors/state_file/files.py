@@ -12,21 +12,28 @@ from pathlib import Path
 
 from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.ports import Clock
+from muster.limits import FILE_SETTLE_SECONDS
 from muster.machines.events import DesiredSet, StateTransition
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Authority, Machine, RunMode
 from muster.mirrors.exchange import recover
-from muster.mirrors.state_file.agent import Obeying
-from muster.mirrors.state_file.control import Directing
-from muster.mirrors.state_file.link import SETTLE_SECONDS, Link, Role, Seen, is_newer, look
-from muster.mirrors.watch import Watching
+from muster.mirrors.state_file.agent import StateFileAgent
+from muster.mirrors.state_file.control import StateFileController
+from muster.mirrors.state_file.link import (
+    StateFileContent,
+    StateFileLink,
+    StateFileRole,
+    is_newer,
+    look,
+)
+from muster.mirrors.watch import FileWatcher
 
 log = logging.getLogger(__name__)
 
 
 async def wishes(paths: Mapping[SeatId, Path], team: Team, clock: Clock) -> tuple[SeatId, ...]:
-    """Who is not to start when muster does, because its file says pause and is the newer word.
+    """The agents not to start with muster: their files say pause, and are newer than the log.
 
     A file that is there and cannot be understood counts as pause too.
     """
@@ -41,12 +48,12 @@ async def wishes(paths: Mapping[SeatId, Path], team: Team, clock: Clock) -> tupl
         await asyncio.to_thread(_recover, path)
     seen = {seat: look(path) for seat, path in wanted.items()}
     if any(each.content is not None and each.document is None for each in seen.values()):
-        await clock.sleep(SETTLE_SECONDS)  # somebody may be writing
+        await clock.sleep(FILE_SETTLE_SECONDS)  # somebody may be writing
         seen = {seat: look(path) for seat, path in wanted.items()}
     return tuple(seat for seat in sorted(seen) if _says_pause(seen[seat], team.agents[seat]))
 
 
-def _says_pause(seen: Seen, agent: Agent) -> bool:
+def _says_pause(seen: StateFileContent, agent: Agent) -> bool:
     if seen.missing:
         return False
     if seen.document is None:
@@ -63,27 +70,27 @@ class StateFiles:
         clock: Clock,
         paths: Mapping[SeatId, Path],
         *,
-        only_truth: bool = False,
+        pause_if_removed: bool = False,
     ) -> None:
-        """Nothing is read before `run`. With `only_truth` a file that is removed says pause."""
+        """Nothing is read before `run`. `pause_if_removed`: removing a file pauses its agent."""
         self._clock = clock
         self._links = {
-            seat: Link(dispatcher, clock, seat, path.absolute())
+            seat: StateFileLink(dispatcher, clock, seat, path.absolute())
             for seat, path in paths.items()
             if seat in dispatcher.team.agents
         }
-        self._roles: dict[SeatId, Role] = {}
+        self._roles: dict[SeatId, StateFileRole] = {}
         for seat, link in self._links.items():
             authority = link.agent.authority
             if authority is Authority.MUSTER:
-                self._roles[seat] = Obeying(link, only_truth=only_truth)
+                self._roles[seat] = StateFileAgent(link, pause_if_removed=pause_if_removed)
             elif authority is Authority.FILE:
-                self._roles[seat] = Directing(link)
+                self._roles[seat] = StateFileController(link)
         dispatcher.watch(self._note)
 
     async def run(self) -> None:
         """Follow every file and what the log says of its agent, for ever."""
-        watching = Watching(self._clock.sleep)
+        watching = FileWatcher(self._clock.sleep)
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(watching.run())
@@ -103,9 +110,9 @@ class StateFiles:
                 extra = {"action": "state_file_failed", "seat": seat}
                 log.warning("%s: %s", self._links[seat].path, error, extra=extra)
 
-    async def _follow(self, link: Link, role: Role) -> None:
+    async def _follow(self, link: StateFileLink, role: StateFileRole) -> None:
         await asyncio.to_thread(_recover, link.path)
-        await link.follow(role)
+        await link.follow(role.step)
 
     def _note(self, commit: Commit) -> None:
         """Wake whoever follows an agent of whom something else is wanted, or who does it."""

@@ -1,4 +1,4 @@
-"""What a session asks muster: to carry out one of its tools, and whether it may do something.
+"""Serves a session's requests: calls of muster's tools, and permission requests.
 
 Both run in the SDK's own tasks. Whatever goes wrong in them is an answer to the program, and nobody
 else's trouble: a tool that broke says so, and what nobody could be asked about is not allowed.
@@ -19,7 +19,8 @@ from claude_agent_sdk import (
 )
 from claude_agent_sdk.types import McpSdkServerConfig
 
-from muster.engine.ports import Call, Ear, Permission
+from muster.engine.ports import MusterToolCall, Permission, SessionListener
+from muster.limits import APPROVAL_DETAIL_CHARS_MAX
 from muster.runtimes.claude.reading import compact, excerpt
 from muster.sessions.tools import TOOLS, Tool
 from muster.settings.agents import ClaudeSettings
@@ -28,11 +29,8 @@ from muster.version import __version__
 SERVER: Final = "muster"
 """The name of the MCP server; with it, its tools are called `mcp__muster__turn_complete`."""
 
-DETAIL_CHARS_MAX: Final = 4000
-"""How much of what it wants to do a person is shown: more than anybody reads."""
-
 _FIRST: Final = ("command", "file_path", "notebook_path", "path", "url", "query", "pattern")
-"""What a person wants to see first of what a tool is given."""
+"""The arguments of a tool that a person wants to see first."""
 
 Given = dict[str, Any]  # what a tool is given, or gives back, as JSON has it
 
@@ -44,14 +42,14 @@ def tool_names() -> list[str]:
     return [f"mcp__{SERVER}__{tool.name}" for tool in TOOLS]
 
 
-def tool_server(ear: Ear) -> McpSdkServerConfig:
+def tool_server(listener: SessionListener) -> McpSdkServerConfig:
     """Muster's tools for one session: whoever calls them, it is this session that does."""
     tools = [
         SdkMcpTool(
             name=tool.name,
             description=tool.description,
             input_schema=_schema(tool),
-            handler=_handler(tool.name, ear),
+            handler=_handler(tool.name, listener),
         )
         for tool in TOOLS
     ]
@@ -63,10 +61,10 @@ def _schema(tool: Tool) -> dict[str, object]:
     return {"type": "object", "properties": {}, **tool.schema}
 
 
-def _handler(name: str, ear: Ear) -> Callable[[Given], Awaitable[Given]]:
+def _handler(name: str, listener: SessionListener) -> Callable[[Given], Awaitable[Given]]:
     async def call(arguments: Given) -> Given:
         try:
-            ok, text = await ear.serve(Call(tool=name, arguments=arguments))
+            ok, text = await listener.on_tool_call(MusterToolCall(tool=name, arguments=arguments))
         except Exception as error:  # the program is told, and can go on
             log.error("a tool failed", exc_info=error, extra={"action": "tool", "tool": name})
             ok, text = False, f"muster failed to do that: {error}"
@@ -75,8 +73,10 @@ def _handler(name: str, ear: Ear) -> Callable[[Given], Awaitable[Given]]:
     return call
 
 
-def asker(settings: ClaudeSettings, ear: Ear, who: Callable[[str | None], str]) -> CanUseTool:
-    """Whoever answers whether a tool may be used: a person, through the ear."""
+def asker(
+    settings: ClaudeSettings, listener: SessionListener, who: Callable[[str | None], str]
+) -> CanUseTool:
+    """The callback that asks a person, through the listener, whether a tool may be used."""
 
     async def ask(tool: str, given: Given, context: ToolPermissionContext) -> PermissionResult:
         request = Permission(
@@ -87,7 +87,7 @@ def asker(settings: ClaudeSettings, ear: Ear, who: Callable[[str | None], str]) 
             default=settings.approval_default == "allow",
         )
         try:
-            allowed, reason = await ear.permit(request)
+            allowed, reason = await listener.on_permission_request(request)
         except Exception as error:  # what nobody could be asked about is not allowed
             log.error("nobody could be asked", exc_info=error, extra={"action": "permit"})
             return PermissionResultDeny(message=f"Nobody could be asked: {error}")
@@ -99,11 +99,11 @@ def asker(settings: ClaudeSettings, ear: Ear, who: Callable[[str | None], str]) 
 
 
 def detail(given: Given) -> str:
-    """What a tool is to do, for a person to read: what matters first, one thing on each line."""
+    """The arguments of a tool for a person to read: the important ones first, one a line."""
     keys = [key for key in _FIRST if key in given]
     keys += [key for key in given if key not in keys]
     lines = (f"{key}: {_value(given[key])}" for key in keys)
-    return excerpt("\n".join(lines), DETAIL_CHARS_MAX)
+    return excerpt("\n".join(lines), APPROVAL_DETAIL_CHARS_MAX)
 
 
 def _value(value: object) -> str:

@@ -1,12 +1,12 @@
-"""What is wrong with the model server, in words; and what is not its fault."""
+"""Describes failures of the model server."""
 
 from typing import Final
 
 REFUSED: Final = frozenset({401, 403})
-"""What no patience helps against. An expired login is renewed after the first of them."""
+"""Statuses that no retry helps against. An expired login is renewed after the first."""
 
 REFUSALS_MAX: Final = 1
-"""How often it is asked again in spite of that."""
+"""How many retries such a status gets all the same."""
 
 TEXT_CHARS_MAX: Final = 200
 
@@ -32,7 +32,7 @@ _SIGNS: Final = (
     ("stopped arriving", "fell silent in the middle of its answer"),
     ("timed out", "does not answer: timed out"),
 )
-"""What the program says where there was no status, in small letters."""
+"""Texts of the program where there was no status, in lower case."""
 
 
 def refusal(status: int | None, attempts: int) -> str:

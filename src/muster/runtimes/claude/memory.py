@@ -1,5 +1,5 @@
-"""What an agent's folder remembers of Claude Code: which conversation it is in, and what that has
-used up so far. A line with the conversation's id, and one with the counts.
+"""Remembers an agent's conversation with Claude Code, and its usage so far, in the agent's folder:
+a line with the conversation's id, and one with the counts.
 """
 
 import logging
@@ -27,7 +27,7 @@ class Memory(msgspec.Struct, frozen=True):
 
 
 def recall(folder: Path | None) -> Memory:
-    """What was remembered last; nothing where that cannot be read."""
+    """The conversation that was remembered last; an empty one where that cannot be read."""
     if folder is None:
         return Memory()
     try:

@@ -1,4 +1,4 @@
-"""How Claude Code is called: which program, with which arguments, in which environment."""
+"""The command line of Claude Code: program, arguments, environment."""
 
 import json
 import os
@@ -12,12 +12,9 @@ from typing import Final
 from muster.claude_plugin.copying import SOURCE, write_copy
 from muster.engine.ports import Launch
 from muster.errors import CannotStart, MissingExtra
+from muster.limits import CLAUDE_ANSWER_SECONDS
 from muster.runtimes.process import processes
 from muster.settings.agents import OUR_VARIABLES, AgentSettings, ClaudeSettings
-
-ANSWER_SECONDS: Final = 60
-"""How long a model server may take to begin its answer, and to go on with it, before it is asked
-again: the slowest begins within half a minute. That it is silent is told long before."""
 
 PLUGIN_FOLDER: Final = "claude-plugin"
 PROMPT_FILE: Final = "claude-system-prompt.md"
@@ -38,7 +35,7 @@ _NESTED: Final = frozenset(
         "CLAUDE_PROJECT_DIR",
     }
 )
-"""What a Claude Code tells its own children of itself; muster may be one of them."""
+"""Variables that Claude Code sets for its children; muster may be one of them."""
 
 
 def find_program(settings: ClaudeSettings, base: Path) -> Path:
@@ -97,7 +94,7 @@ def arguments(
     allowed: list[str],
     servers: Mapping[str, Mapping[str, object]],
 ) -> list[str]:
-    """What the program is called with. The prompt is not among it: that comes over the wire."""
+    """The arguments of the program. The prompt is not among them: it goes over the wire."""
     return [
         "--output-format=stream-json",
         "--input-format=stream-json",
@@ -126,7 +123,7 @@ def _optional(settings: ClaudeSettings, resume: str, instructions: str) -> Itera
 
 
 def environment(settings: AgentSettings, launch: Launch) -> dict[str, str]:
-    """What muster itself has without what is muster's, what the settings add, and who it is."""
+    """Muster's environment without its own variables, the settings', and the session's."""
     ours = {
         name: value
         for name, value in os.environ.items()
@@ -144,7 +141,7 @@ def environment(settings: AgentSettings, launch: Launch) -> dict[str, str]:
 
 def _defaults(settings: ClaudeSettings) -> dict[str, str]:
     """Without these, a dead model server is asked for minutes."""
-    milliseconds = str(ANSWER_SECONDS * 1000)
+    milliseconds = str(CLAUDE_ANSWER_SECONDS * 1000)
     return {
         "CLAUDE_CODE_MAX_RETRIES": str(settings.retries),
         "API_TIMEOUT_MS": milliseconds,

@@ -9,7 +9,7 @@ has come to an end) are begun by the program itself. Pure.
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from muster.engine.ports import Took
+from muster.engine.ports import PromptAccepted
 from muster.machines.vocabulary import Taken
 
 QUEUED: Final = "queued"
@@ -65,7 +65,7 @@ class Prompts:
         """A prompt is handed over."""
         self._open[number] = _Prompt(text, self._piece is None and not self.waiting)
 
-    def become(self, number: str, state: str) -> Took | None:
+    def become(self, number: str, state: str) -> PromptAccepted | None:
         """The program says what becomes of a prompt; tell how it is taken in, when it is."""
         prompt = self._open.get(number)
         if prompt is None or state == QUEUED:
@@ -73,7 +73,7 @@ class Prompts:
         self._reported = True
         if state == STARTED:
             self._taken.add(number)
-            return Took(how=self._join(prompt), text=prompt.text)
+            return PromptAccepted(how=self._join(prompt), text=prompt.text)
         del self._open[number]
         self._taken.discard(number)
         return None

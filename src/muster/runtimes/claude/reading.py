@@ -1,4 +1,4 @@
-"""What Claude Code says over its wire, understood: the SDK's messages in, `Said` out. Pure.
+"""Turns messages of the Claude SDK into `SessionReport`s. Pure.
 
 A reader belongs to one session and reads everything, in order. What it comes to know beside what
 is said (which conversation this is, what is wrong with the model server) it keeps to be asked.
@@ -29,23 +29,21 @@ from claude_agent_sdk import (
     UserMessage,
 )
 
-from muster.engine.ports import Did, Output, Result, Said, Working
+from muster.engine.ports import Output, Result, SessionActivity, SessionReport, Working
+from muster.limits import ACTIVITY_CHARS_MAX
 from muster.machines.vocabulary import Activity, Usage
 from muster.runtimes.claude.faults import fault, refusal
 from muster.runtimes.claude.prompts import Prompts
 from muster.runtimes.claude.speech import Prose, spoken
 from muster.runtimes.claude.usage import since, total
 from muster.runtimes.claude.wire import LIFECYCLE
-from muster.runtimes.process.pipes import STDERR, Budget
-
-EXCERPT_CHARS_MAX: Final = 1000
-"""How much of a call, a result or a summary the log is told: the output file has all of it."""
+from muster.runtimes.process.pipes import STDERR, OutputBudget
 
 AGENT_TOOLS: Final = ("Agent", "Task")
 """The tool that starts a helper, by both of its names."""
 
 HELPER_TASKS: Final = ("local_agent", "local_workflow")
-"""What is a helper among all that works in the background; the rest are programs."""
+"""The background tasks that are helpers; the others are programs."""
 
 HELPERS_MAX: Final = 1000
 """How many helpers of a session are known by name: they can be called again long after."""
@@ -62,10 +60,10 @@ Input = Mapping[str, Any]  # what a tool is given, as JSON has it
 Content = Any  # what a tool gives back: a text, or blocks
 
 
-class Reader:
+class MessageReader:
     """Reads what one session says."""
 
-    def __init__(self, budget: Budget, now: Callable[[], float], used: Usage) -> None:
+    def __init__(self, budget: OutputBudget, now: Callable[[], float], used: Usage) -> None:
         """`used` is what its conversation had used up before."""
         self.prompts = Prompts()
         self.conversation = ""
@@ -82,7 +80,7 @@ class Reader:
         self._finished: set[str] = set()  # those among them who have not said what came of it
         self._worked_at = now()
         self._last_text = ""
-        """What it has said last, and has not ended a turn with yet."""
+        """The last text, as long as no turn has ended with it."""
 
         self._answer: str | None = None
         """The last text of the present piece of work, without what was meant for muster."""
@@ -104,8 +102,8 @@ class Reader:
         printed, self._printed = "".join(self._printed), []
         return printed.encode("utf-8", "replace")
 
-    def read(self, message: Message) -> list[Said]:
-        """What a message says."""
+    def read(self, message: Message) -> list[SessionReport]:
+        """The reports in a message."""
         match message:
             case AssistantMessage():
                 return list(self._assistant(message))
@@ -127,7 +125,7 @@ class Reader:
 
     # ── what the model says and does ──────────────────────────────────────────────────────────────
 
-    def _assistant(self, message: AssistantMessage) -> Iterator[Said]:
+    def _assistant(self, message: AssistantMessage) -> Iterator[SessionReport]:
         main = message.parent_tool_use_id is None
         if main:
             self.prompts.speak()
@@ -148,44 +146,44 @@ class Reader:
                 case ToolResultBlock():
                     pass  # those come as the user's
 
-    def _say(self, text: str) -> Iterator[Said]:
+    def _say(self, text: str) -> Iterator[SessionReport]:
         self._printed.append(text.rstrip("\n") + "\n")
         told = spoken(text, self._prose, self._now(), before=self._last_text)
         yield from told.said
         self._last_text = told.after
         self._answer = told.rest
 
-    def _complain(self, text: str) -> Iterator[Said]:
+    def _complain(self, text: str) -> Iterator[SessionReport]:
         """The program itself has something to say, which is no word of its model's."""
         self._printed.append(text.rstrip("\n") + "\n")
         if text.strip():
             yield Output(stream=STDERR, text=excerpt(text.strip()))
 
-    def _call(self, block: ToolUseBlock | ServerToolUseBlock, by: str) -> Did:
+    def _call(self, block: ToolUseBlock | ServerToolUseBlock, by: str) -> SessionActivity:
         given = compact(block.input)
         self._printed.append(f"[{_of(by)}{block.name}] {given}\n")
         self._calls[block.id] = block.name
         if block.name in AGENT_TOOLS:
             self._name(block.id, _called(block.input))
-        return Did(
+        return SessionActivity(
             kind=Activity.TOOL_CALL, name=block.name, text=excerpt(given), ref=block.id, by=by
         )
 
-    def _done(self, call: str, content: Content, failed: bool, by: str) -> Did:
+    def _done(self, call: str, content: Content, failed: bool, by: str) -> SessionActivity:
         text = flat(content)
         name = self._calls.pop(call, "?")
         self._printed.append(f"[{_of(by)}{name} {'failed' if failed else 'done'}] {text}\n")
         kind = Activity.TOOL_FAILED if failed else Activity.TOOL_DONE
-        return Did(kind=kind, name=name, text=excerpt(text), ref=call, by=by)
+        return SessionActivity(kind=kind, name=name, text=excerpt(text), ref=call, by=by)
 
-    def _stream(self) -> Iterator[Said]:
+    def _stream(self) -> Iterator[SessionReport]:
         if self._now() - self._worked_at >= WORKING_SECONDS:
             self._worked_at = self._now()
             yield Working()
 
     # ── what the program says ─────────────────────────────────────────────────────────────────────
 
-    def _system(self, message: SystemMessage) -> Iterator[Said]:
+    def _system(self, message: SystemMessage) -> Iterator[SessionReport]:
         match message:
             case TaskStartedMessage(task_type=kind) if kind in HELPER_TASKS:
                 yield self._started(message)
@@ -198,7 +196,7 @@ class Reader:
             case _:
                 yield from self._stated(message.subtype, message.data)
 
-    def _stated(self, what: str, data: Input) -> Iterator[Said]:
+    def _stated(self, what: str, data: Input) -> Iterator[SessionReport]:
         match what:
             case "init":
                 yield from self._init(data)
@@ -217,7 +215,7 @@ class Reader:
             case _:
                 pass
 
-    def _started(self, message: TaskStartedMessage) -> Did:
+    def _started(self, message: TaskStartedMessage) -> SessionActivity:
         task, given = message.task_id, self._names.get(message.tool_use_id or "")
         kind = str(message.data.get("subagent_type") or message.description)
         name = self._names.get(task) or given or kind  # who is called again keeps its name
@@ -225,29 +223,33 @@ class Reader:
         self._helpers.add(task)
         text = str(message.data.get("prompt") or message.description)
         self._printed.append(f"[{name} started] {text}\n")
-        return Did(kind=Activity.HELPER_STARTED, name=name, text=excerpt(text), ref=task)
+        return SessionActivity(
+            kind=Activity.HELPER_STARTED, name=name, text=excerpt(text), ref=task
+        )
 
     def _name(self, key: str, name: str) -> None:
         self._names[key] = name
         while len(self._names) > 2 * HELPERS_MAX:
             del self._names[next(iter(self._names))]
 
-    def _updated(self, task: str, status: str | None) -> Iterator[Said]:
+    def _updated(self, task: str, status: str | None) -> Iterator[SessionReport]:
         """A helper that has finished says what came of it right after that; any other does not."""
         if status == "completed":
             self._finished.add(task)
         elif status in TERMINAL_TASK_STATUSES:
             yield from self._ended(task, str(status))
 
-    def _ended(self, task: str, summary: str) -> Iterator[Said]:
+    def _ended(self, task: str, summary: str) -> Iterator[SessionReport]:
         self._finished.discard(task)
         if task in self._helpers:
             self._helpers.remove(task)
             name = self.who(task)
             self._printed.append(f"[{name} ended] {summary}\n")
-            yield Did(kind=Activity.HELPER_DONE, name=name, text=excerpt(summary), ref=task)
+            yield SessionActivity(
+                kind=Activity.HELPER_DONE, name=name, text=excerpt(summary), ref=task
+            )
 
-    def _init(self, data: Input) -> Iterator[Said]:
+    def _init(self, data: Input) -> Iterator[SessionReport]:
         """The beginning of a piece of work: which conversation it is, and what did not load."""
         self.conversation = str(data.get("session_id") or self.conversation)
         for error in data.get("plugin_errors") or ():
@@ -255,7 +257,7 @@ class Reader:
             self._printed.append(f"{text}\n")
             yield Output(stream=STDERR, text=excerpt(text))
 
-    def _informed(self, data: Input) -> Iterator[Said]:
+    def _informed(self, data: Input) -> Iterator[SessionReport]:
         """The program warns; among that is a prompt that a hook did not let through."""
         outcome: Input = data.get("prompt_submit_outcome") or {}
         if outcome.get("kind") == "blocked_by_hook":
@@ -263,18 +265,18 @@ class Reader:
         if data.get("level") in ("warning", "error"):
             yield from self._complain(str(data.get("content") or ""))
 
-    def _asked_again(self, data: Input) -> Did:
+    def _asked_again(self, data: Input) -> SessionActivity:
         self._retries = int(data.get("attempt") or self._retries + 1)
         status = data.get("error_status")
         self.fault = self.fault or refusal(status, self._retries)
         what = f"{status or 'no answer'} ({data.get('error') or 'unknown'})"
         text = f"{what}, attempt {self._retries} of {data.get('max_retries')}"
         self._printed.append(f"[{MODEL} asked again] {text}\n")
-        return Did(kind=Activity.ASKED_AGAIN, name=MODEL, text=text)
+        return SessionActivity(kind=Activity.ASKED_AGAIN, name=MODEL, text=text)
 
     # ── results ───────────────────────────────────────────────────────────────────────────────────
 
-    def _result(self, message: ResultMessage) -> Iterator[Said]:
+    def _result(self, message: ResultMessage) -> Iterator[SessionReport]:
         for task in sorted(self._finished):
             yield from self._ended(task, "")
         yield from self._prose.end()
@@ -314,11 +316,11 @@ def _of(by: str) -> str:
     return f"{by}: " if by else ""
 
 
-def _compacted(data: Input) -> Did:
+def _compacted(data: Input) -> SessionActivity:
     found: Input = data.get("compact_metadata") or {}
     before, after = found.get("pre_tokens", "?"), found.get("post_tokens", "?")
     text = f"{found.get('trigger', '?')}: from {before} to {after} tokens"
-    return Did(kind=Activity.COMPACTED, name=MODEL, text=text)
+    return SessionActivity(kind=Activity.COMPACTED, name=MODEL, text=text)
 
 
 def compact(given: object) -> str:
@@ -330,7 +332,7 @@ def compact(given: object) -> str:
 
 
 def flat(content: Content) -> str:
-    """What a tool gave back, as text."""
+    """The result of a tool, as text."""
     if content is None or isinstance(content, str):
         return content or ""
     if not isinstance(content, list):
@@ -345,6 +347,6 @@ def _block(block: Content) -> str:
     return str(found["text"]) if "text" in found else f"[{found.get('type', '?')}]"
 
 
-def excerpt(text: str, most: int = EXCERPT_CHARS_MAX) -> str:
+def excerpt(text: str, most: int = ACTIVITY_CHARS_MAX) -> str:
     """As much of a text as the log is told."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

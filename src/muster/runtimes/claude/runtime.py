@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
-from muster.engine.ports import Ear, Launch, Leftover, Session
+from muster.engine.ports import Launch, Leftover, SessionHandle, SessionListener
 from muster.errors import CannotStart, MissingExtra
 from muster.runtimes.claude.memory import Memory, recall
 from muster.runtimes.command import CommandRuntime
@@ -16,11 +16,16 @@ log = logging.getLogger(__name__)
 
 
 class _Starting(Protocol):
-    """What `starting.py` offers; it is loaded with the first session, and the SDK with it."""
+    """The module `starting.py`, loaded with the first session, and the SDK with it."""
 
     async def start(
-        self, settings: AgentSettings, base: Path, launch: Launch, ear: Ear, memory: Memory
-    ) -> Session:
+        self,
+        settings: AgentSettings,
+        base: Path,
+        launch: Launch,
+        listener: SessionListener,
+        memory: Memory,
+    ) -> SessionHandle:
         """Start a session, or raise why it did not come up."""
         ...
 
@@ -34,16 +39,16 @@ class ClaudeRuntime:
         self._base = base.absolute()
 
     @property
-    def speaks(self) -> bool:
-        """What it prints on its way is not what it says; that is its result."""
+    def is_output_speech(self) -> bool:
+        """Its result is the agent's speech, not the output on the way."""
         return False
 
     @property
-    def hears(self) -> bool:
-        """It is told what there is when it starts."""
+    def has_initial_prompt(self) -> bool:
+        """Claude Code gets the initial prompt."""
         return True
 
-    async def start(self, launch: Launch, ear: Ear) -> Session:
+    async def start(self, launch: Launch, listener: SessionListener) -> SessionHandle:
         """Start it and return when it is up, in its old conversation where it has one.
 
         A conversation that cannot be resumed is given up, and a new one begun.
@@ -52,7 +57,7 @@ class ClaudeRuntime:
         memory = recall(launch.folder) if self._settings.claude.resume else Memory()
         if memory.conversation:
             try:
-                return await starting.start(self._settings, self._base, launch, ear, memory)
+                return await starting.start(self._settings, self._base, launch, listener, memory)
             except CannotStart as error:
                 log.warning(
                     "cannot resume the conversation %s, begins a new one: %s",
@@ -60,7 +65,7 @@ class ClaudeRuntime:
                     error,
                     extra={"action": "conversation_lost", "session": launch.session},
                 )
-        return await starting.start(self._settings, self._base, launch, ear, Memory())
+        return await starting.start(self._settings, self._base, launch, listener, Memory())
 
     async def reclaim(self, leftover: Leftover) -> str:
         """End what is left of a session, as with any program."""

@@ -6,19 +6,18 @@ have to guess meanwhile.
 
 import asyncio
 from collections.abc import Callable
-from typing import Final
 
-from muster.engine.ports import Did
+from muster.engine.ports import SessionActivity
+from muster.limits import CLAUDE_SILENCE_SECONDS
 from muster.machines.vocabulary import Activity
 
-SILENCE_SECONDS: Final = 15.0
-"""Longer than a model usually thinks before its first word."""
 
-
-class Silence:
+class SilenceTimer:
     """The time since something was heard."""
 
-    def __init__(self, awaited: Callable[[], bool], tell: Callable[[Did], object]) -> None:
+    def __init__(
+        self, awaited: Callable[[], bool], tell: Callable[[SessionActivity], object]
+    ) -> None:
         """Only while something is awaited is silence worth a word."""
         self._awaited = awaited
         self._tell = tell
@@ -29,7 +28,7 @@ class Silence:
         self.end()
         if self._awaited():
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(SILENCE_SECONDS, self._over)
+            self._timer = loop.call_later(CLAUDE_SILENCE_SECONDS, self._over)
 
     def end(self) -> None:
         """Nothing more will be heard."""
@@ -38,5 +37,5 @@ class Silence:
 
     def _over(self) -> None:
         if self._awaited():
-            text = f"nothing heard for {SILENCE_SECONDS:.0f} seconds"
-            self._tell(Did(kind=Activity.SILENT, name="model", text=text))
+            text = f"nothing heard for {CLAUDE_SILENCE_SECONDS:.0f} seconds"
+            self._tell(SessionActivity(kind=Activity.SILENT, name="model", text=text))

@@ -1,4 +1,4 @@
-"""What a model says, told as output, except for the lines in it that are meant for muster.
+"""Reports the text of a model as output, except for the lines in it that are meant for muster.
 
 Markers and `TURN_COMPLETE` count on lines of their own outside code fences, as in any program's
 output. JSON does not: a model that shows some has not done what it says.
@@ -6,22 +6,22 @@ output. JSON does not: a model that shows some has not done what it says.
 
 from typing import NamedTuple
 
-from muster.engine.ports import BadLine, Said, TurnDone
+from muster.engine.ports import BadLine, SessionReport, TurnDone
 from muster.runtimes.process.framing import Run
-from muster.runtimes.process.lines import TURN_COMPLETE, Interpreter, Word
-from muster.runtimes.process.pipes import STDOUT, Budget, Stream
+from muster.runtimes.process.lines import TURN_COMPLETE, Interpreter, ParsedLine
+from muster.runtimes.process.pipes import STDOUT, OutputBudget, OutputStream
 
 
-class Words(Interpreter):
+class SpeechInterpreter(Interpreter):
     """Reads one text. The next one is read by another: a fence ends with its text."""
 
-    def _whole(self, text: str) -> Said | None:
+    def _whole(self, text: str) -> SessionReport | None:
         if text[:1] == "{" or (self._fence and text == TURN_COMPLETE):
             return None
         return super()._whole(text)
 
-    def of(self, raw: bytes) -> list[Word]:
-        """What in a text is meant for muster, and where it stands."""
+    def of(self, raw: bytes) -> list[ParsedLine]:
+        """The lines of a text that are meant for muster."""
         found = self.words(Run(raw))
         return [
             word
@@ -30,12 +30,12 @@ class Words(Interpreter):
         ]
 
 
-class Prose(Stream):
+class Prose(OutputStream):
     """Text of a model under a budget; nothing in it is looked at."""
 
     __slots__ = ()
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: OutputBudget) -> None:
         """Tell it as what a program prints."""
         super().__init__(STDOUT, budget)
         self._interpreter = None
@@ -44,9 +44,9 @@ class Prose(Stream):
 class Spoken(NamedTuple):
     """A text, told."""
 
-    said: list[Said]
+    said: list[SessionReport]
     rest: str
-    """What of it is not meant for muster."""
+    """The text without the lines for muster."""
 
     after: str
     """The same, but only what follows the end of a turn, where one is ended in it."""
@@ -55,9 +55,9 @@ class Spoken(NamedTuple):
 def spoken(text: str, prose: Prose, now: float, *, before: str = "") -> Spoken:
     """Tell a text. A turn that ends in it ends with what stands before, there or in `before`."""
     raw = text.encode("utf-8", "replace").strip(b"\n") + b"\n"
-    said: list[Said] = []
+    said: list[SessionReport] = []
     rest, since, at = b"", b"", 0
-    for word in Words().of(raw):
+    for word in SpeechInterpreter().of(raw):
         piece = raw[at : word.start]
         said += _told(prose, piece, now)
         rest, since, at = rest + piece, since + piece, word.end
@@ -70,7 +70,7 @@ def spoken(text: str, prose: Prose, now: float, *, before: str = "") -> Spoken:
     return Spoken(said, _text(rest + raw[at:]), _text(since + raw[at:]))
 
 
-def _told(prose: Prose, raw: bytes, now: float) -> list[Said]:
+def _told(prose: Prose, raw: bytes, now: float) -> list[SessionReport]:
     return [*prose.take(raw, now), *prose.flush()] if raw.strip() else []
 
 

@@ -1,20 +1,16 @@
-"""How a session of Claude Code comes up: its program, its pipes, and the SDK on top of them."""
+"""Starts a session of Claude Code: its program, its pipes, and the SDK on top of them."""
 
 import asyncio
-import os
-import signal
 import subprocess
 from collections.abc import Mapping
-from contextlib import ExitStack
 from pathlib import Path
 
 from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions, ClaudeSDKClient
 
-from muster.engine.ports import Ear, Launch
+from muster.engine.ports import Launch, SessionListener
 from muster.errors import CannotStart
 from muster.routing.agent_files import AgentFile, read_folders
 from muster.runtimes.claude.asking import SERVER, asker, tool_names, tool_server
-from muster.runtimes.claude.hearing import OrderlyEar
 from muster.runtimes.claude.memory import Memory
 from muster.runtimes.claude.program import (
     arguments,
@@ -23,20 +19,19 @@ from muster.runtimes.claude.program import (
     plugin,
     system_prompt,
 )
-from muster.runtimes.claude.reading import Reader
+from muster.runtimes.claude.reading import MessageReader
 from muster.runtimes.claude.session import ClaudeSession, NotUp
 from muster.runtimes.claude.wire import Wire
-from muster.runtimes.process import processes
-from muster.runtimes.process.group import Patience
-from muster.runtimes.process.output import Tap
+from muster.runtimes.process.group import StopTimeouts
+from muster.runtimes.process.listener import SerialListener
 from muster.runtimes.process.output_file import OutputFile
-from muster.runtimes.process.pipes import STDERR, Budget, Stream
-from muster.runtimes.process.stdin import Stdin
+from muster.runtimes.process.pipes import STDERR, OutputBudget, OutputStream
+from muster.runtimes.process.spawn import spawned
 from muster.settings.agents import AgentSettings, ClaudeSettings
 
 
 async def start(
-    settings: AgentSettings, base: Path, launch: Launch, ear: Ear, memory: Memory
+    settings: AgentSettings, base: Path, launch: Launch, listener: SessionListener, memory: Memory
 ) -> ClaudeSession:
     """Start it, and return when it is up and has its prompt."""
     claude = settings.claude
@@ -56,7 +51,7 @@ async def start(
                 servers={SERVER: {"type": "sdk", "name": SERVER, "alwaysLoad": True}},
             ),
         ]
-        session = _begin(settings, argv, cwd, launch, ear, memory, agents)
+        session = _begin(settings, argv, cwd, launch, listener, memory, agents)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise _cannot(program, cwd, why) from error
@@ -76,62 +71,46 @@ def _begin(
     argv: list[str],
     cwd: Path,
     launch: Launch,
-    ear: Ear,
+    listener: SessionListener,
     memory: Memory,
     agents: Mapping[str, AgentDefinition] | None,
 ) -> ClaudeSession:
-    """Start the program. If that fails half-way, nothing of it stays."""
-    with ExitStack() as ours, ExitStack() as theirs:
-        (reads, stdin), (stdout, writes), (stderr, errs) = os.pipe(), os.pipe(), os.pipe()
-        for pipe in (stdin, stdout, stderr):
-            ours.callback(os.close, pipe)
-        for pipe in (reads, writes, errs):
-            theirs.callback(os.close, pipe)
-        program = subprocess.Popen(
-            argv,
-            cwd=cwd,
-            env=environment(settings, launch),
-            stdin=reads,
-            stdout=writes,
-            stderr=errs,
-            process_group=0,
-        )
-        ours.callback(_end, program)
+    """Start the program, with the SDK on top of its pipes."""
+    with spawned(
+        argv, env=environment(settings, launch), cwd=cwd, stdin=subprocess.PIPE
+    ) as program:
+        assert program.stdin is not None
         loop = asyncio.get_running_loop()
-        budget = Budget(loop.time())
-        reader = Reader(budget, loop.time, memory.used)
-        orderly = OrderlyEar(ear)
-        taps = (Tap(stdout), Tap(stderr))
-        wire = Wire(Stdin(stdin), taps[0])
-        session = ClaudeSession(
+        budget = OutputBudget(loop.time())
+        reader = MessageReader(budget, loop.time, memory.used)
+        serial = SerialListener(listener)
+        wire = Wire(program.stdin, program.outputs[0])
+        return ClaudeSession(
             program,
             launch.session,
-            client=ClaudeSDKClient(_options(settings.claude, orderly, reader, agents), wire),
+            client=ClaudeSDKClient(_options(settings.claude, serial, reader, agents), wire),
             wire=wire,
-            taps=taps,
             reader=reader,
-            stderr=Stream(STDERR, budget),
-            patience=Patience(
+            stderr=OutputStream(STDERR, budget),
+            timeouts=StopTimeouts(
                 interrupt_s=settings.interrupt_seconds, terminate_s=settings.terminate_seconds
             ),
-            ear=orderly,
+            listener=serial,
             file=_output_file(settings, launch),
             folder=launch.folder,
         )
-        ours.pop_all()
-    return session
 
 
 def _options(
     claude: ClaudeSettings,
-    ear: OrderlyEar,
-    reader: Reader,
+    listener: SerialListener,
+    reader: MessageReader,
     agents: Mapping[str, AgentDefinition] | None,
 ) -> ClaudeAgentOptions:
-    """What the SDK itself has to know; the rest is in the program's arguments."""
+    """The options of the SDK itself; the rest is in the program's arguments."""
     return ClaudeAgentOptions(
-        can_use_tool=asker(claude, ear, reader.who),
-        mcp_servers={SERVER: tool_server(ear)},
+        can_use_tool=asker(claude, listener, reader.who),
+        mcp_servers={SERVER: tool_server(listener)},
         agents=None if agents is None else dict(agents),
     )
 
@@ -173,9 +152,3 @@ async def _undo(session: ClaudeSession) -> None:
     """End a session that nobody has got."""
     await session.kill()
     await session.wait()
-
-
-def _end(program: subprocess.Popen[bytes]) -> None:
-    """End a program that was started for nothing."""
-    processes.signal_group(program.pid, signal.SIGKILL)
-    program.wait()

@@ -1,4 +1,4 @@
-"""What a session has used up, and each of its results.
+"""Token usage and cost of a session, and of each of its results.
 
 The program counts from the beginning of its conversation on, helpers and earlier lives with it; but
 after a life that was cut off it counts from nothing. Each result is told what came since the last.
@@ -35,7 +35,7 @@ def total(result: ResultMessage) -> Usage:
 
 
 def since(before: Usage, result: ResultMessage) -> Usage:
-    """What this result used up, if `before` was counted until the one before it.
+    """The usage of this result, if `before` was counted until the one before it.
 
     It is at least what the result itself says of its agent alone, without helpers: where there is
     less between the two counts, the second began anew.

@@ -13,14 +13,12 @@ from typing import Any, Final
 
 from claude_agent_sdk import CLIConnectionError, Transport
 
-from muster.runtimes.process.output import Tap
-from muster.runtimes.process.stdin import Stdin
-
-LINE_BYTES_MAX: Final = 64 * 1024 * 1024
-"""One message of the program: several pictures. A longer one is left out."""
+from muster.limits import CLAUDE_MESSAGE_BYTES_MAX
+from muster.runtimes.process.output import PipeReader
+from muster.runtimes.process.stdin import StdinWriter
 
 LIFECYCLE: Final = "command_lifecycle"
-"""What becomes of a prompt, by its number: queued, started, completed, cancelled."""
+"""The state of a prompt, by its number: queued, started, completed, cancelled."""
 
 Wired = dict[str, Any]  # a message of the program, as JSON has it
 
@@ -30,13 +28,13 @@ log = logging.getLogger(__name__)
 class Wire(Transport):
     """The program's stdin and stdout, as the SDK wants them."""
 
-    def __init__(self, stdin: Stdin, stdout: Tap) -> None:
+    def __init__(self, stdin: StdinWriter, stdout: PipeReader) -> None:
         """Write to the one and read the other; both are somebody else's to close in the end."""
         self.stdin = stdin
         self._stdout = stdout
         self._ready = False
         self.last_error = ""
-        """What the last failed piece of work came to: where it never came up, it says why."""
+        """The error of the last failed result: why a program did not come up."""
 
     async def connect(self) -> None:
         """There is nothing to do: the program runs."""
@@ -48,7 +46,7 @@ class Wire(Transport):
             raise CLIConnectionError("Claude Code takes nothing more")
 
     async def read_messages(self) -> AsyncIterator[Wired]:
-        """What the program says, message by message, until nobody is left who writes."""
+        """The messages of the program, until its stdout ends."""
         lines = _Lines()
         while True:
             await self._stdout.readable(None)
@@ -101,7 +99,7 @@ class _Lines:
 
     def _keep(self, piece: bytes) -> None:
         self._rest += b"" if self._skipping else piece
-        if len(self._rest) > LINE_BYTES_MAX:
+        if len(self._rest) > CLAUDE_MESSAGE_BYTES_MAX:
             log.warning("a message of Claude Code is too long", extra={"action": "message_lost"})
             self._rest.clear()
             self._skipping = True

@@ -5,10 +5,9 @@ take a flood apart would cost more than to write it down. What is kept of a line
 is bounded: a longer one comes in pieces that say so, cut where no character is split.
 """
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-LINE_BYTES_MAX: Final = 64 * 1024
-"""One line. Whoever has more to say in one breath has a file."""
+from muster.limits import OUTPUT_LINE_BYTES_MAX
 
 
 class Run(NamedTuple):
@@ -38,7 +37,7 @@ class Framer:
         end = data.rfind(b"\n") + 1
         runs = self._whole(data[:end]) if end else []
         self._rest = data[end:]
-        if len(self._rest) > LINE_BYTES_MAX:
+        if len(self._rest) > OUTPUT_LINE_BYTES_MAX:
             at = _boundary(self._rest)
             runs.append(Run(self._rest[:at], begins=not self._within, ends=False))
             self._rest, self._within = self._rest[at:], True

@@ -1,7 +1,7 @@
-"""A program that was started here, and all that it starts: it ends as one, and is told by one end.
+"""A child process and its descendants, terminated together.
 
-The program is not reaped before everybody whom it left behind is gone: until then its number, and
-with it that of its process group, belongs to nobody else, so that no signal can hit a stranger.
+The program is reaped last. Until then its pid, and with it the id of its process group, cannot be
+reused, so no signal can hit a process of somebody else.
 """
 
 import asyncio
@@ -11,17 +11,9 @@ from contextlib import suppress
 from typing import Final
 
 from muster.engine.ports import Exit
+from muster.limits import EXIT_REASON_CHARS_MAX, LEAVE_SECONDS
 from muster.machines.vocabulary import Outcome
 from muster.runtimes.process import processes
-
-DRAIN_SECONDS: Final = 0.5
-"""How long those may go on talking whom a program leaves behind when it ends."""
-
-LEAVE_SECONDS: Final = 0.5
-"""How long they then have to end by themselves."""
-
-REASON_CHARS_MAX: Final = 300
-"""How much of a program's last words is the reason of its end."""
 
 STOPPED: Final = "stopped"
 INTERRUPTED: Final = "interrupted"
@@ -30,8 +22,8 @@ KILLED: Final = "killed"
 _OUR_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
 
-class Patience:
-    """How long a program has to obey."""
+class StopTimeouts:
+    """How long a program has to react to SIGINT and to SIGTERM."""
 
     def __init__(self, *, interrupt_s: float, terminate_s: float) -> None:
         """After an interrupt, and after it was told to terminate."""
@@ -39,18 +31,18 @@ class Patience:
         self.terminate_s = terminate_s
 
 
-class Owned:
-    """A program that runs, in a process group of its own."""
+class ProcessGroup:
+    """A running program, in a process group of its own."""
 
     def __init__(self, program: subprocess.Popen[bytes], session: str) -> None:
         """Take a program over that has just been started for a session."""
         self.pid = program.pid
         self.started = processes.start_time(program.pid)
         self.exited = processes.ended(program.pid)
-        """Done when the program itself has ended, whoever it left behind."""
+        """Done when the program itself has exited, even if its children go on."""
 
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done when nobody is left."""
+        """Done when the whole group is gone, and reaped."""
 
         self._program = program
         self._session = session
@@ -77,7 +69,7 @@ class Owned:
                 await processes.kill(self._session, self.pid)
 
     async def end_the_rest(self) -> int:
-        """It has ended: end whoever is left, and say how it ended."""
+        """End the processes that an exited program left behind; returns its exit code."""
         async with self._ending:
             await processes.end(self._session, self.pid, seconds=LEAVE_SECONDS)
             return self._reap()
@@ -96,20 +88,20 @@ class Owned:
 
 
 def exit_of(code: int, *, asked: str, last_words: str) -> Exit:
-    """How a session ended whose program ended with this code, after it was asked to or not."""
+    """The outcome for an exit code, after a request to end (`asked`) or without one."""
     if asked and (code >= 0 or -code in _OUR_SIGNALS):
         reason = KILLED if -code == signal.SIGKILL else asked
         return Exit(outcome=Outcome.COMPLETED, code=code, reason=reason)
     if code < 0:
         return Exit(outcome=Outcome.CRASHED, code=code, reason=f"killed by {signal_name(-code)}")
     if code > 0:
-        reason = last_words.strip()[:REASON_CHARS_MAX]
+        reason = last_words.strip()[:EXIT_REASON_CHARS_MAX]
         return Exit(outcome=Outcome.FAILED, code=code, reason=reason)
     return Exit(outcome=Outcome.COMPLETED, code=0)
 
 
 def signal_name(number: int) -> str:
-    """What a signal is called."""
+    """The name of a signal."""
     try:
         return signal.Signals(number).name
     except ValueError:

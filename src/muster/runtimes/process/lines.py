@@ -1,4 +1,4 @@
-"""What a line of a program's stdout means to muster, if anything.
+"""Finds the lines of a program's stdout that are meant for muster.
 
 Three kinds of line are meant for muster: a JSON object whose `type` is known, `TURN_COMPLETE`
 alone, and an identity marker with what follows it, outside code fences. Each begins where its line
@@ -13,8 +13,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from muster.engine import ports
-from muster.engine.ports import BadLine, Marker, Said, TurnDone
-from muster.runtimes.process.framing import LINE_BYTES_MAX, Run
+from muster.engine.ports import BadLine, Marker, SessionReport, TurnDone
+from muster.limits import OUTPUT_LINE_BYTES_MAX
+from muster.runtimes.process.framing import Run
 
 TURN_COMPLETE: Final = "TURN_COMPLETE"
 
@@ -29,23 +30,27 @@ SHOWN_BYTES: Final = 4 * SHOWN_CHARS
 FENCES: Final = (b"```", b"~~~")
 SIGNS: Final = (b"TURN_COMPLETE", b"[AGENT_", b"{")
 HASTY_SIGNS: Final = (b"TURN_COMPLETE", b"[AGENT_", b'{"type"')
-"""What a line begins with that may be meant for muster; in haste, what it usually begins with."""
+"""How lines meant for muster begin; over budget, only how they usually begin."""
 
 
-class Interrupted(Said, frozen=True, kw_only=True):
-    """It has stopped its work, as it was asked to. Only its runtime needs to know."""
+class InternalReport(SessionReport, frozen=True, kw_only=True):
+    """A report for the runtime itself: no listener gets it."""
 
 
-class Nothing(Said, frozen=True, kw_only=True):
-    """The rest of a line that has been told of already."""
+class Interrupted(InternalReport, frozen=True, kw_only=True):
+    """The program has stopped its work after an interrupt."""
+
+
+class LineRest(InternalReport, frozen=True, kw_only=True):
+    """The rest of an overlong line that was reported already."""
 
 
 class _Kind(msgspec.Struct):
     type: str
 
 
-TYPES: Final[Mapping[str, type[Said]]] = {
-    "say": ports.Says,
+TYPES: Final[Mapping[str, type[SessionReport]]] = {
+    "say": ports.AgentText,
     "turn_complete": TurnDone,
     "turn_wait": ports.TurnWaits,
     "turn_resume": ports.TurnResumes,
@@ -63,12 +68,12 @@ _MARKER: Final = re.compile(rf"{_MARKERS}\s*(.*)")
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
-class Word(NamedTuple):
+class ParsedLine(NamedTuple):
     """Something that is meant for muster, and where it stands in its run."""
 
     start: int
     end: int
-    said: Said
+    said: SessionReport
 
 
 class Interpreter:
@@ -79,8 +84,8 @@ class Interpreter:
         self._fence = ""
         self._skipping = False  # the line that is under way was for muster, and too long
 
-    def words(self, run: Run, *, hasty: bool = False) -> list[Word]:
-        """What a run of lines says. The lines between are text like any other."""
+    def words(self, run: Run, *, hasty: bool = False) -> list[ParsedLine]:
+        """The lines of a run that are meant for muster. The others are text."""
         if not run.begins:
             said = self._continued(run)
         elif not run.ends:
@@ -88,21 +93,21 @@ class Interpreter:
             self._skipping = said is not None
         else:
             return list(self._words(run.raw, HASTY_SIGNS if hasty else SIGNS))
-        return [] if said is None else [Word(0, len(run.raw), said)]
+        return [] if said is None else [ParsedLine(0, len(run.raw), said)]
 
-    def _words(self, raw: bytes, signs: Sequence[bytes]) -> Iterator[Word]:
+    def _words(self, raw: bytes, signs: Sequence[bytes]) -> Iterator[ParsedLine]:
         for start in sorted(_starts(raw, signs)):
             end = raw.find(b"\n", start) + 1 or len(raw)
             said = self._line(raw[start:end])
             if said is not None:
-                yield Word(start, end, said)
+                yield ParsedLine(start, end, said)
 
-    def _line(self, raw: bytes) -> Said | None:
-        if len(raw) > LINE_BYTES_MAX + 1:
+    def _line(self, raw: bytes) -> SessionReport | None:
+        if len(raw) > OUTPUT_LINE_BYTES_MAX + 1:
             return _too_long(raw)
         return self._whole(raw.decode("utf-8", "replace").rstrip())
 
-    def _whole(self, text: str) -> Said | None:
+    def _whole(self, text: str) -> SessionReport | None:
         if text == TURN_COMPLETE:
             return TurnDone()
         if text[:1] == "{":
@@ -122,14 +127,14 @@ class Interpreter:
         elif fence.startswith(self._fence) and not info.strip():
             self._fence = ""
 
-    def _continued(self, run: Run) -> Said | None:
+    def _continued(self, run: Run) -> SessionReport | None:
         skipped = self._skipping
         self._skipping = skipped and not run.ends
-        return Nothing() if skipped else None
+        return LineRest() if skipped else None
 
 
 def _starts(raw: bytes, signs: Sequence[bytes]) -> set[int]:
-    """Where those lines begin that may mean something."""
+    """The offsets of lines that may be meant for muster."""
     found: set[int] = set()
     for sign in signs:
         if sign[:1] not in raw:  # looking for one byte is ten times as quick
@@ -152,15 +157,15 @@ def _starts(raw: bytes, signs: Sequence[bytes]) -> set[int]:
 
 
 def _too_long(raw: bytes) -> BadLine | None:
-    """Somebody has more to say to muster than a line may have."""
+    """The report of a line for muster that is too long."""
     text = raw[:SHOWN_BYTES].decode("utf-8", "replace")
     if _KNOWN.match(text) is None:
         return None
     return BadLine(line=text[:SHOWN_CHARS], reason="a line may have 64 KiB; say it in several")
 
 
-def _object(text: str) -> Said | None:
-    """What a JSON object says; nothing where it is none of ours."""
+def _object(text: str) -> SessionReport | None:
+    """The report in a JSON object; `None` where its type is unknown."""
     try:
         kind = _KIND.decode(text).type
     except msgspec.MsgspecError:

@@ -1,36 +1,28 @@
-"""From a session's pipes to its file and to whoever listens, no faster than both take it.
+"""Pumps a session's pipes into its output file and its listener, with backpressure.
 
-A pipe is read when it has something, by the event loop; while the file is written or the ear is
-listening nobody reads it, and the program waits. Text is told when it has waited for a moment or is
-enough for an event; what is meant for muster is told at once, after all that came before it.
+A pipe is read by the event loop when it has data. While the file is written or the listener is
+busy, nothing is read, which is the backpressure on a flooding program. Text is reported after a
+short wait for more, or when it fills an event; a line meant for muster is reported at once, after
+all text before it.
 """
 
 import asyncio
-import logging
 import os
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from muster.engine.ports import Ear, Said
-from muster.runtimes.process.lines import Interrupted, Nothing
+from muster.engine.ports import SessionReport
+from muster.limits import LAST_OUTPUT_BYTES_MAX, OUTPUT_GATHER_SECONDS
+from muster.runtimes.process.listener import SerialListener
 from muster.runtimes.process.output_file import OutputFile
-from muster.runtimes.process.pipes import Stream
-
-GATHER_SECONDS: Final = 0.05
-"""How long text waits for more: too short to notice, long enough that a burst is one event."""
+from muster.runtimes.process.pipes import OutputStream
 
 READ_BYTES: Final = 256 * 1024
 """How much is read at once: all that a pipe holds."""
 
-LAST_BYTES_MAX: Final = 1024 * 1024
-"""How much is still read when all is over: what pipes hold, and not what somebody who got away
-with one goes on to write."""
 
-log = logging.getLogger(__name__)
-
-
-class Tap:
-    """The end of a pipe that is read from."""
+class PipeReader:
+    """The read end of a pipe."""
 
     __slots__ = ("_last", "_loop", "_pipe", "_waiter")
 
@@ -43,7 +35,7 @@ class Tap:
         self._last: int | None = None
 
     async def readable(self, until: float | None) -> bool:
-        """Return when there is something to read, or the end; false where it got too late."""
+        """Return true at data or end of file, false if `until` comes first."""
         if self._last is not None:
             return True
         self._waiter = self._loop.create_future()
@@ -57,7 +49,7 @@ class Tap:
                 timer.cancel()
 
     def read(self) -> bytes | None:
-        """What there is; empty at the end, and none where there is nothing yet."""
+        """The data at hand: empty at end of file, `None` where there is none yet."""
         try:
             chunk = os.read(self._pipe, READ_BYTES)
         except BlockingIOError:
@@ -70,12 +62,12 @@ class Tap:
         return chunk
 
     def finish(self) -> None:
-        """Nobody is left who writes: what is in the pipe now is the last."""
-        self._last = LAST_BYTES_MAX
+        """No writer is left: read what the pipe still holds, up to a bound, and no more."""
+        self._last = LAST_OUTPUT_BYTES_MAX
         self._wake(True)
 
     def close(self) -> None:
-        """Give up the pipe."""
+        """Close the pipe. Idempotent."""
         if self._pipe >= 0:
             os.close(self._pipe)
             self._pipe = -1
@@ -85,52 +77,41 @@ class Tap:
             self._waiter.set_result(ready)
 
 
-class Pouring:
-    """The way that all takes which one session says."""
+class OutputPump:
+    """Moves the output of one session to its output file and its listener."""
 
-    __slots__ = ("_ear", "_file", "_heard", "_lock")
+    __slots__ = ("_after_each", "_file", "_listener")
 
-    def __init__(self, ear: Ear, file: OutputFile | None, heard: Callable[[Said], None]) -> None:
-        """Tell the ear everything in order, one after the other, and `heard` what it has heard."""
-        self._ear = ear
+    def __init__(
+        self,
+        listener: SerialListener,
+        file: OutputFile | None,
+        after_each: Callable[[SessionReport], object] | None = None,
+    ) -> None:
+        """Report everything in order to the listener, then to `after_each`."""
+        self._listener = listener
         self._file = file
-        self._heard = heard
-        self._lock = asyncio.Lock()
+        self._after_each = after_each
 
-    async def pour(self, tap: Tap, stream: Stream) -> None:
-        """Pour one pipe out, to its end."""
+    async def run(self, pipe: PipeReader, stream: OutputStream) -> None:
+        """Read one pipe to its end."""
         now = asyncio.get_running_loop().time
         due: float | None = None
         while True:
-            if not await tap.readable(due):
-                await self._tell(stream.flush())
+            if not await pipe.readable(due):
+                await self._report(stream.flush())
                 due = None
                 continue
-            chunk = tap.read()
+            chunk = pipe.read()
             if chunk == b"":
                 break
             if chunk is not None:
-                await self._keep(chunk)
-                await self._tell(stream.take(chunk, now()))
-                due = (due or now() + GATHER_SECONDS) if stream.waiting else None
-        tap.close()
-        await self._tell(stream.end())
+                if self._file is not None:
+                    await self._file.append(chunk)
+                await self._report(stream.take(chunk, now()))
+                due = (due or now() + OUTPUT_GATHER_SECONDS) if stream.waiting else None
+        pipe.close()
+        await self._report(stream.end())
 
-    async def _keep(self, chunk: bytes) -> None:
-        if self._file is not None:
-            await self._file.append(chunk)
-
-    async def _tell(self, said: Sequence[Said]) -> None:
-        if not said:
-            return
-        async with self._lock:
-            for each in said:
-                if not isinstance(each, Interrupted | Nothing):
-                    await self._hear(each)
-                self._heard(each)
-
-    async def _hear(self, said: Said) -> None:
-        try:
-            await self._ear.hear(said)
-        except Exception as error:  # the program is not to suffer for it, and has more to say
-            log.error("what a session said was not heard", exc_info=error, extra={"action": "hear"})
+    async def _report(self, reports: Sequence[SessionReport]) -> None:
+        await self._listener.on_reports(reports, self._after_each)

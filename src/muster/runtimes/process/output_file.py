@@ -11,24 +11,23 @@ import os
 from pathlib import Path
 from typing import Final
 
+from muster.limits import OUTPUT_FILE_BYTES_MAX
+
 OUTPUT_FILE: Final = "output.log"
 
-FILE_BYTES_MAX: Final = 64 * 1024 * 1024
-"""One file: what an editor still opens."""
-
 INLINE_BYTES_MAX: Final = 8 * 1024
-"""What is written at once. More goes to a thread: a flood may have to wait for the disk, and nobody
-else is to wait with it."""
+"""Chunks up to this size are written on the event loop. Larger ones go to a thread: a flood may
+have to wait for the disk, and the loop must not."""
 
 log = logging.getLogger(__name__)
 
 
 class OutputFile:
-    """Where an agent's output is appended."""
+    """The output file of an agent."""
 
     __slots__ = ("_bytes_max", "_failed", "_kept", "path")
 
-    def __init__(self, folder: Path, *, kept: int, bytes_max: int = FILE_BYTES_MAX) -> None:
+    def __init__(self, folder: Path, *, kept: int, bytes_max: int = OUTPUT_FILE_BYTES_MAX) -> None:
         """Append in that folder, and keep so many files beside the newest."""
         self.path = folder / OUTPUT_FILE
         self._kept = kept

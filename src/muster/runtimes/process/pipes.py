@@ -1,4 +1,4 @@
-"""What comes out of one pipe of a session, told as it is meant: bytes in, `Said` out. Pure.
+"""Turns the bytes of one pipe of a session into `SessionReport`s. Pure.
 
 Text is told under a budget that both pipes of a session share, so that a flood of it costs the log
 no more than a brook. What is over budget is looked through only for lines that are meant for
@@ -8,37 +8,35 @@ muster; the rest is left out and counted, and the next text says how much that w
 from collections.abc import Iterator
 from typing import Final
 
-from muster.engine.ports import Output, Said
-from muster.limits import OUTPUT_BYTES_MAX
+from muster.engine.ports import Output, SessionReport
+from muster.limits import (
+    OUTPUT_BURST_BYTES,
+    OUTPUT_BYTES_MAX,
+    OUTPUT_BYTES_PER_SECOND,
+    OUTPUT_TAIL_BYTES,
+)
 from muster.runtimes.process.framing import Framer, Run
 from muster.runtimes.process.lines import Interpreter
 
 STDOUT: Final = "stdout"
 STDERR: Final = "stderr"
 
-BURST_BYTES: Final = 256 * 1024
-"""How much may be told at once: more than anybody reads, less than a log minds."""
 
-BYTES_PER_SECOND: Final = 64 * 1024
-"""How much may be told for long: a page of text every twentieth of a second."""
-
-TAIL_BYTES: Final = 4096
-"""How much of the end of a flood is told: what a program says last is why it ended."""
-
-
-class Budget:
-    """How much text a session may still tell. It may be overdrawn by one chunk."""
+class OutputBudget:
+    """A token bucket for the text that a session may log. One chunk may overdraw it."""
 
     __slots__ = ("_at", "_left")
 
     def __init__(self, now: float) -> None:
         """Begin with a whole burst."""
-        self._left = float(BURST_BYTES)
+        self._left = float(OUTPUT_BURST_BYTES)
         self._at = now
 
     def admit(self, size: int, now: float) -> bool:
         """Whether that much may be told now; then it counts as told."""
-        self._left = min(BURST_BYTES, self._left + (now - self._at) * BYTES_PER_SECOND)
+        self._left = min(
+            OUTPUT_BURST_BYTES, self._left + (now - self._at) * OUTPUT_BYTES_PER_SECOND
+        )
         self._at = now
         if self._left <= 0:
             return False
@@ -46,7 +44,7 @@ class Budget:
         return True
 
 
-class Stream:
+class OutputStream:
     """One pipe of a session."""
 
     __slots__ = (
@@ -60,7 +58,7 @@ class Stream:
         "name",
     )
 
-    def __init__(self, name: str, budget: Budget) -> None:
+    def __init__(self, name: str, budget: OutputBudget) -> None:
         """Tell what comes under that name."""
         self.name = name
         self.last_line = ""
@@ -78,17 +76,17 @@ class Stream:
         """Whether there is text that has not been told, so that more can come with it."""
         return bool(self._text)
 
-    def take(self, chunk: bytes, now: float) -> list[Said]:
+    def take(self, chunk: bytes, now: float) -> list[SessionReport]:
         """Take what came; tell what it means, except for text that may wait for more."""
         wordy = self._budget.admit(len(chunk), now)
         return [said for run in self._framer.push(chunk) for said in self._read(run, wordy)]
 
-    def flush(self) -> list[Said]:
+    def flush(self) -> list[SessionReport]:
         """Tell the text that has waited."""
         text, self._text = self._text, b""
         return [self._output(text)] if text else []
 
-    def end(self) -> list[Said]:
+    def end(self) -> list[SessionReport]:
         """No more will come: tell all that is left, and the end of what was left out."""
         wordy = not self._omitted
         told = [said for run in self._framer.flush() for said in self._read(run, wordy)]
@@ -96,7 +94,7 @@ class Stream:
             told += self._tell(self._take_tail())
         return told + self.flush()
 
-    def _read(self, run: Run, wordy: bool) -> Iterator[Said]:
+    def _read(self, run: Run, wordy: bool) -> Iterator[SessionReport]:
         """Tell words; tell what is between them, or leave it out."""
         at = 0
         deal = self._tell if wordy else self._omit
@@ -109,7 +107,7 @@ class Stream:
 
     # ── within the budget ─────────────────────────────────────────────────────────────────────────
 
-    def _tell(self, raw: bytes) -> Iterator[Said]:
+    def _tell(self, raw: bytes) -> Iterator[SessionReport]:
         """Add to the text, and tell as much of it as fills an event."""
         if not raw:
             return
@@ -127,10 +125,10 @@ class Stream:
 
     # ── beyond it ─────────────────────────────────────────────────────────────────────────────────
 
-    def _omit(self, raw: bytes) -> Iterator[Said]:
+    def _omit(self, raw: bytes) -> Iterator[SessionReport]:
         yield from self.flush()
         self._omitted += len(raw)
-        self._tail = (self._tail + raw[-TAIL_BYTES:])[-TAIL_BYTES:]
+        self._tail = (self._tail + raw[-OUTPUT_TAIL_BYTES:])[-OUTPUT_TAIL_BYTES:]
 
     def _take_tail(self) -> bytes:
         """The last lines of what was left out, from the first that is whole."""

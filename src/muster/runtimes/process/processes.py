@@ -1,4 +1,4 @@
-"""Processes as the kernel knows them: whose they are, since when, and how they are ended.
+"""Processes as the kernel knows them: finding, signalling and ending those of a session.
 
 A program runs in a process group of its own, so that one signal reaches all that it has started (a
 session of its own would do as well, but takes a loaded kernel longer to start). Whoever leaves that
@@ -17,13 +17,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from muster.limits import KILL_ROUND_SECONDS, KILL_ROUNDS
+
 SESSION_VARIABLE: Final = "MUSTER_SESSION"
-
-KILL_ROUNDS: Final = 10
-"""How often those are looked for who were started while others were killed."""
-
-KILL_SECONDS: Final = 1.0
-"""How long one such round waits: who is killed is gone in a millisecond, if the disk lets it."""
 
 _PROC: Final = Path("/proc")
 _READ_BYTES: Final = 64 * 1024
@@ -57,7 +53,7 @@ def start_time(pid: int) -> str | None:
 
 
 def alive(pid: int) -> Process | None:
-    """The process of that number, unless it is dead and only waits to be asked how it died."""
+    """The live process with this pid; `None` if it does not exist or is a zombie."""
     stat = _stat(pid)
     if stat is None or stat[0] in (b"Z", b"X"):
         return None
@@ -71,7 +67,7 @@ def _lives(process: Process) -> bool:
 
 
 def members(session: str, group: int | None, spared: Collection[int] = ()) -> list[Process]:
-    """All who belong to a session of muster: by group, by what they carry, by who started them.
+    """All processes of a session: by process group, by environment, by parent.
 
     `group` is the process group and the kernel's session of its program, where that is certain.
     Neither this process nor those that it descends from are among them, nor who is to be spared.
@@ -123,7 +119,7 @@ def _carries(pid: int, mark: bytes) -> bool:
 
 
 def _stat(pid: int) -> list[bytes] | None:
-    """What `/proc/PID/stat` has after the name, which may have anything in it; state first."""
+    """The fields of `/proc/PID/stat` after the name, which may contain anything; state first."""
     stat = _read(f"/proc/{pid}/stat")
     return None if not stat else stat[stat.rindex(b")") + 2 :].split(None, 20)
 
@@ -251,7 +247,7 @@ async def all_ended(processes: Iterable[Process], seconds: float) -> None:
 async def end(
     session: str, group: int | None, *, seconds: float, spared: Collection[int] = ()
 ) -> list[Process]:
-    """End all who belong to a session: ask, wait that long, and kill. Return whom it was about.
+    """End all processes of a session: SIGTERM, a timeout, SIGKILL. Returns those found.
 
     The group must be certain: that of a process which is not reaped yet, or was just seen alive.
     """
@@ -266,18 +262,18 @@ async def end(
 
 
 async def kill(session: str, group: int | None, spared: Collection[int] = ()) -> None:
-    """Kill all who belong to a session, and those whom they start meanwhile."""
+    """Kill all processes of a session, and those that they start meanwhile."""
     if group is not None:
         signal_group(group, signal.SIGKILL)
     for _ in range(KILL_ROUNDS):
         found = await asyncio.to_thread(kill_once, session, group, spared)
         if not found:
             return
-        await all_ended(found, KILL_SECONDS)
+        await all_ended(found, KILL_ROUND_SECONDS)
 
 
 def kill_once(session: str, group: int | None, spared: Collection[int] = ()) -> list[Process]:
-    """Kill all who belong to a session now, and return whom."""
+    """Kill all processes of a session once, and return them."""
     if group is not None:
         signal_group(group, signal.SIGKILL)
     found = members(session, group, spared)

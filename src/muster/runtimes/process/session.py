@@ -1,159 +1,112 @@
-"""One life of a program: it says things, it is asked things, and its end is the end of all."""
+"""The base of every session that is a process: how it is waited for, stopped, killed and released.
+
+A session runs in one task of its own, which ends when the program has exited, its process group is
+gone and all its output is reported. Cancelling a caller of `wait` or `stop` cancels neither.
+"""
 
 import asyncio
 import signal
-import subprocess
+from abc import ABC, abstractmethod
 
-from muster.engine.ports import Ear, Exit, Result, Said, TurnDone
-from muster.machines.vocabulary import Urgency
-from muster.runtimes.process.group import (
-    DRAIN_SECONDS,
-    INTERRUPTED,
-    KILLED,
-    STOPPED,
-    Owned,
-    Patience,
-    exit_of,
-)
-from muster.runtimes.process.lines import Interrupted
-from muster.runtimes.process.output import Pouring, Tap
-from muster.runtimes.process.output_file import OutputFile
-from muster.runtimes.process.pipes import STDERR, STDOUT, Budget, Stream
-from muster.runtimes.process.stdin import Stdin, prompt_line
+from muster.engine.ports import Exit
+from muster.engine.tasks import TaskOwner
+from muster.limits import DRAIN_SECONDS
+from muster.runtimes.process.group import KILLED, ProcessGroup, StopTimeouts
+from muster.runtimes.process.spawn import SpawnedProgram
 
 
-class CommandSession:
-    """A program that runs, in a process group of its own."""
+class ProcessSession(ABC):
+    """A running program in a process group of its own."""
 
-    def __init__(
-        self,
-        program: subprocess.Popen[bytes],
-        session: str,
-        *,
-        taps: tuple[Tap, Tap],
-        stdin: Stdin | None,
-        long_lived: bool,
-        patience: Patience,
-        ear: Ear,
-        file: OutputFile | None,
-    ) -> None:
-        """Take a program over that has just been started, and live until it has ended."""
-        loop = asyncio.get_running_loop()
-        self._program = Owned(program, session)
-        self.pid: int | None = program.pid
-        self.started = self._program.started
-        self._taps = taps
-        self._stdin = stdin
-        self._long_lived = long_lived
-        self._patience = patience
+    def __init__(self, program: SpawnedProgram, session: str, timeouts: StopTimeouts) -> None:
+        """Take over a program that has just been started."""
+        self._group = ProcessGroup(program.process, session)
+        self.pid: int | None = program.process.pid
+        self.started = self._group.started
+        self._stdin = program.stdin
+        self._outputs = program.outputs
+        self._timeouts = timeouts
         self._asked = ""
-        self._answers: set[asyncio.Future[None]] = set()
+        """The last request to end (stopped, interrupted, killed): the reason of the exit."""
+
+        self._tasks = TaskOwner(f"session {session}")
         self._stopping: asyncio.Task[None] | None = None
-        budget = Budget(loop.time())
-        self._streams = (Stream(STDOUT, budget), Stream(STDERR, budget))
-        self._pouring = Pouring(ear, file, self._note)
-        self._life = loop.create_task(self._live())
+        self._running = self._tasks.start(self._run())
 
     # ── what a session can be asked ───────────────────────────────────────────────────────────────
 
     async def wait(self) -> Exit:
-        """Return when it has ended, all it said is heard, and nothing of it is left."""
-        return await asyncio.shield(self._life)
-
-    async def stop(self, urgency: Urgency) -> None:
-        """Let it finish its work, or end it now and return when that is done."""
-        if urgency is Urgency.NOW:
-            await self._stop_now(STOPPED)
-        elif self._long_lived and self._stdin is not None:
-            self._stdin.close()
-
-    async def interrupt(self) -> None:
-        """Stop its work; one that lives on says when it has, any other ends."""
-        if not self._long_lived:
-            await self._stop_now(INTERRUPTED)
-            return
-        if self._program.exited.done():
-            return
-        answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._answers.add(answer)
-        self._asked = self._asked or INTERRUPTED
-        self._program.signal_all(signal.SIGINT)
-        try:
-            await answer
-        finally:
-            self._answers.discard(answer)
-            lives = not self._program.exited.done()
-            if not self._answers and lives and self._asked == INTERRUPTED:
-                self._asked = ""
+        """Return when the program has exited, its output is reported and its group is gone."""
+        return await asyncio.shield(self._running)
 
     async def kill(self) -> None:
-        """End it and all it has started, without asking."""
-        if not self._program.exited.done():
+        """Kill the program and all it has started."""
+        if not self._group.exited.done():
             self._asked = KILLED
-        await self._program.kill_all()
-        await asyncio.shield(self._program.gone)
-
-    async def tell(self, text: str) -> bool:
-        """Hand it one more thing to do, unless it is not of that kind, or finishes."""
-        if not self._long_lived or self._stdin is None or self._stdin.full:
-            return False
-        return self._stdin.write(prompt_line(text))
+        await self._group.kill_all()
+        await asyncio.shield(self._group.gone)
 
     # ── stopping ──────────────────────────────────────────────────────────────────────────────────
 
-    async def _stop_now(self, asked: str) -> None:
-        if self._stopping is None and not self._program.exited.done():
-            self._asked = asked
-            self._stopping = asyncio.get_running_loop().create_task(self._descend())
+    def _begin_stop(self) -> None:
+        """Start to escalate, unless that is under way or the program has exited."""
+        if self._stopping is None and not self._group.exited.done():
+            self._stopping = self._tasks.start(self._escalate())
+
+    async def _stopped(self) -> None:
+        """Return when the stop that is under way has ended the whole group."""
         if self._stopping is not None:
             await asyncio.shield(self._stopping)
-        await asyncio.shield(self._program.gone)
+        await asyncio.shield(self._group.gone)
 
-    async def _descend(self) -> None:
-        """Ask harder each time until it ends."""
-        self._program.signal_all(signal.SIGINT)
-        if await self._program.exits_within(self._patience.interrupt_s):
-            return
-        self._program.signal_all(signal.SIGTERM)
-        if not await self._program.exits_within(self._patience.terminate_s):
-            await self._program.kill_all()
+    @abstractmethod
+    async def _escalate(self) -> None:
+        """Ask the program to exit, more forcefully each time, until it does."""
 
-    # ── its life ──────────────────────────────────────────────────────────────────────────────────
+    async def _terminate(self) -> None:
+        """The last two steps: SIGTERM, and SIGKILL after a timeout."""
+        self._group.signal_all(signal.SIGTERM)
+        if not await self._group.exits_within(self._timeouts.terminate_s):
+            await self._group.kill_all()
 
-    async def _live(self) -> Exit:
+    # ── from start to exit ────────────────────────────────────────────────────────────────────────
+
+    async def _run(self) -> Exit:
         try:
             async with asyncio.TaskGroup() as tasks:
-                pours = [
-                    tasks.create_task(self._pouring.pour(tap, stream))
-                    for tap, stream in zip(self._taps, self._streams, strict=True)
-                ]
-                await self._program.exited
-                if not self._asked:
-                    await asyncio.wait(pours, timeout=DRAIN_SECONDS)
-                code = await self._program.end_the_rest()
-                self._answer()
-                for tap in self._taps:
-                    tap.finish()
-            return exit_of(code, asked=self._asked, last_words=self._streams[1].last_line)
+                readers = self._start_readers(tasks)
+                await self._group.exited
+                if readers and not self._asked:  # children may still write; see DRAIN_SECONDS
+                    await asyncio.wait(readers, timeout=DRAIN_SECONDS)
+                code = await self._group.end_the_rest()
+                self._on_exited()
+                for pipe in self._outputs:
+                    pipe.finish()
+            if self._stopping is not None:
+                await asyncio.wait({self._stopping})  # it ends at once, now that the program has
+            return self._exit(code)
         finally:
-            self._release()
+            self._group.release()
+            try:
+                await self._release()
+            finally:
+                for pipe in self._outputs:
+                    pipe.close()
+                if self._stdin is not None:
+                    self._stdin.abandon()
 
-    def _release(self) -> None:
-        """Leave nothing behind, in whatever way this life ends."""
-        self._program.release()
-        self._answer()
-        for tap in self._taps:
-            tap.close()
-        if self._stdin is not None:
-            self._stdin.abandon()
+    @abstractmethod
+    def _start_readers(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
+        """Start the tasks that read the program's output."""
 
-    def _note(self, said: Said) -> None:
-        if isinstance(said, Result | TurnDone | Interrupted):
-            self._answer()
+    @abstractmethod
+    def _exit(self, code: int) -> Exit:
+        """The outcome of the session, by the program's exit code."""
 
-    def _answer(self) -> None:
-        """Whoever waits that it stops its work has waited long enough."""
-        for answer in self._answers:
-            if not answer.done():
-                answer.set_result(None)
-        self._answers.clear()
+    @abstractmethod
+    def _on_exited(self) -> None:
+        """The program and its group are gone; output that the pipes hold is still to be read."""
+
+    @abstractmethod
+    async def _release(self) -> None:
+        """Release what the session holds besides its pipes, however it ends."""

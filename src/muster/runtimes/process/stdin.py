@@ -1,29 +1,27 @@
-"""What a program is given on its stdin, however slowly it reads, or if it never does."""
+"""Writes to the stdin of a program without blocking, even if the program never reads."""
 
 import asyncio
 import os
-from typing import Final
 
 import msgspec
 
-WAITING_BYTES_MAX: Final = 8 * 1024 * 1024
-"""What may wait to be read: some of the largest messages. Who leaves more takes nothing more."""
+from muster.limits import STDIN_BYTES_MAX
 
 
-class Prompt(msgspec.Struct, frozen=True, tag_field="type", tag="prompt"):
-    """One thing to do, as a line of JSON."""
+class PromptLine(msgspec.Struct, frozen=True, tag_field="type", tag="prompt"):
+    """A prompt, as a line of JSON."""
 
     text: str
 
 
 def prompt_line(text: str) -> bytes:
-    """The line that hands a text to a program which lives on."""
+    """The line that sends a prompt to a long-lived program."""
     sound = text.encode("utf-8", "replace").decode()  # half a character is nothing in JSON
-    return msgspec.json.encode(Prompt(sound)) + b"\n"
+    return msgspec.json.encode(PromptLine(sound)) + b"\n"
 
 
-class Stdin:
-    """The end of a pipe that is written to. Nobody waits for it."""
+class StdinWriter:
+    """The write end of a pipe, with a buffer. No call blocks."""
 
     def __init__(self, pipe: int) -> None:
         """Own the pipe."""
@@ -35,11 +33,11 @@ class Stdin:
 
     @property
     def full(self) -> bool:
-        """Whether too much waits to be read already."""
-        return len(self._waiting) > WAITING_BYTES_MAX
+        """Whether the buffer holds too much already."""
+        return len(self._waiting) > STDIN_BYTES_MAX
 
     def write(self, data: bytes) -> bool:
-        """Hand it over, now or as it is read; say whether anybody takes it."""
+        """Write now, or as the program reads; false if the pipe is closed."""
         if self._closing:
             return False
         self._waiting += data
@@ -48,13 +46,13 @@ class Stdin:
         return self._pipe >= 0
 
     def close(self) -> None:
-        """Say that there is no more, after what still waits to be read."""
+        """Close the pipe after everything in the buffer is written."""
         self._closing = True
         if not self._waiting:
             self.abandon()
 
     def abandon(self) -> None:
-        """Give up the pipe, whatever waits."""
+        """Close the pipe now. Idempotent."""
         self._closing = True
         if self._pipe >= 0:
             self._loop.remove_writer(self._pipe)

@@ -1,0 +1,109 @@
+"""A session of the `command` runtime: a program that prints lines and may take prompts on stdin."""
+
+import asyncio
+import signal
+
+from muster.engine.ports import Exit, Result, SessionListener, SessionReport, TurnDone
+from muster.machines.vocabulary import Urgency
+from muster.runtimes.process.group import INTERRUPTED, STOPPED, StopTimeouts, exit_of
+from muster.runtimes.process.lines import Interrupted
+from muster.runtimes.process.listener import SerialListener
+from muster.runtimes.process.output import OutputPump
+from muster.runtimes.process.output_file import OutputFile
+from muster.runtimes.process.pipes import STDERR, STDOUT, OutputBudget, OutputStream
+from muster.runtimes.process.session import ProcessSession
+from muster.runtimes.process.spawn import SpawnedProgram
+from muster.runtimes.process.stdin import prompt_line
+
+
+class CommandSession(ProcessSession):
+    """A running program that was started as the settings say."""
+
+    def __init__(
+        self,
+        program: SpawnedProgram,
+        session: str,
+        *,
+        timeouts: StopTimeouts,
+        listener: SessionListener,
+        long_lived: bool = False,
+        file: OutputFile | None = None,
+    ) -> None:
+        """Take over a program that has just been started."""
+        self._long_lived = long_lived
+        self._interrupts: set[asyncio.Future[None]] = set()
+        budget = OutputBudget(asyncio.get_running_loop().time())
+        self._streams = (OutputStream(STDOUT, budget), OutputStream(STDERR, budget))
+        self._pump = OutputPump(SerialListener(listener), file, self._on_reported)
+        super().__init__(program, session, timeouts)
+
+    async def stop(self, urgency: Urgency) -> None:
+        """Let the program finish its work; with `NOW`, end it and return when it is gone."""
+        if urgency is Urgency.NOW:
+            await self._stop_now(STOPPED)
+        elif self._long_lived and self._stdin is not None:
+            self._stdin.close()
+
+    async def interrupt(self) -> None:
+        """Stop the current work: a long-lived program reports when it has, any other exits."""
+        if not self._long_lived:
+            await self._stop_now(INTERRUPTED)
+            return
+        if self._group.exited.done():
+            return
+        stopped: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._interrupts.add(stopped)
+        self._asked = self._asked or INTERRUPTED
+        self._group.signal_all(signal.SIGINT)
+        try:
+            await stopped
+        finally:
+            self._interrupts.discard(stopped)
+            is_running = not self._group.exited.done()
+            if not self._interrupts and is_running and self._asked == INTERRUPTED:
+                self._asked = ""
+
+    async def send_prompt(self, text: str) -> bool:
+        """Write a prompt to a long-lived program; false if it takes none, or no more."""
+        if not self._long_lived or self._stdin is None or self._stdin.full:
+            return False
+        return self._stdin.write(prompt_line(text))
+
+    # ── stopping ──────────────────────────────────────────────────────────────────────────────────
+
+    async def _stop_now(self, asked: str) -> None:
+        if self._stopping is None and not self._group.exited.done():
+            self._asked = asked
+            self._begin_stop()
+        await self._stopped()
+
+    async def _escalate(self) -> None:
+        self._group.signal_all(signal.SIGINT)
+        if not await self._group.exits_within(self._timeouts.interrupt_s):
+            await self._terminate()
+
+    # ── from start to exit ────────────────────────────────────────────────────────────────────────
+
+    def _start_readers(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
+        pairs = zip(self._outputs, self._streams, strict=False)  # no pipes, no readers
+        return [tasks.create_task(self._pump.run(pipe, stream)) for pipe, stream in pairs]
+
+    def _exit(self, code: int) -> Exit:
+        return exit_of(code, asked=self._asked, last_words=self._streams[1].last_line)
+
+    def _on_reported(self, report: SessionReport) -> None:
+        if isinstance(report, Result | TurnDone | Interrupted):
+            self._resolve_interrupts()
+
+    def _on_exited(self) -> None:
+        self._resolve_interrupts()
+
+    async def _release(self) -> None:
+        self._resolve_interrupts()
+
+    def _resolve_interrupts(self) -> None:
+        """Let every caller of `interrupt` return."""
+        for stopped in self._interrupts:
+            if not stopped.done():
+                stopped.set_result(None)
+        self._interrupts.clear()

@@ -1,0 +1,81 @@
+"""Starts programs: pipes, a process group of their own, and no leftovers if starting fails."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from muster.runtimes.process import processes
+from muster.runtimes.process.output import PipeReader
+from muster.runtimes.process.stdin import StdinWriter
+
+
+class SpawnedProgram(NamedTuple):
+    """A program that has just been started, and muster's ends of its pipes."""
+
+    process: subprocess.Popen[bytes]
+    stdin: StdinWriter | None = None
+    outputs: tuple[PipeReader, ...] = ()
+    """Stdout and stderr; empty where the program inherits those of muster."""
+
+
+@contextmanager
+def spawned(
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path | None = None,
+    stdin: int = subprocess.DEVNULL,
+    has_piped_output: bool = True,
+) -> Generator[SpawnedProgram]:
+    """Start a program in its own process group, for the body to take over.
+
+    `stdin` is a descriptor, `DEVNULL` or `PIPE`, as for `Popen`. If the body fails, the program is
+    killed and its pipes are closed.
+    """
+    with ExitStack() as ours, ExitStack() as theirs:
+        writer = None
+        if stdin == subprocess.PIPE:
+            stdin, write_end = os.pipe()
+            theirs.callback(os.close, stdin)
+            writer = StdinWriter(write_end)
+            ours.callback(writer.abandon)
+        out, err = (
+            (_reader(ours, theirs), _reader(ours, theirs)) if has_piped_output else (None, None)
+        )
+        process = subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env=env,
+            stdin=stdin,
+            stdout=None if out is None else out.write_end,
+            stderr=None if err is None else err.write_end,
+            process_group=0,
+        )
+        ours.callback(_kill, process)
+        theirs.close()  # the program has copies; with ours open, its pipes would never end
+        outputs = tuple(pipe.reader for pipe in (out, err) if pipe is not None)
+        yield SpawnedProgram(process, writer, outputs)
+        ours.pop_all()
+
+
+class _OutputPipe(NamedTuple):
+    reader: PipeReader
+    write_end: int
+
+
+def _reader(ours: ExitStack, theirs: ExitStack) -> _OutputPipe:
+    read_end, write_end = os.pipe()
+    theirs.callback(os.close, write_end)
+    reader = PipeReader(read_end)
+    ours.callback(reader.close)
+    return _OutputPipe(reader, write_end)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill and reap a program that nobody took over."""
+    processes.signal_group(process.pid, signal.SIGKILL)
+    process.wait()
