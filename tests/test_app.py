@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.app import Muster, open_team, run_team
+from muster.app import Muster, TeamOptions, open_team, run_team
 from muster.engine.ports import Runtimes
 from muster.engine.timers import Timers
 from muster.errors import HomeInUse, Impossible, NotFound
@@ -48,25 +48,26 @@ from tests.builders import (
     with_program,
 )
 
+MARCUS = TeamOptions(human="Marcus")
+
 
 @asynccontextmanager
 async def living(
     store: MemoryStore, runtimes: Runtimes, clock: ManualClock | None = None
 ) -> AsyncGenerator[Muster]:
     ids = CountingIds(f"boot-after-{await store.last_seq()}")
-    async with run_team(
-        store, human="Marcus", clock=clock or ManualClock(), ids=ids, runtimes=runtimes
-    ) as muster:
+    options = TeamOptions(human="Marcus", runtimes=runtimes)
+    async with run_team(store, options, clock=clock or ManualClock(), ids=ids) as muster:
         yield muster
 
 
 def test_a_team_is_there_again_after_a_clean_stop(tmp_path: Path) -> None:
     async def scene() -> None:
-        async with open_team(tmp_path, human="Marcus") as muster:
+        async with open_team(tmp_path, MARCUS) as muster:
             await with_agents(muster.dispatcher, "Ada", "Ben")
             await with_channel(muster.dispatcher, [ADA, BEN])
             channels = muster.team.channels
-        async with open_team(tmp_path, human="Marcus") as muster:
+        async with open_team(tmp_path, MARCUS) as muster:
             assert muster.team.channels == channels
             assert len(await logged(muster.store, MusterStarted)) == 2
             assert len(await logged(muster.store, MusterStopped)) == 1
@@ -76,7 +77,7 @@ def test_a_team_is_there_again_after_a_clean_stop(tmp_path: Path) -> None:
 
 def test_a_clean_stop_leaves_a_snapshot_of_everything(tmp_path: Path) -> None:
     async def scene() -> None:
-        async with open_team(tmp_path, human="Marcus") as muster:
+        async with open_team(tmp_path, MARCUS) as muster:
             await with_agents(muster.dispatcher, "Ada")
         store = await SqliteStore.open(tmp_path)
         snapshot = await store.load_snapshot(snapshots.VERSION)
@@ -90,9 +91,9 @@ def test_a_clean_stop_leaves_a_snapshot_of_everything(tmp_path: Path) -> None:
 
 def test_a_home_belongs_to_one_muster_at_a_time(tmp_path: Path) -> None:
     async def scene() -> None:
-        async with open_team(tmp_path, human="Marcus"):
+        async with open_team(tmp_path, MARCUS):
             with pytest.raises(HomeInUse):
-                async with open_team(tmp_path, human="Marcus"):
+                async with open_team(tmp_path, MARCUS):
                     raise AssertionError("two in one home")
 
     run(scene())
@@ -101,11 +102,11 @@ def test_a_home_belongs_to_one_muster_at_a_time(tmp_path: Path) -> None:
 def test_a_turn_that_timed_out_while_muster_was_down_is_timed_out_at_boot(tmp_path: Path) -> None:
     async def scene() -> None:
         clock = ManualClock()
-        async with open_team(tmp_path, human="Marcus", clock=clock) as muster:
+        async with open_team(tmp_path, MARCUS, clock=clock) as muster:
             await with_agents(muster.dispatcher, "Ada", "Ben")
             await with_channel(muster.dispatcher, [ADA, BEN])
         clock.advance(3600)
-        async with open_team(tmp_path, human="Marcus", clock=clock) as muster:
+        async with open_team(tmp_path, MARCUS, clock=clock) as muster:
             await eventually(lambda: _holder(muster) == BEN)
             moves = await logged(muster.store, StateTransition)
             (timeout,) = [e.fact for e in moves if _trigger(e.fact) == "timeout"]
@@ -214,7 +215,7 @@ def test_a_disk_that_fails_at_the_end_is_told_and_skips_nothing_else(
 
 def test_a_cancellation_cannot_skip_the_end(tmp_path: Path) -> None:
     async def live() -> None:
-        async with open_team(tmp_path, human="Marcus") as muster:
+        async with open_team(tmp_path, MARCUS) as muster:
             await muster.dispatcher.send(
                 EnrollAgent(name="Ada", authority=Authority.SELF), actor=HUMAN
             )
@@ -229,7 +230,7 @@ def test_a_cancellation_cannot_skip_the_end(tmp_path: Path) -> None:
                 task.cancel()
                 await asyncio.sleep(0)
         assert task.cancelled()
-        async with open_team(tmp_path, human="Marcus") as muster:
+        async with open_team(tmp_path, MARCUS) as muster:
             assert len(await logged(muster.store, MusterStopped)) == 1
 
     enrolled = asyncio.Event()

@@ -12,12 +12,12 @@ from pathlib import Path
 from time import perf_counter
 
 from muster.__main__ import GC_THRESHOLD
-from muster.app import open_team
+from muster.app import TeamOptions, open_team
 
 
 async def boot(home: Path, begin: float) -> None:
     """Open the team, as `muster up` does."""
-    async with open_team(home, human="Grace"):
+    async with open_team(home, TeamOptions(human="Grace")):
         print(perf_counter() - begin, flush=True)
         os._exit(0)
 

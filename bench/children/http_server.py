@@ -17,7 +17,7 @@ from typing import Final
 from bench.children.serving import Task, serve
 from bench.teams import ACTOR, HUMAN, channel_id, found_home
 from muster.__main__ import GC_THRESHOLD
-from muster.app import open_team
+from muster.app import TeamOptions, open_team
 from muster.http import app as http
 from muster.http.auth import AccessControl, new_token
 from muster.http.browser_sessions import BrowserSessions
@@ -43,7 +43,8 @@ async def main(home: Path) -> None:
     """Create a team of 48 in 16 channels, and serve until stdin closes."""
     await found_home(home, channels=CHANNELS, members=MEMBERS)
     # no heartbeat timeout: no agent may lose its seat during the measurement
-    async with open_team(home, human=HUMAN, heartbeat_timeout_s=_WEEK_SECONDS) as muster:
+    options = TeamOptions(human=HUMAN, heartbeat_timeout_s=_WEEK_SECONDS)
+    async with open_team(home, options) as muster:
         tokens = await _tokens(muster)
         stop = asyncio.Event()
         with listen("127.0.0.1", 0) as listener:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from bench.processes import own_bytes
 from muster.__main__ import GC_THRESHOLD
-from muster.app import open_team
+from muster.app import TeamOptions, open_team
 
 
 async def main(home: Path) -> None:
     """Open the team, let its tasks start, and measure."""
-    async with open_team(home, human="Grace"):
+    async with open_team(home, TeamOptions(human="Grace")):
         for _ in range(100):
             await asyncio.sleep(0)
         gc.collect()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.children.serving import Task, serve
 from bench.teams import ACTOR, HUMAN, channel_id, found_home
-from muster.app import open_team
+from muster.app import TeamOptions, open_team
 from muster.engine.dispatcher import Dispatcher
 from muster.machines.commands import PostMessage
 
@@ -39,7 +39,7 @@ def task(dispatcher: Dispatcher, in_flight: int) -> Task:
 async def main(home: Path) -> None:
     """Create a team of 48 in 16 channels, and serve."""
     await found_home(home, channels=_CHANNELS, members=3)
-    async with open_team(home, human=HUMAN) as muster:
+    async with open_team(home, TeamOptions(human=HUMAN)) as muster:
         await serve({f"muster-{each}": task(muster.dispatcher, each) for each in _IN_FLIGHT})
 
 

@@ -65,7 +65,7 @@ from muster.views.history import History
 
 log = logging.getLogger(__name__)
 
-__all__ = ["Muster", "open_configured", "open_team", "run_team"]
+__all__ = ["Muster", "TeamOptions", "open_configured", "open_team", "run_team"]
 
 USUAL_TURNS: Final = TurnConfig()
 """The rules of a new channel where nobody has chosen others."""
@@ -97,6 +97,26 @@ class DelegationPlan(msgspec.Struct, frozen=True, kw_only=True):
 NO_DELEGATION: Final = DelegationPlan()
 
 
+class TeamOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a team is run."""
+
+    human: str
+    runtimes: Runtimes = no_runtimes
+    snapshot_every: int = SNAPSHOT_EVENTS
+    heartbeat_timeout_s: float = HEARTBEAT_TIMEOUT_SECONDS
+    turns: TurnConfig = USUAL_TURNS
+    plans: Sequence[Plan] = ()
+    """The agents that the settings name."""
+
+    births: Births = NO_BIRTHS
+    delegation: DelegationPlan = NO_DELEGATION
+    inboxes: Path | None = None
+    """The folder of inbox files; none without it."""
+
+    url: str = ""
+    """The address at which sessions find the server."""
+
+
 class Files(Protocol):
     """A service that keeps shared files in step with the log."""
 
@@ -113,8 +133,7 @@ def open_configured(
     home: Path, settings: Settings, *, url: str = ""
 ) -> AbstractAsyncContextManager[Muster]:
     """Open the team in this home as its settings say, reached at `url`."""
-    return open_team(
-        home,
+    options = TeamOptions(
         human=settings.team.human,
         runtimes=catalog.runtimes(settings, home),
         snapshot_every=settings.store.snapshot_every,
@@ -126,6 +145,7 @@ def open_configured(
         inboxes=settings.team.inboxes_beside(home),
         url=url,
     )
+    return open_team(home, options)
 
 
 def plans_of(settings: Settings, home: Path) -> Sequence[Plan]:
@@ -178,12 +198,10 @@ async def open_session(
     are on call run here, and none that the team in `home` holds back.
     """
     plan = delegation_of(settings, home, project=project)
-    async with open_team(
-        root / HOME_FOLDER,
-        human=settings.team.human,
-        delegation=msgspec.structs.replace(plan, root=root),
-        url=url,
-    ) as muster:
+    options = TeamOptions(
+        human=settings.team.human, delegation=msgspec.structs.replace(plan, root=root), url=url
+    )
+    async with open_team(root / HOME_FOLDER, options) as muster:
         team = _team_in(home)
         if team is not None:
             await hold_back(muster.dispatcher, team)
@@ -201,43 +219,13 @@ def _team_in(home: Path) -> Team | None:
 
 @asynccontextmanager
 async def open_team(
-    home: Path,
-    *,
-    human: str,
-    clock: Clock | None = None,
-    ids: Ids | None = None,
-    runtimes: Runtimes = no_runtimes,
-    snapshot_every: int = SNAPSHOT_EVENTS,
-    heartbeat_timeout_s: float = HEARTBEAT_TIMEOUT_SECONDS,
-    turns: TurnConfig = USUAL_TURNS,
-    plans: Sequence[Plan] = (),
-    births: Births = NO_BIRTHS,
-    delegation: DelegationPlan = NO_DELEGATION,
-    inboxes: Path | None = None,
-    url: str = "",
+    home: Path, options: TeamOptions, *, clock: Clock | None = None, ids: Ids | None = None
 ) -> AsyncGenerator[Muster]:
-    """Open the team in this home, and close it at the end.
-
-    `plans` are the agents that the settings name, and `url` is where their sessions find us.
-    """
+    """Open the team in this home, and close it at the end."""
     store = await SqliteStore.open(home)
+    clock, ids = clock or SystemClock(), ids or RandomIds()
     try:
-        async with run_team(
-            store,
-            human=human,
-            clock=clock or SystemClock(),
-            ids=ids or RandomIds(),
-            runtimes=runtimes,
-            snapshot_every=snapshot_every,
-            heartbeat_timeout_s=heartbeat_timeout_s,
-            turns=turns,
-            plans=plans,
-            births=births,
-            delegation=delegation,
-            inboxes=inboxes,
-            home=home,
-            url=url,
-        ) as muster:
+        async with run_team(store, options, clock=clock, ids=ids, home=home) as muster:
             yield muster
     finally:
         await run_to_completion(store.close())
@@ -245,41 +233,28 @@ async def open_team(
 
 @asynccontextmanager
 async def run_team(
-    store: EventStore,
-    *,
-    human: str,
-    clock: Clock,
-    ids: Ids,
-    runtimes: Runtimes = no_runtimes,
-    snapshot_every: int = SNAPSHOT_EVENTS,
-    heartbeat_timeout_s: float = HEARTBEAT_TIMEOUT_SECONDS,
-    turns: TurnConfig = USUAL_TURNS,
-    plans: Sequence[Plan] = (),
-    births: Births = NO_BIRTHS,
-    delegation: DelegationPlan = NO_DELEGATION,
-    inboxes: Path | None = None,
-    home: Path | None = None,
-    url: str = "",
+    store: EventStore, options: TeamOptions, *, clock: Clock, ids: Ids, home: Path | None = None
 ) -> AsyncGenerator[Muster]:
     """Run the team in an open store; the store stays open."""
     loaded = await load_from(store)
     dispatcher = Dispatcher(store, clock, loaded.team)
     feed = _feed(store, dispatcher)
-    snapshots = Snapshots(dispatcher, store, taken_seq=loaded.snapshot_seq, every=snapshot_every)
-    presence = Presence(dispatcher, clock, timeout_s=heartbeat_timeout_s)
+    every, seq = options.snapshot_every, loaded.snapshot_seq
+    snapshots = Snapshots(dispatcher, store, taken_seq=seq, every=every)
+    presence = Presence(dispatcher, clock, timeout_s=options.heartbeat_timeout_s)
     inbox, passes = Inbox(feed, dispatcher), Passes(ids.new())
     prompter = Prompter(dispatcher, store, inbox, Letters(home))
-    await _begin(dispatcher, ids, human, plans, clock)
-    ledger = OpenLedger(dispatcher, store, delegation.root)
-    shared = StateFiles(dispatcher, clock, state_files(dispatcher.team, plans))
+    await _begin(dispatcher, ids, options.human, options.plans, clock)
+    ledger = OpenLedger(dispatcher, store, options.delegation.root)
+    shared = StateFiles(dispatcher, clock, state_files(dispatcher.team, options.plans))
     files: list[Files] = [ledger, shared]
-    if inboxes is not None:
-        files.append(InboxFiles(dispatcher, store, clock, inboxes, feed))
-    tasks = _tasks(dispatcher, clock, ledger, delegation, home)
-    requests = await _requests(dispatcher, clock, ledger, tasks, delegation)
+    if options.inboxes is not None:
+        files.append(InboxFiles(dispatcher, store, clock, options.inboxes, feed))
+    tasks = _tasks(dispatcher, clock, ledger, options.delegation, home)
+    requests = await _requests(dispatcher, clock, ledger, tasks, options.delegation)
     async with background() as lives:
-        around = SessionEnvironment(passes, home=home, url=url)
-        sessions = Sessions(dispatcher, runtimes, clock, lives, prompter, around, tasks)
+        around = SessionEnvironment(passes, home=home, url=options.url)
+        sessions = Sessions(dispatcher, options.runtimes, clock, lives, prompter, around, tasks)
         reactor = Runner(sessions, store, feed, dispatcher, clock)
         try:
             async with background() as services:
@@ -298,8 +273,8 @@ async def run_team(
                     costs=Costs(store),
                     clock=clock,
                     ids=ids,
-                    turns=turns,
-                    births=births,
+                    turns=options.turns,
+                    births=options.births,
                     requests=requests,
                 )
         finally:

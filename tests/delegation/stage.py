@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from muster.app import DelegationPlan, open_team
+from muster.app import DelegationPlan, TeamOptions, open_team
 from muster.delegation import session_folder
 from muster.delegation.conversations import Conversations
 from muster.delegation.folder.workspace import files_of
@@ -13,7 +13,6 @@ from muster.delegation.following.owner import Lives, nobody_can_tell
 from muster.delegation.visiting import VisitedLedger
 from muster.engine import ports
 from muster.engine.ports import Clock
-from muster.engine.system import RandomIds
 from muster.errors import FolderBehind
 from muster.machines.events import Event, Fact
 from muster.machines.ids import person
@@ -112,13 +111,8 @@ class Stage:
             root=self.root,
             lives=self._lives,
         )
-        async with open_team(
-            self.ledger.home,
-            human=MARCUS,
-            clock=self._used,
-            ids=RandomIds(),
-            delegation=plan,
-        ) as muster:
+        options = TeamOptions(human=MARCUS, delegation=plan)
+        async with open_team(self.ledger.home, options, clock=self._used) as muster:
             yield muster
         self.trouble = muster.requests.conversations.ledger.trouble
 

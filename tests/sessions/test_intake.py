@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from muster.app import run_team
+from muster.app import TeamOptions, run_team
 from muster.engine import ports
 from muster.errors import StoreFailed
 from muster.machines import commands as c
@@ -109,9 +109,8 @@ async def staged(*, speaks: bool = True, store: MemoryStore | None = None) -> As
     runtime.is_output_speech = speaks
     store, clock = store or MemoryStore(), ManualClock()
     with runtime:
-        async with run_team(
-            store, human="Marcus", clock=clock, ids=CountingIds(), runtimes=runtime
-        ) as muster:
+        options = TeamOptions(human="Marcus", runtimes=runtime)
+        async with run_team(store, options, clock=clock, ids=CountingIds()) as muster:
             await settled()
             stage = Stage(muster, runtime, clock)
             yield stage

@@ -16,7 +16,7 @@ from muster.engine.ports import Clock
 from muster.errors import Refused
 from muster.machines.commands import Command
 from muster.machines.events import Event
-from muster.machines.kernel.team import Decision, decide, refusal
+from muster.machines.kernel.team import CommandDecision, decide, refusal
 from muster.machines.state import Team
 from muster.store.base import EventStore, Stored
 
@@ -52,7 +52,7 @@ class Dispatcher:
         self._clock = clock
         self._head = team
         self._team = team
-        self._in_flight: deque[Decision] = deque()
+        self._in_flight: deque[CommandDecision] = deque()
         self._watchers: list[Watcher] = []
         store.on_commit = self._committed
         store.on_rollback = self._rolled_back

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from muster.app import DelegationPlan, Muster, open_team
+from muster.app import DelegationPlan, Muster, TeamOptions, open_team
 from muster.claude_plugin.hooks.desk import HookDesk
 from muster.delegation import session_folder
 from muster.delegation.following.owner import Keeper
@@ -102,9 +102,8 @@ async def a_team(base: Path, *seats: SeatId) -> AsyncGenerator[Team]:
     stops = [Stops(seat=seat, urgency=Urgency.NOW) for seat in seats]
     with ScriptedRuntime(*starts, *stops) as runtime:
         plan = DelegationPlan(lives=keeper_lives, serves_queue=True)
-        async with open_team(
-            project.home, human="Marcus", runtimes=runtime, delegation=plan
-        ) as muster:
+        options = TeamOptions(human="Marcus", runtimes=runtime, delegation=plan)
+        async with open_team(project.home, options) as muster:
             yield Team(muster, project, runtime)
 
 

@@ -23,7 +23,7 @@ from muster.claude_plugin.hooks.calls import (
     HookAnswer,
     HookCall,
 )
-from muster.claude_plugin.hooks.places import Place, Places, PolicyCache
+from muster.claude_plugin.hooks.places import OpenSession, Places, PolicyCache
 from muster.delegation.following.owner import Keeper
 from muster.delegation.following.record import REASON_CHARS, Following
 from muster.delegation.visiting import keeper_of, team_in
@@ -82,7 +82,7 @@ class _Asked(NamedTuple):
 
     call: HookCall
     caller: HookCaller
-    place: Place | None
+    place: OpenSession | None
 
     @property
     def followed(self) -> Following | None:

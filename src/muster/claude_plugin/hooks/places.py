@@ -25,7 +25,7 @@ SESSIONS_KEPT: Final = 64
 """How many sessions of projects a server remembers at once."""
 
 
-class Place:
+class OpenSession:
     """A session that is open."""
 
     def __init__(self, root: Path, follow: Callable[[], Following]) -> None:
@@ -59,15 +59,15 @@ class Places:
             self._team = Following(muster.requests.conversations, home=home)
         self._known: dict[Path, Following] = {}
 
-    def of(self, project: Path) -> Place | None:
+    def of(self, project: Path) -> OpenSession | None:
         """The session that is open for a project."""
         team = self._team
         if self._muster is not None and team is not None:
             own = open_session_of(self._muster.team)
             if own is not None:
-                return Place(own, lambda: team)
+                return OpenSession(own, lambda: team)
         root = last_session(project)
-        return None if root is None else Place(root, partial(self._following, root))
+        return None if root is None else OpenSession(root, partial(self._following, root))
 
     def _following(self, root: Path) -> Following:
         found = self._known.pop(root, None) or self._visiting(root)

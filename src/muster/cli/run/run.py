@@ -12,7 +12,7 @@ from typing import Final
 
 import click
 
-from muster.app import run_team
+from muster.app import TeamOptions, run_team
 from muster.cli.render import clean
 from muster.engine.dispatcher import Commit
 from muster.engine.system import RandomIds, SystemClock
@@ -95,14 +95,8 @@ async def _run(path: Path, runtime: InheritingRuntime) -> None:
     if left:
         _say(f"an earlier runner was killed; ended what it left running: {left}")
     store = MemoryStore(forgetful=True)
-    async with run_team(
-        store,
-        human=HUMAN,
-        clock=SystemClock(),
-        ids=RandomIds(),
-        runtimes=lambda _: runtime,
-        snapshot_every=SNAPSHOT_EVENTS,
-    ) as muster:
+    options = TeamOptions(human=HUMAN, runtimes=lambda _: runtime, snapshot_every=SNAPSHOT_EVENTS)
+    async with run_team(store, options, clock=SystemClock(), ids=RandomIds()) as muster:
         files = await _join(muster, path)
         async with background() as tasks:
             tasks.create_task(files.run())

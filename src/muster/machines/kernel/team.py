@@ -31,7 +31,7 @@ from muster.machines.turns import channels, messages
 from muster.machines.turns import decide as turns
 
 
-class Decision(msgspec.Struct, frozen=True, gc=False):
+class CommandDecision(msgspec.Struct, frozen=True, gc=False):
     """What a command led to, and the state that follows."""
 
     team: Team
@@ -141,7 +141,7 @@ ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
 
 def decide(
     team: Team, command: Command, now: datetime, *, actor: str, cause: int | None = None
-) -> Decision:
+) -> CommandDecision:
     """Carry out a command and all that follows from it, or raise the refusal with its rule."""
     if type(command) is c.StartMuster:  # what begins a life belongs to that life
         team = replace(team, boot=command.server_session)
@@ -165,7 +165,7 @@ def decide(
                 course.append((then, MUSTER, event.seq))  # noqa: PERF401  # mostly none follow
         if len(course) > COUPLING_STEPS_MAX:
             raise Impossible(what=f"{type(command).__name__} leads to more than it should")
-    return Decision(team, tuple(events))
+    return CommandDecision(team, tuple(events))
 
 
 def refusal(
@@ -176,7 +176,7 @@ def refusal(
     *,
     actor: str,
     cause: int | None = None,
-) -> Decision:
+) -> CommandDecision:
     """Put an attempt on record that was refused."""
     fact = e.CommandRefused(
         command=type(command).__name__,
@@ -187,4 +187,4 @@ def refusal(
         epoch=getattr(command, "epoch", None),
     )
     event = Event(team.seq + 1, now, team.boot, actor, cause, fact)
-    return Decision(evolve(team, event), (event,))
+    return CommandDecision(evolve(team, event), (event,))
