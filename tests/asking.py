@@ -1,4 +1,4 @@
-"""Asking a live server as somebody: the operator, an agent, a viewer, a stranger."""
+"""Requests to a live server, as the operator, an agent, a viewer or a stranger."""
 
 import os
 from collections.abc import Generator
@@ -11,13 +11,13 @@ import httpx
 from tests.live import Server
 from tests.waits import WAIT_SECONDS
 
-Json = Any  # whatever JSON holds
+Json = Any  # any JSON value
 
 _numbers = count(1)
 
 
 class Asker:
-    """Somebody with a token, or without one."""
+    """A caller with a token, or without one."""
 
     def __init__(self, server: Server, token: str | None) -> None:
         headers = {} if token is None else {"authorization": f"Bearer {token}"}
@@ -52,12 +52,12 @@ class Asker:
 
 @contextmanager
 def asker(server: Server, token: str | None) -> Generator[Asker]:
-    """Somebody who asks, until the end of the body."""
+    """A caller, open until the end of the body."""
     somebody = Asker(server, token)
     with somebody.http:
         yield somebody
 
 
 def a_name(name: str) -> str:
-    """A name that nobody on a shared server has had."""
+    """A name that is unique on a shared server."""
     return f"{name}-{os.getpid()}-{next(_numbers)}"

@@ -26,8 +26,8 @@ from muster.store.codec import decode
 from tests.waits import POLL_SECONDS, WAIT_SECONDS
 
 TURNS_AT_ONCE = 1000
-"""How many turns of the loop a wait takes before it rests between two: what needs a disk or another
-process needs the processor, too."""
+"""Iterations of the event loop in a wait before it sleeps between two: a disk or another process
+needs the processor, too."""
 
 HUMAN = person("Marcus")
 DESIGN = ChannelId("design")
@@ -56,7 +56,7 @@ async def eventually(condition: Callable[[], object]) -> None:
 
 
 async def settled() -> None:
-    """Let everything happen that needs neither time nor a disk."""
+    """Run all tasks that wait for neither time nor a disk."""
     for _ in range(50):
         await asyncio.sleep(0)
 
@@ -78,7 +78,7 @@ async def eventually_logged(store: EventStore, feed: Feed, kind: type[Fact]) -> 
 
 
 async def a_dispatcher(store: EventStore, clock: Clock, boot: str = "boot-1") -> Dispatcher:
-    """A dispatcher on what a store holds, after muster has started."""
+    """A dispatcher on the log of a store, after muster has started."""
     dispatcher = Dispatcher(store, clock, (await load_from(store)).team)
     started = StartMuster(server_session=SessionId(boot), muster_version="0", human="Marcus")
     await dispatcher.send(started, actor=MUSTER)
@@ -86,7 +86,7 @@ async def a_dispatcher(store: EventStore, clock: Clock, boot: str = "boot-1") ->
 
 
 def a_feed(store: EventStore, dispatcher: Dispatcher) -> Feed:
-    """A feed of all that a dispatcher will commit."""
+    """A feed of all events that a dispatcher commits."""
     feed = Feed(store, last_seq=dispatcher.team.seq)
     dispatcher.watch(lambda commit: feed.publish(commit.stored))
     return feed
@@ -122,11 +122,11 @@ async def with_program(dispatcher: Dispatcher, name: str) -> SeatId:
 
 
 async def want(dispatcher: Dispatcher, seat: SeatId, mode: RunMode, *, now: bool = False) -> None:
-    """Say what a person wants of an agent."""
+    """Set the desired state of an agent, as a person."""
     wish = SetDesired(seat=seat, desired=mode, set_by=HUMAN, now=now)
     await dispatcher.send(wish, actor=HUMAN)
 
 
 def seat_of(team: Team, name: str) -> SeatId:
-    """Where somebody sits."""
+    """The seat of an agent."""
     return next(agent.seat for agent in team.agents.values() if agent.name == name)

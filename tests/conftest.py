@@ -1,22 +1,22 @@
-"""What holds for all tests."""
+"""Settings for all tests."""
 
 import signal
 
 import pytest
 from hypothesis import settings
 
-# Whoever starts the tests in the background has them ignore Ctrl-C, and so would every program that
-# they start: an ignored signal stays ignored. Some of them are tested by Ctrl-C.
+# A shell starts background jobs with Ctrl-C (SIGINT) ignored, and children inherit that. Some tests
+# send Ctrl-C to programs, so it is restored here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# An example is right or wrong, however busy the machine is that tries it.
+# No deadline for examples: a busy machine must not fail a test.
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest, and watch no branches in it: that would take it three times as
-    long, and show nothing new."""
+    """Run the slowest tests first, without branch coverage: it would triple their time, and cover
+    nothing new."""
     for item in items:
         if item.get_closest_marker("exhaustive"):
             item.add_marker("no_cover")

@@ -81,6 +81,6 @@ def muster(*args: str, cwd: Path | None = None, **environ: str) -> subprocess.Co
 
 
 def environment(changes: dict[str, str]) -> dict[str, str]:
-    """This environment without anybody's muster in it, and with the changes."""
+    """This environment without variables of muster, and with the changes."""
     kept = {name: value for name, value in os.environ.items() if "MUSTER" not in name}
     return kept | changes

@@ -1,7 +1,7 @@
 """A muster in a thread of the test, with real HTTP around it and a real program in each session.
 
-What a session asks and uses up cannot be said from outside, by nobody: so the test stands inside,
-where the runtimes stand.
+Only a runtime can report a session's approval requests and its usage, so the test takes the place
+of a runtime.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from tests.waits import WAIT_SECONDS
 T = TypeVar("T")
 
 PATIENT = '[agents.{name}]\nlong_lived = true\ncommand = ["sh", "-c", "cat >/dev/null"]\n'
-"""A program that lives on and says nothing."""
+"""A long-lived program without output."""
 
 
 class Inside:

@@ -21,13 +21,13 @@ from tests.homes import MUSTER_SCRIPT, environment
 from tests.waits import LIFE_SECONDS, WAIT_SECONDS
 
 LONGEST_WAIT = 60.0
-"""How long muster lets an agent wait for something to do, at most."""
+"""The longest long poll for work."""
 
 HEARTBEAT_SECONDS = 0.1
 """How often `heard` lets agents be heard of."""
 
 Move = tuple[str, str, str, str]
-Json = Any  # whatever JSON holds
+Json = Any  # any JSON value
 
 _numbers = count(1)
 
@@ -42,7 +42,7 @@ class Server(NamedTuple):
 
 @contextmanager
 def live(home: Path, silence_s: float = LIFE_SECONDS, /, **environ: str) -> Generator[Server]:
-    """Start a muster; whatever happens, none is left behind. An agent may be silent for so long."""
+    """Start a server, and always end it. `silence_s` is the heartbeat timeout of agents."""
     patience = {"MUSTER_PRESENCE_HEARTBEAT_TIMEOUT_SECONDS": f"{silence_s}"}
     with subprocess.Popen(
         [MUSTER_SCRIPT, "up", "--home", str(home), "--port", "0"],
@@ -81,7 +81,7 @@ class Scene:
         self._http.close()
 
     def named(self, name: str) -> str:
-        """What this scene's `name` is called on the server."""
+        """The name on the server of this scene's `name`."""
         return f"{name}-{self.number}"
 
     @property
@@ -138,7 +138,7 @@ class Scene:
         return answer.json()
 
     def next(self, name: str, *, wait: float = LONGEST_WAIT, known: int | None = None) -> Json:
-        """What an agent is told to do; with `known`, when it works on that turn already."""
+        """The next work of an agent; with `known`, the turn that it is already working on."""
         turns = "" if known is None else f"&known={self.named('reviews')}:{known}"
         path = f"/api/agents/{self.named(name)}/next?wait={wait}{turns}"
         return self.get(path, by=name)
@@ -171,7 +171,7 @@ class Scene:
         return self.post(f"{self.channel}/turn/{act}", body, by=by)
 
     def says(self, text: str, by: str | None = None, **body: Json) -> Json:
-        """What an agent says in its turn, or a human at any time."""
+        """Post a message, as an agent in its turn or as a human."""
         return self.post(f"{self.channel}/messages", {"message": text, **body}, by=by)
 
     # ── seeing ────────────────────────────────────────────────────────────────────────────────────
@@ -188,12 +188,12 @@ class Scene:
         return [self._plain(each) for each in self.get(self.channel)["ring"]]
 
     def moves(self) -> list[Move]:
-        """Who moved from where to where and why, in this scene, as the seed's log has it."""
+        """Every turn transition of this scene: agent, from, to, trigger."""
         path = f"/api/log?format=turn-transitions&limit=1000&after={self.began}"
         return [self._move(each) for each in self.get(path)["events"] if self._ours(each)]
 
     def facts(self, kind: str) -> list[Json]:
-        """What the log has of a kind in this scene's channel."""
+        """The events of a kind in this scene's channel."""
         where = f"types={kind}&channel={self.named('reviews')}&limit=1000&after={self.began}"
         return self.get(f"/api/log?{where}")["events"]
 
@@ -205,7 +205,7 @@ class Scene:
         raise AssertionError("the stream ended before it happened")
 
     def until_moved(self, *move: str) -> Json:
-        """Wait until somebody has moved: who, from, to, trigger."""
+        """Wait for a turn transition: agent, from, to, trigger."""
         return self.until(
             lambda event: (
                 event["type"] == "state_transition"

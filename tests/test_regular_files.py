@@ -53,11 +53,12 @@ READERS = {
 CHILD = """
 import pathlib, sys
 from muster.errors import MusterError
+from muster.permissions.policy import PolicyError
 
 path = pathlib.Path(sys.argv[1])
 try:
     {reads}
-except (OSError, MusterError):
+except (OSError, MusterError, PolicyError):
     pass
 """
 NAMES = {"an address": "server.json", "an output file": "output.log"}
@@ -85,7 +86,7 @@ def test_a_device_is_not_opened(tmp_path: Path, target: str) -> None:
         open_regular(link)
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_a_folder_is_not_a_regular_file(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         read_regular(tmp_path)
     assert not is_regular(tmp_path / "nowhere")

@@ -27,7 +27,7 @@ def until(
     condition: Callable[[], object],
     complaint: Callable[[], object] = lambda: "it did not happen in time",
 ) -> None:
-    """Poll for what other processes do, where no event tells of it."""
+    """Poll a condition that depends on other processes, where no event reports it."""
     end = time.monotonic() + WAIT_SECONDS
     while not condition():
         assert time.monotonic() < end, complaint()

@@ -6,8 +6,8 @@
     run                              timers, presence, reactors, snapshots, state files
     say that muster stops, end the sessions, keep a snapshot, close
 
-Nobody's cancellation can skip the last line. A service that fails ends the team in the same order,
-and what it raised comes out of `open_team`.
+No cancellation can skip the last line. A service that fails ends the team in the same order, and
+`open_team` raises its exception.
 """
 
 import logging
@@ -68,13 +68,13 @@ log = logging.getLogger(__name__)
 __all__ = ["Muster", "TeamOptions", "open_configured", "open_team", "run_team"]
 
 USUAL_TURNS: Final = TurnConfig()
-"""The rules of a new channel where nobody has chosen others."""
+"""The default rules of a new channel."""
 
 NO_BIRTHS: Final = Births()
 
 
 def no_runtimes(agent: Agent) -> None:
-    """Muster runs nobody: agents connect by themselves, or their lead runs them."""
+    """Without a runtime: agents connect by themselves, or their lead runs them."""
 
 
 class DelegationPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,14 +84,14 @@ class DelegationPlan(msgspec.Struct, frozen=True, kw_only=True):
     task_seconds: float = DelegationSettings().task_seconds
     allowance: Allowance = NO_LIMIT
     project: Path = Path()
-    """Where requests come from, and where the folders lie that they name."""
+    """The folder that requests come from; relative folders in requests are relative to it."""
 
     root: Path | None = None
-    """The folder of the session, where the log is that folder's own."""
+    """The folder of the state machine session, if the log belongs to that session."""
 
     lives: Lives = nobody_can_tell
     serves_queue: bool = False
-    """Whether what waits in the queue is carried out without being asked for."""
+    """Whether queued requests are carried out without a command."""
 
 
 NO_DELEGATION: Final = DelegationPlan()
@@ -167,7 +167,7 @@ def plans_of(settings: Settings, home: Path) -> Sequence[Plan]:
 
 
 def births_of(settings: Settings) -> Births:
-    """Whether muster itself can bring agents to life, and how they live then."""
+    """Whether muster itself can create agents, and how it runs them."""
     anybody = settings.agents.get(ANYBODY)
     return Births(
         possible=anybody is not None, live_on=anybody is not None and anybody.is_long_lived
@@ -177,7 +177,7 @@ def births_of(settings: Settings) -> Births:
 def delegation_of(
     settings: Settings, home: Path, *, project: Path | None = None, serves_queue: bool = False
 ) -> DelegationPlan:
-    """How delegated tasks are run by the settings of the team in `home`."""
+    """How delegated tasks are run, from the settings of the team in `home`."""
     return DelegationPlan(
         runtimes=catalog.task_runtimes(settings, home),
         task_seconds=settings.delegation.task_seconds,
@@ -282,7 +282,7 @@ async def run_team(
 
 
 def _feed(store: EventStore, dispatcher: Dispatcher) -> Feed:
-    """The feed of everything that is committed from now on."""
+    """The feed of all events that are committed from now on."""
     feed = Feed(store, last_seq=dispatcher.team.seq)
     dispatcher.watch(lambda commit: feed.publish(commit.stored))
     return feed
@@ -313,7 +313,7 @@ async def _requests(
     tasks: Tasks,
     plan: DelegationPlan,
 ) -> Requests:
-    """What people ask for in state machine sessions; what was left behind there is closed."""
+    """The requests of state machine sessions; those of an earlier process are closed first."""
     conversations = Conversations(ledger, clock, tasks=tasks, lives=plan.lives)
     await conversations.recover()
     queue = QueueRunner(dispatcher, clock, conversations, tasks)
@@ -332,7 +332,7 @@ async def _requests(
 async def _begin(
     dispatcher: Dispatcher, ids: Ids, human: str, plans: Sequence[Plan], clock: Clock
 ) -> None:
-    """Begin a life; who was paused in its file meanwhile is so from its first moment on."""
+    """Start a server session. An agent that its state file paused meanwhile starts paused."""
     paused = await wishes(state_files(dispatcher.team, plans), dispatcher.team, clock)
     started = StartMuster(
         server_session=SessionId(ids.new()),
@@ -352,7 +352,7 @@ async def _stop(
     reactor: Runner,
     snapshots: Snapshots,
 ) -> None:
-    """End what this life of muster began. What fails here is found at the next start."""
+    """End everything that this process started. The next start repairs what fails here."""
     try:
         await dispatcher.send(StopMuster(reason="stopped"), actor=MUSTER)
         await sessions.close()

@@ -19,7 +19,7 @@ from tests.homes import muster
 from tests.live import Server, live
 from tests.waits import WAIT_SECONDS, until
 
-Json = Any  # whatever JSON holds
+Json = Any  # any JSON value
 
 WORKER = """
 import os, sys, time
@@ -149,13 +149,13 @@ class Place:
         return json.loads(self.file(agent).read_bytes())
 
     def lines(self, name: str) -> list[str]:
-        """What a program has written into a file of this folder, whole lines only."""
+        """The complete lines that a program has written into a file of this folder."""
         path = self.folder / name
         text = path.read_text() if path.exists() else ""
         return [line.removesuffix("\n") for line in text.splitlines(True) if line.endswith("\n")]
 
     def events(self, agent: str, *types: str, after: int = 0) -> Iterator[Json]:
-        """What happens to an agent, and has happened since, for a while."""
+        """The events of an agent, past and new, for a bounded time."""
         bound = time.monotonic() + WAIT_SECONDS
         path = f"/api/events?agent={agent}&types={','.join(types)}&after={after}"
         with self.operator.http.stream("GET", path) as stream:
@@ -246,7 +246,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Generator[Place]:
         yield running
 
 
-# ── the seed's four workflows ─────────────────────────────────────────────────────────────────────
+# ── the four workflows ────────────────────────────────────────────────────────────────────────────
 
 
 class Worker:

@@ -1,4 +1,4 @@
-"""The seed of turn-taking through HTTP, on a real server: its table row by row, its edge cases."""
+"""Turn-taking over HTTP on a real server: the transition table row by row, and the edge cases."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.live import Json, Scene, Server, a_scene, heard, live
-from tests.machines.turns.test_turns import SEED_ROWS
+from tests.machines.turns.test_turns import BASIC_ROWS
 
 SHORT = 0.3
 """A timeout that a test waits for."""
@@ -16,7 +16,7 @@ SHORT = 0.3
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
-    with live(tmp_path_factory.mktemp("seed") / "home") as running:
+    with live(tmp_path_factory.mktemp("turns") / "home") as running:
         yield running
 
 
@@ -122,18 +122,18 @@ ROWS_IN_LIFE: list[tuple[str, Callable[[Scene], None]]] = [
 
 
 @pytest.mark.parametrize(("row", "happen"), ROWS_IN_LIFE, ids=[row for row, _ in ROWS_IN_LIFE])
-def test_every_row_of_the_seed_happens_over_http(
+def test_every_row_of_the_transition_table_happens_over_http(
     row: str, happen: Callable[[Scene], None], scene: Scene
 ) -> None:
     happen(scene)
     scene.until_moved(*row.split())
 
 
-def test_the_rows_that_happen_over_http_are_all_rows_of_the_seed() -> None:
-    assert [tuple(row.split()[1:]) for row, _ in ROWS_IN_LIFE] == SEED_ROWS
+def test_the_rows_that_happen_over_http_are_the_whole_transition_table() -> None:
+    assert [tuple(row.split()[1:]) for row, _ in ROWS_IN_LIFE] == BASIC_ROWS
 
 
-def test_a_transition_is_logged_with_exactly_the_fields_of_the_seed(scene: Scene) -> None:
+def test_a_transition_is_logged_with_exactly_the_documented_fields(scene: Scene) -> None:
     trio(scene)
     scene.turn("complete", "pm")
     path = f"/api/log?format=turn-transitions&after={scene.began}&channel={scene.named('reviews')}"
@@ -310,7 +310,7 @@ def test_when_all_are_gone_messages_wait_for_the_first_who_comes_back(scene: Sce
     assert (message["seq"], message["text"]) == (said["seq"], "is anybody there?")
 
 
-def test_who_is_added_comes_last_and_who_is_removed_leaves_the_others_in_order(
+def test_an_added_member_comes_last_and_a_removed_one_leaves_the_others_in_order(
     scene: Scene,
 ) -> None:
     trio(scene)

@@ -59,7 +59,7 @@ def taken_in(home: Path, file: Path) -> Json:
     return json.loads(done.stdout)
 
 
-def test_a_team_is_exported_without_a_server_as_the_seed_writes_documents(tmp_path: Path) -> None:
+def test_a_team_is_exported_without_a_server_in_the_document_format(tmp_path: Path) -> None:
     home, file = tmp_path / "desk", tmp_path / "team.json"
     play(home, *LIVED)
     team = exported(home, file)
@@ -133,7 +133,7 @@ def test_an_alive_from_elsewhere_is_shown_as_unknown_and_nothing_is_started(
         told = [each for each in events if each["type"] == "message_imported"]
         assert [each["message"]["text"] for each in told] == ["good morning", "good morning, Grace"]
     log = muster("log", "--home", str(laptop), "--type", "documents_imported").stdout
-    assert "imported 2 messages, and what is known of Lyra" in log
+    assert "imported 2 messages and the documents of Lyra" in log
 
 
 def test_a_large_file_goes_in_whole(tmp_path: Path) -> None:
@@ -171,15 +171,15 @@ def test_a_large_file_goes_in_whole(tmp_path: Path) -> None:
     [
         ("", "is not JSON"),
         ("{", "is not JSON"),
-        ("[]", "is no exported team"),
-        ('{"format": "other"}', "is no exported team"),
+        ("[]", "is not an exported team"),
+        ('{"format": "other"}', "is not an exported team"),
         ('{"version": 2}', "Update muster"),
-        ('{"documents": [{"gridPosition": "three"}]}', "is no exported team"),
+        ('{"documents": [{"gridPosition": "three"}]}', "is not an exported team"),
         ('{"documents": [{"name": "Lyra"}]}', "gridPosition"),
         ('{"documents": [{"gridPosition": 3, "name": "../x"}]}', "may have letters"),
         ('{"documents": [{"gridPosition": 3, "status": "alive"}]}', "has no name"),
         ('{"documents": [{"gridPosition": 3, "createdAt": "2026-02-17T12:00:00"}]}', "createdAt"),
-        ('{"messages": [{"id": "x"}]}', "is no exported team"),
+        ('{"messages": [{"id": "x"}]}', "is not an exported team"),
     ],
 )
 def test_a_file_that_is_not_as_it_should_be_is_refused_before_a_server_is_asked(

@@ -25,11 +25,11 @@ OBSERVERS = (
     *("Stop", "SessionEnd"),
 )
 
-Json = Any  # whatever JSON holds
+Json = Any  # any JSON value
 
 
 class Desk:
-    """Answers every hook the same, or as a function says, and remembers what was asked."""
+    """Answers every hook the same, or by a function, and records the calls."""
 
     def __init__(self, answer: HookAnswer | Callable[[HookCall], HookAnswer] = PASSED) -> None:
         self._answer = answer
@@ -48,7 +48,7 @@ class Desk:
 
 @contextmanager
 def short(path: Path) -> Generator[str]:
-    """The path of a socket by a name that fits, however deep the folder of the tests is."""
+    """A short path of a socket, independent of the depth of the test's folder."""
     folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
     try:
         yield f"/proc/self/fd/{folder}/{path.name}"

@@ -33,7 +33,7 @@ AGENTS = {
 PYTHON = "Write a hello world Python script"
 HUMAN = "Marcus"
 
-Json = dict[str, Any]  # whatever JSON holds
+Json = dict[str, Any]  # any JSON value
 
 
 class Project:
@@ -94,7 +94,7 @@ class Project:
         return list((await self.conversations.views()).values())
 
     async def is_up_to_date(self) -> bool:
-        """Whether the folder is what the log says, byte for byte."""
+        """Whether the files in the folder agree with the log, byte for byte."""
         files = {
             str(path.relative_to(self.root)): path.read_bytes()
             for path in self.root.rglob("*")
@@ -156,7 +156,7 @@ class Claude:
         return await answer_safely(self.desk, call)
 
     async def hook(self, event: str, **fields: object) -> Json:
-        """Call a hook; what it answers, or nothing."""
+        """Call a hook; return its answer, or nothing."""
         answer = await self.answer(event, **fields)
         assert answer.code == 0, answer.text
         return json.loads(answer.text) if answer.text else {}
@@ -179,7 +179,7 @@ class Claude:
         return await self.told("UserPromptSubmit", prompt=text)
 
     async def tool(self, name: str, given: object, by: str = "", agent: str = "builder") -> str:
-        """Ask whether a tool may be called: why not, or nothing."""
+        """Ask for a tool call: the reason of a denial, or an empty text."""
         whose = {"agent_id": by, "agent_type": agent} if by else {}
         answer = await self.hook("PreToolUse", tool_name=name, tool_input=given, **whose)
         said = answer.get("hookSpecificOutput", {})

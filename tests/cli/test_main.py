@@ -143,7 +143,7 @@ def test_a_mistake_in_the_settings_names_file_line_and_remedy(tmp_path: Path) ->
     )
 
 
-def test_what_the_system_refuses_is_said_without_a_traceback(tmp_path: Path) -> None:
+def test_an_os_error_is_reported_without_a_traceback(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     ran = muster("init", "--home", str(tmp_path / "file" / "home"))
     assert ran.returncode == 4
@@ -237,7 +237,7 @@ def test_a_reader_that_closes_the_pipe_is_no_error(args: list[str]) -> None:
 
 
 def on_a_terminal(*args: str, **environ: str) -> str:
-    """What a person would see."""
+    """The output on a terminal."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [MUSTER_SCRIPT, *args], stdout=theirs, stderr=theirs, env=environment(environ)
@@ -282,7 +282,7 @@ def test_the_script_for_bash_is_valid_and_completes_verbs_and_options() -> None:
 
 
 def completions(words: str, place: int) -> list[str]:
-    """What the script gets when it asks."""
+    """The completions that the script receives."""
     return muster(
         _MUSTER_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(place)
     ).stdout.splitlines()

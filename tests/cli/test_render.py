@@ -1,4 +1,4 @@
-"""What reaches a terminal: clean, fitting, and coloured only where it may be."""
+"""Output for a terminal: escaped, cut to its width, and coloured only where allowed."""
 
 import json
 

@@ -57,7 +57,7 @@ _numbers = count(1)
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
-    """The home of a team that is up, in which nobody is lost by being silent."""
+    """The home of a running team, whose heartbeat timeout is longer than every test."""
     path = tmp_path_factory.mktemp("client") / "home"
     with a_server(path):
         yield path

@@ -551,7 +551,6 @@ def test_a_message_for_a_paused_agent_waits_in_the_queue_and_says_why(tmp_path: 
         assert await stage.serve_queue() == 0
         async with stage.open() as muster:
             go = replace(PAUSE, desired=RunMode.CONTINUOUS)
-            muster.requests.queue.serve(())
             await muster.dispatcher.send(go, actor=person(MARCUS))
             assert await muster.requests.queue.carry_out((), until_empty=True) == 1
 

@@ -1,4 +1,4 @@
-"""What is done with each code block: run, loaded, parsed, or left alone for a reason."""
+"""The steps for code blocks: each is run, loaded, parsed, or left alone for a reason."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType

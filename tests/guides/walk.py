@@ -200,5 +200,5 @@ def _read_until(process: subprocess.Popen[str], text: str) -> None:
 
 
 def _about(line: str, table: Mapping[str, T]) -> T | None:
-    """What a table has for a command line, by its beginning."""
+    """The entry of a table for a command line, by its prefix."""
     return next((value for begins, value in table.items() if line.startswith(begins)), None)

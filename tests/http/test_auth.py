@@ -1,4 +1,4 @@
-"""Who may do what, on a real server: tokens, roles, names, origins, sizes, rates."""
+"""Access control on a real server: tokens, roles, hosts, origins, sizes, rate limits."""
 
 import json
 import re
@@ -230,7 +230,7 @@ def test_sessions_of_browsers_that_cannot_be_read_or_kept_cost_only_a_sign_in(
     assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
 
 
-def test_a_page_of_somebody_else_cannot_use_the_cookie(server: Server, stranger: Asker) -> None:
+def test_a_page_of_another_site_cannot_use_the_cookie(server: Server, stranger: Asker) -> None:
     stranger.post("/api/session", {"token": server.token})
     ours, theirs = {"origin": server.url}, {"origin": "http://evil.example"}
     wish = {"role": "viewer"}
@@ -242,14 +242,14 @@ def test_a_page_of_somebody_else_cannot_use_the_cookie(server: Server, stranger:
     stranger.asked("POST", "/api/tokens", 201, json=wish, headers=ours)
 
 
-def test_a_page_of_somebody_else_cannot_use_a_token_either(server: Server, boss: Asker) -> None:
+def test_a_page_of_another_site_cannot_use_a_token_either(server: Server, boss: Asker) -> None:
     evil = {"origin": "http://evil.example"}
     boss.refused("POST", "/api/tokens", 403, "forbidden", json={"role": "viewer"}, headers=evil)
     fine = {"origin": server.url}
     boss.asked("POST", "/api/tokens", 201, json={"role": "viewer"}, headers=fine)
 
 
-def test_a_name_that_somebody_made_point_here_is_refused(boss: Asker) -> None:
+def test_a_rebound_dns_name_is_refused(boss: Asker) -> None:
     for host in ("evil.example", "evil.example:6878", "127.0.0.1.evil.example", ""):
         answer = boss.http.get("/api/agents", headers={"host": host})
         assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
@@ -302,7 +302,7 @@ def test_which_names_are_ours(authority: str, host: str, ours: bool) -> None:
         (b'{"name": "a", "color": "' + b"x" * 1000 + b'"}', 422),
     ],
 )
-def test_what_is_not_as_it_should_be_is_refused(content: bytes, status: int, boss: Asker) -> None:
+def test_an_invalid_request_is_refused(content: bytes, status: int, boss: Asker) -> None:
     boss.refused("POST", "/api/agents", status, "invalid", content=content)
 
 

@@ -109,7 +109,7 @@ def test_the_page_has_every_route_and_every_error_and_no_scripts(boss: Asker) ->
     assert len(re.findall(r"<tr>", page)) == len(re.findall(r"</tr>", page))
 
 
-def test_what_stands_in_the_page_cannot_act() -> None:
+def test_the_content_of_the_page_is_escaped() -> None:
     async def handler(call: ApiCall) -> None: ...
 
     hostile = Route(

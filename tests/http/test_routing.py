@@ -22,19 +22,19 @@ ThingId = NewType("ThingId", str)
 
 
 class ThingBody(msgspec.Struct):
-    """What goes in."""
+    """The body."""
 
     count: int = 0
 
 
 class ThingQuery(msgspec.Struct):
-    """What is asked for."""
+    """The query."""
 
     limit: int = 1
 
 
 class Thing(msgspec.Struct):
-    """What comes out."""
+    """The answer."""
 
     name: str
 

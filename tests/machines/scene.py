@@ -1,4 +1,4 @@
-"""A team on a clock of its own: commands go in, sentences about the state come out."""
+"""A team on a manual clock: tests send commands and query the state."""
 
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
@@ -39,7 +39,7 @@ class Scene:
         return self.do(c.StartMuster(server_session=session, muster_version="0", human=self.human))
 
     def do(self, command: Command, actor: str = "person:Marcus") -> list[Event]:
-        """Carry out a command; give the events that it led to."""
+        """Carry out a command and return its events."""
         decision = decide(self.team, command, self.now, actor=actor)
         assert fold(self.team, decision.events) == decision.team
         self.team = decision.team
@@ -48,7 +48,7 @@ class Scene:
         return list(decision.events)
 
     def refuse(self, command: Command, code: str, actor: str = "person:Marcus") -> Refused:
-        """See a command refused for this reason, with nothing changed."""
+        """Assert that a command is refused with this code and changes nothing."""
         before = self.team
         with pytest.raises(Refused) as caught:
             self.do(command, actor)
@@ -57,7 +57,7 @@ class Scene:
         return caught.value
 
     def later(self, seconds: float) -> list[Event]:
-        """Let time pass, and look at whatever is due by then, in order."""
+        """Advance the clock and send the commands that are due, in order."""
         end = self.now + timedelta(seconds=seconds)
         events: list[Event] = []
         while due := [each for each in deadlines.every(self.team) if each.at <= end]:
@@ -84,7 +84,7 @@ class Scene:
         return self.team.channels[name]
 
     def state(self, name: str, channel: ChannelId = REVIEWS) -> TurnState:
-        """The state of a member in a channel, or of an agent as such where it is no member."""
+        """The state of a member in a channel, or the overall state of a non-member."""
         agent = self.agent(name)
         if channel in agent.channels:
             return self.team.channels[channel].state_of(agent.seat)
@@ -100,7 +100,7 @@ class Scene:
     # ── setting a scene ───────────────────────────────────────────────────────────────────────────
 
     def connected(self, *names: str, max_turns: int = 1) -> None:
-        """Agents that connect by themselves."""
+        """Agents that connect on their own."""
         for name in names:
             self.do(c.EnrollAgent(name=name, authority=Authority.SELF, max_turns=max_turns))
             self.do(c.ConnectAgent(seat=self.seat(name)))

@@ -1,4 +1,4 @@
-"""Approvals: a person is asked, the agent is WAITING, and the clock of its turn stands."""
+"""Approvals: the agent is WAITING, and the timeout of its turn is suspended."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def answer(scene: Scene, approval: str, *, allow: bool = True) -> list[e.Event]:
     return scene.do(c.AnswerApproval(approval=approval, allow=allow, note="fine"))
 
 
-def test_whoever_asks_a_person_is_waiting_and_keeps_its_turn() -> None:
+def test_an_agent_with_an_open_approval_is_waiting_and_keeps_its_turn() -> None:
     scene = pair()
     ask(scene)
     assert (scene.state("Lyra"), scene.state("Kael")) == (WAITING, QUEUED)
@@ -50,7 +50,7 @@ def test_whoever_asks_a_person_is_waiting_and_keeps_its_turn() -> None:
     assert "Bash" in turn.wait.reason
 
 
-def test_the_clock_of_the_turn_stands_until_the_answer() -> None:
+def test_the_timeout_of_the_turn_is_suspended_until_the_answer() -> None:
     scene = pair()
     scene.later(50)
     approval = ask(scene, seconds=5000)
@@ -64,7 +64,7 @@ def test_the_clock_of_the_turn_stands_until_the_answer() -> None:
     assert scene.state("Lyra") is QUEUED  # the ten seconds that were left
 
 
-def test_an_answer_is_given_once() -> None:
+def test_an_approval_is_answered_once() -> None:
     scene = pair()
     approval = ask(scene)
     settled = facts(answer(scene, approval, allow=False), e.ApprovalAnswered)[0]
@@ -86,7 +86,7 @@ def test_only_a_person_answers_and_an_agent_cannot_end_its_wait() -> None:
 
 
 @pytest.mark.parametrize("default", [True, False])
-def test_without_an_answer_the_declared_default_holds_at_the_deadline(default: bool) -> None:
+def test_the_declared_default_applies_at_the_deadline(default: bool) -> None:
     scene = pair()
     ask(scene, seconds=30, default=default)
     scene.later(29)
@@ -96,7 +96,7 @@ def test_without_an_answer_the_declared_default_holds_at_the_deadline(default: b
     assert scene.state("Lyra") is ACTIVE
 
 
-def test_the_turn_goes_on_when_the_last_of_several_is_answered() -> None:
+def test_the_turn_resumes_when_the_last_of_several_approvals_is_answered() -> None:
     scene = pair()
     first, second = ask(scene), ask(scene, seconds=900)
     answer(scene, first)
@@ -106,7 +106,7 @@ def test_the_turn_goes_on_when_the_last_of_several_is_answered() -> None:
 
 
 @pytest.mark.parametrize("outcome", [Outcome.COMPLETED, Outcome.CRASHED])
-def test_the_end_of_the_session_settles_what_it_asked(outcome: Outcome) -> None:
+def test_the_end_of_the_session_withdraws_its_approvals(outcome: Outcome) -> None:
     scene = pair()
     ask(scene)
     settled = facts(scene.ends("Lyra", outcome), e.ApprovalAnswered)
@@ -114,18 +114,18 @@ def test_the_end_of_the_session_settles_what_it_asked(outcome: Outcome) -> None:
     assert scene.holder() == "Kael"
 
 
-def test_whoever_has_no_turn_is_waiting_all_the_same_and_its_channels_go_on() -> None:
+def test_an_open_approval_of_an_agent_without_a_turn_does_not_block_its_channels() -> None:
     scene = pair()
     approval = ask(scene, "Kael")
     assert scene.own_state("Kael") is WAITING
     assert (scene.state("Lyra"), scene.state("Kael")) == (ACTIVE, QUEUED)
-    scene.complete("Lyra")  # the turn comes to one who is waiting already: its clock stands at once
+    scene.complete("Lyra")  # the next holder has an open approval: suspended at once
     assert scene.state("Kael") is WAITING
     answer(scene, approval)
     assert scene.state("Kael") is ACTIVE
 
 
-def test_a_human_who_lets_go_of_a_turn_does_not_start_its_clock_while_one_is_asked() -> None:
+def test_releasing_a_held_turn_does_not_restart_its_timeout_while_an_approval_is_open() -> None:
     scene = pair(TurnConfig(human_interrupt_mode=InterruptMode.INTERRUPT))
     scene.posts("wait")
     approval = ask(scene)
@@ -138,7 +138,7 @@ def test_a_human_who_lets_go_of_a_turn_does_not_start_its_clock_while_one_is_ask
     assert scene.state("Lyra") is ACTIVE
 
 
-def test_a_person_can_take_the_turn_away_from_one_who_asks() -> None:
+def test_a_person_can_take_the_turn_from_an_agent_that_waits_for_approval() -> None:
     scene = pair()
     approval = ask(scene)
     scene.do(c.OverrideTurn(channel=REVIEWS, seat=scene.seat("Lyra"), to=QUEUED))
@@ -148,7 +148,7 @@ def test_a_person_can_take_the_turn_away_from_one_who_asks() -> None:
     assert (scene.state("Lyra"), scene.state("Kael")) == (QUEUED, ACTIVE)
 
 
-def test_a_session_that_is_over_can_ask_nothing() -> None:
+def test_a_session_that_has_ended_cannot_request_approval() -> None:
     scene = pair()
     session = scene.session("Lyra").id
     scene.ends("Lyra")
@@ -158,7 +158,7 @@ def test_a_session_that_is_over_can_ask_nothing() -> None:
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), 10**12])
-def test_a_deadline_must_be_one(seconds: float) -> None:
+def test_the_timeout_of_an_approval_must_be_in_range(seconds: float) -> None:
     scene = pair()
     session = scene.session("Lyra").id
     scene.refuse(
@@ -166,7 +166,7 @@ def test_a_deadline_must_be_one(seconds: float) -> None:
     )
 
 
-def test_the_deadline_of_a_session_and_that_of_an_answer_do_not_hide_each_other() -> None:
+def test_the_deadlines_of_a_session_and_of_an_approval_are_both_kept() -> None:
     scene = pair()
     lyra = scene.agent("Lyra")
     budget = e.Budget(session_seconds=100)

@@ -1,4 +1,4 @@
-"""What work with models costs: added up where it belongs; a limit pauses before the next turn."""
+"""Spending: usage is charged where it belongs, and a limit pauses an agent before its next turn."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def pair(budget: Budget | None = None, config: TurnConfig | None = None) -> Scen
 
 
 def works(scene: Scene, name: str, usage: Usage = DOLLAR, *, turn: bool = True) -> list[e.Event]:
-    """A piece of work of an agent is done, for its turn if it has one."""
+    """Report a result of an agent, for its turn if it has one."""
     events = scene.complete(name) if turn else []
     channel = REVIEWS if turn else None
     result = c.ReportResult(session=scene.session(name).id, usage=usage, channel=channel)
@@ -50,7 +50,7 @@ def test_a_result_is_charged_to_session_agent_and_channel() -> None:
     assert (DOLLAR + DOLLAR).tokens == 200
 
 
-def test_a_channel_that_is_not_there_is_charged_nothing() -> None:
+def test_a_result_for_an_unknown_channel_is_charged_to_the_agent_only() -> None:
     scene = pair()
     nowhere = c.ReportResult(
         session=scene.session("Lyra").id, usage=DOLLAR, channel=e.ChannelId("nowhere")
@@ -68,30 +68,32 @@ def test_a_channel_that_is_not_there_is_charged_nothing() -> None:
         (Budget(session_tokens=200), "200 tokens used in one session, and 200 are allowed"),
     ],
 )
-def test_whoever_reaches_a_limit_is_paused_before_its_next_turn(budget: Budget, note: str) -> None:
+def test_an_agent_that_reaches_a_limit_is_paused_before_its_next_turn(
+    budget: Budget, note: str
+) -> None:
     scene = pair(budget)
     works(scene, "Lyra")
     assert scene.agent("Lyra").run.desired is RunMode.CONTINUOUS
     scene.complete("Kael")
     events = works(scene, "Lyra")
-    wish = facts(events, e.DesiredSet)[0]
-    assert (wish.desired, wish.set_by, wish.note) == (RunMode.PAUSE, "muster", note)
+    desired = facts(events, e.DesiredSet)[0]
+    assert (desired.desired, desired.set_by, desired.note) == (RunMode.PAUSE, "muster", note)
     assert facts(events, e.StopRequested)[0].urgency is Urgency.GRACEFUL
     scene.complete("Kael")
     assert scene.state("Kael") is TurnState.IDLE  # as if it were alone: Lyra is passed over
 
 
-def test_a_person_who_starts_it_again_gives_it_a_new_allowance() -> None:
+def test_starting_an_agent_again_resets_its_usage() -> None:
     scene = pair(Budget(cost_usd=1))
     works(scene, "Lyra")
     scene.ends("Lyra")
     scene.want("Lyra", RunMode.CONTINUOUS)
     scene.up("Lyra")
     assert scene.agent("Lyra").run.used == Usage()
-    assert scene.agent("Lyra").used == DOLLAR  # what it cost in all is not forgotten
+    assert scene.agent("Lyra").used == DOLLAR  # the total is kept
 
 
-def test_the_allowance_of_a_session_begins_anew_with_the_next() -> None:
+def test_every_session_has_its_own_limit() -> None:
     scene = pair(Budget(session_cost_usd=1.5))
     works(scene, "Lyra")
     scene.ends("Lyra")
@@ -101,7 +103,7 @@ def test_the_allowance_of_a_session_begins_anew_with_the_next() -> None:
     assert scene.agent("Lyra").run.desired is RunMode.CONTINUOUS
 
 
-def test_one_who_is_paused_already_is_only_stopped() -> None:
+def test_a_paused_agent_at_a_limit_is_only_stopped() -> None:
     scene = pair(Budget(cost_usd=1))
     scene.want("Lyra", RunMode.PAUSE)
     events = works(scene, "Lyra")
@@ -116,19 +118,19 @@ def test_one_who_is_paused_already_is_only_stopped() -> None:
         (TurnConfig(max_tokens=99), "100 tokens used in the channel reviews, and 99 are allowed"),
     ],
 )
-def test_in_a_channel_that_has_used_up_its_allowance_the_next_is_paused_instead(
+def test_in_a_channel_at_its_limit_the_next_agents_are_paused(
     config: TurnConfig, note: str
 ) -> None:
     scene = pair(config=config)
     works(scene, "Lyra")
     assert scene.holder() == "Kael"  # was granted before the cost was known
     events = scene.complete("Kael")
-    assert [wish.note for wish in facts(events, e.DesiredSet)] == [note, note]
+    assert [desired.note for desired in facts(events, e.DesiredSet)] == [note, note]
     assert scene.holder() is None
     assert scene.agent("Lyra").run.desired is RunMode.PAUSE
 
 
-def test_a_larger_allowance_lets_those_go_on_whom_a_person_starts() -> None:
+def test_after_raising_the_limit_of_a_channel_started_agents_go_on() -> None:
     scene = pair(config=TurnConfig(max_cost_usd=1))
     works(scene, "Lyra")
     scene.complete("Kael")
@@ -139,7 +141,7 @@ def test_a_larger_allowance_lets_those_go_on_whom_a_person_starts() -> None:
     assert scene.holder() == "Kael"
 
 
-def test_a_result_of_the_work_on_a_conversation_is_charged_to_that() -> None:
+def test_a_result_is_charged_to_its_conversation() -> None:
     scene = pair()
     seat = scene.seat("Lyra")
     scene.do(c.StartDelegation(mode=e.DelegationMode.ORCHESTRATOR, path="p", agents=("ada",)))
@@ -159,7 +161,7 @@ def delegating(scene: Scene, allowance: Allowance) -> None:
     scene.do(c.StartDelegation(mode=mode, path="p", agents=("ada", "bob"), allowance=allowance))
 
 
-def test_who_leads_a_conversation_that_costs_too_much_is_paused_and_told_which() -> None:
+def test_the_lead_of_a_conversation_at_its_limit_is_paused_with_a_note() -> None:
     scene = pair()
     delegating(scene, Allowance(max_cost_usd=2))
     seat = scene.seat("Lyra")
@@ -167,15 +169,15 @@ def test_who_leads_a_conversation_that_costs_too_much_is_paused_and_told_which()
     works(scene, "Lyra", turn=False)  # helpers of it work on, so it is still open
     assert scene.agent("Lyra").conversation == "conv_001"
     scene.do(c.CloseConversation(conversation=e.ConversationId("conv_001"), summary="done"))
-    wish = facts(works(scene, "Lyra", turn=False), e.DesiredSet)[0]
-    assert wish.note == "$2.0000 used in conv_001, and $2 are allowed"
+    desired = facts(works(scene, "Lyra", turn=False), e.DesiredSet)[0]
+    assert desired.note == "$2.0000 used in conv_001, and $2 are allowed"
     scene.ends("Lyra")
     scene.want("Lyra", RunMode.CONTINUOUS)
     scene.up("Lyra")
-    assert facts(works(scene, "Lyra", turn=False), e.DesiredSet) == []  # that one is over
+    assert facts(works(scene, "Lyra", turn=False), e.DesiredSet) == []  # that conversation is over
 
 
-def test_nobody_else_begins_with_a_conversation_that_has_used_up_all_it_may() -> None:
+def test_a_conversation_at_its_limit_is_not_delegated() -> None:
     scene = Scene()
     delegating(scene, Allowance(max_tokens=100))
     one = e.ConversationId("conv_001")
@@ -189,7 +191,7 @@ def test_nobody_else_begins_with_a_conversation_that_has_used_up_all_it_may() ->
     assert "100 tokens used in conv_001, and 100 are allowed." in str(refused)
 
 
-def test_a_turn_is_taken_when_its_holder_has_taken_in_that_it_has_it() -> None:
+def test_a_turn_is_taken_when_the_holder_has_accepted_its_prompt() -> None:
     scene = pair()
 
     def taken() -> bool:
@@ -203,7 +205,7 @@ def test_a_turn_is_taken_when_its_holder_has_taken_in_that_it_has_it() -> None:
 
     takes("Lyra")
     assert not taken()
-    takes("Kael", REVIEWS)  # who has not the turn
+    takes("Kael", REVIEWS)  # it does not have the turn
     assert not taken()
     takes("Lyra", e.ChannelId("nowhere"), REVIEWS)
     assert taken()
@@ -224,7 +226,7 @@ def test_a_turn_is_taken_when_its_holder_has_taken_in_that_it_has_it() -> None:
         Usage(cache_write_tokens=-(10**23)),
     ],
 )
-def test_a_usage_that_cannot_be_true_is_refused(usage: Usage) -> None:
+def test_an_invalid_usage_is_refused(usage: Usage) -> None:
     scene = pair(budget=Budget(cost_usd=10.0))
     works(scene, "Lyra")
     result = c.ReportResult(session=scene.session("Lyra").id, usage=usage)

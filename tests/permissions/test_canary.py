@@ -1,7 +1,7 @@
-"""A real bash runs what MAIN may run: no program that is not allowed may be started by it.
+"""A real bash runs the commands that MAIN may run: they must start no program that is not allowed.
 
-Lines are made of pieces, by a seed, with a canary in many of them: a program that is not known and
-leaves a trace when it runs. Whatever the judge allows is then carried out.
+Command lines are generated from fragments with a random seed. Many contain a canary: an unknown
+program that leaves a trace when it runs. Every line that the judge allows is executed.
 """
 
 import random
@@ -43,7 +43,7 @@ def line(chance: random.Random) -> str:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_main_may_run_starts_nothing_else(seed: int, tmp_path: Path) -> None:
+def test_a_command_that_main_may_run_starts_no_other_program(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
     programs, folder, trace = tmp_path / "programs", tmp_path / "folder", tmp_path / "trace"
     programs.mkdir()

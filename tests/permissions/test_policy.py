@@ -20,7 +20,7 @@ from muster.permissions.policy import (
 )
 
 
-def test_the_lists_of_main_are_the_seed_s() -> None:
+def test_the_default_permissions_of_main_are_the_documented_lists() -> None:
     main = MAIN_PERMISSIONS.as_dict()
     assert main["can_write"] == [
         *("*.md", "*.txt", "*.log", "*.json", "*.csv", "non-executable files")
@@ -35,13 +35,13 @@ def test_the_lists_of_main_are_the_seed_s() -> None:
     assert main["cannot_execute"] == ["run", "exec", "eval", "compile", "build"]
 
 
-def test_what_is_written_out_reads_back_the_same(tmp_path: Path) -> None:
+def test_a_policy_that_is_written_reads_back_the_same(tmp_path: Path) -> None:
     path = tmp_path / "permissions.json"
     path.write_text(dump(), encoding="utf-8")
     assert load(path).as_dict() == DEFAULT.as_dict()
 
 
-def test_what_a_policy_leaves_out_has_its_default() -> None:
+def test_a_field_that_a_policy_leaves_out_has_its_default() -> None:
     assert parse("{}").as_dict() == DEFAULT.as_dict()
     policy = parse('{"MAIN_PERMISSIONS": {"can_write": ["*.md"]}, "AGENTS": {"reviewer": {}}}')
     assert policy.main.can_write == ("*.md",)
@@ -80,7 +80,7 @@ def test_a_named_agent_takes_over_what_agents_may_do_and_changes_it() -> None:
         ('{"MAIN_PERMISSIONS": {"can_wirte": []}}', "MAIN_PERMISSIONS has no field 'can_wirte'"),
         ('{"MAIN_PERMISSIONS": {"can_write": "*"}}', "MAIN_PERMISSIONS.can_write must be a list"),
         ('{"AGENT_PERMISSIONS": {"can_use": ["a", 5]}}', "AGENT_PERMISSIONS.can_use[1] must be"),
-        ('{"AGENTS": {"x": {"can_use": [" "]}}}', "AGENTS.x.can_use[0] must be a text"),
+        ('{"AGENTS": {"x": {"can_use": [" "]}}}', "AGENTS.x.can_use[0] must be a string"),
         ('{"AGENTS": []}', "AGENTS must be an object"),
         ('{"EXECUTABLE_FILES": {}}', "EXECUTABLE_FILES must be a list"),
         ('{"AGENTS": {}, "AGENTS": {}}', "AGENTS is given twice"),

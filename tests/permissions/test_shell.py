@@ -1,4 +1,4 @@
-"""The reader of command lines: it is never led astray, and never takes long."""
+"""The parser of command lines: it is never deceived, and its running time is bounded."""
 
 import time
 
@@ -38,7 +38,7 @@ def bash(command: str) -> Verdict:
 
 @given(commands)
 @settings(max_examples=400, deadline=None)
-def test_whatever_the_text_there_is_a_verdict_soon(command: str) -> None:
+def test_every_text_gets_a_verdict_within_the_time_limit(command: str) -> None:
     begun = time.process_time()
     verdict = bash(command)
     assert verdict.decision in ("allow", "deny")
@@ -73,7 +73,7 @@ def _is_complete(command: str) -> bool:
 
 @given(st.sampled_from(ALLOWED))
 @settings(max_examples=60, deadline=None)
-def test_what_is_allowed_is_allowed_in_every_kind_of_wrapping(command: str) -> None:
+def test_an_allowed_command_is_allowed_in_every_kind_of_wrapping(command: str) -> None:
     if _is_complete(command) and not command.startswith("export"):
         for wrapping in ("({})", "{{ {}; }}", "if true; then {}; fi", "! true; {}"):
             assert bash(wrapping.format(command)).allowed
@@ -90,7 +90,7 @@ def test_what_is_allowed_is_allowed_in_every_kind_of_wrapping(command: str) -> N
         *("if {}; then ls; fi", "find . -exec {} \\;", "{} &", "ls # c\n{}", "ls \\\n; {}"),
     ],
 )
-def test_what_is_denied_is_denied_in_every_kind_of_wrapping(wrapping: str) -> None:
+def test_a_denied_command_is_denied_in_every_kind_of_wrapping(wrapping: str) -> None:
     assert (
         bash(wrapping.format("ls")).allowed or "$(ls)" in wrapping.format("ls") or "`" in wrapping
     )

@@ -21,7 +21,7 @@ TURNS = (
             "machines/turns/test_table.py": [
                 "test_a_held_turn_is_active_unless_it_waits",
                 "test_a_turn_is_taken_when_its_program_has_accepted_the_prompt",
-                "test_a_turn_that_was_taken_away_is_held_no_more_while_its_work_stops",
+                "test_a_turn_that_was_taken_away_is_not_held_while_its_work_stops",
             ],
         },
     ),
@@ -38,21 +38,19 @@ TURNS = (
         "Every row of the turn-taking table exists, can happen, and is in its diagram.",
         {
             "machines/turns/test_turns.py": [
-                "test_the_table_has_every_row_of_the_seed",
-                "test_every_row_of_the_seed_happens",
-                "test_the_rows_that_happen_are_all_rows_of_the_seed",
+                "test_the_table_has_every_basic_row",
+                "test_every_basic_row_happens",
+                "test_the_rows_that_happen_are_all_the_basic_rows",
             ],
-            "machines/kernel/test_parts.py": [
-                "test_the_diagram_of_turns_has_every_row_of_the_seed"
-            ],
+            "machines/kernel/test_parts.py": ["test_the_diagram_of_turns_has_every_basic_row"],
         },
     ),
     Promise(
         "Sending a message is idempotent, and each message is delivered in order, exactly once.",
         {
             "machines/turns/test_messages.py": [
-                "test_a_message_that_is_sent_twice_under_one_key_is_said_once",
-                "test_delivery_goes_forward_only_and_never_beyond_what_was_said",
+                "test_a_message_sent_twice_with_one_key_is_recorded_once",
+                "test_delivery_only_moves_forward_and_not_past_the_newest_message",
             ],
         },
     ),
@@ -94,7 +92,7 @@ TURNS = (
                 "test_an_agent_holds_one_turn_at_a_time_and_the_channel_that_passed_it_over_waits",
                 "test_an_agent_may_hold_several_turns_if_it_says_so",
                 "test_a_busy_agent_is_passed_over_and_keeps_its_place",
-                "test_who_has_waited_longest_for_an_agent_is_served_first",
+                "test_the_channel_that_has_waited_longest_for_an_agent_is_served_first",
             ],
         },
     ),
@@ -104,9 +102,7 @@ TURNS = (
             "machines/turns/test_turns.py": [
                 "test_every_grant_has_a_number_that_grows_and_an_old_one_is_refused",
             ],
-            "machines/kernel/test_parts.py": [
-                "test_an_attempt_that_was_refused_can_be_put_on_record"
-            ],
+            "machines/kernel/test_parts.py": ["test_a_refused_command_can_be_recorded"],
             "engine/test_dispatcher.py": [
                 "test_a_recorded_refusal_is_on_disk_before_it_is_raised",
             ],
@@ -137,7 +133,7 @@ TURNS = (
             "machines/turns/test_turns.py": [
                 "test_a_turn_taken_from_a_session_is_granted_again_only_when_its_work_has_stopped",
                 "test_work_that_does_not_stop_is_killed_and_then_the_next_is_granted",
-                "test_where_even_a_kill_is_not_confirmed_the_channel_goes_on_and_says_so",
+                "test_after_an_unconfirmed_kill_the_channel_goes_on_with_a_warning",
                 "test_a_vacant_turn_cannot_be_given_away_while_work_is_being_stopped",
             ],
             "sessions/test_reactor.py": [
@@ -181,8 +177,8 @@ TURNS = (
         {
             "machines/turns/test_turns.py": [
                 "test_silence_after_a_post_ends_the_turn_where_the_channel_detects_it",
-                "test_silence_without_a_post_is_no_end_of_a_turn",
-                "test_an_agent_that_forgets_turn_complete_is_warned_of_when_it_times_out",
+                "test_silence_without_a_post_does_not_end_a_turn",
+                "test_an_agent_that_forgets_turn_complete_causes_a_warning_at_the_timeout",
             ],
         },
     ),
@@ -191,11 +187,11 @@ TURNS = (
         {
             "machines/kernel/test_explore.py": [
                 "test_every_reachable_state_keeps_every_invariant",
-                "test_the_explorer_notices_a_turn_that_nobody_is_granted",
+                "test_the_explorer_detects_a_turn_that_is_never_granted",
             ],
             "machines/turns/test_turns.py": [
                 "test_a_second_member_makes_a_lone_idle_one_queued",
-                "test_when_all_agents_are_gone_messages_are_history_and_the_first_to_return_is_active",
+                "test_when_all_agents_are_gone_messages_are_kept_and_the_first_to_return_is_active",
             ],
         },
     ),
@@ -206,8 +202,8 @@ RUN_CONTROL = (
         "A paused agent never runs, whatever requests it.",
         {
             "machines/run_control/test_run_control.py": [
-                "test_a_paused_agent_never_starts_whatever_asks_for_it",
-                "test_the_gate_names_the_rule_that_keeps_it_shut",
+                "test_a_paused_agent_never_starts_whatever_the_trigger",
+                "test_a_refused_start_names_the_rule",
                 "test_pause_lets_the_session_finish_and_starts_no_other",
             ],
             "acceptance/test_gate.py": [
@@ -225,8 +221,8 @@ RUN_CONTROL = (
         {
             "machines/run_control/test_run_control.py": [
                 "test_a_one_shot_runs_exactly_one_session_and_then_pauses_by_itself",
-                "test_a_one_shot_that_fails_is_not_tried_again",
-                "test_the_automatic_pause_gives_way_to_what_was_asked_meanwhile",
+                "test_a_failed_one_shot_is_not_retried",
+                "test_the_automatic_pause_does_not_overwrite_a_newer_desired_mode",
             ],
         },
     ),
@@ -234,9 +230,9 @@ RUN_CONTROL = (
         "Only people and the end of a one-shot change the desired state, which has a generation.",
         {
             "machines/run_control/test_run_control.py": [
-                "test_every_wish_has_a_number_and_current_says_which_it_answers",
-                "test_a_wish_that_is_out_of_date_is_refused",
-                "test_people_may_want_anything_at_any_time_and_only_one_shots_end_by_themselves",
+                "test_every_change_of_desired_has_a_generation_and_current_says_which_it_answers",
+                "test_a_stale_generation_is_refused",
+                "test_people_may_set_any_mode_and_only_one_shots_pause_automatically",
             ],
         },
     ),
@@ -245,7 +241,7 @@ RUN_CONTROL = (
         {
             "machines/run_control/test_run_control.py": [
                 "test_a_second_stop_is_a_stop_now_and_a_third_changes_nothing",
-                "test_stop_now_stops_at_once_and_its_death_is_no_crash",
+                "test_stop_now_stops_at_once_and_does_not_count_as_a_crash",
             ],
             "sessions/test_reactor.py": ["test_a_stop_is_passed_on_with_its_urgency"],
         },
@@ -254,8 +250,8 @@ RUN_CONTROL = (
         "Failures are retried with visible backoff, never in a busy loop.",
         {
             "machines/run_control/test_run_control.py": [
-                "test_failures_are_retried_with_growing_pauses_and_say_so",
-                "test_a_session_that_goes_well_ends_a_row_of_failures",
+                "test_failures_are_retried_with_exponential_backoff",
+                "test_a_successful_session_resets_the_failures",
             ],
         },
     ),
@@ -289,7 +285,7 @@ IDENTITY = (
         "A birth without a name times out, and can be retried.",
         {
             "machines/identity/test_identity.py": [
-                "test_who_has_no_name_after_five_minutes_expires_and_is_kept_on_record",
+                "test_a_seat_without_a_registration_expires_after_five_minutes_and_is_kept",
                 "test_a_summon_that_failed_altogether_can_be_repeated",
             ],
         },
@@ -299,7 +295,7 @@ IDENTITY = (
         {
             "machines/kernel/test_explore.py": ["test_every_reachable_state_keeps_every_invariant"],
             "machines/identity/test_identity.py": [
-                "test_nobody_is_born_into_a_process_that_is_gone"
+                "test_an_agent_cannot_register_from_a_session_that_has_ended"
             ],
             "simulation/test_world.py": ["test_no_invariant_breaks_in_a_simulated_team"],
         },
@@ -309,10 +305,10 @@ IDENTITY = (
         {
             "machines/identity/test_identity.py": [
                 "test_a_report_that_contradicts_a_process_changes_nothing_and_is_logged_as_a_conflict",
-                "test_who_is_not_the_lead_cannot_register_or_report",
+                "test_only_the_lead_can_register_and_report_its_agents",
             ],
             "machines/run_control/test_run_control.py": [
-                "test_nobody_but_the_process_reports_for_an_agent_that_muster_runs",
+                "test_only_the_process_reports_for_an_agent_that_muster_runs",
             ],
         },
     ),
@@ -339,11 +335,11 @@ IDENTITY = (
         "No agent is shown as alive without confirmation, and every shown state names its source.",
         {
             "machines/identity/test_identity.py": [
-                "test_after_a_restart_whom_nobody_has_confirmed_is_unknown_until_its_authority_speaks",
-                "test_every_state_says_on_which_evidence_it_rests",
+                "test_after_a_restart_an_alive_agent_is_unknown_until_its_authority_confirms_it",
+                "test_every_status_has_its_evidence",
             ],
             "cli/look/test_reading.py": [
-                "test_who_was_alive_is_shown_as_such_only_while_a_muster_runs",
+                "test_an_agent_is_shown_as_alive_only_while_a_server_runs",
             ],
         },
     ),
@@ -356,7 +352,7 @@ IDENTITY = (
                 "test_a_plain_name_in_any_script_is_taken",
             ],
             "machines/turns/test_turns.py": [
-                "test_a_channel_name_that_could_leave_its_place_is_refused",
+                "test_a_channel_name_that_could_escape_its_folder_is_refused",
             ],
         },
     ),
@@ -403,8 +399,8 @@ DELEGATION = (
         "A delegation loop is stopped.",
         {
             "machines/delegation/test_delegation.py": [
-                "test_a_chain_that_comes_back_with_nothing_new_is_stopped_and_said_so",
-                "test_a_chain_that_comes_back_with_something_new_goes_on",
+                "test_a_chain_that_comes_back_without_progress_is_stopped_with_a_warning",
+                "test_a_chain_that_comes_back_with_progress_goes_on",
             ],
         },
     ),
@@ -437,7 +433,7 @@ LOG = (
             "store/test_conformance.py": ["test_a_log_never_has_a_gap_or_a_duplicate_seq"],
             "store/test_damage.py": ["test_a_missing_event_is_found"],
             "engine/test_loading.py": ["test_a_log_with_a_gap_is_not_folded"],
-            "machines/kernel/test_parts.py": ["test_events_must_follow_each_other"],
+            "machines/kernel/test_parts.py": ["test_events_must_be_consecutive"],
         },
     ),
     Promise(
@@ -606,7 +602,7 @@ SERVICES = (
             ],
             "test_app.py": ["test_what_a_crash_left_behind_is_reclaimed_and_started_again"],
             "machines/run_control/test_run_control.py": [
-                "test_what_should_run_and_was_lost_runs_again_after_a_restart",
+                "test_an_agent_whose_session_was_lost_is_started_again_after_a_restart",
             ],
         },
     ),
@@ -621,7 +617,9 @@ SERVICES = (
             "engine/test_tasks.py": [
                 "test_shielded_work_ends_before_a_cancellation_is_raised",
             ],
-            "machines/run_control/test_run_control.py": ["test_a_stopping_muster_starts_nothing"],
+            "machines/run_control/test_run_control.py": [
+                "test_no_session_starts_while_muster_shuts_down"
+            ],
             "cli/run/test_up.py": ["test_a_signal_ends_it_in_order"],
         },
     ),
@@ -723,8 +721,8 @@ TALKING = (
         "Every row of the turn-taking table and its six edge cases happen over HTTP.",
         {
             "acceptance/test_turns_over_http.py": [
-                "test_every_row_of_the_seed_happens_over_http",
-                "test_the_rows_that_happen_over_http_are_all_rows_of_the_seed",
+                "test_every_row_of_the_transition_table_happens_over_http",
+                "test_the_rows_that_happen_over_http_are_the_whole_transition_table",
                 "test_an_agent_that_falls_silent_mid_turn_is_offline_and_the_next_goes_on",
                 "test_a_turn_that_times_out_is_announced_and_its_holder_keeps_its_place",
                 "test_in_queue_mode_a_human_is_heard_after_the_turn",
@@ -733,7 +731,7 @@ TALKING = (
                 "test_in_parallel_mode_everybody_hears_a_human_at_once",
                 "test_an_agent_that_forgets_to_signal_loses_its_turn_with_a_warning",
                 "test_when_all_are_gone_messages_wait_for_the_first_who_comes_back",
-                "test_who_is_added_comes_last_and_who_is_removed_leaves_the_others_in_order",
+                "test_an_added_member_comes_last_and_a_removed_one_leaves_the_others_in_order",
             ],
         },
     ),
@@ -749,7 +747,7 @@ TALKING = (
                 "test_an_agent_that_waits_is_told_its_turn_when_it_comes",
                 "test_messages_are_handed_over_once_however_many_ask",
                 "test_an_asker_that_is_gone_is_handed_nothing",
-                "test_a_server_that_ends_lets_nobody_wait",
+                "test_a_server_that_ends_answers_every_long_poll",
             ],
         },
     ),
@@ -757,9 +755,9 @@ TALKING = (
         "Only the holder acts on a turn, with its own token and the epoch of that turn.",
         {
             "http/routes/test_turns.py": [
-                "test_who_does_not_hold_the_turn_is_refused_with_its_state",
-                "test_nobody_acts_for_another",
-                "test_what_is_said_with_an_old_number_is_refused_and_logged",
+                "test_an_agent_without_the_turn_is_refused_with_its_state",
+                "test_an_agent_cannot_act_for_another",
+                "test_a_request_with_a_stale_epoch_is_refused_and_logged",
             ],
             "http/routes/test_channels.py": [
                 "test_an_agent_joins_and_leaves_as_itself_and_as_nobody_else",
@@ -773,7 +771,7 @@ TALKING = (
                 "test_a_message_is_accepted_then_delivered_then_read_by_each_but_its_speaker",
             ],
             "http/routes/test_messages.py": [
-                "test_what_is_sent_again_under_its_key_is_said_once",
+                "test_a_retry_with_the_same_idempotency_key_is_sent_once",
                 "test_a_message_is_followed_to_each_member",
             ],
             "http/routes/test_turns.py": [
@@ -809,9 +807,9 @@ WHO_MAY = (
                 "test_a_token_is_no_cookie",
                 "test_two_servers_on_one_host_do_not_sign_each_other_out",
                 "test_a_restart_signs_no_browser_out_and_the_home_has_no_secret_of_it",
-                "test_a_page_of_somebody_else_cannot_use_the_cookie",
-                "test_a_page_of_somebody_else_cannot_use_a_token_either",
-                "test_a_name_that_somebody_made_point_here_is_refused",
+                "test_a_page_of_another_site_cannot_use_the_cookie",
+                "test_a_page_of_another_site_cannot_use_a_token_either",
+                "test_a_rebound_dns_name_is_refused",
             ],
         },
     ),
@@ -819,7 +817,7 @@ WHO_MAY = (
         "Bad input is answered with a problem document and changes nothing.",
         {
             "http/test_auth.py": [
-                "test_what_is_not_as_it_should_be_is_refused",
+                "test_an_invalid_request_is_refused",
                 "test_a_body_that_is_too_large_is_refused_though_all_of_it_was_sent",
                 "test_a_path_or_a_method_that_is_not_there_is_told_as_a_problem",
             ],
@@ -951,7 +949,7 @@ SUPERVISION = (
             "cli/act/test_run_control.py": [
                 "test_a_program_is_run_once_and_tidies_up_once",
                 "test_a_program_that_does_not_end_is_stopped_by_asking_twice",
-                "test_who_waits_for_a_program_that_is_not_there_is_told_why",
+                "test_wait_reports_a_missing_program",
                 "test_the_example_of_the_guide_runs",
             ],
         },
@@ -960,14 +958,14 @@ SUPERVISION = (
         "A paused agent that connects by itself finishes its turn, is told to stop, and gets no other.",
         {
             "http/routes/test_work.py": [
-                "test_who_is_paused_while_it_waits_is_told_to_stop_and_why",
-                "test_who_is_paused_in_its_turn_may_finish_it",
-                "test_who_is_paused_gets_no_turn_and_no_message_until_it_is_wanted_again",
-                "test_who_is_paused_and_away_is_told_to_stop_and_stays_away",
+                "test_an_agent_that_is_paused_while_it_waits_is_told_to_stop_with_the_reason",
+                "test_an_agent_that_is_paused_in_its_turn_may_finish_it",
+                "test_a_paused_agent_gets_no_turn_and_no_message_until_it_is_started_again",
+                "test_a_paused_and_disconnected_agent_is_told_to_stop_and_stays_disconnected",
             ],
             "client/test_client.py": ["test_an_agent_that_is_paused_finishes_its_turn_and_stops"],
             "machines/run_control/test_supervision.py": [
-                "test_one_that_is_stopped_finishes_its_turn_and_gets_no_other"
+                "test_a_stopped_agent_finishes_its_turn_and_gets_no_other"
             ],
         },
     ),
@@ -1357,7 +1355,7 @@ DELEGATING = (
                 "test_a_paused_agent_is_given_no_task_and_the_conversation_stays_where_it_is",
                 "test_the_deadline_of_a_task_is_in_the_state_and_ends_its_session",
                 "test_a_person_who_stops_an_agent_now_ends_its_tasks",
-                "test_a_session_that_ends_before_its_task_is_finished_has_failed_at_it",
+                "test_a_session_that_ends_before_its_task_is_finished_fails_the_task",
             ],
             "cli/delegate/test_delegation.py": [
                 "test_an_agent_that_the_home_holds_back_does_not_run_in_a_session_of_its_own",
@@ -1393,7 +1391,7 @@ DELEGATING = (
         "Delegation works at the command line and over HTTP.",
         {
             "cli/delegate/test_delegation.py": [
-                "test_the_example_of_the_seed_is_shown_line_by_line",
+                "test_the_documented_example_is_printed_line_by_line",
                 "test_requests_of_several_processes_never_collide",
                 "test_after_a_kill_the_next_request_ends_what_was_left_and_says_so",
             ],
@@ -1431,10 +1429,10 @@ TALKING_TO_EACH = (
         "A team offers SUMMON, WAKE or nothing by a fixed table, and documents follow their schema.",
         {
             "views/test_documents.py": [
-                "test_the_button_is_the_one_of_the_seed_s_table",
-                "test_every_team_of_three_shows_the_button_of_the_seed_s_rule",
+                "test_the_button_follows_the_documented_table",
+                "test_every_team_of_three_shows_the_documented_button",
                 "test_the_lead_s_own_document_never_counts",
-                "test_somebody_s_document_has_exactly_the_fields_of_the_seed",
+                "test_an_agents_document_has_exactly_the_documented_fields",
             ],
         },
     ),
@@ -1444,11 +1442,11 @@ TALKING_TO_EACH = (
             "http/routes/test_identity.py": [
                 "test_summon_prepares_eight_places_and_tells_the_lead_once",
                 "test_wake_means_whoever_sleeps_or_is_unknown_and_the_lead_is_told_once",
-                "test_what_an_agent_would_be_told_is_shown_before_it_wakes",
+                "test_the_wake_payload_is_shown_before_an_agent_wakes",
                 "test_a_message_is_accepted_then_delivered_then_read",
                 "test_an_agent_speaks_to_the_human_as_itself_and_as_nobody_else",
                 "test_a_call_for_nobody_is_refused",
-                "test_wake_agents_as_text_to_nobody_is_the_endpoint",
+                "test_wake_agents_as_text_without_a_receiver_is_the_endpoint",
             ],
         },
     ),
@@ -1497,8 +1495,8 @@ TALKING_TO_EACH = (
                 "test_the_later_life_and_the_first_soul_stay_though_they_come_from_two_documents",
             ],
             "machines/teams/test_importing.py": [
-                "test_a_led_team_imports_what_merging_says",
-                "test_what_loses_stays_in_the_log_and_is_told_once",
+                "test_a_team_with_a_lead_imports_the_merged_documents",
+                "test_a_discarded_document_is_logged_once",
             ],
             "acceptance/test_two_machines.py": [
                 "test_two_machines_that_exchange_their_files_agree_"
@@ -1511,8 +1509,8 @@ TALKING_TO_EACH = (
         {
             "machines/teams/test_importing.py": [
                 "test_an_import_starts_nothing",
-                "test_a_live_agent_is_left_alone_and_merged_when_it_sleeps",
-                "test_an_alive_from_elsewhere_is_unknown_until_the_lead_speaks",
+                "test_an_import_does_not_change_a_live_agent_until_it_sleeps",
+                "test_an_imported_alive_agent_is_unknown_until_the_lead_reports_it",
             ],
             "acceptance/test_two_machines.py": [
                 "test_a_file_that_is_not_as_it_should_be_is_refused_before_a_server_is_asked",
@@ -1535,24 +1533,26 @@ PERMISSIONS = (
         "A forbidden tool call of MAIN is denied by its effect, with the rule and an agent to ask.",
         {
             "permissions/test_judge.py": [
-                "test_main_may_run_what_only_looks_or_writes_documents",
-                "test_main_may_not_run_what_does_more_and_is_told_the_rule",
+                "test_main_may_run_commands_that_only_read_or_write_documents",
+                "test_main_may_not_run_other_commands_and_the_denial_names_the_rule",
                 "test_main_may_not_write_programs_and_is_told_the_pattern",
                 "test_a_link_is_judged_by_its_own_name_and_by_where_it_leads",
                 "test_a_denial_says_what_was_wanted_and_the_remedy_names_an_agent_for_it",
             ],
             "permissions/test_shell.py": [
-                "test_whatever_the_text_there_is_a_verdict_soon",
+                "test_every_text_gets_a_verdict_within_the_time_limit",
                 "test_a_list_is_allowed_only_if_each_of_its_parts_is",
             ],
-            "permissions/test_canary.py": ["test_what_main_may_run_starts_nothing_else"],
+            "permissions/test_canary.py": [
+                "test_a_command_that_main_may_run_starts_no_other_program"
+            ],
         },
     ),
     Promise(
         "Permissions are a file that a person can edit, and mistakes in it are reported.",
         {
             "permissions/test_policy.py": [
-                "test_what_is_written_out_reads_back_the_same",
+                "test_a_policy_that_is_written_reads_back_the_same",
                 "test_a_mistake_is_named_with_its_field",
             ],
             "cli/look/test_permit.py": [
@@ -1679,10 +1679,10 @@ CLAUDE = (
                 "test_a_recorded_session_with_a_subagent_is_told_in_every_file",
             ],
             "claude_plugin/hooks/test_desk_team.py": [
-                "test_who_still_has_the_turn_is_reminded_once"
+                "test_an_agent_that_still_has_the_turn_is_reminded_once"
             ],
             "claude_plugin/hooks/test_desk_hostile.py": [
-                "test_whatever_stands_in_a_name_or_a_text_the_record_stays_whole",
+                "test_hostile_names_and_texts_do_not_corrupt_the_record",
             ],
             "acceptance/claude/test_plugin_story.py": [
                 "test_main_is_denied_what_its_subagent_may_and_the_files_tell_it",
@@ -1706,7 +1706,7 @@ CLAUDE = (
         "A hook that decides fails closed, and a hook that observes never blocks.",
         {
             "claude_plugin/plugin/test_client.py": [
-                "test_an_answer_that_is_none_denies_a_tool_and_is_in_nobody_elses_way",
+                "test_an_invalid_answer_denies_a_tool_call_and_no_other_hook_fails",
                 "test_a_slow_way_that_cannot_be_gone_denies_a_tool_and_is_in_nobody_elses_way",
             ],
             "claude_plugin/hooks/test_server.py": [
@@ -1719,7 +1719,7 @@ CLAUDE = (
         "The plugin's commands are parsed by no shell, and installing it changes nothing else.",
         {
             "claude_plugin/plugin/test_plugin.py": [
-                "test_what_is_typed_after_a_command_is_read_by_no_shell"
+                "test_the_text_after_a_command_is_not_read_by_a_shell"
             ],
             "cli/setup/test_claude_plugin.py": [
                 "test_installing_and_removing_leave_everything_else_as_it_was",
@@ -1734,13 +1734,13 @@ APPROVALS = (
         "A call that needs approval waits for an operator's answer, never for an agent's.",
         {
             "machines/test_approvals.py": [
-                "test_the_clock_of_the_turn_stands_until_the_answer",
-                "test_without_an_answer_the_declared_default_holds_at_the_deadline",
-                "test_the_end_of_the_session_settles_what_it_asked",
+                "test_the_timeout_of_the_turn_is_suspended_until_the_answer",
+                "test_the_declared_default_applies_at_the_deadline",
+                "test_the_end_of_the_session_withdraws_its_approvals",
             ],
             "http/routes/test_approvals.py": [
                 "test_no_agent_and_no_viewer_may_answer_and_all_may_look",
-                "test_a_request_is_answered_once_and_whoever_is_second_is_told",
+                "test_a_request_is_answered_once_and_a_second_answer_is_refused",
                 "test_what_nobody_answers_takes_its_declared_default",
                 "test_why_tells_a_turn_that_went_on_to_the_answer_and_to_the_request",
             ],
@@ -1752,7 +1752,9 @@ APPROVALS = (
                 "test_a_person_answers_with_the_keyboard_alone",
                 "test_a_request_is_shown_as_text_with_invisible_characters_made_visible",
             ],
-            "machines/kernel/test_sentences.py": ["test_the_answer_is_told_with_whose_it_was"],
+            "machines/kernel/test_sentences.py": [
+                "test_an_answered_approval_is_shown_with_its_agent"
+            ],
         },
     ),
     Promise(
@@ -1760,8 +1762,8 @@ APPROVALS = (
         {
             "machines/test_spending.py": [
                 "test_a_result_is_charged_to_session_agent_and_channel",
-                "test_whoever_reaches_a_limit_is_paused_before_its_next_turn",
-                "test_in_a_channel_that_has_used_up_its_allowance_the_next_is_paused_instead",
+                "test_an_agent_that_reaches_a_limit_is_paused_before_its_next_turn",
+                "test_in_a_channel_at_its_limit_the_next_agents_are_paused",
             ],
             "http/routes/test_costs.py": [
                 "test_a_result_counts_for_its_agent_its_session_and_its_channel",

@@ -125,12 +125,12 @@ def test_variables_do_not_reach_agents(tmp_path: Path) -> None:
         ("seat = true", "agents.Lyra.seat is true", "Give a whole number from 0 to 8."),
         ("max_turns = 0", "agents.Lyra.max_turns is 0", "Give a whole number from 1 to 64."),
         ("color = 7", "agents.Lyra.color is 7", "Give a text in quotes."),
-        ('color = "\\u0000"', "agents.Lyra.color has a NUL byte in it", "Take"),
+        ('color = "\\u0000"', "agents.Lyra.color has a NUL byte in it", "Remove"),
         ("cwd = 7", "agents.Lyra.cwd is 7", "Give a text in quotes."),
-        ('cwd = ""', "agents.Lyra.cwd is empty", "or take it away for the default"),
-        ('cwd = "a\\u0000b"', "agents.Lyra.cwd has a NUL byte in it", "Take"),
+        ('cwd = ""', "agents.Lyra.cwd is empty", "or remove it for the default"),
+        ('cwd = "a\\u0000b"', "agents.Lyra.cwd has a NUL byte in it", "Remove"),
         ('cwd = "~nobody-of-this-name/x"', "agents.Lyra.cwd is", "Write the path without ~."),
-        ('state_file = " "', "agents.Lyra.state_file is empty", "or take it away"),
+        ('state_file = " "', "agents.Lyra.state_file is empty", "or remove it"),
         ("interrupt_seconds = -1", "agents.Lyra.interrupt_seconds is -1", "from 0 to 3600"),
         ("terminate_seconds = nan", "agents.Lyra.terminate_seconds is nan", "from 0 to 3600"),
         ("output_files = 0", "agents.Lyra.output_files is 0", "from 1 to 10000"),
@@ -150,7 +150,7 @@ def test_variables_do_not_reach_agents(tmp_path: Path) -> None:
         ("env = { PORT = 80 }", "agents.Lyra.env.PORT is 80", 'Write PORT = "80".'),
         ("env = { DEBUG = true }", "agents.Lyra.env.DEBUG is true", 'Write DEBUG = "true".'),
         ("env = { A = [1] }", "agents.Lyra.env.A is [1]", 'Write A = "".'),
-        ('env = { A = "\\u0000" }', "agents.Lyra.env.A has a NUL byte in it", "Take"),
+        ('env = { A = "\\u0000" }', "agents.Lyra.env.A has a NUL byte in it", "Remove"),
         ("env = { \"A=B\" = 'x' }", "agents.Lyra.env has a variable 'A=B'", "a plain name"),
         ("env = { \"\" = 'x' }", "agents.Lyra.env has a variable ''", "a plain name"),
         (
@@ -161,7 +161,7 @@ def test_variables_do_not_reach_agents(tmp_path: Path) -> None:
         ("comand = []", "there is no setting agents.Lyra.comand", "Did you mean command?"),
         ("failures = 3", "there is no setting agents.Lyra.failures", "mean budget.failures?"),
         ("budget.sessions = 3", "there is no setting agents.Lyra.budget.sessions", "Did you"),
-        ("zzz = 3", "there is no setting agents.Lyra.zzz", "Take it away; an agent has runtime,"),
+        ("zzz = 3", "there is no setting agents.Lyra.zzz", "Remove it; an agent has runtime,"),
     ],
 )
 def test_a_mistake_is_reported_with_its_line_and_a_remedy(
@@ -185,7 +185,7 @@ def test_a_mistake_is_reported_with_its_line_and_a_remedy(
         ('["", "x"]', "names no program", 'Write command = ["program", "argument"].'),
         ('["x", 1]', "is ['x', 1]", "Give a list of texts in quotes."),
         ("{ x = 1 }", "is a table", "Give a list of texts in quotes."),
-        ('["x", "a\\u0000b"]', "has a NUL byte in it", "no program can get it"),
+        ('["x", "a\\u0000b"]', "has a NUL byte in it", "no program can receive it"),
     ],
 )
 def test_a_command_that_cannot_be_run_says_how_to_write_it(
@@ -213,7 +213,7 @@ def test_a_command_that_cannot_be_run_says_how_to_write_it(
         (
             '[agents.Lyra]\ncommand = ["x"]\n[agents.lyra]\ncommand = ["x"]',
             3,
-            "agents.lyra and agents.Lyra have the same name but for its case",
+            "agents.lyra and agents.Lyra differ only in case",
         ),
         (
             '[agents.A]\ncommand = ["x"]\nseat = 2\n[agents.B]\ncommand = ["x"]\nseat = 2',
@@ -223,7 +223,7 @@ def test_a_command_that_cannot_be_run_says_how_to_write_it(
         (
             '[agents.A]\nruntime = "file"\ncommand = ["x"]',
             3,
-            'agents.A.command means nothing with runtime = "file". Take it away',
+            'agents.A.command means nothing with runtime = "file". Remove it',
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""The board: channels and messages as those see them who take part."""
+"""Views of channels and messages, as members see them."""
 
 from datetime import timedelta
 
@@ -32,13 +32,13 @@ def board(scene: Scene) -> ChannelState:
 
 
 def messages(scene: Scene) -> list[Stored]:
-    """What was said in a scene, as it lies in the log."""
+    """The messages of a scene, from the log."""
     every = [stored(event) for event in scene.log]
     return [each for each in every if each.type in ("user_message", "agent_message")]
 
 
 def delivered(scene: Scene, name: str) -> None:
-    """An agent is handed everything that was said."""
+    """Deliver all messages to an agent."""
     upto = scene.channel().last_message
     scene.do(c.DeliverMessages(seat=scene.seat(name), upto=upto, channel=REVIEWS))
 
@@ -86,7 +86,7 @@ def test_a_channel_that_stops_work_shows_whose_and_until_when() -> None:
     assert seen.timeout_at == scene.now + timedelta(seconds=10)
 
 
-def test_who_sleeps_in_order_keeps_its_place_and_is_shown_as_not_here() -> None:
+def test_a_member_that_was_put_to_sleep_keeps_its_place_and_is_shown_as_away() -> None:
     scene = Scene()
     scene.running("pm", "dev")
     scene.channel_of("pm", "dev")
@@ -139,7 +139,7 @@ def test_a_message_is_accepted_then_delivered_then_read_by_each_but_its_speaker(
     assert _delivery(scene, message) == {"dev": Delivery.READ, "qa": Delivery.ACCEPTED}
 
 
-def test_nobodys_own_messages_are_unread_for_it() -> None:
+def test_an_agents_own_messages_never_count_as_unread() -> None:
     scene = trio()
     scene.says("pm")
     scene.posts()

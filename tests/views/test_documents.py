@@ -1,4 +1,4 @@
-"""An agent's document and the team's button, as the identity seed has them."""
+"""An agent's document and the team's button, in the documented format."""
 
 from datetime import UTC, datetime
 from itertools import product
@@ -52,13 +52,13 @@ def somebody(seat: SeatId, shown: Status) -> Agent:
         ((ALIVE, ALIVE, ALIVE, EXPIRED), None),  # a summon that failed in part
     ],
 )
-def test_the_button_is_the_one_of_the_seed_s_table(
+def test_the_button_follows_the_documented_table(
     shown: tuple[Status, ...], button: Button | None
 ) -> None:
     assert button_of(team_of(*shown)) is button
 
 
-def test_every_team_of_three_shows_the_button_of_the_seed_s_rule() -> None:
+def test_every_team_of_three_shows_the_documented_button() -> None:
     for shown in product(Status, repeat=3):
         visible = [each for each in shown if each not in (NONE, EXPIRED)]
         if not visible:
@@ -101,7 +101,7 @@ def test_a_place_that_is_prepared_has_looks_and_nothing_of_a_person() -> None:
     }
 
 
-def test_somebody_s_document_has_exactly_the_fields_of_the_seed() -> None:
+def test_an_agents_document_has_exactly_the_documented_fields() -> None:
     lyra = Agent(
         seat=SeatId(3),
         status=SLEEPING,

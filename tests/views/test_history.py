@@ -1,4 +1,4 @@
-"""The past: a moment is what the log adds up to by then, and the lanes say the same of it."""
+"""History: the state at a moment is the fold of the log, and the lanes agree with it."""
 
 from collections.abc import Sequence
 from datetime import timedelta

@@ -1,5 +1,5 @@
-"""The plugin for Claude Code: its commands, its hooks, and what every hook runs.
+"""The plugin for Claude Code: its commands, its hooks, and the program that every hook runs.
 
-`hook.py` with `client.py` is a program of its own, started at every tool call; it imports nothing
-else from here.
+`hook.py` and `client.py` are a separate program, started at every tool call; it imports no other
+module of this package.
 """

@@ -1,7 +1,7 @@
 """Copies of the plugin whose hooks run on the Python that muster runs on.
 
-The plugin as it is shipped runs its hooks on whatever `python3` is. A copy names this Python, and
-the file of muster that the hooks run, so an update of muster is an update of the hooks.
+The shipped plugin runs its hooks with the `python3` on the PATH. A copy names this Python, and the
+file of muster that the hooks run, so an update of muster also updates the hooks.
 """
 
 import json
@@ -14,19 +14,19 @@ from typing import Any, Final
 from muster.claude_plugin.hooks.calls import POLICY_EVENT, RECORD_EVENT
 
 SOURCE: Final = Path(__file__).parent / "plugin"
-"""The plugin as it is shipped."""
+"""The folder of the shipped plugin."""
 
 MANIFEST: Final = Path(".claude-plugin", "plugin.json")
 HOOKS: Final = Path("hooks", "hooks.json")
 
 TOOL_EVENTS: Final = (POLICY_EVENT, RECORD_EVENT)
-"""The hooks of every tool call, which no shell should make slower."""
+"""Hooks of every tool call; they run without a shell, which would make them slower."""
 
-Json = Any  # whatever JSON holds
+Json = Any  # any JSON value
 
 
 def write_copy(folder: Path) -> None:
-    """Write a copy aside, then put it in the place of an older one."""
+    """Write a copy beside the older one, then replace that one."""
     aside = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(aside, ignore_errors=True)
     shutil.copytree(SOURCE, aside, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
@@ -37,10 +37,10 @@ def write_copy(folder: Path) -> None:
 
 
 def _with_this_python(given: Json) -> Json:
-    """The hooks, run by the Python that runs muster, from the file that belongs to it.
+    """The hooks, run by the Python that runs muster, from its installed file.
 
-    If muster is not there any more, the policy hook fails, which denies. Those beside a prompt must
-    not get in the way then, so a shell looks first: a Python that misses its file ends with 2.
+    If muster is uninstalled, the policy hook fails, which denies. The hooks of a prompt must not
+    block it then, so a shell tests for the file first: Python exits with 2 without its file.
     """
     program = str(SOURCE / "hook.py")
     for event, groups in given["hooks"].items():
@@ -57,5 +57,5 @@ def _with_this_python(given: Json) -> Json:
 
 
 def as_text(value: Json) -> str:
-    """JSON as a person likes to read it."""
+    """JSON, indented for people."""
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

@@ -1,7 +1,7 @@
 """The command line: finds the verb, and turns errors into messages and exit codes.
 
-Verbs live in their own modules (`verbs.py` says which) and are imported when they are called. What
-can go wrong carries its own message and exit code (`errors.py`, `docs/reference/exit-codes.md`).
+Verbs live in their own modules (`verbs.py` says which) and are imported when they are called. Each
+error has its own message and exit code (`errors.py`, `docs/reference/exit-codes.md`).
 """
 
 import os

@@ -1,7 +1,7 @@
 """Output for a terminal: escaped text, tables that fit, durations, JSON safe to print.
 
-Pure: nothing here knows a stream. Names and texts come from agents and are hostile: whatever goes
-through here loses its control characters first and is coloured after.
+Pure: no function here writes to a stream. Names and texts come from agents and are hostile: control
+characters are escaped first, colours are added after.
 """
 
 from collections.abc import Sequence

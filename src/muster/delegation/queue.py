@@ -39,6 +39,28 @@ EVERY: Final[Collection[str]] = ()
 log = logging.getLogger(__name__)
 
 
+class _Runner:
+    """Somebody who wants messages for some agents carried out (for all, where none is named)."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self.names = names
+        self.claimed: set[ConversationId] = set()
+        self.done = 0
+        self.changed = asyncio.Event()
+
+    def wants(self, conversation: Conversation) -> bool:
+        return not self.names or conversation.routed in self.names
+
+    def note(self, commit: Commit) -> None:
+        """Count the messages that were claimed for it and are closed now."""
+        for event in commit.events:
+            fact = event.fact
+            if isinstance(fact, e.ConversationEnd) and fact.conversation in self.claimed:
+                self.claimed.remove(fact.conversation)
+                self.done += 1
+        self.changed.set()
+
+
 class QueueRunner:
     """Claims what waits in the queue, for those who want it carried out."""
 
@@ -54,32 +76,26 @@ class QueueRunner:
         self._clock = clock
         self._conversations = conversations
         self._tasks = tasks
-        self._wanted: list[Collection[str]] = []
+        self._runners: list[_Runner] = []
         self._claiming = asyncio.Lock()
         self._look = asyncio.Event()
-        self._changed = asyncio.Event()
         dispatcher.watch(self._note)
 
     def _note(self, commit: Commit) -> None:
         if commit.team.delegation.mode is DelegationMode.RESPONSE:
             self._look.set()
-        self._changed.set()
 
     def serve(self, names: Collection[str]) -> None:
         """Have messages for these agents carried out from now on (all, where none is named)."""
-        self._wanted.append(names)
+        self._runners.append(_Runner(names))
         self._look.set()
-
-    def leave(self, names: Collection[str]) -> None:
-        """Carry out no more of these, unless another runner wants it."""
-        self._wanted.remove(names)
 
     async def run(self) -> None:
         """Claim what waits whenever something changes, for ever."""
         while True:
             await self._look.wait()
             self._look.clear()
-            if not self._wanted or self._mode is not DelegationMode.RESPONSE:
+            if not self._runners or self._mode is not DelegationMode.RESPONSE:
                 continue
             try:
                 await self._claim()
@@ -92,30 +108,20 @@ class QueueRunner:
         async with self._conversations.ledger.visit() as book:
             if until_empty:
                 require_open(book)
-        ours: set[ConversationId] = set()
-        done: set[ConversationId] = set()
-
-        def count(commit: Commit) -> None:
-            for event in commit.events:
-                fact = event.fact
-                if isinstance(fact, e.StateTransition) and fact.trigger == "delegated":
-                    if fact.conversation is not None and (not names or fact.target in names):
-                        ours.add(fact.conversation)
-                elif isinstance(fact, e.ConversationEnd) and fact.conversation in ours:
-                    done.add(fact.conversation)
-
-        self._dispatcher.watch(count)
-        self.serve(names)
+        runner = _Runner(names)
+        self._runners.insert(0, runner)  # it counts its own, before one that serves for all
+        self._dispatcher.watch(runner.note)
+        self._look.set()
         try:
             while self._mode is DelegationMode.RESPONSE:
-                self._changed.clear()
-                if until_empty and ours == done and not await self._claim(names):
+                runner.changed.clear()
+                if until_empty and not await self._claim(runner):
                     break
-                await self._changed.wait()
-            return len(done)
+                await runner.changed.wait()
+            return runner.done
         finally:
-            self.leave(names)
-            self._dispatcher.unwatch(count)
+            self._runners.remove(runner)
+            self._dispatcher.unwatch(runner.note)
 
     @property
     def _mode(self) -> DelegationMode | None:
@@ -123,33 +129,34 @@ class QueueRunner:
 
     # ── claiming ──────────────────────────────────────────────────────────────────────────────────
 
-    async def _claim(self, names: Collection[str] | None = None) -> bool:
+    async def _claim(self, asking: _Runner | None = None) -> bool:
         """Hand what waits to its agents, some at a time; say whether anything is left to do."""
         async with self._claiming, self._conversations.ledger.visit() as book:
             await self._take_in(book)
             for waiting in in_order(book.team.delegation):
-                if self._working(book.team) < RUNNERS and self._is_for(waiting, self._wanted):
-                    await self._hand_over(book, waiting)
-            wanted = self._wanted if names is None else [names]
+                runner = next((each for each in self._runners if each.wants(waiting)), None)
+                busy = self._working(book.team) >= RUNNERS
+                if runner is not None and not busy and self._can_run(waiting):
+                    await self._hand_over(book, waiting, runner)
             return any(
-                each.state != QUEUE or self._is_for(each, wanted)
+                each.state != QUEUE or self._can_run(each)
                 for each in book.team.delegation.conversations.values()
-                if any(not some or each.routed in some for some in wanted)
+                if asking is None or asking.wants(each)
             )
 
     def _working(self, team: Team) -> int:
         return sum(each.state != QUEUE for each in team.delegation.conversations.values())
 
-    def _is_for(self, waiting: Conversation, wanted: list[Collection[str]]) -> bool:
-        """Whether a message can be carried out now, and somebody wants it to be."""
+    def _can_run(self, waiting: Conversation) -> bool:
+        """Whether a message waits whose agent has a program and may run."""
         agent = waiting.routed
         if waiting.state != QUEUE or not agent or not self._tasks.can(agent):
             return False
-        chosen = any(not names or agent in names for names in wanted)
-        return chosen and task_refusal(self._dispatcher.team, agent, self._clock.now()) is None
+        return task_refusal(self._dispatcher.team, agent, self._clock.now()) is None
 
-    async def _hand_over(self, book: Book, waiting: Conversation) -> None:
+    async def _hand_over(self, book: Book, waiting: Conversation, runner: _Runner) -> None:
         why = "claimed from the queue"
+        runner.claimed.add(waiting.id)
         try:
             await self._conversations.hand_over(book, waiting.id, waiting.routed, why)
         except Refused as refused:  # it was claimed meanwhile, or its agent paused

@@ -112,7 +112,7 @@ class Api:
         except MusterError as error:
             return problems.answer(error)
         except (ClientDisconnect, _CallerGone):
-            return Response()  # nobody reads it
+            return Response()  # the caller has disconnected
         except Exception:
             extra = {"action": "request_failed", "path": request.url.path}
             log.exception("a request failed", extra=extra)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from muster.errors import MusterError, Refused, Unavailable
 from muster.http.routing import EVERYBODY, Route
 
-Schema = dict[str, Any]  # JSON Schema and OpenAPI: whatever JSON holds
+Schema = dict[str, Any]  # JSON Schema and OpenAPI: any JSON value
 
 _HEAD: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>muster: the HTTP API</title>

@@ -18,7 +18,7 @@ from muster.http.routing import EVERYBODY, ApiCall, Route, route
 from muster.http.signin import NOTHING_ELSE, PAGE_HEADERS
 from muster.version import __version__
 
-Schema = dict[str, Any]  # JSON Schema and OpenAPI: whatever JSON holds
+Schema = dict[str, Any]  # JSON Schema and OpenAPI: any JSON value
 Refs = dict[type, str]
 
 JSON: Final = "application/json"

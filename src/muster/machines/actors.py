@@ -1,4 +1,4 @@
-"""Rules about who may send a command: some are for people alone, whatever else an agent may do."""
+"""Permissions of actors: some commands are reserved for people."""
 
 from muster.errors import Forbidden
 from muster.machines.ids import agent_actor, is_agent

@@ -1,7 +1,8 @@
-"""Approvals: what an agent may do only if a person allows it.
+"""Approvals: actions of an agent that a person must allow.
 
 A request is settled once: by a person, by its default at the deadline, or by the end of the session
-that made it. As long as one is open its agent is WAITING, and the clocks of its turns stand.
+that made it. While a request is open its agent is WAITING, and the timeouts of its turns are
+suspended.
 """
 
 from collections.abc import Iterator, Sequence
@@ -67,7 +68,7 @@ def check_approvals(team: Team, command: c.CheckApprovals, now: datetime) -> Ite
 
 
 def open_approval(team: Team, approval: str) -> tuple[Agent, Approval]:
-    """A request that nobody has answered yet, and whose it is."""
+    """An open request for approval and the agent that made it."""
     for agent in team.agents.values():
         for each in agent.approvals:
             if each.id == approval:
@@ -83,7 +84,7 @@ def _answered(
     )
 
 
-# ── adding up ─────────────────────────────────────────────────────────────────────────────────────
+# ── the fold ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def approval_requested(team: Team, event: Event, fact: e.ApprovalRequested) -> Team:

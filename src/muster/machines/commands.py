@@ -1,7 +1,7 @@
-"""Intentions. Each may be refused; what follows from one is decided with it, in one transaction.
+"""Commands: intentions that may be refused. A command and its consequences are one transaction.
 
-Commands come from people, from agents, from reports about processes and from deadlines; who sent
-one stands beside it (the actor), never in it. `decide` looks again: a command that is out of date
+People, agents, reports about processes and deadlines send commands. The sender (the actor) is
+passed beside the command, never inside it. `decide` checks the state again, so that a stale command
 is refused or does nothing.
 """
 
@@ -36,30 +36,30 @@ from muster.machines.vocabulary import (
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Something that somebody wants."""
+    """The base of all commands."""
 
 
 # ── muster itself ─────────────────────────────────────────────────────────────────────────────────
 
 
 class StartMuster(Command, frozen=True, kw_only=True):
-    """A life of muster begins. `server_session` names it and must be new."""
+    """muster starts. `server_session` identifies this server session and must be new."""
 
     server_session: SessionId
     muster_version: str
     human: str = "human"
     paused: tuple[SeatId, ...] = ()
-    """Whose state files say pause by now; they are paused before anything starts."""
+    """Seats whose state files say pause: they are paused before any session starts."""
 
 
 class StopMuster(Command, frozen=True, kw_only=True):
-    """This life of muster ends in order."""
+    """muster shuts down in order."""
 
     reason: str
 
 
 class LogWarning(Command, frozen=True, kw_only=True):
-    """Put on record what a person should know."""
+    """Record a warning for people."""
 
     text: str
     seat: SeatId | None = None
@@ -69,17 +69,17 @@ class LogWarning(Command, frozen=True, kw_only=True):
 
 
 class SummonAgents(Command, frozen=True, kw_only=True):
-    """Prepare seats for a birth."""
+    """Prepare seats in which new agents are to register."""
 
     placeholders: tuple[Placeholder, ...]
     authority: Authority
     long_lived: bool = False
     message: str = ""
-    """What the lead is told, where it is to bring them into the world."""
+    """The message to the lead, where the lead is to create the agents."""
 
 
 class EnrollAgent(Command, frozen=True, kw_only=True):
-    """Take a seat without a birth: the given one, or the next free from 9 on."""
+    """Give an agent with a known name a seat: the given one, or the next free from 9 on."""
 
     name: str
     authority: Authority
@@ -88,11 +88,11 @@ class EnrollAgent(Command, frozen=True, kw_only=True):
     long_lived: bool = False
     max_turns: int = 1
     on_call: bool = False
-    """Whether it is known by its description alone, and has sessions for tasks only."""
+    """Whether the agent has only a description, and sessions for delegated tasks only."""
 
 
 class ConfigureAgent(Command, frozen=True, kw_only=True):
-    """Say how an agent is run, as the settings have it."""
+    """Apply the settings that say how an agent is run."""
 
     seat: SeatId
     authority: Authority
@@ -102,21 +102,21 @@ class ConfigureAgent(Command, frozen=True, kw_only=True):
 
 
 class RegisterAgent(Command, frozen=True, kw_only=True):
-    """Somebody in a seat chose a name and wrote its soul. `session` is the session that says so."""
+    """Register the name and the soul that an agent chose. `session` is the reporting session."""
 
     profile: Profile
     session: SessionId | None = None
 
 
 class ReportStatus(Command, frozen=True, kw_only=True):
-    """A lead says who is in its team."""
+    """The lead reports which agents are in its team."""
 
     agents: tuple[StatusEntry, ...]
     session: SessionId | None = None
 
 
 class RejectMarker(Command, frozen=True, kw_only=True):
-    """Put on record that a marker in an agent's output counts for nothing."""
+    """Record that a marker in an agent's output was invalid and had no effect."""
 
     marker: str
     reason: str
@@ -124,59 +124,59 @@ class RejectMarker(Command, frozen=True, kw_only=True):
 
 
 class ConnectAgent(Command, frozen=True, kw_only=True):
-    """An agent that runs by itself is here."""
+    """An agent that runs on its own has connected."""
 
     seat: SeatId
 
 
 class DisconnectAgent(Command, frozen=True, kw_only=True):
-    """An agent that runs by itself is gone: it said so, or its heartbeat stayed away."""
+    """An agent that runs on its own has disconnected, or its heartbeat timed out."""
 
     seat: SeatId
     reason: str
 
 
 class WakeAgents(Command, frozen=True, kw_only=True):
-    """A person wakes sleepers: these, or all where none are named."""
+    """Wake sleeping agents: the named ones, or all where none are named."""
 
     seats: tuple[SeatId, ...] = ()
     message: str = ""
-    """What the lead is told of those whom it runs: their souls and transcripts."""
+    """The message to the lead about the agents that it runs: their souls and transcripts."""
 
 
 class SleepAgents(Command, frozen=True, kw_only=True):
-    """A person puts agents to sleep: these, or all where none are named."""
+    """Put agents to sleep: the named ones, or all where none are named."""
 
     seats: tuple[SeatId, ...] = ()
 
 
 class DisableAgent(Command, frozen=True, kw_only=True):
-    """Nothing starts this agent until it is enabled, and it is OFFLINE."""
+    """Disable an agent: it is OFFLINE, and nothing starts it until it is enabled."""
 
     seat: SeatId
     reason: str = ""
 
 
 class EnableAgent(Command, frozen=True, kw_only=True):
-    """Let an agent be started again."""
+    """Allow a disabled agent to be started again."""
 
     seat: SeatId
 
 
 class Awaken(Command, frozen=True, kw_only=True):
-    """A process sits in the seat of a sleeper."""
+    """The process of a sleeping agent is up."""
 
     seat: SeatId
 
 
 class Doze(Command, frozen=True, kw_only=True):
-    """The process that an agent lived in is gone."""
+    """The process of an agent has exited."""
 
     seat: SeatId
 
 
 class CheckAgent(Command, frozen=True, kw_only=True):
-    """A deadline of this agent may be over: look."""
+    """Check the hatching deadline of an agent."""
 
     seat: SeatId
 
@@ -185,7 +185,7 @@ class CheckAgent(Command, frozen=True, kw_only=True):
 
 
 class ImportTeam(Command, frozen=True, kw_only=True):
-    """Merge what another machine knows of this team; it starts nothing and ends nothing."""
+    """Merge another machine's documents of this team. An import starts and ends no session."""
 
     documents: tuple[AgentDocument, ...] = ()
     messages: tuple[MessageCopy, ...] = ()
@@ -195,9 +195,9 @@ class ImportTeam(Command, frozen=True, kw_only=True):
 
 
 class SetDesired(Command, frozen=True, kw_only=True):
-    """Say what is wanted of an agent. A second pause, or `now`, stops the session at once.
+    """Set the desired mode of an agent. A second pause, or `now`, stops the session at once.
 
-    With `if_generation` it counts only if nobody asked for anything else since.
+    With `if_generation` the change is a compare-and-set: a stale generation is refused.
     """
 
     seat: SeatId
@@ -209,19 +209,19 @@ class SetDesired(Command, frozen=True, kw_only=True):
 
 
 class StartSession(Command, frozen=True, kw_only=True):
-    """Start a session, whatever asks for it: the one gate, which a paused agent never passes."""
+    """Start a session. Every start passes this one gate, which refuses a paused agent."""
 
     seat: SeatId
     trigger: str
     task: ConversationId | None = None
-    """The conversation that it works on, in a session of its own."""
+    """The conversation that the session works on, where it is a task session."""
 
     until: datetime | None = None
     """The deadline of the task."""
 
 
 class StopSession(Command, frozen=True, kw_only=True):
-    """End the sessions of an agent at once, or those of one task; `desired` stays as it is."""
+    """Stop the sessions of an agent at once, or those of one task. `desired` does not change."""
 
     seat: SeatId
     task: ConversationId | None = None
@@ -237,7 +237,7 @@ class ReportSessionStarted(Command, frozen=True, kw_only=True):
 
 
 class ReportSessionEnded(Command, frozen=True, kw_only=True):
-    """A session's process is gone, or never came up."""
+    """A session's process has exited, or failed to start."""
 
     session: SessionId
     outcome: Outcome
@@ -255,7 +255,7 @@ class ReportOutput(Command, frozen=True, kw_only=True):
 
 
 class ReportResult(Command, frozen=True, kw_only=True):
-    """A program that lives on has done a piece of work: for a turn in `channel`, if for one."""
+    """A long-lived program has finished a prompt; `channel` is where it worked on a turn."""
 
     session: SessionId
     ok: bool = True
@@ -263,11 +263,11 @@ class ReportResult(Command, frozen=True, kw_only=True):
     usage: Usage = Usage()
     channel: ChannelId | None = None
     answers: bool = True
-    """Whether it is what came of the last prompt: then a task is done with it."""
+    """Whether the result answers the last prompt. That completes a task."""
 
 
 class ReportActivity(Command, frozen=True, kw_only=True):
-    """A session was seen doing something."""
+    """A session was seen working: a tool call, a helper, a retry."""
 
     session: SessionId
     kind: Activity
@@ -278,7 +278,7 @@ class ReportActivity(Command, frozen=True, kw_only=True):
 
 
 class ReportTaken(Command, frozen=True, kw_only=True):
-    """A session has taken in a prompt, which told it of its turns in these channels."""
+    """A session has accepted a prompt that announced its turns in these channels."""
 
     session: SessionId
     how: Taken
@@ -287,13 +287,13 @@ class ReportTaken(Command, frozen=True, kw_only=True):
 
 
 class CheckSession(Command, frozen=True, kw_only=True):
-    """The session of this agent may have taken all the time that it has: look."""
+    """Check the time limits of an agent's sessions."""
 
     seat: SeatId
 
 
 class ReportCurrent(Command, frozen=True, kw_only=True):
-    """An agent that runs its own loop says what it is doing."""
+    """An agent that runs its own loop reports its current mode."""
 
     seat: SeatId
     current: RunMode
@@ -303,7 +303,7 @@ class ReportCurrent(Command, frozen=True, kw_only=True):
 
 
 class RequestApproval(Command, frozen=True, kw_only=True):
-    """A session wants to do what only a person may allow; the default holds after `seconds`."""
+    """A session asks a person for approval. After `seconds` the default applies."""
 
     session: SessionId
     tool: str
@@ -314,7 +314,7 @@ class RequestApproval(Command, frozen=True, kw_only=True):
 
 
 class AnswerApproval(Command, frozen=True, kw_only=True):
-    """A person allows it or not."""
+    """Allow or deny a request for approval."""
 
     approval: str
     allow: bool
@@ -322,14 +322,14 @@ class AnswerApproval(Command, frozen=True, kw_only=True):
 
 
 class WithdrawApprovals(Command, frozen=True, kw_only=True):
-    """Nobody waits for these answers any more: their session is over."""
+    """Close the open requests of a session that has ended."""
 
     seat: SeatId
     session: SessionId
 
 
 class CheckApprovals(Command, frozen=True, kw_only=True):
-    """An answer may be overdue: look."""
+    """Check the deadlines of an agent's open requests for approval."""
 
     seat: SeatId
 
@@ -360,7 +360,7 @@ class AddMember(Command, frozen=True, kw_only=True):
 
 
 class RemoveMember(Command, frozen=True, kw_only=True):
-    """Take an agent's place in a channel away."""
+    """Remove an agent from a channel's ring."""
 
     channel: ChannelId
     seat: SeatId
@@ -385,7 +385,7 @@ class SendMessage(Command, frozen=True, kw_only=True):
 
 
 class DeliverMessages(Command, frozen=True, kw_only=True):
-    """An agent has been handed its messages up to here: of a channel, or those to it alone."""
+    """Messages up to `upto` were delivered to an agent: of a channel, or its direct messages."""
 
     seat: SeatId
     upto: int
@@ -393,14 +393,14 @@ class DeliverMessages(Command, frozen=True, kw_only=True):
 
 
 class MarkRead(Command, frozen=True, kw_only=True):
-    """An agent has acted on the messages to it alone, up to here."""
+    """An agent has acted on its direct messages up to `upto`."""
 
     seat: SeatId
     upto: int
 
 
 class Speak(Command, frozen=True, kw_only=True):
-    """An agent says something in a channel, and with `complete` ends its turn with it."""
+    """An agent posts in a channel; with `complete`, the post also ends its turn."""
 
     channel: ChannelId
     seat: SeatId
@@ -419,7 +419,7 @@ class TellHuman(Command, frozen=True, kw_only=True):
 
 
 class CompleteTurn(Command, frozen=True, kw_only=True):
-    """An agent is done with its turn. Without a post it has passed."""
+    """An agent ends its turn. A turn without a post is a pass."""
 
     channel: ChannelId
     seat: SeatId
@@ -428,7 +428,7 @@ class CompleteTurn(Command, frozen=True, kw_only=True):
 
 
 class WaitTurn(Command, frozen=True, kw_only=True):
-    """An agent pauses its turn and keeps it."""
+    """An agent pauses its turn and keeps holding it."""
 
     channel: ChannelId
     seat: SeatId
@@ -438,38 +438,38 @@ class WaitTurn(Command, frozen=True, kw_only=True):
 
 
 class ResumeTurn(Command, frozen=True, kw_only=True):
-    """What a turn waited for is there; a human who held it lets go.
+    """Resume a turn that waits, or that a human holds.
 
-    An agent resumes only a wait that it asked for itself.
+    An agent can resume only a wait that it requested itself.
     """
 
     channel: ChannelId
     seat: SeatId
     epoch: int | None = None
     if_own: bool = False
-    """Do nothing unless the agent waits, and asked for the wait itself."""
+    """Do nothing unless the agent waits and requested the wait itself."""
 
 
 class EndForgottenTurn(Command, frozen=True, kw_only=True):
-    """A session's work is done, but its turn was not ended: muster ends it, with a warning."""
+    """End the turn of a session that finished its work without TURN_COMPLETE, with a warning."""
 
     channel: ChannelId
     seat: SeatId
     epoch: int | None = None
     ok: bool = True
     text: str = ""
-    """Its last message, or why it failed."""
+    """The agent's last message, or the reason why its work failed."""
 
 
 class AwaitApproval(Command, frozen=True, kw_only=True):
-    """A turn stands still while a person is asked, or goes on because they have answered."""
+    """Pause a turn while an approval of its holder is open; resume it when none is."""
 
     channel: ChannelId
     seat: SeatId
 
 
 class OverrideTurn(Command, frozen=True, kw_only=True):
-    """A human decides: the agent is ACTIVE now, or QUEUED and the turn goes on."""
+    """A human makes the agent ACTIVE, or takes its turn away (QUEUED)."""
 
     channel: ChannelId
     seat: SeatId
@@ -477,7 +477,7 @@ class OverrideTurn(Command, frozen=True, kw_only=True):
 
 
 class RenewTurn(Command, frozen=True, kw_only=True):
-    """A sign of work: the turn's clock starts anew."""
+    """Restart the timeout of a turn, because its holder was seen working."""
 
     channel: ChannelId
     seat: SeatId
@@ -492,13 +492,13 @@ class ReportWorkStopped(Command, frozen=True, kw_only=True):
 
 
 class CheckChannel(Command, frozen=True, kw_only=True):
-    """A deadline of this channel may be over: look."""
+    """Check the deadlines of a channel: the turn's, a wait's, and that of work to be stopped."""
 
     channel: ChannelId
 
 
 class OfferTurn(Command, frozen=True, kw_only=True):
-    """Grant the turn if it is free and somebody can take it."""
+    """Grant the turn if it is free and a member can take it."""
 
     channel: ChannelId
 
@@ -510,7 +510,7 @@ class Arrive(Command, frozen=True, kw_only=True):
 
 
 class Depart(Command, frozen=True, kw_only=True):
-    """An agent is no longer present. In order, it keeps its places; else it loses them."""
+    """An agent is no longer present. An orderly departure keeps its places in channels."""
 
     seat: SeatId
     orderly: bool
@@ -521,7 +521,7 @@ class Depart(Command, frozen=True, kw_only=True):
 
 
 class IssueToken(Command, frozen=True, kw_only=True):
-    """Let whoever has this secret act in a role."""
+    """Grant a role to the bearer of a secret, of which muster stores only the digest."""
 
     token_id: str
     role: Role
@@ -531,7 +531,7 @@ class IssueToken(Command, frozen=True, kw_only=True):
 
 
 class RevokeToken(Command, frozen=True, kw_only=True):
-    """Let a token count for nothing any more."""
+    """Revoke a token."""
 
     token_id: str
 
@@ -550,29 +550,29 @@ class StartDelegation(Command, frozen=True, kw_only=True):
     directory: str = ""
     permissions: tuple[StatePermissions, ...] = ()
     allowance: Allowance = NO_LIMIT
-    """What one conversation may use up."""
+    """The limit on cost and tokens for each conversation."""
 
 
 class EndDelegation(Command, frozen=True, kw_only=True):
-    """Close the state machine session, and whatever is open in it."""
+    """Close the state machine session and its open conversations."""
 
     reason: str = "ended"
 
 
 class OpenConversation(Command, frozen=True, kw_only=True):
-    """A human input: it opens a conversation of its own."""
+    """Open a conversation for a human input."""
 
     text: str
     speaker_name: str
     keeper: str = ""
-    """The program that leads it where muster does not: it goes on as long as that lives."""
+    """The program that leads the conversation where muster does not, for as long as it runs."""
 
     seat: SeatId | None = None
-    """The seat in which that program sits."""
+    """The seat of that program."""
 
 
 class RecordRoute(Command, frozen=True, kw_only=True):
-    """Put on record where a conversation belongs, and why."""
+    """Record the routing decision for a conversation, with its reason."""
 
     conversation: ConversationId
     to: str
@@ -585,7 +585,7 @@ class RecordRoute(Command, frozen=True, kw_only=True):
 
 
 class DenyPermission(Command, frozen=True, kw_only=True):
-    """Put on record that a conversation needs what its state may not do."""
+    """Record that a conversation needs a permission that its state does not have."""
 
     conversation: ConversationId
     rule: str
@@ -594,7 +594,7 @@ class DenyPermission(Command, frozen=True, kw_only=True):
 
 
 class RecordDialogue(Command, frozen=True, kw_only=True):
-    """Put on record what was thought, said or done in a conversation."""
+    """Add an entry to the dialogue of a conversation."""
 
     conversation: ConversationId
     speaker: str
@@ -603,7 +603,7 @@ class RecordDialogue(Command, frozen=True, kw_only=True):
 
 
 class RecordFile(Command, frozen=True, kw_only=True):
-    """Put on record that a file came or changed; that is progress."""
+    """Record a created, changed or deleted file. A file counts as progress."""
 
     conversation: ConversationId
     path: str
@@ -615,61 +615,61 @@ class RecordFile(Command, frozen=True, kw_only=True):
 
 
 class LogConversation(Command, frozen=True, kw_only=True):
-    """Write a line of somebody else into the index of conversations."""
+    """Add a line from another program to the index of conversations."""
 
     entry: str
 
 
 class Delegate(Command, frozen=True, kw_only=True):
-    """Hand a conversation to an agent; in response mode, the agent claims it."""
+    """Delegate a conversation to an agent; in response mode, the agent claims it."""
 
     conversation: ConversationId
     to: str
     trigger: str
     seconds: float | None = None
-    """How long the agent may work on it."""
+    """The agent's time limit."""
 
 
 class HandOff(Command, frozen=True, kw_only=True):
-    """An agent hands a conversation to another, or back to MAIN."""
+    """An agent hands a conversation over to another agent, or back to MAIN."""
 
     conversation: ConversationId
     epoch: int
     to: str
     reason: str
     report: str = ""
-    """What the agent reports that hands it over."""
+    """The report of the agent that hands the conversation over."""
 
     seconds: float | None = None
-    """How long the next agent may work on it."""
+    """The next agent's time limit."""
 
 
 class RecordProgress(Command, frozen=True, kw_only=True):
-    """Something new came of a conversation."""
+    """Record progress in a conversation."""
 
     conversation: ConversationId
     what: str
 
 
 class FinishTask(Command, frozen=True, kw_only=True):
-    """An agent has done its part of a conversation, or failed at it."""
+    """An agent has completed its task in a conversation, or failed."""
 
     conversation: ConversationId
     epoch: int
     summary: str = ""
     failed: bool = False
     report: str = ""
-    """What the agent reports: the answer, where muster leads the conversation."""
+    """The agent's report. It is the answer, where muster leads the conversation."""
 
 
 class CloseConversation(Command, frozen=True, kw_only=True):
-    """A conversation is answered."""
+    """Close a conversation that is answered."""
 
     conversation: ConversationId
     summary: str
     failed: bool = False
-    """Whether nothing came of it."""
+    """Whether the conversation failed."""
 
 
 COMMANDS: tuple[type[Command], ...] = tuple(Command.__subclasses__())
-"""Every kind of command; the dispatch table, the docs and the tests go by it."""
+"""All command types; the dispatch table, the docs and the tests use this list."""

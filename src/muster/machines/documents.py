@@ -1,6 +1,6 @@
-"""Documents: an agent and a message as records that leave one machine for another.
+"""Documents: the records of an agent and of a message that machines exchange.
 
-They are part of commands, events and answers. Checking and merging them is `teams/`'s.
+They are part of commands, events and responses. `teams/` validates and merges them.
 """
 
 from datetime import datetime
@@ -12,25 +12,25 @@ from muster.machines.ids import ChannelId, SeatId, SessionId
 from muster.machines.vocabulary import FaceVariant, Status
 
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
-"""A moment that means the same on every machine."""
+"""A time with a time zone, which is the same moment on every machine."""
 
 
 class AgentDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Who is in a seat. A name and all that comes with it is left out until there is one."""
+    """The agent in a seat. The name, soul and face are absent until it has registered."""
 
     id: str = msgspec.field(name="_id")
     type: Literal["agent-identity"]
     category: Literal["identity"]
     status: Status
-    """What is stored: hatching, alive, sleeping or expired."""
+    """The stored status: hatching, alive, sleeping or expired."""
 
     name: str | None = None
     chosen_name: str | None = None
-    """The name that it chose, where another seat of the merged team has it."""
+    """The name that the agent chose, where another seat of the merged team has that name."""
 
     color_name: str | None = None
     individuation_artifact: str | None = None
-    """Its soul: what it wrote when it took its name."""
+    """The soul: the text that the agent wrote when it registered."""
 
     color: str
     gender: str
@@ -42,10 +42,10 @@ class AgentDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
 
 
 class MessageCopy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Something that was said in a team, under an id that no other message anywhere has."""
+    """A message of a team, with a globally unique id."""
 
     id: str
-    """The life of muster in which it was said, and its place in that log."""
+    """`serverSessionId:seq` of the machine on which it was said."""
 
     type: Literal["message"]
     speaker_name: str
@@ -55,6 +55,6 @@ class MessageCopy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     server_session_id: SessionId
     created_at: Instant
     grid_position: SeatId | None = None
-    """Whose thread it belongs to: who said it, or to whom alone it was said."""
+    """The seat whose thread it belongs to: its speaker, or its only recipient."""
 
     channel: ChannelId | None = None

@@ -1,8 +1,8 @@
-"""Facts: what stands in the log. They are the wire format too, spelled as the seeds spell them.
+"""Facts: the content of the log, and the wire format. Field names are part of the public API.
 
-An `Event` is a fact with its envelope: its place in the log, when, in which life of muster, who did
-it, and which event it follows from. A fact never changes its meaning; a new shape is a new version
-(`store/upcasts.py` lifts old ones).
+An `Event` is a fact with its envelope: sequence number, time, the server session that wrote it,
+the actor, and the event that caused it. A fact never changes its meaning; a new shape is a new
+version (`store/upcasts.py` converts old ones).
 """
 
 import re
@@ -55,13 +55,13 @@ class Fact(
     tag=_snake,
     gc=False,
 ):
-    """Something that happened."""
+    """The base of all facts."""
 
     version: ClassVar[int] = 1
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):
-    """A fact in its place in the log."""
+    """A fact with its envelope in the log."""
 
     seq: int
     ts: datetime
@@ -77,7 +77,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 
 
 class StateTransition(Fact, frozen=True, kw_only=True):
-    """One change of one machine. `until` is the deadline that the new state carries, if any."""
+    """One state change of one machine. `until` is the deadline of the new state, if any."""
 
     machine: Machine
     agent_id: str
@@ -97,7 +97,7 @@ class StateTransition(Fact, frozen=True, kw_only=True):
 
 
 class MusterStarted(Fact, frozen=True, kw_only=True):
-    """A life of muster began. Whoever was alive is unconfirmed until its authority speaks."""
+    """muster started. Alive agents are unconfirmed until their authority reports them."""
 
     server_session: SessionId
     muster_version: str
@@ -105,13 +105,13 @@ class MusterStarted(Fact, frozen=True, kw_only=True):
 
 
 class MusterStopped(Fact, frozen=True, kw_only=True):
-    """A life of muster ends in order: nothing starts any more, and what runs is ended."""
+    """muster is shutting down: no session starts any more, and running sessions are stopped."""
 
     reason: str
 
 
 class CommandRefused(Fact, frozen=True, kw_only=True):
-    """Somebody tried what was not theirs to do, or spoke for a turn that was over."""
+    """A command was refused: its actor had no permission, or its epoch was stale."""
 
     command: str
     code: str
@@ -122,7 +122,7 @@ class CommandRefused(Fact, frozen=True, kw_only=True):
 
 
 class WarningLogged(Fact, frozen=True, kw_only=True):
-    """Something that a person should know and that changed no state."""
+    """A warning for people. It changes no state."""
 
     text: str
     seat: SeatId | None = None
@@ -133,7 +133,7 @@ class WarningLogged(Fact, frozen=True, kw_only=True):
 
 
 class AgentsSummoned(Fact, frozen=True, kw_only=True):
-    """Seats were prepared for a birth."""
+    """Seats were prepared in which new agents are to register."""
 
     authority: Authority
     placeholders: tuple[Placeholder, ...]
@@ -141,18 +141,18 @@ class AgentsSummoned(Fact, frozen=True, kw_only=True):
 
 
 class AgentEnrolled(Fact, frozen=True, kw_only=True):
-    """An agent that needs no birth took a seat: it brings its name and has no soul yet."""
+    """An agent with a known name took a seat. It has no soul yet."""
 
     agent: Profile
     authority: Authority
     long_lived: bool = False
     max_turns: int = 1
     on_call: bool = False
-    """Whether it is known by its description alone, and has sessions for tasks only."""
+    """Whether the agent has only a description, and sessions for delegated tasks only."""
 
 
 class AgentConfigured(Fact, frozen=True, kw_only=True):
-    """The settings say something else of an agent than before."""
+    """The settings of an agent changed."""
 
     seat: SeatId
     authority: Authority
@@ -162,14 +162,14 @@ class AgentConfigured(Fact, frozen=True, kw_only=True):
 
 
 class AgentRegistered(Fact, frozen=True, kw_only=True):
-    """Somebody was born: it chose a name and wrote its soul."""
+    """An agent registered: it chose a name and wrote its soul."""
 
     agent: Profile
     session: SessionId | None = None
 
 
 class AgentStatus(Fact, frozen=True, kw_only=True):
-    """A lead reported who is in its team. Only those in `confirmed` were the lead's to report."""
+    """The lead reported its team. `confirmed` lists the reported seats that the lead runs."""
 
     agents: tuple[StatusEntry, ...]
     session: SessionId | None = None
@@ -177,39 +177,39 @@ class AgentStatus(Fact, frozen=True, kw_only=True):
 
 
 class AgentConfirmed(Fact, frozen=True, kw_only=True):
-    """Evidence that an agent is here came in, without changing its state."""
+    """Evidence confirmed that an agent is alive. Its state did not change."""
 
     seat: SeatId
     evidence: str
 
 
 class WakeRequested(Fact, frozen=True, kw_only=True):
-    """Somebody asked for sleepers to be woken."""
+    """A person asked to wake sleeping agents."""
 
     seats: tuple[SeatId, ...]
 
 
 class SleepRequested(Fact, frozen=True, kw_only=True):
-    """Somebody asked for agents to be put to sleep."""
+    """A person asked to put agents to sleep."""
 
     seats: tuple[SeatId, ...]
 
 
 class AgentDisabled(Fact, frozen=True, kw_only=True):
-    """An agent is OFFLINE until it is enabled, and nothing starts it."""
+    """An agent was disabled: it is OFFLINE, and nothing starts it until it is enabled."""
 
     seat: SeatId
     reason: str = ""
 
 
 class AgentEnabled(Fact, frozen=True, kw_only=True):
-    """An agent may be started again."""
+    """An agent was enabled and may be started again."""
 
     seat: SeatId
 
 
 class MarkerRejected(Fact, frozen=True, kw_only=True):
-    """A marker in an agent's output changed nothing, and why."""
+    """A marker in an agent's output was rejected and had no effect."""
 
     seat: SeatId | None
     marker: str
@@ -217,7 +217,7 @@ class MarkerRejected(Fact, frozen=True, kw_only=True):
 
 
 class Conflict(Fact, frozen=True, kw_only=True):
-    """A report contradicts what its authority says; the authority stands."""
+    """A report contradicts the agent's authority, whose word counts."""
 
     seat: SeatId
     reported: str
@@ -228,26 +228,26 @@ class Conflict(Fact, frozen=True, kw_only=True):
 
 
 class DocumentsImported(Fact, frozen=True, kw_only=True):
-    """What another machine knows of the team was merged into what this one knows."""
+    """Another machine's documents of the team were merged with the local ones."""
 
     documents: tuple[AgentDocument, ...]
-    """Those that are other than before, as they are now."""
+    """The documents that changed, in their new form."""
 
     lost: tuple[AgentDocument, ...] = ()
-    """Those that came in and are not in force, in whole or in part."""
+    """The imported documents that were discarded, in whole or in part."""
 
     held: tuple[SeatId, ...] = ()
-    """Seats that were left alone, because their authority here speaks for them."""
+    """Seats that the import did not change, because their local authority speaks for them."""
 
     authority: Authority = Authority.LEAD
-    """Who runs those on the grid who are new. From seat 9 on they speak for themselves."""
+    """The authority for new agents on the grid. From seat 9 on it is `self`."""
 
     messages: int = 0
-    """How many messages came with them that were not known."""
+    """The number of new messages in the import."""
 
 
 class MessageImported(Fact, frozen=True, kw_only=True):
-    """Something that was said on another machine. It is history, and handed to nobody."""
+    """A message from another machine. It is history and is delivered to no agent."""
 
     message: MessageCopy
     seat: SeatId | None = None
@@ -257,7 +257,7 @@ class MessageImported(Fact, frozen=True, kw_only=True):
 
 
 class DesiredSet(Fact, frozen=True, kw_only=True):
-    """What is wanted of an agent changed: by a person, or by the end of a one-shot."""
+    """The desired mode of an agent changed: by a person, the end of a one-shot, or a budget."""
 
     seat: SeatId
     desired: RunMode
@@ -268,7 +268,7 @@ class DesiredSet(Fact, frozen=True, kw_only=True):
 
 
 class SessionRequested(Fact, frozen=True, kw_only=True):
-    """The gate let a session through; the runtime is to start it."""
+    """The gate allowed a session; the runtime starts it."""
 
     seat: SeatId
     session: SessionId
@@ -276,14 +276,14 @@ class SessionRequested(Fact, frozen=True, kw_only=True):
     generation: int
     trigger: str
     task: ConversationId | None = None
-    """The conversation that it works on, in a session of its own."""
+    """The conversation that the session works on, where it is a task session."""
 
     until: datetime | None = None
     """The deadline of the task."""
 
 
 class SessionStart(Fact, frozen=True, kw_only=True):
-    """A process took its seat."""
+    """A session's process started."""
 
     session: SessionId
     seats: tuple[SeatId, ...]
@@ -291,11 +291,11 @@ class SessionStart(Fact, frozen=True, kw_only=True):
     generation: int
     pid: int | None = None
     started: str | None = None
-    """The kernel's start time of the pid, so that a reused pid is not mistaken for it."""
+    """The start time of the process as the kernel reports it, to detect a reused pid."""
 
 
 class SessionEnd(Fact, frozen=True, kw_only=True):
-    """A process is gone. It touches only the seats that were in it."""
+    """A session's process exited. Only the seats of that session are affected."""
 
     session: SessionId
     seats: tuple[SeatId, ...]
@@ -303,11 +303,11 @@ class SessionEnd(Fact, frozen=True, kw_only=True):
     code: int | None = None
     reason: str = ""
     task: ConversationId | None = None
-    """The conversation that it worked on."""
+    """The conversation that the session worked on."""
 
 
 class StopRequested(Fact, frozen=True, kw_only=True):
-    """A running session is to end."""
+    """A running session was asked to stop."""
 
     seat: SeatId
     session: SessionId
@@ -316,7 +316,7 @@ class StopRequested(Fact, frozen=True, kw_only=True):
 
 
 class InterruptRequested(Fact, frozen=True, kw_only=True):
-    """The work on a turn that was taken away is to stop; the session may live on."""
+    """Work on a turn that was taken away must stop; the session may continue."""
 
     seat: SeatId
     session: SessionId
@@ -325,7 +325,7 @@ class InterruptRequested(Fact, frozen=True, kw_only=True):
 
 
 class KillRequested(Fact, frozen=True, kw_only=True):
-    """Work that was to stop did not: the session is killed."""
+    """Interrupted work did not stop in time: the session is killed."""
 
     seat: SeatId
     session: SessionId
@@ -334,7 +334,7 @@ class KillRequested(Fact, frozen=True, kw_only=True):
 
 
 class AgentOutput(Fact, frozen=True, kw_only=True):
-    """A session printed something. `omitted` bytes before it are only in the output file."""
+    """A session printed text. The `omitted` bytes before it are only in the output file."""
 
     seat: SeatId
     session: SessionId
@@ -344,7 +344,7 @@ class AgentOutput(Fact, frozen=True, kw_only=True):
 
 
 class SessionResult(Fact, frozen=True, kw_only=True):
-    """A program that lives on has done a piece of work, and what that has used up."""
+    """A long-lived program finished a prompt; `usage` is what that cost."""
 
     seat: SeatId
     session: SessionId
@@ -352,14 +352,14 @@ class SessionResult(Fact, frozen=True, kw_only=True):
     text: str = ""
     usage: Usage = Usage()
     channel: ChannelId | None = None
-    """Where the turn was that it worked for."""
+    """The channel whose turn the work was for."""
 
     conversation: ConversationId | None = None
-    """The conversation that it led with that, or worked on."""
+    """The conversation that the agent led or worked on."""
 
 
 class AgentActivity(Fact, frozen=True, kw_only=True):
-    """An agent was seen doing something inside its session."""
+    """An agent was seen working in its session: a tool call, a helper, a retry."""
 
     seat: SeatId
     session: SessionId
@@ -371,19 +371,19 @@ class AgentActivity(Fact, frozen=True, kw_only=True):
 
 
 class PromptTaken(Fact, frozen=True, kw_only=True):
-    """A session took in a prompt: at once, in the middle of its work, or after it."""
+    """A session accepted a prompt: at once, in the middle of its work, or queued after it."""
 
     seat: SeatId
     session: SessionId
     how: Taken
     text: str
     channels: tuple[ChannelId, ...] = ()
-    """Where it knows now that it has the turn."""
+    """The channels in which the program now knows that it has the turn."""
 
 
 class RetryScheduled(Fact, frozen=True, kw_only=True):
-    """The next session starts only then: after failures, later each time; and never more often than
-    once a second, however quickly sessions end well.
+    """The next session starts at `until`. Failures are retried with exponential backoff; after a
+    success, sessions start at most once a second.
     """
 
     seat: SeatId
@@ -395,7 +395,7 @@ class RetryScheduled(Fact, frozen=True, kw_only=True):
 
 
 class ApprovalRequested(Fact, frozen=True, kw_only=True):
-    """An agent wants to do what only a person may allow, and is WAITING."""
+    """An agent asked a person for approval, and is WAITING."""
 
     approval: str
     seat: SeatId
@@ -405,11 +405,11 @@ class ApprovalRequested(Fact, frozen=True, kw_only=True):
     until: datetime
     by: str = ""
     default: bool = False
-    """What holds if nobody answers by then."""
+    """The answer that applies at the deadline if no person has answered."""
 
 
 class ApprovalAnswered(Fact, frozen=True, kw_only=True):
-    """It was allowed or not: by a person, by its default, or because nobody waits for it."""
+    """A request was allowed or denied: by a person, by timeout, or by the end of its session."""
 
     approval: str
     seat: SeatId
@@ -422,7 +422,7 @@ class ApprovalAnswered(Fact, frozen=True, kw_only=True):
 
 
 class ChannelCreated(Fact, frozen=True, kw_only=True):
-    """There is a new channel."""
+    """A channel was created."""
 
     channel: ChannelId
     config: TurnConfig
@@ -452,7 +452,7 @@ class MemberLeft(Fact, frozen=True, kw_only=True):
 
 
 class TurnRenewed(Fact, frozen=True, kw_only=True):
-    """A sign of work moved the deadline of a turn, or a human held it longer."""
+    """The deadline of a turn moved: its holder was seen working, or a human holds it longer."""
 
     channel: ChannelId
     epoch: int
@@ -460,52 +460,52 @@ class TurnRenewed(Fact, frozen=True, kw_only=True):
 
 
 class WorkStopped(Fact, frozen=True, kw_only=True):
-    """The work on a turn that was taken away has stopped; the channel may go on."""
+    """The work on a turn that was taken away has stopped; the next turn may be granted."""
 
     channel: ChannelId
     seat: SeatId
 
 
 class ChannelRested(Fact, frozen=True, kw_only=True):
-    """Whole rounds passed without a post: nobody is granted the turn until somebody posts."""
+    """Whole rounds passed without a post: no turn is granted until the next message."""
 
     channel: ChannelId
     idle_rounds: int
 
 
 class ChannelRoused(Fact, frozen=True, kw_only=True):
-    """Somebody posted in a resting channel."""
+    """A message ended the rest of a channel."""
 
     channel: ChannelId
 
 
 class Announcement(Fact, frozen=True, kw_only=True):
-    """muster told a channel something."""
+    """muster posted a notice in a channel."""
 
     channel: ChannelId
     text: str
 
 
 class UserMessage(Fact, frozen=True, kw_only=True):
-    """A human said something, in a channel or to an agent (to the lead where `target_agent` is
-    null). `deliver_to` are those who are handed it at once; the others find it unread.
+    """A message of a human, in a channel or to one agent (the lead where `target_agent` is null).
+    It is delivered at once to the seats in `deliver_to`, to the others with their next turn.
     """
 
     text: str
     speaker_name: str
     target_agent: str | None
     seat: SeatId | None = None
-    """The seat of whom it is for, where it is for one agent."""
+    """The seat of the recipient, where the message is for one agent."""
 
     channel: ChannelId | None = None
     mode: InterruptMode | None = None
     deliver_to: tuple[SeatId, ...] = ()
     key: str | None = None
-    """What the sender calls it, so that it is said once however often it is sent."""
+    """The sender's idempotency key: a message that is sent twice is recorded once."""
 
 
 class AgentMessage(Fact, frozen=True, kw_only=True):
-    """An agent said something."""
+    """A message of an agent."""
 
     agent_name: str
     content: tuple[Text, ...]
@@ -516,14 +516,14 @@ class AgentMessage(Fact, frozen=True, kw_only=True):
 
 
 class MessagesRead(Fact, frozen=True, kw_only=True):
-    """An agent has acted on the messages to it alone, up to a place in the log."""
+    """An agent has acted on its direct messages up to `upto` in the log."""
 
     seat: SeatId
     upto: int
 
 
 class MessagesDelivered(Fact, frozen=True, kw_only=True):
-    """An agent was handed all messages up to a place in the log: of a channel, or its own."""
+    """Messages up to `upto` in the log were delivered to an agent: of a channel, or direct ones."""
 
     seat: SeatId
     upto: int
@@ -534,7 +534,7 @@ class MessagesDelivered(Fact, frozen=True, kw_only=True):
 
 
 class TokenIssued(Fact, frozen=True, kw_only=True):
-    """Somebody was given a token. Only its digest is kept."""
+    """A token was issued. Only its digest is stored."""
 
     token_id: str
     role: Role
@@ -544,7 +544,7 @@ class TokenIssued(Fact, frozen=True, kw_only=True):
 
 
 class TokenRevoked(Fact, frozen=True, kw_only=True):
-    """A token counts for nothing any more."""
+    """A token was revoked."""
 
     token_id: str
 
@@ -559,11 +559,11 @@ class DelegationStarted(Fact, frozen=True, kw_only=True):
     path: str
     agents: tuple[str, ...]
     folders: tuple[str, ...] = ()
-    """Where the agents' files are."""
+    """The folders of the agents' descriptions."""
 
     agent_list: str = ""
     directory: str = ""
-    """What the session's `agent-list.txt` and `AGENT_DIRECTORY.md` say."""
+    """The texts of the session's `agent-list.txt` and `AGENT_DIRECTORY.md`."""
 
     permissions: tuple[StatePermissions, ...] = ()
     allowance: Allowance = NO_LIMIT
@@ -586,7 +586,7 @@ class ConversationStart(Fact, frozen=True, kw_only=True):
 
 
 class Routed(Fact, frozen=True, kw_only=True):
-    """Where a conversation belongs, and why: to an agent, or to MAIN."""
+    """The router chose an agent, or MAIN, for a conversation."""
 
     conversation: ConversationId
     to: str
@@ -599,7 +599,8 @@ class Routed(Fact, frozen=True, kw_only=True):
 
 
 class PermissionDenied(Fact, frozen=True, kw_only=True):
-    """A conversation needs what its state may not do; `suggestion` is an agent to create."""
+    """A conversation needs a permission that its state does not have. `suggestion` names an agent
+    to create."""
 
     conversation: ConversationId
     state: str
@@ -609,7 +610,7 @@ class PermissionDenied(Fact, frozen=True, kw_only=True):
 
 
 class DialogueRecorded(Fact, frozen=True, kw_only=True):
-    """Something was thought, said or done in a conversation."""
+    """An entry in the dialogue of a conversation."""
 
     conversation: ConversationId
     speaker: str
@@ -618,29 +619,29 @@ class DialogueRecorded(Fact, frozen=True, kw_only=True):
 
 
 class FileRecorded(Fact, frozen=True, kw_only=True):
-    """A file came or changed while a state had the conversation."""
+    """A file was created, changed or deleted while a state had the conversation."""
 
     conversation: ConversationId
     state: str
     path: str
-    """Seen from the conversation's outputs; in full where it is `outside` of them."""
+    """Relative to the conversation's output folder; absolute where it is `outside` of it."""
 
     change: FileChange
     size: int
     sha256: str
     outside: bool = False
     named: bool = False
-    """Whether the human named the path, so that it may be outside."""
+    """Whether the human named the path, which allows a file outside."""
 
 
 class ConversationLogged(Fact, frozen=True, kw_only=True):
-    """Somebody else wrote a line into the index of conversations."""
+    """Another program added a line to the index of conversations."""
 
     entry: str
 
 
 class UsageRecorded(Fact, frozen=True, kw_only=True):
-    """What an agent has used up in a conversation."""
+    """The usage of an agent in a conversation."""
 
     conversation: ConversationId
     agent_name: str
@@ -648,14 +649,14 @@ class UsageRecorded(Fact, frozen=True, kw_only=True):
 
 
 class ProgressRecorded(Fact, frozen=True, kw_only=True):
-    """Something new came of a conversation: a file, a finding."""
+    """A conversation made progress: a file, a finding."""
 
     conversation: ConversationId
     what: str
 
 
 class ConversationEnd(Fact, frozen=True, kw_only=True):
-    """A conversation was answered."""
+    """A conversation was closed: answered, failed, or ended with its session."""
 
     conversation: ConversationId
     summary: str
@@ -663,4 +664,4 @@ class ConversationEnd(Fact, frozen=True, kw_only=True):
 
 
 FACTS: tuple[type[Fact], ...] = tuple(Fact.__subclasses__())
-"""Every kind of fact; the codec, the docs and the tests go by it."""
+"""All fact types; the codec, the docs and the tests use this list."""

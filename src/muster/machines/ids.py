@@ -1,4 +1,4 @@
-"""The names by which things in a team are known. Everything else refers to them by these."""
+"""Ids of seats, channels, conversations and sessions, and the names of actors."""
 
 import unicodedata
 from typing import Final, NewType
@@ -9,7 +9,7 @@ SeatId = NewType("SeatId", int)
 ChannelId = NewType("ChannelId", str)
 ConversationId = NewType("ConversationId", str)
 SessionId = NewType("SessionId", str)
-"""One life of a process; also muster's own, from boot to stop (the seeds' `serverSessionId`)."""
+"""One process from start to exit; for muster itself the `serverSessionId`, from boot to stop."""
 
 LEAD_SEAT: Final = SeatId(4)
 GRID_SEATS: Final = tuple(SeatId(seat) for seat in range(9) if seat != LEAD_SEAT)
@@ -18,21 +18,21 @@ FIRST_ENROLLED_SEAT: Final = SeatId(9)
 _AGENT: Final = "agent:"
 
 MUSTER: Final = "muster"
-"""The actor of what nobody asked for: deadlines, couplings, boot."""
+"""The actor of commands that no person or agent sent: deadlines, couplings, boot."""
 
 
 def document_id(seat: SeatId) -> str:
-    """The deterministic key of a seat's identity document, as the seeds spell it."""
+    """The deterministic id of a seat's identity document."""
     return f"agent-identity:{seat}"
 
 
 def person(name: str) -> str:
-    """The actor that stands for a human."""
+    """The actor id of a human."""
     return f"person:{name}"
 
 
 def agent_actor(agent_id: str) -> str:
-    """The actor that stands for an agent."""
+    """The actor id of an agent."""
     return f"{_AGENT}{agent_id}"
 
 
@@ -42,5 +42,5 @@ def is_agent(actor: str) -> bool:
 
 
 def name_key(name: str) -> str:
-    """What two names have in common when they count as the same: case and composition aside."""
+    """The key under which names are compared: case-folded and Unicode-normalised."""
     return unicodedata.normalize("NFKC", name).casefold()

@@ -1,10 +1,9 @@
-"""Maps that keep their past: `put` and `drop` give a new map and leave the old one as it was.
+"""Persistent (immutable) maps: `put` and `drop` return a new map and leave the old one unchanged.
 
-The state of a team is shared by the writer (which may have to go back to what was committed), by
-readers and by whoever takes a snapshot; so nobody ever changes a map, and each of them has its own
-version. A small map is an ordinary dict, copied when something is put into it: as fast to read as
-can be. A large one is dealt into buckets, of which a change copies one. Iteration order is
-unspecified; sort where order matters.
+The writer (which may roll back to the committed state), readers and snapshots share the state of a
+team, so no map is ever changed in place. A small map is an ordinary dict that is copied on every
+change: the fastest to read. A large map is split into hash buckets, and a change copies one bucket.
+Iteration order is unspecified; sort where order matters.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,21 +13,21 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 _SMALL_MAX = 128  # keys up to which copying the whole dict is cheaper than looking through buckets
-_BUCKET_AIM = 24  # entries per bucket after dealing; 16 to 48 measured alike up to 10,000 keys
-_BUCKET_MAX = 96  # entries in one bucket that make the map deal anew
+_BUCKET_AIM = 24  # entries per bucket after rehashing; 16 to 48 measured alike up to 10,000 keys
+_BUCKET_MAX = 96  # entries in one bucket that trigger rehashing
 
 
 def put(mapping: Mapping[K, V], key: K, value: V) -> Mapping[K, V]:
-    """The map in which `key` maps to `value`."""
+    """A map in which `key` maps to `value`."""
     if isinstance(mapping, dict):
         changed = {**mapping, key: value}
-        return changed if len(changed) <= _SMALL_MAX else _dealt(changed)
+        return changed if len(changed) <= _SMALL_MAX else _rehashed(changed)
     assert isinstance(mapping, Buckets)
     return mapping.put(key, value)
 
 
 def drop(mapping: Mapping[K, V], key: K) -> Mapping[K, V]:
-    """The map that lacks `key`; the same map where it was never there."""
+    """A map without `key`; the same map if it has no such key."""
     if key not in mapping:
         return mapping
     if isinstance(mapping, dict):
@@ -68,10 +67,10 @@ class Buckets(Mapping[K, V]):
         index = hash(key) % len(self._buckets)
         bucket = {**self._buckets[index], key: value}
         changed = self._with(index, bucket)
-        return changed if len(bucket) <= _BUCKET_MAX else _dealt(dict(changed))
+        return changed if len(bucket) <= _BUCKET_MAX else _rehashed(dict(changed))
 
     def drop(self, key: K) -> Mapping[K, V]:
-        """See `drop`; the key is there."""
+        """See `drop`; the key must be present."""
         index = hash(key) % len(self._buckets)
         bucket = self._buckets[index].copy()
         del bucket[key]
@@ -83,7 +82,7 @@ class Buckets(Mapping[K, V]):
         return Buckets(buckets)
 
 
-def _dealt(entries: dict[K, V]) -> Buckets[K, V]:
+def _rehashed(entries: dict[K, V]) -> Buckets[K, V]:
     count = len(entries) // _BUCKET_AIM
     buckets: list[dict[K, V]] = [{} for _ in range(count)]
     for key, value in entries.items():

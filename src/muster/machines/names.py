@@ -1,4 +1,4 @@
-"""What may be called what. Names are shown to people and become file names, so they stay plain."""
+"""Validation of names. Names are shown to people and become file names, so they stay plain."""
 
 import re
 
@@ -12,7 +12,7 @@ _RESERVED = frozenset({name_key(MAIN), name_key(QUEUE), ".", ".."})
 
 
 def check_plain(what: str, name: str) -> None:
-    """Refuse what could leave its folder, confuse a terminal or a reader."""
+    """Refuse a name that could escape its folder, or confuse a terminal or a reader."""
     if not 1 <= len(name) <= limits.NAME_CHARS_MAX:
         raise Invalid(what=what, why=f"must have 1 to {limits.NAME_CHARS_MAX} characters")
     if not _PLAIN.fullmatch(name) or name != name.strip():
@@ -23,7 +23,7 @@ def check_plain(what: str, name: str) -> None:
 
 
 def check_seat(seat: int) -> None:
-    """Refuse a seat that no team has."""
+    """Refuse a seat number out of range."""
     if not 0 <= seat <= limits.SEAT_MAX:
         raise Invalid(what=f"gridPosition {seat}", why=f"must be 0 to {limits.SEAT_MAX}")
 

@@ -1,7 +1,7 @@
-"""What work with models has used up, and which limit that reaches.
+"""Spending: cost and tokens of work with models, and the limits on them.
 
-A result brings what a piece of work has used up. Whoever reaches a limit is paused before its next
-turn starts, and the note says which limit it was.
+A session's result reports its usage. An agent that reaches a limit is paused before its next turn
+starts, and the note names the limit.
 """
 
 from typing import Final
@@ -19,16 +19,16 @@ from muster.machines.state import Agent, Channel, Conversation, Session, Team
 from muster.machines.vocabulary import NOTHING_USED, Allowance, Usage
 
 _TOKENS: Final = tuple((each.name, each.encode_name) for each in fields(Usage) if each.type is int)
-"""The counts of a usage: their attributes, and their names in JSON."""
+"""The token counts of a usage: attribute names and JSON names."""
 
 
 def session_result(team: Team, event: Event, fact: e.SessionResult) -> Team:
-    """Add what it has used up to all who have to answer for it."""
+    """Add the usage of a result to the agent, session, conversation and channel."""
     session = team.sessions[fact.session]
     led = fact.conversation if session.task is None else None
     agent = charged(team.agents[fact.seat], fact.usage, led)
     if agent.conversation not in team.delegation.conversations:
-        agent = replace(agent, conversation=None)  # that was the last of it
+        agent = replace(agent, conversation=None)  # it is closed, and this was its last result
     team = replace(team, agents=put(team.agents, agent.seat, agent))
     session = replace(session, used=session.used + fact.usage)
     team = replace(team, sessions=put(team.sessions, session.id, session))
@@ -42,7 +42,7 @@ def session_result(team: Team, event: Event, fact: e.SessionResult) -> Team:
 
 
 def charged(agent: Agent, usage: Usage, conversation: ConversationId | None) -> Agent:
-    """An agent after a piece of work: of a conversation, where it led one with that."""
+    """An agent with a usage added, also to the conversation that it leads, if any."""
     return replace(
         agent,
         run=replace(agent.run, used=agent.run.used + usage),
@@ -52,8 +52,8 @@ def charged(agent: Agent, usage: Usage, conversation: ConversationId | None) -> 
 
 
 def implausible(usage: Usage) -> str:
-    """Why a reported usage cannot be true; empty where it can."""
-    if not 0 <= usage.cost_usd <= limits.USAGE_COST_USD_MAX:  # which NaN is not, either
+    """The reason why a reported usage is invalid; empty if it is valid."""
+    if not 0 <= usage.cost_usd <= limits.USAGE_COST_USD_MAX:  # false for NaN, too
         return f"costUsd {usage.cost_usd:g} must be 0 to {limits.USAGE_COST_USD_MAX:.0f}"
     for name, camel in _TOKENS:
         tokens: int = getattr(usage, name)
@@ -63,33 +63,35 @@ def implausible(usage: Usage) -> str:
 
 
 def require_plausible(usage: Usage) -> None:
-    """Refuse a usage that cannot be true: it would undo budgets, or overflow every sum."""
+    """Refuse an invalid usage: it could undo budgets or overflow sums."""
     if why := implausible(usage):
         raise Invalid(what="the usage", why=f"is refused: {why}")
 
 
-def exhausted(agent: Agent, session: Session) -> str:
-    """Which limit of its own an agent has reached, if any."""
+def budget_limit_reached(agent: Agent, session: Session) -> str:
+    """The limit of its budget that an agent has reached; empty if none."""
     budget = agent.run.budget
     return _over(agent.run.used, budget.cost_usd, budget.tokens, "") or _over(
         session.used, budget.session_cost_usd, budget.session_tokens, " in one session"
     )
 
 
-def led_too_far(agent: Agent, conversation: ConversationId | None, allowance: Allowance) -> str:
-    """Which limit an agent has reached in the conversation that it led, if any."""
+def lead_limit_reached(
+    agent: Agent, conversation: ConversationId | None, allowance: Allowance
+) -> str:
+    """The limit that an agent has reached in the conversation that it leads; empty if none."""
     if conversation is None:
         return ""
     return _over_allowance(agent.conversation_used, allowance, f" in {conversation}")
 
 
-def talked_out(conversation: Conversation, allowance: Allowance) -> str:
-    """Which limit those have reached who work on a conversation, if any."""
+def conversation_limit_reached(conversation: Conversation, allowance: Allowance) -> str:
+    """The limit that the agents working on a conversation have reached; empty if none."""
     return _over_allowance(conversation.used, allowance, f" in {conversation.id}")
 
 
-def dried_up(channel: Channel) -> str:
-    """Which limit of a channel its turns have reached, if any."""
+def channel_limit_reached(channel: Channel) -> str:
+    """The limit that the turns of a channel have reached; empty if none."""
     config = channel.config
     if not config.max_cost_usd and not config.max_tokens:
         return ""

@@ -1,7 +1,7 @@
-"""The state of a team: what the log adds up to. Records only; the machines say how they change.
+"""The state of a team, as folded from the log. Records only; the machines define the changes.
 
-An agent is a seat with a soul. What the machines know of it stands in one record, so that a rule
-that looks at several machines (may this one run? is it free to speak?) reads one place.
+An agent is a seat with a soul. All machines keep their state of an agent in one record, so that a
+rule that concerns several machines (may this agent run? is it free to speak?) reads one place.
 """
 
 from collections.abc import Mapping
@@ -42,21 +42,21 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
 
 
 class Evidence(Record, frozen=True, kw_only=True):
-    """Why an agent is held to be what it is shown to be."""
+    """The observation that an agent's status rests on."""
 
     kind: str
-    """One of process, report, heartbeat, hook, output, deadline, person."""
+    """One of process, report, heartbeat, hook, output, deadline, person, import."""
 
     at: datetime
     seq: int
 
 
 class RunControl(Record, frozen=True, kw_only=True):
-    """What is wanted of an agent, and what it does. People write the first, reports the second."""
+    """The desired and the current mode of an agent. People write `desired`, reports `current`."""
 
     desired: RunMode = RunMode.PAUSE
     generation: int = 0
-    """Grows with every change of `desired`."""
+    """Increases with every change of `desired`."""
 
     set_at: datetime | None = None
     set_by: str = ""
@@ -64,37 +64,37 @@ class RunControl(Record, frozen=True, kw_only=True):
     current: RunMode = RunMode.PAUSE
     current_at: datetime | None = None
     answered: int = 0
-    """The generation that `current` answers."""
+    """The generation of `desired` that `current` has caught up with."""
 
     failures: int = 0
-    """Sessions in a row that failed."""
+    """Consecutive failed sessions."""
 
     retry_at: datetime | None = None
-    """When the next session may start."""
+    """The earliest time at which the next session may start."""
 
     long_lived: bool = False
-    """Whether its program waits for work inside its session instead of ending by itself."""
+    """Whether the program waits for prompts in its session instead of exiting by itself."""
 
     on_call: bool = False
-    """Whether it is known by its description alone, and has sessions for tasks only."""
+    """Whether the agent has only a description, and sessions for delegated tasks only."""
 
     budget: Budget = Budget()
     starts: tuple[datetime, ...] = ()
-    """The last sessions, as many as the budget allows in an hour."""
+    """Start times of the last sessions, as many as the budget allows in an hour."""
 
     used: Usage = Usage()
-    """Since a person last said what is wanted."""
+    """The usage since `desired` last changed."""
 
     @property
     def differs_since(self) -> datetime | None:
-        """Since when it has not done what is wanted."""
+        """The time since which `current` has differed from `desired`."""
         if self.desired is self.current or (self.on_call and self.desired is not RunMode.PAUSE):
             return None
         return max((at for at in (self.set_at, self.current_at) if at), default=None)
 
 
 class Approval(Record, frozen=True, kw_only=True):
-    """Something that an agent may do only if a person allows it, while nobody has answered."""
+    """An open request for approval: an action that a person must allow."""
 
     id: str
     session: SessionId
@@ -107,14 +107,14 @@ class Approval(Record, frozen=True, kw_only=True):
 
 
 class Agent(Record, frozen=True, kw_only=True):
-    """Somebody in a seat."""
+    """An agent in its seat."""
 
     seat: SeatId
     status: Status = Status.NONE
     authority: Authority = Authority.SELF
     name: str | None = None
     chosen_name: str | None = None
-    """The name that it chose, where its document came from another machine."""
+    """The name that the agent chose, where its document came from another machine."""
 
     color: str = ""
     color_name: str = ""
@@ -127,136 +127,136 @@ class Agent(Record, frozen=True, kw_only=True):
     hatch_until: datetime | None = None
     disabled: bool = False
     confirmed_in: SessionId | None = None
-    """The life of muster in which its authority last spoke for it."""
+    """The server session in which its authority last confirmed it."""
 
     evidence: Evidence | None = None
     run: RunControl = RunControl()
     session: SessionId | None = None
-    """The live session that it is in: its own, or its lead's."""
+    """The live session of the agent: its own, or its lead's."""
 
     tasks: tuple[SessionId, ...] = ()
-    """The live sessions in which it works on tasks, beside its own."""
+    """The live task sessions, beside its own session."""
 
     max_turns: int = 1
     channels: tuple[ChannelId, ...] = ()
-    """Where it has a place in the ring."""
+    """The channels of which it is a member."""
 
     holding: tuple[ChannelId, ...] = ()
-    """Where it holds the turn, or where its work is being stopped after it lost the turn."""
+    """Channels in which it holds the turn, or in which its work on a lost turn is being stopped."""
 
     alive_from: int = 0
-    """Where in the log it came to life last."""
+    """The seq at which it last became alive."""
 
     transcript_from: int = 0
-    """Where the last of its lives began in which it spoke or was spoken to alone."""
+    """The `alive_from` of the last period with a direct message from or to it."""
 
     pending_from: int = 0
-    """Just before the oldest message to it alone that it may not have been handed."""
+    """The seq before the oldest direct message to it that may be undelivered."""
 
     last_message: int = 0
-    """The newest message to it alone."""
+    """The seq of the newest direct message to it."""
 
     delivered: int = 0
-    """Up to where it has been handed those."""
+    """The seq up to which direct messages were delivered."""
 
     read: int = 0
-    """Up to where it has acted on them."""
+    """The seq up to which it has acted on direct messages."""
 
     keys: Mapping[str, int] = {}
-    """What recent messages to it were called by their senders, and where they stand."""
+    """Idempotency keys of recent messages to it, and their seq."""
 
     approvals: tuple[Approval, ...] = ()
-    """What it waits for a person to allow."""
+    """Its open requests for approval, oldest first."""
 
     used: Usage = Usage()
-    """All that it has ever used up."""
+    """Its total usage."""
 
     conversation: ConversationId | None = None
-    """The conversation that it leads, or led with the work that has no result yet."""
+    """The conversation that it leads, or led when it began the work that has no result yet."""
 
     conversation_used: Usage = Usage()
 
     @property
     def id(self) -> str:
-        """How the log calls it: by its name, or by its document while it has none."""
+        """The agent's id in the log: its name, or its document id while it has no name."""
         return self.name or document_id(self.seat)
 
     @property
     def present(self) -> bool:
-        """Whether it is connected. Only an alive agent is; one that is disabled is not."""
+        """Whether the agent is connected: alive and not disabled."""
         return self.status is Status.ALIVE and not self.disabled
 
     @property
     def free(self) -> bool:
-        """Whether it may be granted one more turn."""
+        """Whether the agent may be granted one more turn."""
         return len(self.holding) < self.max_turns
 
 
 class Session(Record, frozen=True, kw_only=True):
-    """One life of a process that muster runs. Gone from the state when it ends."""
+    """A process that muster runs, from the request to its end. The record is removed at the end."""
 
     id: SessionId
     seats: tuple[SeatId, ...]
-    """The seats in it: its own first, then those that a lead runs inside it."""
+    """Its own seat first, then the seats of agents that a lead runs in this session."""
 
     phase: Phase
     mode: RunMode
     generation: int
     boot: SessionId
-    """The life of muster in which it was asked for."""
+    """The server session in which it was requested."""
 
     since: datetime
-    """When its process came up, or was asked for."""
+    """The time at which its process started; until then, at which it was requested."""
 
     urgency: Urgency | None = None
     reason: str = ""
-    """Why it was asked to end."""
+    """The reason why it was asked to stop."""
 
     pid: int | None = None
     started: str | None = None
     used: Usage = Usage()
     task: ConversationId | None = None
-    """The conversation that it works on."""
+    """The conversation that a task session works on."""
 
     until: datetime | None = None
     """The deadline of that task."""
 
 
 class Wait(Record, frozen=True, kw_only=True):
-    """Why and how long a turn stands still. It is still held, and its clock stands too."""
+    """A pause of a turn. The turn is still held, and its timeout is suspended."""
 
     reason: str
     since: datetime
     until: datetime
     by_human: bool = False
-    """Whether a human interrupted, instead of the agent asking for it."""
+    """Whether a human interrupted the turn; otherwise its holder requested the wait."""
 
     approval: bool = False
-    """Whether a person is asked something: then the answer ends it, not its own deadline."""
+    """Whether it waits for an approval: then the answer ends it, not its own deadline."""
 
 
 class HeldTurn(Record, frozen=True, kw_only=True):
-    """The right to speak in a channel, while somebody has it."""
+    """A granted turn: the right of one member to speak in a channel."""
 
     holder: SeatId
     until: datetime
-    """When it times out, unless work is seen."""
+    """The timeout; signs of work move it."""
 
     cap: datetime
-    """When it ends, work or no work."""
+    """The hard limit, which work does not move."""
 
     taken: bool = False
-    """Whether its holder has taken in that it has it, where its program says such things."""
+    """Whether the holder's program has accepted the prompt that announced the turn."""
 
     posted: bool = False
     silent_at: datetime | None = None
-    """When silence after a post counts as the end, where the channel is set so."""
+    """The time at which silence after a post ends the turn, where the channel detects that."""
 
     wait: Wait | None = None
 
 
 class Drain(Record, frozen=True, kw_only=True):
-    """Work that must stop before the next turn, because its turn was taken away."""
+    """Work on a lost turn that must stop before the next turn is granted."""
 
     seat: SeatId
     until: datetime
@@ -270,35 +270,35 @@ class Channel(Record, frozen=True, kw_only=True):
     config: TurnConfig
     ring: tuple[SeatId, ...] = ()
     cursor: int = -1
-    """Place in the ring of who holds the turn or held it last."""
+    """Index in the ring of the current or last holder of the turn."""
 
     timeouts: dict[SeatId, float] = {}
     epoch: int = 0
-    """The number of the last grant. It only grows."""
+    """The number of the last grant. It never decreases, so a stale epoch is detected."""
 
     turn: HeldTurn | None = None
     drain: Drain | None = None
     idle: SeatId | None = None
-    """A lone member that has completed: nothing wants it until somebody posts or joins."""
+    """A lone member that has completed its turn: it waits for the next post or member."""
 
     resting: bool = False
     silent_turns: int = 0
-    """Turns in a row that ended without a post."""
+    """Consecutive turns without a post."""
 
     vacant_since: int = 0
-    """The seq from which nobody has held the turn; who has waited longest is served first."""
+    """The seq since which the turn is free; the channel that has waited longest is served first."""
 
     last_message: int = 0
-    """The newest message in it."""
+    """The seq of the newest message in the channel."""
 
     delivered: Mapping[SeatId, int] = {}
-    """Up to where each member has been handed its messages; who leaves may come back."""
+    """The seq up to which messages were delivered to each member; kept for a member that left."""
 
     read: Mapping[SeatId, int] = {}
-    """Up to where each member has acted on what it was handed."""
+    """The seq up to which each member has acted on its messages."""
 
     keys: Mapping[str, int] = {}
-    """What recent messages were called by their senders, and where they stand."""
+    """Idempotency keys of recent messages, and their seq."""
 
     used: Usage = Usage()
 
@@ -310,10 +310,10 @@ class Channel(Record, frozen=True, kw_only=True):
 
     @property
     def due(self) -> datetime | None:
-        """The deadline at which the channel moves on by itself; none while no clock runs.
+        """The next deadline of the channel, or none.
 
         Work that is being stopped comes before any turn. A wait has a deadline of its own, except
-        one for an approval: that ends with the answer, and the approval has the deadline.
+        a wait for an approval: that ends with the answer, and the approval has the deadline.
         """
         if self.drain is not None:
             return self.drain.until
@@ -326,7 +326,7 @@ class Channel(Record, frozen=True, kw_only=True):
 
 
 class Token(Record, frozen=True, kw_only=True):
-    """Who may do what with a secret that only its digest is known of."""
+    """The role that a secret grants. Only the digest of the secret is stored."""
 
     id: str
     role: Role
@@ -335,46 +335,46 @@ class Token(Record, frozen=True, kw_only=True):
 
 
 MAIN = "MAIN"
-"""The state of a conversation that is with the lead, or with muster where there is none."""
+"""The state of a conversation that is with the lead, or with muster where there is no lead."""
 
 QUEUE = "QUEUE"
-"""Where a conversation in response mode waits for whoever claims it."""
+"""The state in which a conversation in response mode waits for an agent to claim it."""
 
 
 class Visit(Record, frozen=True, kw_only=True):
-    """A state that a conversation has been in, and how much had come of it by then."""
+    """A state that a conversation has been in, and its progress at that time."""
 
     state: str
     progress: int
 
 
 class Conversation(Record, frozen=True, kw_only=True):
-    """One human input and all that it set off, while it is not answered."""
+    """An open conversation: one human input and everything that follows from it."""
 
     id: ConversationId
     state: str
     """MAIN or QUEUE, or the name of the agent that works on it."""
 
     text: str = ""
-    """What the human asked for."""
+    """The human's request."""
 
     epoch: int = 0
     session: SessionId | None = None
-    """The session that works on it, where muster runs that."""
+    """The session that works on it, where muster runs one."""
 
     routed: str = ""
-    """Whom it is for, as far as that is decided: an agent, or MAIN."""
+    """The router's choice, once it is made: an agent, or MAIN."""
 
     progress: int = 0
     visits: tuple[Visit, ...] = ()
     keeper: str = ""
-    """The program that leads it where muster does not."""
+    """The program that leads the conversation where muster does not."""
 
     reports: tuple[str, ...] = ()
-    """What the agents that worked on it so far have reported."""
+    """The reports of the agents that have worked on it so far."""
 
     used: Usage = Usage()
-    """By those who work on it."""
+    """The usage of the agents that work on it."""
 
 
 class Delegation(Record, frozen=True, kw_only=True):
@@ -386,48 +386,48 @@ class Delegation(Record, frozen=True, kw_only=True):
     folders: tuple[str, ...] = ()
     allowance: Allowance = NO_LIMIT
     opened: int = 0
-    """Conversations ever opened; the next one's number comes from here."""
+    """The number of conversations ever opened; the next id is computed from it."""
 
     conversations: Mapping[ConversationId, Conversation] = {}
 
     @property
     def home_state(self) -> str:
-        """Where a conversation begins and ends."""
+        """The state in which a conversation begins and ends."""
         return QUEUE if self.mode is DelegationMode.RESPONSE else MAIN
 
 
 class Team(Record, frozen=True, kw_only=True):
-    """Everything that a team is right now."""
+    """The current state of a team."""
 
     seq: int = 0
     boot: SessionId = SessionId("")
-    """This life of muster."""
+    """The id of this server session."""
 
     stopping: bool = False
-    """Whether this life of muster is ending: then nothing starts any more."""
+    """Whether muster is shutting down: then no session starts any more."""
 
     human: str = "human"
     agents: Mapping[SeatId, Agent] = {}
     names: Mapping[str, SeatId] = {}
-    """`ids.name_key` of every name to its seat."""
+    """Seats by `ids.name_key` of their agents' names."""
 
     next_seat: SeatId = FIRST_ENROLLED_SEAT
     channels: Mapping[ChannelId, Channel] = {}
     sessions: Mapping[SessionId, Session] = {}
     delegation: Delegation = Delegation()
     tokens: Mapping[str, Token] = {}
-    """By the digest of the secret."""
+    """Tokens by the digest of their secret."""
 
     imported: Mapping[str, int] = {}
-    """The ids of messages, and the digests of documents, that came from elsewhere before."""
+    """Ids of imported messages and digests of discarded documents: a second import adds nothing."""
 
     @property
     def lead(self) -> Agent | None:
-        """The agent whose reports are the truth about those it runs."""
+        """The lead: the authority for the agents that it runs."""
         return self.agents.get(LEAD_SEAT)
 
     def agent(self, seat: SeatId) -> Agent:
-        """Whoever is in a seat."""
+        """The agent in a seat."""
         found = self.agents.get(seat)
         if found is None:
             raise NotFound(kind="seat", name=str(seat))
@@ -441,13 +441,13 @@ class Team(Record, frozen=True, kw_only=True):
         return found
 
     def shown_status(self, agent: Agent) -> Status:
-        """The status to show: what nobody has confirmed in this life of muster is unknown."""
+        """The status to show: `unknown` for an agent not confirmed since muster started."""
         if agent.status is Status.ALIVE and agent.confirmed_in != self.boot:
             return Status.UNKNOWN
         return agent.status
 
     def turn_state(self, agent: Agent) -> TurnState:
-        """An agent's own state: the strongest of those it has in its channels."""
+        """An agent's overall state: the most active of its states in its channels."""
         if not agent.present:
             return TurnState.OFFLINE
         if agent.approvals:

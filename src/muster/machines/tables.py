@@ -1,4 +1,4 @@
-"""Transition tables: the data from which machines decide, diagrams are drawn and tests are made."""
+"""Transition tables: the data from which machines decide, and diagrams and tests are generated."""
 
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
@@ -17,7 +17,7 @@ class Row(msgspec.Struct, Generic[Subject], frozen=True):
     target: str
     trigger: str
     action: str
-    """What happens, for people who read the diagram."""
+    """A description of the transition for readers of the table."""
 
     guard: Callable[[Subject], bool] | None = None
 
@@ -33,13 +33,13 @@ class Table(Generic[Subject]):
     def __init__(self, *rows: Row[Subject]) -> None:
         """Index the rows, keeping their order."""
         self.rows = rows
-        self._by_cause: dict[tuple[str, str], list[Row[Subject]]] = {}
+        self._by_source_and_trigger: dict[tuple[str, str], list[Row[Subject]]] = {}
         for row in rows:
-            self._by_cause.setdefault((row.source, row.trigger), []).append(row)
-        self._certain = {
-            cause: ways[0].target
-            for cause, ways in self._by_cause.items()
-            if len(ways) == 1 and ways[0].guard is None
+            self._by_source_and_trigger.setdefault((row.source, row.trigger), []).append(row)
+        self._unguarded = {
+            key: rows[0].target
+            for key, rows in self._by_source_and_trigger.items()
+            if len(rows) == 1 and rows[0].guard is None
         }
 
     def __iter__(self) -> Iterator[Row[Subject]]:
@@ -47,14 +47,14 @@ class Table(Generic[Subject]):
 
     def allows(self, source: str, trigger: str) -> bool:
         """Whether there is any row for this trigger in this state."""
-        return (source, trigger) in self._by_cause
+        return (source, trigger) in self._by_source_and_trigger
 
     def target(self, source: str, trigger: str, subject: Subject, want: str | None = None) -> str:
-        """Where the trigger leads; with `want`, only there. No such row is a bug in the caller."""
-        certain = self._certain.get((source, trigger))
-        if certain is not None and (want is None or want == certain):
-            return certain
-        for row in self._by_cause.get((source, trigger), ()):
+        """The target of a transition; with `want`, only that one. A missing row is a bug."""
+        only = self._unguarded.get((source, trigger))
+        if only is not None and (want is None or want == only):
+            return only
+        for row in self._by_source_and_trigger.get((source, trigger), ()):
             guard = row.guard
             if (guard is None or guard(subject)) and (want is None or row.target == want):
                 return row.target

@@ -1,6 +1,6 @@
-"""Who may do what: tokens, of which only digests are known here.
+"""Tokens: which secret grants which role. Only the digests of secrets are stored.
 
-What a role may do is checked where requests come in; here is only who has which.
+The HTTP layer checks what a role permits; this module only records the tokens.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,8 @@ def issue_token(team: Team, command: c.IssueToken, now: datetime) -> Sequence[Fa
     if taken or command.digest in team.tokens:
         raise TokenExists(token_id=command.token_id)
     if (command.role is Role.AGENT) != (command.seat is not None):
-        raise Invalid(what="a token", why="of an agent names its seat, and no other does")
+        why = "needs a seat if its role is agent, and must have none otherwise"
+        raise Invalid(what="a token", why=why)
     if command.seat is not None:
         team.agent(command.seat)
     issued = e.TokenIssued(

@@ -1,4 +1,4 @@
-"""The words that facts, commands and records share: states, kinds, and small things with parts."""
+"""Enums and small records that facts, commands and the state share."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -11,7 +11,7 @@ from muster.machines.ids import SeatId
 
 
 class Machine(StrEnum):
-    """The machines whose changes are logged as `state_transition`."""
+    """The machines whose state changes are logged as `state_transition`."""
 
     IDENTITY = "identity"
     RUN = "run"
@@ -20,34 +20,34 @@ class Machine(StrEnum):
 
 
 class Authority(StrEnum):
-    """Whose word is the truth about an agent's being here."""
+    """The source that decides whether an agent is alive."""
 
     LEAD = "lead"  # the lead runs it inside its own session
     MUSTER = "muster"  # muster runs its process
-    SELF = "self"  # it connects by itself
-    FILE = "file"  # a loop of its own says so in its state file
+    SELF = "self"  # it connects on its own
+    FILE = "file"  # its own loop reports through its state file
 
 
 class Status(StrEnum):
-    """Identity: who is it, and is it here. `NONE` is a seat that nobody was ever meant for."""
+    """Identity: who is it, and is it here. `NONE` is a seat that was never prepared."""
 
     NONE = "none"
-    HATCHING = "hatching"  # a place is prepared, nobody has a name yet
+    HATCHING = "hatching"  # a seat is prepared; no agent has registered yet
     ALIVE = "alive"  # its authority says that it is here
-    SLEEPING = "sleeping"  # the process is gone, the soul stays
-    EXPIRED = "expired"  # the birth failed; hidden, kept for the record
-    UNKNOWN = "unknown"  # shown, never stored: nobody has confirmed it since muster started
+    SLEEPING = "sleeping"  # the process has exited, the soul stays
+    EXPIRED = "expired"  # registration timed out; hidden, kept for the record
+    UNKNOWN = "unknown"  # shown, never stored: not confirmed since muster started
 
 
 class FaceVariant(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How a face is drawn."""
+    """The look of an agent's face."""
 
     eyes: str = "standard"
     mouth: str = "gentle"
 
 
 class Placeholder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A seat in which somebody is to be born: looks, but no name and no colour name."""
+    """A seat prepared for a new agent: it has looks, but no name and no colour name yet."""
 
     grid_position: SeatId
     color: str
@@ -55,7 +55,7 @@ class Placeholder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Who somebody is: what a registration brings, in the seeds' spelling."""
+    """The identity that a registration brings."""
 
     name: str
     grid_position: SeatId
@@ -76,7 +76,7 @@ class StatusEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
 
 
 class RunMode(StrEnum):
-    """What a person can want of an agent, and what an agent can be doing."""
+    """The mode of an agent, as desired by people and as currently reported."""
 
     CONTINUOUS = "continuous"  # one session after another
     PAUSE = "pause"  # none
@@ -85,15 +85,15 @@ class RunMode(StrEnum):
 
 
 class Phase(StrEnum):
-    """How far a session is."""
+    """The phase of a session."""
 
-    STARTING = "starting"  # asked for; nobody has seen it yet
+    STARTING = "starting"  # requested; not seen running yet
     RUNNING = "running"
-    STOPPING = "stopping"  # asked to end
+    STOPPING = "stopping"  # asked to stop
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What work with a model has used up."""
+    """Cost and tokens of work with a model."""
 
     cost_usd: float = 0.0
     input_tokens: int = 0
@@ -103,15 +103,15 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
     @property
     def tokens(self) -> int:
-        """All that the model has read and written, whatever a token of it cost."""
+        """All tokens that the model has read and written, cached or not."""
         read = self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
         return read + self.output_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
-        """Both together. Costs are kept to a millionth of a cent, so that sums stay readable.
+        """The sum of two usages. Costs are rounded to a millionth of a cent.
 
-        The sum saturates, and negative parts count as 0: a log may hold reports from before they
-        were bounded.
+        The sum saturates, and negative parts count as 0: an old log may hold reports that were not
+        validated.
         """
         return Usage(
             cost_usd=round(_sum(self.cost_usd, other.cost_usd), 8),
@@ -134,7 +134,7 @@ NOTHING_USED = Usage()
 
 
 class Allowance(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What may be used up; 0 is no limit."""
+    """A limit on cost and tokens; 0 means no limit."""
 
     max_cost_usd: float = 0.0
     max_tokens: int = 0
@@ -144,63 +144,63 @@ NO_LIMIT = Allowance()
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What an agent may use up before it is paused. What is not said is not limited."""
+    """The limits of an agent. At a limit the agent is paused; None means no limit."""
 
     sessions_per_hour: int | None = None
     session_seconds: float | None = None
     failures: int | None = None
-    """Failures in a row."""
+    """Consecutive failed sessions."""
 
     cost_usd: float | None = None
     tokens: int | None = None
-    """Both since a person last said what is wanted of it."""
+    """Cost and tokens count from the last change of `desired`."""
 
     session_cost_usd: float | None = None
     session_tokens: int | None = None
 
 
 class Outcome(StrEnum):
-    """How a session ended."""
+    """The outcome of a session."""
 
-    COMPLETED = "completed"  # by itself and well, or because it was asked to
-    FAILED = "failed"  # by itself with an error code
-    CRASHED = "crashed"  # by a signal that nobody asked for, or it never came up
-    LOST = "lost"  # found gone when muster started
+    COMPLETED = "completed"  # exited by itself with code 0, or was asked to stop
+    FAILED = "failed"  # exited by itself with an error code
+    CRASHED = "crashed"  # died of an unexpected signal, or failed to start
+    LOST = "lost"  # its process was gone when muster started
 
 
 class Activity(StrEnum):
-    """What an agent can be seen doing inside its session."""
+    """A kind of work that is visible in an agent's session."""
 
     TOOL_CALL = "tool_call"
     TOOL_DONE = "tool_done"
     TOOL_FAILED = "tool_failed"
     HELPER_STARTED = "helper_started"  # a subagent of its own
     HELPER_DONE = "helper_done"
-    SILENT = "silent"  # its model has said nothing for a while
-    ASKED_AGAIN = "asked_again"  # its model did not answer, and is asked once more
-    COMPACTED = "compacted"  # it has cut down what it remembers of its conversation
+    SILENT = "silent"  # no output from its model for a while
+    ASKED_AGAIN = "asked_again"  # the request to its model failed and is retried
+    COMPACTED = "compacted"  # it has compacted its context
 
 
 class Answered(StrEnum):
-    """What settled a request for approval."""
+    """The way in which a request for approval was settled."""
 
     PERSON = "person"
-    DEADLINE = "deadline"  # nobody answered in time: the declared default
-    SESSION_END = "session_end"  # nobody waits for the answer any more
+    DEADLINE = "deadline"  # timeout: the declared default applies
+    SESSION_END = "session_end"  # the session that asked has ended
 
 
 class Taken(StrEnum):
-    """How a program takes in a prompt."""
+    """The way in which a program accepts a prompt."""
 
-    STARTED = "started"  # it was idle, and has begun
-    INJECTED = "injected"  # in the middle of its work, which goes on with it
-    QUEUED = "queued"  # after its work, as a piece of work of its own
+    STARTED = "started"  # it was idle and has begun
+    INJECTED = "injected"  # the prompt joins the work in progress
+    QUEUED = "queued"  # the prompt is handled after the work in progress
 
 
 class Urgency(StrEnum):
-    """How a session is to be stopped."""
+    """The urgency of a stop."""
 
-    GRACEFUL = "graceful"  # let it finish
+    GRACEFUL = "graceful"  # let the session finish its work
     NOW = "now"  # interrupt, then terminate, then kill
 
 
@@ -208,14 +208,14 @@ class TurnState(StrEnum):
     """Turns: may it speak."""
 
     OFFLINE = "OFFLINE"  # not connected
-    IDLE = "IDLE"  # no channel wants it
+    IDLE = "IDLE"  # in no channel, or alone in one without a new message
     QUEUED = "QUEUED"  # waiting for the turn
     ACTIVE = "ACTIVE"  # has it; at most one agent per channel
     WAITING = "WAITING"  # paused in mid-turn, still holding it
 
 
 class InterruptMode(StrEnum):
-    """What a human message does to a turn in progress."""
+    """The effect of a human message on a turn in progress."""
 
     QUEUE = "queue"
     INTERRUPT = "interrupt"
@@ -224,7 +224,7 @@ class InterruptMode(StrEnum):
 
 
 class TurnConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The rules of a channel. The first six fields and their defaults are the seed's."""
+    """The rules of a channel."""
 
     default_timeout_seconds: float = 60.0
     human_interrupt_mode: InterruptMode = InterruptMode.INJECT
@@ -238,7 +238,7 @@ class TurnConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     rest_after_idle_rounds: int = 3
     max_cost_usd: float = 0.0
     max_tokens: int = 0
-    """What all turns in it together may use up, 0 being no limit; who would be next is paused."""
+    """Limits of all turns in the channel together, 0 for none; at a limit members are paused."""
 
 
 class Text(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
@@ -248,7 +248,7 @@ class Text(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
 
 
 class Role(StrEnum):
-    """What a token lets its bearer do."""
+    """The permissions of a token's bearer."""
 
     OPERATOR = "operator"  # everything
     AGENT = "agent"  # act as one agent
@@ -256,7 +256,7 @@ class Role(StrEnum):
 
 
 class Ranked(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """An agent that was considered for a request, its score, and the words that made it."""
+    """A candidate of the router: the agent, its score, and the words that matched."""
 
     agent: str
     score: float
@@ -264,7 +264,7 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
 
 class StatePermissions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a state may do, spelled as the seed spells it. The state `*` is every agent."""
+    """The permissions of a state. The state `*` means every agent."""
 
     state: str
     can_use: tuple[str, ...] = ()
@@ -276,18 +276,18 @@ class StatePermissions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
 
 
 class Remark(StrEnum):
-    """What kind of thing stands in a dialogue."""
+    """The kind of a dialogue entry."""
 
-    THINKING = "thinking"  # why somebody does what it does
-    TASK = "task"  # what an agent is told to do, in full
-    OUTPUT = "output"  # what an agent's program printed
-    REPORT = "report"  # what an agent says has come of it
-    ANSWER = "answer"  # what the human is told
-    NOTE = "note"  # what muster has seen
+    THINKING = "thinking"  # the reasoning behind a step
+    TASK = "task"  # the full text of an agent's task
+    OUTPUT = "output"  # the output of an agent's program
+    REPORT = "report"  # an agent's report on its result
+    ANSWER = "answer"  # the answer to the human
+    NOTE = "note"  # an observation of muster
 
 
 class FileChange(StrEnum):
-    """What became of a file while an agent worked."""
+    """The change of a file while an agent worked."""
 
     CREATED = "created"
     CHANGED = "changed"
@@ -295,7 +295,7 @@ class FileChange(StrEnum):
 
 
 class DelegationMode(StrEnum):
-    """Where a turn that goes by description may go next."""
+    """The rule for where a delegated conversation may go next."""
 
     ORCHESTRATOR = "orchestrator"  # always back to MAIN
     INTERACTIVE = "interactive"  # to another agent, or back to MAIN

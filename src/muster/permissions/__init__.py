@@ -1,5 +1,5 @@
-"""What a state may do: permissions as data, and a judge of tool calls. `judge.py` is the way in.
+"""Permissions of states, as data, and the judge of tool calls. `judge.py` is the entry point.
 
-It imports nothing of muster and little of the standard library, because it also runs inside a hook
-at every tool call of an agent, where a new Python starts each time.
+The package imports nothing else of muster and little of the standard library: it also runs inside
+a hook, and every tool call of an agent starts a new Python for its hook.
 """

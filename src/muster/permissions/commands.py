@@ -1,4 +1,4 @@
-"""Everything that a command line does, by all that is known about programs."""
+"""The effects of a command line, with every handler of a known program."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ HANDLERS = builtins.HANDLERS | git.HANDLERS | editors.HANDLERS | wrappers.HANDLE
 
 
 def acts_of(command: str, cwd: str) -> Scene:
-    """What a command line does if it is run in this folder."""
+    """The effects of a command line that is run in this folder."""
     scene = Scene(cwd, HANDLERS)
     try:
         scene.shell(command)
     except NotUnderstood as unclear:
         scene.doubt(unclear.rule, str(unclear))
     except RecursionError:
-        scene.doubt("not-understood", "it is nested too deeply")
+        scene.doubt("not-understood", "the command is nested too deeply")
     if any(act.kind == "write" for act in scene.acts) and any(map(_begins_program, scene.texts)):
-        scene.doubt("shebang", "a text that begins like a program is written to a file")
+        scene.doubt("shebang", "text that begins with '#!' is written to a file")
     return scene
 
 

@@ -1,4 +1,4 @@
-"""Whether a file may be written: by its real path, its name, its mode and what it would hold."""
+"""Write checks for a file: by its real path, its name, its mode and its new content."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from muster.permissions.policy import ANY_EXECUTABLE, NON_EXECUTABLE, Permission
 from muster.regular_files import open_regular, read_start
 
 CONTENT_CHARS_MAX = 4 * 1024 * 1024
-"""Up to this size an edit is carried out in memory, to see how the file would begin."""
+"""Up to this size an edit is applied in memory, to see how the file would begin."""
 
 
 class Refusal:
-    """Why a file may not be written: the end of the rule's name, the pattern, and a sentence."""
+    """A denied write: the last part of the rule's name, the pattern, and the reason."""
 
     __slots__ = ("pattern", "rule", "why")
 
@@ -25,7 +25,7 @@ class Refusal:
 
 
 class Target:
-    """A file as it would be written: every name it has, and what is there now."""
+    """The file that a write would change: all its names, and its current mode and content."""
 
     def __init__(self, path: str, cwd: str) -> None:
         given = os.path.join(cwd, path)  # noqa: PTH118
@@ -41,17 +41,17 @@ class Target:
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is a folder that exists."""
+        """Whether the target is an existing folder."""
         return self.mode is not None and stat.S_ISDIR(self.mode)
 
     def begins_as_program(self) -> bool:
-        """Whether what is there begins with `#!`."""
+        """Whether the existing file begins with `#!`."""
         if self.mode is None or not stat.S_ISREG(self.mode):
             return False
         return read_start(self.real, 2) == b"#!"
 
     def read(self) -> str:
-        """What is there, as far as it is needed to carry out an edit."""
+        """The current content, up to the size that an edit is applied to."""
         if self.mode is None or not stat.S_ISREG(self.mode):
             return ""
         with os.fdopen(open_regular(self.real), encoding="utf-8", errors="replace") as file:
@@ -66,37 +66,39 @@ def check_write(
     *,
     begins: str = "",
 ) -> Refusal | None:
-    """Why a file may not be written, or None. `begins` is how it would begin, if that is known."""
+    """Check a write to a file: the reason to deny it, or None. `begins` is its new first text."""
     if not path or "\0" in path or path.startswith("~"):
-        return Refusal("path", "", f"{path!r}, which does not name a file for certain")
+        return Refusal("path", "", f"{path!r}, which is not the literal path of a file")
     if path.rpartition("/")[2].startswith("-"):
-        return Refusal("path", "", f"{path!r}, which others would take for an option")
+        return Refusal("path", "", f"{path!r}, which other commands would read as an option")
     try:
         return _check(permissions, executable, Target(path, cwd), begins)
     except (OSError, ValueError) as failed:
-        return Refusal("path", "", f"{path!r}, which cannot be looked at ({failed})")
+        return Refusal("path", "", f"{path!r}, which cannot be inspected ({failed})")
 
 
 def check_folder(
     permissions: Permissions, executable: PatternIndex, path: str, cwd: str
 ) -> Refusal | None:
-    """Why a folder may not be made, or None: only the places count, not its name."""
+    """Check the creation of a folder: the reason to deny it, or None. Its own name is allowed."""
     if not permissions.can_write or not path or "\0" in path or path.startswith("~"):
-        return Refusal("path", "", f"{path!r}, which does not name a folder for certain")
+        return Refusal("path", "", f"{path!r}, which is not the literal path of a folder")
     try:
         target = Target(path, cwd)
     except (OSError, ValueError) as failed:
-        return Refusal("path", "", f"{path!r}, which cannot be looked at ({failed})")
+        return Refusal("path", "", f"{path!r}, which cannot be inspected ({failed})")
     for pattern in permissions.cannot_write:
         for name in target.names:
             found = _place(executable, pattern, f"{name}/")
             if found is not None:
-                return Refusal("cannot-write", found, f"{target.real}, a place of executable files")
+                return Refusal(
+                    "cannot-write", found, f"{target.real}, a folder of executable files"
+                )
     return None
 
 
 def _place(executable: PatternIndex, pattern: str, path: str) -> str | None:
-    """The pattern of a place that a folder is, or lies in."""
+    """The pattern that matches a folder or one of its parents."""
     if pattern == ANY_EXECUTABLE:
         return executable.find(path)
     return pattern if "/" in pattern and matches(pattern, path) else None
@@ -120,11 +122,11 @@ def _check(
                 return None
         elif all(matches(pattern, name) for name in target.names):
             return None
-    return Refusal("not-listed", "", f"{_as_seen(target)}, which no pattern of can_write fits")
+    return Refusal("not-listed", "", f"{_as_seen(target)}, which no pattern of can_write matches")
 
 
 def _executable(executable: PatternIndex, target: Target, begins: str) -> Refusal | None:
-    """Why a file counts as executable, or None."""
+    """The reason that a file counts as executable, or None."""
     seen = _as_seen(target)
     for name in target.names:
         pattern = executable.find(name)
@@ -134,7 +136,7 @@ def _executable(executable: PatternIndex, target: Target, begins: str) -> Refusa
         return Refusal("shebang", ANY_EXECUTABLE, f"{seen}, which would begin with '#!'")
     if target.mode is not None and not target.is_folder:
         if target.mode & 0o111:
-            return Refusal("execute-bit", ANY_EXECUTABLE, f"{seen}, which can be executed")
+            return Refusal("execute-bit", ANY_EXECUTABLE, f"{seen}, which has the execute bit")
         if target.begins_as_program():
             return Refusal("shebang", ANY_EXECUTABLE, f"{seen}, which begins with '#!'")
     return None

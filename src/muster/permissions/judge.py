@@ -1,9 +1,9 @@
-"""Judges a tool call: may this state do it, and by which rule.
+"""Judges a tool call: whether a state may make it, and by which rule.
 
-`judge` never raises and fails closed: what is not understood is denied to MAIN, and to every state
-that is not allowed everything. A verdict names a stable rule (`main.bash.redirect-write`) and says
-in its reason which pattern of the policy decided. Its `need` says what was wanted, so that a caller
-can find an agent for it; `with_remedy` then tells whom to delegate to.
+`judge` never raises and fails closed: a call that cannot be parsed is denied to MAIN, and to every
+state with restrictions. A verdict names a stable rule (`main.bash.redirect-write`), and its reason
+names the pattern of the policy that decided. `need` describes the denied work, so that a caller can
+route it to an agent; `with_remedy` adds the agent to delegate to.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FATAL_DOUBTS = ("not-understood", "unknown-command")
 
 
 class Verdict:
-    """The answer to a tool call."""
+    """The decision about a tool call."""
 
     __slots__ = ("decision", "need", "reason", "rule")
 
@@ -38,15 +38,15 @@ class Verdict:
         self.rule = rule
         self.reason = reason
         self.need = need
-        """What was denied, in words: `write app.py`."""
+        """The denied work in words: `write app.py`."""
 
     @property
     def allowed(self) -> bool:
-        """Whether the call may be made."""
+        """Whether the call is allowed."""
         return self.decision == ALLOW
 
     def with_remedy(self, agent: str | None = None) -> str:
-        """The reason, and for a denial whom to delegate to."""
+        """The reason; for a denial, with the agent to delegate to."""
         if self.allowed:
             return self.reason
         if agent is None:
@@ -54,7 +54,7 @@ class Verdict:
         return f"{self.reason} Delegate it to {agent}."
 
     def as_dict(self, agent: str | None = None) -> dict[str, str | None]:
-        """As it is written in JSON; `agent` is the one to delegate to."""
+        """The verdict as JSON; `agent` is the one to delegate to."""
         return {
             "decision": self.decision,
             "rule": self.rule,
@@ -64,18 +64,19 @@ class Verdict:
 
 
 class _Denied(Exception):
-    """A refusal on its way out: the rule, why, what is needed instead, and the pattern."""
+    """A denial: the rule, the reason, and the denied work in words."""
 
-    def __init__(self, rule: str, why: str, need: str, pattern: str = "") -> None:
+    def __init__(self, rule: str, why: str, need: str, *, what: str = "") -> None:
         super().__init__(why)
         self.rule = rule
         self.why = why
         self.need = need
-        self.pattern = pattern
+        self.what = what or need
+        """The denied work in full; `need` has only the name of a file."""
 
 
 class _Call:
-    """A tool call as it is judged."""
+    """A tool call, with its types checked."""
 
     __slots__ = ("cwd", "given", "permissions", "policy", "prefix", "state", "tool")
 
@@ -91,10 +92,10 @@ class _Call:
         self.prefix = _prefix(state)
 
     def text(self, field: str) -> str:
-        """A field of the input that must be there."""
+        """A required text field of the input."""
         value = self.given.get(field)
         if not isinstance(value, str):
-            raise _Denied("input", f"{field!r} of the call must be a text", f"use {self.tool}")
+            raise _Denied("input", f"{field!r} of the call must be a string", f"use {self.tool}")
         return value
 
 
@@ -106,23 +107,23 @@ def judge(
     cwd: object = None,
     policy: Policy = DEFAULT,
 ) -> Verdict:
-    """Judge a call of a tool with its input, made by a state in a folder."""
+    """Judge a tool call with its input, made by a state in a working directory."""
     who = state if isinstance(state, str) and state else "?"
     try:
         return _allow(_checked(state, tool, given, cwd, policy))
     except _Denied as denied:
         return _refuse(who, denied)
-    except Exception as failed:  # a judge that fails must not let anything through
-        broken = _Denied("broken", f"it could not be judged ({failed!r})", "do this")
+    except Exception as failed:  # fail closed
+        broken = _Denied("broken", f"the call could not be judged ({failed!r})", "do this")
         return _refuse(who, broken)
 
 
 def calling_states(agent: str | None, subagents: Sequence[object] = ()) -> Sequence[object]:
     """The states that must all be allowed to make a call.
 
-    `agent` is the agent whose program calls; None stands for MAIN's. A subagent is the state that
-    it is called after: one of MAIN's is an agent in its own right, one of an agent's program may
-    not do more than that agent may.
+    `agent` is the agent whose program calls; None means MAIN's program. A subagent is the state
+    that it is named after: a subagent of MAIN has the permissions of that agent, a subagent of an
+    agent's program may do nothing that the agent itself may not.
     """
     if agent is None:
         return subagents or ("MAIN",)
@@ -137,7 +138,7 @@ def judge_states(
     cwd: object = None,
     policy: Policy = DEFAULT,
 ) -> Verdict:
-    """Judge a call for several states, one at least: the first denial, or the last verdict."""
+    """Judge a call for one or more states: the first denial, or the last verdict."""
     for state in states[:-1]:
         verdict = judge(state, tool, given, cwd=cwd, policy=policy)
         if not verdict.allowed:
@@ -147,18 +148,18 @@ def judge_states(
 
 def _checked(state: object, tool: object, given: object, cwd: object, policy: Policy) -> _Call:
     if not isinstance(state, str) or not state or not isinstance(tool, str) or not tool:
-        raise _Denied("input", "a call has a state and a tool, both texts", "make this call")
+        raise _Denied("input", "state and tool of a call must be strings", "make this call")
     if not isinstance(given, dict):
         raise _Denied("input", "the input of a call must be an object", f"use {tool}")
     if cwd is not None and not isinstance(cwd, str):
-        raise _Denied("input", "the folder of a call must be a text", f"use {tool}")
+        raise _Denied("input", "the working directory of a call must be a string", f"use {tool}")
     folder = os.path.join(os.getcwd(), cwd or "")  # noqa: PTH109, PTH118
     fields: dict[str, object] = given  # pyright: ignore[reportUnknownVariableType]
     return _Call(state, tool, fields, folder, policy)
 
 
 def _allow(call: _Call) -> Verdict:
-    """Judge, and tell by which rule it is allowed."""
+    """Judge a call; name the rule that allows it."""
     permissions = call.permissions
     if permissions.unlimited:
         return Verdict(ALLOW, f"{call.prefix}.unlimited", f"{call.state} may do everything.")
@@ -167,18 +168,20 @@ def _allow(call: _Call) -> Verdict:
     if check is not None:
         check(call)
     rule = f"{call.prefix}.{call.tool.lower()}.allowed"
-    return Verdict(ALLOW, rule, f"{call.state} may do this (can_use: {pattern}).")
+    return Verdict(ALLOW, rule, f"{call.state} may do this (matches `can_use: {pattern}`).")
 
 
 def _check_tool(call: _Call) -> str:
     need = f"use the tool {call.tool}"
     for pattern in call.permissions.cannot_use:
         if matches(pattern, call.tool):
-            raise _Denied("tool.blocked", f"{call.tool} is blocked", need, f"cannot_use: {pattern}")
+            raise _Denied(
+                "tool.blocked", f"{call.tool} is blocked{_by('cannot_use', pattern)}", need
+            )
     for pattern in call.permissions.can_use:
         if pattern == call.tool or ("*" in pattern and matches(pattern, call.tool)):
             return pattern
-    raise _Denied("tool.unknown", f"{call.tool} is not among the tools of can_use", need)
+    raise _Denied("tool.unknown", f"no pattern of can_use matches {call.tool}", need)
 
 
 # ── files ─────────────────────────────────────────────────────────────────────────────────────────
@@ -202,7 +205,7 @@ def _check_edit(call: _Call) -> None:
 
 
 def _edited(call: _Call, path: str, edits: Sequence[object]) -> str:
-    """What a file would hold after some edits."""
+    """The content of a file after some edits."""
     text = Target(path, call.cwd).read()
     for edit in edits:
         if not isinstance(edit, dict):
@@ -210,7 +213,9 @@ def _edited(call: _Call, path: str, edits: Sequence[object]) -> str:
         fields: dict[str, object] = edit  # pyright: ignore[reportUnknownVariableType]
         old, new = fields.get("old_string", ""), fields.get("new_string", "")
         if not isinstance(old, str) or not isinstance(new, str):
-            raise _Denied("input", "an edit has texts, old and new", "edit this file")
+            raise _Denied(
+                "input", "old_string and new_string of an edit must be strings", "edit this file"
+            )
         if len(text) >= CONTENT_CHARS_MAX and "#!" in new[:2]:
             return new
         text = new if not old and not text else text.replace(old, new) if old else new + text
@@ -227,8 +232,8 @@ def _check_file(call: _Call, path: str, begins: str) -> None:
 
 def _file_denied(rule: str, refusal: Refusal, path: str) -> _Denied:
     name = path.rstrip("/").rpartition("/")[2]
-    pattern = f"cannot_write: {refusal.pattern}" if refusal.pattern else ""
-    return _Denied(rule, f"it writes {refusal.why}", f"write {name}", pattern)
+    pattern = _by("cannot_write", refusal.pattern) if refusal.pattern else ""
+    return _Denied(rule, "", f"write {name}", what=f"write {refusal.why}{pattern}")
 
 
 # ── commands ──────────────────────────────────────────────────────────────────────────────────────
@@ -261,13 +266,13 @@ def _check_execution(call: _Call, act: Act, command: str) -> None:
     need = f"run {_shown(command)}"
     for pattern in call.permissions.cannot_execute:
         if any(_fits(pattern, name) for name in names):
-            why = f"{shown!r} counts as {act.about!r}"
-            raise _Denied(f"bash.{act.about}", why, need, f"cannot_execute: {pattern}")
+            why = f"{shown!r} counts as {act.about!r}{_by('cannot_execute', pattern)}"
+            raise _Denied(f"bash.{act.about}", why, need)
     for pattern in call.permissions.can_execute:
         if any(_fits(pattern, name) for name in names):
             return
-    why = f"{shown!r} counts as {act.about!r}"
-    raise _Denied(f"bash.{act.about}", why, need, "can_execute has no such pattern")
+    why = f"{shown!r} counts as {act.about!r}, which no pattern of can_execute matches"
+    raise _Denied(f"bash.{act.about}", why, need)
 
 
 def _fits(pattern: str, name: str) -> bool:
@@ -282,10 +287,10 @@ def _check_written(call: _Call, scene: Scene, act: Act, command: str) -> None:
     word = act.word
     if word is None or not word.plain:
         raw = "" if word is None else word.raw
-        why = f"it writes to {raw!r}, which is decided at run time"
+        why = f"the file {raw!r} that it writes is only known at run time"
         raise _Denied("bash.unknown-value", why, f"run {_shown(command)}")
     if not scene.folders and not word.text.startswith("/"):
-        why = f"it writes {word.text!r} in a folder that is decided at run time"
+        why = f"the folder in which it writes {word.text!r} is only known at run time"
         raise _Denied("bash.unknown-value", why, f"run {_shown(command)}")
     check = check_folder if act.kind == "folder" else check_write
     for folder in scene.folders or ["/"]:
@@ -310,9 +315,13 @@ def _prefix(state: str) -> str:
 
 
 def _refuse(state: str, denied: _Denied) -> Verdict:
-    pattern = f" ({denied.pattern})" if denied.pattern else ""
-    reason = f"{state} may not {denied.need}: {denied.why}{pattern}."
+    why = f": {denied.why}" if denied.why else ""
+    reason = f"{state} may not {denied.what}{why}."
     return Verdict(DENY, f"{_prefix(state)}.{denied.rule}", reason, denied.need)
+
+
+def _by(field: str, pattern: str) -> str:
+    return f" (matches `{field}: {pattern}`)"
 
 
 def _shown(command: str) -> str:

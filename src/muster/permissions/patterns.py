@@ -1,24 +1,24 @@
-"""Patterns of file names and other names, in which `*` stands for anything.
+"""Patterns for names of files, tools and commands, in which `*` matches anything.
 
-A pattern is compared with a file's name, or with its whole path if it has a slash in it, in any
-case. The standard library's own matching would load `re`, which costs a hook more than its work.
+A pattern with a slash in it is matched against a file's whole path, any other against its name;
+matching ignores case. `fnmatch` would import `re`, which costs a hook more than its own work.
 """
 
 
 def listed(names: str) -> tuple[str, ...]:
-    """Names that are written one after the other."""
+    """Split names that are separated by blanks."""
     return tuple(names.split())
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Whether a file, or a name of any kind, fits a pattern."""
+    """Whether a path or a name matches a pattern."""
     if "/" not in pattern:
         path = path.rpartition("/")[2]
     return _fits(pattern.lower(), path.lower())
 
 
 class PatternIndex:
-    """Many patterns, sorted so that a file is compared with few of them."""
+    """Many patterns, indexed so that a file is matched against few of them."""
 
     __slots__ = ("_endings", "_exact", "_names", "_paths")
 
@@ -39,7 +39,7 @@ class PatternIndex:
                 self._names[low] = pattern
 
     def find(self, path: str) -> str | None:
-        """A pattern that a file fits, if there is one."""
+        """A pattern that matches the file, or None."""
         path = path.lower()
         name = path.rpartition("/")[2]
         if name in self._exact:
@@ -57,7 +57,7 @@ class PatternIndex:
 
 
 def _fits(pattern: str, text: str) -> bool:
-    """Compare the parts between the stars, each with the first place that it can have."""
+    """Match the parts between the stars, each at the first place where it occurs."""
     first, *between = pattern.split("*")
     if not between:
         return pattern == text

@@ -1,10 +1,10 @@
-"""The permissions as data: what MAIN may do, what agents may do, and what counts as executable.
+"""Permissions as data: those of MAIN, those of agents, and which files count as executable.
 
-The lists are the seed's, in its words. A pattern is compared with a file's name, or with its whole
-path if it has a slash in it; `*` stands for anything, and case does not count. The seed's phrases
-stand for what they say: `any executable file` and `non-executable files` by the execute bit, the
-first two bytes, and `EXECUTABLE_FILES`; `information-gathering functions only` for every command
-that only looks. What is denied stays denied, whatever else is allowed.
+A pattern with a slash in it is matched against a file's whole path, any other against its name; `*`
+matches anything, and case does not count. Three phrases are patterns too: `any executable file` and
+`non-executable files` go by the execute bit, the first two bytes and `EXECUTABLE_FILES`;
+`information-gathering functions only` matches every read-only command. A denial wins over every
+permission.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TABLES = ("MAIN_PERMISSIONS", "AGENT_PERMISSIONS", "AGENTS", "EXECUTABLE_FILES"
 
 
 class PolicyError(ValueError):
-    """A policy cannot be used: in which file and line, which field, and what it must be."""
+    """An invalid policy: the file and line, the field, and its allowed values."""
 
     def __init__(self, what: str, path: str = "", field: tuple[str, ...] = ()) -> None:
         super().__init__(f"{path}: {what}" if path else what)
@@ -41,7 +41,7 @@ class PolicyError(ValueError):
 
 
 class Permissions:
-    """What one state may do; each field is a list of patterns."""
+    """The permissions of one state; each field is a list of patterns."""
 
     __slots__ = FIELDS
 
@@ -63,12 +63,12 @@ class Permissions:
         self.cannot_execute = cannot_execute
 
     def as_dict(self) -> dict[str, list[str]]:
-        """As it stands in a policy file."""
+        """The same in the format of a policy file."""
         return {field: list(getattr(self, field)) for field in FIELDS}
 
     @property
     def unlimited(self) -> bool:
-        """Whether nothing is denied, so that nothing needs to be looked at."""
+        """Whether the state may do everything, so that no call needs a check."""
         allowed = "*" in self.can_use and "*" in self.can_write and "*" in self.can_execute
         return allowed and not (self.cannot_use or self.cannot_write or self.cannot_execute)
 
@@ -77,7 +77,7 @@ MAIN_PERMISSIONS = Permissions(
     can_use=(
         *("Read", "Glob", "Grep", "WebSearch", "WebFetch", "TodoWrite", "Task", "Agent"),
         *("Write", "Edit", "MultiEdit", "Bash"),
-        # planning and coordinating, as Claude Code has it beside the seed's list
+        # Claude Code's tools for planning and coordination
         *("AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "ListAgents", "SendMessage", "Skill"),
         *("TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate"),
         "ToolSearch",
@@ -128,17 +128,17 @@ _PLACES = listed(
 )
 
 EXECUTABLE_FILES = (*(f"*.{ending}" for ending in _ENDINGS), *_NAMES, *_PLACES)
-"""Names of files that are run, compiled, built from or read as configuration, and places in which
-any file may be."""
+"""Names of files that are executed, compiled, built from or read as configuration, and folders in
+which every file counts as executable."""
 
 
 def is_main(state: str) -> bool:
-    """Whether a state is MAIN, however it is spelled."""
+    """Whether a state is MAIN, in any case."""
     return state.strip().upper() == "MAIN"
 
 
 class Policy:
-    """Everything that a policy file says."""
+    """The content of a policy file."""
 
     __slots__ = ("agent", "agents", "executable", "executable_names", "main")
 
@@ -156,11 +156,11 @@ class Policy:
         self.executable_names = PatternIndex(executable)
 
     def of(self, state: str) -> Permissions:
-        """What a state may do. Every state but MAIN is an agent."""
+        """The permissions of a state. Every state but MAIN is an agent."""
         return self.main if is_main(state) else self.agents.get(state, self.agent)
 
     def as_dict(self) -> dict[str, object]:
-        """As it stands in a policy file."""
+        """The same in the format of a policy file."""
         return {
             "MAIN_PERMISSIONS": self.main.as_dict(),
             "AGENT_PERMISSIONS": self.agent.as_dict(),
@@ -176,17 +176,17 @@ DEFAULT = Policy()
 
 
 def dump(policy: Policy = DEFAULT) -> str:
-    """A policy as a file that a person can edit."""
+    """A policy as the text of a file, formatted for people to edit."""
     import json
 
     return json.dumps(policy.as_dict(), indent=2, ensure_ascii=False) + "\n"
 
 
 def policy_of(folder: str | os.PathLike[str]) -> Policy:
-    """The policy that holds in a session's folder: its file, or the default if there is none.
+    """The policy of a session's folder: its file, or the default if there is no file.
 
-    The one way to a session's policy. A file that cannot be read or used raises `PolicyError`;
-    nothing is allowed then.
+    All callers load a session's policy here. An unreadable or invalid file raises `PolicyError`;
+    every call is denied then.
     """
     try:
         return load(os.path.join(folder, POLICY_FILE))  # noqa: PTH118
@@ -195,9 +195,9 @@ def policy_of(folder: str | os.PathLike[str]) -> Policy:
 
 
 def load(path: str | os.PathLike[str]) -> Policy:
-    """Read a policy file; what it leaves out has its default.
+    """Read a policy file; fields that are left out have their defaults.
 
-    `FileNotFoundError` if there is none, `PolicyError` with file and line if it cannot be used.
+    Raises `FileNotFoundError` without a file, `PolicyError` with file and line if it is invalid.
     """
     name = os.fspath(path)
     try:
@@ -213,7 +213,7 @@ def load(path: str | os.PathLike[str]) -> Policy:
 
 
 def parse(text: str) -> Policy:
-    """Read a policy; `PolicyError` names the line and the field that is wrong."""
+    """Parse a policy; `PolicyError` names the line and the field that is wrong."""
     import json
 
     try:
@@ -229,7 +229,7 @@ def parse(text: str) -> Policy:
 
 
 def _line_of(text: str, field: tuple[str, ...]) -> int:
-    """The line of a field, found by its names one after another; 0 if it cannot be found."""
+    """The line of a field, found by the names on its path; 0 if it cannot be found."""
     at = -1
     for name in field:
         at = text.find(f'"{name}"', at + 1)
@@ -293,6 +293,6 @@ def _patterns(where: tuple[str, ...], given: object) -> tuple[str, ...]:
     patterns: list[str] = []
     for index, each in enumerate(items):
         if not isinstance(each, str) or not each.strip():
-            raise PolicyError(f"{name}[{index}] must be a text that is not empty", field=where)
+            raise PolicyError(f"{name}[{index}] must be a string that is not empty", field=where)
         patterns.append(each)
     return tuple(patterns)

@@ -186,11 +186,11 @@ _RUN_BY_MUSTER: Final = (
 )
 
 _USELESS: Final[Mapping[str, tuple[Sequence[str], str]]] = {
-    "command": ((CLAUDE,), 'Take it away, or write runtime = "claude".'),
-    "claude": (_OF_A_COMMAND, "Take it away: muster knows how Claude Code is run."),
+    "command": ((CLAUDE,), 'Remove it, or write runtime = "claude".'),
+    "claude": (_OF_A_COMMAND, "Remove it: muster knows how Claude Code is run."),
     "file": (
         _RUN_BY_MUSTER,
-        "Take it away: such an agent starts itself, and obeys its state file.",
+        "Remove it: such an agent starts itself, and follows its state file.",
     ),
 }
 """Settings without effect for each runtime, and the remedy."""
@@ -265,7 +265,7 @@ def _check_unique(
 ) -> None:
     other = names.setdefault(name_key(name), name)
     if other != name:
-        what = f"agents.{name} and agents.{other} have the same name but for its case"
+        what = f"agents.{name} and agents.{other} differ only in case"
         raise _MisplacedError((), what, "Give one of them another name.")
     if agent.seat is None:
         return
@@ -282,7 +282,7 @@ def _check_whole(name: str, agent: AgentSettings, given: Mapping[str, object]) -
     for one in alone:
         if name == ANYBODY and one in given:
             what = f"{_key(name, one)} is for one agent, and {ANYBODY!r} are many"
-            raise _MisplacedError((one,), what, "Take it away, or name the agent.")
+            raise _MisplacedError((one,), what, "Remove it, or name the agent.")
     if agent.runtime == "command" and not agent.command:
         what = f"agents.{name} has no command"
         remedy = 'Write command = ["program", "argument"], or runtime = "claude" or "file".'
@@ -304,7 +304,7 @@ _PARTS: Final[Mapping[str, type[BudgetSettings | ClaudeSettings]]] = {
 """The tables inside an agent's own."""
 
 
-def _kinds() -> Iterator[tuple[str, Any]]:  # whatever a field may be annotated with
+def _kinds() -> Iterator[tuple[str, Any]]:  # any annotation of a field
     for field in msgspec.structs.fields(AgentSettings):
         if field.name not in _PARTS:
             yield field.name, field.type
@@ -330,7 +330,7 @@ def _key(name: str, key: str) -> str:
     return f"{AGENTS}.{name}.{key}"
 
 
-# A value of whichever setting: what it is, its kind says.
+# The value of any setting; its kind says the type.
 def _values(name: str, table: Mapping[str, object]) -> Iterator[tuple[str, Any]]:
     for key, value in table.items():
         if key not in _PARTS:
@@ -358,7 +358,7 @@ def _checked(name: str, key: str, value: object) -> object:
 
 
 def _unknown(name: str, key: str) -> WrongError:
-    otherwise = f"take it away; an agent has {', '.join(_KINDS)}"
+    otherwise = f"remove it; an agent has {', '.join(_KINDS)}"
     return WrongError(
         f"there is no setting {_key(name, key)}", suggestion(key, [*_KINDS, *_PARTS], otherwise)
     )
@@ -415,14 +415,16 @@ def _plain(key: str, full: str, value: str) -> str:
     if key not in ("cwd", "state_file", "claude.agents", "claude.program"):
         return value
     if not value.strip():
-        raise WrongError(f"{full} is empty", "Give a path, or take it away for the default.")
+        raise WrongError(f"{full} is empty", "Give a path, or remove it for the default.")
     try:
         return str(Path(value).expanduser())
     except RuntimeError:
         remedy = "Write the path without ~."
-        raise WrongError(f"{full} is {shown(value)}, and nobody is called so", remedy) from None
+        raise WrongError(f"{full} is {shown(value)}, and there is no such user", remedy) from None
 
 
 def _refuse_nul(key: str, value: str) -> None:
     if "\0" in value:
-        raise WrongError(f"{key} has a NUL byte in it", "Take \\u0000 away: no program can get it.")
+        raise WrongError(
+            f"{key} has a NUL byte in it", "Remove \\u0000: no program can receive it."
+        )

@@ -48,7 +48,7 @@ def _bytes_of(path: Path) -> bytes | None:
 
 def parsed(path: Path, text: str) -> dict[str, object]:
     """The content of the file as TOML."""
-    import tomllib  # costs as much as all else here, and most homes have no file
+    import tomllib  # a slow import, and most homes have no file
 
     try:
         return tomllib.loads(text)
@@ -72,8 +72,8 @@ _WRITTEN = re.compile(r"\s*(?:\[+(?P<table>[^\]]*)\]|(?P<key>[^=#]+?)\s*=)")
 def line_of(text: str, wanted: tuple[str, ...]) -> int:
     """The line on which a key in its tables, or else the table around it, is written first.
 
-    It reads TOML as people write it, line by line. Where somebody is more inventive (a setting in
-    an inline table), the line of what surrounds it is the answer.
+    The search goes line by line through TOML as people usually write it. For other forms (a setting
+    in an inline table) it finds the line of the surrounding table.
     """
     table: tuple[str, ...] = ()
     depth, line = 0, 1

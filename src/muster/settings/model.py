@@ -165,7 +165,7 @@ class Setting(NamedTuple):
     """One setting, as it can be written in `muster.toml` or in a variable."""
 
     key: str
-    kind: Any  # whatever a field may be annotated with; msgspec reads it
+    kind: Any  # any annotation of a field; msgspec reads it
     default: object
     rule: Rule
 

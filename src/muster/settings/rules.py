@@ -22,7 +22,7 @@ class WrongError(Exception):
 
 
 class Rule(NamedTuple):
-    """What a setting is for, and its bounds where it is a number. Annotates the field."""
+    """The description of a setting, and its bounds where it is a number. Annotates the field."""
 
     about: str
     low: float | None = None
@@ -34,7 +34,7 @@ def rule_of(kind: Any) -> Rule:  # noqa: ANN401 - whatever a field may be annota
     return next(each for each in kind.__metadata__ if isinstance(each, Rule))
 
 
-# Whatever a field may be annotated with; `Any` is what Python itself calls it.
+# `Any`, because a field can be annotated with any type.
 def in_words(kind: Any, rule: Rule) -> str:  # noqa: ANN401
     """Describe the allowed values in words."""
     if get_origin(kind) is Annotated:
@@ -54,7 +54,7 @@ def in_words(kind: Any, rule: Rule) -> str:  # noqa: ANN401
     return f"{whole} from {rule.low:g} to {rule.high:.0f}"
 
 
-# As above: a kind is whatever a field may be annotated with.
+# As above: a kind is any annotation of a field.
 def converted(
     key: str,
     value: object,

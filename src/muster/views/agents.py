@@ -1,4 +1,4 @@
-"""Agents and the team as they are shown, by HTTP and the command line alike.
+"""Views of agents and of the team, for HTTP and the command line.
 
 A view names agents where the state has seats. The evidence for an agent's status, and how old it
 is, is part of the answer.
@@ -44,7 +44,7 @@ BADGES: Final[Mapping[RunMode, Badge]] = {
     RunMode.RUN_CLEANUP: _RUNNING,
     RunMode.PAUSE: _IDLE,
 }
-"""By the current state of an agent, whatever its desired state is."""
+"""Labels by the current state of an agent, independent of the desired state."""
 
 
 _HIDDEN: Final = frozenset({Status.NONE, Status.EXPIRED})

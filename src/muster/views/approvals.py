@@ -1,4 +1,4 @@
-"""Approvals as they are shown and answered: what agents may do only if a person allows it."""
+"""Approvals: tool calls that wait for a person's permission."""
 
 from muster.machines.state import Team
 from muster.views.answers.agents import ApprovalList

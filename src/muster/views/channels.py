@@ -1,8 +1,8 @@
-"""Channels and messages as they are shown to members and onlookers. Pure, and read only.
+"""Views of channels and messages. Pure and read-only.
 
-A view names agents where the state has seats. The delivery of a message is not stored with it: it
-follows from how far a member has been handed the channel (`delivered`), and how far it had been
-when its last turn ended (`read`).
+A view names agents where the state has seats. The delivery of a message is not stored with it; it
+follows from a member's cursors: the last message delivered to it (`delivered`), and the last one
+delivered before its last turn ended (`read`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -88,7 +88,7 @@ def _wait(wait: Wait) -> WaitView:
 
 
 def unread_of(channel: Channel, stored: Iterable[Stored]) -> dict[SeatId, int]:
-    """How many of these messages each member has not been handed; its own are not counted."""
+    """How many of these messages are undelivered to each member, without its own."""
     counts = dict.fromkeys(channel.ring, 0)
     for message in stored:
         for seat in channel.ring:
@@ -171,11 +171,11 @@ def posted_message(team: Team, channel: Channel, message: MessageView) -> Posted
 
 
 def handed_message(message: MessageView, *, again: bool) -> HandedMessage:
-    """A message as an agent is handed it."""
+    """A message as it is delivered to an agent."""
     return HandedMessage(**_fields(message), again=again)
 
 
-# Any stands for the values of whatever fields a struct has.
+# Any: a struct can have fields of any type.
 def _fields(struct: msgspec.Struct) -> dict[str, Any]:
     return {name: getattr(struct, name) for name in struct.__struct_fields__}
 
@@ -200,7 +200,7 @@ def thread_of(seat: SeatId) -> LogFilter:
 
 
 async def read_state(store: EventStore, team: Team, channel: Channel) -> ChannelState:
-    """A channel with how much each member has not been handed yet."""
+    """A channel with the number of undelivered messages of each member."""
     after = min((channel.delivered.get(seat, 0) for seat in channel.ring), default=0)
     unread: Sequence[Stored] = ()
     if channel.ring and after < channel.last_message:

@@ -19,17 +19,17 @@ from muster.store.base import EventStore, LogFilter, Stored
 SPENT: Final = LogFilter(types=frozenset({"session_result", "usage_recorded"}))
 
 PAGE_EVENTS: Final = 256
-"""Events that are added up before others have their turn."""
+"""Events that are added up before the event loop runs other tasks."""
 
 FOLDED_MAX: Final = 50_000
-"""Events that one question may add up; who asks again goes on from there."""
+"""Events that one request may add up; the next request continues from there."""
 
 CONVERSATIONS_MAX: Final = 500
-"""Conversations that are told apart, the newest. Those before count in the sums only."""
+"""The newest conversations, which have sums of their own. Older ones count in totals only."""
 
 
 class _Spent(msgspec.Struct, frozen=True):
-    """All that is wanted of such an event here."""
+    """The fields of an event that are read here."""
 
     conversation: ConversationId | None = None
     usage: Usage = NOTHING_USED
@@ -42,7 +42,7 @@ class Tally:
     """The sums up to a place in the log."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Start with empty sums."""
         self.seq = 0
         """How far the log was read."""
 
@@ -79,14 +79,14 @@ class Costs:
         self._adding = asyncio.Lock()
 
     async def tally(self) -> Tally:
-        """All of it up to the present."""
+        """The sums up to the end of the log."""
         async with self._adding:
             tally, head, added = self._tally, await self._store.last_seq(), 0
             while tally.seq < head:
                 if added >= FOLDED_MAX:
                     raise StillReading(reached=tally.seq, wanted=head)
                 page = await self._store.read(after=tally.seq, limit=PAGE_EVENTS, where=SPENT)
-                await asyncio.sleep(0)  # a store that has it at hand would let nobody else in
+                await asyncio.sleep(0)  # a store in memory never yields to other tasks by itself
                 tally.add(page)
                 added += len(page)
                 if len(page) < PAGE_EVENTS:

@@ -1,4 +1,4 @@
-"""Conversations as they are shown: what was said, where it went and why, and what came of it."""
+"""Views of conversations: the request, its route with the reason, and the result."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -19,9 +19,9 @@ from muster.views.answers.conversations import ConversationView, FileView, Route
 def views_of(
     events: Iterable[Event], *, home: str = MAIN
 ) -> dict[ConversationId, ConversationView]:
-    """Every conversation that these events tell of, in the order in which they began.
+    """Every conversation in these events, in the order in which they began.
 
-    `home` is where conversations begin, as far as the events do not say it themselves.
+    `home` is the initial state of a conversation whose events do not name one.
     """
     views: dict[ConversationId, ConversationView] = {}
     for event in events:
@@ -108,7 +108,7 @@ _SHOWN: Final = {"task_completed": "Task completed"}
 
 
 def head_of(view: ConversationView) -> str:
-    """`[State: MAIN] [Conv: 002]`: where a conversation begins."""
+    """`[State: MAIN] [Conv: 002]`: the initial state of a conversation."""
     home = QUEUE if view.state == QUEUE else MAIN
     return f"[State: {home}] [Conv: {view.conversation.removeprefix('conv_')}]"
 

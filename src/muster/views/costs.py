@@ -19,7 +19,7 @@ from muster.views.conversation_costs import Tally
 
 
 def view_costs(team: Team, tally: Tally) -> CostsView:
-    """Everything that a team has used up."""
+    """All usage of a team."""
     return CostsView(
         seq=team.seq,
         team=usage_view(_in_all(team, tally)),

@@ -1,9 +1,9 @@
-"""The past: the team as it was at any place in the log, and the lanes of its timeline.
+"""History: the team at any place in the log, and the lanes of its timeline.
 
-The log is folded once, from its beginning, a page at a time so that nobody waits for it; on the way
-a few of the states are kept, and asking for one between them folds the rest. States share what they
-have in common, so those that are kept cost little. A moment behind the newest snapshot needs no
-more than that. All of it can be forgotten: the log has everything.
+The log is folded once, from its beginning, a page at a time so that the event loop is not blocked.
+Some states are kept as checkpoints, and a state between two of them is folded from the earlier one.
+States share their unchanged parts, so a checkpoint costs little memory. A moment after the newest
+snapshot needs only that snapshot. All of this is a cache: the log has everything.
 """
 
 import asyncio
@@ -23,29 +23,29 @@ from muster.store.base import EventStore, Stored
 from muster.views.timeline import Lanes
 
 PAGE_EVENTS: Final = 256
-"""Events that are folded before others have their turn: a few milliseconds of work."""
+"""Events that are folded before the event loop runs other tasks: a few milliseconds."""
 
 FOLDED_MAX: Final = 50_000
-"""Events that one question may fold, a second or two; who asks again goes on from there."""
+"""Events that one request may fold, a second or two; the next request continues from there."""
 
 KEPT_STATES_MAX: Final = 64
 KEPT_EVERY: Final = 2_000
-"""How far kept states are apart at first. When there are too many, every other one goes."""
+"""Initial distance of checkpoints. When there are too many, every other one is dropped."""
 
 RECENT_MAX: Final = 16
-"""Moments that were asked for last: a person goes back and forth between a few."""
+"""Size of the cache of requested moments: a person goes back and forth between a few."""
 
 
 class Moment(NamedTuple):
-    """A team at a place in its log, and when that was."""
+    """A team at a place in its log, with the time."""
 
     team: Team
     at: datetime | None
-    """Nothing for the time before the first event."""
+    """None before the first event."""
 
 
 class _When(msgspec.Struct, frozen=True):
-    """All that is wanted of an event here."""
+    """The fields of an event that are read here."""
 
     ts: datetime
 
@@ -54,7 +54,7 @@ _when: Final = msgspec.json.Decoder(_When).decode
 
 
 def moment_of(stored: Stored) -> datetime:
-    """When an event happened."""
+    """The time of an event."""
     return _when(stored.data).ts.astimezone(UTC)
 
 
@@ -105,7 +105,7 @@ class History:
         return await self._fold(self._nearest(seq), seq)
 
     def _nearest(self, seq: int) -> Team:
-        """The last state that is kept and not later than a place in the log."""
+        """The last checkpoint at or before a place in the log."""
         if self._front.seq <= seq:
             return self._front
         place = bisect_right(self._kept, seq, key=lambda team: team.seq)
@@ -119,7 +119,7 @@ class History:
         return team
 
     async def _page(self, after: int, upto: int) -> Sequence[Stored]:
-        await asyncio.sleep(0)  # a store that has it at hand would let nobody else in
+        await asyncio.sleep(0)  # a store in memory never yields to other tasks by itself
         return await self._store.read(after=after, limit=min(PAGE_EVENTS, upto - after))
 
     # ── from the beginning ────────────────────────────────────────────────────────────────────────
@@ -130,7 +130,7 @@ class History:
         return self._lanes
 
     async def _read_on(self, seq: int) -> None:
-        """Fold the log from where that was left off; whoever gives up loses nothing of it."""
+        """Fold the log from the last checkpoint on; a cancelled request loses no progress."""
         async with self._folding:
             began = self._front.seq
             while self._front.seq < seq:
@@ -153,7 +153,7 @@ class History:
     # ── when ──────────────────────────────────────────────────────────────────────────────────────
 
     async def seq_at(self, at: datetime) -> int:
-        """The last event that had happened by then; 0 where none had."""
+        """The last event at or before a time; 0 if there is none."""
         low, high = 0, self._head().seq
         while low < high:
             middle = (low + high + 1) // 2
@@ -164,7 +164,7 @@ class History:
         return low
 
     async def time_of(self, seq: int) -> datetime:
-        """When an event happened that is known to be in the log."""
+        """The time of an event that is in the log."""
         (stored,) = await self._store.read(after=seq - 1, limit=1)
         return moment_of(stored)
 

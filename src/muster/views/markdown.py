@@ -1,7 +1,7 @@
-"""Hostile text as harmless HTML: markdown without raw HTML, images or links that act.
+"""Hostile text as safe HTML: Markdown without raw HTML, images or active links.
 
-An image would tell somebody else's server that the page was opened, and what its address says; it
-becomes a link. A link leads to a page or a mailbox, and nowhere else.
+An image would tell a foreign server that the page was opened, and could leak data in its URL; it
+becomes a link. Links are limited to web pages and mail addresses.
 """
 
 from collections.abc import MutableMapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # loaded by the first text that is rendered
     from markdown_it.utils import OptionsDict
 
 RENDERED_CHARS_MAX: Final = 32 * 1024
-"""A longer text is shown as it is: it is no prose, and parsing it would take long."""
+"""A longer text is shown without rendering: it is not prose, and parsing it would be slow."""
 
 SCHEMES: Final = frozenset({"http", "https", "mailto"})
 
@@ -51,7 +51,7 @@ def _leads_outside(address: str) -> bool:
         return False
 
 
-Env = MutableMapping[str, Any]  # whatever a caller keeps there
+Env = MutableMapping[str, Any]  # markdown-it's environment can hold anything
 
 
 def _link_open(
@@ -74,7 +74,7 @@ def _cell_open(
     options: "OptionsDict",
     env: Env,
 ) -> str:
-    """A cell says by its class where its text stands: the page's policy refuses styles."""
+    """Align a table cell by a class: the page's content security policy refuses styles."""
     token = tokens[index]
     side = str(token.attrs.pop("style", "")).partition("text-align:")[2]
     if side:

@@ -1,7 +1,7 @@
 """An agent's thread: messages by the agent and to it alone, as message documents.
 
-How far a message to an agent has come follows from the agent: up to where it was handed messages,
-and up to where it has acted on them. Whether a person has read an agent's answer is not known.
+The delivery state of a message to an agent follows from the agent's cursors: how far messages were
+delivered to it, and how far it has acted on them. Whether a person has read a message is not known.
 """
 
 from typing import Final
@@ -12,7 +12,7 @@ from muster.views.answers.messages import Delivery, MessageDocument
 
 THREAD_MESSAGES: Final = 100
 THREAD_MESSAGES_MAX: Final = 256
-"""How many messages a page of a thread has at most; a message may be a megabyte."""
+"""Messages in one page of a thread; a message can be a megabyte."""
 
 
 def message_document(event: Event, agent: Agent) -> MessageDocument:

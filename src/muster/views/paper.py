@@ -1,4 +1,4 @@
-"""A team in a file: its documents and messages as JSON, from one machine to another.
+"""The export file of a team: its documents and messages as JSON, for another machine.
 
 `muster export` writes a `TeamPaper`; `muster import` and `POST /api/import` read a `LoosePaper`,
 which older and other programs can write too.
@@ -11,16 +11,21 @@ import msgspec
 
 from muster.errors import Invalid, Malformed
 from muster.machines.documents import AgentDocument, MessageCopy
-from muster.machines.teams.papers import LooseDocument, check_document, check_message, tidied
+from muster.machines.teams.papers import (
+    LooseDocument,
+    check_document,
+    check_message,
+    parse_document,
+)
 
 VERSION: Final = 1
-"""Grows when a muster that knows only the version before would misread a file."""
+"""The format's version; a change that older versions would misread increases it."""
 
 FORMAT: Final = "muster-team"
 
 
 class TeamPaper(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """All that is known of a team's agents, and all that they said and were told."""
+    """The documents and messages of a team's agents."""
 
     format: Literal["muster-team"]
     version: int
@@ -30,7 +35,7 @@ class TeamPaper(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class LoosePaper(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A team in a file, as it comes in."""
+    """An export file before validation."""
 
     format: Literal["muster-team"] = "muster-team"
     version: int = VERSION
@@ -39,11 +44,11 @@ class LoosePaper(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def documents_in(paper: LoosePaper) -> tuple[AgentDocument, ...]:
-    """The documents of a paper as they are meant; all of it is checked, or it is refused."""
+    """The documents of a file, normalised; a file with any invalid part is refused."""
     if not 1 <= paper.version <= VERSION:
-        why = f"is of version {paper.version}; this muster knows version {VERSION}. Update muster"
+        why = f"has version {paper.version}; this muster reads version {VERSION}. Update muster"
         raise Invalid(what="the file", why=why)
-    documents = tuple(tidied(each) for each in paper.documents)
+    documents = tuple(parse_document(each) for each in paper.documents)
     for document in documents:
         check_document(document)
     for message in paper.messages:
@@ -52,11 +57,11 @@ def documents_in(paper: LoosePaper) -> tuple[AgentDocument, ...]:
 
 
 def read_paper(content: bytes, what: str) -> LoosePaper:
-    """A paper from a file's content, or a refusal that says what is wrong with the file."""
+    """Parse the content of a file, or refuse it with what is wrong."""
     try:
         return msgspec.json.decode(content, type=LoosePaper)
     except msgspec.ValidationError as wrong:
-        raise Invalid(what=what, why=f"is no exported team: {wrong}") from wrong
+        raise Invalid(what=what, why=f"is not an exported team: {wrong}") from wrong
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
         raise Malformed(what=what, why=f"is not JSON: {wrong}") from wrong
 
@@ -64,7 +69,7 @@ def read_paper(content: bytes, what: str) -> LoosePaper:
 def write_paper(
     human: str, documents: Iterable[AgentDocument], messages: Iterable[MessageCopy]
 ) -> bytes:
-    """A team as the content of a file: the same bytes for the same team."""
+    """The content of a team's export file: the same bytes for the same team."""
     paper = TeamPaper(
         format=FORMAT,
         version=VERSION,

@@ -1,8 +1,7 @@
-"""Lanes: in which state everybody was, machine by machine, as time went by. Pure.
+"""Lanes of the timeline: the states of every agent over time, by machine. Pure.
 
-A lane is read off the folded state after each event, so the picture of a moment and the team of
-that moment cannot disagree. What lies so close together that nobody could tell it apart is drawn as
-one span that says how much it stands for.
+A lane is computed from the folded state after each event, so the timeline and the team of a moment
+cannot disagree. Changes that are too close together to be drawn become one span with their number.
 """
 
 from bisect import bisect_left, bisect_right
@@ -15,19 +14,19 @@ from muster.machines.state import Agent, Status, Team
 from muster.machines.vocabulary import Machine
 
 CHANGES_MAX: Final = 200_000
-"""Changes that are remembered, some 20 MB of them; the older half goes when there are more."""
+"""Changes in memory, some 20 MB; beyond that the older half is dropped."""
 
 SPANS_MAX: Final = 12_000
-"""Spans of one picture: more are no help to the eye, and take their time to make and to send."""
+"""Spans of one answer: more cannot be seen, and are slow to compute and to send."""
 
 WORKING: Final = "working"
 FREE: Final = "free"
-"""Where a conversation is, somebody works; elsewhere not."""
+"""The state of a lane of delegation: its agent has a conversation, or not."""
 
 
 class LaneId(NamedTuple):
-    """Whose lane, of which machine. Delegation goes by the names of states, which may be no seat's:
-    MAIN, QUEUE, or an agent that is only a description.
+    """The key of a lane: agent and machine. Lanes of delegation have the names of states, which
+    need not be seats: MAIN, QUEUE, or an agent that is only a description.
     """
 
     machine: Machine
@@ -44,11 +43,11 @@ class Span(NamedTuple):
     seq: int
     state: str
     changes: int
-    """How many changes it stands for."""
+    """The number of changes in this span."""
 
 
 class _Lane:
-    """The changes of one lane in order; times never go back, whatever the clock did."""
+    """The changes of one lane in order; times never go back, even if the clock did."""
 
     __slots__ = ("seqs", "states", "times")
 
@@ -58,7 +57,7 @@ class _Lane:
         self.states: list[str] = []
 
     def add(self, at: float, seq: int, state: str) -> bool:
-        """Remember a state, if it is another than before."""
+        """Add a state, if it differs from the last."""
         if self.states and self.states[-1] == state:
             return False
         self.times.append(max(at, self.times[-1]) if self.times else at)
@@ -67,17 +66,17 @@ class _Lane:
         return True
 
     def forget(self, before: int) -> int:
-        """Drop what came before a seq, but for the state that it was in then; say how much."""
+        """Drop the changes before a seq, except for the last one; return how many."""
         gone = max(0, bisect_right(self.seqs, before) - 1)
         del self.times[:gone], self.seqs[:gone], self.states[:gone]
         return gone
 
     def within(self, since: float, until: float) -> range:
-        """The places of a window: what came before it, and then all that began in it."""
+        """The indexes of a window: the last change before it, and all changes in it."""
         return range(max(0, bisect_right(self.times, since) - 1), bisect_left(self.times, until))
 
     def spans(self, places: range, step: float) -> Iterator[Span]:
-        """The spans of these places, none of them closer to the one before than a step."""
+        """The spans at these indexes, at least a step apart."""
         place = places.start
         while place < places.stop:
             at = self.times[place]
@@ -94,20 +93,20 @@ class Lanes:
     """Every lane of a team, from the beginning of its log as far as it has been read."""
 
     def __init__(self, *, changes_max: int = CHANGES_MAX) -> None:
-        """Remember at most so many changes."""
+        """Keep at most so many changes in memory."""
         self._lanes: dict[LaneId, _Lane] = {}
         self._seen: dict[SeatId, tuple[str, ...]] = {}
         self._changes = 0
         self._changes_max = changes_max
         self.complete_from = 0
-        """The seq from which on everything is remembered."""
+        """The seq from which on no change is missing."""
 
     def observe(
         self, before: Team, after: Team, seat: SeatId | None, at: Callable[[], datetime]
     ) -> None:
-        """See what an event about this seat, or about none in particular, has changed.
+        """Add the changes of an event about this seat, or about no seat in particular.
 
-        When it happened is asked for only if it changed something, which most do not.
+        `when` is called only if something changed: most events change no lane.
         """
         changed = [
             (LaneId(machine, agent.seat), state)
@@ -123,7 +122,7 @@ class Lanes:
                 self.add(lane, seconds, after.seq, state)
 
     def _news(self, agent: Agent, states: tuple[str, ...]) -> bool:
-        """Whether an agent is in other states than when it was last looked at."""
+        """Whether the states of an agent differ from the last ones seen."""
         if self._seen.get(agent.seat) == states:
             return False
         self._seen[agent.seat] = states
@@ -138,7 +137,7 @@ class Lanes:
         ]
 
     def add(self, lane: LaneId, at: float, seq: int, state: str) -> None:
-        """Remember that a lane is in a state from an event on."""
+        """Add a state to a lane from an event on."""
         self._changes += self._lanes.setdefault(lane, _Lane()).add(at, seq, state)
         if self._changes > self._changes_max:
             self._forget()
@@ -152,9 +151,9 @@ class Lanes:
     def window(
         self, since: datetime, until: datetime, points: int
     ) -> Iterator[tuple[LaneId, tuple[Span, ...]]]:
-        """Every lane with something in a window that is drawn so many points wide.
+        """Every lane that has spans in a window, for a drawing of this width in pixels.
 
-        Where there is too much to see, it is drawn more coarsely.
+        With too many spans the resolution is reduced.
         """
         begin, end = since.timestamp(), until.timestamp()
         places = {lane: changes.within(begin, end) for lane, changes in self._lanes.items()}
@@ -172,14 +171,14 @@ class Lanes:
 
 
 def _order(lane: LaneId) -> tuple[bool, int, int, str]:
-    """Agents by their seats, each with its machines; then what belongs to no seat."""
+    """Sort order: agents by seat, each with its machines; then lanes without a seat."""
     return lane.seat is None, lane.seat or 0, list(Machine).index(lane.machine), lane.name
 
 
 def _touched(before: Team, after: Team, seat: SeatId | None) -> Iterable[Agent]:
-    """Whose states may be others than before."""
+    """The seats whose states the event may have changed."""
     if after.boot != before.boot:
-        return after.agents.values()  # whoever was alive is unknown now
+        return after.agents.values()  # agents that were alive are unknown now
     if after.agents is before.agents and after.channels is before.channels:
         return ()
     if seat is not None:
@@ -196,5 +195,5 @@ def _states(team: Team, agent: Agent) -> tuple[str, ...]:
 
 
 def states_of(team: Team, agent: Agent) -> dict[Machine, str]:
-    """The state of an agent in each machine, as it is shown."""
+    """The shown state of an agent in each machine."""
     return dict(zip(_MACHINES, _states(team, agent), strict=True))

@@ -1,10 +1,10 @@
-"""The memory of an agent that wakes: its soul, and the transcript of its last life.
+"""The memory of an agent that wakes: its soul, and the transcript of its last session.
 
-A transcript is what an agent said and what was said to it alone, in the last of its lives in which
-there was anything. It is bounded: the oldest goes first, and a note says so. What nobody has handed
-it yet is not memory; it comes as new messages.
+A transcript has the agent's messages and the messages to it alone, from the last session that has
+any. Its size is limited: the oldest messages are left out first, with a note. Undelivered messages
+are not part of it; they are delivered as new messages.
 
-A payload as text is XML, so that it stays clear where a soul ends, whatever is written in it.
+The payload as text is XML, so that no soul can fake its own end.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ async def wake_payload(store: EventStore, team: Team, agent: Agent) -> WakePaylo
 
 
 async def last_life(store: EventStore, agent: Agent) -> tuple[Sequence[MessageView], int]:
-    """The newest messages of its last life that fit, in order, and how many do not."""
+    """The newest messages of its last session that fit, in order, and how many do not."""
     found: list[MessageView] = []
     size = 0
     omitted = 0
@@ -62,7 +62,7 @@ async def last_life(store: EventStore, agent: Agent) -> tuple[Sequence[MessageVi
 
 
 async def _said_here(store: EventStore, agent: Agent) -> Sequence[MessageView]:
-    """Messages of its last life on this machine that it was handed."""
+    """Delivered messages of its last session on this machine."""
     own = LogFilter(types=MESSAGE_TYPES, seat=agent.seat)
     stored = await _all(store, agent.transcript_from, own)
     said = [message_view(decode(each.data)) for each in stored]
@@ -70,7 +70,7 @@ async def _said_here(store: EventStore, agent: Agent) -> Sequence[MessageView]:
 
 
 async def _said_elsewhere(store: EventStore, agent: Agent) -> Sequence[MessageView]:
-    """Messages of its last life on another machine that were imported."""
+    """Imported messages of its last session on another machine."""
     imported = LogFilter(types=frozenset({"message_imported"}), seat=agent.seat)
     events = [decode(each.data) for each in await _all(store, 0, imported)]
     copies = sorted(

@@ -1,4 +1,4 @@
-"""Why an agent, a channel, an event or an approval is as it is: events, each followed to its cause.
+"""Explains the state of an agent, channel, event or approval: each event is followed to its cause.
 
 An explanation is a generator: it yields the part of the log that it wants to read and is sent the
 events. `read_from` runs it on a log that blocks (the command line's file), `read_async` on a store.
@@ -79,7 +79,7 @@ async def read_async(store: EventStore, reading: Reading[T]) -> T:
 
 
 class Explanation(NamedTuple):
-    """A state and the events that explain it: the event itself first, then each time its cause."""
+    """A state and the events that explain it: the newest first, each followed by its cause."""
 
     subject: str
     """The agent or channel, with what separates it from the title; empty for an event."""
@@ -204,14 +204,14 @@ class EventSummary(View, frozen=True, kw_only=True):
 
 
 class ExplanationView(View, frozen=True, kw_only=True):
-    """A state, and the events that explain it: the event first, then each time its cause."""
+    """A state, and the events that explain it: the newest first, each followed by its cause."""
 
     title: str
     steps: tuple[EventSummary, ...]
 
 
 class ExplanationList(View, frozen=True, kw_only=True):
-    """Every explanation that there is."""
+    """Every explanation of the requested thing."""
 
     accounts: tuple[ExplanationView, ...]
 

@@ -77,7 +77,7 @@ class AnsweringListener(Listener):
         return [each for each in self.all(SessionActivity) if each.kind is kind]
 
     def kinds(self) -> list[str]:
-        """What was said, by its kind, without mere signs of work."""
+        """The kinds of reports in order, without signs of work."""
         return [type(each).__name__ for each in self.said if not isinstance(each, Working)]
 
     def taken(self) -> list[tuple[str, str]]:

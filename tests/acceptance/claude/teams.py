@@ -17,7 +17,7 @@ from tests.waits import SLOW_SECONDS
 MODEL = "claude-sonnet-4-5"
 """Named, because the program tells models of different makes in different ways."""
 
-Json = Any  # whatever JSON holds
+Json = Any  # any JSON value
 
 WORDS = r"(?s)You have new messages:.*"
 """Before what a person says stand the instructions, which name the same markers."""
@@ -110,7 +110,7 @@ def speaks_in_turn(name: str, times: int) -> list[Rule]:
 
 
 def told_through(pipe: Path) -> str:
-    """What a program writes into a named pipe, when it does."""
+    """The text that a program writes into a named pipe; waits for it."""
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
         assert select.select([reader], [], [], SLOW_SECONDS)[0], "it never did"

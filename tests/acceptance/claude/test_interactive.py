@@ -27,7 +27,7 @@ INPUT_LINE = -3
 
 
 class Terminal:
-    """What a person sees and types."""
+    """A terminal: its screen and its keyboard."""
 
     def __init__(self, terminal: int) -> None:
         self._terminal = terminal
@@ -66,7 +66,7 @@ class Terminal:
         os.write(self._terminal, b"\x1b")
 
     def clear(self) -> None:
-        """Take away what stands where one types."""
+        """Clear the input line."""
         os.write(self._terminal, b"\x15")
 
 

@@ -16,7 +16,7 @@ from tests.waits import SLOW_SECONDS
 
 
 class Run(NamedTuple):
-    """What the program said, line by line, and how it ended."""
+    """The output of the program, line by line, and its exit code."""
 
     code: int
     lines: list[dict[str, Any]]  # JSON of the program's own

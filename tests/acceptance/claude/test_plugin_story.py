@@ -24,7 +24,7 @@ PLUGIN = Path(muster.claude_plugin.__file__).parent / "plugin"
 REQUEST = "Write a Python script that says hello"
 BACKGROUND = {"subagent_type": "builder", "run_in_background": True}
 
-Json = dict[str, Any]  # whatever JSON holds
+Json = dict[str, Any]  # any JSON value
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_main_is_denied_what_its_subagent_may_and_the_files_tell_it(
     }
     heredoc = Tool("Bash", {"command": f"cat > {foo} <<'E'\nprint('main')\nE", "description": "w"})
     model.add(Rule(agent="main", match=REQUEST, times=1, reply=[write(foo, "main")]))
-    model.add(Rule(agent="main", match="MAIN may not write foo.py", times=1, reply=[heredoc]))
+    model.add(Rule(agent="main", match="foo.py (matches", times=1, reply=[heredoc]))
     model.add(Rule(agent="main", match="MAIN may not", times=1, reply=[Tool("Agent", brief)]))
     model.add(Rule(agent="sub", match="SUBTASK", times=1, reply=[write(foo, "sub")]))
     inside = write(outputs / "hello.py", "hello")

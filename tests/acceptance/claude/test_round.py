@@ -34,7 +34,7 @@ def models() -> Generator[dict[str, ScriptedModel]]:
 
 
 def soul_of_bea() -> Json:
-    """What another machine knows of Bea."""
+    """The document of Bea from another machine."""
     return {
         "documents": [
             {
@@ -53,7 +53,7 @@ def soul_of_bea() -> Json:
 
 
 def said(team: Team) -> list[tuple[str, str]]:
-    """Who said what in the channel, in order."""
+    """Speaker and text of every message in the channel, in order."""
     return [
         (event["agentName"], event["content"][0]["text"])
         for event in team.log("agent_message")

@@ -52,7 +52,7 @@ def test_the_lead_is_main_and_what_it_may_not_do_its_subagent_does(
     )
     for rule in (
         Rule(agent="main", pattern=WORDS + REQUEST, times=1, reply=[write(foo, "main")]),
-        Rule(agent="main", match="MAIN may not write foo.py", times=1, reply=[heredoc]),
+        Rule(agent="main", match="foo.py (matches", times=1, reply=[heredoc]),
         Rule(agent="main", match="MAIN may not", times=1, reply=[task]),
         Rule(agent="sub", match="SUBTASK", times=1, reply=[write(outputs / "hello.py", "hello")]),
         Rule(agent="sub", match="hello.py", times=1, reply="Hello is written."),

@@ -1,4 +1,4 @@
-"""The desk answers the hooks of Claude Code, and what they tell is on record."""
+"""The desk answers the hooks of Claude Code, and records their events."""
 
 import json
 import subprocess
@@ -201,7 +201,7 @@ def test_a_task_is_on_record_in_full(tmp_path: Path) -> None:
     run(play())
 
 
-def test_inputs_that_no_person_gave_to_main_open_no_conversation(tmp_path: Path) -> None:
+def test_inputs_that_are_not_a_persons_open_no_conversation(tmp_path: Path) -> None:
     async def play() -> None:
         project = Project(tmp_path)
         await project.start()
@@ -291,7 +291,7 @@ def test_a_denial_without_an_agent_suggests_one_to_create(tmp_path: Path) -> Non
     run(play())
 
 
-def test_what_is_denied_decides_whom_it_is_for_where_the_input_does_not(tmp_path: Path) -> None:
+def test_the_denied_call_selects_the_agent_if_the_input_does_not(tmp_path: Path) -> None:
     async def play() -> None:
         project = Project(tmp_path)
         await project.start()
@@ -314,7 +314,8 @@ def test_a_denial_outside_of_a_conversation_is_on_record_too(tmp_path: Path) -> 
         await store.close()
         assert isinstance(warning.fact, e.WarningLogged)
         said = warning.fact.text
-        assert said.startswith("denied (main.write.cannot-write): MAIN may not write foo.py")
+        assert said.startswith("denied (main.write.cannot-write): MAIN may not write ")
+        assert "foo.py (matches `cannot_write: *.py`)" in said
 
     run(play())
 
@@ -373,7 +374,7 @@ def test_a_session_that_begins_closes_what_its_earlier_life_has_left_open(tmp_pa
     run(play())
 
 
-def test_what_a_killed_program_left_is_closed_by_the_next_one(tmp_path: Path) -> None:
+def test_a_conversation_of_a_killed_program_is_closed_by_the_next_one(tmp_path: Path) -> None:
     async def play() -> None:
         project = Project(tmp_path)
         await project.start()
@@ -395,7 +396,7 @@ def test_what_a_killed_program_left_is_closed_by_the_next_one(tmp_path: Path) ->
     run(play())
 
 
-def test_a_hook_that_nobody_knows_is_not_in_the_way(tmp_path: Path) -> None:
+def test_an_unknown_hook_passes(tmp_path: Path) -> None:
     async def play() -> None:
         project = Project(tmp_path)
         await project.start()

@@ -1,4 +1,4 @@
-"""Whatever a hook is fed: the policy fails closed, and all others are not in the way."""
+"""Hostile input of hooks: the policy hook fails closed, and the others never block."""
 
 import json
 from pathlib import Path
@@ -90,7 +90,7 @@ def test_a_subagent_that_does_not_say_what_it_is_may_do_nothing(tmp_path: Path) 
     run(play())
 
 
-def test_whatever_stands_in_a_name_or_a_text_the_record_stays_whole(tmp_path: Path) -> None:
+def test_hostile_names_and_texts_do_not_corrupt_the_record(tmp_path: Path) -> None:
     async def play() -> None:
         project = Project(tmp_path)
         await project.start()
@@ -240,7 +240,8 @@ def test_a_record_that_takes_long_does_not_hold_up_the_verdict_and_is_not_lost(
         monkeypatch.setattr("muster.claude_plugin.hooks.desk.ANSWER_SECONDS", 0.05)
         async with project.ledger.visit():
             why = await claude.tool("Write", {"file_path": "a.py", "content": ""})
-            assert "MAIN may not write a.py" in why
+            assert why.startswith("Denied: MAIN may not write ")
+            assert "a.py (matches `cannot_write: *.py`)" in why
             await claude.task("builder", "Write it")
         await claude.desk.finish()
         [denied] = await project.facts(e.PermissionDenied)

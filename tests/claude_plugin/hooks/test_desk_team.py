@@ -219,7 +219,7 @@ def test_any_other_seat_is_an_agent_and_so_are_its_subagents(tmp_path: Path) -> 
     run(play())
 
 
-def test_who_still_has_the_turn_is_reminded_once(tmp_path: Path) -> None:
+def test_an_agent_that_still_has_the_turn_is_reminded_once(tmp_path: Path) -> None:
     async def play() -> None:
         async with a_team(tmp_path, ADA, BEN) as team:
             ada, ben = await team.run("Ada", ADA), await team.run("Ben", BEN)
@@ -249,7 +249,7 @@ def test_who_still_has_the_turn_is_reminded_once(tmp_path: Path) -> None:
     run(play())
 
 
-def test_a_token_that_nobody_knows_may_not_call_a_tool(tmp_path: Path) -> None:
+def test_an_unknown_token_may_not_call_a_tool(tmp_path: Path) -> None:
     async def play() -> None:
         async with a_team(tmp_path, ADA) as team:
             claude = await team.run("Ada", ADA)
@@ -315,7 +315,9 @@ def test_a_person_who_sits_for_the_lead_is_told_its_soul(tmp_path: Path) -> None
     run(play())
 
 
-def test_what_a_dead_program_left_in_the_teams_log_is_closed_by_the_next(tmp_path: Path) -> None:
+def test_a_conversation_of_a_dead_program_in_the_teams_log_is_closed_by_the_next(
+    tmp_path: Path,
+) -> None:
     async def play() -> None:
         async with a_team(tmp_path) as team:
             await team.open()

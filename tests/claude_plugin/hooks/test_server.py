@@ -1,4 +1,4 @@
-"""The socket on which hooks ask: whose it is, what it refuses, and how it comes and goes."""
+"""The socket of the hooks: its owner, invalid requests, start and shutdown."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ def request(event: str = "Stop", data: bytes = b"{}", **other: object) -> bytes:
 
 
 async def ask(home: Path, sent: bytes, *, end: bool = False) -> bytes:
-    """Send something to the socket in a home; what it answers until it hangs up."""
+    """Send bytes to the socket of a home; return the answer up to the end of the connection."""
     with short(home / hooks.FILE) as path:
         reader, writer = await asyncio.open_unix_connection(path)
     writer.write(sent)
@@ -106,7 +106,9 @@ def test_many_ask_at_once_and_each_gets_its_own_answer(tmp_path: Path) -> None:
     ],
     ids=lambda sent: repr(sent[:40]),
 )
-def test_what_is_no_request_is_denied_and_reaches_nobody(sent: bytes, tmp_path: Path) -> None:
+def test_an_invalid_request_is_denied_and_does_not_reach_the_desk(
+    sent: bytes, tmp_path: Path
+) -> None:
     async def act() -> None:
         answer = await ask(tmp_path, sent, end=True)
         assert answer.startswith(b"2muster cannot tell whether this is allowed"), answer
@@ -123,13 +125,13 @@ def test_an_input_that_is_too_large_is_in_no_observers_way(tmp_path: Path) -> No
     with_socket(tmp_path, Desk(), act)
 
 
-def test_a_hook_that_does_not_say_what_it_asks_is_not_waited_for_for_ever(
+def test_a_hook_that_sends_no_request_times_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hooks, "REQUEST_SECONDS", 0.05)
 
     async def act() -> None:
-        assert b"did not say in time" in await ask(tmp_path, b'{"event": ')
+        assert b"timeout while reading" in await ask(tmp_path, b'{"event": ')
 
     with_socket(tmp_path, Desk(), act)
 
@@ -151,7 +153,7 @@ def test_a_desk_that_fails_denies_a_tool_and_is_in_nobody_elses_way(
 
 
 class Holding(Desk):
-    """Puts a file on record when it is let go, and remembers what is done in which order."""
+    """Records a file when it is released, and keeps the order of its calls."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -217,7 +219,7 @@ def test_the_socket_is_its_owners_alone_and_goes_with_muster(tmp_path: Path) -> 
     assert not list(tmp_path.iterdir())
 
 
-def test_what_a_dead_muster_left_is_taken_over(tmp_path: Path) -> None:
+def test_a_stale_socket_is_replaced(tmp_path: Path) -> None:
     for name in (hooks.FILE, f"{hooks.FILE}.new"):
         with socket.socket(socket.AF_UNIX) as dead, short(tmp_path / name) as path:
             dead.bind(path)
@@ -238,7 +240,7 @@ def test_a_socket_that_somebody_else_has_put_there_meanwhile_is_left_alone(tmp_p
     assert (tmp_path / hooks.FILE).exists()
 
 
-def test_the_end_does_not_wait_for_whoever_is_still_asking(tmp_path: Path) -> None:
+def test_shutdown_does_not_wait_for_open_requests(tmp_path: Path) -> None:
     class Never(Desk):
         async def answer(self, call: HookCall) -> HookAnswer:
             asked.set()

@@ -40,7 +40,7 @@ def project(tmp_path: Path) -> Path:
 
 @contextmanager
 def strange_muster(home: Path, reply: bytes) -> Generator[None]:
-    """Something that listens in a home, says this to whoever comes, and hangs up."""
+    """A server in a home that sends this to every client, and closes the connection."""
     home.mkdir(parents=True)
     with socket.socket(socket.AF_UNIX) as listener:
         bind(listener, home)
@@ -131,7 +131,7 @@ def test_with_a_muster_the_client_imports_next_to_nothing(project: Path) -> None
 
 
 @pytest.mark.parametrize("reply", [b"", b"what?", b"1 is no code", b"\x00"])
-def test_an_answer_that_is_none_denies_a_tool_and_is_in_nobody_elses_way(
+def test_an_invalid_answer_denies_a_tool_call_and_no_other_hook_fails(
     reply: bytes, project: Path
 ) -> None:
     with strange_muster(project / ".muster", reply):
@@ -146,7 +146,7 @@ def test_an_answer_that_is_none_denies_a_tool_and_is_in_nobody_elses_way(
 
 
 @pytest.mark.parametrize(("event", "code"), [("PreToolUse", 2), ("Stop", 0)])
-def test_a_muster_that_hangs_is_not_waited_for_for_ever(
+def test_a_server_that_hangs_causes_a_timeout(
     event: str, code: int, project: Path, tmp_path: Path
 ) -> None:
     impatient = tmp_path / "hook.py"
@@ -165,7 +165,7 @@ def test_a_muster_that_hangs_is_not_waited_for_for_ever(
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_a_socket_that_a_dead_muster_left_counts_as_no_muster(event: str, project: Path) -> None:
+def test_a_stale_socket_counts_as_no_server(event: str, project: Path) -> None:
     (project / ".muster").mkdir()
     with socket.socket(socket.AF_UNIX) as listener:
         bind(listener, project / ".muster")
@@ -178,7 +178,7 @@ def test_a_socket_that_a_dead_muster_left_counts_as_no_muster(event: str, projec
 
 @pytest.fixture
 def recorder(tmp_path: Path) -> Path:
-    """Stands for the Python of muster: writes down how it was called, and answers."""
+    """A fake Python of muster: records its arguments, and answers."""
     program = tmp_path / "recorder"
     program.write_text(
         f"#!/bin/sh\nfor each; do echo \"$each\"; done > '{tmp_path}/called'\n"
@@ -313,7 +313,7 @@ def test_a_session_of_a_muster_that_is_gone_may_nothing(project: Path) -> None:
         assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
 
 
-def test_what_lies_in_the_project_is_never_taken_for_muster(project: Path) -> None:
+def test_a_module_of_the_project_is_never_imported_as_muster(project: Path) -> None:
     opened(project)
     for name in ("muster", "json", "posix", "_socket"):
         (project / name).mkdir()

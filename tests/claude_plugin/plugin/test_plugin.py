@@ -16,7 +16,7 @@ from muster.testing.model import Rule, ScriptedModel, Tool
 from tests.claude_plugin.clients import Desk, served
 from tests.waits import SLOW_SECONDS
 
-Json = Any  # whatever JSON holds
+Json = Any  # any JSON value
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def box(model: ScriptedModel) -> Generator[Box]:
 
 
 def claude(box: Box, prompt: str, *options: str, **environ: str) -> list[Json]:
-    """What the real program says, with the plugin from its folder."""
+    """The output of the real Claude Code with the plugin from its folder."""
     path = f"{Path(sys.executable).parent}:{box.environ()['PATH']}"
     ran = subprocess.run(
         [
@@ -51,7 +51,7 @@ def claude(box: Box, prompt: str, *options: str, **environ: str) -> list[Json]:
 
 
 def told(value: Json) -> str:
-    """Every text in what the model was sent."""
+    """Every text that was sent to the model."""
     if isinstance(value, str):
         return value
     parts: list[Json] = []
@@ -141,7 +141,7 @@ HOSTILE = "it's \"a b\" `touch BACK` $(touch SUB); touch SEMI & > out | 'x' $HOM
 
 @pytest.fixture
 def recorder(tmp_path: Path) -> Path:
-    """Stands for the Python of muster where the command line is called; else it is the real one."""
+    """A fake Python of muster for calls of the command line; other calls go to the real one."""
     program = tmp_path / "python"
     program.write_text(
         f"#!/bin/sh\nexec '{sys.executable}' '{tmp_path}/record.py' '{tmp_path}/called' \"$@\"\n"
@@ -161,7 +161,7 @@ def recorder(tmp_path: Path) -> Path:
     return program
 
 
-def test_what_is_typed_after_a_command_is_read_by_no_shell(
+def test_the_text_after_a_command_is_not_read_by_a_shell(
     model: ScriptedModel, box: Box, recorder: Path
 ) -> None:
     model.add(Rule(match="muster:ask", reply="Shown."))
@@ -196,7 +196,7 @@ def test_a_refusal_and_arguments_that_cannot_be_read_are_shown_too(
 ) -> None:
     model.add(Rule(match="muster:", reply="Shown."))
     claude(box, '/muster:status "no end', MUSTER_PYTHON=sys.executable)
-    unread = "`muster status` said:\n\nThe arguments cannot be read: No closing quotation."
+    unread = "`muster status` said:\n\nInvalid arguments: No closing quotation."
     assert unread in told(model.calls()[-1].body["messages"])
     claude(box, "/muster:ask anybody there?", MUSTER_PYTHON=sys.executable)
     refused = "`muster ask` said:\n\nmuster: No state machine session is open here."

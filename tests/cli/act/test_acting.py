@@ -254,7 +254,7 @@ def test_where_no_server_runs_it_is_said_how_to_start_one(tmp_path: Path, verb: 
 
 @contextmanager
 def watching(team: Team, output: int) -> Generator[subprocess.Popen[bytes]]:
-    """Somebody who watches, for a bounded time."""
+    """A running `muster watch`, with a timeout."""
     with subprocess.Popen(
         [MUSTER_SCRIPT, "watch", team.channel, "--home", str(team.home)],
         stdout=output,
@@ -377,7 +377,11 @@ def test_the_view_fits_the_terminal_and_shows_the_newest() -> None:
 
 def test_the_view_says_when_no_server_answers() -> None:
     told = view(a_channel([], resting=True), [], Look(), 24, lost=True)
-    assert told == ["reviews: resting", "No server answers. This is how it was.", ""]
+    assert told == [
+        "reviews: resting",
+        "The server does not answer. This is the last known state.",
+        "",
+    ]
 
 
 def test_nothing_that_was_said_can_steer_the_terminal() -> None:

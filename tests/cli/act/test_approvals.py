@@ -108,7 +108,7 @@ def test_why_tells_a_request_and_its_answer(team: Inside) -> None:
     assert f"approval {asked} of Ada was denied: not today (by human)" in told[1]
     assert f"Ada needs approval {asked} for Bash: make release (else denied at" in told[2]
     turn = does(team, "why", "channel:design")
-    assert "what a person was asked is answered" in turn
+    assert "its request for approval was answered" in turn
     assert f"Ada needs approval {asked}" in turn
     assert "no approval" in refused(team, "why", "approval:1")
     assert "no approval" in refused(team, "why", "approval:x")
@@ -119,7 +119,7 @@ def test_why_tells_a_request_and_its_answer(team: Inside) -> None:
 
 def test_costs_are_shown_by_agent_session_and_channel(tmp_path: Path) -> None:
     with inside(tmp_path, "Ada") as team:
-        assert does(team, "costs") == "Nothing was used up yet.\n"
+        assert does(team, "costs") == "There is no usage yet.\n"
         team.opens("design", "Ada")
         session = team.runs("Ada")
         team.spends("Ada", 1.25, 1000, "design")

@@ -99,7 +99,7 @@ def test_agents_shows_who_is_who_without_a_server(home: Path) -> None:
     assert rows[3].split()[:2] == ["4", "Julian"]
     assert "#c9b1e8 Violet Heaven" in rows[0]
     assert f"{len(SOUL)} characters" in rows[0]
-    assert (empty, press) == ("", "`muster wake` wakes whoever sleeps.")
+    assert (empty, press) == ("", "`muster wake` wakes all sleeping agents.")
 
 
 def test_agents_as_json_is_what_the_server_answers(home: Path) -> None:
@@ -121,7 +121,7 @@ def test_agents_as_json_is_what_the_server_answers(home: Path) -> None:
 def test_an_empty_team_says_how_to_begin(tmp_path: Path) -> None:
     play(tmp_path, JULIAN)
     assert does(tmp_path, "agents").splitlines()[-1] == (
-        "Nobody is here yet. `muster summon` prepares eight places for births."
+        "There are no agents yet. `muster summon` creates eight."
     )
     assert json.loads(does(tmp_path, "agents", "--json"))["button"] == "SUMMON"
 
@@ -252,7 +252,7 @@ def test_agents_are_woken_and_put_to_sleep_by_name_or_all(home: Path) -> None:
         assert "Cannot put to sleep 'Lyra': it is sleeping" in refused(home, "sleep", "Lyra")
 
 
-def test_what_is_sent_to_nobody_as_the_seed_s_text_is_the_same(home: Path) -> None:
+def test_a_message_with_a_button_marker_and_no_receiver_presses_the_button(home: Path) -> None:
     with live(home):
         does(home, "send", "[WAKE AGENTS]")
         assert "wake_requested" in does(home, "log", "--type", "wake_requested", "--json")

@@ -91,7 +91,7 @@ def test_one_session_and_one_cleanup_session_can_be_wanted(home: Path, pm: str) 
     assert (told["desired"], told["note"], told["generation"]) == ("pause", "enough", 3)
 
 
-def test_what_cannot_be_wanted_is_refused(home: Path, pm: str) -> None:
+def test_an_invalid_desired_state_is_refused(home: Path, pm: str) -> None:
     ran = muster("start", "nobody", "--home", str(home))
     assert (ran.returncode, "no agent 'nobody'" in ran.stderr) == (3, True)
     for verb in ("start", "once", "cleanup"):
@@ -133,7 +133,7 @@ def wanted(client: Client, agent: str, generation: int) -> None:
             return
 
 
-def test_who_waits_returns_when_the_agent_does_what_is_wanted(home: Path, pm: str) -> None:
+def test_wait_returns_when_the_desired_state_is_reached(home: Path, pm: str) -> None:
     with Client(home=home) as client, typed(home, "stop", pm, "--wait") as waiting:
         wanted(client, pm, 1)
         client.disconnect(pm)
@@ -146,7 +146,7 @@ def test_who_waits_returns_when_the_agent_does_what_is_wanted(home: Path, pm: st
     assert does(home, "stop", pm, "--wait") == f"{pm}: desired pause, not running\n"
 
 
-def test_who_waits_is_told_when_somebody_wants_something_else(home: Path, pm: str) -> None:
+def test_wait_ends_when_the_desired_state_is_set_again(home: Path, pm: str) -> None:
     with Client(home=home) as client, typed(home, "stop", pm, "--wait") as waiting:
         wanted(client, pm, 1)
         client.run(pm, "continuous", note="go on")
@@ -155,7 +155,7 @@ def test_who_waits_is_told_when_somebody_wants_something_else(home: Path, pm: st
         assert told == f"{pm}: desired continuous (go on), running\n"
 
 
-def test_nobody_waits_for_one_who_is_disabled(home: Path, pm: str) -> None:
+def test_wait_ends_at_once_for_a_disabled_agent(home: Path, pm: str) -> None:
     with Client(home=home) as client:
         client.ask(requests.disable(pm))
     told = does(home, "once", pm, "--wait", code=1)
@@ -173,7 +173,7 @@ def test_ctrl_c_ends_the_waiting(home: Path, pm: str) -> None:
 
 
 def output_of(home: Path, agent: str) -> list[tuple[str, str]]:
-    """What an agent has printed so far, piece by piece."""
+    """The output of an agent so far, piece by piece."""
     with Client(home=home) as client:
         page = client.output(agent, after=-1)
         return [(each.stream, each.text) for each in page.output]
@@ -216,7 +216,7 @@ def test_a_program_that_does_not_end_is_stopped_by_asking_twice(home: Path) -> N
     assert does(home, "stop", "stays", "--now", "--wait") == "stays: desired pause, not running\n"
 
 
-def test_who_waits_for_a_program_that_is_not_there_is_told_why(home: Path) -> None:
+def test_wait_reports_a_missing_program(home: Path) -> None:
     told = does(home, "start", "missing", "--wait", code=1)
     assert "; failed 1x (" in told
     assert "'no-such-program'" in told
@@ -326,7 +326,7 @@ def test_the_line_says_how_far_a_session_is() -> None:
     assert in_a_line(running).endswith("running (session b-7, process 4711)")
     stopping = a_run(RunMode.PAUSE, RunMode.RUN_ONCE, phase=Phase.STOPPING)
     assert in_a_line(stopping).endswith("stopping (session b-7, process 4711)")
-    assert "it failed 3x and is tried again at " in in_a_line(a_run(failures=3))
+    assert "failed 3x, next retry at " in in_a_line(a_run(failures=3))
 
 
 def test_the_line_is_harmless_whatever_the_note_is() -> None:

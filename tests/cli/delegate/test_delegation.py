@@ -15,7 +15,7 @@ from tests.homes import MUSTER_SCRIPT, environment, muster
 from tests.live import live
 from tests.waits import WAIT_SECONDS
 
-Json = Any  # whatever JSON holds
+Json = Any  # any JSON value
 
 HEAD = ".claude/agent-state-machine"
 
@@ -72,7 +72,7 @@ def desk(tmp_path: Path) -> Desk:
 # ── what a person sees ────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_session_begins_as_the_seed_shows_it(desk: Desk) -> None:
+def test_the_start_of_a_session_prints_the_documented_lines(desk: Desk) -> None:
     shown = desk.good("agent-state-machine")
     [root] = desk.sessions
     assert shown.splitlines() == [
@@ -110,7 +110,7 @@ def test_a_session_begins_as_the_seed_shows_it(desk: Desk) -> None:
     assert [each.name for each in (root / "conversations").iterdir()] == ["messages.jsonl"]
 
 
-def test_the_example_of_the_seed_is_shown_line_by_line(desk: Desk) -> None:
+def test_the_documented_example_is_printed_line_by_line(desk: Desk) -> None:
     desk.good("agent-state-machine")
     first = desk.good("ask", "Hello, what can you help with?")
     assert first.startswith("[State: MAIN] [Conv: 001] I route each request")
@@ -323,7 +323,7 @@ def test_runners_in_processes_of_their_own_share_a_queue(desk: Desk) -> None:
     assert {json.loads(each.read_text())["outcome"] for each in done} == {"answered"}
 
 
-def test_a_line_of_the_seeds_logger_goes_into_the_index(desk: Desk) -> None:
+def test_a_line_of_the_conversation_logger_goes_into_the_index(desk: Desk) -> None:
     desk.good("agent-state-machine", "--path", "s")
     data = {"conversation_id": "conv_900", "summary": 'with "quotes" and ünïcode'}
     entry = json.dumps({"session_path": "s", "conversation_data": data})
@@ -364,6 +364,38 @@ def test_where_a_server_keeps_the_log_open_requests_go_to_it(desk: Desk) -> None
         assert desk.good("agent-state-machine", "--session", "end") == "Session ended.\n"
     states = (desk.base / "s/state.jsonl").read_text().splitlines()
     assert json.loads(states[-1])["type"] == "session_end"
+
+
+def test_an_agent_that_was_stopped_is_not_run_without_a_server_either(desk: Desk) -> None:
+    desk.good("agent-state-machine", "--path", "s")
+    desk.good("ask", PYTHON)
+    own = desk.base / "s" / ".muster"
+    with live(own) as _:
+        desk.good("stop", "python-engineer", "--home", str(own))
+    ran = desk.muster("ask", PYTHON)
+    assert ran.returncode == 1
+    assert "'python-engineer' is paused. `muster start python-engineer` lets it run." in ran.stdout
+    assert not (desk.base / "s/conversations/conv_002/outputs/hello_world.py").exists()
+
+
+def test_a_request_that_comes_meanwhile_is_answered_by_the_process_that_serves(desk: Desk) -> None:
+    desk.run_by(WAITING)
+    desk.good("agent-state-machine", "--path", "s")
+    asking = spawned(desk, "ask", PYTHON)
+    try:
+        number_in(desk.base / "s/conversations/conv_001/outputs/pid")
+        assert desk.good("ask", "Thanks!") == "[State: MAIN] [Conv: 002] You're welcome!\n"
+        data = {"conversation_id": "conv_900", "summary": "from within a task"}
+        entry = json.dumps({"session_path": "s", "conversation_data": data})
+        assert desk.good("conversation-log", stdin=entry) == "Logged conv_900.\n"
+        shown = desk.good("status", "--home", str(desk.base / "s" / ".muster"))
+        assert "working on conv_001" in shown
+        own = str(desk.base / "s" / ".muster")
+        desk.good("stop", "--now", "python-engineer", "--home", own)
+        out, _ = asking.communicate(timeout=WAIT_SECONDS)
+    finally:
+        asking.kill()
+    assert "python-engineer failed: stopped by" in out
 
 
 # ── agents that the team in the home holds back ───────────────────────────────────────────────────

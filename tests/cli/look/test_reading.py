@@ -44,7 +44,7 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def lines_of(*args: str, home: Path) -> list[Any]:  # whatever JSON holds
+def lines_of(*args: str, home: Path) -> list[Any]:  # any JSON value
     ran = muster(*args, "--json", "--home", str(home))
     assert ran.returncode == 0, ran.stderr
     return [json.loads(line) for line in ran.stdout.splitlines()]
@@ -78,11 +78,11 @@ def test_status_as_json_tells_the_same_and_more(home: Path) -> None:
 def test_the_status_of_an_empty_team_says_what_to_do_next(tmp_path: Path) -> None:
     play(tmp_path)
     text = muster("status", "--home", str(tmp_path)).stdout
-    assert "Nobody is in this team yet." in text
+    assert "The team has no agents yet." in text
     assert "`muster up`" in text
 
 
-def test_who_was_alive_is_shown_as_such_only_while_a_muster_runs(home: Path) -> None:
+def test_an_agent_is_shown_as_alive_only_while_a_server_runs(home: Path) -> None:
     with LogReader.open(home / LOG_FILE) as reader:
         team = load(reader)
     running = view_team(team, EPOCH, running=True)

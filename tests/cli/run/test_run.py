@@ -73,7 +73,7 @@ class Stage:
         book = self.folder / "book"
         return book.read_text().splitlines() if book.exists() else []
 
-    def fields(self) -> dict[str, Any]:  # whatever JSON can hold
+    def fields(self) -> dict[str, Any]:  # any JSON value
         try:
             return json.loads(self.path.read_bytes())
         except FileNotFoundError:
@@ -84,7 +84,7 @@ class Stage:
         return fields.get("desired_state"), fields.get("current_state")
 
     def wish(self, desired: str) -> None:
-        """What Mission Control writes when somebody presses a button."""
+        """Write what Mission Control writes when a user presses a button."""
         fields = self.fields() | {"desired_state": desired, "setBy": "human", "note": "a button"}
         aside = self.folder / "person.tmp"
         aside.write_text(json.dumps(fields))
@@ -119,7 +119,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
     made.close()
 
 
-# ── the seed's four workflows ─────────────────────────────────────────────────────────────────────
+# ── the four workflows ────────────────────────────────────────────────────────────────────────────
 
 
 def test_continuous_runs_one_session_after_another_until_something_else_is_wished(

@@ -60,7 +60,7 @@ def up(home: Path, *args: str, **environ: str) -> Generator[Up]:
             bound.cancel()
 
 
-def log_of(home: Path) -> list[Any]:  # whatever JSON holds
+def log_of(home: Path) -> list[Any]:  # any JSON value
     ran = muster("log", "--json", "--after", "0", "--home", str(home))
     assert ran.returncode == 0, ran.stderr
     return [json.loads(line) for line in ran.stdout.splitlines()]

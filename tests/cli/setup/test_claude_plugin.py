@@ -17,7 +17,7 @@ from tests.claude_plugin.clients import Desk, served
 from tests.homes import muster
 from tests.waits import SLOW_SECONDS
 
-Json = Any  # whatever JSON holds
+Json = Any  # any JSON value
 
 SCOPES = ("--user", "--project")
 
@@ -121,7 +121,7 @@ def test_settings_that_cannot_be_read_are_refused_and_nothing_is_changed(
     assert [each.name for each in place.config.iterdir()] == ["settings.json"]
 
 
-def test_what_has_our_name_and_is_not_ours_is_left_alone(place: Place) -> None:
+def test_a_foreign_plugin_of_the_same_name_is_left_alone(place: Place) -> None:
     market = {"extraKnownMarketplaces": {"muster": {"source": {"source": "github", "repo": "x/y"}}}}
     place.settings("--user").write_text(json.dumps(market))
     for act in ("install", "remove"):
@@ -130,7 +130,7 @@ def test_what_has_our_name_and_is_not_ours_is_left_alone(place: Place) -> None:
     (place.copy("--user")).mkdir(parents=True)
     (place.copy("--user") / "theirs").touch()
     for act in ("install", "remove"):
-        assert "holds something else" in place.plugin(act).stderr
+        assert "has other content" in place.plugin(act).stderr
     assert (place.copy("--user") / "theirs").exists()
 
 
@@ -169,7 +169,7 @@ def commands(lines: list[Json]) -> list[str]:
 
 
 def trust(box: Box) -> None:
-    """What a person does who says that the folder may be trusted."""
+    """Trust the folder, as a person does in Claude Code."""
     file = Path(box.env["CLAUDE_CONFIG_DIR"]) / ".claude.json"
     known: Json = json.loads(file.read_text()) if file.exists() else {}
     known["projects"] = {str(box.work): {"hasTrustDialogAccepted": True}}

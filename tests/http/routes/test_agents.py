@@ -16,7 +16,7 @@ SILENCE_SECONDS = 2.0
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server on which nobody is lost by being silent."""
+    """A server whose heartbeat timeout is longer than every test."""
     home = tmp_path_factory.mktemp("home")
     with live(home) as running:
         yield running

@@ -1,4 +1,4 @@
-"""Approvals over HTTP: what agents may do only if a person allows it, and who may answer."""
+"""Approvals over HTTP: requests for permission, and the roles that may answer."""
 
 import json
 from collections.abc import Generator
@@ -64,7 +64,7 @@ def test_the_request_that_is_due_first_stands_first(muster: Inside, operator: As
     assert [each["id"] for each in approvals(operator)] == [soon, late]
 
 
-def test_whoever_waits_for_a_person_is_waiting_and_so_is_its_turn(
+def test_an_agent_with_an_open_request_is_waiting_and_so_is_its_turn(
     muster: Inside, operator: Asker
 ) -> None:
     asked = muster.asks("Ada")
@@ -79,7 +79,7 @@ def test_whoever_waits_for_a_person_is_waiting_and_so_is_its_turn(
     assert operator.get("/api/channels/design")["waiting"] is None
 
 
-def test_what_is_asked_is_told_as_it_is_whatever_is_in_it(muster: Inside, operator: Asker) -> None:
+def test_a_request_is_shown_unchanged_with_any_content(muster: Inside, operator: Asker) -> None:
     muster.asks("Ada", detail=HOSTILE)
     assert approvals(operator)[0]["detail"] == HOSTILE
 
@@ -101,7 +101,7 @@ def test_an_answer_is_on_record_with_who_gave_it_and_why(
     assert approvals(operator) == []
 
 
-def test_a_request_is_answered_once_and_whoever_is_second_is_told(
+def test_a_request_is_answered_once_and_a_second_answer_is_refused(
     muster: Inside, operator: Asker
 ) -> None:
     asked = muster.asks("Ada")
@@ -112,7 +112,7 @@ def test_a_request_is_answered_once_and_whoever_is_second_is_told(
 
 
 @pytest.mark.parametrize("unknown", ["0", "999999", "-1", "x", "%2e%2e"])
-def test_what_nobody_asked_cannot_be_answered(operator: Asker, unknown: str) -> None:
+def test_an_unknown_request_cannot_be_answered(operator: Asker, unknown: str) -> None:
     path = f"/api/approvals/{unknown}"
     problem = operator.refused("POST", path, 404, "not_found", json={"allow": True})
     assert "no open request" in problem["detail"]
@@ -197,7 +197,7 @@ def test_why_tells_a_turn_that_went_on_to_the_answer_and_to_the_request(
     assert still["title"] == f"approval {asked}: nobody has answered yet"
     operator.post(f"/api/approvals/{asked}", {"allow": True, "note": "go"})
     goes_on = told(operator, "turns in design: ACTIVE")
-    assert goes_on[0].endswith("because what a person was asked is answered")
+    assert goes_on[0].endswith("because its request for approval was answered")
     assert goes_on[1] == f"approval {asked} of Ada was allowed: go (by human)"
     assert goes_on[2].startswith(f"Ada needs approval {asked} for Bash: make release")
 

@@ -120,7 +120,7 @@ def test_a_channel_whose_name_could_do_harm_is_refused(name: str, scene: Scene) 
     assert answer.json()["code"] in ("invalid", "name_reserved")
 
 
-def test_what_is_not_there_or_there_already_is_refused(scene: Scene) -> None:
+def test_an_unknown_channel_and_a_duplicate_are_refused(scene: Scene) -> None:
     scene.connected("pm")
     scene.opened("pm")
     body = {"channel": scene.named("reviews")}

@@ -86,7 +86,7 @@ def test_a_request_is_answered_with_its_trace_and_its_files(
     assert operator.get("/api/conversations?limit=1")["conversations"] == [view]
 
 
-def test_who_does_not_wait_is_answered_at_once_and_it_goes_on(
+def test_a_request_without_wait_is_answered_at_once_and_continues(
     operator: Asker, session: str
 ) -> None:
     view = operator.post("/api/conversations", {"text": PYTHON, "wait": False})

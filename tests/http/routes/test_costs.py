@@ -1,4 +1,4 @@
-"""Costs over HTTP: what agents, sessions, channels and conversations have used up, and limits."""
+"""Costs over HTTP: usage of agents, sessions, channels and conversations, and limits."""
 
 import asyncio
 from collections.abc import Generator, Sequence
@@ -128,7 +128,7 @@ def test_a_channel_has_limits_that_a_person_may_change(muster: Inside, operator:
         operator.refused("PATCH", "/api/channels/design", 422, "invalid", json=wrong)
 
 
-def test_whoever_would_be_next_in_a_channel_that_has_used_up_its_share_is_paused(
+def test_the_next_member_of_a_channel_that_reached_its_limit_is_paused(
     muster: Inside, operator: Asker
 ) -> None:
     muster.opens("design", "Ada", "Bo")

@@ -1,4 +1,4 @@
-"""What was said and made in a conversation over HTTP: its events, and looks at its files."""
+"""Dialogues over HTTP: the events of a conversation, and previews of its files."""
 
 import json
 import os
@@ -97,7 +97,7 @@ def test_a_picture_is_shown_and_what_is_neither_is_not(operator: Asker) -> None:
 @pytest.mark.parametrize(
     "path", ["link", "up/dialogue.md", "pipe", "../dialogue.md", "/etc/passwd"]
 )
-def test_what_is_no_file_of_the_conversation_is_not_shown(operator: Asker, path: str) -> None:
+def test_a_file_outside_of_the_conversation_is_not_shown(operator: Asker, path: str) -> None:
     answer = operator.http.get(FILE, params={"path": path})
     assert answer.status_code in (403, 404), answer.text
     assert "root:" not in answer.text

@@ -1,4 +1,4 @@
-"""The stream of events: each reader from its own place, no gap, no repeat, at nobody's cost."""
+"""The stream of events: each reader from its own cursor, no gap, no repeat, no blocking."""
 
 import asyncio
 import json
@@ -146,7 +146,7 @@ def test_an_event_is_its_seq_its_type_and_its_json_in_one_line() -> None:
             await team.say("a\nb\r\ndata: c\u2028")
             await eventually(lambda: reader.ids)
         number, kind, data = reader.text.split("\n\n")[1].split("\n")
-        fact: dict[str, Any] = json.loads(data.removeprefix("data: "))  # whatever JSON holds
+        fact: dict[str, Any] = json.loads(data.removeprefix("data: "))  # any JSON value
         assert (number, kind) == (f"id: {team.seq}", "event: user_message")
         assert (fact["seq"], fact["text"]) == (team.seq, "a\nb\r\ndata: c\u2028")
 
@@ -197,7 +197,7 @@ def test_a_reader_is_sent_only_what_it_asked_for() -> None:
     run(scene())
 
 
-def test_what_is_new_goes_out_in_one_write() -> None:
+def test_new_events_go_out_in_one_write() -> None:
     async def scene() -> None:
         team = await a_team()
         for number in range(100):
@@ -224,7 +224,7 @@ def test_all_who_are_at_the_same_place_are_sent_the_same_bytes() -> None:
     run(scene())
 
 
-def test_what_was_framed_is_not_kept_for_ever() -> None:
+def test_the_cache_of_framed_events_is_bounded() -> None:
     async def scene() -> None:
         team = await a_team()
         async with reading(team.streams.open(None, EVERYTHING)) as reader:
@@ -262,7 +262,7 @@ def test_a_reader_that_does_not_read_holds_up_nobody_and_loses_nothing(
 
 
 @pytest.mark.parametrize("bytes_more", range(-200, 200, 25))
-def test_whatever_the_size_of_a_page_its_events_are_sent_once(
+def test_events_are_sent_once_for_every_page_size(
     monkeypatch: pytest.MonkeyPatch, bytes_more: int
 ) -> None:
     async def scene() -> None:
@@ -431,7 +431,7 @@ def test_a_browser_that_connects_again_goes_on_by_its_last_event_id(
         ("format=xml", 422),
     ],
 )
-def test_what_cannot_be_read_is_refused(
+def test_an_invalid_cursor_or_filter_is_refused(
     scene: Scene, server: Server, query: str, status: int
 ) -> None:
     paths = ["/api/log"] if query.startswith(("limit", "format")) else ["/api/log", "/api/events"]
@@ -441,7 +441,7 @@ def test_what_cannot_be_read_is_refused(
         assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_nobody_follows_without_a_token(server: Server) -> None:
+def test_a_stream_needs_a_token(server: Server) -> None:
     for path in ("/api/events", "/api/log"):
         assert httpx.get(f"{server.url}{path}").status_code == 401
 

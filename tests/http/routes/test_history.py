@@ -1,4 +1,4 @@
-"""The past over HTTP: the team as it was, everybody's lanes, the log in sentences, the diagrams."""
+"""History over HTTP: the team at a moment, the agents' lanes, sentences, diagrams."""
 
 from collections.abc import Generator
 from datetime import UTC, datetime, timedelta
@@ -191,9 +191,7 @@ def test_the_diagrams_have_every_state_and_every_way_of_every_machine(boss: Aske
     assert [arrow for arrow in turns["arrows"] if arrow["condition"] == "alone"]
 
 
-def test_who_only_reads_may_look_at_the_past_and_a_stranger_may_not(
-    server: Server, boss: Asker
-) -> None:
+def test_a_viewer_may_read_the_history_and_a_stranger_may_not(server: Server, boss: Asker) -> None:
     viewer = boss.post("/api/tokens", {"role": "viewer"}, 201)["secret"]
     paths = ("/api/state?seq=1", "/api/timeline", "/api/log/told", "/api/diagrams")
     with asker(server, viewer) as somebody:

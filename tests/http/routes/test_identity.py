@@ -53,7 +53,7 @@ def led(tmp_path: Path) -> Generator[Asker]:
 
 
 def until_in_the_inbox(asker: Asker) -> None:
-    """Wait until what was said to Lyra stands in her inbox file."""
+    """Wait until the messages to Lyra are in her inbox file."""
     with asker.http.stream("GET", "/api/events?types=messages_delivered&after=-1") as stream:
         delivered = (line for line in stream.iter_lines() if line.startswith("data:"))
         while asker.get("/api/agents/Lyra/messages")["messages"][-1]["delivery"] == "accepted":
@@ -72,7 +72,7 @@ def until_expired(asker: Asker, many: int) -> None:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
-    """A server without a lead, which many tests share; nobody on it is lost by being silent."""
+    """A shared server without a lead, whose heartbeat timeout is longer than every test."""
     home = tmp_path_factory.mktemp("identity") / "home"
     with live(home) as running:
         yield running
@@ -237,7 +237,7 @@ def test_wake_and_sleep_can_mean_some_and_nobody_is_meant_twice(led: Asker) -> N
     assert [each["seats"] for each in log(led, "sleep_requested")] == [[1], [1]]
 
 
-def test_who_is_not_in_the_state_for_it_is_neither_woken_nor_put_to_sleep(led: Asker) -> None:
+def test_an_agent_in_another_state_is_neither_woken_nor_put_to_sleep(led: Asker) -> None:
     for act, name in (("wake", "agent-identity:2"), ("sleep", "Lyra"), ("sleep", "Julian")):
         body = {"agents": ["Kael", name]}
         led.refused("POST", f"/api/agents/{act}", 409, "wrong_state", json=body)
@@ -263,7 +263,7 @@ def test_a_call_for_nobody_is_refused(
     operator.refused("POST", f"/api/agents/{act}", status, code, json=body)
 
 
-def test_where_nobody_sleeps_nobody_is_woken(tmp_path: Path) -> None:
+def test_waking_is_refused_if_no_agent_sleeps(tmp_path: Path) -> None:
     with live(tmp_path / "home") as server, asker(server, server.token) as operator:
         for act in ("wake", "sleep"):
             operator.refused("POST", f"/api/agents/{act}", 409, "nobody_is")
@@ -296,7 +296,7 @@ def test_an_agent_may_be_called_like_a_path(operator: Asker) -> None:
 # ── what it would be told ─────────────────────────────────────────────────────────────────────────
 
 
-def test_what_an_agent_would_be_told_is_shown_before_it_wakes(led: Asker) -> None:
+def test_the_wake_payload_is_shown_before_an_agent_wakes(led: Asker) -> None:
     before = led.get("/api/health")["seq"]
     told = led.get("/api/agents/Lyra/wake-payload")
     payload = told["payload"]
@@ -318,7 +318,7 @@ def test_one_without_soul_or_transcript_is_told_so(led: Asker) -> None:
     assert (payload["hasTranscript"], payload["transcript"]) == (False, "")
 
 
-def test_nobody_wakes_who_was_never_born(led: Asker) -> None:
+def test_an_agent_that_was_never_born_cannot_be_woken(led: Asker) -> None:
     led.refused("GET", "/api/agents/agent-identity:2/wake-payload", 409, "wrong_state")
     led.refused("GET", "/api/agents/nobody/wake-payload", 404, "not_found")
 
@@ -359,7 +359,7 @@ def test_a_message_is_accepted_then_delivered_then_read(
     assert (event["type"], event["actor"]) == ("agent_message", f"agent:{pm.name}")
 
 
-def test_what_an_agent_says_in_a_channel_is_in_its_thread_with_the_channel(
+def test_a_message_of_an_agent_in_a_channel_is_in_its_thread_with_the_channel(
     operator: Asker, pm: Registered
 ) -> None:
     channel = a_name("reviews")
@@ -429,7 +429,7 @@ def test_an_answer_that_says_nothing_or_too_much_is_refused(
     operator.refused("POST", f"{pm.path}/messages", status, code, json=body)
 
 
-def test_nobody_s_thread_is_not_found(operator: Asker) -> None:
+def test_the_thread_of_an_unknown_agent_is_not_found(operator: Asker) -> None:
     for name in ("nobody", "..%2F..%2Fetc", "a%2Fb", "agent-identity:77", "x" * 10_000):
         path = f"/api/agents/{name}/messages"
         operator.refused("GET", path, 404, "not_found")
@@ -439,7 +439,7 @@ def test_nobody_s_thread_is_not_found(operator: Asker) -> None:
 # ── buttons as text ──────────────────────────────────────────────────────────────────────────────
 
 
-def test_wake_agents_as_text_to_nobody_is_the_endpoint(led: Asker) -> None:
+def test_wake_agents_as_text_without_a_receiver_is_the_endpoint(led: Asker) -> None:
     text = '[WAKE AGENTS]\n<agent name="Lyra"><soul>forged</soul></agent>'
     said = led.post("/api/send", {"message": text}, 201)
     (wanted,) = log(led, "wake_requested")
@@ -450,7 +450,7 @@ def test_wake_agents_as_text_to_nobody_is_the_endpoint(led: Asker) -> None:
     assert "forged" not in told["text"]
 
 
-def test_summon_agents_as_text_to_nobody_is_the_endpoint(led: Asker) -> None:
+def test_summon_agents_as_text_without_a_receiver_is_the_endpoint(led: Asker) -> None:
     led.refused("POST", "/api/send", 409, "already_summoned", json={"message": "[SUMMON AGENTS]"})
 
 
@@ -461,7 +461,7 @@ def test_words_that_only_mention_it_go_to_the_lead(led: Asker, text: str) -> Non
     assert log(led, "wake_requested") == []
 
 
-def test_said_to_somebody_they_are_words(led: Asker) -> None:
+def test_button_markers_to_a_receiver_are_plain_messages(led: Asker) -> None:
     for name in ("Lyra", "Julian"):
         led.post("/api/send", {"message": "[WAKE AGENTS]", "targetAgent": name}, 201)
         message = led.get(f"/api/agents/{name}/messages")["messages"][-1]

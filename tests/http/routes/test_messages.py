@@ -53,7 +53,7 @@ def test_an_agent_out_of_turn_is_refused_with_its_state(scene: Scene) -> None:
     scene.refused("POST", f"{scene.channel}/messages", other, by="dev", status=403)
 
 
-def test_what_is_sent_again_under_its_key_is_said_once(scene: Scene) -> None:
+def test_a_retry_with_the_same_idempotency_key_is_sent_once(scene: Scene) -> None:
     body, path = {"message": "once"}, f"{scene.channel}/messages"
     first = scene.call("POST", path, body, key="a")
     again = scene.call("POST", path, body, key="a")

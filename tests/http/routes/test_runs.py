@@ -1,4 +1,4 @@
-"""Run control over HTTP: wishes, what is said about them, and what sessions printed."""
+"""Run control over HTTP: the desired and current state, and the output of sessions."""
 
 import json
 from collections.abc import Generator
@@ -52,7 +52,9 @@ def put(asker: Asker, agent: Registered, **wish: Json) -> Json:
 # ── what is wanted, and what is done ──────────────────────────────────────────────────────────────
 
 
-def test_who_connects_by_itself_is_wanted_and_runs(operator: Asker, pm: Registered) -> None:
+def test_an_agent_that_connects_by_itself_is_desired_and_runs(
+    operator: Asker, pm: Registered
+) -> None:
     run = operator.get(f"{pm.path}/run")
     assert (run["agent"], run["authority"], run["disabled"]) == (pm.name, "self", False)
     assert (run["desired"], run["current"]) == ("continuous", "continuous")
@@ -163,7 +165,7 @@ def test_wishes_are_the_operators_and_everybody_may_look(
         assert stranger.get(f"{pm.path}/run", 401)["code"] == "unauthenticated"
 
 
-def test_nobody_can_be_wanted_who_is_not_there(operator: Asker) -> None:
+def test_the_desired_state_of_an_unknown_agent_cannot_be_set(operator: Asker) -> None:
     body = {"desired": "pause"}
     operator.refused("PUT", "/api/agents/nobody/run", 404, "not_found", json=body)
     operator.get("/api/agents/nobody/run", 404)
@@ -300,7 +302,7 @@ def test_a_program_is_started_shown_and_stopped(tmp_path: Path) -> None:
         ]
 
 
-def test_nobody_says_for_a_program_of_muster_what_it_does(tmp_path: Path) -> None:
+def test_a_heartbeat_cannot_report_the_run_state_of_a_program_of_muster(tmp_path: Path) -> None:
     (tmp_path / "muster.toml").write_text(SETTINGS)
     with live(tmp_path) as server, asker(server, server.token) as operator:
         operator.asked("PUT", "/api/agents/stays/run", 200, json={"desired": "continuous"})

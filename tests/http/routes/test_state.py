@@ -1,4 +1,4 @@
-"""What a page asks for: the team in one answer, parts of it, markdown as HTML, and why."""
+"""Requests of the dashboard: the team in one answer, parts of it, Markdown as HTML, and why."""
 
 from collections.abc import Generator
 
@@ -59,7 +59,7 @@ def test_parts_bring_whoever_sits_in_a_channel(operator: Asker) -> None:
     assert named(operator.get("/api/state?seats=11&channels=design")) == ["Ada", "Bo", "Cy"]
 
 
-def test_what_is_not_there_is_left_out(operator: Asker) -> None:
+def test_unknown_seats_and_channels_are_left_out(operator: Asker) -> None:
     part = operator.get("/api/state?seats=77&channels=nowhere")
     assert (part["agents"], part["channels"], part["whole"]) == ([], [], False)
     operator.refused("GET", "/api/state?seats=x", 422, "invalid")

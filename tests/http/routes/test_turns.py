@@ -93,7 +93,7 @@ def test_where_nobody_has_the_turn_the_operator_must_say_whom_it_means(scene: Sc
 
 
 @pytest.mark.parametrize("act", ["complete", "pass", "wait"])
-def test_who_does_not_hold_the_turn_is_refused_with_its_state(act: str, scene: Scene) -> None:
+def test_an_agent_without_the_turn_is_refused_with_its_state(act: str, scene: Scene) -> None:
     problem = scene.refused("POST", f"{scene.channel}/turn/{act}", {}, by="dev")
     assert problem["code"] == "not_your_turn"
     assert problem["found"]["state"] == "QUEUED"
@@ -102,14 +102,14 @@ def test_who_does_not_hold_the_turn_is_refused_with_its_state(act: str, scene: S
     scene.refused("POST", f"{scene.channel}/turn/resume", {}, by="pm")  # it does not wait
 
 
-def test_nobody_acts_for_another(scene: Scene) -> None:
+def test_an_agent_cannot_act_for_another(scene: Scene) -> None:
     for act in ("complete", "pass", "wait", "resume"):
         body = {"agent": scene.named("pm")}
         problem = scene.refused("POST", f"{scene.channel}/turn/{act}", body, by="dev", status=403)
         assert problem["code"] == "forbidden"
 
 
-def test_what_is_said_with_an_old_number_is_refused_and_logged(scene: Scene) -> None:
+def test_a_request_with_a_stale_epoch_is_refused_and_logged(scene: Scene) -> None:
     scene.turn("complete", "pm", epoch=1)
     scene.turn("complete", "dev", epoch=2)
     for act in ("complete", "pass", "wait", "resume"):

@@ -53,7 +53,7 @@ def test_where_there_is_nothing_the_answer_is_nothing(scene: Scene) -> None:
     assert (told["do"], told["state"], told["messages"]) == ("nothing", "QUEUED", [])
 
 
-def test_who_is_disabled_while_it_waits_is_told_to_stop(
+def test_an_agent_that_is_disabled_while_it_waits_is_told_to_stop(
     scene: Scene, beside: ThreadPoolExecutor
 ) -> None:
     asking = beside.submit(scene.next, "dev")
@@ -67,7 +67,7 @@ def paused(scene: Scene, name: str, note: str = "") -> None:
     assert scene.call("PUT", f"/api/agents/{scene.named(name)}/run", wish).is_success
 
 
-def test_who_is_paused_while_it_waits_is_told_to_stop_and_why(
+def test_an_agent_that_is_paused_while_it_waits_is_told_to_stop_with_the_reason(
     scene: Scene, beside: ThreadPoolExecutor
 ) -> None:
     asking = beside.submit(scene.next, "dev")
@@ -79,7 +79,9 @@ def test_who_is_paused_while_it_waits_is_told_to_stop_and_why(
     assert scene.next("pm")["reason"] == "paused"
 
 
-def test_who_is_paused_in_its_turn_may_finish_it(scene: Scene, beside: ThreadPoolExecutor) -> None:
+def test_an_agent_that_is_paused_in_its_turn_may_finish_it(
+    scene: Scene, beside: ThreadPoolExecutor
+) -> None:
     paused(scene, "pm", note="that will do")
     assert scene.next("pm", wait=0)["do"] == "turn"
     assert scene.next("pm", wait=0, known=1)["do"] == "nothing"
@@ -90,7 +92,7 @@ def test_who_is_paused_in_its_turn_may_finish_it(scene: Scene, beside: ThreadPoo
     assert scene.holder() == "dev"
 
 
-def test_who_is_paused_gets_no_turn_and_no_message_until_it_is_wanted_again(scene: Scene) -> None:
+def test_a_paused_agent_gets_no_turn_and_no_message_until_it_is_started_again(scene: Scene) -> None:
     paused(scene, "dev")
     scene.turn("complete", "pm", message="yours?")
     assert scene.holder() != "dev"
@@ -103,7 +105,9 @@ def test_who_is_paused_gets_no_turn_and_no_message_until_it_is_wanted_again(scen
     assert (told["do"], [each["text"] for each in told["messages"]]) == ("turn", ["yours?"])
 
 
-def test_who_is_paused_and_away_is_told_to_stop_and_stays_away(scene: Scene) -> None:
+def test_a_paused_and_disconnected_agent_is_told_to_stop_and_stays_disconnected(
+    scene: Scene,
+) -> None:
     paused(scene, "dev", note="for today")
     scene.agent("dev", "disconnect")
     told = scene.next("dev")
@@ -157,7 +161,9 @@ def test_turns_that_are_known_are_channels_with_numbers() -> None:
             parse_known(wrong)
 
 
-def test_a_server_that_ends_lets_nobody_wait(tmp_path: Path, beside: ThreadPoolExecutor) -> None:
+def test_a_server_that_ends_answers_every_long_poll(
+    tmp_path: Path, beside: ThreadPoolExecutor
+) -> None:
     with live(tmp_path / "home") as ending, a_scene(ending) as scene:
         scene.connected("pm")
         scene.agent("pm", "disconnect")

@@ -107,16 +107,16 @@ def test_in_interactive_mode_a_chain_of_agents_leads_back_to_main() -> None:
     assert moves(events, Machine.DELEGATION) == [("cyd", "cyd", MAIN, "handed_back")]
 
 
-def test_a_chain_that_comes_back_with_nothing_new_is_stopped_and_said_so() -> None:
+def test_a_chain_that_comes_back_without_progress_is_stopped_with_a_warning() -> None:
     scene = session(INTERACTIVE)
     scene.do(delegate())
     hand_off(scene, "bob")
     events = hand_off(scene, "ada")
     assert moves(events, Machine.DELEGATION) == [("bob", "bob", MAIN, "handed_over")]
-    assert "nothing new" in facts(events, e.WarningLogged)[0].text
+    assert "without progress" in facts(events, e.WarningLogged)[0].text
 
 
-def test_a_chain_that_comes_back_with_something_new_goes_on() -> None:
+def test_a_chain_that_comes_back_with_progress_goes_on() -> None:
     scene = session(INTERACTIVE)
     scene.do(delegate())
     hand_off(scene, "bob")
@@ -158,7 +158,7 @@ def test_ending_the_session_closes_what_is_open(mode: DelegationMode) -> None:
     scene.refuse(c.EndDelegation(), "no_delegation")
 
 
-def test_what_is_not_there_is_refused() -> None:
+def test_invalid_delegation_commands_are_refused() -> None:
     scene = session()
     scene.refuse(delegate("nobody"), "not_found")
     scene.refuse(delegate(conversation=ConversationId("conv_999")), "conversation_closed")
@@ -172,7 +172,7 @@ def test_what_is_not_there_is_refused() -> None:
         empty.refuse(command, code)
 
 
-# ── what is put on record ─────────────────────────────────────────────────────────────────────────
+# ── recording ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def route(to: str, conversation: ConversationId = ONE) -> c.RecordRoute:
@@ -187,7 +187,7 @@ def route(to: str, conversation: ConversationId = ONE) -> c.RecordRoute:
     )
 
 
-def test_where_a_conversation_belongs_is_a_fact_with_its_scores_and_is_remembered() -> None:
+def test_a_route_is_recorded_with_its_scores_and_kept_in_the_state() -> None:
     scene = session()
     [routed] = facts(scene.do(route("ada")), e.Routed)
     assert routed.candidates[0].words == ("script",)
@@ -220,7 +220,7 @@ def test_a_denial_names_the_state_that_the_conversation_is_in() -> None:
     assert (denied.state, denied.suggestion) == (MAIN, "poet")
 
 
-def test_a_dialogue_has_no_empty_remarks_and_only_while_the_conversation_goes_on() -> None:
+def test_a_dialogue_entry_must_not_be_empty_and_needs_an_open_conversation() -> None:
     scene = session()
     remark = c.RecordDialogue(conversation=ONE, speaker="ada", kind=Remark.REPORT, text="done")
     [said] = facts(scene.do(remark), e.DialogueRecorded)
@@ -232,14 +232,14 @@ def test_a_dialogue_has_no_empty_remarks_and_only_while_the_conversation_goes_on
         scene.do(remark)
 
 
-def test_a_conversation_from_which_nothing_came_is_closed_as_failed() -> None:
+def test_a_conversation_can_be_closed_as_failed() -> None:
     scene = session()
     closing = c.CloseConversation(conversation=ONE, summary="nobody", failed=True)
     [end] = facts(scene.do(closing), e.ConversationEnd)
     assert end.outcome == "failed"
 
 
-def test_a_line_of_somebody_else_is_logged_whether_or_not_a_session_is_open() -> None:
+def test_a_line_of_another_program_is_logged_with_and_without_an_open_session() -> None:
     scene = Scene()
     [logged] = facts(scene.do(c.LogConversation(entry="{}")), e.ConversationLogged)
     assert logged.entry == "{}"

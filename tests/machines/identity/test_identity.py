@@ -1,4 +1,4 @@
-"""Identity: birth, waking, sleep, and who has the say. The seed's event handler, state by state."""
+"""Identity: registration, waking, sleep and authority. Every event against every status."""
 
 from datetime import timedelta
 
@@ -108,7 +108,7 @@ def test_a_registration_creates_the_soul_and_the_name() -> None:
     assert scene.own_state("Lyra") is TurnState.IDLE
 
 
-def test_who_has_no_name_after_five_minutes_expires_and_is_kept_on_record() -> None:
+def test_a_seat_without_a_registration_expires_after_five_minutes_and_is_kept() -> None:
     scene = led()
     scene.do(summon())
     scene.later(200)
@@ -124,12 +124,12 @@ def test_a_summon_that_failed_altogether_can_be_repeated() -> None:
     assert moves(events, Machine.IDENTITY)[0][1:] == (EXPIRED, HATCHING, "summoned")
 
 
-def test_a_summon_is_refused_while_anybody_is_there() -> None:
+def test_a_summon_is_refused_while_an_agent_is_visible() -> None:
     for state in (HATCHING, ALIVE, SLEEPING):
         assert seated(state).refuse(summon(), "already_summoned").code == "already_summoned"
 
 
-def test_the_lead_alone_does_not_stand_in_the_way_of_a_summon() -> None:
+def test_a_lead_without_a_team_does_not_block_a_summon() -> None:
     assert len(facts(led().do(summon()), e.AgentsSummoned)) == 1
 
 
@@ -158,7 +158,7 @@ def test_summoned_agents_that_muster_runs_are_started_for_their_birth() -> None:
     assert at(scene).run.desired is RunMode.RUN_ONCE
 
 
-def test_nobody_is_born_into_a_process_that_is_gone() -> None:
+def test_an_agent_cannot_register_from_a_session_that_has_ended() -> None:
     scene = Scene()
     scene.do(summon(Authority.MUSTER))
     session = at(scene).session
@@ -168,7 +168,7 @@ def test_nobody_is_born_into_a_process_that_is_gone() -> None:
     scene.refuse(register(session=session), "not_the_authority")
 
 
-# ── the seed's event handler: every event against every stored state ──────────────────────────────
+# ── every event against every stored status ───────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_a_lead_that_lost_its_team_puts_all_to_sleep_with_an_empty_list() -> Non
 # ── authority ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_who_is_not_the_lead_cannot_register_or_report() -> None:
+def test_only_the_lead_can_register_and_report_its_agents() -> None:
     scene = seated(HATCHING)
     refused = scene.refuse(register(session=STRANGER), "not_the_authority")
     assert refused.recorded
@@ -273,7 +273,7 @@ def test_a_report_that_contradicts_a_process_changes_nothing_and_is_logged_as_a_
     assert scene.agent("Kael").status is SLEEPING
 
 
-def test_a_report_of_somebody_who_is_not_there_is_only_warned_of() -> None:
+def test_a_report_of_an_unknown_agent_only_logs_a_warning() -> None:
     scene = seated(ALIVE)
     command = c.ReportStatus(
         agents=(
@@ -284,7 +284,7 @@ def test_a_report_of_somebody_who_is_not_there_is_only_warned_of() -> None:
     )
     events = scene.do(command)
     assert [fact.text for fact in facts(events, e.WarningLogged)] == [
-        "the lead reported 'Ghost' in agent-identity:77, where nobody of that name is"
+        "the lead reported 'Ghost' in agent-identity:77, which has no agent of that name"
     ]
 
 
@@ -293,8 +293,8 @@ def test_a_rejected_marker_changes_nothing_and_is_on_record() -> None:
     before = scene.team.agents
     [event] = scene.do(c.RejectMarker(marker="[AGENT_STATUS]", reason="in a fence", seat=SEAT))
     assert isinstance(event.fact, e.MarkerRejected)
-    [nobodys] = scene.do(c.RejectMarker(marker="[AGENT_STATUS]", reason="no seat"))
-    assert "of somebody was rejected" in sentence(nobodys, scene.team)
+    [unknown] = scene.do(c.RejectMarker(marker="[AGENT_STATUS]", reason="no seat"))
+    assert "of an unknown agent was rejected" in sentence(unknown, scene.team)
     assert scene.team.agents == before
 
 
@@ -342,14 +342,14 @@ def test_a_plain_name_in_any_script_is_taken(name: str) -> None:
     assert scene.agent(name).status is ALIVE
 
 
-def test_a_soul_of_a_megabyte_and_a_seat_that_is_none_are_refused() -> None:
+def test_an_oversized_soul_and_an_invalid_seat_are_refused() -> None:
     scene = seated(HATCHING)
     scene.refuse(register(soul="x" * 1024 * 1024), "invalid")
     scene.refuse(register(seat=LEAD_SEAT), "invalid")
     scene.refuse(register(seat=SeatId(-2)), "invalid")
 
 
-# ── enrolling, coming and going ───────────────────────────────────────────────────────────────────
+# ── enrolling and connecting ──────────────────────────────────────────────────────────────────────
 
 
 def test_an_agent_that_enrols_takes_the_next_free_seat_from_nine_on_and_sleeps() -> None:
@@ -400,15 +400,15 @@ def test_a_disabled_agent_is_offline_and_cannot_connect_until_it_is_enabled() ->
 # ── waking, sleeping, unknown ─────────────────────────────────────────────────────────────────────
 
 
-def test_a_wake_lets_the_sleepers_run_and_leaves_the_others_alone() -> None:
+def test_a_wake_starts_sleeping_agents_only() -> None:
     scene = Scene()
     scene.running("Lyra", "Kael")
     scene.want("Lyra", RunMode.PAUSE)
     scene.ends("Lyra")
     events = scene.do(c.WakeAgents())
     assert [fact.seats for fact in facts(events, e.WakeRequested)] == [(scene.seat("Lyra"),)]
-    [wish] = facts(events, e.DesiredSet)
-    assert (wish.desired, wish.set_by) == (RunMode.CONTINUOUS, "person:Marcus")
+    [desired] = facts(events, e.DesiredSet)
+    assert (desired.desired, desired.set_by) == (RunMode.CONTINUOUS, "person:Marcus")
     scene.up("Lyra")
     assert scene.agent("Lyra").status is ALIVE
 
@@ -420,16 +420,16 @@ def test_a_program_that_ends_by_itself_is_woken_for_one_session() -> None:
     assert scene.agent("Lyra").run.desired is RunMode.RUN_ONCE
 
 
-def test_waking_those_whom_a_lead_runs_wakes_the_lead() -> None:
+def test_waking_agents_of_the_lead_starts_the_lead() -> None:
     scene = seated(ALIVE)
     scene.want("Julian", RunMode.PAUSE)
     scene.ends("Julian")
     events = scene.do(c.WakeAgents(seats=(SEAT,)))
     assert [fact.seat for fact in facts(events, e.SessionRequested)] == [LEAD_SEAT]
-    assert at(scene).status is SLEEPING  # until the lead says otherwise
+    assert at(scene).status is SLEEPING  # until the lead reports it
 
 
-def test_only_sleepers_can_be_woken_and_only_the_living_put_to_sleep() -> None:
+def test_only_sleeping_agents_can_be_woken_and_only_alive_ones_put_to_sleep() -> None:
     scene = seated(ALIVE)
     scene.refuse(c.WakeAgents(seats=(SEAT,)), "wrong_state")
     scene.refuse(c.SleepAgents(seats=(GRID_SEATS[1],)), "wrong_state")
@@ -446,7 +446,7 @@ def test_sleep_is_a_pause() -> None:
     assert [fact.urgency for fact in facts(events, e.StopRequested)] == [e.Urgency.GRACEFUL]
 
 
-def test_after_a_restart_whom_nobody_has_confirmed_is_unknown_until_its_authority_speaks() -> None:
+def test_after_a_restart_an_alive_agent_is_unknown_until_its_authority_confirms_it() -> None:
     scene = seated(ALIVE)
     scene.connected("pm")
     lead = at(scene, LEAD_SEAT).session
@@ -471,7 +471,7 @@ def test_a_process_that_muster_finds_again_confirms_its_agent() -> None:
     assert scene.team.shown_status(scene.agent("Kael")) is ALIVE
 
 
-def test_every_state_says_on_which_evidence_it_rests() -> None:
+def test_every_status_has_its_evidence() -> None:
     scene = seated(ALIVE)
     scene.running("Kael")
     scene.connected("pm")
@@ -484,7 +484,7 @@ def test_every_state_says_on_which_evidence_it_rests() -> None:
     assert kinds == {"Lyra": "report", "Kael": "process", "pm": "heartbeat"}
 
 
-def test_a_registration_in_the_last_seat_leaves_room_for_those_who_enrol() -> None:
+def test_a_registration_in_the_last_seat_leaves_free_seats_for_enrolment() -> None:
     scene = led()
     lead = scene.team.agents[LEAD_SEAT].session
     last = e.Profile(name="Omega", grid_position=SeatId(99_999))

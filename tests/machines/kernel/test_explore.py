@@ -15,7 +15,7 @@ pytestmark = pytest.mark.exhaustive
 
 @cache
 def explored(space: Space) -> Report:
-    """Once is enough, for whoever asks."""
+    """The result, cached for all tests."""
     return explore.explore(space)
 
 
@@ -45,7 +45,7 @@ def test_the_explored_approvals_use_every_row_that_sessions_can_cause() -> None:
     assert expected <= triggers
 
 
-def test_the_explorer_notices_a_turn_that_nobody_is_granted() -> None:
+def test_the_explorer_detects_a_turn_that_is_never_granted() -> None:
     team = explore.turn_space(1, 1).start()
     [agent], [channel] = team.agents.values(), team.channels.values()
     explore.check(team, START)

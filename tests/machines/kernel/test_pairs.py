@@ -127,7 +127,7 @@ STATES: dict[str, Callable[[], Scene]] = {
 
 
 def tries(team: Team) -> Iterator[Command]:
-    """Every command, about somebody who is there and about somebody who is not."""
+    """Every command, for existing and for unknown agents."""
     sessions = [*sorted(team.sessions), SessionId("gone")]
     conversations = [ConversationId("conv_001"), ConversationId("conv_999")]
     channels = [*sorted(team.channels), ChannelId("nowhere")]
@@ -177,7 +177,7 @@ def tries(team: Team) -> Iterator[Command]:
 
 
 def _papers(team: Team) -> Iterator[AgentDocument]:
-    """Documents of everybody from a machine that has heard of them since, and of one more."""
+    """Newer documents of all agents from another machine, and one of a new agent."""
     for seat in (*sorted(team.agents), SeatId(50)):
         yield paper(seat, f"Nova {seat}", born=-(10**6), alive=10**6, status="alive")
 
@@ -247,7 +247,7 @@ def _of(conversation: ConversationId) -> Iterator[Command]:
 
 
 COUPLED = {c.Arrive, c.Depart, c.Awaken, c.Doze, c.StopSession, c.WithdrawApprovals}
-"""Commands that only couplings send, about agents that are there."""
+"""Commands that only couplings send, for existing agents."""
 
 
 @pytest.mark.parametrize("state", STATES)

@@ -1,4 +1,4 @@
-"""The small parts that machines are made of."""
+"""The shared parts of the machines: maps, tables, diagrams, deadlines, invariants."""
 
 from collections.abc import Mapping
 
@@ -33,12 +33,12 @@ from muster.machines.turns.table import TABLE
 from muster.machines.vocabulary import Authority, Machine
 from tests.machines.identity import test_identity
 from tests.machines.scene import REVIEWS, START, Scene
-from tests.machines.turns.test_turns import SEED_ROWS, trio
+from tests.machines.turns.test_turns import BASIC_ROWS, trio
 from tests.store.building import EXAMPLES
 
 
 @given(st.lists(st.tuples(st.integers(0, 400), st.integers() | st.none()), max_size=600))
-def test_a_persistent_map_is_a_dict_that_leaves_its_past_alone(
+def test_a_persistent_map_behaves_like_a_dict_and_keeps_old_versions_unchanged(
     changes: list[tuple[int, int | None]],
 ) -> None:
     mapped: Mapping[int, int] = {}
@@ -72,7 +72,7 @@ def test_a_large_persistent_map_grows_and_shrinks() -> None:
     assert drop(mapped, 3) is mapped
 
 
-def test_a_table_has_no_way_but_its_rows() -> None:
+def test_a_transition_without_a_row_is_impossible() -> None:
     scene = trio()
     assert TABLE.allows("QUEUED", "turn_granted")
     assert not TABLE.allows("OFFLINE", "turn_granted")
@@ -81,8 +81,8 @@ def test_a_table_has_no_way_but_its_rows() -> None:
     assert scene.holder() == "pm"
 
 
-@pytest.mark.parametrize("row", SEED_ROWS, ids=" ".join)
-def test_the_diagram_of_turns_has_every_row_of_the_seed(row: tuple[str, str, str]) -> None:
+@pytest.mark.parametrize("row", BASIC_ROWS, ids=" ".join)
+def test_the_diagram_of_turns_has_every_basic_row(row: tuple[str, str, str]) -> None:
     source, target, trigger = row
     assert f"    {source} --> {target}: {trigger}\n" in mermaid("turns")
 
@@ -97,7 +97,7 @@ def test_every_diagram_is_drawn_from_its_whole_table(machine: str) -> None:
     )
 
 
-def test_a_guard_stands_in_the_diagram_and_an_unknown_machine_has_none() -> None:
+def test_a_diagram_shows_guards_and_an_unknown_machine_is_refused() -> None:
     assert "ACTIVE --> IDLE: TURN_COMPLETE [alone]" in mermaid("turns")
     with pytest.raises(NotFound):
         mermaid("weather")
@@ -143,7 +143,7 @@ def test_deadlines_are_found_again_by_the_key_of_what_moved_them() -> None:
     assert deadlines.of(team, SeatId(99)) is None
 
 
-def test_births_move_the_deadlines_of_their_seats() -> None:
+def test_summons_and_registrations_change_the_deadlines_of_their_seats() -> None:
     scene = Scene()
     summoned, *_ = scene.do(test_identity.summon())
     assert set(deadlines.touched(summoned)) == set(GRID_SEATS)
@@ -152,7 +152,7 @@ def test_births_move_the_deadlines_of_their_seats() -> None:
     assert registered.type == "agent_registered"
 
 
-def test_a_word_between_two_people_moves_no_channel() -> None:
+def test_a_direct_message_changes_no_channel() -> None:
     scene = trio()
     said: list[e.Fact] = [
         e.UserMessage(text="hello", speaker_name="Marcus", target_agent="pm"),
@@ -172,17 +172,17 @@ def test_a_large_team_survives_a_snapshot() -> None:
     assert snapshots.decode(snapshots.encode(scene.team)) == scene.team
 
 
-def test_actors_are_told_apart() -> None:
+def test_actors_of_agents_and_people_differ() -> None:
     assert person("Lyra") != agent_actor("Lyra")
 
 
-def test_events_must_follow_each_other() -> None:
+def test_events_must_be_consecutive() -> None:
     scene = Scene()
     with pytest.raises(Impossible, match="event 1 cannot follow event 1"):
         evolve(scene.team, scene.log[0])
 
 
-def test_an_attempt_that_was_refused_can_be_put_on_record() -> None:
+def test_a_refused_command_can_be_recorded() -> None:
     scene = trio()
     command = c.CompleteTurn(channel=REVIEWS, seat=scene.seat("dev"), epoch=1)
     refused = scene.refuse(command, "not_your_turn")
@@ -194,7 +194,7 @@ def test_an_attempt_that_was_refused_can_be_put_on_record() -> None:
     assert decision.team == replace(scene.team, seq=scene.team.seq + 1)
 
 
-def test_an_agents_own_state_is_the_strongest_of_its_channels() -> None:
+def test_an_agents_overall_state_is_the_most_active_of_its_channels() -> None:
     scene = trio()
     scene.channel_of("dev", channel=e.ChannelId("design"))
     assert scene.own_state("dev") is TurnState.ACTIVE
@@ -220,28 +220,32 @@ def broken_teams() -> dict[str, Team]:
 
     return {
         "more than 1": agent(replace(pm, holding=(REVIEWS, REVIEWS))),
-        "twice in a channel": agent(replace(pm, channels=(REVIEWS, REVIEWS))),
-        "hatches, but has a name": agent(replace(pm, status=Status.HATCHING)),
+        "in the same channel twice": agent(replace(pm, channels=(REVIEWS, REVIEWS))),
+        "is hatching, but has a name": agent(replace(pm, status=Status.HATCHING)),
         "stored as unknown": agent(replace(pm, status=Status.UNKNOWN)),
-        "neither holds the turn nor stops": agent(replace(scene.agent("dev"), holding=(REVIEWS,))),
+        "without a turn or work to stop there": agent(
+            replace(scene.agent("dev"), holding=(REVIEWS,))
+        ),
         "which is over": agent(replace(lyra, session=SessionId("old"))),
         "alive without a process": agent(replace(lyra, session=None)),
         "without a session": agent(replace(lyra, session=None)),
-        "answers a wish that nobody had": agent(replace(pm, run=RunControl(answered=3))),
-        "somebody twice in its ring": reviews(ring=(*channel.ring, pm.seat)),
-        "which does not know it": agent(replace(pm, channels=())),
+        "has answered generation 3, which is beyond 0": agent(
+            replace(pm, run=RunControl(answered=3))
+        ),
+        "a seat twice in its ring": reviews(ring=(*channel.ring, pm.seat)),
+        "but the agent does not list the channel": agent(replace(pm, channels=())),
         "while work is being stopped": reviews(drain=_drain_of(pm)),
-        "rests, but somebody holds the turn": reviews(resting=True),
-        "that is not alone in it": reviews(idle=pm.seat),
+        "rests, but its turn is held": reviews(resting=True),
+        "but a turn, or the member is not in its ring": reviews(idle=pm.seat),
         "is not at its cursor": reviews(cursor=1),
         "which is disabled": agent(replace(pm, disabled=True)),
-        "neither here nor being woken": agent(replace(pm, status=Status.SLEEPING)),
-        "does not know it": agent(replace(pm, holding=())),
-        "to what no session of it asks": agent(replace(pm, approvals=(asked,))),
-        "clock running while": agent(replace(pm, session=session.id, approvals=(asked,))),
-        "whom 'pm' asks nothing": reviews(turn=replace(channel.turn, wait=asking)),
-        "has lost its agent": agent(replace(lyra, session=None)),
-        "is not muster's to run": agent(replace(lyra, authority=Authority.SELF)),
+        "neither present nor being started": agent(replace(pm, status=Status.SLEEPING)),
+        "which does not list the channel": agent(replace(pm, holding=())),
+        "that belongs to none of its sessions": agent(replace(pm, approvals=(asked,))),
+        "running timeout while": agent(replace(pm, session=session.id, approvals=(asked,))),
+        "but 'pm' has no open request": reviews(turn=replace(channel.turn, wait=asking)),
+        "is not listed by its agent": agent(replace(lyra, session=None)),
+        "which muster does not run": agent(replace(lyra, authority=Authority.SELF)),
         session.id: agent(replace(lyra, session=None)),
     }
 
@@ -255,5 +259,5 @@ def test_every_invariant_notices_when_it_is_broken(wrong: str) -> None:
     assert any(wrong in problem for problem in violations(broken_teams()[wrong]))
 
 
-def test_a_transition_of_every_machine_can_be_told() -> None:
+def test_every_machine_has_a_diagram() -> None:
     assert {machine.value for machine in Machine} == set(MACHINES)

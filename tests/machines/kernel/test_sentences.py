@@ -1,4 +1,4 @@
-"""The log as sentences: what agents do, ask and use up, in words that a person can follow."""
+"""The log as sentences: activity, approvals and usage of agents, in words for people."""
 
 import pytest
 from msgspec.structs import replace
@@ -13,10 +13,10 @@ from muster.testing.clock import EPOCH
 
 SEAT, SESSION = SeatId(3), SessionId("s1")
 ADA = "agent-identity:3"
-"""Nobody has the seat here, so it is called by its document."""
+"""The seat is empty here, so a sentence has its document id."""
 
 
-def told(fact: Fact, actor: str = MUSTER) -> str:
+def shown(fact: Fact, actor: str = MUSTER) -> str:
     return sentence(Event(1, EPOCH, SessionId("boot"), actor, None, fact), Team())
 
 
@@ -35,47 +35,47 @@ def activity(kind: Activity, name: str = "Bash", text: str = "", by: str = "") -
         (activity(Activity.HELPER_DONE, "tester"), f"the helper tester of {ADA} is done"),
         (
             activity(Activity.ASKED_AGAIN, "model", "529"),
-            f"the model of {ADA} did not answer and is asked again: 529",
+            f"the request of {ADA} to its model failed and is retried: 529",
         ),
         (
             activity(Activity.COMPACTED, "auto"),
-            f"{ADA} has cut down what it remembers of its conversation",
+            f"{ADA} compacted its context",
         ),
         (activity(Activity.TOOL_CALL, text="a\n  b\tc"), f"{ADA} calls Bash: a b c"),
     ],
 )
-def test_what_an_agent_does_is_told(fact: Fact, says: str) -> None:
-    assert told(fact) == says
+def test_the_activity_of_an_agent_becomes_a_sentence(fact: Fact, says: str) -> None:
+    assert shown(fact) == says
 
 
 @pytest.mark.parametrize("kind", list(Activity))
-def test_names_with_braces_are_told_as_they_are(kind: Activity) -> None:
-    assert "{name} {0}" in told(activity(kind, "x", "{name} {0}", by="{who}"))
+def test_braces_in_names_are_kept(kind: Activity) -> None:
+    assert "{name} {0}" in shown(activity(kind, "x", "{name} {0}", by="{who}"))
 
 
 @pytest.mark.parametrize(
     ("how", "says"),
     [
-        (Taken.STARTED, "began with: go"),
-        (Taken.INJECTED, "took in, in the middle of its work: go"),
-        (Taken.QUEUED, "will take up after its work: go"),
+        (Taken.STARTED, "started on the prompt: go"),
+        (Taken.INJECTED, "accepted a prompt in the middle of its work: go"),
+        (Taken.QUEUED, "queued a prompt after its work: go"),
     ],
 )
-def test_how_a_prompt_was_taken_in_is_told(how: Taken, says: str) -> None:
+def test_an_accepted_prompt_becomes_a_sentence(how: Taken, says: str) -> None:
     taken = e.PromptTaken(seat=SEAT, session=SESSION, how=how, text="go")
-    assert told(taken) == f"{ADA} {says}"
+    assert shown(taken) == f"{ADA} {says}"
 
 
-def test_what_is_asked_of_a_person_is_told_with_what_holds_otherwise() -> None:
+def test_a_request_for_approval_is_shown_with_its_default() -> None:
     asked = e.ApprovalRequested(
         approval="7", seat=SEAT, session=SESSION, tool="Bash", detail="make", until=EPOCH
     )
     at = f"{EPOCH:%H:%M:%S}"
-    assert told(asked) == f"{ADA} needs approval 7 for Bash: make (else denied at {at})"
+    assert shown(asked) == f"{ADA} needs approval 7 for Bash: make (else denied at {at})"
     more = replace(asked, by="tester", default=True, detail="")
     says = f"tester, a helper of {ADA}, needs approval 7 for Bash (else allowed at {at})"
-    assert told(more) == says
-    assert len(told(replace(asked, detail="x" * 1000))) < 160
+    assert shown(more) == says
+    assert len(shown(replace(asked, detail="x" * 1000))) < 160
 
 
 @pytest.mark.parametrize(
@@ -87,38 +87,38 @@ def test_what_is_asked_of_a_person_is_told_with_what_holds_otherwise() -> None:
             Answered.DEADLINE,
             False,
             "",
-            f"nobody answered approval 7 of {ADA} in time, so it was denied, as declared",
+            f"approval 7 of {ADA} timed out and was denied by default",
         ),
         (
             Answered.DEADLINE,
             True,
             "",
-            f"nobody answered approval 7 of {ADA} in time, so it was allowed, as declared",
+            f"approval 7 of {ADA} timed out and was allowed by default",
         ),
         (
             Answered.SESSION_END,
             False,
             "",
-            f"nobody waits for approval 7 of {ADA} any more: its session is over",
+            f"approval 7 of {ADA} was withdrawn: its session has ended",
         ),
     ],
 )
-def test_the_answer_is_told_with_whose_it_was(
+def test_an_answered_approval_is_shown_with_its_agent(
     how: Answered, allow: bool, note: str, says: str
 ) -> None:
     answer = e.ApprovalAnswered(approval="7", seat=SEAT, allow=allow, how=how, note=note)
     actor = "person:Grace" if how is Answered.PERSON else MUSTER
-    assert told(answer, actor) == says
+    assert shown(answer, actor) == says
 
 
-def test_what_was_used_up_is_told_where_something_was() -> None:
+def test_a_result_is_shown_with_its_usage() -> None:
     result = e.SessionResult(seat=SEAT, session=SESSION, text="done")
-    assert told(result) == f"{ADA} finished what it was told: done"
+    assert shown(result) == f"{ADA} finished its work: done"
     used = Usage(cost_usd=0.25, input_tokens=90, output_tokens=10)
-    says = f"{ADA} finished what it was told: done ($0.2500, 100 tokens in design)"
-    assert told(replace(result, usage=used, channel=ChannelId("design"))) == says
+    says = f"{ADA} finished its work: done ($0.2500, 100 tokens in design)"
+    assert shown(replace(result, usage=used, channel=ChannelId("design"))) == says
     much = replace(result, ok=False, text="", usage=Usage(cost_usd=12.345))
-    assert told(much) == f"{ADA} failed at what it was told ($12.35, 0 tokens)"
+    assert shown(much) == f"{ADA} failed at its work ($12.35, 0 tokens)"
     talk = ConversationId("conv_001")
     recorded = e.UsageRecorded(conversation=talk, agent_name="writer", usage=used)
-    assert told(recorded) == "writer used up $0.2500, 100 tokens in conv_001"
+    assert shown(recorded) == "writer used $0.2500, 100 tokens in conv_001"

@@ -1,4 +1,4 @@
-"""The whole team under whatever Hypothesis thinks of."""
+"""A whole team under random commands (Hypothesis)."""
 
 from datetime import timedelta
 
@@ -174,6 +174,6 @@ TestWholeTeam.settings = settings(
     max_examples=100,
     stateful_step_count=60,
     deadline=None,
-    derandomize=True,  # a failure in CI is one that anybody can repeat
+    derandomize=True,  # a failure in CI is reproducible
     suppress_health_check=[HealthCheck.too_slow],
 )

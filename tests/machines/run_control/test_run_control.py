@@ -1,4 +1,4 @@
-"""Run control: the seed's four workflows, and one gate that a paused agent never passes."""
+"""Run control: the four modes, and the gate that a paused agent never passes."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -37,15 +37,15 @@ def running(mode: RunMode = CONTINUOUS) -> Scene:
 
 
 def states(scene: Scene) -> tuple[RunMode, RunMode]:
-    """What is desired, and what is current."""
+    """The desired and the current mode."""
     run = scene.agent("Lyra").run
     return run.desired, run.current
 
 
-# ── the seed's four workflows ─────────────────────────────────────────────────────────────────────
+# ── the four modes ────────────────────────────────────────────────────────────────────────────────
 
 
-def test_continuous_runs_one_session_after_another_until_something_else_is_wanted() -> None:
+def test_continuous_runs_one_session_after_another_until_desired_changes() -> None:
     scene = enrolled()
     assert states(scene) == (PAUSE, PAUSE)
     scene.want("Lyra", CONTINUOUS)
@@ -81,12 +81,12 @@ def test_a_one_shot_runs_exactly_one_session_and_then_pauses_by_itself(mode: Run
     assert scene.session("Lyra").mode is mode
     events = scene.ends("Lyra")
     assert states(scene) == (PAUSE, PAUSE)
-    [wish] = facts(events, e.DesiredSet)
-    assert (wish.set_by, wish.note) == ("muster", f"{mode} completed")
+    [desired] = facts(events, e.DesiredSet)
+    assert (desired.set_by, desired.note) == ("muster", f"{mode} completed")
     assert facts(events, e.SessionRequested) == []
 
 
-def test_the_automatic_pause_gives_way_to_what_was_asked_meanwhile() -> None:
+def test_the_automatic_pause_does_not_overwrite_a_newer_desired_mode() -> None:
     scene = running(RUN_ONCE)
     scene.want("Lyra", CONTINUOUS)
     scene.ends("Lyra")
@@ -106,7 +106,7 @@ def test_a_second_stop_is_a_stop_now_and_a_third_changes_nothing() -> None:
     assert scene.want("Lyra", PAUSE) == []
 
 
-def test_stop_now_stops_at_once_and_its_death_is_no_crash() -> None:
+def test_stop_now_stops_at_once_and_does_not_count_as_a_crash() -> None:
     scene = running()
     at_once = c.SetDesired(
         seat=scene.seat("Lyra"), desired=RunMode.RUN_ONCE, set_by="Marcus", now=True
@@ -119,7 +119,7 @@ def test_stop_now_stops_at_once_and_its_death_is_no_crash() -> None:
     assert scene.agent("Lyra").run.retry_at is None
 
 
-def test_a_stop_while_nothing_runs_only_says_what_is_wanted() -> None:
+def test_a_stop_without_a_session_only_changes_desired() -> None:
     scene = enrolled()
     assert scene.want("Lyra", PAUSE) == []
     assert states(scene) == (PAUSE, PAUSE)
@@ -138,7 +138,7 @@ def test_a_session_stopped_before_it_was_up_stays_stopping_when_it_comes_up() ->
 # ── generations ───────────────────────────────────────────────────────────────────────────────────
 
 
-def test_every_wish_has_a_number_and_current_says_which_it_answers() -> None:
+def test_every_change_of_desired_has_a_generation_and_current_says_which_it_answers() -> None:
     scene = enrolled()
     scene.want("Lyra", CONTINUOUS)
     run = scene.agent("Lyra").run
@@ -147,7 +147,7 @@ def test_every_wish_has_a_number_and_current_says_which_it_answers() -> None:
     assert scene.agent("Lyra").run.answered == 1
 
 
-def test_a_wish_that_is_out_of_date_is_refused() -> None:
+def test_a_stale_generation_is_refused() -> None:
     scene = running()
     command = c.SetDesired(seat=scene.seat("Lyra"), desired=PAUSE, set_by="file", if_generation=0)
     scene.refuse(command, "stale_generation")
@@ -156,7 +156,7 @@ def test_a_wish_that_is_out_of_date_is_refused() -> None:
 # ── failures ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_failures_are_retried_with_growing_pauses_and_say_so() -> None:
+def test_failures_are_retried_with_exponential_backoff() -> None:
     scene = running()
     pauses: list[float] = []
     for _ in range(4):
@@ -171,7 +171,7 @@ def test_failures_are_retried_with_growing_pauses_and_say_so() -> None:
     assert retry_pause(100) == timedelta(seconds=300)
 
 
-def test_a_session_that_goes_well_ends_a_row_of_failures() -> None:
+def test_a_successful_session_resets_the_failures() -> None:
     scene = running()
     scene.ends("Lyra", Outcome.FAILED)
     scene.later(1)
@@ -180,7 +180,7 @@ def test_a_session_that_goes_well_ends_a_row_of_failures() -> None:
     assert scene.agent("Lyra").run.failures == 0
 
 
-def test_start_pressed_during_a_pause_tries_at_once() -> None:
+def test_a_start_during_the_backoff_retries_at_once() -> None:
     scene = running()
     scene.ends("Lyra", Outcome.FAILED)
     start = c.StartSession(seat=scene.seat("Lyra"), trigger="hurry")
@@ -189,7 +189,7 @@ def test_start_pressed_during_a_pause_tries_at_once() -> None:
 
 
 @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.CRASHED, Outcome.LOST])
-def test_a_one_shot_that_fails_is_not_tried_again(outcome: Outcome) -> None:
+def test_a_failed_one_shot_is_not_retried(outcome: Outcome) -> None:
     scene = running(RUN_ONCE)
     scene.ends("Lyra", outcome)
     assert states(scene) == (PAUSE, PAUSE)
@@ -208,7 +208,7 @@ def test_a_crash_takes_an_agent_out_of_its_channels_and_an_orderly_end_does_not(
 # ── reports ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_report_about_a_session_that_is_over_is_refused_and_on_record() -> None:
+def test_a_report_about_an_ended_session_is_refused_and_recorded() -> None:
     scene = running()
     old = scene.session("Lyra").id
     scene.ends("Lyra")
@@ -219,12 +219,12 @@ def test_a_report_about_a_session_that_is_over_is_refused_and_on_record() -> Non
     scene.refuse(c.ReportSessionStarted(session=SessionId("no")), "unknown_session")
 
 
-def test_a_session_that_is_reported_up_twice_starts_once() -> None:
+def test_a_repeated_start_report_is_ignored() -> None:
     scene = running()
     assert scene.up("Lyra") == []
 
 
-def test_a_loop_of_its_own_reports_what_it_does() -> None:
+def test_an_agent_with_its_own_loop_reports_its_current_mode() -> None:
     scene = Scene()
     scene.connected("pm")
     pm = scene.seat("pm")
@@ -235,7 +235,7 @@ def test_a_loop_of_its_own_reports_what_it_does() -> None:
     assert scene.agent("pm").run.current is PAUSE
 
 
-def test_nobody_but_the_process_reports_for_an_agent_that_muster_runs() -> None:
+def test_only_the_process_reports_for_an_agent_that_muster_runs() -> None:
     scene = running()
     command = c.ReportCurrent(seat=scene.seat("Lyra"), current=PAUSE)
     scene.refuse(command, "run_elsewhere")
@@ -290,7 +290,7 @@ PATHS: dict[str, Callable[[Scene], list[Command]]] = {
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_paused_agent_never_starts_whatever_asks_for_it(path: str) -> None:
+def test_a_paused_agent_never_starts_whatever_the_trigger(path: str) -> None:
     scene = enrolled()
     for command in PATHS[path](scene):
         if isinstance(command, c.StartSession):
@@ -306,7 +306,7 @@ def test_a_paused_agent_never_starts_whatever_asks_for_it(path: str) -> None:
     assert scene.agent("Lyra").status is Status.SLEEPING
 
 
-def test_the_gate_names_the_rule_that_keeps_it_shut() -> None:
+def test_a_refused_start_names_the_rule() -> None:
     scene = running()
     start = c.StartSession(seat=scene.seat("Lyra"), trigger="test")
     scene.refuse(start, "already_running")
@@ -316,7 +316,7 @@ def test_the_gate_names_the_rule_that_keeps_it_shut() -> None:
     scene.refuse(c.StartSession(seat=scene.seat("pm"), trigger="test"), "run_elsewhere")
 
 
-def test_a_stopping_muster_starts_nothing() -> None:
+def test_no_session_starts_while_muster_shuts_down() -> None:
     scene = running()
     scene.do(c.StopMuster(reason="stopped"))
     scene.ends("Lyra")
@@ -325,10 +325,12 @@ def test_a_stopping_muster_starts_nothing() -> None:
     assert facts(scene.boot(), e.SessionRequested) != []
 
 
-def test_what_should_run_and_was_lost_runs_again_after_a_restart() -> None:
+def test_an_agent_whose_session_was_lost_is_started_again_after_a_restart() -> None:
     scene = running()
     scene.boot()
-    assert facts(scene.log[-1:], e.SessionRequested) == []  # first it must be known to be gone
+    assert (
+        facts(scene.log[-1:], e.SessionRequested) == []
+    )  # its process must be known to be gone first
     events = scene.ends("Lyra", Outcome.LOST)
     assert [fact.trigger for fact in facts(events, e.SessionRequested)] == ["next"]
     assert scene.agent("Lyra").run.retry_at is None
@@ -350,7 +352,7 @@ def test_an_expired_seat_is_not_started_again_when_its_process_ends() -> None:
     scene.refuse(start, "wrong_state")
 
 
-def test_people_may_want_anything_at_any_time_and_only_one_shots_end_by_themselves() -> None:
+def test_people_may_set_any_mode_and_only_one_shots_pause_automatically() -> None:
     by_people = {(row.source, row.target) for row in DESIRED if row.trigger == "person"}
     assert len(by_people) == 12
     alone = {(row.source, row.target) for row in DESIRED if row.trigger == "one_shot_done"}

@@ -1,4 +1,4 @@
-"""Run control beside the seed's workflows: budgets, pace, output, results, other authorities."""
+"""Run control: budgets, pace, output, results and other authorities."""
 
 from datetime import timedelta
 
@@ -32,16 +32,16 @@ def test_a_program_that_ends_at_once_is_started_once_a_second() -> None:
     scene = running()
     events = scene.ends("Lyra")
     [rest] = facts(events, e.RetryScheduled)
-    assert any("ended at once" in sentence(event, scene.team) for event in events)
+    assert any("was very short" in sentence(event, scene.team) for event in events)
     assert (rest.failures, rest.until) == (0, scene.now + timedelta(seconds=1))
-    assert states(scene) == (CONTINUOUS, CONTINUOUS)  # it goes on: no flicker
+    assert states(scene) == (CONTINUOUS, CONTINUOUS)  # no flicker between sessions
     assert scene.agent("Lyra").session is None
     scene.refuse(c.StartSession(seat=scene.seat("Lyra"), trigger="turn"), "backing_off")
     [asked] = facts(scene.later(1), e.SessionRequested)
     assert asked.trigger == "retry"
 
 
-def test_whoever_is_stopped_between_two_sessions_is_paused_at_once() -> None:
+def test_an_agent_stopped_between_two_sessions_is_paused_at_once() -> None:
     scene = running()
     scene.ends("Lyra")
     scene.want("Lyra", PAUSE)
@@ -56,7 +56,7 @@ def test_a_start_between_two_sessions_does_not_wait() -> None:
     assert scene.session("Lyra").phase is Phase.STARTING
 
 
-def test_muster_that_stops_between_two_sessions_leaves_nobody_running() -> None:
+def test_a_shutdown_between_two_sessions_leaves_no_agent_running() -> None:
     scene = running()
     scene.ends("Lyra")
     scene.do(c.StopMuster(reason="stopped"))
@@ -73,9 +73,9 @@ def test_more_sessions_in_an_hour_than_the_budget_allows_pause_the_agent() -> No
     scene.up("Lyra")
     scene.later(60)
     events = scene.ends("Lyra")
-    [wish] = facts(events, e.DesiredSet)
-    assert (wish.desired, wish.set_by) == (PAUSE, "muster")
-    assert wish.note == "2 sessions in an hour, as many as its budget allows"
+    [desired] = facts(events, e.DesiredSet)
+    assert (desired.desired, desired.set_by) == (PAUSE, "muster")
+    assert desired.note == "2 sessions in an hour, as many as its budget allows"
     assert states(scene) == (PAUSE, PAUSE)
     again = scene.want("Lyra", RUN_ONCE)  # asked again too early
     assert states(scene) == (PAUSE, PAUSE)
@@ -104,11 +104,11 @@ def test_a_budget_that_shrinks_between_two_sessions_pauses_the_agent() -> None:
 def test_a_session_longer_than_the_budget_allows_is_ended_and_the_agent_paused() -> None:
     scene = budgeted(Budget(session_seconds=30))
     events = scene.later(31)
-    [wish] = facts(events, e.DesiredSet)
+    [desired] = facts(events, e.DesiredSet)
     [stop] = facts(events, e.StopRequested)
-    assert (wish.desired, stop.urgency) == (PAUSE, Urgency.NOW)
-    assert wish.note == "a session of 30 s, as long as its budget allows"
-    assert scene.do(c.CheckSession(seat=scene.seat("Lyra"))) == []  # told once
+    assert (desired.desired, stop.urgency) == (PAUSE, Urgency.NOW)
+    assert desired.note == "a session of 30 s, as long as its budget allows"
+    assert scene.do(c.CheckSession(seat=scene.seat("Lyra"))) == []  # asked once
     scene.ends("Lyra", Outcome.CRASHED)
     assert states(scene) == (PAUSE, PAUSE)
 
@@ -121,7 +121,7 @@ def test_a_session_that_was_asked_to_finish_still_has_only_the_time_of_its_budge
     assert [stop.urgency for stop in facts(events, e.StopRequested)] == [Urgency.NOW]
 
 
-def test_nobody_is_stopped_before_its_time() -> None:
+def test_a_session_is_not_stopped_before_its_time_limit() -> None:
     scene = budgeted(Budget(session_seconds=30))
     assert scene.do(c.CheckSession(seat=scene.seat("Lyra"))) == []
 
@@ -134,14 +134,14 @@ def test_as_many_failures_in_a_row_as_the_budget_allows_pause_the_agent(reason: 
     scene.later(60)
     session = scene.session("Lyra").id
     ended = c.ReportSessionEnded(session=session, outcome=Outcome.FAILED, reason=reason)
-    [wish] = facts(scene.do(ended), e.DesiredSet)
-    assert wish.note.startswith("2 failures in a row, as many as its budget allows")
-    assert wish.note.endswith(reason)
+    [desired] = facts(scene.do(ended), e.DesiredSet)
+    assert desired.note.startswith("2 failures in a row, as many as its budget allows")
+    assert desired.note.endswith(reason)
     assert states(scene) == (PAUSE, PAUSE)
     assert facts(scene.later(3600), e.SessionRequested) == []
 
 
-# ── what a session says ───────────────────────────────────────────────────────────────────────────
+# ── output and results ────────────────────────────────────────────────────────────────────────────
 
 
 def test_output_is_evidence_and_renews_the_turn() -> None:
@@ -161,7 +161,7 @@ def test_output_is_evidence_and_renews_the_turn() -> None:
     scene.refuse(gone, "unknown_session")
 
 
-def test_a_one_shot_of_a_program_that_lives_on_ends_with_its_first_result() -> None:
+def test_a_one_shot_of_a_long_lived_program_ends_with_its_first_result() -> None:
     scene = Scene()
     scene.running("Lyra", mode=RUN_ONCE)
     events = scene.do(c.ReportResult(session=scene.session("Lyra").id, text="done"))
@@ -169,7 +169,7 @@ def test_a_one_shot_of_a_program_that_lives_on_ends_with_its_first_result() -> N
     assert [stop.urgency for stop in facts(events, e.StopRequested)] == [Urgency.GRACEFUL]
 
 
-def test_a_one_shot_goes_on_while_something_is_left_to_do() -> None:
+def test_a_one_shot_goes_on_while_work_is_left() -> None:
     scene = Scene()
     scene.running("Lyra", mode=RUN_ONCE)
     lyra = scene.seat("Lyra")
@@ -180,22 +180,22 @@ def test_a_one_shot_goes_on_while_something_is_left_to_do() -> None:
     assert facts(scene.do(result), e.StopRequested) != []
 
 
-def test_a_result_of_one_who_runs_on_ends_nothing() -> None:
+def test_a_result_of_a_continuous_session_does_not_end_it() -> None:
     scene = Scene()
     scene.running("Lyra")
     assert facts(scene.do(c.ReportResult(session=scene.session("Lyra").id)), e.StopRequested) == []
 
 
-# ── who is run by whom ────────────────────────────────────────────────────────────────────────────
+# ── authorities ───────────────────────────────────────────────────────────────────────────────────
 
 
-def test_settings_that_say_the_same_change_nothing() -> None:
+def test_unchanged_settings_change_nothing() -> None:
     scene = running()
     lyra = scene.seat("Lyra")
     assert scene.do(c.ConfigureAgent(seat=lyra, authority=Authority.MUSTER)) == []
 
 
-def test_whoever_is_here_is_not_handed_over() -> None:
+def test_the_authority_of_a_live_agent_cannot_change() -> None:
     scene = running()
     lyra = scene.seat("Lyra")
     scene.refuse(c.ConfigureAgent(seat=lyra, authority=Authority.FILE), "wrong_state")
@@ -203,7 +203,7 @@ def test_whoever_is_here_is_not_handed_over() -> None:
     scene.refuse(few, "invalid")
 
 
-def test_one_who_came_by_itself_and_is_muster_s_now_begins_paused() -> None:
+def test_an_agent_whose_authority_becomes_muster_starts_paused() -> None:
     scene = Scene()
     scene.connected("pm")
     scene.do(c.DisconnectAgent(seat=scene.seat("pm"), reason="left"))
@@ -212,7 +212,7 @@ def test_one_who_came_by_itself_and_is_muster_s_now_begins_paused() -> None:
     assert (run.desired, run.current) == (PAUSE, PAUSE)
 
 
-def test_a_loop_with_a_state_file_is_here_when_it_writes_and_does_what_it_says() -> None:
+def test_an_agent_with_a_state_file_is_alive_when_it_writes_and_has_the_mode_it_reports() -> None:
     scene = Scene()
     scene.do(c.EnrollAgent(name="loop", authority=Authority.FILE))
     loop = scene.seat("loop")
@@ -225,7 +225,7 @@ def test_a_loop_with_a_state_file_is_here_when_it_writes_and_does_what_it_says()
     assert scene.agent("loop").run.differs_since is None
 
 
-def test_one_that_connects_by_itself_runs_while_it_is_here() -> None:
+def test_an_agent_that_connects_on_its_own_is_continuous_while_connected() -> None:
     scene = Scene()
     scene.connected("pm")
     run = scene.agent("pm").run
@@ -234,7 +234,7 @@ def test_one_that_connects_by_itself_runs_while_it_is_here() -> None:
     assert scene.agent("pm").run.current is PAUSE
 
 
-def test_one_that_is_stopped_finishes_its_turn_and_gets_no_other() -> None:
+def test_a_stopped_agent_finishes_its_turn_and_gets_no_other() -> None:
     scene = Scene()
     scene.connected("pm", "dev")
     scene.channel_of("pm", "dev")
@@ -245,12 +245,12 @@ def test_one_that_is_stopped_finishes_its_turn_and_gets_no_other() -> None:
     scene.complete("pm")
     scene.says("dev")
     scene.complete("dev")
-    assert scene.state("dev") is TurnState.IDLE  # as good as alone
+    assert scene.state("dev") is TurnState.IDLE  # the other is not reachable
     scene.want("pm", CONTINUOUS)
     assert scene.holder() == "pm"
 
 
-def test_for_one_that_a_lead_runs_start_and_stop_are_words_to_the_lead() -> None:
+def test_start_and_stop_of_a_leads_agent_are_messages_to_the_lead() -> None:
     scene = Scene()
     lead = c.EnrollAgent(name="Ada", authority=Authority.MUSTER, seat=SeatId(4), long_lived=True)
     scene.do(lead)
@@ -265,10 +265,10 @@ def test_for_one_that_a_lead_runs_start_and_stop_are_words_to_the_lead() -> None
     assert moves(events, Machine.RUN) == []
 
 
-# ── a state file that changed while muster was away ───────────────────────────────────────────────
+# ── a state file that changed while muster was down ───────────────────────────────────────────────
 
 
-def test_who_was_paused_in_its_file_while_muster_was_away_is_not_started() -> None:
+def test_an_agent_paused_in_its_state_file_before_the_start_is_not_started() -> None:
     scene = running()
     scene.running("Kael")
     scene.do(c.StopMuster(reason="stopped"))
@@ -283,14 +283,14 @@ def test_who_was_paused_in_its_file_while_muster_was_away_is_not_started() -> No
     assert {event.session_id for event in events} == {SessionId("boot2")}
 
 
-def test_a_warning_is_put_on_record() -> None:
+def test_a_warning_is_recorded() -> None:
     scene = Scene()
     [warning] = facts(scene.do(c.LogWarning(text="the file is a folder")), e.WarningLogged)
     assert warning.text == "the file is a folder"
     assert REVIEWS not in scene.team.channels
 
 
-# ── words to the lead, and to one agent alone ─────────────────────────────────────────────────────
+# ── messages to the lead and direct messages ──────────────────────────────────────────────────────
 
 
 def led() -> Scene:
@@ -300,7 +300,7 @@ def led() -> Scene:
     return scene
 
 
-def test_a_lead_is_told_of_births_and_wakings_in_the_same_breath() -> None:
+def test_the_lead_gets_its_message_in_the_same_transaction_as_a_summon_or_wake() -> None:
     scene = led()
     events = scene.do(replace(summon(), message="[SUMMON AGENTS]"))
     assert [fact.text for fact in facts(events, e.UserMessage)] == ["[SUMMON AGENTS]"]
@@ -314,12 +314,12 @@ def test_a_lead_is_told_of_births_and_wakings_in_the_same_breath() -> None:
     assert scene.team.agents[seat].run.desired is CONTINUOUS
 
 
-def test_where_there_is_no_lead_nobody_is_told() -> None:
+def test_without_a_lead_a_message_to_it_is_refused() -> None:
     scene = Scene()
     scene.refuse(replace(summon(), message="[SUMMON AGENTS]"), "no_lead")
 
 
-def test_an_answer_under_a_key_is_said_once_and_is_a_sign_of_having_read() -> None:
+def test_an_answer_is_idempotent_by_its_key_and_marks_messages_as_read() -> None:
     scene = Scene()
     scene.connected("pm")
     pm = scene.seat("pm")
@@ -331,7 +331,7 @@ def test_an_answer_under_a_key_is_said_once_and_is_a_sign_of_having_read() -> No
     scene.refuse(c.TellHuman(seat=pm, text="fine", key="k1"), "repeated")
 
 
-def test_nobody_has_acted_on_what_it_was_not_handed() -> None:
+def test_only_delivered_messages_can_be_marked_as_read() -> None:
     scene = Scene()
     scene.connected("pm")
     pm = scene.seat("pm")
@@ -343,7 +343,7 @@ def test_nobody_has_acted_on_what_it_was_not_handed() -> None:
     assert read.upto == scene.agent("pm").last_message
 
 
-def test_a_question_that_waited_for_a_sleeper_belongs_to_the_life_that_hears_it() -> None:
+def test_a_message_that_waited_for_a_sleeping_agent_is_in_the_transcript_of_its_next_life() -> None:
     scene = Scene()
     scene.connected("pm")
     pm = scene.seat("pm")

@@ -1,4 +1,4 @@
-"""Tasks: a conversation in an agent's hands is a session of its seat, behind the one gate."""
+"""Tasks: a delegated conversation is a session of the agent's seat, behind the gate."""
 
 from datetime import timedelta
 
@@ -46,7 +46,7 @@ def ended(scene: Scene, requested: e.SessionRequested, outcome: Outcome) -> list
     return scene.do(c.ReportSessionEnded(session=requested.session, outcome=outcome, code=1))
 
 
-# ── who is known by its description alone ─────────────────────────────────────────────────────────
+# ── agents with only a description ────────────────────────────────────────────────────────────────
 
 
 def test_a_description_takes_a_seat_off_the_grid_with_its_first_task() -> None:
@@ -73,7 +73,7 @@ def test_an_agent_on_call_is_alive_while_it_works_and_asleep_after() -> None:
     ended(scene, requested, Outcome.COMPLETED)
     agent = scene.agent("ada")
     assert (agent.status, agent.run.current, agent.tasks) == (Status.SLEEPING, RunMode.PAUSE, ())
-    assert agent.run.differs_since is None  # it waits for a task, as wanted
+    assert agent.run.differs_since is None  # it waits for a task, as desired
 
 
 def test_an_agent_on_call_has_sessions_for_tasks_only() -> None:
@@ -84,9 +84,7 @@ def test_an_agent_on_call_has_sessions_for_tasks_only() -> None:
     assert not facts(scene.want("ada", RunMode.RUN_ONCE), e.SessionRequested)
 
 
-def test_a_description_that_gets_a_table_in_the_settings_begins_as_an_agent_of_the_settings() -> (
-    None
-):
+def test_an_agent_on_call_that_is_added_to_the_settings_starts_paused() -> None:
     scene = session(conversations=2)
     requested = asked_for(scene.do(delegate()))
     ended(scene, requested, Outcome.COMPLETED)
@@ -99,7 +97,7 @@ def test_a_description_that_gets_a_table_in_the_settings_begins_as_an_agent_of_t
 
 
 def on_call(scene: Scene) -> None:
-    """Let ada have its first task behind it."""
+    """Let ada complete its first task."""
     ended(scene, asked_for(scene.do(delegate())), Outcome.COMPLETED)
     scene.do(c.OpenConversation(text="again", speaker_name="Marcus"))
 
@@ -130,7 +128,7 @@ def test_an_agent_of_the_settings_is_given_no_task_before_a_person_starts_it() -
     scene.refuse(delegate(), "paused")
     scene.want("ada", RunMode.CONTINUOUS)
     assert asked_for(scene.do(delegate())).task == ONE
-    assert scene.agent("ada").session is not None  # its own is another
+    assert scene.agent("ada").session is not None  # its own session is another one
 
 
 def test_a_hand_over_to_a_paused_agent_is_refused() -> None:
@@ -142,7 +140,7 @@ def test_a_hand_over_to_a_paused_agent_is_refused() -> None:
     assert scene.team.delegation.conversations[TWO].state == "ada"
 
 
-def test_an_agent_that_somebody_else_runs_is_given_no_task() -> None:
+def test_an_agent_that_muster_does_not_run_is_given_no_task() -> None:
     scene = session()
     scene.do(c.EnrollAgent(name="ada", authority=Authority.SELF))
     scene.refuse(delegate(), "run_elsewhere")
@@ -174,7 +172,7 @@ def test_tasks_count_for_the_sessions_in_an_hour() -> None:
         (Outcome.LOST, "muster ended while it was worked on"),
     ],
 )
-def test_a_session_that_ends_before_its_task_is_finished_has_failed_at_it(
+def test_a_session_that_ends_before_its_task_is_finished_fails_the_task(
     outcome: Outcome, why: str
 ) -> None:
     scene = session()
@@ -226,7 +224,7 @@ def test_the_end_of_the_state_machine_session_ends_the_tasks() -> None:
     assert not facts(ended(scene, requested, Outcome.CRASHED), e.ConversationEnd)
 
 
-def test_a_task_leaves_the_own_session_of_its_agent_alone() -> None:
+def test_a_task_does_not_affect_the_agents_own_session() -> None:
     scene = session()
     scene.do(c.EnrollAgent(name="ada", authority=Authority.MUSTER, long_lived=True))
     scene.want("ada", RunMode.CONTINUOUS)
@@ -243,7 +241,7 @@ def test_a_task_leaves_the_own_session_of_its_agent_alone() -> None:
     )
 
 
-def test_what_was_open_when_muster_died_fails_when_it_starts_again() -> None:
+def test_tasks_that_a_crash_of_muster_interrupted_fail_at_the_next_start() -> None:
     scene = session()
     events = scene.boot()
     [end] = facts(events, e.ConversationEnd)

@@ -1,4 +1,4 @@
-"""Documents and messages of a team on paper, for the tests of merging and importing."""
+"""Documents and messages for the tests of merging and importing."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from muster.machines.documents import AgentDocument, MessageCopy
 from muster.machines.ids import SessionId
 from muster.machines.state import Status
-from muster.machines.teams.papers import LooseDocument, tidied
+from muster.machines.teams.papers import LooseDocument, parse_document
 
 NOON = datetime(2026, 2, 17, 12, tzinfo=UTC)
 
 
 def at(minutes: int) -> datetime:
-    """So many minutes after noon."""
+    """The time that many minutes after noon."""
     return NOON + timedelta(minutes=minutes)
 
 
@@ -28,7 +28,7 @@ def paper(
     session: str | None = None,
 ) -> AgentDocument:
     """The document of a seat."""
-    return tidied(
+    return parse_document(
         LooseDocument(
             grid_position=seat,
             name=name,
@@ -44,12 +44,12 @@ def paper(
 
 
 def hatching(seat: int, prepared: int = 0, status: str = "hatching") -> AgentDocument:
-    """The document of a place in which nobody was born."""
+    """The document of a prepared seat in which no agent registered."""
     return paper(seat, None, "", status=status, born=prepared)
 
 
 def said(number: int, text: str = "hello", life: str = "elsewhere", seat: int = 0) -> MessageCopy:
-    """A message that was said on another machine."""
+    """A message from another machine."""
     document = paper(seat)
     return MessageCopy(
         id=f"{life}:{number}",
@@ -82,4 +82,4 @@ unborn = st.builds(
     st.sampled_from([Status.HATCHING, Status.EXPIRED]),
 )
 teams = st.lists(st.one_of(born, unborn), max_size=5)
-"""What a machine may know of a team: a few seats, few names and few moments, so that they clash."""
+"""Documents of a team with few seats, names and times, so that they collide."""

@@ -1,4 +1,4 @@
-"""Importing: a team on paper is merged into a living one, and nobody live notices."""
+"""Importing: documents are merged into a team, and no live agent is affected."""
 
 from datetime import UTC, datetime
 from itertools import permutations
@@ -30,7 +30,7 @@ def take_in(*documents: AgentDocument, messages: tuple[MessageCopy, ...] = ()) -
 
 
 def documents(scene: Scene) -> list[AgentDocument]:
-    """Everybody's documents but the lead's."""
+    """The documents of all agents but the lead."""
     seats = sorted(set(scene.team.agents) - {LEAD_SEAT})
     return [document_of(scene.team.agents[seat]) for seat in seats]
 
@@ -44,7 +44,7 @@ def imported(events: list[e.Event]) -> e.DocumentsImported:
 
 
 @given(teams, teams)
-def test_a_led_team_imports_what_merging_says(
+def test_a_team_with_a_lead_imports_the_merged_documents(
     one: list[AgentDocument], other: list[AgentDocument]
 ) -> None:
     scene = test_identity.led()
@@ -54,7 +54,7 @@ def test_a_led_team_imports_what_merging_says(
 
 
 @given(teams, teams, teams)
-def test_a_team_without_a_lead_is_the_same_whatever_is_imported_first(
+def test_the_order_of_imports_does_not_matter(
     one: list[AgentDocument], other: list[AgentDocument], third: list[AgentDocument]
 ) -> None:
     found: list[list[AgentDocument]] = []
@@ -68,7 +68,7 @@ def test_a_team_without_a_lead_is_the_same_whatever_is_imported_first(
 
 
 @given(teams)
-def test_what_is_imported_twice_changes_nothing_and_adds_nothing_to_the_log(
+def test_an_import_is_idempotent_and_a_second_one_logs_nothing(
     one: list[AgentDocument],
 ) -> None:
     scene = test_identity.led()
@@ -80,7 +80,7 @@ def test_what_is_imported_twice_changes_nothing_and_adds_nothing_to_the_log(
     assert decode(encode(before)) == before
 
 
-def test_two_machines_that_exchange_what_they_know_agree() -> None:
+def test_two_machines_agree_after_importing_from_each_other() -> None:
     one, other = test_identity.led(), test_identity.led()
     one.do(take_in(paper(0, "Lyra", born=0, alive=2, session="s1"), hatching(2, 9)))
     other.do(take_in(paper(0, "Nova", born=5, alive=7), paper(1, "Lyra", born=3)))
@@ -91,7 +91,7 @@ def test_two_machines_that_exchange_what_they_know_agree() -> None:
     assert [each.name for each in documents(one)] == ["Lyra", "Lyra-1", None]
 
 
-def test_what_loses_stays_in_the_log_and_is_told_once() -> None:
+def test_a_discarded_document_is_logged_once() -> None:
     scene = test_identity.led()
     scene.do(take_in(paper(0, "Lyra", "the first", born=0, alive=9)))
     loser = paper(0, "Nova", "the second", born=5, alive=1)
@@ -101,10 +101,10 @@ def test_what_loses_stays_in_the_log_and_is_told_once() -> None:
     assert scene.agent("Lyra").soul == "the first"
 
 
-# ── nobody live is touched ────────────────────────────────────────────────────────────────────────
+# ── live agents are kept ──────────────────────────────────────────────────────────────────────────
 
 
-def test_an_alive_from_elsewhere_is_unknown_until_the_lead_speaks() -> None:
+def test_an_imported_alive_agent_is_unknown_until_the_lead_reports_it() -> None:
     scene = test_identity.led()
     scene.do(take_in(paper(0, alive=5, status="alive"), paper(1, "Kael", alive=5, status="alive")))
     lyra = scene.agent("Lyra")
@@ -115,7 +115,7 @@ def test_an_alive_from_elsewhere_is_unknown_until_the_lead_speaks() -> None:
 
 
 @pytest.mark.parametrize("seat", [0, 9])
-def test_an_alive_from_elsewhere_sleeps_where_its_process_or_connection_has_the_say(
+def test_an_imported_alive_agent_sleeps_where_its_process_or_connection_is_the_authority(
     seat: int,
 ) -> None:
     scene = Scene()
@@ -138,7 +138,7 @@ def test_an_import_starts_nothing() -> None:
     assert scene.agent("Lyra").authority is Authority.MUSTER
 
 
-def test_a_live_agent_is_left_alone_and_merged_when_it_sleeps() -> None:
+def test_an_import_does_not_change_a_live_agent_until_it_sleeps() -> None:
     scene = test_identity.seated(Status.ALIVE)
     before = test_identity.at(scene)
     older = paper(0, "Nova", "an older soul", born=-(10**6), alive=10**6)
@@ -152,14 +152,14 @@ def test_a_live_agent_is_left_alone_and_merged_when_it_sleeps() -> None:
     assert "lyra" not in scene.team.names
 
 
-def test_a_name_that_a_live_agent_has_is_not_taken_from_it_however_old_the_other_is() -> None:
+def test_a_live_agent_keeps_its_name_even_against_an_older_document() -> None:
     scene = test_identity.seated(Status.ALIVE)
     scene.do(take_in(paper(7, "Lyra", "far older", born=-(10**6))))
     assert scene.seat("Lyra") == LYRA
     assert scene.agent("Lyra-7").soul == "far older"
 
 
-def test_somebody_in_a_channel_is_not_made_present_by_a_paper() -> None:
+def test_an_import_does_not_make_a_channel_member_present() -> None:
     scene = test_identity.seated(Status.ALIVE)
     scene.do(c.CreateChannel(channel=REVIEWS))
     scene.do(c.AddMember(channel=REVIEWS, seat=LYRA))
@@ -171,7 +171,7 @@ def test_somebody_in_a_channel_is_not_made_present_by_a_paper() -> None:
     assert scene.holder() is None
 
 
-def test_who_enrolled_here_keeps_name_and_seat() -> None:
+def test_an_agent_that_enrolled_here_keeps_its_name_and_seat() -> None:
     scene = Scene()
     scene.do(c.EnrollAgent(name="pm", authority=Authority.SELF))
     other = paper(9, "dev", "a soul", born=-(10**6))
@@ -193,7 +193,7 @@ def test_the_leads_document_is_for_a_team_with_a_lead() -> None:
     assert scene.agent("Julian").soul == "the lead"
 
 
-def test_a_place_that_hatched_elsewhere_expires_here_too() -> None:
+def test_an_imported_hatching_seat_expires() -> None:
     scene = Scene()
     scene.now = at(1)
     scene.do(take_in(hatching(3)))
@@ -201,7 +201,7 @@ def test_a_place_that_hatched_elsewhere_expires_here_too() -> None:
     assert scene.team.agents[SeatId(3)].status is Status.EXPIRED
 
 
-def test_who_came_from_elsewhere_is_woken_like_anybody() -> None:
+def test_an_imported_agent_can_be_woken() -> None:
     scene = Scene()
     scene.do(take_in(paper(0)))
     scene.do(c.WakeAgents())
@@ -214,7 +214,7 @@ def test_who_came_from_elsewhere_is_woken_like_anybody() -> None:
 # ── messages ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_messages_come_in_once_in_the_order_in_which_they_were_said_and_wait_for_nobody() -> None:
+def test_messages_are_imported_once_in_order_and_are_not_delivered() -> None:
     scene = test_identity.seated(Status.ALIVE)
     before = scene.agent("Lyra")
     events = scene.do(take_in(messages=(said(10), said(2), said(2), said(3, life="third"))))
@@ -226,7 +226,7 @@ def test_messages_come_in_once_in_the_order_in_which_they_were_said_and_wait_for
     assert len(scene.do(take_in(messages=(said(2), said(11))))) == 2
 
 
-def test_a_message_leaves_with_one_id_and_comes_back_as_it_went() -> None:
+def test_an_exported_message_has_a_stable_id_and_survives_a_round_trip() -> None:
     scene = test_identity.seated(Status.ALIVE)
     asked = scene.do(c.SendMessage(text="hello", speaker_name="Marcus", seat=LYRA))
     told = scene.do(c.TellHuman(seat=LYRA, text="good morning"))
@@ -251,22 +251,23 @@ def test_a_message_leaves_with_one_id_and_comes_back_as_it_went() -> None:
         said(1, seat=0, text="x" * (1024 * 1024 + 1)),
     ],
 )
-def test_a_message_that_nobody_could_have_said_is_refused_with_all_that_came_with_it(
+def test_an_invalid_message_refuses_the_whole_import(
     wrong: MessageCopy,
 ) -> None:
     Scene().refuse(take_in(paper(0), messages=(said(5), wrong)), "invalid")
 
 
-def test_a_name_that_is_reserved_here_is_refused_with_all_that_came_with_it() -> None:
+def test_a_reserved_name_refuses_the_whole_import() -> None:
     Scene().refuse(take_in(paper(0, "Kael"), paper(1, "Marcus")), "name_reserved")
 
 
-def test_the_log_tells_of_an_import_in_sentences() -> None:
+def test_an_import_becomes_sentences_of_the_log() -> None:
     scene = test_identity.seated(Status.ALIVE)
     command = take_in(paper(0, "Nova"), paper(1, "Kael"), messages=(said(1),))
     told = [sentence(event, scene.team) for event in scene.do(command)]
     assert told == [
-        "imported 1 messages, and what is known of Kael, 1 documents lost, Lyra left alone"
+        "imported 1 messages and the documents of Kael; 1 documents discarded;"
+        " Lyra unchanged, because live here"
         " (by Marcus)",
-        "Grace had said elsewhere: hello (by Marcus)",
+        "Grace said on another machine: hello (by Marcus)",
     ]

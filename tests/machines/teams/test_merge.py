@@ -11,7 +11,7 @@ from muster.machines.documents import AgentDocument
 from muster.machines.ids import name_key
 from muster.machines.state import Status
 from muster.machines.teams.merge import join, merge
-from muster.machines.teams.papers import LooseDocument, check_document, tidied
+from muster.machines.teams.papers import LooseDocument, check_document, parse_document
 from tests.machines.teams.papers import NOON, at, hatching, paper, teams
 
 Papers = list[AgentDocument]
@@ -49,7 +49,7 @@ def test_a_merged_team_has_one_document_a_seat_and_no_name_twice(
 
 
 @given(teams, teams)
-def test_nobody_who_has_a_name_loses_all_names_and_no_first_soul_is_lost(
+def test_every_named_agent_keeps_a_name_and_every_first_soul_is_kept(
     one: Papers, other: Papers
 ) -> None:
     every = (*one, *other)
@@ -92,24 +92,24 @@ def test_the_later_life_and_the_first_soul_stay_though_they_come_from_two_docume
     assert merged.last_alive_at == at(9)
 
 
-def test_who_fell_asleep_after_the_same_moment_sleeps() -> None:
+def test_with_equal_times_sleeping_wins_over_alive() -> None:
     alive = paper(3, alive=1, session="s1", status="alive")
     asleep = paper(3, alive=1, session="s1")
     assert merge([alive], [asleep]) == [asleep]
 
 
-def test_who_was_born_wins_over_a_place_that_was_prepared_later() -> None:
+def test_a_registered_agent_wins_over_a_seat_prepared_later() -> None:
     lyra = paper(3, born=0)
     assert merge([hatching(3, 60)], [lyra]) == [lyra]
 
 
-def test_a_place_that_was_prepared_anew_wins_over_one_that_expired() -> None:
-    anew = hatching(3, 10)
-    assert merge([hatching(3, 0, "expired")], [anew]) == [anew]
-    assert merge([hatching(3, 10, "expired")], [anew])[0].status is Status.EXPIRED
+def test_a_seat_prepared_again_wins_over_an_expired_one() -> None:
+    again = hatching(3, 10)
+    assert merge([hatching(3, 0, "expired")], [again]) == [again]
+    assert merge([hatching(3, 10, "expired")], [again])[0].status is Status.EXPIRED
 
 
-def test_of_two_who_chose_one_name_the_older_keeps_it_and_the_other_is_told_apart() -> None:
+def test_of_two_agents_with_one_name_the_older_keeps_it_and_the_other_gets_a_suffix() -> None:
     older, younger = paper(0, "Lyra", born=0), paper(3, "LYRA", "I sing.", born=5)
     first, second = merge([younger], [older])
     assert (first.name, first.chosen_name) == ("Lyra", None)
@@ -117,21 +117,21 @@ def test_of_two_who_chose_one_name_the_older_keeps_it_and_the_other_is_told_apar
     assert second.individuation_artifact == "I sing."
 
 
-def test_who_was_told_apart_has_its_name_back_when_nobody_else_has_it() -> None:
+def test_an_agent_with_a_suffix_gets_its_chosen_name_back_when_it_is_free() -> None:
     clash = merge([paper(0, "Lyra", born=5)], [paper(3, "Lyra", born=9)])
     assert [each.name for each in clash] == ["Lyra", "Lyra-3"]
     settled = merge(clash, [paper(0, "Kael", born=0)])
     assert [each.name for each in settled] == ["Kael", "Lyra"]
 
 
-def test_a_long_name_and_a_name_that_somebody_chose_before_are_told_apart_too() -> None:
+def test_a_suffix_fits_a_long_name_and_avoids_existing_names() -> None:
     team = [paper(seat, "x" * 64, born=seat) for seat in (0, 1)]
     names = [each.name or "" for each in merge(team, [paper(2, "x" * 62 + "-1", born=9)])]
     assert len({name_key(name) for name in names}) == 3
     assert max(map(len, names)) == 64
 
 
-def test_many_machines_agree_in_whatever_order_they_hear_of_each_other() -> None:
+def test_many_machines_agree_in_any_order_of_merges() -> None:
     machines = (
         [paper(0, "Lyra", born=4, alive=4), hatching(1)],
         [paper(0, "Kael", born=2, alive=8), paper(1, "Lyra", born=3)],
@@ -155,10 +155,10 @@ def test_many_machines_agree_in_whatever_order_they_hear_of_each_other() -> None
         (LooseDocument(grid_position=3, status="expired"), Status.EXPIRED),
     ],
 )
-def test_what_an_old_document_does_not_say_has_the_default_of_the_seed(
+def test_missing_fields_of_an_old_document_have_defaults(
     loose: LooseDocument, status: Status
 ) -> None:
-    document = tidied(loose)
+    document = parse_document(loose)
     assert (document.id, document.status) == ("agent-identity:3", status)
     assert join([document])[document.grid_position] == document
 
@@ -185,6 +185,6 @@ def test_what_an_old_document_does_not_say_has_the_default_of_the_seed(
         LooseDocument(grid_position=3, name="Lyra", last_alive_at=datetime.min.replace(tzinfo=UTC)),
     ],
 )
-def test_a_document_that_no_seat_could_have_is_refused(loose: LooseDocument) -> None:
+def test_an_invalid_document_is_refused(loose: LooseDocument) -> None:
     with pytest.raises(Refused):
-        check_document(tidied(loose))
+        check_document(parse_document(loose))

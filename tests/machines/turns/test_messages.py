@@ -1,4 +1,4 @@
-"""Messages: said once however often they are sent, and handed to whom they are for."""
+"""Messages: idempotent by key, and delivered to their recipients."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def post(key: str | None) -> c.PostMessage:
     return c.PostMessage(channel=REVIEWS, text="hello", speaker_name="Marcus", key=key)
 
 
-def test_a_message_that_is_sent_twice_under_one_key_is_said_once() -> None:
+def test_a_message_sent_twice_with_one_key_is_recorded_once() -> None:
     scene = trio()
     [said] = scene.do(post("a"))
     assert scene.refuse(post("a"), "repeated").found["seq"] == said.seq
@@ -23,7 +23,7 @@ def test_a_message_that_is_sent_twice_under_one_key_is_said_once() -> None:
         channel=REVIEWS, seat=scene.seat("pm"), text="yes", key="c", complete=True, epoch=1
     )
     scene.do(speak)
-    scene.refuse(speak, "repeated")  # its turn is over, but it is the same word
+    scene.refuse(speak, "repeated")  # its turn is over, but it is a repeat
 
 
 def test_keys_are_bounded_in_number_and_length() -> None:
@@ -37,7 +37,7 @@ def test_keys_are_bounded_in_number_and_length() -> None:
     scene.refuse(post("x" * 129), "invalid")
 
 
-def test_a_message_to_one_agent_waits_for_it_alone() -> None:
+def test_a_direct_message_waits_for_its_recipient_only() -> None:
     scene = trio()
     dev = scene.seat("dev")
     send = c.SendMessage(text="hello dev", speaker_name="Marcus", seat=dev, key="k")
@@ -48,7 +48,7 @@ def test_a_message_to_one_agent_waits_for_it_alone() -> None:
     scene.refuse(send, "repeated")
 
 
-def test_a_message_to_nobody_is_for_the_lead_if_there_is_one() -> None:
+def test_a_message_without_a_recipient_goes_to_the_lead_if_there_is_one() -> None:
     scene = trio()
     send = c.SendMessage(text="hello", speaker_name="Marcus")
     scene.refuse(send, "no_lead")
@@ -59,7 +59,7 @@ def test_a_message_to_nobody_is_for_the_lead_if_there_is_one() -> None:
     scene.refuse(c.SendMessage(text="", speaker_name="Marcus"), "invalid")
 
 
-def test_delivery_goes_forward_only_and_never_beyond_what_was_said() -> None:
+def test_delivery_only_moves_forward_and_not_past_the_newest_message() -> None:
     scene = trio()
     dev = scene.seat("dev")
     scene.posts("one")
@@ -69,7 +69,7 @@ def test_delivery_goes_forward_only_and_never_beyond_what_was_said() -> None:
     assert delivered.upto == first
     assert scene.do(deliver) == []
     assert scene.channel().delivered == {dev: first}
-    assert scene.do(c.DeliverMessages(seat=dev, upto=5)) == []  # nothing was said to it alone
+    assert scene.do(c.DeliverMessages(seat=dev, upto=5)) == []  # no direct message to it
     scene.do(c.SendMessage(text="you", speaker_name="Marcus", seat=dev))
     scene.do(c.DeliverMessages(seat=dev, upto=scene.team.seq))
     assert scene.agent("dev").delivered == scene.agent("dev").last_message
@@ -78,7 +78,7 @@ def test_delivery_goes_forward_only_and_never_beyond_what_was_said() -> None:
     scene.refuse(stranger, "not_a_member")
 
 
-def test_who_ends_its_turn_has_read_what_it_was_handed() -> None:
+def test_ending_a_turn_marks_delivered_messages_as_read() -> None:
     scene = trio(TurnConfig(rest_after_idle_rounds=9))
     pm = scene.seat("pm")
     scene.posts("one")
@@ -89,10 +89,10 @@ def test_who_ends_its_turn_has_read_what_it_was_handed() -> None:
     assert scene.channel().read == {pm: upto}
     scene.do(c.RemoveMember(channel=REVIEWS, seat=pm))
     scene.do(c.AddMember(channel=REVIEWS, seat=pm))
-    assert scene.channel().delivered == {pm: upto}  # who comes back is not told it all again
+    assert scene.channel().delivered == {pm: upto}  # no second delivery after a return
 
 
-def test_who_times_out_has_not_read_what_it_was_handed_unless_it_spoke() -> None:
+def test_a_timeout_leaves_messages_unread_unless_the_agent_spoke() -> None:
     scene = trio()
     pm, dev = scene.seat("pm"), scene.seat("dev")
     scene.posts("one")
@@ -107,7 +107,7 @@ def test_who_times_out_has_not_read_what_it_was_handed_unless_it_spoke() -> None
     assert scene.channel().read == {dev: upto}
 
 
-def test_a_message_may_be_long_as_long_as_its_bytes_are_few_enough() -> None:
+def test_the_length_of_a_message_is_limited_in_bytes() -> None:
     scene = trio()
     scene.posts("x" * (1024 * 1024))
     long = c.PostMessage(channel=REVIEWS, text="ä" * (1024 * 600), speaker_name="Marcus")
@@ -142,9 +142,7 @@ def test_a_token_is_known_by_its_digest_until_it_is_revoked() -> None:
         (token("a/b", Role.VIEWER), "invalid"),
     ],
 )
-def test_a_token_that_says_too_much_or_too_little_is_refused(
-    command: c.IssueToken, code: str
-) -> None:
+def test_an_invalid_token_is_refused(command: c.IssueToken, code: str) -> None:
     scene = trio()
     scene.do(token("first", Role.VIEWER))
     scene.refuse(command, code)

@@ -1,4 +1,4 @@
-"""Whose turn it is: held, active, and taken in by its program."""
+"""Held and active turns, and turns whose prompt the program has accepted."""
 
 from muster.machines import commands as c
 from muster.machines.state import TurnState
@@ -33,7 +33,7 @@ def test_a_turn_is_taken_when_its_program_has_accepted_the_prompt() -> None:
     assert list(active_turns(scene.team, scene.agent("Lyra"), taken=True)) == [REVIEWS]
 
 
-def test_a_turn_that_was_taken_away_is_held_no_more_while_its_work_stops() -> None:
+def test_a_turn_that_was_taken_away_is_not_held_while_its_work_stops() -> None:
     scene = Scene()
     scene.running("Lyra", "Kael")
     scene.channel_of("Lyra", "Kael")

@@ -1,4 +1,4 @@
-"""Turns: the seed's table row by row, its six edge cases, and what DESIGN settles beyond it."""
+"""Turns: the basic rows of the table one by one, six edge cases, and the rest of the rules."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -22,7 +22,7 @@ from tests.machines.scene import REVIEWS, START, Scene, facts, moves
 OFFLINE, IDLE, QUEUED, ACTIVE, WAITING = TurnState
 DESIGN = ChannelId("design")
 
-SEED_ROWS = [
+BASIC_ROWS = [
     ("OFFLINE", "IDLE", "agent_starts"),
     ("IDLE", "QUEUED", "assigned_to_channel"),
     ("IDLE", "OFFLINE", "agent_stops"),
@@ -37,7 +37,7 @@ SEED_ROWS = [
     ("WAITING", "QUEUED", "wait_timeout"),
     ("WAITING", "OFFLINE", "agent_disconnects"),
 ]
-"""The thirteen rows of the seed's transition table, with its triggers as identifiers."""
+"""The basic rows of the transition table: source, target, trigger."""
 
 
 def trio(config: TurnConfig | None = None) -> Scene:
@@ -55,8 +55,8 @@ def leave(scene: Scene, name: str, reason: str = "left") -> list[e.Event]:
 # ── the table ─────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("row", SEED_ROWS, ids=" ".join)
-def test_the_table_has_every_row_of_the_seed(row: tuple[str, str, str]) -> None:
+@pytest.mark.parametrize("row", BASIC_ROWS, ids=" ".join)
+def test_the_table_has_every_basic_row(row: tuple[str, str, str]) -> None:
     assert row in {(each.source, each.target, each.trigger) for each in TABLE}
 
 
@@ -115,12 +115,12 @@ ROWS_IN_LIFE: list[tuple[str, Callable[[Scene], list[e.Event]]]] = [
 
 
 @pytest.mark.parametrize(("row", "happen"), ROWS_IN_LIFE, ids=[row for row, _ in ROWS_IN_LIFE])
-def test_every_row_of_the_seed_happens(row: str, happen: Callable[[Scene], list[e.Event]]) -> None:
+def test_every_basic_row_happens(row: str, happen: Callable[[Scene], list[e.Event]]) -> None:
     assert tuple(row.split()) in moves(happen(trio()))
 
 
-def test_the_rows_that_happen_are_all_rows_of_the_seed() -> None:
-    assert [tuple(row.split()[1:]) for row, _ in ROWS_IN_LIFE] == SEED_ROWS
+def test_the_rows_that_happen_are_all_the_basic_rows() -> None:
+    assert [tuple(row.split()[1:]) for row, _ in ROWS_IN_LIFE] == BASIC_ROWS
 
 
 # ── the six edge cases ────────────────────────────────────────────────────────────────────────────
@@ -192,7 +192,7 @@ def test_inject_is_the_default_mode() -> None:
     assert TurnConfig().human_interrupt_mode is InterruptMode.INJECT
 
 
-def test_an_agent_that_forgets_turn_complete_is_warned_of_when_it_times_out() -> None:
+def test_an_agent_that_forgets_turn_complete_causes_a_warning_at_the_timeout() -> None:
     scene = trio()
     scene.says("pm")
     [warning] = facts(scene.later(60), e.WarningLogged)
@@ -210,13 +210,13 @@ def test_silence_after_a_post_ends_the_turn_where_the_channel_detects_it() -> No
     assert len(facts(events, e.WarningLogged)) == 1
 
 
-def test_silence_without_a_post_is_no_end_of_a_turn() -> None:
+def test_silence_without_a_post_does_not_end_a_turn() -> None:
     scene = trio(TurnConfig(auto_detect_turn_end=True))
     assert scene.later(59) == []
     assert scene.holder() == "pm"
 
 
-def test_when_all_agents_are_gone_messages_are_history_and_the_first_to_return_is_active() -> None:
+def test_when_all_agents_are_gone_messages_are_kept_and_the_first_to_return_is_active() -> None:
     scene = trio()
     leave(scene, "pm")
     leave(scene, "dev")
@@ -266,7 +266,7 @@ def test_removing_the_holder_passes_the_turn_to_the_next() -> None:
     assert scene.holder() == "pm"
 
 
-# ── what the design settles ───────────────────────────────────────────────────────────────────────
+# ── the rest of the rules ─────────────────────────────────────────────────────────────────────────
 
 
 def test_a_lone_member_that_completes_is_idle_until_somebody_posts() -> None:
@@ -303,7 +303,7 @@ def test_every_grant_has_a_number_that_grows_and_an_old_one_is_refused() -> None
     assert scene.holder() == "dev"
 
 
-def test_the_late_word_of_a_dead_agent_is_refused_by_its_epoch_and_on_record() -> None:
+def test_a_late_post_with_a_stale_epoch_is_refused_and_recorded() -> None:
     scene = trio()
     leave(scene, "pm", "heartbeat")
     late = c.Speak(channel=REVIEWS, seat=scene.seat("pm"), text="I was only asleep", epoch=1)
@@ -373,13 +373,13 @@ def test_a_human_can_give_the_turn_to_a_lone_member_that_is_idle() -> None:
     scene = Scene()
     scene.connected("pm")
     scene.channel_of("pm")
-    for to in (ACTIVE, QUEUED):  # who is queued alone is next at once
+    for to in (ACTIVE, QUEUED):  # a lone queued member is next at once
         scene.complete("pm")
         scene.do(c.OverrideTurn(channel=REVIEWS, seat=scene.seat("pm"), to=to))
         assert scene.holder() == "pm"
 
 
-def test_a_turn_cannot_be_given_to_one_who_is_busy_elsewhere() -> None:
+def test_a_turn_cannot_be_given_to_a_busy_agent() -> None:
     scene = trio()
     scene.channel_of("pm", channel=DESIGN)
     give = c.OverrideTurn(channel=DESIGN, seat=scene.seat("pm"), to=ACTIVE)
@@ -395,7 +395,7 @@ def test_ending_one_of_several_turns_keeps_the_others() -> None:
     assert scene.agent("pm").holding == ("a", "c")
 
 
-def test_a_sleeper_that_comes_back_takes_up_the_place_it_kept() -> None:
+def test_a_sleeping_agent_that_comes_back_has_its_old_place() -> None:
     scene = Scene()
     scene.connected("pm")
     scene.running("Lyra", mode=RunMode.RUN_ONCE)
@@ -481,7 +481,7 @@ def test_only_a_person_overrides_a_turn() -> None:
     assert str(refused) == "'dev' may not override a turn. Ask a person to do it."
 
 
-def test_a_turn_that_was_not_ended_with_the_work_is_ended_with_a_warning() -> None:
+def test_muster_ends_a_forgotten_turn_with_a_warning() -> None:
     scene = trio()
     ends = c.EndForgottenTurn(channel=REVIEWS, seat=scene.seat("pm"), text="it is blue")
     events = scene.do(ends, "agent:pm")
@@ -499,7 +499,7 @@ def test_a_turn_that_was_not_ended_with_the_work_is_ended_with_a_warning() -> No
     ("ok", "text", "reason"),
     [(True, "", None), (False, "", "its work failed"), (False, "x" * 500, "x" * 300)],
 )
-def test_work_that_says_nothing_or_failed_posts_nothing(
+def test_a_forgotten_turn_without_text_or_with_a_failure_posts_nothing(
     ok: bool, text: str, reason: str | None
 ) -> None:
     scene = trio()
@@ -510,7 +510,7 @@ def test_work_that_says_nothing_or_failed_posts_nothing(
     assert scene.holder() == "dev"
 
 
-def test_a_human_who_interrupts_one_that_waits_does_not_change_why_it_waits() -> None:
+def test_an_interrupt_does_not_change_the_reason_of_a_wait() -> None:
     scene = trio(TurnConfig(human_interrupt_mode=InterruptMode.INTERRUPT))
     _waits(scene)
     [message] = facts(scene.posts(), e.UserMessage)
@@ -570,7 +570,7 @@ def test_an_agent_may_hold_several_turns_if_it_says_so() -> None:
     assert scene.agent("pm").holding == ("a", "b")
 
 
-def test_who_has_waited_longest_for_an_agent_is_served_first() -> None:
+def test_the_channel_that_has_waited_longest_for_an_agent_is_served_first() -> None:
     scene = Scene()
     scene.connected("pm")
     for name in ("a", "b", "c"):
@@ -608,12 +608,12 @@ def test_work_that_does_not_stop_is_killed_and_then_the_next_is_granted() -> Non
     assert scene.holder() == "Kael"
 
 
-def test_where_even_a_kill_is_not_confirmed_the_channel_goes_on_and_says_so() -> None:
+def test_after_an_unconfirmed_kill_the_channel_goes_on_with_a_warning() -> None:
     scene = Scene()
     scene.running("Lyra", "Kael")
     scene.channel_of("Lyra", "Kael")
     events = scene.later(60 + 10 + 10)
-    assert "could not be seen to stop" in facts(events, e.WarningLogged)[0].text
+    assert "did not stop in time" in facts(events, e.WarningLogged)[0].text
     assert scene.holder() == "Kael"
 
 
@@ -711,7 +711,7 @@ def test_a_disabled_agent_leaves_its_channels_and_its_work_is_stopped() -> None:
         TurnConfig(rest_after_idle_rounds=10**30),
     ],
 )
-def test_rules_under_which_a_channel_cannot_work_are_refused(config: TurnConfig) -> None:
+def test_channel_rules_out_of_range_are_refused(config: TurnConfig) -> None:
     scene = trio()
     scene.refuse(c.CreateChannel(channel=DESIGN, config=config), "invalid")
     scene.refuse(c.ConfigureChannel(channel=REVIEWS, config=config), "invalid")
@@ -730,7 +730,7 @@ def test_a_channel_can_be_configured_while_a_turn_runs() -> None:
     assert scene.holder() == "qa"
 
 
-def test_nobody_who_is_not_there_can_be_used() -> None:
+def test_commands_for_unknown_seats_and_nonmembers_are_refused() -> None:
     scene = trio()
     nobody, nowhere = SeatId(99), ChannelId("nowhere")
     scene.refuse(c.AddMember(channel=nowhere, seat=scene.seat("pm")), "not_found")
@@ -750,13 +750,13 @@ def test_nobody_who_is_not_there_can_be_used() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", " a", "a" * 65, "a\x1b[31m", "\u202ea"])
-def test_a_channel_name_that_could_leave_its_place_is_refused(name: str) -> None:
+def test_a_channel_name_that_could_escape_its_folder_is_refused(name: str) -> None:
     code = "name_reserved" if name == ".." else "invalid"
     Scene().refuse(c.CreateChannel(channel=ChannelId(name)), code)
 
 
 @pytest.mark.parametrize("text", ["", "x" * (1024 * 1024 + 1)])
-def test_a_message_that_says_nothing_or_too_much_is_refused(text: str) -> None:
+def test_an_empty_or_oversized_message_is_refused(text: str) -> None:
     scene = trio()
     scene.refuse(c.PostMessage(channel=REVIEWS, text=text, speaker_name="Marcus"), "invalid")
     scene.refuse(c.Speak(channel=REVIEWS, seat=scene.seat("pm"), text=text), "invalid")

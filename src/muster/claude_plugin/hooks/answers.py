@@ -1,4 +1,4 @@
-"""What hooks are answered, as Claude Code understands it, and the one place that fails closed."""
+"""Answers to hooks in Claude Code's format, and the one place that fails closed."""
 
 import json
 import logging
@@ -14,19 +14,19 @@ from muster.claude_plugin.hooks.calls import (
 from muster.errors import MusterError
 
 NOTHING: Final = HookAnswer(0, "")
-"""Claude Code goes on; the person's own rules still hold."""
+"""Claude Code continues; the user's own permission rules still apply."""
 
 log = logging.getLogger(__name__)
 
 
 async def answer_safely(responder: HookResponder, call: HookCall) -> HookAnswer:
-    """Answer a call. If that fails, the policy hook denies, and no other gets in the way."""
+    """Answer a call. On an error the policy hook denies, and the others do nothing."""
     try:
         answer = await responder.answer(call)
-    except (MusterError, OSError, ValueError) as error:  # known trouble, hostile input among it
+    except (MusterError, OSError, ValueError) as error:  # expected errors, also from hostile input
         log.warning("%s: %s", call.event, error, extra={"action": "hook_failed"})
         return failed(call.event, str(error))
-    except Exception as error:  # whatever it is, a hook must be answered
+    except Exception as error:  # a bug: the hook must still be answered
         log.exception("a hook failed", extra={"action": "hook_failed"})
         return failed(call.event, f"muster failed: {error!r}")
     if answer.code not in (0, DENIED):
@@ -35,7 +35,7 @@ async def answer_safely(responder: HookResponder, call: HookCall) -> HookAnswer:
 
 
 def failed(event: str, why: str) -> HookAnswer:
-    """The answer to a hook that cannot be answered: the policy hook denies, others say nothing."""
+    """The answer after an error: the policy hook denies, the others do nothing."""
     if event != POLICY_EVENT:
         return NOTHING
     why = why.rstrip(".\n")
@@ -44,17 +44,17 @@ def failed(event: str, why: str) -> HookAnswer:
 
 
 def deny(reason: str) -> HookAnswer:
-    """A tool is not called, and the model is told why."""
+    """Deny the tool call, and tell the model the reason."""
     return _specific(POLICY_EVENT, permissionDecision="deny", permissionDecisionReason=reason)
 
 
 def context(event: str, text: str) -> HookAnswer:
-    """The model is told something."""
+    """Add a text to the model's context."""
     return _specific(event, additionalContext=text) if text else NOTHING
 
 
 def go_on(reason: str) -> HookAnswer:
-    """The model is not done yet."""
+    """Keep the model from stopping, and tell it the reason."""
     return HookAnswer(0, json.dumps({"decision": "block", "reason": reason}))
 
 

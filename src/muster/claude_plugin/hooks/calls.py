@@ -1,6 +1,6 @@
-"""A hook that was called, its answer, and the names that both ends of the socket use.
+"""The call of a hook, its answer, and the constants that both ends of the socket use.
 
-`plugin/client.py` has its own copy of these names, because it imports nothing; a test compares.
+`plugin/client.py` imports nothing and has a copy of these constants; a test compares the two.
 """
 
 import os
@@ -10,36 +10,36 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 
 POLICY_EVENT: Final = "PreToolUse"
-"""The hook that decides. If it cannot be answered, the call that it asks about is denied."""
+"""The policy hook. If it cannot be answered, its tool call is denied."""
 
 RECORD_EVENT: Final = "PostToolUse"
-"""The hook that only records, at every file that is written."""
+"""The hook that only records files, after every tool call that writes one."""
 
 STARTER_TOOLS: Final = ("Agent", "Task")
 """Tools that start a subagent."""
 
 RECORD_SECONDS: Final = 10.0
-"""How long the end of a process waits for records that are still being written."""
+"""Timeout at the end of a process for records that are still being written."""
 
 DENIED: Final = 2
 """The exit code of a hook that denies."""
 
 
 class HookCall(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of a hook, as `claude_plugin/plugin/client.py` hands it over."""
+    """One call of a hook, as `claude_plugin/plugin/client.py` sends it."""
 
     event: str
     project: Path
     token: str = ""
     pid: int = 0
     began: float = 0.0
-    """When the hook began, in seconds since the machine did: hooks may overtake each other."""
+    """Start time of the hook, in seconds since boot: hooks can overtake each other."""
 
     data: bytes = b""
 
 
 class HookAnswer(NamedTuple):
-    """Code 0: the text goes to stdout. Code 2: it goes to stderr, and what was asked is denied."""
+    """Code 0: the text goes to stdout. Code 2: it goes to stderr, and the call is denied."""
 
     code: int
     text: str
@@ -49,16 +49,16 @@ class HookResponder(Protocol):
     """Answers hooks."""
 
     async def answer(self, call: HookCall) -> HookAnswer:
-        """Answer one call, or raise; `answers.answer_safely` makes a denial of that."""
+        """Answer one call, or raise; `answers.answer_safely` turns an exception into a denial."""
         ...
 
     async def finish(self) -> None:
-        """Wait, a bounded time, for records that are still being written."""
+        """Wait, with a timeout, for records that are still being written."""
         ...
 
 
 def now() -> float:
-    """Seconds since the machine was started; 0 where nobody can tell."""
+    """Seconds since boot; 0 on a system without that clock."""
     try:
         return float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])
     except (OSError, ValueError, IndexError):
@@ -66,7 +66,7 @@ def now() -> float:
 
 
 def began_here() -> float:
-    """When this very process was started, by the same clock, whatever it has become since."""
+    """Start time of this process by the same clock; `exec` does not change it."""
     try:
         stat = Path("/proc/self/stat").read_bytes()
         ticks = int(stat[stat.rindex(b")") + 2 :].split()[19])

@@ -1,10 +1,11 @@
-"""Answers the hooks of Claude Code, for a running team and, the slow way, for a project alone.
+"""Answers the hooks of Claude Code, in a running server or, in the slow path, without one.
 
-The policy hook (PreToolUse) fails closed, the others only observe: `answers.answer_safely` makes
-that of what is raised here.
+The policy hook (PreToolUse) fails closed, the others only observe: `answers.answer_safely` handles
+every exception that is raised here.
 
-The caller is known by the token of the session in which it runs. A seat's program is an agent; the
-lead's is MAIN. Without a token it is a person's own program, and that is MAIN too.
+The token of the session in which a hook runs identifies its caller. The program of a seat is an
+agent; the lead's is MAIN. A hook without a token comes from a person's own Claude Code, which is
+MAIN too.
 """
 
 import asyncio
@@ -40,20 +41,20 @@ from muster.settings.model import Settings
 from muster.team import Muster
 
 OWN_TOOLS: Final = "mcp__muster__"
-"""What muster gives to the programs that it runs, whatever else those may do."""
+"""Prefix of muster's own tools, which its sessions may always call."""
 
 ANSWER_SECONDS: Final = 2.0
-"""How long the answer to a policy hook waits for its record, which names the agent that could do
-what was denied. The record goes on behind the answer."""
+"""Timeout of a policy hook for its record, which names the agent to delegate to. After the
+timeout the hook is answered, and the record is finished in the background."""
 
 JUDGED_HERE_BYTES: Final = 64 * 1024
-"""A larger call is judged in a thread, so that others are answered meanwhile."""
+"""A larger call is judged in a thread, so that the event loop is not blocked."""
 
 _INJECTED: Final = ("<task-notification>", "<agent-message", "<teammate-message")
-"""How inputs begin that the program makes itself."""
+"""Prefixes of inputs that Claude Code generates itself."""
 
 _COMMANDS: Final = ("/muster:", "/agent-state-machine", *DIRECTIONS)
-"""Inputs that are for muster, and not for MAIN."""
+"""Inputs for muster's own commands, not for MAIN."""
 
 REMINDER: Final = (
     "You still have the turn in {channel}. Call mcp__muster__turn_complete if you are done with "
@@ -65,20 +66,20 @@ log = logging.getLogger(__name__)
 
 
 class HookCaller(NamedTuple):
-    """Who asks."""
+    """The caller of a hook."""
 
     known: bool = True
     agent: Agent | None = None
-    """Whose seat it is; nobody's where a person runs the program."""
+    """The agent of the seat; None where a person runs the program."""
 
     @property
     def leads(self) -> bool:
-        """Whether its own calls are those of MAIN."""
+        """Whether the program itself, apart from its subagents, is MAIN."""
         return self.agent is None or self.agent.seat == LEAD_SEAT
 
 
 class _Asked(NamedTuple):
-    """A hook on its way: the call, who makes it, and the session that it belongs to."""
+    """A hook that is being answered: the call, its caller, and its session."""
 
     call: HookCall
     caller: HookCaller
@@ -86,7 +87,7 @@ class _Asked(NamedTuple):
 
     @property
     def followed(self) -> Following | None:
-        """Where its conversations are followed; nowhere if it leads none."""
+        """The recorder of its conversations; None if the caller leads none."""
         return self.place.following if self.place is not None and self.caller.leads else None
 
 
@@ -96,16 +97,16 @@ class HookDesk:
     def __init__(
         self, places: Places, *, home: Path, human: str, muster: Muster | None = None
     ) -> None:
-        """Sessions are found in these places; inputs come from `human`."""
+        """Find sessions in these places; `human` is the author of inputs."""
         self._places = places
         self._policies = PolicyCache()
         self._home = home
         self._human = human
         self._muster = muster
         self._recording: set[asyncio.Task[str | None]] = set()
-        """Records that are being written; some of them behind their answers."""
+        """Records that are being written, some of them after their hook was answered."""
 
-        # Each value takes a hook's call: what it answers depends on the event.
+        # Each handler takes the call of one kind of hook.
         self._answers: Final[dict[str, Callable[[_Asked], Awaitable[HookAnswer]]]] = {
             POLICY_EVENT: self._tool_use,
             RECORD_EVENT: self._tool_done,
@@ -119,13 +120,13 @@ class HookDesk:
 
     @classmethod
     def of_team(cls, muster: Muster, home: Path, settings: Settings) -> Self:
-        """The desk of a server: for its team's session, and for those of projects."""
+        """The desk of a server, for the session of its team and the sessions of projects."""
         places = Places(home, settings, muster=muster)
         return cls(places, home=home, human=settings.team.human, muster=muster)
 
     @classmethod
     def of_project(cls, home: Path, settings: Settings) -> Self:
-        """The desk where no server runs: each answer visits the log of the project's session."""
+        """The desk without a server: each answer opens the log of the project's session."""
         return cls(Places(home, settings), home=home, human=settings.team.human)
 
     async def answer(self, call: HookCall) -> HookAnswer:
@@ -141,7 +142,7 @@ class HookDesk:
         return await respond(_Asked(call, caller, self._places.of(call.project)))
 
     async def finish(self) -> None:
-        """Wait, a bounded time, for records that are still being written."""
+        """Wait, with a timeout, for records that are still being written."""
         if self._recording:
             await asyncio.wait(self._recording, timeout=RECORD_SECONDS)
 
@@ -153,7 +154,7 @@ class HookDesk:
             return HookCaller()
         if self._muster is None:
             return HookCaller(known=False)
-        # imported late: the slow way knows no tokens, and needs no web server for that
+        # imported late: the slow path has no tokens, and must not load the web server
         from muster.http.auth import token_of
 
         team = self._muster.team
@@ -182,10 +183,10 @@ class HookDesk:
                 await self._record(self._task(asked, hook))
             return answers.NOTHING
         agent = await self._record(self._denial(asked, hook, verdict))
-        return answers.deny(verdict.with_remedy(agent)[:REASON_CHARS])
+        return answers.deny(f"Denied: {verdict.with_remedy(agent)[:REASON_CHARS]}")
 
     def _stopped(self, hook: events.ToolUseHook) -> Refused | None:
-        """Why a subagent may not be started: it is an agent of the team, paused or disabled."""
+        """The refusal to start a subagent that is a paused or disabled agent of the team."""
         if hook.tool_name not in STARTER_TOOLS or self._muster is None:
             return None
         team = self._muster.team
@@ -193,7 +194,7 @@ class HookDesk:
         return None if seat is None else stopped_by_a_person(team.agents[seat])
 
     async def _judged(self, asked: _Asked, hook: events.ToolUseHook, policy: Policy) -> Verdict:
-        """Judge a call, once."""
+        """Judge a call; a large one in a thread."""
         caller = asked.caller
         agent = None if caller.agent is None or caller.leads else caller.agent.id
         states = calling_states(agent, [hook.agent_type] if hook.subagent else [])
@@ -204,10 +205,10 @@ class HookDesk:
         return judging()
 
     async def _record(self, work: Coroutine[Any, Any, str | None]) -> str | None:
-        """Write a record, and give what comes of it within `ANSWER_SECONDS`.
+        """Write a record, and return its result if it is done within `ANSWER_SECONDS`.
 
-        The verdict is known and does not depend on it: a record that takes longer is finished
-        behind the answer, and one that fails is logged.
+        The verdict does not depend on the record: a slow record is finished in the background, and
+        a failed one is logged.
         """
         task = asyncio.get_running_loop().create_task(work)
         self._recording.add(task)
@@ -224,11 +225,11 @@ class HookDesk:
     async def _denial(
         self, asked: _Asked, hook: events.ToolUseHook, verdict: Verdict
     ) -> str | None:
-        """Record a denial; give the agent that could do what was denied, if MAIN asked."""
+        """Record a denial; for MAIN, return the agent to delegate to."""
         if asked.followed is not None:
             keeper = await self._keeper(asked, hook)
             return await asked.followed.denied(keeper, hook.subagent, verdict)
-        # a seat that leads no conversation was denied something
+        # the seat leads no conversation: the denial is a warning in the log
         assert self._muster is not None
         assert asked.caller.agent is not None
         text = f"denied ({verdict.rule}): {events.whole(verdict.with_remedy()[:REASON_CHARS])}"
@@ -237,7 +238,7 @@ class HookDesk:
         return None
 
     async def _task(self, asked: _Asked, hook: events.ToolUseHook) -> None:
-        """Record a task that MAIN sets for a subagent."""
+        """Record a task that MAIN gives to a subagent."""
         to = events.whole(_text(hook.tool_input, "subagent_type")) or "general-purpose"
         told = (_text(hook.tool_input, "description"), _text(hook.tool_input, "prompt"))
         task = events.whole("\n\n".join(each for each in told if each))
@@ -250,7 +251,7 @@ class HookDesk:
     async def _prompt(self, asked: _Asked) -> HookAnswer:
         hook = events.read(asked.call.data, events.PromptHook)
         text, agent = events.whole(hook.prompt), asked.caller.agent
-        if agent is not None and self._muster is not None:  # muster prompts it, with much else
+        if agent is not None and self._muster is not None:  # muster itself prompts this program
             text = self._muster.prompter.words_in(agent.seat, text)
         if asked.followed is None or not _is_input(text):
             return answers.NOTHING
@@ -306,7 +307,7 @@ class HookDesk:
         return answers.NOTHING
 
     def _turn_of(self, agent: Agent) -> str:
-        """The channel in which an agent has the turn, works, and knows that it does."""
+        """The channel in which an agent is working on a turn that was delivered to it."""
         assert self._muster is not None
         return next(active_turns(self._muster.team, agent, taken=True), "")
 
@@ -316,21 +317,21 @@ class HookDesk:
         hook = events.read(asked.call.data, events.SessionStartHook)
         parts = [await self._soul(asked, hook.source)]
         if asked.followed is not None:
-            if hook.source != "compact":  # that comes in the middle of a conversation
+            if hook.source != "compact":  # it comes in the middle of a conversation
                 why = "the program that led it was started anew"
                 await asked.followed.left(await self._keeper(asked, hook), why)
             parts.append(await asked.followed.state())
         return answers.context("SessionStart", "\n\n".join(each for each in parts if each))
 
     async def _soul(self, asked: _Asked, source: str) -> str:
-        """Who it is: a seat's program that has forgotten it, and a person's that sits for the
+        """The soul, for a seat's program that lost its context, and for a person's that is the
         lead."""
         agent = asked.caller.agent
         if agent is None:
             team = await self._team()
             agent = None if team is None else team.agents.get(LEAD_SEAT)
         elif source not in ("resume", "compact"):
-            return ""  # its prompt says it
+            return ""  # its prompt has the soul
         if agent is None or not agent.soul:
             return ""
         return f"You are {agent.id}. This is your soul, as you wrote it:\n\n{agent.soul}"
@@ -349,13 +350,13 @@ class HookDesk:
 
 
 def _is_input(text: str) -> bool:
-    """Whether a person has said something to MAIN."""
+    """Whether the input is a person's message to MAIN."""
     begins = text.lstrip()
     return bool(begins) and not begins.startswith((*_INJECTED, *_COMMANDS))
 
 
 def _text(fields: object, name: str) -> str:
-    """A text in what a tool was given or has answered, which may be anything."""
+    """A text field of a tool's input or output, which can be any JSON."""
     if not isinstance(fields, dict):
         return ""
     found = cast("dict[str, object]", fields).get(name)

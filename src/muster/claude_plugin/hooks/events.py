@@ -1,7 +1,7 @@
-"""What the hooks of Claude Code say, as far as muster relies on it.
+"""The inputs of Claude Code's hooks, with the fields that muster uses.
 
-All of it is hostile: names, paths and prompts may be anything and of any length. What is needed
-must be there and of its kind; fields that nobody knows are passed over.
+All values are hostile: names, paths and prompts can be anything and of any length. A required field
+must be there and have its type; unknown fields are ignored.
 """
 
 import json
@@ -12,15 +12,15 @@ import msgspec
 from muster.delegation.following.owner import plain
 
 BACKGROUND_MAX: Final = 1000
-"""How many tasks in the background are looked at."""
+"""Background tasks that are read; more are ignored."""
 
 
 class BadHook(ValueError):
-    """The input of a hook is not what such a hook sends; says what is wrong."""
+    """An invalid input of a hook; the message says what is wrong."""
 
 
 class Hook(msgspec.Struct, frozen=True, kw_only=True):
-    """What every hook says. With `agent_id` it comes from a subagent, else from MAIN."""
+    """The fields of every hook. With `agent_id` it comes from a subagent, else from MAIN."""
 
     session_id: str
     cwd: str = ""
@@ -29,7 +29,7 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def subagent(self) -> str:
-        """The id of the subagent that it comes from; nothing for MAIN."""
+        """The id of the calling subagent; empty for MAIN."""
         return plain(self.agent_id) if self.agent_id else ""
 
 
@@ -49,26 +49,26 @@ class ToolDoneHook(Hook, frozen=True, kw_only=True):
 
 
 class PromptHook(Hook, frozen=True, kw_only=True):
-    """UserPromptSubmit: an input has come."""
+    """UserPromptSubmit: a user has submitted a prompt."""
 
     prompt: str
 
 
 class SubagentStartHook(Hook, frozen=True, kw_only=True):
-    """A subagent starts."""
+    """SubagentStart: a subagent starts."""
 
     agent_id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]
     agent_type: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]
 
 
 class SubagentStopHook(SubagentStartHook, frozen=True, kw_only=True):
-    """A subagent has stopped."""
+    """SubagentStop: a subagent has stopped."""
 
     last_assistant_message: str | None = None
 
 
 class Background(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that goes on while MAIN does not."""
+    """A background task, which continues after MAIN has stopped."""
 
     id: str
     type: str = ""
@@ -76,7 +76,7 @@ class Background(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StopHook(Hook, frozen=True, kw_only=True):
-    """MAIN has answered."""
+    """Stop: MAIN has answered."""
 
     last_assistant_message: str | None = None
     stop_hook_active: bool = False
@@ -84,7 +84,7 @@ class StopHook(Hook, frozen=True, kw_only=True):
 
     @property
     def working(self) -> list[str]:
-        """The subagents that work on."""
+        """The subagents that are still running."""
         return [
             plain(each.id)
             for each in self.background_tasks[:BACKGROUND_MAX]
@@ -93,13 +93,13 @@ class StopHook(Hook, frozen=True, kw_only=True):
 
 
 class SessionStartHook(Hook, frozen=True, kw_only=True):
-    """A session of the program begins, goes on, or has cut down what it remembers."""
+    """SessionStart: Claude Code starts, resumes, or has compacted its context."""
 
     source: str = "startup"
 
 
 class SessionEndHook(Hook, frozen=True, kw_only=True):
-    """A session of the program ends."""
+    """SessionEnd: Claude Code ends."""
 
     reason: str = ""
 
@@ -108,14 +108,14 @@ Kind = TypeVar("Kind", bound=Hook)
 
 
 def read(data: bytes, kind: type[Kind]) -> Kind:
-    """What a hook says; `BadHook` where it is not what this kind of hook sends."""
+    """Parse the input of a hook; raises `BadHook` if it is invalid for this kind of hook."""
     try:
-        # not msgspec's own reader: what people type may have half a surrogate in it
+        # not msgspec's decoder: typed text can contain a lone surrogate
         return msgspec.convert(json.loads(data), kind)
     except (ValueError, RecursionError, msgspec.ValidationError) as wrong:
-        raise BadHook(f"its input is not as it should be: {wrong}") from None
+        raise BadHook(f"invalid hook input: {wrong}") from None
 
 
 def whole(text: str | None) -> str:
-    """A text in whole characters."""
+    """A text without lone surrogates."""
     return (text or "").encode("utf-8", "replace").decode()

@@ -1,7 +1,7 @@
-"""Where a hook belongs: the state machine session that is open for its project, and its policy.
+"""Finds the state machine session that a hook belongs to, and its policy.
 
-With a server, that is the team's own session if one is open; else, and without a server, the one
-that was started last in the project and has not ended.
+With a server, that is the team's own session if one is open; otherwise the newest session of the
+project that has not ended.
 """
 
 import os
@@ -22,21 +22,21 @@ from muster.team import Muster
 SESSIONS_FILE: Final = SESSIONS_FOLDER / "sessions"
 
 SESSIONS_KEPT: Final = 64
-"""How many sessions of projects a server remembers at once."""
+"""Size of a server's cache of project sessions."""
 
 
 class OpenSession:
-    """A session that is open."""
+    """An open session."""
 
     def __init__(self, root: Path, follow: Callable[[], Following]) -> None:
-        """What follows its conversations is made when somebody asks for it: a verdict needs only
-        the policy in the session's folder."""
+        """Create the recorder of conversations lazily: a verdict needs only the policy in the
+        session's folder."""
         self.root = root
         self._follow = follow
 
     @property
     def following(self) -> Following:
-        """What follows its conversations."""
+        """The recorder of its conversations."""
         return self._follow()
 
 
@@ -60,7 +60,7 @@ class Places:
         self._known: dict[Path, Following] = {}
 
     def of(self, project: Path) -> OpenSession | None:
-        """The session that is open for a project."""
+        """The open session of a project."""
         team = self._team
         if self._muster is not None and team is not None:
             own = open_session_of(self._muster.team)
@@ -87,18 +87,18 @@ class Places:
 def enforced_root(project: Path, team: Team | None) -> Path | None:
     """The session's folder whose policy hooks enforce in a project; None where they enforce none.
 
-    `team` is the one of the server in the project's home, if one runs.
+    `team` is the team of the server that runs in the project's home, if there is one.
     """
     return (open_session_of(team) if team is not None else None) or last_session(project)
 
 
 def open_session_of(team: Team) -> Path | None:
-    """The folder of a team's own session, if one is open."""
+    """The folder of the team's open session, or None."""
     return Path(team.delegation.path) if team.delegation.mode is not None else None
 
 
 def last_session(project: Path) -> Path | None:
-    """The session that was started last in a project and has not ended, if it has a log."""
+    """The newest session of a project that has not ended and has a log."""
     try:
         lines = os.fsdecode(read_regular(project / SESSIONS_FILE)).split("\n")
     except (FileNotFoundError, NotADirectoryError):
@@ -109,10 +109,10 @@ def last_session(project: Path) -> Path | None:
 
 
 class PolicyCache:
-    """The policies of sessions, read again when their files change."""
+    """A cache of the sessions' policies; a changed file is read again."""
 
     def __init__(self) -> None:
-        """Nothing is known yet."""
+        """Start with an empty cache."""
         self._known: dict[Path, tuple[tuple[int, int, int], Policy]] = {}
 
     def of(self, root: Path) -> Policy:

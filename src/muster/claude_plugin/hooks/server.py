@@ -1,10 +1,10 @@
-"""The socket on which the hooks of Claude Code ask: `hooks.sock` in the home, for its owner alone.
+"""The socket for the hooks of Claude Code: `hooks.sock` in the home, accessible to its owner only.
 
-A hook connects, sends a line of JSON about itself and then its input, and reads the answer until
-the end: a digit, which is its exit code, and a text. `plugin/client.py` is the other side.
+A hook connects, sends a header line of JSON and then its input, and reads the answer until the end:
+a digit, which is its exit code, and a text. `plugin/client.py` is the other side.
 
-The socket is bound under a name of its own and moved to its place when it is ready, so a hook finds
-a muster that listens or none; what a muster left behind that was killed is replaced by that.
+The socket is bound under a temporary name and renamed when it listens, so a hook finds either a
+listening server or none. The rename also replaces the stale socket of a server that was killed.
 """
 
 import asyncio
@@ -33,22 +33,22 @@ from muster.claude_plugin.hooks.calls import (
 FILE: Final = "hooks.sock"
 
 INPUT_BYTES_MAX: Final = 32 * 1024 * 1024
-"""The input of a hook: a file that is written whole, and what JSON makes of it."""
+"""The size limit of a hook's input: a whole file, escaped as JSON."""
 
 HEADER_BYTES_MAX: Final = 64 * 1024
-"""The line about a hook: a path, a token and two numbers."""
+"""The size limit of the header: a path, a token and two numbers."""
 
 REQUEST_SECONDS: Final = 10.0
-"""How long a hook may take to say what it asks; it has read its input before it connects."""
+"""Timeout of a hook's request; the hook has read its input before it connects."""
 
 BACKLOG: Final = 1024
-"""How many hooks may wait to be heard: a crowd of subagents calls its tools at once."""
+"""The listen backlog: many subagents can call tools at the same time."""
 
 log = logging.getLogger(__name__)
 
 
 class _Header(msgspec.Struct, frozen=True, kw_only=True):
-    """The line before a hook's input."""
+    """The header line before a hook's input."""
 
     event: str
     project: str
@@ -58,7 +58,7 @@ class _Header(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _NotAnswered(Exception):
-    """A request that nobody can answer, and why."""
+    """An invalid request, with the reason."""
 
     def __init__(self, why: str, event: str = POLICY_EVENT) -> None:
         super().__init__(why)
@@ -67,7 +67,7 @@ class _NotAnswered(Exception):
 
 @asynccontextmanager
 async def serving(home: Path, desk: HookResponder) -> AsyncGenerator[None]:
-    """Answer the hooks that ask in a home, as long as this is entered."""
+    """Answer the hooks of a home while this context is open."""
     hooks = _Hooks(desk)
     with _listening(home) as listener:
         server = await asyncio.start_unix_server(
@@ -85,16 +85,18 @@ async def serving(home: Path, desk: HookResponder) -> AsyncGenerator[None]:
 
 @contextmanager
 def _listening(home: Path) -> Generator[socket.socket]:
-    """A socket in its place, which is empty again at the end."""
+    """A socket under its final path, removed at the end."""
     folder = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
     aside = f"{FILE}.new"
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         with suppress(FileNotFoundError):
             os.unlink(aside, dir_fd=folder)
-        place = Path(f"/proc/self/fd/{folder}/{aside}")  # the home's own path may be too long
+        place = Path(
+            f"/proc/self/fd/{folder}/{aside}"
+        )  # the home's own path can be too long for a socket
         listener.bind(str(place))
-        place.chmod(0o600)  # nobody can connect before it listens
+        place.chmod(0o600)  # it listens before it can be found
         listener.listen(BACKLOG)
         os.rename(aside, FILE, src_dir_fd=folder, dst_dir_fd=folder)
         ours = os.stat(FILE, dir_fd=folder).st_ino
@@ -111,16 +113,16 @@ def _listening(home: Path) -> Generator[socket.socket]:
 
 
 class _Hooks:
-    """The hooks that are being answered."""
+    """The connections that are being answered."""
 
     def __init__(self, desk: HookResponder) -> None:
         self._desk = desk
         self._asking: set[asyncio.Task[None]] = set()
         self._recording: dict[asyncio.Task[None], Path] = {}
-        """Those that have been answered already, and what project they are of."""
+        """Connections that were answered already, with their projects."""
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer whoever has connected."""
+        """Answer one connection."""
         task = asyncio.current_task()
         assert task is not None
         self._asking.add(task)
@@ -128,7 +130,9 @@ class _Hooks:
             call = await _request(reader)
             if isinstance(call, HookCall) and call.event == RECORD_EVENT:
                 self._recording[task] = call.project
-                await _reply(writer, NOTHING)  # it is always empty; later hooks wait for the record
+                await _reply(
+                    writer, NOTHING
+                )  # its answer is always empty, and later hooks wait for its record
                 await answer_safely(self._desk, call)
             else:
                 await _reply(writer, await self._answered(call))
@@ -147,7 +151,7 @@ class _Hooks:
         return await answer_safely(self._desk, call)
 
     async def end(self) -> None:
-        """Leave nobody waiting; what has been answered is put on record first."""
+        """Finish the records of answered hooks, then end the open connections."""
         for task in self._asking - set(self._recording):
             task.cancel()
         if self._recording:
@@ -159,7 +163,7 @@ class _Hooks:
 
 
 async def _reply(writer: asyncio.StreamWriter, answer: HookAnswer) -> None:
-    with suppress(OSError):  # a hook that has gone: Claude Code takes that for its failure
+    with suppress(OSError):  # the hook has disconnected: Claude Code treats that as a failed hook
         writer.write(f"{answer.code}{answer.text}".encode("utf-8", "backslashreplace"))
         await writer.drain()
         writer.close()
@@ -167,7 +171,7 @@ async def _reply(writer: asyncio.StreamWriter, answer: HookAnswer) -> None:
 
 
 async def _request(reader: asyncio.StreamReader) -> HookCall | HookAnswer:
-    """What a hook asks; or at once the answer, if that cannot be read."""
+    """Read a hook's request; for an invalid one, return its answer instead."""
     try:
         async with asyncio.timeout(REQUEST_SECONDS):
             return await _call(reader)
@@ -175,19 +179,21 @@ async def _request(reader: asyncio.StreamReader) -> HookCall | HookAnswer:
         log.warning("%s: %s", wrong.event, wrong, extra={"action": "hook_refused"})
         return failed(wrong.event, str(wrong))
     except TimeoutError:
-        return failed(POLICY_EVENT, "the hook did not say in time what it asks")
+        return failed(POLICY_EVENT, "timeout while reading the hook's request")
 
 
 async def _call(reader: asyncio.StreamReader) -> HookCall:
     began = now()
     header = _header(await _line(reader))
     if not 0 <= header.length <= INPUT_BYTES_MAX:
-        why = f"its input has {header.length} bytes; at most {INPUT_BYTES_MAX} are read"
+        why = (
+            f"the hook's input has {header.length} bytes, more than the limit of {INPUT_BYTES_MAX}"
+        )
         raise _NotAnswered(why, header.event)
     try:
         data = await reader.readexactly(header.length)
     except asyncio.IncompleteReadError:
-        raise _NotAnswered("the hook's input ends too early", header.event) from None
+        raise _NotAnswered("the hook's input is shorter than announced", header.event) from None
     return HookCall(
         event=header.event,
         project=Path(header.project),
@@ -202,12 +208,12 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
     try:
         return await reader.readuntil(b"\n")
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-        raise _NotAnswered("the hook did not say who it is") from None
+        raise _NotAnswered("the header of the hook's request is invalid") from None
 
 
 def _header(line: bytes) -> _Header:
     try:
-        # not msgspec's own reader: a path need not be UTF-8, and then has half a surrogate in it
+        # not msgspec's decoder: a path that is not UTF-8 contains lone surrogates
         return msgspec.convert(json.loads(line), _Header)
     except (ValueError, RecursionError, msgspec.ValidationError):
-        raise _NotAnswered("the hook did not say who it is") from None
+        raise _NotAnswered("the header of the hook's request is invalid") from None

@@ -1,55 +1,55 @@
-"""What every hook of the plugin does: `python3 -I -S hook.py EVENT`, with the hook's JSON on stdin.
+"""The client that every hook runs: `python3 -I -S hook.py EVENT`, with the hook's JSON on stdin.
 
-It hands the JSON to the muster that runs in the project's home, over a socket, and prints what that
-answers. A new Python starts for it at every tool call, so with a muster running it imports next to
-nothing, not even `os`. Without one it judges a tool call itself, by `muster.permissions`. A denial,
-and whatever else belongs on record, goes the slow way: `python -m muster claude-hook EVENT`.
+The client sends the JSON over a socket to the server in the project's home, and prints the answer.
+A new Python starts at every tool call, so with a running server it imports next to nothing, not
+even `os`. Without a server it judges a tool call itself, by `muster.permissions`. A denial, and
+every other event that must be recorded, takes the slow path: `python -m muster claude-hook EVENT`.
 
-The policy hook (PreToolUse) fails closed: any trouble is exit code 2 with a reason. All others only
-observe, and never get in the way: any trouble is exit code 0, and nothing is said.
+The policy hook (PreToolUse) fails closed: every error is exit code 2 with a reason. The others only
+observe, and never block: every error is exit code 0 without output.
 """
 
 import posix
 import sys
 
-TYPE_CHECKING = False  # as type checkers read it; to import typing would double the start
+TYPE_CHECKING = False  # for type checkers; importing typing would double the start time
 
 if TYPE_CHECKING:
     from typing import NoReturn
 
 POLICY = "PreToolUse"
 COMMAND = "UserPromptExpansion"
-"""One of the plugin's own commands was typed; the command line carries it out."""
+"""The hook of the plugin's own commands; the command line carries them out."""
 
 RECORDED_TOOLS = ("Agent", "Task")
-"""A call of these begins a transition, so the slow way hears of it whatever is decided."""
+"""Tools that start a subagent. Their calls are recorded, so they always take the slow path."""
 
 ANSWER_SECONDS = 20
-"""How long a muster may take. The `timeout` in hooks.json is longer, so that a reason is given."""
+"""Timeout of the server. The `timeout` in hooks.json is longer, so that a reason is given."""
 
 SESSIONS_FILE = b".claude/agent-state-machine/sessions"
 SESSION_MARKS = (b"/.workspace.json", b"/state.jsonl")
-"""A folder with one of these and with a log is that of a state machine session."""
+"""A folder with one of these files and a log is the folder of a state machine session."""
 
 PASS = (0, b"")
 DENY = 2
 
 _CHUNK = 1 << 16
-_PATH_BYTES_MAX = 100  # what the kernel takes as the name of a socket
-_NOBODY_THERE = (2, 20, 111)  # ENOENT, ENOTDIR, and ECONNREFUSED: a dead muster's socket
+_PATH_BYTES_MAX = 100  # the kernel's limit for the path of a socket
+_NOBODY_THERE = (2, 20, 111)  # ENOENT, ENOTDIR, and ECONNREFUSED: a stale socket
 
 
 class Trouble(Exception):
-    """There is no answer; says why."""
+    """The hook got no answer; the message has the reason."""
 
 
 def main() -> "NoReturn":
-    """Answer one hook, and end at once: taking the interpreter apart costs time too."""
+    """Answer one hook, and exit at once: the interpreter's normal shutdown costs time too."""
     event = sys.argv[1] if len(sys.argv) > 1 else POLICY
     try:
         code, text = answer(event, _read(0))
         _write(2 if code else 1, text)
-    except BaseException as failed:  # whatever it is
+    except BaseException as failed:  # fail closed
         code = DENY if event == POLICY else 0
         if code:
             _write(2, denial(str(failed)).encode("utf-8", "backslashreplace"))
@@ -57,12 +57,12 @@ def main() -> "NoReturn":
 
 
 def denial(why: str) -> str:
-    """The denial of a call that cannot be judged, as `hooks/answers.py` words it."""
+    """The denial of a call that cannot be judged, in the words of `hooks/answers.py`."""
     return f"muster cannot tell whether this is allowed, so it is denied: {why.rstrip('.')}.\n"
 
 
 def answer(event: str, data: bytes) -> "tuple[int, bytes]":
-    """The exit code, and what goes to stdout (0) or to stderr (2)."""
+    """The exit code, and the text for stdout (0) or stderr (2)."""
     given = posix.environ.get
     project = given(b"CLAUDE_PROJECT_DIR") or posix.getcwdb()
     home = given(b"MUSTER_HOME") or project + b"/.muster"
@@ -80,11 +80,11 @@ def answer(event: str, data: bytes) -> "tuple[int, bytes]":
 
 
 def ask(event: str, data: bytes, project: bytes, home: bytes) -> "tuple[int, bytes] | None":
-    """What the muster in that home answers; None if there is none."""
+    """The answer of the server in that home; None if none runs."""
     import _socket
 
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    # A timeout that the kernel keeps: Python's own makes connecting fail where it should wait.
+    # The kernel's timeout: with Python's own, connecting would fail on a full backlog.
     patience = ANSWER_SECONDS.to_bytes(8, sys.byteorder) + bytes(8)
     connection.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVTIMEO, patience)
     connection.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDTIMEO, patience)
@@ -105,7 +105,7 @@ def ask(event: str, data: bytes, project: bytes, home: bytes) -> "tuple[int, byt
 
 
 def _short(home: bytes) -> bytes:
-    """The socket in a home, by a name that is not too long."""
+    """The socket of a home, by a path that is short enough."""
     path = home + b"/hooks.sock"
     if len(path) <= _PATH_BYTES_MAX:
         return path
@@ -126,7 +126,7 @@ def _header(event: str, project: bytes, length: int) -> bytes:
 
 
 def _quoted(text: str) -> bytes:
-    """A text in JSON."""
+    """A text as JSON."""
     if not text.isascii() or not text.isprintable() or '"' in text or "\\" in text:
         units = text.encode("utf-16-be", "surrogatepass").hex()
         text = "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
@@ -143,7 +143,7 @@ def _answered(text: bytes) -> "tuple[int, bytes]":
 
 
 def alone(event: str, data: bytes, project: bytes, home: bytes) -> "tuple[int, bytes]":
-    """Judge by the policy of the open session, if there is one; the slow way does what is left."""
+    """Judge by the policy of the open session, if there is one; else take the slow path."""
     root = open_session(project)
     if root is not None:
         answered = ask(event, data, project, root + b"/.muster")
@@ -158,7 +158,7 @@ def alone(event: str, data: bytes, project: bytes, home: bytes) -> "tuple[int, b
 
 
 def open_session(project: bytes) -> "bytes | None":
-    """The folder of the session that was started last in the project and has not ended."""
+    """The folder of the newest session of the project that has not ended."""
     try:
         file = posix.open(project + b"/" + SESSIONS_FILE, posix.O_RDONLY | posix.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
@@ -194,13 +194,13 @@ def _may(root: bytes, data: bytes) -> bool:
 
 
 def go_the_slow_way(event: str, data: bytes, home: bytes) -> "NoReturn":
-    """Become the command line, which judges by the same policy and puts it on record."""
+    """Become the command line (`exec`), which judges by the same policy and records the call."""
     stdin = posix.memfd_create("hook", 0)
     _write(stdin, data)
     posix.lseek(stdin, 0, 0)
     posix.dup2(stdin, 0)
     python = _python()
-    # What lies in the project is not muster, whatever its name, and whatever the variables say.
+    # No module of the project is imported as muster, whatever its name and the variables.
     environ = {name: each for name, each in posix.environ.items() if name[:6] != b"PYTHON"}
     verb = ("-P", "-m", "muster", "--home", home, "claude-hook", event)
     posix.execve(python, (python, *verb), environ)

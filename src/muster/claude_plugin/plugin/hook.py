@@ -1,11 +1,11 @@
-"""What every hook runs. What it does stands in `client.py`: a module is compiled once, a script at
-every start."""
+"""The script that every hook runs. The code is in `client.py`: Python caches a compiled module, but
+compiles a script at every start."""
 
 import sys
 
 sys.path.insert(0, __file__.rpartition("/")[0])
 
-# Hooks run without site-packages, and find it by the line above.
+# Hooks run without site-packages; the line above makes it importable.
 from client import main  # pyright: ignore[reportMissingImports,reportUnknownVariableType]
 
 main()

@@ -35,7 +35,7 @@ def register(
 ) -> None:
     """Give an agent a seat and a token. The token is printed only once.
 
-    Whatever runs the agent shows the token to the server, and can act only as this agent.
+    The agent's program authenticates with the token, and can act only as this agent.
     """
     with server(home) as client:
         joined = client.ask(requests.register(name, color, max_turns))
@@ -50,7 +50,7 @@ def register(
 
 @agent.command("list")
 @home_option
-@json_option("Print everybody as JSON.")
+@json_option("Print all agents as JSON.")
 def list_(home: Path, as_json: bool) -> None:
     """List all agents: presence, and turns by channel."""
     with server(home) as client:

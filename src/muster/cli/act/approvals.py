@@ -22,7 +22,7 @@ _APPROVALS: Final = ("ID", "AGENT", "TOOL", "ELSE", "IN", "WHERE", "WHAT")
 def approvals(home: Path, as_json: bool) -> None:
     """List requests that wait for your approval.
 
-    `muster approve ID` allows it, `muster deny ID` does not; ELSE holds if nobody answers in time.
+    `muster approve ID` and `muster deny ID` answer one; ELSE is the answer after a timeout.
     """
     with server(home) as client:
         found = client.ask(requests.approvals())
@@ -59,7 +59,7 @@ def note_option(function: Function) -> Function:
 
 @click.command()
 @home_option
-@json_option("Print the answer and where it stands in the log, as JSON.")
+@json_option("Print the answer and its event number as JSON.")
 @note_option
 @click.argument("approval", metavar="ID")
 def approve(home: Path, as_json: bool, note: str | None, approval: str) -> None:
@@ -69,7 +69,7 @@ def approve(home: Path, as_json: bool, note: str | None, approval: str) -> None:
 
 @click.command()
 @home_option
-@json_option("Print the answer and where it stands in the log, as JSON.")
+@json_option("Print the answer and its event number as JSON.")
 @note_option
 @click.argument("approval", metavar="ID")
 def deny(home: Path, as_json: bool, note: str | None, approval: str) -> None:

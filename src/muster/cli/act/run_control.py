@@ -195,7 +195,7 @@ def _until_answered(client: Client, run: RunView) -> _Ended:
         if event.type == "cursor_unknown":
             continue
         happening = msgspec.json.decode(event.data, type=_Happening)
-        if seat in happening.seats:  # the end of a session, which says why; what follows, follows
+        if seat in happening.seats:  # the event that ended the session has the reason
             reason = happening.reason
         elif seat == happening.seat:
             came_about = _judged(happening, run)
@@ -210,7 +210,7 @@ def _judged(event: _Happening, run: RunView) -> bool | None:
         case "state_transition" if event.machine == "run":
             return True if event.target == run.desired else None
         case "desired_set" if event.generation > run.generation:
-            return False  # somebody wants something else by now, or it is over before it ran
+            return False  # the desired state was set again, or the session ended before it ran
         case "retry_scheduled" if event.failures and run.desired is not RunMode.PAUSE:
             return False
         case "agent_disabled" if run.desired is not RunMode.PAUSE:

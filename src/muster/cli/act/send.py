@@ -12,7 +12,7 @@ from muster.client import requests
 
 @click.command()
 @home_option
-@json_option("Print where it stands in the log as JSON.")
+@json_option("Print the event number as JSON.")
 @click.option("--to", metavar="AGENT", help="Send to this agent only.")
 @click.option("--channel", metavar="C", help="Send to this channel.")
 @click.argument("text")

@@ -32,7 +32,7 @@ def issue(
 ) -> None:
     """Issue a token and print its secret, only once.
 
-    Whoever has the secret shows it as `Authorization: Bearer ...`, or has it in MUSTER_TOKEN.
+    Send the secret as `Authorization: Bearer ...`, or set MUSTER_TOKEN to it.
     """
     if [agent is not None, viewer, operator].count(True) != 1:
         raise click.UsageError("Give one of --agent NAME, --viewer and --operator.")
@@ -61,7 +61,7 @@ def list_(home: Path, as_json: bool) -> None:
 
 @token.command()
 @home_option
-@json_option("Print where the log stood then, as JSON.")
+@json_option("Print the event number as JSON.")
 @click.argument("token_id", metavar="TOKEN")
 def revoke(home: Path, as_json: bool, token_id: str) -> None:
     """Revoke a token. TOKEN is its id, as `muster token list` shows it."""

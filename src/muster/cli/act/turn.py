@@ -8,7 +8,7 @@ from muster.cli.acting import agent_option, epoch_option, print_said, server
 from muster.cli.options import home_option, json_option
 from muster.client import requests
 
-JSON = "Print where it stands in the log as JSON."
+JSON = "Print the event number as JSON."
 
 
 @click.group()

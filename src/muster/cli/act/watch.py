@@ -1,7 +1,7 @@
 """`muster watch`: a channel live in the terminal; in a pipe, one line for each event.
 
-The stream of events says that something has changed and what was said; how the channel is now, and
-when its turn ends, is asked anew each time, so that the view cannot drift from the truth.
+The stream of events has the messages and signals changes; the state of the channel and its deadline
+are requested again after each change, so that the view cannot drift.
 """
 
 import os
@@ -95,9 +95,9 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 def watch(home: Path, last: int, channel: str) -> None:
     """Watch a channel live: ring, turn and messages.
 
-    In a terminal it shows the members in the order of their turns, who has the turn and for how
-    long, and below it what is said. Into a pipe it prints a line for each message and each change.
-    Ctrl-C ends it.
+    In a terminal it shows the members in turn order, the holder of the turn and its deadline, and
+    the messages below. Into a pipe it prints a line for each message and each change. Ctrl-C ends
+    it.
     """
     with Client(home=home) as client:
         state = client.channel(channel)
@@ -210,7 +210,7 @@ def _head(state: ChannelState, look: Look, lost: bool) -> Iterator[str]:
     ends = f", ends in {ends_in(state)}" if state.timeout_at else ""
     yield paint(state.channel, Tone.STRONG, look) + clean(f": {what_goes_on(state)}{turn}{ends}")
     if lost:
-        yield paint("No server answers. This is how it was.", Tone.BAD, look)
+        yield paint("The server does not answer. This is the last known state.", Tone.BAD, look)
 
 
 def _member(state: ChannelState, member: MemberView, look: Look) -> str:

@@ -106,7 +106,8 @@ async def _serve_others(muster: Muster) -> None:
     quiet = asyncio.Event()
 
     def look(commit: Commit | None = None) -> None:
-        if not muster.team.sessions:
+        open_still = muster.team.delegation.conversations.values()
+        if not any(conversation.session for conversation in open_still):
             quiet.set()
 
     muster.dispatcher.watch(look)

@@ -1,6 +1,6 @@
 """`muster agents`, `soul` and `transcript`: identities, read from the log without a server.
 
-What agents wrote is hostile: it is shown line by line, without anything that a terminal acts upon.
+Text of agents is hostile: it is printed line by line, without terminal control characters.
 """
 
 import sys
@@ -48,19 +48,19 @@ _TONES: Final = {
     Status.UNKNOWN: Tone.DIM,
 }
 _PRESS: Final = {
-    Button.SUMMON: "Nobody is here yet. `muster summon` prepares eight places for births.",
-    Button.WAKE: "`muster wake` wakes whoever sleeps.",
+    Button.SUMMON: "There are no agents yet. `muster summon` creates eight.",
+    Button.WAKE: "`muster wake` wakes all sleeping agents.",
 }
 
 
 @click.command()
 @home_option
-@json_option("Print everybody with their documents as JSON.")
+@json_option("Print all agents with their documents as JSON.")
 def agents(home: Path, as_json: bool) -> None:
     """List agents: name, colour, soul, presence.
 
-    Whom nobody has confirmed since muster started is unknown. Places in which nobody was born are
-    in the JSON only.
+    An agent is shown as unknown until its status is confirmed after a start of muster. Seats
+    whose agent was never born are in the JSON only.
     """
     with LogReader.open(home / LOG_FILE) as reader:
         team = load(reader)
@@ -103,7 +103,7 @@ def _row(agent: AgentView) -> Row:
 def soul(home: Path, name: str) -> None:
     """Print an agent's soul: what it wrote at its registration.
 
-    It is given this text whenever it wakes.
+    The agent gets this text whenever it wakes.
     """
     with LogReader.open(home / LOG_FILE) as reader:
         agent = need_agent(load(reader), name)
@@ -127,9 +127,9 @@ def _lines(text: str) -> list[str]:
 def transcript(home: Path, as_json: bool, whole: bool, name: str) -> None:
     """Show the messages of an agent, sent and received.
 
-    It is what was said here in the last of its lives in which anything was: what it remembers when
-    it wakes. With --all it is also what was said before, and on other machines. A message to it
-    that it has not acted on says how far it has come.
+    Without --all these are the messages of its last session on this machine that has any: its
+    memory when it wakes. With --all earlier ones and those of other machines are added. A message
+    that the agent has not read yet is shown with its delivery state.
     """
     shown = look()
     with LogReader.open(home / LOG_FILE) as reader:

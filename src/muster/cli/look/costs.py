@@ -27,8 +27,8 @@ _COSTS: Final = ("COST", "TOKENS", "READ", "WRITTEN", "FROM CACHE", "INTO CACHE"
 def costs(home: Path, as_json: bool) -> None:
     """Show tokens and cost by agent and channel.
 
-    That is: by which agents, sessions that live, channels and conversations. It reads the team's
-    log, so it works whether or not a server runs. Whoever has used up nothing is left out.
+    The tables list agents, live sessions, channels and conversations; those without usage are
+    left out. The data comes from the team's log, so no server is needed.
     """
     with LogReader.open(home / LOG_FILE) as log:
         found = view_costs(load(log), _tally(log))
@@ -47,7 +47,7 @@ def _tally(log: LogReader) -> Tally:
 
 def _text(found: CostsView, shown: Look) -> Iterator[str]:
     if not found.team.tokens and not found.team.cost_usd:
-        yield "Nothing was used up yet."
+        yield "There is no usage yet."
         return
     yield f"{dollars(found.team.cost_usd)}, {found.team.tokens} tokens in all"
     agents = [(each.agent, each) for each in found.agents]

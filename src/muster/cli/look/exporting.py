@@ -33,8 +33,8 @@ MESSAGES: Final = LogFilter(types=frozenset({"user_message", "agent_message", "m
 def export(home: Path, file: Path) -> None:
     """Export the team to a file, for another machine.
 
-    It holds every agent's document, and all that was said. `muster import` merges it into the team
-    there. With FILE `-` it is printed.
+    The file has every agent's document and all messages. `muster import` merges it into a team on
+    the other machine. With FILE `-` it is printed.
     """
     with LogReader.open(home / LOG_FILE) as reader:
         team = load(reader)

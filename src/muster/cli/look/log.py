@@ -36,7 +36,7 @@ TYPES: Final = tuple(sorted(str(fact.__struct_config__.tag) for fact in FACTS))
 @click.command()
 @home_option
 @click.option("--follow", "-f", is_flag=True, help="Print new events until Ctrl-C.")
-@json_option("Print one JSON object a line, as it lies in the log.")
+@json_option("Print one JSON object a line, as it is in the log.")
 @click.option(
     "--after", type=click.IntRange(min=0), metavar="N", help="Only events after number N."
 )
@@ -72,7 +72,7 @@ def log(
         where = _filter(team, agent, channel, kind)
         shown = look()
         for page in _pages(reader, where, after, limit):
-            # what was added since the team was read is for --follow to show
+            # newer events are left to --follow
             _print([event for event in page if event.seq <= team.seq], team, as_json, shown)
         if follow:
             _follow(reader, where, team, as_json, shown)
@@ -109,7 +109,7 @@ def _pages(
 def _follow(reader: LogReader, where: LogFilter, team: Team, as_json: bool, shown: Look) -> None:
     """Print new events until Ctrl-C, which exits with 0.
 
-    It goes on from where `team` was read: all of that has been printed or was not wanted.
+    The first one is the event after the loaded `team`: all before it were printed or filtered.
     """
     pause = Pause()
     try:

@@ -1,7 +1,7 @@
 """`muster logs`: output of an agent's sessions; `--follow` prints new output.
 
-What stands in the log is read from its file, whether or not a server runs. What comes then is the
-server's to tell: without one nothing comes.
+Past output is read from the log's file, with or without a server. New output comes from the
+server's stream.
 """
 
 import sys
@@ -51,9 +51,8 @@ _UNITS: Final = ("kB", "MB", "GB", "TB")
 def logs(home: Path, follow: bool, lines: int, as_json: bool, name: str) -> None:
     """Show the output of an agent's sessions.
 
-    It works whether or not a server runs; with --follow one has to. A line has the time before it,
-    and a ! after the time where it was printed as an error. The log has an excerpt of what a
-    program prints too much of; the files beside it have all of it.
+    Only --follow needs a running server. Each line begins with its time; a ! after the time marks
+    standard error. The log has only an excerpt of large outputs; the files beside it have all.
     """
     with LogReader.open(home / LOG_FILE) as reader:
         team = load(reader)
@@ -103,7 +102,7 @@ def _view(data: bytes) -> OutputView:
 
 def _follow(home: Path, agent: str, after: int, shown: "_Printer") -> None:
     """Print new output until Ctrl-C, which exits with 0."""
-    from muster.client.sync import Client  # a connection is only for those who wait
+    from muster.client.sync import Client  # only --follow needs a connection
 
     try:
         with Client(home=home) as client:

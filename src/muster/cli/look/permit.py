@@ -1,7 +1,7 @@
-"""`muster permit`: may a state make this tool call, and by which rule of which policy.
+"""`muster permit`: checks a tool call of a state, and names the rule and the policy.
 
-The policy is the one that the hooks enforce in the project: that of the session's folder, found in
-the same way. So a call that is allowed here is not denied there.
+The policy is the one that the hooks enforce in the project: that of the session's folder, found by
+the same code. So `permit` and the hooks give the same verdict.
 """
 
 import json
@@ -23,10 +23,10 @@ REFUSED = 3  # as every refusal
 
 
 @click.command()
-@click.option("--state", help="Who calls: MAIN, or an agent's name.")
-@click.option("--tool", help="The tool that is called, such as Bash or Write.")
-@click.option("--input", "given", help="What the tool is given, as a JSON object.")
-@click.option("--cwd", type=click.Path(path_type=Path), help="The folder in which it is called.")
+@click.option("--state", help="The calling state: MAIN, or an agent's name.")
+@click.option("--tool", help="The tool, such as Bash or Write.")
+@click.option("--input", "given", help="The input of the tool, as a JSON object.")
+@click.option("--cwd", type=click.Path(path_type=Path), help="The working directory of the call.")
 @click.option("--policy", type=click.Path(path_type=Path), help="The policy file.")
 @click.option("--delegate", help="The agent to name in refusals.")
 @click.option("--batch", is_flag=True, help="Judge every line of standard input, in order.")
@@ -49,10 +49,10 @@ def permit(
 ) -> None:
     """Check a tool call against the permissions of a state.
 
-    The exit code is 0 if it is allowed and 3 if it is not. With --batch every line of standard
-    input is a call, {"state": ..., "tool": ..., "input": {...}, "cwd": ...}, and is answered by
-    one line. The policy is permissions.json in the folder of the open session, which the hooks
-    enforce; without a session, the one in the home; or the one that --policy names.
+    The exit code is 0 for allow and 3 for deny. With --batch every line of standard input is a
+    call, {"state": ..., "tool": ..., "input": {...}, "cwd": ...}, and is answered by one line. The
+    policy is permissions.json in the folder of the open session, which the hooks enforce; without
+    a session, the one in the home; or the one that --policy names.
     """
     path = policy or _enforced(home) / POLICY_FILE
     if write:
@@ -83,7 +83,7 @@ def _write(path: Path) -> None:
 
 def _enforced(home: Path) -> Path:
     """The folder whose policy the hooks enforce; the home where no session is open."""
-    # imported late: only this verb of those that look needs to know of sessions
+    # imported late: the other reading verbs do not need it
     from muster.claude_plugin.hooks.places import enforced_root
     from muster.delegation.visiting import team_in
 
@@ -124,7 +124,7 @@ def _read_input(ctx: click.Context, given: str) -> object:
 
 
 def _judge_lines(judging: _Judging) -> None:
-    """Answer every line at once, so that a program can keep this running and ask."""
+    """Answer every line immediately, so that a program can keep this process running."""
     for line in sys.stdin.buffer:
         verdict = judge_line(line, judging.policy)
         sys.stdout.write(judging.as_line(verdict) + "\n")

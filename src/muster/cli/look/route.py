@@ -65,9 +65,9 @@ def route(
 ) -> None:
     """Decide which agent a request is for, and explain why.
 
-    Without a model, from what agents say about themselves; MAIN where none of them is meant. With
-    TEXT `-` it is read from standard input. With --batch every line of standard input is
-    {"agents_dir": ..., "query": ...}; it is answered by a line {"agent": ..., "confidence": ...}.
+    Routing uses the agents' descriptions, without a model; a request that matches none is for
+    MAIN. With TEXT `-` it is read from standard input. With --batch every line of standard input
+    is {"agents_dir": ..., "query": ...}, answered by {"agent": ..., "confidence": ...}.
     """
     make = _maker(kind, bodies=not no_bodies)
     if batch:
@@ -201,7 +201,7 @@ def _read(folder: Path) -> AgentFolders:
 
 def _asked(line: bytes) -> tuple[str, str]:
     try:
-        asked: Any = json.loads(line)  # whatever somebody wrote
+        asked: Any = json.loads(line)  # any JSON value
     except ValueError as wrong:
         raise Invalid(what="The line", why=f"is not JSON ({wrong})") from None
     match asked:

@@ -48,8 +48,8 @@ class StatusReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 def status(home: Path, as_json: bool) -> None:
     """Show agents, sessions and turns at a glance.
 
-    It reads the team's log, so it works whether or not a server runs. A status that nobody has
-    confirmed since muster started is shown as unknown.
+    The data comes from the team's log, so no server is needed. A status that was not confirmed
+    since muster started is shown as unknown.
     """
     report = _report(home)
     if as_json:
@@ -143,7 +143,7 @@ def _counts(team: TeamView, shown: list[AgentView]) -> str:
 
 
 def _next_step(report: StatusReport) -> Iterator[str]:
-    yield "Nobody is in this team yet."
+    yield "The team has no agents yet."
     if report.running:
         yield "`muster log --follow` shows what happens as it happens."
     else:

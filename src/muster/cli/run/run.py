@@ -1,6 +1,6 @@
 """`muster run`: one program under one state file, without a server.
 
-It is a whole team of one, in memory; the file is all that is kept. What happens is said on standard
+The team has one agent and is in memory; only the state file is kept. Events are printed on standard
 error, one line each; the program has standard output, and standard error too.
 """
 
@@ -75,9 +75,9 @@ def run(
 ) -> None:
     """Run one program under a state file, without a server.
 
-    It goes on until Ctrl-C. Whoever writes desired_state into the file decides: continuous,
-    run_once, run_cleanup (COMMAND gets --cleanup-session appended) or pause. current_state says
-    what is done. The first Ctrl-C lets the session finish; the second, or SIGTERM, ends it now.
+    desired_state in the file decides what runs: continuous, run_once, run_cleanup (COMMAND gets
+    --cleanup-session appended) or pause; current_state reports it. The first Ctrl-C lets the
+    session finish and then exits; the second, or SIGTERM, ends the session now.
     """
     path = state_file.absolute()
     if not path.parent.is_dir():
@@ -151,7 +151,7 @@ class _End:
 
 
 async def _finish(muster: Muster, wanted: _End) -> None:
-    """Let nothing start any more, and the session that runs come to its end, unless it hurries."""
+    """Start no new session, and wait for the current one; with urgency, stop it now."""
     ended = asyncio.Event()
 
     def look(_: Commit | None = None) -> None:

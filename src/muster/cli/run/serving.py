@@ -61,7 +61,7 @@ async def _ended(answering: asyncio.Task[None]) -> None:
 
 
 async def _operator_secret(home: Path, muster: Muster) -> str:
-    """The secret in the operator's file, or a new one where none counts; then no older one does."""
+    """The secret in the operator's file; without a valid one, a new token replaces older ones."""
     found = operator_token.find(home)
     token = token_of(muster.team, found)
     if found is not None and token is not None and token.role is Role.OPERATOR:

@@ -46,9 +46,9 @@ def up(
 ) -> None:
     """Run the team's server in the foreground until Ctrl-C.
 
-    It prints its address when it is ready, and a link to sign in with. Ctrl-C and SIGTERM end it in
-    order: what was accepted is committed, and the exit code is 0. With --demo it shows a team that
-    needs no key and no network, in a home of its own unless --home names one.
+    When it is ready, it prints its address and a link to sign in. Ctrl-C and SIGTERM shut it down
+    gracefully: accepted requests are committed, and the exit code is 0. With --demo it runs a team
+    that needs no key and no network, in a home of its own unless --home names one.
     """
     home = _demo_home(ctx, home) if demo else home
     settings = _chosen(load_settings(home, os.environ), host, port, no_browser)
@@ -57,7 +57,7 @@ def up(
     if pid is not None:
         raise HomeInUse(pid=pid, home=home)
     _allow_many_files()
-    # the port before the home: whoever cannot listen leaves nothing behind
+    # bind the port before creating the home: a failed start leaves no files
     with listen(settings.server.host, settings.server.port) as listener:
         if demo:
             stage.claim(home)

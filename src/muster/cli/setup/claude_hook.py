@@ -1,11 +1,11 @@
-"""`muster claude-hook EVENT`: what a hook of Claude Code is answered where no server runs.
+"""`muster claude-hook EVENT`: answers a hook of Claude Code without a server.
 
 The hook's client (`plugin/client.py`) calls it, with the hook's JSON on standard input. A policy
 hook that fails denies (exit code 2, and the reason on stderr); any other prints nothing and exits
 with 0.
 
-The plugin's own commands come this way too. What was typed arrives as JSON and becomes arguments
-here; no shell reads it. What the verb prints goes into the context of the prompt.
+The plugin's own commands take this path too. The typed text arrives as JSON and is split into
+arguments here, without a shell. The output of the verb goes into the context of the prompt.
 """
 
 import asyncio
@@ -32,10 +32,10 @@ COMMANDS: Final = ("agent-state-machine", "ask", "status")
 """The verbs that the plugin has commands for."""
 
 COMMAND_SECONDS: Final = 570.0
-"""How long a verb may take: less than the hook's own timeout, so that it can be said."""
+"""Timeout of a verb: less than the hook's own timeout, so that it can be reported."""
 
 SAID_CHARS_MAX: Final = 8000
-"""What goes into a prompt's context; Claude Code cuts it off a little later."""
+"""Limit of the output that goes into a prompt's context; Claude Code's own is a little higher."""
 
 
 @click.command(name="claude-hook", hidden=True)
@@ -60,7 +60,7 @@ def claude_hook(ctx: click.Context, home: Path | None, event: str) -> None:
 
 
 def _home(ctx: click.Context, home: Path | None, project: Path) -> Path:
-    """The home that is named; else the project's own, wherever Claude Code is in it just now."""
+    """The given home; else the project's own, in whichever subfolder Claude Code is."""
     told = home or ctx.find_root().params["home"]
     return project / told
 
@@ -70,7 +70,7 @@ def _answer(call: HookCall, home: Path) -> HookAnswer:
         if call.event == COMMAND_EVENT:
             return _carry_out(call, home)
         return asyncio.run(_asked(call, home))
-    except Exception as error:  # before there is a desk: settings that cannot be read
+    except Exception as error:  # the settings cannot be read, so there is no desk yet
         return failed(call.event, clean(str(error)))
 
 
@@ -85,14 +85,14 @@ async def _asked(call: HookCall, home: Path) -> HookAnswer:
 
 
 class _Typed(msgspec.Struct, frozen=True, kw_only=True):
-    """A command of the plugin, as somebody typed it."""
+    """A typed command of the plugin."""
 
     command_name: str
     command_args: str = ""
 
 
 def _carry_out(call: HookCall, home: Path) -> HookAnswer:
-    """Run the verb that a command stands for, and hand what it says to the prompt."""
+    """Run the verb of a command, and add its output to the prompt."""
     typed = msgspec.json.decode(call.data, type=_Typed)
     verb = typed.command_name.rpartition(":")[2]
     if verb not in COMMANDS:
@@ -100,14 +100,14 @@ def _carry_out(call: HookCall, home: Path) -> HookAnswer:
     try:
         said = _said(["--home", str(home), verb, *_arguments(verb, typed.command_args)], call)
     except ValueError as wrong:
-        said = f"The arguments cannot be read: {wrong}."
+        said = f"Invalid arguments: {wrong}."
     context = f"`muster {verb}` said:\n\n{_shortened(said)}"
     told = {"hookEventName": COMMAND_EVENT, "additionalContext": context}
     return HookAnswer(0, json.dumps({"hookSpecificOutput": told}))
 
 
 def _arguments(verb: str, typed: str) -> list[str]:
-    """What was typed, as arguments. A request is one text, unless options come before it."""
+    """Split the typed text into arguments. A request is one argument, unless options precede it."""
     typed = typed.strip()
     if verb == "ask" and not typed.startswith("--"):
         return ["--", typed]
@@ -115,7 +115,7 @@ def _arguments(verb: str, typed: str) -> list[str]:
 
 
 def _said(arguments: list[str], call: HookCall) -> str:
-    """Run the command line in the project's folder: what it prints, in one text."""
+    """Run the command line in the project's folder; return all that it prints."""
     with subprocess.Popen(
         [sys.executable, "-P", "-m", "muster", *arguments],
         cwd=call.project,
@@ -129,7 +129,7 @@ def _said(arguments: list[str], call: HookCall) -> str:
         try:
             said, _ = process.communicate(timeout=COMMAND_SECONDS)
         except subprocess.TimeoutExpired:
-            process.terminate()  # in order: what it runs ends with it
+            process.terminate()  # gracefully, so that it ends its own children
             said, _ = process.communicate()
             said += f"\nmuster was stopped after {COMMAND_SECONDS:.0f} seconds."
     return said

@@ -1,9 +1,8 @@
-"""`muster claude-plugin`: the plugin for Claude Code: where it is, and giving it to Claude Code.
+"""`muster claude-plugin`: prints the folder of the plugin, installs and removes it.
 
-What is installed is a copy that names the Python muster runs on, and the file of muster that the
-hooks run, so an update of muster is an update of the hooks. Claude Code is told of it in its
-settings: the folder as a marketplace, with one plugin in it, which is enabled. Whatever else stands
-in the settings stays as it is.
+The installed plugin is a copy that names the Python of muster, and the file of muster that the
+hooks run, so an update of muster also updates the hooks. Claude Code finds it by its settings: the
+folder is a marketplace with one enabled plugin. All other settings are left alone.
 """
 
 import json
@@ -21,13 +20,13 @@ from muster.regular_files import read_regular
 
 NAME: Final = "muster"
 PLUGIN: Final = f"{NAME}@{NAME}"
-"""The plugin as Claude Code calls it: the plugin, and the marketplace that has it."""
+"""The id of the plugin in Claude Code: plugin@marketplace."""
 
 MARKETPLACES: Final = "extraKnownMarketplaces"
 ENABLED: Final = "enabledPlugins"
 
 _MARKETPLACE: Final = Path(".claude-plugin", "marketplace.json")
-Json = Any  # whatever JSON holds
+Json = Any  # any JSON value
 
 _scope_options = (
     click.option(
@@ -41,8 +40,8 @@ _scope_options = (
 def claude_plugin() -> None:
     """Install muster's plugin in Claude Code.
 
-    The commands are /muster:agent-state-machine, /muster:status and /muster:ask. The hooks keep the
-    record of a state machine session, and see to it that MAIN delegates what it may not do.
+    The commands are /muster:agent-state-machine, /muster:status and /muster:ask. The hooks record
+    a state machine session, and enforce the permissions of MAIN.
     """
 
 
@@ -56,7 +55,7 @@ def path() -> None:
 @_scope_options[0]
 @_scope_options[1]
 def install(scope: str) -> None:
-    """Make the plugin part of Claude Code, from its next start on."""
+    """Install the plugin in Claude Code, from its next start on."""
     folder, file = _places(scope)
     settings = _read(file)
     _refuse_others(folder, file, settings)
@@ -67,16 +66,14 @@ def install(scope: str) -> None:
     _write(file, settings)
     click.echo(f"Installed in {clean(str(folder))}. Claude Code has it from its next start on.")
     if scope == "project":
-        click.echo(
-            "In a project, Claude Code loads it once you have said that you trust the folder."
-        )
+        click.echo("In a project, Claude Code loads it once you trust the folder.")
 
 
 @claude_plugin.command()
 @_scope_options[0]
 @_scope_options[1]
 def remove(scope: str) -> None:
-    """Take the plugin away from Claude Code again."""
+    """Uninstall the plugin from Claude Code."""
     folder, file = _places(scope)
     settings = _read(file)
     _refuse_others(folder, file, settings)
@@ -92,7 +89,8 @@ def remove(scope: str) -> None:
 def _places(scope: str) -> tuple[Path, Path]:
     """The folder of the copy, and the settings that name it.
 
-    In a project they are the settings that are one person's own: the copy is on this machine only.
+    In a project these are the personal settings (settings.local.json): the copy is on this machine
+    only.
     """
     if scope == "project":
         base, name = Path(".claude").absolute(), "settings.local.json"
@@ -126,7 +124,7 @@ def _is_ours(folder: Path) -> bool:
 
 def _read(file: Path) -> dict[str, Json]:
     try:
-        settings = json.loads(read_regular(file))
+        settings = json.loads(read_regular(file).decode("utf-8"))
     except FileNotFoundError:
         return {}
     except (ValueError, RecursionError) as wrong:
@@ -145,18 +143,18 @@ def _table(file: Path, settings: dict[str, Json], name: str) -> dict[str, Json]:
 
 
 def _refuse_others(folder: Path, file: Path, settings: dict[str, Json]) -> None:
-    """Whatever has our name and is not ours is left alone."""
+    """Refuse to replace an entry or folder of the same name that muster did not write."""
     known = _table(file, settings, MARKETPLACES).get(NAME)
     _table(file, settings, ENABLED)
     ours = {"source": {"source": "directory", "path": str(folder)}}
     if known is not None and known != ours:
-        raise _unexpected(file, f"{MARKETPLACES} has another marketplace that is called {NAME!r}")
+        raise _unexpected(file, f"{MARKETPLACES} has another marketplace named {NAME!r}")
     if folder.exists() and not _is_ours(folder):
-        raise Invalid(what=f"{folder}", why="holds something else; move it away first")
+        raise Invalid(what=f"{folder}", why="has other content; move it away first")
 
 
 def _taken(file: Path, settings: dict[str, Json], name: str, key: str) -> bool:
-    """Take an entry out of a table, and the table with the last entry."""
+    """Remove an entry from a table, and an empty table too."""
     if name not in settings:
         return False
     table = _table(file, settings, name)
@@ -167,7 +165,7 @@ def _taken(file: Path, settings: dict[str, Json], name: str, key: str) -> bool:
 
 
 def _write(file: Path, settings: dict[str, Json]) -> None:
-    """Replace the settings at once; if the file is a link to somewhere, there."""
+    """Replace the settings atomically; if the file is a symbolic link, its target."""
     file = file.resolve()
     file.parent.mkdir(parents=True, exist_ok=True)
     aside = file.with_name(f".{file.name}.{NAME}")

@@ -175,7 +175,7 @@ def _agent(home: Path, name: str, agent: AgentSettings) -> Finding:
 
 def _command(subject: str, name: str, agent: AgentSettings, folder: Path) -> Finding:
     program = agent.command[0]
-    # a path is relative to the folder that the program works in
+    # a relative path is relative to the agent's working directory
     found = shutil.which(
         str(folder / program) if "/" in program else program, path=agent.env.get("PATH")
     )

@@ -77,7 +77,7 @@ def _seats(call: ApiCall, body: AgentsBody) -> tuple[SeatId, ...]:
     if body.agents is None:
         return ()
     if not body.agents:
-        raise Invalid(what="agents", why="names nobody; leave it out to mean all agents")
+        raise Invalid(what="agents", why="is an empty list; leave it out to mean all agents")
     return tuple(dict.fromkeys(call.agent(name).seat for name in body.agents))
 
 

@@ -1,15 +1,15 @@
-"""Delegation: who does the work. A conversation is one human input and all that it set off.
+"""Delegation: who does the work. A conversation is one human input and all that follows from it.
 
-Its state is MAIN (the lead, or muster where there is none) or the agent that works on it; in
-response mode there is no MAIN, and it waits in a QUEUE until an agent claims it. Every hand-over
-has an epoch, like a turn: who was thought dead cannot finish somebody else's task. A chain that
-comes back to a state it has been in, with nothing new to show for it, goes back to MAIN.
+Its state is MAIN (the lead, or muster where there is no lead) or the agent that works on it; in
+response mode there is no MAIN, and the conversation waits in a QUEUE until an agent claims it.
+Every hand-over has an epoch, like a turn: an agent that was presumed dead cannot finish another
+agent's task. A chain that returns to an earlier state without progress goes back to MAIN.
 
-A conversation that muster leads is worked on in a session of the agent's seat, which
-`couplings.py` asks for. `Delegate` and `HandOff` ask the gate of run control first: a paused or
-disabled agent is refused with that rule, and the conversation stays where it is. What the agent
-reports is the answer, and closes the conversation in the same transaction. A conversation with a
-keeper is led by another program, which runs its agents by itself; that program closes it.
+Where muster leads a conversation, the agent works on it in a session of its seat, which
+`couplings.py` requests. `Delegate` and `HandOff` check the gate of run control first: a paused or
+disabled agent is refused with that rule, and the conversation stays where it is. The agent's report
+is the answer and closes the conversation in the same transaction. A conversation with a keeper is
+led by another program, which runs the agents and closes the conversation itself.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,20 +36,20 @@ from muster.machines.events import Fact
 from muster.machines.ids import ConversationId
 from muster.machines.names import check_plain
 from muster.machines.run_control.gate import task_refusal
-from muster.machines.spending import talked_out
+from muster.machines.spending import conversation_limit_reached
 from muster.machines.state import MAIN, QUEUE, Conversation, Delegation, Team
 from muster.machines.tables import Row, Table
 from muster.machines.turns.messages import check_text
 from muster.machines.vocabulary import DelegationMode, Machine, Remark
 
 AGENT = "AGENT"
-"""Stands in the table for the state of any agent."""
+"""The placeholder for any agent's state in the table."""
 
 SUMMARY_CHARS: Final = 120
 
 
 class Step(msgspec.Struct, frozen=True):
-    """What a guard looks at: a conversation that is to go on to somebody."""
+    """The argument of a guard: a conversation and the state that it would move to."""
 
     delegation: Delegation
     conversation: Conversation
@@ -57,7 +57,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 def going_in_circles(step: Step) -> bool:
-    """It has been there before, and nothing has come of it since."""
+    """Whether the conversation was in that state before and has made no progress since."""
     conversation = step.conversation
     return any(
         visit.state == step.to and visit.progress == conversation.progress
@@ -73,7 +73,7 @@ TABLE: Table[Step] = Table(
         AGENT,
         MAIN,
         "handed_over",
-        "back to MAIN: it has been there with nothing new",
+        "back to MAIN: a loop without progress",
         going_in_circles,
     ),
     Row(AGENT, AGENT, "handed_over", "interactive mode: pass it on to another"),
@@ -123,7 +123,7 @@ def open_conversation(team: Team, command: c.OpenConversation, now: datetime) ->
 
 
 def conversation_id(number: int) -> ConversationId:
-    """The seed's name for a conversation; three digits, and more when they are needed."""
+    """The id of a conversation: a number of at least three digits."""
     return ConversationId(f"conv_{number:03d}")
 
 
@@ -155,7 +155,7 @@ def log_conversation(team: Team, command: c.LogConversation, now: datetime) -> S
     return (e.ConversationLogged(entry=command.entry),)
 
 
-# Any stands for the values of whatever fields a command has; the fact has the same.
+# The values have the types of the command's fields, which the fact shares; hence Any.
 def _fields(command: c.Command) -> dict[str, Any]:
     return {name: getattr(command, name) for name in command.__struct_fields__}
 
@@ -196,7 +196,7 @@ def hand_off(team: Team, command: c.HandOff, now: datetime) -> Iterator[Fact]:
     if move.target == command.to:
         yield move
         return
-    text = f"{conversation.id} came back to {command.to} with nothing new: the chain is stopped"
+    text = f"{conversation.id} came back to {command.to} without progress: the chain is stopped"
     yield e.WarningLogged(text=text)
     yield replace(move, until=None)
     answer += f"\n\nIt was not handed over to {command.to}: see the dialogue."
@@ -222,7 +222,7 @@ def finish_task(team: Team, command: c.FinishTask, now: datetime) -> Iterator[Fa
 
 
 def _close(conversation: Conversation, answer: str, *, failed: bool) -> Iterator[Fact]:
-    """Answer and close a conversation that muster leads: nobody else would."""
+    """Answer and close a conversation that muster leads. A keeper closes its own."""
     if conversation.keeper:
         return
     yield e.DialogueRecorded(
@@ -237,12 +237,12 @@ def _end(conversation: Conversation, summary: str, *, failed: bool) -> Fact:
 
 
 def answer_of(agent: str, report: str) -> str:
-    """What the human is told of an agent's work."""
-    return report or f"{agent} is done, and said nothing."
+    """The answer to the human after an agent's work."""
+    return report or f"{agent} finished without a report."
 
 
 def clipped(text: str) -> str:
-    """A text on one line, not too long."""
+    """A text on one line, cut at `SUMMARY_CHARS`."""
     line = " ".join(text.split())
     return line if len(line) <= SUMMARY_CHARS else line[: SUMMARY_CHARS - 1] + "…"
 
@@ -279,7 +279,7 @@ def _conversation(team: Team, conversation_id: ConversationId) -> tuple[Delegati
 def _working(
     team: Team, conversation_id: ConversationId, epoch: int
 ) -> tuple[Delegation, Conversation]:
-    """Only the agent that was handed the conversation last may go on with it."""
+    """The conversation, if the epoch is current: a stale agent must not continue it."""
     delegation, conversation = _conversation(team, conversation_id)
     if epoch != conversation.epoch or conversation.state == delegation.home_state:
         raise StaleEpoch(channel=conversation.id, given=epoch, epoch=conversation.epoch)
@@ -287,9 +287,8 @@ def _working(
 
 
 def _check_work(team: Team, conversation: Conversation, to: str, now: datetime) -> None:
-    """Nobody else begins to work on what has used up all that it may, and nobody whom the gate
-    would refuse."""
-    if reached := talked_out(conversation, team.delegation.allowance):
+    """Refuse if the conversation has reached its limit, or if the gate would refuse the agent."""
+    if reached := conversation_limit_reached(conversation, team.delegation.allowance):
         raise UsedUp(reached=reached)
     refused = None if conversation.keeper else task_refusal(team, to, now)
     if refused is not None:
@@ -313,7 +312,7 @@ def _move(
     reason: str | None = None,
     until: datetime | None = None,
 ) -> e.StateTransition:
-    """The transition of a conversation, as the table has it."""
+    """The transition of a conversation, as the table defines it."""
     home = delegation.home_state
     at_home = conversation.state == home
     target = TABLE.target(

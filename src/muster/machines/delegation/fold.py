@@ -1,4 +1,4 @@
-"""What the facts about conversations add up to."""
+"""The fold of the delegation facts: how each one changes the state."""
 
 from msgspec.structs import replace
 
@@ -23,7 +23,7 @@ def delegation_started(team: Team, event: Event, fact: e.DelegationStarted) -> T
 
 
 def delegation_ended(team: Team, event: Event, fact: e.DelegationEnded) -> Team:
-    """Numbers go on: a conversation's folder is never used twice."""
+    """The numbering continues, so that a conversation's folder is never used twice."""
     return replace(team, delegation=Delegation(opened=team.delegation.opened))
 
 
@@ -58,7 +58,7 @@ def usage_recorded(team: Team, event: Event, fact: e.UsageRecorded) -> Team:
 
 
 def progress_recorded(team: Team, event: Event, fact: e.ProgressRecorded | e.FileRecorded) -> Team:
-    """A file is progress too."""
+    """A recorded file counts as progress, too."""
     conversation = team.delegation.conversations[fact.conversation]
     return _with(team, replace(conversation, progress=conversation.progress + 1))
 
@@ -74,7 +74,7 @@ def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
 
 
 def dialogue_recorded(team: Team, event: Event, fact: e.DialogueRecorded) -> Team:
-    """What an agent reports is told to the next one that works on the conversation."""
+    """Keep an agent's report for the next agent that works on the conversation."""
     if fact.kind is not Remark.REPORT:
         return team
     conversation = team.delegation.conversations[fact.conversation]
@@ -89,13 +89,13 @@ def conversation_end(team: Team, event: Event, fact: e.ConversationEnd) -> Team:
 
 
 def with_conversation(team: Team, name: ConversationId, *, session: SessionId) -> Team:
-    """A session works on a conversation, unless it is closed by now."""
+    """The team with `session` working on a conversation, unless that is closed already."""
     conversation = team.delegation.conversations.get(name)
     return team if conversation is None else _with(team, replace(conversation, session=session))
 
 
 def charge(team: Team, name: ConversationId, usage: Usage) -> Team:
-    """Add to what a conversation has used up, while it is open."""
+    """Add a usage to a conversation, if it is still open."""
     conversation = team.delegation.conversations.get(name)
     if conversation is None:
         return team

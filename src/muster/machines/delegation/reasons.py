@@ -15,8 +15,8 @@ _REASONS: Final = {
 
 
 def reason_of(fact: e.StateTransition) -> str:
-    """The trigger of a transition in words: the match itself, or what happened."""
+    """The reason of a transition: the match of the router, or the trigger in words."""
     if fact.trigger == "delegated":
         return fact.reason or _REASONS["delegated"]
-    told = fact.reason if fact.trigger != "task_completed" else None
-    return _REASONS[fact.trigger] + (f": {told}" if told else "")
+    detail = fact.reason if fact.trigger != "task_completed" else None
+    return _REASONS[fact.trigger] + (f": {detail}" if detail else "")

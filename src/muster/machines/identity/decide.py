@@ -1,9 +1,9 @@
 """Identity: who is it, and is it here. The process ends, the seat and the soul stay.
 
-Two paths lead to alive: birth (a hatching seat registers a name and a soul, once) and waking (a
-sleeper's process is up, or its authority says that it is). Who may say so differs: for an agent
-that the lead runs, the lead; for one that muster runs, the process; for one that connects by
-itself, its connection. A word from anybody else changes nothing and is logged.
+Two paths lead to alive: birth (a hatching seat registers a name and a soul, once) and waking (the
+process of a sleeping agent is up, or its authority reports it). The authority depends on the agent:
+the lead for an agent that the lead runs, the process for one that muster runs, the connection for
+one that connects on its own. A report from any other source is logged and changes nothing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,27 +27,27 @@ from muster.machines.names import check_agent_name, check_seat
 from muster.machines.run_control.decide import desire
 from muster.machines.state import Agent, Status, Team
 from muster.machines.tables import Row, Table
-from muster.machines.turns.messages import word_to_lead
+from muster.machines.turns.messages import message_to_lead
 from muster.machines.vocabulary import Authority, Machine, RunMode
 
 NONE, HATCHING, ALIVE, SLEEPING, EXPIRED, _ = Status
 
 TABLE: Table[None] = Table(
-    Row(NONE, HATCHING, "summoned", "prepare a place: colour and gender, no name"),
-    Row(EXPIRED, HATCHING, "summoned", "prepare the place anew"),
+    Row(NONE, HATCHING, "summoned", "prepare a seat: colour and gender, no name"),
+    Row(EXPIRED, HATCHING, "summoned", "prepare the seat again"),
     Row(HATCHING, ALIVE, "registered", "a name is chosen, the soul is created"),
-    Row(NONE, ALIVE, "registered", "born where no place was prepared"),
-    Row(EXPIRED, ALIVE, "registered", "a late birth counts"),
+    Row(NONE, ALIVE, "registered", "registered in a seat that was not prepared"),
+    Row(EXPIRED, ALIVE, "registered", "a late registration counts"),
     Row(HATCHING, EXPIRED, "hatching_timeout", "no name in five minutes: hide it, keep the record"),
-    Row(NONE, SLEEPING, "enrolled", "a seat without a birth"),
+    Row(NONE, SLEEPING, "enrolled", "a seat for an agent with a known name"),
     Row(SLEEPING, ALIVE, "woken", "its process is up: soul and transcript are inherited"),
-    Row(SLEEPING, ALIVE, "reported_alive", "its lead has it in the team"),
-    Row(SLEEPING, ALIVE, "connected", "it came by itself"),
-    Row(SLEEPING, ALIVE, "registered", "named again by its lead; the first soul stays"),
-    Row(ALIVE, SLEEPING, "session_end", "the process is gone, the soul stays"),
-    Row(ALIVE, SLEEPING, "not_reported", "its lead no longer has it in the team"),
-    Row(ALIVE, SLEEPING, "disconnected", "it left"),
-    Row(ALIVE, SLEEPING, "heartbeat_lost", "it has not been heard of"),
+    Row(SLEEPING, ALIVE, "reported_alive", "its lead reports it in the team"),
+    Row(SLEEPING, ALIVE, "connected", "it connected on its own"),
+    Row(SLEEPING, ALIVE, "registered", "registered again by its lead; the first soul stays"),
+    Row(ALIVE, SLEEPING, "session_end", "the process has exited, the soul stays"),
+    Row(ALIVE, SLEEPING, "not_reported", "its lead no longer reports it in the team"),
+    Row(ALIVE, SLEEPING, "disconnected", "it disconnected"),
+    Row(ALIVE, SLEEPING, "heartbeat_lost", "its heartbeat timed out"),
 )
 
 
@@ -55,7 +55,7 @@ TABLE: Table[None] = Table(
 
 
 def summon_agents(team: Team, command: c.SummonAgents, now: datetime) -> Iterator[Fact]:
-    visible = [agent.id for agent in _crew(team) if agent.status not in (NONE, EXPIRED)]
+    visible = [agent.id for agent in _without_lead(team) if agent.status not in (NONE, EXPIRED)]
     if visible:
         raise AlreadySummoned(names=", ".join(visible))
     seats = [placeholder.grid_position for placeholder in command.placeholders]
@@ -71,13 +71,13 @@ def summon_agents(team: Team, command: c.SummonAgents, now: datetime) -> Iterato
     until = now + timedelta(seconds=limits.HATCHING_SECONDS)
     for seat in seats:
         yield move(team.agents.get(seat) or Agent(seat=seat), "summoned", until=until)
-    yield from _to_lead(team, command.message)
+    yield from _tell_lead(team, command.message)
 
 
-def _to_lead(team: Team, text: str) -> Iterator[Fact]:
-    """What the lead is told, where anything is."""
+def _tell_lead(team: Team, text: str) -> Iterator[Fact]:
+    """A message to the lead, unless the text is empty."""
     if text:
-        yield word_to_lead(team, text)
+        yield message_to_lead(team, text)
 
 
 def enroll_agent(team: Team, command: c.EnrollAgent, now: datetime) -> Iterator[Fact]:
@@ -101,7 +101,7 @@ def enroll_agent(team: Team, command: c.EnrollAgent, now: datetime) -> Iterator[
 
 
 def _free_seat(team: Team) -> SeatId:
-    """The seat after the last; the first free one where a registration has taken the last."""
+    """The seat after the last one, or the first free one if the last possible seat is taken."""
     if team.next_seat <= limits.SEAT_MAX:
         return team.next_seat
     seats = range(FIRST_ENROLLED_SEAT, limits.SEAT_MAX + 1)
@@ -133,7 +133,7 @@ def register_agent(team: Team, command: c.RegisterAgent, now: datetime) -> Itera
     profile = command.profile
     seat = profile.grid_position
     if seat == LEAD_SEAT:
-        raise Invalid(what=f"seat {seat}", why="is not one that somebody can be born into")
+        raise Invalid(what=f"seat {seat}", why="is the lead's; agents cannot register there")
     check_seat(seat)
     agent = team.agents.get(seat) or Agent(seat=seat, authority=Authority.LEAD)
     _require_authority(team, agent, command.session)
@@ -148,9 +148,9 @@ def register_agent(team: Team, command: c.RegisterAgent, now: datetime) -> Itera
 
 
 def _require_authority(team: Team, agent: Agent, session: SessionId | None) -> None:
-    """A session may speak for the agents that it runs. Without one, a person does.
+    """A session may report on the agents that it runs. Without a session, a person reports.
 
-    Nobody can say that a process is there which is not.
+    Neither can report an agent alive whose process muster does not run.
     """
     if session is None and (agent.authority is not Authority.MUSTER or agent.session is not None):
         return
@@ -167,7 +167,7 @@ def report_status(team: Team, command: c.ReportStatus, now: datetime) -> Iterato
     if command.session is not None and (lead is None or lead.session != command.session):
         raise NotTheAuthority(claimant=command.session, name="the team", authority="the lead")
     listed = {entry.grid_position for entry in command.agents if entry.status == ALIVE}
-    ours = [agent for agent in _crew(team) if agent.authority is Authority.LEAD]
+    ours = [agent for agent in _without_lead(team) if agent.authority is Authority.LEAD]
     here = [agent for agent in ours if agent.seat in listed and agent.status in (ALIVE, SLEEPING)]
     confirmed = tuple(agent.seat for agent in here)
     yield e.AgentStatus(agents=command.agents, session=command.session, confirmed=confirmed)
@@ -177,16 +177,16 @@ def report_status(team: Team, command: c.ReportStatus, now: datetime) -> Iterato
     for agent in ours:
         if agent.status is ALIVE and agent.seat not in listed:
             yield move(agent, "not_reported", session=command.session)
-    yield from _strangers(team, command.agents)
+    yield from _foreign_reports(team, command.agents)
 
 
-def _strangers(team: Team, entries: Iterable[e.StatusEntry]) -> Iterator[Fact]:
-    """What a lead said about agents that are not its to report."""
+def _foreign_reports(team: Team, entries: Iterable[e.StatusEntry]) -> Iterator[Fact]:
+    """Warnings and conflicts for reported agents that the lead does not run."""
     for entry in entries:
         agent = team.agents.get(entry.grid_position)
         if agent is None or (entry.name and agent.name != entry.name):
             known = document_id(entry.grid_position)
-            text = f"the lead reported {entry.name!r} in {known}, where nobody of that name is"
+            text = f"the lead reported {entry.name!r} in {known}, which has no agent of that name"
             yield e.WarningLogged(text=text)
             continue
         theirs = agent.authority is not Authority.LEAD and agent.seat != LEAD_SEAT
@@ -200,7 +200,7 @@ def reject_marker(team: Team, command: c.RejectMarker, now: datetime) -> Sequenc
 
 
 def connect_agent(team: Team, command: c.ConnectAgent, now: datetime) -> Iterator[Fact]:
-    agent = _by_itself(team, command.seat)
+    agent = _self_run(team, command.seat)
     if agent.disabled:
         raise Disabled(name=agent.id)
     if agent.status is SLEEPING:
@@ -210,13 +210,13 @@ def connect_agent(team: Team, command: c.ConnectAgent, now: datetime) -> Iterato
 
 
 def disconnect_agent(team: Team, command: c.DisconnectAgent, now: datetime) -> Iterator[Fact]:
-    agent = _by_itself(team, command.seat)
+    agent = _self_run(team, command.seat)
     if agent.status is ALIVE:
         trigger = "heartbeat_lost" if command.reason == "heartbeat" else "disconnected"
         yield move(agent, trigger, reason=command.reason)
 
 
-def _by_itself(team: Team, seat: SeatId) -> Agent:
+def _self_run(team: Team, seat: SeatId) -> Agent:
     agent = team.agent(seat)
     if agent.authority not in (Authority.SELF, Authority.FILE):
         raise NotTheAuthority(claimant=agent.id, name=agent.id, authority=agent.authority)
@@ -226,11 +226,11 @@ def _by_itself(team: Team, seat: SeatId) -> Agent:
 def wake_agents(team: Team, command: c.WakeAgents, now: datetime) -> Iterator[Fact]:
     chosen = _chosen(team, command.seats, "wake", SLEEPING)
     yield e.WakeRequested(seats=chosen)
-    for seat in chosen:  # the lead is told of them together
+    for seat in chosen:  # one message tells the lead of all of them
         agent = team.agents[seat]
         if agent.authority is Authority.LEAD and agent.run.desired is RunMode.PAUSE:
             yield desire(agent, RunMode.CONTINUOUS, "person", team.human, "woken")
-    yield from _to_lead(team, command.message)
+    yield from _tell_lead(team, command.message)
 
 
 def sleep_agents(team: Team, command: c.SleepAgents, now: datetime) -> Sequence[Fact]:
@@ -238,9 +238,9 @@ def sleep_agents(team: Team, command: c.SleepAgents, now: datetime) -> Sequence[
 
 
 def _chosen(team: Team, seats: tuple[SeatId, ...], act: str, status: Status) -> tuple[SeatId, ...]:
-    """The named seats, which must all be in that state; or all that are, which must be some.
+    """The named seats, which must all have that status; or all seats that do, at least one.
 
-    Whom nobody has confirmed may be asleep or awake: both can be asked of them.
+    An agent with unknown status may be asleep or awake, so both commands accept it.
     """
     fitting = {
         agent.seat
@@ -287,8 +287,8 @@ def check_agent(team: Team, command: c.CheckAgent, now: datetime) -> Sequence[Fa
     return (move(agent, "hatching_timeout"),) if agent.status is HATCHING and due else ()
 
 
-def _crew(team: Team) -> list[Agent]:
-    """Everybody but the lead, whose own document never counts, in order of their seats."""
+def _without_lead(team: Team) -> list[Agent]:
+    """All agents but the lead, in order of their seats."""
     return [team.agents[seat] for seat in sorted(team.agents) if seat != LEAD_SEAT]
 
 
@@ -301,7 +301,7 @@ def move(
     session: SessionId | None = None,
     reason: str | None = None,
 ) -> e.StateTransition:
-    """The transition of a seat, as the table has it."""
+    """The transition of a seat, as the table defines it."""
     return e.StateTransition(
         machine=Machine.IDENTITY,
         agent_id=agent_id or agent.id,

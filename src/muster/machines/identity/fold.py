@@ -1,4 +1,4 @@
-"""What the facts about who is here add up to."""
+"""The fold of the identity facts: how each one changes the state."""
 
 from msgspec.structs import replace
 
@@ -23,7 +23,7 @@ _EVIDENCE = {
     "enrolled": "person",
     "summoned": "person",
 }
-"""Which evidence a change of identity rests on."""
+"""The kind of evidence for each trigger."""
 
 
 def muster_started(team: Team, event: Event, fact: e.MusterStarted) -> Team:
@@ -76,7 +76,7 @@ def agent_enrolled(team: Team, event: Event, fact: e.AgentEnrolled) -> Team:
 
 
 def agent_registered(team: Team, event: Event, fact: e.AgentRegistered) -> Team:
-    """The first name, soul and birth of a seat stay; looks may be told anew."""
+    """A seat keeps its first soul and its first `created_at`; its looks may change."""
     profile, seat = fact.agent, fact.agent.grid_position
     agent = team.agents.get(seat) or Agent(
         seat=seat, authority=Authority.LEAD, run=initial_run(Authority.LEAD)
@@ -94,13 +94,13 @@ def agent_registered(team: Team, event: Event, fact: e.AgentRegistered) -> Team:
     )
     names = put(team.names, name_key(profile.name), seat)
     team = replace(team, names=names, next_seat=max(team.next_seat, SeatId(seat + 1)))
-    return _seated(_with(team, agent), seat, fact.session)
+    return _join_lead_session(_with(team, agent), seat, fact.session)
 
 
 def agent_status(team: Team, event: Event, fact: e.AgentStatus) -> Team:
     for seat in fact.confirmed:
         team = _with(team, _confirmed(team, team.agents[seat], event, "report", fact.session))
-        team = _seated(team, seat, fact.session)
+        team = _join_lead_session(team, seat, fact.session)
     return team
 
 
@@ -122,11 +122,11 @@ def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
     agent = replace(team.agents[fact.seat], status=Status(fact.target), hatch_until=fact.until)
     evidence = _EVIDENCE[fact.trigger]
     if agent.status is Status.ALIVE:
-        pending = agent.last_message > agent.delivered  # what it is handed now belongs to this life
+        pending = agent.last_message > agent.delivered  # delivered in this life
         agent = replace(agent, alive_from=agent.pending_from if pending else event.seq)
         return _with(team, _confirmed(team, agent, event, evidence, fact.session))
     seen = Evidence(kind=evidence, at=event.ts, seq=event.seq)
-    # A lead's team sleeps when it says so; the sessions of others end by themselves.
+    # The lead's report ends the membership in its session; other sessions end with their process.
     session = None if agent.authority is Authority.LEAD else agent.session
     return _with(team, replace(agent, confirmed_in=team.boot, evidence=seen, session=session))
 
@@ -143,7 +143,7 @@ def _confirmed(
     )
 
 
-def _seated(team: Team, seat: SeatId, session_id: SessionId | None) -> Team:
+def _join_lead_session(team: Team, seat: SeatId, session_id: SessionId | None) -> Team:
     """Put an agent that a lead runs into its lead's session, so that it ends with it."""
     session = team.sessions.get(session_id) if session_id else None
     agent = team.agents[seat]

@@ -1,8 +1,8 @@
-"""What a fact of one machine means for the others: the only place where they meet.
+"""Couplings: rules between the machines, which know nothing of each other otherwise.
 
 A coupling turns a fact into commands, which are decided in the same transaction, in order, until
-nothing follows any more. Such a command never fails the one it follows from: where its own machine
-refuses it (a start that the gate does not let through), nothing happens.
+no command is left. A refusal of such a command (a start that the gate does not allow) is ignored:
+it never fails the command that led to it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ from muster.machines.vocabulary import (
 F = TypeVar("F", bound=Fact)
 
 LOST: Final = "muster ended while it was worked on"
-"""Why a task failed whose session an earlier life of muster left behind."""
+"""The reason of a task that failed because its session belonged to an earlier server session."""
 
 
 class Coupling(msgspec.Struct, frozen=True):
@@ -38,17 +38,17 @@ class Coupling(msgspec.Struct, frozen=True):
     on: type[Fact] | Machine
     why: str
     then: Callable[[Team, Event, Any], Iterable[Command]]
-    """Takes a fact of the kind that `on` names, which Any stands for."""
+    """The third argument is a fact of the type `on`; hence Any."""
 
 
 COUPLINGS: dict[type[Fact] | Machine, Coupling] = {}
-"""By the kind of fact; for a `state_transition`, by its machine. One rule each."""
+"""One rule for each fact type; for `state_transition`, one for each machine."""
 
 
 def coupling(
     on: type[F] | Machine, why: str
 ) -> Callable[[Callable[[Team, Event, F], Iterable[Command]]], None]:
-    """Put a rule into the table."""
+    """Register a rule in the table."""
 
     def register(then: Callable[[Team, Event, F], Iterable[Command]]) -> None:
         assert on not in COUPLINGS
@@ -67,7 +67,7 @@ def follow(team: Team, event: Event) -> Iterable[Command]:
 # ── identity and presence ─────────────────────────────────────────────────────────────────────────
 
 
-@coupling(Machine.IDENTITY, "Only an alive agent is present; whoever falls asleep is OFFLINE.")
+@coupling(Machine.IDENTITY, "Only an alive agent is present; a sleeping agent is OFFLINE.")
 def _presence(team: Team, event: Event, fact: StateTransition) -> Iterator[Command]:
     assert fact.seat is not None
     agent = team.agents[fact.seat]
@@ -78,7 +78,7 @@ def _presence(team: Team, event: Event, fact: StateTransition) -> Iterator[Comma
     if fact.target == Status.ALIVE and agent.present:
         yield c.Arrive(seat=fact.seat)
     elif fact.source == Status.ALIVE and fact.trigger != "session_end":
-        # The end of a session departs by itself, because it knows whether it was in order.
+        # The coupling of `SessionEnd` sends its own Depart: it knows whether the end was orderly.
         yield c.Depart(seat=fact.seat, orderly=False, reason=fact.trigger)
 
 
@@ -90,7 +90,7 @@ def _disabled(team: Team, event: Event, fact: e.AgentDisabled) -> Iterator[Comma
     yield c.StopSession(seat=fact.seat, reason="it was disabled")
 
 
-@coupling(e.AgentEnabled, "An enabled agent is present if it is alive, and runs if it should.")
+@coupling(e.AgentEnabled, "An enabled agent is present if alive, and starts if desired.")
 def _enabled(team: Team, event: Event, fact: e.AgentEnabled) -> Iterator[Command]:
     if team.agents[fact.seat].present:
         yield c.Arrive(seat=fact.seat)
@@ -101,28 +101,28 @@ def _enabled(team: Team, event: Event, fact: e.AgentEnabled) -> Iterator[Command
 # ── identity and run control ──────────────────────────────────────────────────────────────────────
 
 
-@coupling(e.AgentsSummoned, "A person's SUMMON lets those run that muster runs.")
+@coupling(e.AgentsSummoned, "SUMMON starts the agents that muster runs.")
 def _summoned(team: Team, event: Event, fact: e.AgentsSummoned) -> Iterator[Command]:
     for placeholder in fact.placeholders:
-        yield from _let_run(team.agents[placeholder.grid_position], event.actor, "summoned")
+        yield from _set_running(team.agents[placeholder.grid_position], event.actor, "summoned")
 
 
-@coupling(e.WakeRequested, "A person's WAKE lets the sleepers run; the lead wakes for its own.")
+@coupling(e.WakeRequested, "WAKE starts sleeping agents; for the lead's agents, the lead.")
 def _woken(team: Team, event: Event, fact: e.WakeRequested) -> Iterator[Command]:
     seats = set(fact.seats)
     if any(team.agents[seat].authority is Authority.LEAD for seat in seats) and team.lead:
         seats.add(LEAD_SEAT)
     for seat in sorted(seats):
-        yield from _let_run(team.agents[seat], event.actor, "woken")
+        yield from _set_running(team.agents[seat], event.actor, "woken")
 
 
-def _let_run(agent: Agent, actor: str, note: str) -> Iterator[Command]:
+def _set_running(agent: Agent, actor: str, note: str) -> Iterator[Command]:
     if agent.authority is Authority.MUSTER and agent.session is None:
         mode = RunMode.CONTINUOUS if agent.run.long_lived else RunMode.RUN_ONCE
         yield c.SetDesired(seat=agent.seat, desired=mode, set_by=actor, note=note)
 
 
-@coupling(e.SleepRequested, "Sleep is a pause; the process ends in order.")
+@coupling(e.SleepRequested, "Sleep is a pause: the process stops gracefully.")
 def _put_to_sleep(team: Team, event: Event, fact: e.SleepRequested) -> Iterator[Command]:
     for seat in fact.seats:
         if team.agents[seat].authority is not Authority.SELF:
@@ -133,7 +133,7 @@ def _put_to_sleep(team: Team, event: Event, fact: e.SleepRequested) -> Iterator[
 
 @coupling(
     e.MusterStarted,
-    "What should run and does not, runs after a restart; work that was left behind has failed.",
+    "After a restart, agents that should run are started, and interrupted tasks have failed.",
 )
 def _restarted(team: Team, event: Event, fact: e.MusterStarted) -> Iterator[Command]:
     for conversation in in_order(team.delegation):
@@ -145,62 +145,62 @@ def _restarted(team: Team, event: Event, fact: e.MusterStarted) -> Iterator[Comm
             yield c.StartSession(seat=seat, trigger="restart")
 
 
-@coupling(e.MusterStopped, "Who is between two sessions when muster ends, is paused.")
+@coupling(e.MusterStopped, "An agent between two sessions is paused when muster stops.")
 def _stopped_between(team: Team, event: Event, fact: e.MusterStopped) -> Iterator[Command]:
     for agent in team.agents.values():
         if between_sessions(agent):
             yield c.StopSession(seat=agent.seat)
 
 
-@coupling(e.DesiredSet, "What should run is started; a sleeper that may run can take its turn.")
+@coupling(e.DesiredSet, "An agent that should run is started, and may be granted a turn.")
 def _desired(team: Team, event: Event, fact: e.DesiredSet) -> Iterator[Command]:
     if fact.desired is not RunMode.PAUSE:
         yield c.StartSession(seat=fact.seat, trigger="desired")
         yield from _offers(team, fact.seat)
 
 
-@coupling(e.AgentOutput, "Output is a sign of work: it renews the turns that its agent holds.")
+@coupling(e.AgentOutput, "Output is a sign of work: it restarts the timeouts of the agent's turns.")
 def _printed(team: Team, event: Event, fact: e.AgentOutput) -> Iterator[Command]:
     yield from _renewals(team, fact)
 
 
-@coupling(e.AgentActivity, "So is whatever else it is seen doing.")
+@coupling(e.AgentActivity, "Any visible activity is a sign of work, too.")
 def _acted(team: Team, event: Event, fact: e.AgentActivity) -> Iterator[Command]:
     yield from _renewals(team, fact)
 
 
 def _renewals(team: Team, fact: e.AgentOutput | e.AgentActivity) -> Iterator[Command]:
     agent = team.agents[fact.seat]
-    if fact.session == agent.session:  # work on a task is no work on a turn
+    if fact.session == agent.session:  # a task session does not work on turns
         for channel in agent.holding:
             yield c.RenewTurn(channel=channel, seat=fact.seat)
 
 
-@coupling(e.ApprovalRequested, "The clock of a turn stands while a person is asked.")
+@coupling(e.ApprovalRequested, "The timeout of a turn is suspended while an approval is open.")
 def _asked(team: Team, event: Event, fact: e.ApprovalRequested) -> Iterator[Command]:
     for channel in team.agents[fact.seat].holding:
         yield c.AwaitApproval(channel=channel, seat=fact.seat)
 
 
-@coupling(e.ApprovalAnswered, "When all is answered, the turn goes on.")
+@coupling(e.ApprovalAnswered, "When no approval is open any more, the turn resumes.")
 def _answered(team: Team, event: Event, fact: e.ApprovalAnswered) -> Iterator[Command]:
     for channel in team.agents[fact.seat].holding:
         yield c.AwaitApproval(channel=channel, seat=fact.seat)
 
 
-@coupling(e.SessionRequested, "Who is being started can take its turn.")
+@coupling(e.SessionRequested, "An agent that is being started may be granted a turn.")
 def _requested(team: Team, event: Event, fact: e.SessionRequested) -> Sequence[Command]:
     return _offers(team, fact.seat) if fact.task is None else ()
 
 
-@coupling(e.SessionStart, "A session that starts for a sleeper is a waking.")
+@coupling(e.SessionStart, "The start of a session wakes a sleeping agent.")
 def _started(team: Team, event: Event, fact: e.SessionStart) -> Iterator[Command]:
     agent = team.agents[fact.seats[0]]
     if agent.run.on_call or fact.session == agent.session:
         yield c.Awaken(seat=agent.seat)
 
 
-@coupling(e.SessionEnd, "A process that ends puts its seats to sleep: in order, places are kept.")
+@coupling(e.SessionEnd, "A session's end puts its seats to sleep; an orderly end keeps places.")
 def _ended(team: Team, event: Event, fact: e.SessionEnd) -> Iterator[Command]:
     for seat in fact.seats:
         if team.agents[seat].approvals:
@@ -211,15 +211,15 @@ def _ended(team: Team, event: Event, fact: e.SessionEnd) -> Iterator[Command]:
     orderly = fact.outcome is Outcome.COMPLETED
     for seat in fact.seats:
         agent = team.agents[seat]
-        yield from _work_is_over(team, agent)
+        yield from _work_has_stopped(team, agent)
         if agent.present or agent.holding:
             yield c.Depart(seat=seat, orderly=orderly, reason=f"session {fact.outcome}")
         yield c.Doze(seat=seat)
     yield c.StartSession(seat=fact.seats[0], trigger="next")
 
 
-def _work_is_over(team: Team, agent: Agent) -> Iterator[Command]:
-    """Who has no process any more has stopped whatever it was told to stop."""
+def _work_has_stopped(team: Team, agent: Agent) -> Iterator[Command]:
+    """Without a process, interrupted work has stopped."""
     for channel in agent.holding:
         yield c.ReportWorkStopped(channel=channel, seat=agent.seat)
 
@@ -246,7 +246,7 @@ def _handed(team: Team, event: Event, fact: StateTransition) -> Iterator[Command
 
 
 def _task_ended(team: Team, fact: e.SessionEnd) -> Iterator[Command]:
-    """A session that ends before its task is finished has failed at it."""
+    """A session that ends before its task is finished fails the task."""
     agent = team.agents[fact.seats[0]]
     if agent.run.on_call and not agent.tasks:
         yield c.Doze(seat=agent.seat)
@@ -280,7 +280,7 @@ def _abandoned(conversation: Conversation) -> Iterator[Command]:
 # ── turns ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-@coupling(Machine.TURNS, "Whatever frees a turn or a member leads to the next grant.")
+@coupling(Machine.TURNS, "A turn or member that becomes free leads to the next grant.")
 def _turns(team: Team, event: Event, fact: StateTransition) -> Sequence[Command]:
     if fact.channel is None or fact.seat is None:
         return ()
@@ -296,12 +296,12 @@ def _turns(team: Team, event: Event, fact: StateTransition) -> Sequence[Command]
     return (c.OfferTurn(channel=fact.channel),) if fact.target == QUEUED else ()
 
 
-@coupling(e.MemberLeft, "Who waits behind a lone member that leaves gets the turn.")
+@coupling(e.MemberLeft, "When an idle lone member leaves, a waiting member gets the turn.")
 def _left(team: Team, event: Event, fact: e.MemberLeft) -> Sequence[Command]:
     return (c.OfferTurn(channel=fact.channel),)
 
 
-@coupling(e.WorkStopped, "A turn taken away is granted again when its work has stopped.")
+@coupling(e.WorkStopped, "A turn taken away is granted again when the work on it stopped.")
 def _stopped(team: Team, event: Event, fact: e.WorkStopped) -> Iterator[Command]:
     yield c.OfferTurn(channel=fact.channel)
     yield from _offers(team, fact.seat, fact.channel)
@@ -318,7 +318,7 @@ def _roused(team: Team, event: Event, fact: e.ChannelRoused) -> Iterator[Command
 
 
 def _offers(team: Team, seat: SeatId, but: ChannelId | None = None) -> Sequence[Command]:
-    """Channels that were waiting for this agent; who has waited longest comes first."""
+    """Offers for channels that may have waited for this agent, the longest wait first."""
     channels = team.agents[seat].channels
     if channels == (but,):
         return ()

@@ -1,8 +1,8 @@
-"""Deadlines: moments in the state at which somebody has to look again.
+"""Deadlines: times in the state at which a command is due.
 
-A deadline is nothing but a value in a record (a turn's `until`, a seat's `hatch_until`), so it
-survives a restart with the rest of the state. Each record has at most one nearest deadline; the
-scheduler keeps those and sends the command that comes with it, and `decide` looks again.
+A deadline is only a value in a record (a turn's `until`, a seat's `hatch_until`), so it survives a
+restart with the rest of the state. The scheduler keeps the nearest deadline of each agent and
+channel and sends its command; `decide` then checks the state again.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,11 +20,11 @@ from muster.machines.run_control.decide import session_deadline, sessions_of
 from muster.machines.state import Agent, Channel, Status, Team
 
 Key = SeatId | ChannelId
-"""An agent by its seat, a channel by its name: a number and a text are never equal."""
+"""The seat of an agent or the name of a channel: an int never equals a str."""
 
 
 class Deadline(msgspec.Struct, frozen=True):
-    """When to look, at what, and the command that looks."""
+    """A time, the agent or channel that it belongs to, and the command that is due."""
 
     at: datetime
     key: Key
@@ -32,7 +32,7 @@ class Deadline(msgspec.Struct, frozen=True):
 
 
 def every(team: Team) -> Iterator[Deadline]:
-    """All deadlines of a team, in no order."""
+    """The nearest deadline of every agent and channel, unsorted."""
     for agent in team.agents.values():
         if (deadline := _of_agent(team, agent)) is not None:
             yield deadline
@@ -51,7 +51,7 @@ def of(team: Team, key: Key) -> Deadline | None:
 
 
 def touched(event: Event) -> Iterable[Key]:
-    """Whose deadline an event may have moved."""
+    """The agents and channels whose deadline an event may have changed."""
     keys = _MOVERS.get(type(event.fact))
     return keys(event.fact) if keys is not None else ()
 
@@ -62,7 +62,7 @@ def _of_move(fact: e.StateTransition) -> Iterable[Key]:
     return () if fact.seat is None else (fact.seat,)
 
 
-# Each value takes a fact of the very type that is its key, which Any stands for.
+# Each value takes a fact of its key's type; hence Any.
 _MOVERS: dict[type[Fact], Callable[[Any], Iterable[Key]]] = {
     e.StateTransition: _of_move,
     e.AgentsSummoned: lambda fact: [place.grid_position for place in fact.placeholders],
@@ -84,7 +84,7 @@ _MOVERS: dict[type[Fact], Callable[[Any], Iterable[Key]]] = {
     e.KillRequested: lambda fact: (fact.channel,),
     e.WorkStopped: lambda fact: (fact.channel,),
 }
-"""The facts that move deadlines, and whose."""
+"""The facts that change deadlines, and the agents or channels that they affect."""
 
 
 def _of_channel(channel: Channel) -> Deadline | None:
@@ -99,7 +99,7 @@ def _of_agent(team: Team, agent: Agent) -> Deadline | None:
 
 
 def _of_sessions(team: Team, agent: Agent) -> Iterator[Deadline]:
-    """The ends of its sessions, the defaults of what they ask, and its next attempt."""
+    """Time limits of sessions, deadlines of approvals, and the next retry."""
     seat, retry_at = agent.seat, agent.run.retry_at
     for session in sessions_of(team, agent):
         over = session_deadline(session, agent.run.budget)

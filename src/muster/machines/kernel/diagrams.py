@@ -1,4 +1,4 @@
-"""Mermaid diagrams, drawn from the very tables that decide."""
+"""Mermaid diagrams, generated from the transition tables that decide."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -11,7 +11,7 @@ from muster.machines.state import MAIN, QUEUE, Status, TurnState
 from muster.machines.tables import Row
 from muster.machines.turns import table as turn_rules
 
-AnyRow = Row[Any]  # what its guard looks at is no affair of a diagram
+AnyRow = Row[Any]  # a diagram does not call guards, so their argument type does not matter
 
 TABLES: Final[dict[str, tuple[str, list[tuple[str, Iterable[AnyRow]]]]]] = {
     "identity": (Status.NONE, [("who is it, and is it here", identity.TABLE)]),

@@ -1,4 +1,4 @@
-"""What events add up to: `evolve(team, event) -> team`. Pure, and all that reading a log needs."""
+"""The fold of the log: `evolve(team, event) -> team`. Pure; rebuilding a state needs only this."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -18,8 +18,8 @@ from muster.machines.turns import fold as turn_fold
 from muster.machines.vocabulary import Machine
 
 
-def _only_told(team: Team, event: Event, fact: Fact) -> Team:
-    """A fact that people and reactors read, and that changes no state."""
+def _unchanged(team: Team, event: Event, fact: Fact) -> Team:
+    """The fold of a fact that changes no state; people and reactors read it."""
     return team
 
 
@@ -31,23 +31,23 @@ TRANSITIONS: dict[Machine, Callable[[Team, Event, StateTransition], Team]] = {
 }
 
 
-# Each value takes a fact of the very type that is its key, which Any stands for.
+# Each value takes a fact of its key's type; hence Any.
 EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.MusterStarted: identity_fold.muster_started,
     e.MusterStopped: identity_fold.muster_stopped,
-    e.CommandRefused: _only_told,
-    e.WarningLogged: _only_told,
+    e.CommandRefused: _unchanged,
+    e.WarningLogged: _unchanged,
     e.AgentsSummoned: identity_fold.agents_summoned,
     e.AgentEnrolled: identity_fold.agent_enrolled,
     e.AgentRegistered: identity_fold.agent_registered,
     e.AgentStatus: identity_fold.agent_status,
     e.AgentConfirmed: identity_fold.agent_confirmed,
-    e.WakeRequested: _only_told,
-    e.SleepRequested: _only_told,
+    e.WakeRequested: _unchanged,
+    e.SleepRequested: _unchanged,
     e.AgentDisabled: identity_fold.agent_disabled,
     e.AgentEnabled: identity_fold.agent_enabled,
-    e.MarkerRejected: _only_told,
-    e.Conflict: _only_told,
+    e.MarkerRejected: _unchanged,
+    e.Conflict: _unchanged,
     e.DocumentsImported: importing.documents_imported,
     e.MessageImported: importing.message_imported,
     e.DesiredSet: run_fold.desired_set,
@@ -73,7 +73,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.WorkStopped: turn_fold.work_stopped,
     e.ChannelRested: turn_fold.channel_rested,
     e.ChannelRoused: turn_fold.channel_roused,
-    e.Announcement: _only_told,
+    e.Announcement: _unchanged,
     e.UserMessage: turn_fold.user_message,
     e.AgentMessage: turn_fold.agent_message,
     e.MessagesRead: turn_fold.messages_read,
@@ -84,10 +84,10 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.DelegationEnded: delegation_fold.delegation_ended,
     e.ConversationStart: delegation_fold.conversation_start,
     e.Routed: delegation_fold.routed,
-    e.PermissionDenied: _only_told,
+    e.PermissionDenied: _unchanged,
     e.DialogueRecorded: delegation_fold.dialogue_recorded,
     e.FileRecorded: delegation_fold.progress_recorded,
-    e.ConversationLogged: _only_told,
+    e.ConversationLogged: _unchanged,
     e.UsageRecorded: delegation_fold.usage_recorded,
     e.ProgressRecorded: delegation_fold.progress_recorded,
     e.ConversationEnd: delegation_fold.conversation_end,
@@ -95,7 +95,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
 
 
 def evolve(team: Team, event: Event) -> Team:
-    """The state after an event. Events come in order, each once."""
+    """The state after one event. Each event is applied exactly once, in order."""
     if event.seq != team.seq + 1:
         raise Impossible(what=f"event {event.seq} cannot follow event {team.seq}")
     fact = event.fact

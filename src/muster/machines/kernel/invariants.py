@@ -1,7 +1,7 @@
-"""What must hold in every state. Checked by the tests, the simulation and `muster doctor`.
+"""Invariants of every state, which the tests, the simulation and `muster doctor` check.
 
-Some promises need no check because the state has no room to break them: a channel has one turn, a
-seat one soul.
+Some invariants need no check because the records cannot break them: a channel has one turn, a seat
+has one soul.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from muster.machines.vocabulary import Authority, RunMode
 
 
 def violations(team: Team) -> Iterator[str]:
-    """Everything that is wrong with a state, in sentences."""
+    """The violated invariants of a state, one sentence each."""
     for agent in team.agents.values():
         yield from _of_agent(team, agent)
         yield from _of_run(team, agent)
@@ -24,7 +24,7 @@ def violations(team: Team) -> Iterator[str]:
 
 
 def _of_conversation(team: Team, conversation: Conversation) -> Iterator[str]:
-    """A conversation that muster leads is with an agent while a session works on it."""
+    """A conversation that muster leads is with an agent exactly while a session works on it."""
     where, session = f"conversation {conversation.id!r}", conversation.session
     if session is not None and session not in team.sessions:
         yield f"{where} is worked on in session {session!r}, which is over"
@@ -38,34 +38,34 @@ def _of_agent(team: Team, agent: Agent) -> Iterator[str]:
     if len(agent.holding) > agent.max_turns:
         yield f"{who} holds {len(agent.holding)} turns, more than {agent.max_turns}"
     if len(set(agent.channels)) < len(agent.channels):
-        yield f"{who} is twice in a channel"
+        yield f"{who} is in the same channel twice"
     if agent.status is Status.HATCHING and agent.name is not None:
-        yield f"{who} hatches, but has a name"
+        yield f"{who} is hatching, but has a name"
     if agent.status is Status.UNKNOWN:
         yield f"{who} is stored as unknown"
     for channel in agent.holding:
         if not _is_held(team, agent, channel):
-            yield f"{who} is busy in {channel!r}, where it neither holds the turn nor stops"
+            yield f"{who} is busy in {channel!r} without a turn or work to stop there"
 
 
 def _of_run(team: Team, agent: Agent) -> Iterator[str]:
-    """An agent that muster runs is alive only while its process lives."""
+    """An agent that muster runs is alive only while its process is up."""
     run, who = agent.run, f"agent {agent.id!r}"
     if run.answered > run.generation:
-        yield f"{who} answers a wish that nobody had"
+        yield f"{who} has answered generation {run.answered}, which is beyond {run.generation}"
     if agent.session is not None and agent.session not in team.sessions:
         yield f"{who} is in session {agent.session!r}, which is over"
     if any(each.session not in (agent.session, *agent.tasks) for each in agent.approvals):
-        yield f"{who} waits for an answer to what no session of it asks"
+        yield f"{who} has an open approval that belongs to none of its sessions"
     if any(each not in team.sessions for each in agent.tasks):
-        yield f"{who} has a session for a task, which is over"
+        yield f"{who} has a task session that is over"
     working = agent.session is not None or (run.on_call and agent.tasks)
     if agent.authority is not Authority.MUSTER or working:
         return
     if agent.status is Status.ALIVE:
         yield f"{who} is alive without a process"
     if run.current is not RunMode.PAUSE and (run.retry_at is None or run.failures):
-        yield f"{who} is said to be {run.current} without a session"
+        yield f"{who} has the current mode {run.current} without a session"
 
 
 def _is_held(team: Team, agent: Agent, channel_id: ChannelId) -> bool:
@@ -77,18 +77,18 @@ def _is_held(team: Team, agent: Agent, channel_id: ChannelId) -> bool:
 def _of_channel(team: Team, channel: Channel) -> Iterator[str]:
     where, turn, drain = f"channel {channel.id!r}", channel.turn, channel.drain
     if len(set(channel.ring)) < len(channel.ring):
-        yield f"{where} has somebody twice in its ring"
+        yield f"{where} has a seat twice in its ring"
     for seat in channel.ring:
         if channel.id not in team.agents[seat].channels:
-            yield f"{where} has seat {seat} in its ring, which does not know it"
+            yield f"{where} has seat {seat} in its ring, but the agent does not list the channel"
     if turn is not None:
         yield from _of_turn(team, channel)
     if turn is not None and drain is not None:
         yield f"{where} has a turn while work is being stopped"
     if channel.resting and turn is not None:
-        yield f"{where} rests, but somebody holds the turn"
+        yield f"{where} rests, but its turn is held"
     if channel.idle is not None and (turn is not None or channel.idle not in channel.ring):
-        yield f"{where} has an idle member that is not alone in it"
+        yield f"{where} has an idle member, but a turn, or the member is not in its ring"
 
 
 def _of_turn(team: Team, channel: Channel) -> Iterator[str]:
@@ -96,23 +96,23 @@ def _of_turn(team: Team, channel: Channel) -> Iterator[str]:
     assert turn is not None
     holder = team.agents[turn.holder]
     if channel.id not in holder.holding:
-        yield f"{where} is held by {holder.id!r}, which does not know it"
+        yield f"{where} is held by {holder.id!r}, which does not list the channel"
     if turn.holder not in channel.ring or channel.ring[channel.cursor] != turn.holder:
         yield f"{where} is held by {holder.id!r}, which is not at its cursor"
     if holder.disabled:
         yield f"{where} is held by {holder.id!r}, which is disabled"
     if holder.approvals and turn.wait is None:
-        yield f"{where} has its clock running while {holder.id!r} waits for a person"
+        yield f"{where} has a running timeout while {holder.id!r} waits for approval"
     if turn.wait is not None and turn.wait.approval and not holder.approvals:
-        yield f"{where} waits for a person whom {holder.id!r} asks nothing"
+        yield f"{where} waits for approval, but {holder.id!r} has no open request"
     if not holder.present and holder.session is None:
-        yield f"{where} is held by {holder.id!r}, which is neither here nor being woken"
+        yield f"{where} is held by {holder.id!r}, which is neither present nor being started"
 
 
 def _of_sessions(team: Team) -> Iterator[str]:
     for session in team.sessions.values():
         owner = team.agents[session.seats[0]]
         if session.id not in (owner.session, *owner.tasks):
-            yield f"session {session.id!r} has lost its agent {owner.id!r}"
+            yield f"session {session.id!r} is not listed by its agent {owner.id!r}"
         if owner.authority is not Authority.MUSTER:
-            yield f"session {session.id!r} runs {owner.id!r}, which is not muster's to run"
+            yield f"session {session.id!r} runs {owner.id!r}, which muster does not run"

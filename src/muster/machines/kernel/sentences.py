@@ -1,4 +1,4 @@
-"""Every fact as one English sentence, for people who read the log or ask why."""
+"""Every fact as one English sentence, for `muster log`, `muster why` and the dashboard."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,29 +9,29 @@ from muster.machines.ids import MUSTER, SeatId, document_id
 from muster.machines.state import Team
 from muster.machines.vocabulary import NOTHING_USED, Activity, Answered, Machine, Taken, Usage
 
-_TEXT_CHARS = 80  # of a message; the whole of it is in the log
+_TEXT_CHARS = 80  # of a message; the full text is in the log
 
 
 def sentence(event: Event, team: Team) -> str:
-    """What happened, with the names that the team has now."""
+    """An event as a sentence, with the agents' current names."""
     return _SENTENCES[type(event.fact)](event.fact, team) + _by(event)
 
 
 def _by(event: Event) -> str:
-    """Who did it, where that says something."""
+    """The actor in brackets, unless it is muster itself."""
     kind, _, name = event.actor.partition(":")
     return "" if kind == MUSTER or event.actor == MUSTER else f" (by {name or kind})"
 
 
 def _who(team: Team, seat: SeatId | None) -> str:
     if seat is None:
-        return "somebody"
+        return "an unknown agent"
     agent = team.agents.get(seat)
     return agent.id if agent else document_id(seat)
 
 
 def _list(team: Team, seats: tuple[SeatId, ...]) -> str:
-    return ", ".join(_who(team, seat) for seat in seats) or "nobody"
+    return ", ".join(_who(team, seat) for seat in seats) or "no agent"
 
 
 def _clip(text: str) -> str:
@@ -41,47 +41,47 @@ def _clip(text: str) -> str:
 
 _TRIGGERS = {
     # identity
-    "summoned": "a place was prepared for it",
+    "summoned": "a seat was prepared for it",
     "registered": "it chose its name and wrote its soul",
-    "hatching_timeout": "it had no name after five minutes",
+    "hatching_timeout": "it did not register within five minutes",
     "enrolled": "it was given a seat",
     "woken": "its process is up",
     "reported_alive": "its lead reported it",
     "connected": "it connected",
-    "session_end": "its process ended",
+    "session_end": "its process exited",
     "not_reported": "its lead no longer reported it",
     "disconnected": "it disconnected",
-    "heartbeat_lost": "its heartbeat stayed away",
+    "heartbeat_lost": "its heartbeat timed out",
     # run control
     "session_started": "a session started",
     "session_ended": "its session ended",
-    "reported": "it said so",
+    "reported": "it reported so",
     "budget": "a limit of its budget was reached",
     # turns
-    "agent_starts": "it is here",
-    "agent_stops": "it left in order",
-    "agent_disconnects": "it is gone",
+    "agent_starts": "it started",
+    "agent_stops": "it stopped in order",
+    "agent_disconnects": "it disconnected",
     "agent_crashes": "it crashed",
-    "assigned_to_channel": "it was assigned",
-    "removed_from_channel": "it was removed",
-    "place_kept": "it had kept its place",
+    "assigned_to_channel": "it joined the channel",
+    "removed_from_channel": "it was removed from the channel",
+    "place_kept": "it is back in its place",
     "member_joined": "it is no longer alone",
-    "message_posted": "somebody posted",
-    "turn_granted": "the turn came to it",
+    "message_posted": "a message was posted",
+    "turn_granted": "it was granted the turn",
     "TURN_COMPLETE": "it completed its turn",
-    "timeout": "its time was up",
+    "timeout": "its turn timed out",
     "wait_requested": "it asked to wait",
-    "wait_resolved": "what it waited for is there",
-    "wait_timeout": "it waited too long",
-    "silence": "it fell silent after a post",
+    "wait_resolved": "its wait is over",
+    "wait_timeout": "its wait timed out",
+    "silence": "it was silent after a post",
     "human_interrupt": "a human interrupted",
-    "human_release": "the human let go",
-    "human_override": "a human decided so",
-    "approval_requested": "a person is asked",
-    "approval_answered": "what a person was asked is answered",
+    "human_release": "the human released the turn",
+    "human_override": "a human overrode the turn",
+    "approval_requested": "it needs approval",
+    "approval_answered": "its request for approval was answered",
     # delegation
     "delegated": "its description matched",
-    "task_completed": "the task was done",
+    "task_completed": "the task was completed",
     "agent_failed": "the agent failed",
     "handed_over": "it was handed over",
     "handed_back": "it was handed back",
@@ -104,7 +104,8 @@ def _refused(fact: e.CommandRefused, team: Team) -> str:
 
 def _desired(fact: e.DesiredSet, team: Team) -> str:
     note = f": {_clip(fact.note)}" if fact.note else ""
-    return f"{_who(team, fact.seat)} should be {fact.desired}, was to be {fact.previous}{note}"
+    who = _who(team, fact.seat)
+    return f"the desired mode of {who} went from {fact.previous} to {fact.desired}{note}"
 
 
 def _ended(fact: e.SessionEnd, team: Team) -> str:
@@ -127,24 +128,24 @@ def _agent_said(fact: e.AgentMessage, team: Team) -> str:
 def _retried(fact: e.RetryScheduled, team: Team) -> str:
     who, at = _who(team, fact.seat), f"{fact.until:%H:%M:%S}"
     if not fact.failures:
-        return f"{who} ended at once; its next session starts at {at}"
-    return f"{who} failed {fact.failures} times in a row and is tried again at {at}"
+        return f"the session of {who} was very short; the next one starts at {at}"
+    return f"{who} failed {fact.failures} times in a row and is retried at {at}"
 
 
 def _imported(fact: e.DocumentsImported, team: Team) -> str:
     changed = _list(team, tuple(each.grid_position for each in fact.documents))
-    lost = f", {len(fact.lost)} documents lost" if fact.lost else ""
-    held = f", {_list(team, fact.held)} left alone" if fact.held else ""
-    return f"imported {fact.messages} messages, and what is known of {changed}{lost}{held}"
+    lost = f"; {len(fact.lost)} documents discarded" if fact.lost else ""
+    held = f"; {_list(team, fact.held)} unchanged, because live here" if fact.held else ""
+    return f"imported {fact.messages} messages and the documents of {changed}{lost}{held}"
 
 
 def used(usage: Usage) -> str:
-    """What was used up, as people read it."""
+    """A usage for people: cost and tokens."""
     return f"{dollars(usage.cost_usd)}, {usage.tokens} tokens"
 
 
 def dollars(cost_usd: float) -> str:
-    """An amount of money: where it is little, with more decimals."""
+    """An amount of money; small amounts have more decimals."""
     return f"${cost_usd:.2f}" if cost_usd >= 1 else f"${cost_usd:.4f}"
 
 
@@ -153,7 +154,7 @@ def _result(fact: e.SessionResult, team: Team) -> str:
     where = f" in {fact.channel}" if fact.channel else ""
     cost = "" if fact.usage == NOTHING_USED else f" ({used(fact.usage)}{where})"
     did = "finished" if fact.ok else "failed at"
-    return f"{_who(team, fact.seat)} {did} what it was told{text}{cost}"
+    return f"{_who(team, fact.seat)} {did} its work{text}{cost}"
 
 
 _ACTIVITIES = {
@@ -163,24 +164,24 @@ _ACTIVITIES = {
     Activity.HELPER_STARTED: "{who} started its helper {name}",
     Activity.HELPER_DONE: "the helper {name} of {who} is done",
     Activity.SILENT: "the model of {who} is silent",
-    Activity.ASKED_AGAIN: "the model of {who} did not answer and is asked again",
-    Activity.COMPACTED: "{who} has cut down what it remembers of its conversation",
+    Activity.ASKED_AGAIN: "the request of {who} to its model failed and is retried",
+    Activity.COMPACTED: "{who} compacted its context",
 }
 
 _TAKEN = {
-    Taken.STARTED: "began with",
-    Taken.INJECTED: "took in, in the middle of its work",
-    Taken.QUEUED: "will take up after its work",
+    Taken.STARTED: "started on the prompt",
+    Taken.INJECTED: "accepted a prompt in the middle of its work",
+    Taken.QUEUED: "queued a prompt after its work",
 }
 
 
 def _acts(fact: e.AgentActivity, team: Team) -> str:
-    told = _ACTIVITIES[fact.kind].format(who=_doer(team, fact.seat, fact.by), name=_clip(fact.name))
-    return f"{told}: {_clip(fact.text)}" if fact.text else told
+    text = _ACTIVITIES[fact.kind].format(who=_doer(team, fact.seat, fact.by), name=_clip(fact.name))
+    return f"{text}: {_clip(fact.text)}" if fact.text else text
 
 
 def _doer(team: Team, seat: SeatId, helper: str) -> str:
-    """Who does something inside a session: the agent, or a helper of it."""
+    """The agent of a session, or its helper (a subagent)."""
     who = _who(team, seat)
     return f"{_clip(helper)}, a helper of {who}," if helper else who
 
@@ -198,22 +199,22 @@ def _answer(fact: e.ApprovalAnswered, team: Team) -> str:
     which = f"approval {fact.approval} of {_who(team, fact.seat)}"
     verdict = "allowed" if fact.allow else "denied"
     if fact.how is Answered.SESSION_END:
-        return f"nobody waits for {which} any more: its session is over"
+        return f"{which} was withdrawn: its session has ended"
     if fact.how is Answered.DEADLINE:
-        return f"nobody answered {which} in time, so it was {verdict}, as declared"
+        return f"{which} timed out and was {verdict} by default"
     return f"{which} was {verdict}{f': {_clip(fact.note)}' if fact.note else ''}"
 
 
-# Each value takes a fact of the very type that is its key, which Any stands for.
+# Each value takes a fact of its key's type; hence Any.
 _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.StateTransition: _transition,
     e.MusterStarted: lambda f, t: f"muster {f.muster_version} started",
     e.MusterStopped: lambda f, t: f"muster stopped: {f.reason}",
     e.CommandRefused: _refused,
     e.WarningLogged: lambda f, t: f"warning: {_clip(f.text)}",
-    e.AgentsSummoned: lambda f, t: f"{len(f.placeholders)} seats were prepared for a birth",
+    e.AgentsSummoned: lambda f, t: f"{len(f.placeholders)} seats were prepared for new agents",
     e.AgentEnrolled: lambda f, t: f"{f.agent.name} took seat {f.agent.grid_position}",
-    e.AgentRegistered: lambda f, t: f"{f.agent.name} was born in seat {f.agent.grid_position}",
+    e.AgentRegistered: lambda f, t: f"{f.agent.name} registered in seat {f.agent.grid_position}",
     e.AgentStatus: lambda f, t: (
         f"the lead reported {len(f.agents)} agents: {_list(t, f.confirmed)}"
     ),
@@ -226,7 +227,7 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.Conflict: lambda f, t: f"{_who(t, f.seat)} was reported {f.reported}, but {f.evidence}",
     e.DocumentsImported: _imported,
     e.MessageImported: lambda f, t: (
-        f"{f.message.speaker_name} had said elsewhere: {_clip(f.message.text)}"
+        f"{f.message.speaker_name} said on another machine: {_clip(f.message.text)}"
     ),
     e.DesiredSet: _desired,
     e.AgentConfigured: lambda f, t: (
@@ -239,7 +240,7 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.ApprovalRequested: _asks,
     e.ApprovalAnswered: _answer,
     e.SessionRequested: lambda f, t: (
-        f"session {f.session} of {_who(t, f.seat)} was asked for"
+        f"session {f.session} of {_who(t, f.seat)} was requested"
         f" ({f.mode}, by {f.task or f.trigger})"
     ),
     e.SessionStart: lambda f, t: f"session {f.session} of {_list(t, f.seats)} started ({f.mode})",
@@ -247,23 +248,23 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.StopRequested: lambda f, t: (
         f"{_who(t, f.seat)} was asked to stop ({f.urgency}){f': {f.reason}' if f.reason else ''}"
     ),
-    e.InterruptRequested: lambda f, t: f"the work of {_who(t, f.seat)} is to stop",
+    e.InterruptRequested: lambda f, t: f"the work of {_who(t, f.seat)} was interrupted",
     e.KillRequested: lambda f, t: f"the session of {_who(t, f.seat)} did not stop and is killed",
     e.RetryScheduled: _retried,
     e.ChannelCreated: lambda f, t: f"channel {f.channel} was opened",
     e.ChannelConfigured: lambda f, t: f"the rules of channel {f.channel} changed",
     e.MemberJoined: lambda f, t: f"{_who(t, f.seat)} joined {f.channel}",
     e.MemberLeft: lambda f, t: f"{_who(t, f.seat)} left {f.channel}: {f.reason}",
-    e.TurnRenewed: lambda f, t: f"turn {f.epoch} in {f.channel} goes on until {f.until:%H:%M:%S}",
+    e.TurnRenewed: lambda f, t: f"turn {f.epoch} in {f.channel} was extended to {f.until:%H:%M:%S}",
     e.WorkStopped: lambda f, t: f"the work of {_who(t, f.seat)} in {f.channel} has stopped",
     e.ChannelRested: lambda f, t: f"{f.channel} rests after {f.idle_rounds} silent rounds",
     e.ChannelRoused: lambda f, t: f"{f.channel} is awake again",
-    e.Announcement: lambda f, t: f"told {f.channel}: {f.text}",
+    e.Announcement: lambda f, t: f"notice in {f.channel}: {f.text}",
     e.UserMessage: _said,
     e.AgentMessage: _agent_said,
     e.MessagesRead: lambda f, t: f"{_who(t, f.seat)} has acted on its messages",
     e.MessagesDelivered: lambda f, t: (
-        f"{_who(t, f.seat)} was handed its messages{f' in {f.channel}' if f.channel else ''}"
+        f"{_who(t, f.seat)} received its messages{f' in {f.channel}' if f.channel else ''}"
     ),
     e.TokenIssued: lambda f, t: f"a token {f.token_id} was issued ({f.role})",
     e.TokenRevoked: lambda f, t: f"the token {f.token_id} was revoked",
@@ -272,18 +273,16 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     ),
     e.DelegationEnded: lambda f, t: f"the state machine session was closed: {f.reason}",
     e.ConversationStart: lambda f, t: f"{f.speaker_name} opened {f.conversation}: {_clip(f.text)}",
-    e.Routed: lambda f, t: f"{f.conversation} is for {f.to}: {_clip(f.reason)}",
+    e.Routed: lambda f, t: f"{f.conversation} was routed to {f.to}: {_clip(f.reason)}",
     e.PermissionDenied: lambda f, t: (
-        f"{f.conversation} needs what {f.state} may not do ({f.rule}): {_clip(f.reason)}"
+        f"{f.state} lacks a permission for {f.conversation} ({f.rule}): {_clip(f.reason)}"
     ),
     e.DialogueRecorded: lambda f, t: f"{f.speaker} in {f.conversation} ({f.kind}): {_clip(f.text)}",
     e.FileRecorded: lambda f, t: (
         f"{f.state} {f.change} {_clip(f.path)} in {f.conversation} ({f.size} bytes)"
     ),
-    e.ConversationLogged: lambda f, t: "somebody else logged a conversation of theirs",
-    e.UsageRecorded: lambda f, t: (
-        f"{_clip(f.agent_name)} used up {used(f.usage)} in {f.conversation}"
-    ),
-    e.ProgressRecorded: lambda f, t: f"new in {f.conversation}: {_clip(f.what)}",
+    e.ConversationLogged: lambda f, t: "another program added a line to the index of conversations",
+    e.UsageRecorded: lambda f, t: f"{_clip(f.agent_name)} used {used(f.usage)} in {f.conversation}",
+    e.ProgressRecorded: lambda f, t: f"progress in {f.conversation}: {_clip(f.what)}",
     e.ConversationEnd: lambda f, t: f"{f.conversation} was {f.outcome}: {_clip(f.summary)}",
 }

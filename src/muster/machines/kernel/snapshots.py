@@ -1,6 +1,6 @@
-"""The folded state as bytes, so that a restart need not fold the whole log again.
+"""Snapshots: the folded state as bytes, so that a restart need not fold the whole log again.
 
-A snapshot is only a saving: one of another version is ignored, and the whole log is folded.
+A snapshot is only a cache: a snapshot of another version is ignored, and the whole log is folded.
 """
 
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ from muster.machines.maps import Buckets
 from muster.machines.state import Team
 
 VERSION: Final = 5
-"""Grows when the records of the state change their shape or meaning."""
+"""Increase it when the records of the state change their shape or meaning."""
 
 
 def _encode_map(value: object) -> dict[object, object]:
-    """The one thing in a state that msgspec does not know: a large map."""
+    """Encode a large map, the only type in a state that msgspec does not know."""
     assert isinstance(value, Buckets)
     return dict(cast("Mapping[object, object]", value))
 
@@ -26,10 +26,10 @@ _DECODER = msgspec.msgpack.Decoder(Team)
 
 
 def encode(team: Team) -> bytes:
-    """A team as bytes."""
+    """Encode a team."""
     return _ENCODER.encode(team)
 
 
 def decode(data: bytes) -> Team:
-    """A team from bytes."""
+    """Decode a team."""
     return _DECODER.decode(data)

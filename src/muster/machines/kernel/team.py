@@ -1,8 +1,8 @@
 """The four machines together: `decide(team, command, now, actor)`, or a refusal with its rule.
 
-Pure. It carries out one command and, through `couplings.py`, everything that follows from it in the
-other machines, until nothing follows any more; all of it is appended together. What the events then
-add up to is `fold.py`.
+Pure. `decide` carries out one command and, through `couplings.py`, the commands that follow from it
+in the other machines, until none is left; all events are appended in one transaction. `fold.py`
+computes the state after them.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,7 +32,7 @@ from muster.machines.turns import decide as turns
 
 
 class CommandDecision(msgspec.Struct, frozen=True, gc=False):
-    """What a command led to, and the state that follows."""
+    """The events of a command, and the state after them."""
 
     team: Team
     events: tuple[Event, ...]
@@ -56,7 +56,7 @@ def log_warning(team: Team, command: c.LogWarning, now: datetime) -> Iterable[Fa
     return (e.WarningLogged(text=command.text, seat=command.seat),)
 
 
-# Each value takes a command of the very type that is its key, which Any stands for.
+# Each value takes a command of its key's type; hence Any.
 DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] = {
     c.StartMuster: start_muster,
     c.StopMuster: stop_muster,
@@ -131,7 +131,7 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.CloseConversation: delegation.close_conversation,
 }
 
-# Rules about who may send a command. Couplings send as muster, which is not checked.
+# Permissions of actors. Couplings send as muster, which is not checked.
 ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
     c.ResumeTurn: turns.check_resume,
     c.OverrideTurn: turns.check_override,
@@ -142,29 +142,30 @@ ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
 def decide(
     team: Team, command: Command, now: datetime, *, actor: str, cause: int | None = None
 ) -> CommandDecision:
-    """Carry out a command and all that follows from it, or raise the refusal with its rule."""
-    if type(command) is c.StartMuster:  # what begins a life belongs to that life
+    """Carry out a command and its consequences, or raise the refusal with its rule."""
+    if type(command) is c.StartMuster:  # its events belong to the new session
         team = replace(team, boot=command.server_session)
     rule = ACTOR_RULES.get(type(command))
     if rule is not None:
         rule(team, command, actor)
     events: list[Event] = []
-    course: list[tuple[Command, str, int | None]] = [(command, actor, cause)]
-    for each, who, because in course:  # grows while it is walked
+    queue: list[tuple[Command, str, int | None]] = [(command, actor, cause)]
+    for each, sender, caused_by in queue:  # couplings append to it meanwhile
         try:
             facts = tuple(DECIDERS[type(each)](team, each, now))
         except Refused:
             if each is command:
                 raise
-            continue  # its own machine does not want it now: see couplings.py
+            continue  # the refusal of a coupled command is ignored: see couplings.py
         for fact in facts:
-            event = Event(team.seq + 1, now, team.boot, who, because, fact)
+            event = Event(team.seq + 1, now, team.boot, sender, caused_by, fact)
             team = evolve(team, event)
             events.append(event)
             for then in follow(team, event):
-                course.append((then, MUSTER, event.seq))  # noqa: PERF401  # mostly none follow
-        if len(course) > COUPLING_STEPS_MAX:
-            raise Impossible(what=f"{type(command).__name__} leads to more than it should")
+                queue.append((then, MUSTER, event.seq))  # noqa: PERF401  # mostly none follow
+        if len(queue) > COUPLING_STEPS_MAX:
+            name = type(command).__name__
+            raise Impossible(what=f"{name} leads to more than {COUPLING_STEPS_MAX} commands")
     return CommandDecision(team, tuple(events))
 
 
@@ -177,7 +178,7 @@ def refusal(
     actor: str,
     cause: int | None = None,
 ) -> CommandDecision:
-    """Put an attempt on record that was refused."""
+    """Record a command that was refused."""
     fact = e.CommandRefused(
         command=type(command).__name__,
         code=refused.code,

@@ -1,9 +1,8 @@
-"""Run control: should it run. People write what is desired, reports write what is current.
+"""Run control: should it run. People write `desired`, reports write `current`.
 
-Every start of a session, whatever asks for it, passes one gate (`start_session`, and `gate.py` for
-its rules), which looks at what is desired at that moment: a paused agent never runs. Each change of
-what is desired has a number, its generation; the automatic pause after a one-shot counts only if
-that is still the same.
+Every start of a session passes one gate (`start_session`, with its rules in `gate.py`), which
+checks `desired` at that moment: a paused agent never runs. Each change of `desired` has a number,
+its generation; the automatic pause after a one-shot is a compare-and-set on it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,10 +23,10 @@ from muster.machines import spending
 from muster.machines.backoff import pause_s
 from muster.machines.events import Fact
 from muster.machines.ids import MUSTER, SeatId, SessionId
-from muster.machines.run_control.gate import closed_gate, closed_to_tasks, spent
+from muster.machines.run_control.gate import closed_gate, closed_to_tasks, session_limit_reached
 from muster.machines.state import Agent, Phase, Session, Team
 from muster.machines.tables import Row, Table
-from muster.machines.turns.messages import word_to_lead
+from muster.machines.turns.messages import message_to_lead
 from muster.machines.vocabulary import (
     Authority,
     Budget,
@@ -57,17 +56,17 @@ def _rows(
 
 DESIRED: Table[None] = Table(
     *_rows(list(RunMode), list(RunMode), "person", "new generation, acted on at once"),
-    *_rows(ONE_SHOTS, (PAUSE,), "one_shot_done", "unless something else was asked meanwhile"),
+    *_rows(ONE_SHOTS, (PAUSE,), "one_shot_done", "unless `desired` changed meanwhile"),
     *_rows(RUNNING, (PAUSE,), "budget", "a limit is reached; the note says which"),
 )
-"""What is wanted. People may want anything at any time."""
+"""The transitions of `desired`. People may set any mode at any time."""
 
 TABLE: Table[None] = Table(
     *_rows(list(RunMode), RUNNING, "session_started", "the process is up"),
     *_rows(RUNNING, (PAUSE,), "session_ended", "no other session follows at once"),
-    *_rows(list(RunMode), list(RunMode), "reported", "a loop of its own says so"),
+    *_rows(list(RunMode), list(RunMode), "reported", "its own loop reports so"),
 )
-"""What is done."""
+"""The transitions of `current`."""
 
 
 # ── deciding ──────────────────────────────────────────────────────────────────────────────────────
@@ -80,34 +79,34 @@ def set_desired(team: Team, command: c.SetDesired, now: datetime) -> Iterator[Fa
     run = agent.run
     if command.if_generation is not None and command.if_generation != run.generation:
         raise StaleGeneration(name=agent.id, generation=run.generation, given=command.if_generation)
-    # Start pressed again on one that rests after failures means: try now.
+    # A repeated start during a retry backoff means: try now.
     if command.desired is not run.desired or run.retry_at is not None:
         yield desire(agent, command.desired, "person", command.set_by, command.note)
-        wanted = replace(agent, run=replace(run, desired=command.desired, retry_at=None))
-        if between_sessions(agent) and closed_gate(team, wanted, now) is not None:
+        changed = replace(agent, run=replace(run, desired=command.desired, retry_at=None))
+        if between_sessions(agent) and closed_gate(team, changed, now) is not None:
             yield _move(agent, "session_ended", PAUSE)
         if agent.authority is Authority.LEAD:
-            yield word_to_lead(team, _start_or_stop(agent, command))
+            yield message_to_lead(team, _start_or_stop_message(agent, command))
     if command.desired is PAUSE:
         again = run.desired is PAUSE
         urgency = Urgency.NOW if command.now or again else Urgency.GRACEFUL
         yield from _stop(team, agent, urgency, f"stopped by {command.set_by}")
 
 
-def _start_or_stop(agent: Agent, command: c.SetDesired) -> str:
-    """The lead starts and stops those whom it runs; it is told what a person wants."""
+def _start_or_stop_message(agent: Agent, command: c.SetDesired) -> str:
+    """The message that asks the lead to start or stop an agent that it runs."""
     word = "STOP" if command.desired is PAUSE else "START"
     return f"[{word} AGENT: {agent.id}]" + (f" {command.note}" if command.note else "")
 
 
 def _stop(team: Team, agent: Agent, urgency: Urgency, reason: str = "") -> Iterator[Fact]:
-    """Ask all sessions of an agent to end."""
+    """Ask all sessions of an agent to stop."""
     for session in sessions_of(team, agent):
         yield from _end(session, urgency, reason)
 
 
 def _end(session: Session, urgency: Urgency, reason: str) -> Iterator[Fact]:
-    """Ask a session to end, unless it was asked as urgently before."""
+    """Ask a session to stop, unless it was asked as urgently before."""
     if session.urgency not in (urgency, Urgency.NOW):
         yield e.StopRequested(
             seat=session.seats[0], session=session.id, urgency=urgency, reason=reason
@@ -115,7 +114,7 @@ def _end(session: Session, urgency: Urgency, reason: str) -> Iterator[Fact]:
 
 
 def between_sessions(agent: Agent) -> bool:
-    """Whether one that muster runs is about to start its next session, and has none now."""
+    """Whether an agent that muster runs has no session now, but its next one is about to start."""
     ours = agent.authority is Authority.MUSTER and agent.session is None
     return ours and agent.run.current is not PAUSE and not agent.run.on_call
 
@@ -143,14 +142,14 @@ def own_session(team: Team, agent: Agent) -> Session | None:
 
 
 def start_session(team: Team, command: c.StartSession, now: datetime) -> Iterator[Fact]:
-    """The gate. No other code asks for a session."""
+    """The gate. No other code requests a session."""
     agent = team.agent(command.seat)
     of_task = command.task is not None
     refused = closed_to_tasks(team, agent, now) if of_task else closed_gate(team, agent, now)
     if refused is not None:
         raise refused
     run = agent.run
-    if reached := spent(agent, now):
+    if reached := session_limit_reached(agent, now):
         yield desire(agent, PAUSE, "budget", MUSTER, reached)
         if between_sessions(agent):
             yield _move(agent, "session_ended", PAUSE)
@@ -171,7 +170,7 @@ def report_session_started(
 ) -> Iterator[Fact]:
     session = _live(team, command.session)
     if session.pid is not None or session.phase is Phase.RUNNING:
-        return  # told twice
+        return  # a repeated report
     agent = team.agents[session.seats[0]]
     yield e.SessionStart(
         session=session.id,
@@ -191,7 +190,7 @@ def report_session_ended(
 ) -> Iterator[Fact]:
     session = _live(team, command.session)
     agent = team.agents[session.seats[0]]
-    outcome = _judged(session, command.outcome)
+    outcome = _final_outcome(session, command.outcome)
     stopped = session.task is not None and session.urgency is Urgency.NOW
     yield e.SessionEnd(
         session=session.id,
@@ -215,15 +214,15 @@ def report_session_ended(
     elif failed and run.desired is not PAUSE:
         yield _after_failure(agent, command.reason, now)
     elif outcome is Outcome.COMPLETED and run.generation == session.generation:
-        yield from _paced(team, session, now)
+        yield from _pace(team, session, now)
     idle = replace(agent, session=None)
-    follows = closed_gate(team, idle, now) is None and not spent(idle, now)
+    follows = closed_gate(team, idle, now) is None and not session_limit_reached(idle, now)
     if (one_shot or failed or not follows) and run.current is not PAUSE:
         yield _move(agent, "session_ended", PAUSE, session=session.id)
 
 
 def _after_failure(agent: Agent, reason: str, now: datetime) -> Fact:
-    """Rest, and try again; or give up where the budget says so."""
+    """Schedule a retry with backoff; or pause the agent if its budget of failures is reached."""
     failures, allowed = agent.run.failures + 1, agent.run.budget.failures
     if allowed is not None and failures >= allowed:
         note = f"{failures} failures in a row, as many as its budget allows"
@@ -231,26 +230,26 @@ def _after_failure(agent: Agent, reason: str, now: datetime) -> Fact:
     return e.RetryScheduled(seat=agent.seat, failures=failures, until=now + retry_pause(failures))
 
 
-def _paced(team: Team, session: Session, now: datetime) -> Iterator[Fact]:
-    """One session after another, but never a busy loop of a program that ends at once."""
+def _pace(team: Team, session: Session, now: datetime) -> Iterator[Fact]:
+    """Delay the next session if this one was very short, to avoid a busy loop."""
     until = session.since + timedelta(seconds=limits.PACE_SECONDS)
     if until > now and not team.stopping:
         yield e.RetryScheduled(seat=session.seats[0], failures=0, until=until)
 
 
-def _judged(session: Session, outcome: Outcome) -> Outcome:
-    """Whoever was told to stop at once may die of it: that is no crash."""
+def _final_outcome(session: Session, outcome: Outcome) -> Outcome:
+    """The outcome to record: a death after an urgent stop is no crash."""
     stopped = session.urgency is Urgency.NOW and outcome is not Outcome.LOST
     return Outcome.COMPLETED if stopped else outcome
 
 
 def retry_pause(failures: int) -> timedelta:
-    """The backoff after that many failures in a row."""
+    """The exponential backoff after that many consecutive failures."""
     return timedelta(seconds=pause_s(failures))
 
 
 def session_deadline(session: Session, budget: Budget) -> datetime | None:
-    """When a session has taken all the time that it has; one that is ending now has no deadline."""
+    """The time limit of a session. A session that is being stopped now has no deadline."""
     if session.urgency is Urgency.NOW:
         return None
     if budget.session_seconds is None:
@@ -290,7 +289,7 @@ def report_output(team: Team, command: c.ReportOutput, now: datetime) -> Sequenc
 
 
 def report_result(team: Team, command: c.ReportResult, now: datetime) -> Iterator[Fact]:
-    """A one-shot of a program that lives on is over when nothing is left to do."""
+    """Record a result. It ends a task session, and a long-lived one-shot with no work left."""
     spending.require_plausible(command.usage)
     session = _live(team, command.session)
     agent = team.agents[session.seats[0]]
@@ -306,7 +305,7 @@ def report_result(team: Team, command: c.ReportResult, now: datetime) -> Iterato
     )
     after = spending.charged(agent, command.usage, led)
     used = replace(session, used=session.used + command.usage)
-    reached = spending.exhausted(after, used) or spending.led_too_far(
+    reached = spending.budget_limit_reached(after, used) or spending.lead_limit_reached(
         after, led, team.delegation.allowance
     )
     if reached:
@@ -322,7 +321,7 @@ def report_result(team: Team, command: c.ReportResult, now: datetime) -> Iterato
 
 
 def pause_for(team: Team, agent: Agent, reached: str) -> Iterator[Fact]:
-    """A limit is reached: no further turn, and the session ends after what it does now."""
+    """Pause an agent at a limit: no further turn, and its session stops gracefully."""
     if agent.run.desired is not PAUSE:
         yield desire(agent, PAUSE, "budget", MUSTER, reached)
     yield from _stop(team, agent, Urgency.GRACEFUL, reached)
@@ -355,7 +354,7 @@ def report_taken(team: Team, command: c.ReportTaken, now: datetime) -> Sequence[
 
 
 def paused_by_file(team: Team, seat: SeatId) -> Iterator[Fact]:
-    """What a state file said while muster was away."""
+    """Apply the pause that a state file requested while muster was not running."""
     agent = team.agent(seat)
     if agent.run.desired is not PAUSE:
         yield desire(agent, PAUSE, "person", "file", "its state file says pause")
@@ -378,7 +377,7 @@ def _live(team: Team, session_id: SessionId) -> Session:
 
 
 def desire(agent: Agent, desired: RunMode, trigger: str, set_by: str, note: str) -> Fact:
-    """A new wish, with its number."""
+    """The fact that sets `desired`, with the next generation."""
     previous = agent.run.desired
     if desired is not previous:
         desired = RunMode(DESIRED.target(previous, trigger, None, desired))
@@ -395,7 +394,7 @@ def desire(agent: Agent, desired: RunMode, trigger: str, set_by: str, note: str)
 def _move(
     agent: Agent, trigger: str, asked: RunMode, *, session: SessionId | None = None
 ) -> e.StateTransition:
-    """The transition of what an agent is doing, as the table has it."""
+    """The transition of `current`, as the table defines it."""
     return e.StateTransition(
         machine=Machine.RUN,
         agent_id=agent.id,

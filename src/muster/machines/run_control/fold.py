@@ -1,4 +1,4 @@
-"""What the facts about running add up to."""
+"""The fold of the run control facts: how each one changes the state."""
 
 from datetime import datetime
 
@@ -24,7 +24,7 @@ def initial_run(
 ) -> RunControl:
     """The run control of a new agent.
 
-    An agent that is started elsewhere, or is on call, may run until a person says stop.
+    An agent that muster does not start, or that is on call, may run until a person pauses it.
     """
     may_run = on_call or authority in (Authority.SELF, Authority.LEAD)
     desired = RunMode.CONTINUOUS if may_run else RunMode.PAUSE
@@ -32,7 +32,7 @@ def initial_run(
 
 
 def desired_set(team: Team, event: Event, fact: e.DesiredSet) -> Team:
-    """Whoever asks for something new clears the slate of failures."""
+    """A change of `desired` resets the failures, the backoff and the usage."""
     agent = team.agents[fact.seat]
     run = replace(
         agent.run,
@@ -45,7 +45,7 @@ def desired_set(team: Team, event: Event, fact: e.DesiredSet) -> Team:
         retry_at=None,
         used=NOTHING_USED,
     )
-    if fact.desired is run.current is RunMode.PAUSE:  # nothing is left to do about it
+    if fact.desired is run.current is RunMode.PAUSE:  # nothing to stop
         run = replace(run, answered=fact.generation)
     return _with_run(team, agent, run)
 
@@ -72,7 +72,7 @@ def session_requested(team: Team, event: Event, fact: e.SessionRequested) -> Tea
 
 
 def _starts(run: RunControl, event: Event) -> tuple[datetime, ...]:
-    """The sessions to remember, so that one more than the budget allows is known to be too many."""
+    """The start times to remember for the budget of sessions per hour."""
     allowed = run.budget.sessions_per_hour
     return () if allowed is None else (*run.starts, event.ts)[-allowed:]
 
@@ -83,7 +83,7 @@ def session_start(team: Team, event: Event, fact: e.SessionStart) -> Team:
     session = replace(
         session,
         phase=Phase.RUNNING if running else session.phase,
-        since=event.ts if session.task is None else session.since,  # its deadline counts from there
+        since=event.ts if session.task is None else session.since,  # a task counts from its request
         pid=fact.pid,
         started=fact.started,
     )
@@ -115,20 +115,20 @@ def stop_requested(team: Team, event: Event, fact: e.StopRequested) -> Team:
 
 
 def seen_at_work(team: Team, event: Event, fact: e.AgentOutput | e.AgentActivity) -> Team:
-    """Whoever prints or does something is here."""
+    """Output and activity are evidence that an agent is alive."""
     seen = Evidence(kind="output", at=event.ts, seq=event.seq)
     agent = replace(team.agents[fact.seat], evidence=seen, last_alive_at=event.ts)
     return _with(team, agent)
 
 
 def agent_configured(team: Team, event: Event, fact: e.AgentConfigured) -> Team:
-    """Whoever is run by somebody else from now on begins as one who is new there."""
+    """A new authority resets the desired and current mode to those of a new agent."""
     agent = team.agents[fact.seat]
     run = replace(agent.run, long_lived=fact.long_lived, budget=fact.budget)
     if fact.authority is not agent.authority or run.on_call:
-        begun = initial_run(fact.authority)
+        initial = initial_run(fact.authority)
         run = replace(
-            run, desired=begun.desired, current=begun.current, retry_at=None, on_call=False
+            run, desired=initial.desired, current=initial.current, retry_at=None, on_call=False
         )
     agent = replace(agent, authority=fact.authority, max_turns=fact.max_turns, run=run)
     return _with(team, agent)

@@ -1,11 +1,11 @@
-"""The gate: whether a session may start, whatever asks for it. A paused agent never runs.
+"""The gate: the rules for every start of a session. A paused agent never runs.
 
 A seat has one session of its own, and beside it one for each task that is delegated to it. A task
-session passes the same gate, but never changes what the agent's own session does: it is not
-retried, takes no turns and is over with its task. An agent that is known by its description alone
-is *on call* from its first task on: its `desired` is `continuous`, so its tasks may run until a
-person or a budget pauses it, and no other session of it starts. An agent of the settings is paused
-until a person starts it, for tasks too.
+session passes the same gate, but does not affect the agent's own session: it is not retried, takes
+no turns and ends with its task. An agent that has only a description is *on call* from its first
+task on: its `desired` is `continuous`, so its tasks may run until a person or a budget pauses it,
+and no other session of it starts. An agent from the settings is paused until a person starts it,
+for tasks too.
 """
 
 from datetime import datetime, timedelta
@@ -29,7 +29,7 @@ from muster.machines.vocabulary import Authority, RunMode
 
 
 def closed_gate(team: Team, agent: Agent, now: datetime) -> Refused | None:
-    """Why an agent's own session may not start now, if it may not."""
+    """The refusal of an agent's own session, or None if it may start now."""
     run = agent.run
     if forbidden := _forbidden(team, agent):
         return forbidden
@@ -43,7 +43,7 @@ def closed_gate(team: Team, agent: Agent, now: datetime) -> Refused | None:
 
 
 def _forbidden(team: Team, agent: Agent) -> Refused | None:
-    """Why no session of an agent may start, whatever it is for."""
+    """The refusal of any session of an agent, or None."""
     if agent.authority is not Authority.MUSTER:
         return RunElsewhere(name=agent.id, authority=agent.authority)
     if stopped := stopped_by_a_person(agent):
@@ -54,22 +54,22 @@ def _forbidden(team: Team, agent: Agent) -> Refused | None:
 
 
 def stopped_by_a_person(agent: Agent) -> Refused | None:
-    """Why an agent may not run at all, whichever program would run it."""
+    """The refusal of an agent that a person has disabled or paused, or None."""
     if agent.disabled:
         return Disabled(name=agent.id)
     return Paused(name=agent.id) if agent.run.desired is RunMode.PAUSE else None
 
 
 def closed_to_tasks(team: Team, agent: Agent, now: datetime) -> Refused | None:
-    """Why a session for a task may not start now, if it may not."""
+    """The refusal of a task session, or None if it may start now."""
     if forbidden := _forbidden(team, agent):
         return forbidden
-    reached = spent(agent, now)
+    reached = session_limit_reached(agent, now)
     return BudgetReached(name=agent.id, reached=reached) if reached else None
 
 
 def task_refusal(team: Team, name: str, now: datetime) -> Refused | None:
-    """Why the gate would let no task of this agent through, if so; it need not have a seat yet."""
+    """The refusal of a task for this agent, or None. The agent need not have a seat yet."""
     seat = team.names.get(name_key(name))
     if seat is not None:
         return closed_to_tasks(team, team.agents[seat], now)
@@ -80,8 +80,8 @@ def task_refusal(team: Team, name: str, now: datetime) -> Refused | None:
     return Stopping() if team.stopping else None
 
 
-def spent(agent: Agent, now: datetime) -> str:
-    """Which limit forbids one more session now, if any."""
+def session_limit_reached(agent: Agent, now: datetime) -> str:
+    """The limit that forbids one more session now; empty if none."""
     allowed, starts = agent.run.budget.sessions_per_hour, agent.run.starts
     if allowed is None or len(starts) < allowed or starts[0] <= now - timedelta(hours=1):
         return ""

@@ -1,9 +1,9 @@
-"""Importing: a team on paper comes in, and is merged with the one that is here.
+"""Importing: documents of a team from another machine are merged with the local team.
 
-It is one command and one transaction. It starts nothing, ends nothing and wakes nobody: a seat that
-is live here is left alone, and an `alive` from elsewhere stays unconfirmed until its authority here
-speaks. Where that is a process, a connection or a file, there is none yet: such an agent sleeps.
-An agent that enrolled here keeps its seat's name, because settings and tokens know it by that.
+An import is one command and one transaction. It starts, ends and wakes no agent: a seat that is
+live here does not change, and an imported `alive` stays unconfirmed until the local authority
+reports it. Where the authority is a process, a connection or a file, none exists yet: such an agent
+sleeps. An agent that enrolled here keeps its name, because settings and tokens refer to it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,13 @@ from muster.machines.maps import drop, put
 from muster.machines.names import check_agent_name
 from muster.machines.run_control.fold import initial_run
 from muster.machines.state import Agent, Evidence, Status, Team
-from muster.machines.teams.merge import Documents, as_chosen, called, join, named
+from muster.machines.teams.merge import (
+    Documents,
+    assign_names,
+    join,
+    with_chosen_name,
+    with_name,
+)
 from muster.machines.teams.papers import BORN, check_document, check_message, document_of
 from muster.machines.vocabulary import Authority, RunMode
 
@@ -44,8 +50,8 @@ def import_team(team: Team, command: c.ImportTeam, now: datetime) -> Iterator[Fa
     held = {seat for seat in arrived if _is_held(team, seat)}
     after = _merged(team, command.documents, held)
     changed = tuple(after[seat] for seat in sorted(after) if _differs(team, after[seat]))
-    lost = tuple(_lost(team, command.documents, after))
-    fresh = _fresh(team, command.messages)
+    lost = tuple(_discarded(team, command.documents, after))
+    fresh = _new_messages(team, command.messages)
     if changed or lost or fresh:
         yield e.DocumentsImported(
             documents=changed,
@@ -59,7 +65,7 @@ def import_team(team: Team, command: c.ImportTeam, now: datetime) -> Iterator[Fa
 
 
 def _is_held(team: Team, seat: SeatId) -> bool:
-    """Whether what comes in has no say: somebody is here, or the lead is not."""
+    """Whether an import must not change the seat: it is live here, or it is an absent lead's."""
     agent = team.agents.get(seat)
     if agent is None:
         return seat == LEAD_SEAT
@@ -70,37 +76,38 @@ def _is_held(team: Team, seat: SeatId) -> bool:
 
 
 def _merged(team: Team, incoming: Iterable[AgentDocument], held: set[SeatId]) -> Documents:
-    """Everybody as they are after the merge, under the names that they are then called by."""
+    """All documents after the merge, under their final names."""
     agents = [agent for agent in team.agents.values() if agent.status is not Status.NONE]
     here = {agent.seat: document_of(agent) for agent in agents}
-    mine = {agent.seat: agent.name for agent in agents if agent.name and _keeps(team, agent)}
+    mine = {agent.seat: agent.name for agent in agents if agent.name and _keeps_name(team, agent)}
     coming = [
         replace(each, name=mine.get(each.grid_position, each.name))
-        for each in map(as_chosen, incoming)
-        if each.grid_position not in held and _agrees(each, mine.get(each.grid_position))
+        for each in map(with_chosen_name, incoming)
+        if each.grid_position not in held and _is_about(each, mine.get(each.grid_position))
     ]
     joined = join((*here.values(), *coming))
-    names = named(joined, mine)
+    names = assign_names(joined, mine)
     return {
-        seat: _settled(team, called(document, names.get(seat))) for seat, document in joined.items()
+        seat: _stored_document(team, with_name(document, names.get(seat)))
+        for seat, document in joined.items()
     }
 
 
-def _keeps(team: Team, agent: Agent) -> bool:
-    """Whether somebody goes on under the name that it has here, whatever comes in."""
+def _keeps_name(team: Team, agent: Agent) -> bool:
+    """Whether an agent keeps its local name, whatever the import says."""
     if agent.seat == LEAD_SEAT or _is_held(team, agent.seat):
         return True
     came = agent.chosen_name is not None and agent.authority is Authority.SELF
     return agent.seat >= FIRST_ENROLLED_SEAT and not came
 
 
-def _agrees(document: AgentDocument, name: str | None) -> bool:
-    """Whether a document is about the one who keeps the seat here, if anybody does."""
+def _is_about(document: AgentDocument, name: str | None) -> bool:
+    """Whether a document is about the agent that keeps the seat here, if there is one."""
     return name is None or (document.name is not None and name_key(document.name) == name_key(name))
 
 
-def _settled(team: Team, document: AgentDocument) -> AgentDocument:
-    """What is stored: alive only where it already is, or where a lead may say more about it."""
+def _stored_document(team: Team, document: AgentDocument) -> AgentDocument:
+    """The document to store: alive only if the agent already is, or if a lead can report it."""
     agent = team.agents.get(document.grid_position)
     if document.status is not Status.ALIVE or (agent and agent.status is Status.ALIVE):
         return document
@@ -120,16 +127,18 @@ def _differs(team: Team, document: AgentDocument) -> bool:
     return agent is None or document_of(agent) != document
 
 
-def _lost(
+def _discarded(
     team: Team, incoming: Iterable[AgentDocument], after: Documents
 ) -> Iterator[AgentDocument]:
-    """What came in, is not in force, and was not told before."""
-    told = set(team.imported)
+    """The imported documents that were discarded and were not recorded as such before."""
+    recorded = set(team.imported)
     for each in incoming:
         stays = after.get(each.grid_position)
         key = _digest(each)
-        if key not in told and (stays is None or as_chosen(each) != as_chosen(stays)):
-            told.add(key)
+        if key not in recorded and (
+            stays is None or with_chosen_name(each) != with_chosen_name(stays)
+        ):
+            recorded.add(key)
             yield each
 
 
@@ -138,20 +147,20 @@ def _digest(document: AgentDocument) -> str:
     return f"{document.id}:{sha256(content).hexdigest()}"
 
 
-def _fresh(team: Team, messages: Iterable[MessageCopy]) -> list[MessageCopy]:
-    """What was not said here before, in the order in which it was said."""
+def _new_messages(team: Team, messages: Iterable[MessageCopy]) -> list[MessageCopy]:
+    """The messages that are not imported yet, in the order in which they were said."""
     found = {each.id: each for each in messages if each.id not in team.imported}
     return sorted(found.values(), key=said_order)
 
 
 def said_order(message: MessageCopy) -> tuple[datetime, str, int]:
-    """Messages of several machines in one order: by their time, then by their places."""
-    life, _, place = message.id.rpartition(":")
-    return message.created_at, life, int(place)
+    """A sort key for messages of several machines: time, then server session and seq."""
+    server_session, _, seq = message.id.rpartition(":")
+    return message.created_at, server_session, int(seq)
 
 
 def message_copy(event: Event) -> MessageCopy | None:
-    """What a message of the log is on paper; other events are none."""
+    """The copy of a message event for export; None for other events."""
     fact = event.fact
     if isinstance(fact, e.MessageImported):
         return fact.message
@@ -172,7 +181,7 @@ def message_copy(event: Event) -> MessageCopy | None:
     )
 
 
-# ── what it adds up to ────────────────────────────────────────────────────────────────────────────
+# ── the fold ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def documents_imported(team: Team, event: Event, fact: e.DocumentsImported) -> Team:
@@ -185,7 +194,7 @@ def documents_imported(team: Team, event: Event, fact: e.DocumentsImported) -> T
         seat = document.grid_position
         own = Authority.SELF if seat >= FIRST_ENROLLED_SEAT else fact.authority
         before = agents.get(seat) or _newcomer(document, own)
-        agents = put(agents, seat, _seated(before, document, event))
+        agents = put(agents, seat, _update_agent(before, document, event))
         if document.name is not None:
             names = put(names, name_key(document.name), seat)
     last = max((document.grid_position + 1 for document in fact.documents), default=0)
@@ -205,8 +214,8 @@ def _newcomer(document: AgentDocument, authority: Authority) -> Agent:
     )
 
 
-def _seated(agent: Agent, document: AgentDocument, event: Event) -> Agent:
-    """Somebody as its document has it; what this machine alone knows of it stays."""
+def _update_agent(agent: Agent, document: AgentDocument, event: Event) -> Agent:
+    """An agent updated from its document; local-only fields stay."""
     moved = document.status is not agent.status
     agent = replace(
         agent,

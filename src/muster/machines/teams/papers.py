@@ -1,8 +1,8 @@
-"""A team on paper: an agent's document and a message, as they leave one machine for another.
+"""Reading, writing and validating the documents that machines exchange: agents and messages.
 
-A document says what is stored, and so never `unknown`. What a seat does not have yet is left out,
-as in the identity seed. Older and hand-made documents come in as `LooseDocument`; `tidied` makes of
-one what it means, or refuses it.
+A document has the stored status, so never `unknown`. Fields that a seat does not have yet are
+absent. Older and hand-written documents are read as `LooseDocument`; `parse_document` validates one
+and fills in the defaults, or refuses it.
 """
 
 from datetime import UTC, datetime
@@ -24,14 +24,14 @@ BORN: Final = (Status.ALIVE, Status.SLEEPING)
 
 
 class LooseDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An agent's document as others may have written it. What it does not say has a default."""
+    """An agent's document before validation. Every field is optional."""
 
     id: str | None = msgspec.field(name="_id", default=None)
     type: str = "agent-identity"
     category: str | None = None
     status: str | None = None
     hatching: bool | None = None
-    """How old documents said that somebody hatches."""
+    """The field with which old documents marked a hatching seat."""
 
     name: str | None = None
     chosen_name: str | None = None
@@ -68,11 +68,11 @@ def document_of(agent: Agent) -> AgentDocument:
     )
 
 
-# ── what comes in ─────────────────────────────────────────────────────────────────────────────────
+# ── validation ────────────────────────────────────────────────────────────────────────────────────
 
 
-def tidied(loose: LooseDocument) -> AgentDocument:
-    """What a document means. Who has a name was born; who has none was never alive."""
+def parse_document(loose: LooseDocument) -> AgentDocument:
+    """A validated document. An agent with a name is alive or sleeping; one without is neither."""
     seat = _seat(loose)
     what = f"the document {document_id(seat)!r}"
     if loose.type != "agent-identity":
@@ -118,12 +118,12 @@ def _seat(loose: LooseDocument) -> SeatId:
 
 
 def _status(loose: LooseDocument, what: str) -> Status:
-    """The seed's lazy default, for documents that are older than the status."""
+    """The status, or its default for documents from before the field existed."""
     if loose.status is None:
         return Status.HATCHING if loose.hatching else Status.SLEEPING
     if loose.status not in STORED:
         known = ", ".join(STORED)
-        raise Invalid(what=what, why=f"has the status {loose.status!r}; there are {known}")
+        raise Invalid(what=what, why=f"has the status {loose.status!r}; it must be one of {known}")
     return Status(loose.status)
 
 
@@ -135,14 +135,14 @@ def _utc(moment: datetime | None, what: str) -> datetime | None:
 
 
 def _check_moment(moment: datetime, what: str) -> None:
-    """Refuse a time that no clock shows: nothing could be reckoned from it."""
+    """Refuse a time out of range: arithmetic with it could overflow."""
     if moment.year not in YEARS:
         why = f"is of the year {moment.year}; it must be {YEARS.start} to {YEARS.stop - 1}"
         raise Invalid(what=what, why=why)
 
 
 def check_document(document: AgentDocument) -> None:
-    """Refuse a document that no seat could have."""
+    """Refuse a document with an invalid name or an oversized field."""
     for name in (document.name, document.chosen_name):
         if name is not None:
             check_plain("the name", name)
@@ -159,12 +159,12 @@ def check_document(document: AgentDocument) -> None:
 
 
 def check_message(message: MessageCopy) -> None:
-    """Refuse a message that nobody could have said, or that cannot be told from others."""
+    """Refuse a message with an invalid id, time, size or seat."""
     what = f"the message {message.id[: limits.KEY_CHARS_MAX]!r}"
-    life, _, place = message.id.rpartition(":")
-    number = place.isascii() and place.isdecimal() and not place.startswith("0")
-    known = number and life != "" and life == message.server_session_id
-    if not known or len(message.id) > limits.KEY_CHARS_MAX:
+    server_session, _, seq = message.id.rpartition(":")
+    is_number = seq.isascii() and seq.isdecimal() and not seq.startswith("0")
+    is_valid = is_number and server_session != "" and server_session == message.server_session_id
+    if not is_valid or len(message.id) > limits.KEY_CHARS_MAX:
         raise Invalid(what=what, why="has no id of the form 'serverSessionId:seq'")
     _check_moment(message.created_at, what)
     if len(message.text.encode(errors="surrogatepass")) > limits.MESSAGE_BYTES_MAX:
@@ -173,4 +173,4 @@ def check_message(message: MessageCopy) -> None:
     if any(len(name) > limits.NOTE_CHARS_MAX for name in names):
         raise Invalid(what=what, why=f"has a name with over {limits.NOTE_CHARS_MAX} characters")
     if message.grid_position is not None and not 0 <= message.grid_position <= limits.SEAT_MAX:
-        raise Invalid(what=what, why="is said to be of a seat that cannot be")
+        raise Invalid(what=what, why=f"has a gridPosition that is not 0 to {limits.SEAT_MAX}")

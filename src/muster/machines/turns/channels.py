@@ -1,7 +1,8 @@
-"""Channels and who is in them: opening, joining, leaving, coming and going.
+"""Channels and their members: creating, joining, leaving, arriving and departing.
 
-A channel's ring is fixed: joining goes to its end, and a place is lost only by being removed, by a
-crash, a lost heartbeat or a disconnect. A member that sleeps in order keeps it.
+The order of a channel's ring is fixed: a new member goes to its end, and loses its place only if it
+is removed, crashes, disconnects or loses its heartbeat. A member that goes to sleep in order keeps
+its place.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +29,7 @@ from muster.machines.turns.table import (
     QUEUED,
     TURN_COMPLETE,
     WAITING,
-    Standing,
+    Membership,
     check_seconds,
     member,
     move,
@@ -56,7 +57,7 @@ def configure_channel(team: Team, command: c.ConfigureChannel, now: datetime) ->
 
 
 def check_config(config: e.TurnConfig) -> None:
-    """Refuse rules under which a channel could not work."""
+    """Refuse rules with values out of range."""
     for name in config.__struct_fields__:
         if name.endswith("_seconds"):
             check_seconds(name, getattr(config, name))
@@ -81,18 +82,18 @@ def add_member(team: Team, command: c.AddMember, now: datetime) -> Iterator[Fact
     yield e.MemberJoined(
         channel=channel.id, seat=agent.seat, timeout_seconds=command.timeout_seconds
     )
-    yield move(Standing(team, channel, agent, now), IDLE, "assigned_to_channel")
+    yield move(Membership(team, channel, agent, now), IDLE, "assigned_to_channel")
     yield from rouse_idle(team, channel, "member_joined", now)
 
 
 def remove_member(team: Team, command: c.RemoveMember, now: datetime) -> Iterator[Fact]:
-    standing = member(team, command.channel, command.seat, now)
-    state = standing.channel.state_of(command.seat)
+    membership = member(team, command.channel, command.seat, now)
+    state = membership.channel.state_of(command.seat)
     if state is not IDLE:
-        yield move(standing, state, "removed_from_channel")
+        yield move(membership, state, "removed_from_channel")
     yield e.MemberLeft(channel=command.channel, seat=command.seat, reason="removed")
     if state in (ACTIVE, WAITING):
-        yield from stop_work(standing)
+        yield from stop_work(membership)
 
 
 def arrive(team: Team, command: c.Arrive, now: datetime) -> Iterator[Fact]:
@@ -101,7 +102,7 @@ def arrive(team: Team, command: c.Arrive, now: datetime) -> Iterator[Fact]:
     for channel_id in agent.channels:
         channel = team.channels[channel_id]
         if channel.state_of(agent.seat) is QUEUED:
-            yield move(Standing(team, channel, agent, now), IDLE, "place_kept")
+            yield move(Membership(team, channel, agent, now), IDLE, "place_kept")
             yield from rouse_idle(team, channel, "member_joined", now)
 
 
@@ -109,8 +110,8 @@ def depart(team: Team, command: c.Depart, now: datetime) -> Iterator[Fact]:
     agent = team.agents[command.seat]
     leave = _leave_in_order if command.orderly else _leave_for_good
     for channel_id in agent.channels:
-        standing = Standing(team, team.channels[channel_id], agent, now)
-        yield from leave(standing, command.reason)
+        membership = Membership(team, team.channels[channel_id], agent, now)
+        yield from leave(membership, command.reason)
     if command.orderly:
         waiting = any(team.channels[channel].idle != agent.seat for channel in agent.channels)
         yield move_agent(team, agent, QUEUED if waiting else IDLE, "agent_stops", now)
@@ -118,24 +119,24 @@ def depart(team: Team, command: c.Depart, now: datetime) -> Iterator[Fact]:
         yield move_agent(team, agent, IDLE, "agent_stops", now, reason=command.reason)
 
 
-def _leave_in_order(standing: Standing, reason: str) -> Iterator[Fact]:
-    """The end of a session ends its turn, but keeps its place."""
-    state, epoch = standing.channel.state_of(standing.agent.seat), standing.channel.epoch
+def _leave_in_order(membership: Membership, reason: str) -> Iterator[Fact]:
+    """The orderly end of a session ends the member's turn, but keeps its place."""
+    state, epoch = membership.channel.state_of(membership.agent.seat), membership.channel.epoch
     if state is ACTIVE:
-        yield move(standing, ACTIVE, TURN_COMPLETE, epoch=epoch, reason=reason)
+        yield move(membership, ACTIVE, TURN_COMPLETE, epoch=epoch, reason=reason)
     elif state is WAITING:
-        yield move(standing, WAITING, "session_ended", epoch=epoch, reason=reason)
+        yield move(membership, WAITING, "session_ended", epoch=epoch, reason=reason)
 
 
-def _leave_for_good(standing: Standing, reason: str) -> Iterator[Fact]:
-    """A crash, a lost heartbeat, a disconnect: out of the ring."""
-    channel, agent = standing.channel, standing.agent
+def _leave_for_good(membership: Membership, reason: str) -> Iterator[Fact]:
+    """A crash, a lost heartbeat or a disconnect removes the member from the ring."""
+    channel, agent = membership.channel, membership.agent
     state = channel.state_of(agent.seat)
     trigger = "agent_crashes" if state is ACTIVE else "agent_disconnects"
-    yield move(standing, state, trigger, reason=reason)
+    yield move(membership, state, trigger, reason=reason)
     yield e.MemberLeft(channel=channel.id, seat=agent.seat, reason=reason)
     if state in (ACTIVE, WAITING):
-        yield from stop_work(standing)
+        yield from stop_work(membership)
     if channel.config.announce_disconnects:
         if state in (ACTIVE, WAITING):
             text = f"⚠️ {agent.id} disconnected, skipping turn"

@@ -1,13 +1,13 @@
 """Turns: may it speak. One member of a channel at a time holds the turn.
 
-Only one place grants (`offer_turn`), and everything that may free a turn or a member leads there.
-That at most one agent is ACTIVE in a channel needs no check: a channel has room for one turn.
+Only `offer_turn` grants turns, and everything that may free a turn or a member leads there. That at
+most one agent is ACTIVE in a channel needs no check: a channel has room for one turn.
 Surprising:
 
-- WAITING holds the turn. Nobody else speaks meanwhile, and the turn's clock stands.
-- A turn taken from a session that muster runs leaves a *drain* behind: nobody is granted the turn
-  until that work has stopped.
-- A member that sleeps in order keeps its place, and is granted the turn if it may be woken for it.
+- WAITING holds the turn. No other member speaks meanwhile, and the turn's timeout is suspended.
+- A turn taken from a session that muster runs leaves a *drain* behind: the turn is not granted
+  again until that work has stopped.
+- A member that went to sleep in order keeps its place, and is granted the turn if it may be woken.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from muster.machines.actors import refuse_agent
 from muster.machines.events import Fact
 from muster.machines.ids import SeatId
 from muster.machines.run_control.decide import pause_for
-from muster.machines.spending import dried_up
+from muster.machines.spending import channel_limit_reached
 from muster.machines.state import Channel, HeldTurn, Team
 from muster.machines.turns.messages import check_key, check_text
 from muster.machines.turns.table import (
@@ -31,7 +31,7 @@ from muster.machines.turns.table import (
     QUEUED,
     TURN_COMPLETE,
     WAITING,
-    Standing,
+    Membership,
     alone,
     check_epoch,
     check_seconds,
@@ -62,7 +62,7 @@ def post_message(team: Team, command: c.PostMessage, now: datetime) -> Iterator[
         target_agent=None,
         channel=channel.id,
         mode=mode,
-        deliver_to=_handed_at_once(channel, mode),
+        deliver_to=_immediate_recipients(channel, mode),
         key=command.key,
     )
     if channel.resting:
@@ -73,8 +73,8 @@ def post_message(team: Team, command: c.PostMessage, now: datetime) -> Iterator[
         yield from _hold(team, channel, turn, now)
 
 
-def _handed_at_once(channel: Channel, mode: InterruptMode) -> tuple[SeatId, ...]:
-    """Who gets a human's message now. Everybody else finds it unread with their next turn."""
+def _immediate_recipients(channel: Channel, mode: InterruptMode) -> tuple[SeatId, ...]:
+    """The seats that get a human's message now. The others get it with their next turn."""
     if mode is InterruptMode.PARALLEL:
         return channel.ring
     turn = channel.turn
@@ -85,66 +85,66 @@ def _handed_at_once(channel: Channel, mode: InterruptMode) -> tuple[SeatId, ...]
 
 
 def _hold(team: Team, channel: Channel, turn: HeldTurn, now: datetime) -> Iterator[Fact]:
-    """A human speaks first: the turn stands still, and every word of theirs holds it longer."""
+    """Pause the turn for a human; every further message extends the hold."""
     until = now + seconds(channel.config.interrupt_hold_seconds)
     if turn.wait is None:
-        standing = Standing(team, channel, team.agents[turn.holder], now)
-        yield move(standing, ACTIVE, "human_interrupt", until=until, reason="human_interrupt")
+        membership = Membership(team, channel, team.agents[turn.holder], now)
+        yield move(membership, ACTIVE, "human_interrupt", until=until, reason="human_interrupt")
     elif turn.wait.by_human:
         yield e.TurnRenewed(channel=channel.id, epoch=channel.epoch, until=until)
 
 
 def speak(team: Team, command: c.Speak, now: datetime) -> Iterator[Fact]:
-    if command.key is not None:  # said again after its turn is over, it is still the same
+    if command.key is not None:  # a retry after the end of the turn is a repeat, not stale
         check_key(team.channel(command.channel).keys, command.key)
-    standing = require_turn(team, command.channel, command.seat, command.epoch, "speak", now)
+    membership = require_turn(team, command.channel, command.seat, command.epoch, "speak", now)
     check_text(command.text)
-    yield _message(standing, command.text, command.key)
+    yield _message(membership, command.text, command.key)
     if command.complete:
-        yield move(standing, ACTIVE, TURN_COMPLETE, epoch=standing.channel.epoch)
+        yield move(membership, ACTIVE, TURN_COMPLETE, epoch=membership.channel.epoch)
 
 
-def _message(standing: Standing, text: str, key: str | None = None) -> Fact:
+def _message(membership: Membership, text: str, key: str | None = None) -> Fact:
     return e.AgentMessage(
-        agent_name=standing.agent.id,
+        agent_name=membership.agent.id,
         content=(e.Text(text=text),),
-        seat=standing.agent.seat,
-        channel=standing.channel.id,
-        epoch=standing.channel.epoch,
+        seat=membership.agent.seat,
+        channel=membership.channel.id,
+        epoch=membership.channel.epoch,
         key=key,
     )
 
 
 def complete_turn(team: Team, command: c.CompleteTurn, now: datetime) -> Sequence[Fact]:
-    standing = require_turn(team, command.channel, command.seat, command.epoch, "complete", now)
-    epoch = standing.channel.epoch
-    return (move(standing, ACTIVE, TURN_COMPLETE, epoch=epoch, reason=command.reason),)
+    membership = require_turn(team, command.channel, command.seat, command.epoch, "complete", now)
+    epoch = membership.channel.epoch
+    return (move(membership, ACTIVE, TURN_COMPLETE, epoch=epoch, reason=command.reason),)
 
 
 def wait_turn(team: Team, command: c.WaitTurn, now: datetime) -> Sequence[Fact]:
-    standing = require_turn(team, command.channel, command.seat, command.epoch, "wait", now)
+    membership = require_turn(team, command.channel, command.seat, command.epoch, "wait", now)
     timeout = command.timeout_seconds
     if timeout is None:
-        timeout = standing.channel.config.wait_timeout_seconds
+        timeout = membership.channel.config.wait_timeout_seconds
     check_seconds("timeout_seconds", timeout)
     until = now + seconds(timeout)
-    epoch = standing.channel.epoch
+    epoch = membership.channel.epoch
     return (
-        move(standing, ACTIVE, "wait_requested", epoch=epoch, until=until, reason=command.reason),
+        move(membership, ACTIVE, "wait_requested", epoch=epoch, until=until, reason=command.reason),
     )
 
 
 def resume_turn(team: Team, command: c.ResumeTurn, now: datetime) -> Sequence[Fact]:
-    standing = member(team, command.channel, command.seat, now)
-    check_epoch(standing.channel, command.epoch)
-    turn = standing.channel.turn
+    membership = member(team, command.channel, command.seat, now)
+    check_epoch(membership.channel, command.epoch)
+    turn = membership.channel.turn
     wait = turn.wait if turn is not None and turn.holder == command.seat else None
     if command.if_own and (wait is None or not is_own(wait)):
         return ()
     if turn is None or wait is None:
-        raise not_your_turn(standing, "resume")
+        raise not_your_turn(membership, "resume")
     trigger = "human_release" if wait.by_human else "wait_resolved"
-    return (resume(standing, turn, trigger),)
+    return (resume(membership, turn, trigger),)
 
 
 def check_resume(team: Team, command: c.ResumeTurn, actor: str) -> None:
@@ -162,34 +162,34 @@ def check_resume(team: Team, command: c.ResumeTurn, actor: str) -> None:
 
 
 def check_override(team: Team, command: c.OverrideTurn, actor: str) -> None:
-    """Only people give a turn to an agent or take it away."""
+    """Only people override turns."""
     refuse_agent(actor, "override a turn")
 
 
 def end_forgotten_turn(team: Team, command: c.EndForgottenTurn, now: datetime) -> Iterator[Fact]:
-    standing = require_turn(team, command.channel, command.seat, command.epoch, "complete", now)
-    yield _forgotten(standing)
-    epoch, reason = standing.channel.epoch, None
+    membership = require_turn(team, command.channel, command.seat, command.epoch, "complete", now)
+    yield _forgotten(membership)
+    epoch, reason = membership.channel.epoch, None
     if not command.ok:
         reason = command.text[: limits.REASON_CHARS_MAX] or "its work failed"
     elif command.text:
         check_text(command.text)
-        yield _message(standing, command.text)
-    yield move(standing, ACTIVE, TURN_COMPLETE, epoch=epoch, reason=reason)
+        yield _message(membership, command.text)
+    yield move(membership, ACTIVE, TURN_COMPLETE, epoch=epoch, reason=reason)
 
 
 def await_approval(team: Team, command: c.AwaitApproval, now: datetime) -> Sequence[Fact]:
-    """The clock of a turn stands as long as a person is asked on its behalf."""
+    """Suspend the turn's timeout while its holder has an open request for approval."""
     channel, agent = team.channel(command.channel), team.agent(command.seat)
     turn = channel.turn
     if turn is None or turn.holder != agent.seat:
         return ()
-    standing = Standing(team, channel, agent, now)
+    membership = Membership(team, channel, agent, now)
     if turn.wait is None and agent.approvals:
         first = agent.approvals[0]
         return (
             move(
-                standing,
+                membership,
                 ACTIVE,
                 "approval_requested",
                 epoch=channel.epoch,
@@ -198,45 +198,45 @@ def await_approval(team: Team, command: c.AwaitApproval, now: datetime) -> Seque
             ),
         )
     if turn.wait is not None and turn.wait.approval and not agent.approvals:
-        return (resume(standing, turn, "approval_answered"),)
+        return (resume(membership, turn, "approval_answered"),)
     return ()
 
 
 def override_turn(team: Team, command: c.OverrideTurn, now: datetime) -> Iterator[Fact]:
-    standing = member(team, command.channel, command.seat, now)
-    channel, state = standing.channel, standing.channel.state_of(command.seat)
+    membership = member(team, command.channel, command.seat, now)
+    channel, state = membership.channel, membership.channel.state_of(command.seat)
     if command.to not in (ACTIVE, QUEUED):
         raise Invalid(what="to", why="must be ACTIVE or QUEUED")
     if state is command.to:
         return
     if command.to is QUEUED:
-        yield move(standing, state, "human_override", want=QUEUED, epoch=channel.epoch)
+        yield move(membership, state, "human_override", want=QUEUED, epoch=channel.epoch)
         if state in HELD:
-            yield from stop_work(standing)
+            yield from stop_work(membership)
     elif state is WAITING and channel.turn is not None:
-        yield resume(standing, channel.turn, "human_override")
+        yield resume(membership, channel.turn, "human_override")
     else:
-        yield from _give(standing)
+        yield from _grant_by_override(membership)
 
 
-def _give(standing: Standing) -> Iterator[Fact]:
-    """A human gives a vacant turn to the one they want."""
-    channel, agent = standing.channel, standing.agent
+def _grant_by_override(membership: Membership) -> Iterator[Fact]:
+    """Grant a free turn to the agent that a human chose."""
+    channel, agent = membership.channel, membership.agent
     taken = channel.turn.holder if channel.turn else channel.drain and channel.drain.seat
     if taken is not None:
-        holder = standing.team.agents[taken].id
+        holder = membership.team.agents[taken].id
         raise TurnTaken(channel=channel.id, name=agent.id, holder=holder)
     if not reachable(agent) or not agent.free:
         raise NotPresent(name=agent.id)
     if channel.resting:
         yield e.ChannelRoused(channel=channel.id)
-    yield from rouse_idle(standing.team, channel, "human_override", standing.now)
-    yield grant(standing, "human_override")
+    yield from rouse_idle(membership.team, channel, "human_override", membership.now)
+    yield grant(membership, "human_override")
 
 
 def renew_turn(team: Team, command: c.RenewTurn, now: datetime) -> Sequence[Fact]:
-    standing = require_turn(team, command.channel, command.seat, command.epoch, "work", now)
-    channel, turn = standing.channel, standing.channel.turn
+    membership = require_turn(team, command.channel, command.seat, command.epoch, "work", now)
+    channel, turn = membership.channel, membership.channel.turn
     assert turn is not None
     timeout = timeout_of(channel, command.seat)
     until = min(now + timeout, turn.cap)
@@ -256,48 +256,48 @@ def check_channel(team: Team, command: c.CheckChannel, now: datetime) -> Iterato
     channel = team.channel(command.channel)
     if channel.drain is not None:
         if channel.drain.until <= now:
-            yield from _drain_over(team, channel, now)
+            yield from _drain_due(team, channel, now)
     elif channel.turn is not None:
-        standing = Standing(team, channel, team.agents[channel.turn.holder], now)
-        yield from _turn_over(standing, channel.turn)
+        membership = Membership(team, channel, team.agents[channel.turn.holder], now)
+        yield from _turn_due(membership, channel.turn)
 
 
-def _turn_over(standing: Standing, turn: HeldTurn) -> Iterator[Fact]:
-    """What of a turn is over by now: the wait, the hold, the silence, or its time."""
-    now = standing.now
+def _turn_due(membership: Membership, turn: HeldTurn) -> Iterator[Fact]:
+    """End what is due in a turn: its wait, a human's hold, the silence after a post, or itself."""
+    now = membership.now
     if turn.wait is not None:
         if turn.wait.until > now or turn.wait.approval:
             return
         if turn.wait.by_human:
-            yield resume(standing, turn, "human_release")
+            yield resume(membership, turn, "human_release")
         else:
-            yield move(standing, WAITING, "wait_timeout", epoch=standing.channel.epoch)
-            yield from stop_work(standing)
+            yield move(membership, WAITING, "wait_timeout", epoch=membership.channel.epoch)
+            yield from stop_work(membership)
     elif turn.until <= now or turn.cap <= now:
-        yield from _timed_out(standing, turn)
+        yield from _timed_out(membership, turn)
     elif turn.silent_at is not None and turn.silent_at <= now:
-        yield _forgotten(standing)
-        yield move(standing, ACTIVE, "silence", epoch=standing.channel.epoch)
+        yield _forgotten(membership)
+        yield move(membership, ACTIVE, "silence", epoch=membership.channel.epoch)
 
 
-def _timed_out(standing: Standing, turn: HeldTurn) -> Iterator[Fact]:
-    channel, agent = standing.channel, standing.agent
-    reason = "cap" if turn.cap <= standing.now else None
+def _timed_out(membership: Membership, turn: HeldTurn) -> Iterator[Fact]:
+    channel, agent = membership.channel, membership.agent
+    reason = "cap" if turn.cap <= membership.now else None
     if turn.posted:
-        yield _forgotten(standing)
+        yield _forgotten(membership)
     if channel.config.announce_timeouts:
         yield e.Announcement(channel=channel.id, text=f"⏱️ {agent.id} turn timed out")
-    yield move(standing, ACTIVE, "timeout", epoch=channel.epoch, reason=reason)
-    yield from stop_work(standing)
+    yield move(membership, ACTIVE, "timeout", epoch=channel.epoch, reason=reason)
+    yield from stop_work(membership)
 
 
-def _forgotten(standing: Standing) -> Fact:
+def _forgotten(membership: Membership) -> Fact:
     text = "Agent completed response without TURN_COMPLETE"
-    return e.WarningLogged(text=text, seat=standing.agent.seat, channel=standing.channel.id)
+    return e.WarningLogged(text=text, seat=membership.agent.seat, channel=membership.channel.id)
 
 
-def _drain_over(team: Team, channel: Channel, now: datetime) -> Iterator[Fact]:
-    """Work that was to stop has not: kill its session; where even that fails, go on and say so."""
+def _drain_due(team: Team, channel: Channel, now: datetime) -> Iterator[Fact]:
+    """Interrupted work did not stop: kill its session; if that fails, warn and go on."""
     drain = channel.drain
     assert drain is not None
     agent = team.agents[drain.seat]
@@ -307,7 +307,7 @@ def _drain_over(team: Team, channel: Channel, now: datetime) -> Iterator[Fact]:
             seat=agent.seat, session=agent.session, channel=channel.id, until=until
         )
         return
-    text = f"the work of {agent.id} could not be seen to stop; the turn goes on without it"
+    text = f"the work of {agent.id} did not stop in time; the turn is granted anyway"
     yield e.WarningLogged(text=text, seat=agent.seat, channel=channel.id)
     yield e.WorkStopped(channel=channel.id, seat=agent.seat)
 
@@ -317,30 +317,32 @@ def offer_turn(team: Team, command: c.OfferTurn, now: datetime) -> Sequence[Fact
     if channel.turn or channel.drain or channel.resting:
         return ()
     if channel.idle is not None:
-        idle = Standing(team, channel, team.agents[channel.idle], now)
+        idle = Membership(team, channel, team.agents[channel.idle], now)
         return () if alone(idle) else (move(idle, IDLE, "member_joined"),)
-    if channel.silent_turns >= channel.config.rest_after_idle_rounds and _is_tired(team, channel):
+    if channel.silent_turns >= channel.config.rest_after_idle_rounds and _should_rest(
+        team, channel
+    ):
         rounds = channel.config.rest_after_idle_rounds
         return (e.ChannelRested(channel=channel.id, idle_rounds=rounds),)
     agents, ring, size = team.agents, channel.ring, len(channel.ring)
-    if reached := dried_up(channel):
+    if reached := channel_limit_reached(channel):
         return tuple(_pause_all(team, channel, reached))
     for step in range(1, size + 1):
         agent = agents[ring[(channel.cursor + step) % size]]
         if agent.free and reachable(agent):
-            return (grant(Standing(team, channel, agent, now), "turn_granted"),)
+            return (grant(Membership(team, channel, agent, now), "turn_granted"),)
     return ()
 
 
 def _pause_all(team: Team, channel: Channel, reached: str) -> Iterator[Fact]:
-    """A channel has used up what it may: whoever could be granted a turn in it is paused."""
+    """Pause all members that could be granted a turn, because the channel reached its limit."""
     for seat in channel.ring:
         agent = team.agents[seat]
         if agent.free and reachable(agent):
             yield from pause_for(team, agent, reached)
 
 
-def _is_tired(team: Team, channel: Channel) -> bool:
-    """Whether so many whole rounds passed in silence that the channel rests."""
-    awake = sum(reachable(team.agents[seat]) for seat in channel.ring)
-    return 0 < awake * channel.config.rest_after_idle_rounds <= channel.silent_turns
+def _should_rest(team: Team, channel: Channel) -> bool:
+    """Whether enough whole rounds passed without a post for the channel to rest."""
+    members = sum(reachable(team.agents[seat]) for seat in channel.ring)
+    return 0 < members * channel.config.rest_after_idle_rounds <= channel.silent_turns

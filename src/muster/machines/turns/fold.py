@@ -1,4 +1,4 @@
-"""What the facts about channels and turns add up to."""
+"""The fold of the facts about channels, turns and messages: how each one changes the state."""
 
 from collections.abc import Mapping
 
@@ -55,7 +55,7 @@ def member_left(team: Team, event: Event, fact: e.MemberLeft) -> Team:
 
 
 def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
-    """A member moved. Moves of an agent as such (no channel) are told by its identity."""
+    """A member's state changed. Without a channel the state follows from the agent's identity."""
     if fact.channel is None or fact.seat is None:
         return team
     channel, agent = team.channels[fact.channel], team.agents[fact.seat]
@@ -67,7 +67,7 @@ def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
     if fact.target == WAITING:
         return _with_channel(team, _waiting(channel, event, fact))
     if fact.source in HELD:
-        return _with(team, event, _let_go(agent, fact.channel), _vacant(channel, event, fact))
+        return _with(team, event, _release(agent, fact.channel), _vacant(channel, event, fact))
     if channel.idle == fact.seat:
         return _with_channel(team, replace(channel, idle=None, vacant_since=event.seq))
     return team
@@ -88,9 +88,9 @@ def _resumed(channel: Channel, event: Event, fact: e.StateTransition) -> Channel
     assert turn is not None
     assert turn.wait is not None
     assert fact.until is not None
-    stood = event.ts - turn.wait.since
-    silent_at = turn.silent_at + stood if turn.silent_at else None
-    turn = replace(turn, until=fact.until, cap=turn.cap + stood, silent_at=silent_at, wait=None)
+    paused = event.ts - turn.wait.since
+    silent_at = turn.silent_at + paused if turn.silent_at else None
+    turn = replace(turn, until=fact.until, cap=turn.cap + paused, silent_at=silent_at, wait=None)
     return replace(channel, turn=turn)
 
 
@@ -108,7 +108,7 @@ def _waiting(channel: Channel, event: Event, fact: e.StateTransition) -> Channel
 
 
 def _vacant(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
-    """Whoever spoke or ended its turn has acted on what it was handed; who timed out may not."""
+    """A post or an orderly end marks delivered messages as read; a timeout does not."""
     turn, idle = channel.turn, fact.target == IDLE
     assert turn is not None
     read = channel.read
@@ -147,7 +147,7 @@ def turn_renewed(team: Team, event: Event, fact: e.TurnRenewed) -> Team:
 def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
     if fact.channel is not None:
         channel = team.channels[fact.channel]
-        keys = _known(channel.keys, fact.key, event.seq)
+        keys = _with_key(channel.keys, fact.key, event.seq)
         changed = replace(channel, silent_turns=0, last_message=event.seq, keys=keys)
         return _with_channel(team, changed)
     if fact.seat is not None:
@@ -158,14 +158,14 @@ def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
             last_message=event.seq,
             pending_from=event.seq - 1 if first else agent.pending_from,
             transcript_from=agent.alive_from,
-            keys=_known(agent.keys, fact.key, event.seq),
+            keys=_with_key(agent.keys, fact.key, event.seq),
         )
         return replace(team, agents=put(team.agents, agent.seat, agent))
     return team
 
 
-def _known(keys: Mapping[str, int], key: str | None, seq: int) -> Mapping[str, int]:
-    """Remember a key, and forget the oldest beyond the bound."""
+def _with_key(keys: Mapping[str, int], key: str | None, seq: int) -> Mapping[str, int]:
+    """The keys with one more, and without the oldest beyond the limit."""
     if key is None:
         return keys
     recent = list(keys.items())[-(limits.MESSAGE_KEYS_MAX - 1) :]
@@ -188,7 +188,7 @@ def messages_delivered(team: Team, event: Event, fact: e.MessagesDelivered) -> T
 
 
 def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
-    """A post is a sign of work: it renews the turn, and silence is counted from it."""
+    """A post is a sign of work: it restarts the turn's timeout and the silence detection."""
     agent = team.agents[fact.seat]
     answers = fact.channel is None and agent.read != agent.delivered
     if answers or agent.transcript_from != agent.alive_from:
@@ -197,7 +197,7 @@ def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
         team = replace(team, agents=put(team.agents, agent.seat, agent))
     if fact.channel is None:
         if fact.key is not None:
-            agent = replace(agent, keys=_known(agent.keys, fact.key, event.seq))
+            agent = replace(agent, keys=_with_key(agent.keys, fact.key, event.seq))
             team = replace(team, agents=put(team.agents, agent.seat, agent))
         return team
     channel = team.channels[fact.channel]
@@ -208,7 +208,7 @@ def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
     if channel.config.auto_detect_turn_end:
         silent_at = event.ts + seconds(channel.config.auto_detect_silence_seconds)
     turn = replace(turn, posted=True, until=until, silent_at=silent_at)
-    keys = _known(channel.keys, fact.key, event.seq)
+    keys = _with_key(channel.keys, fact.key, event.seq)
     changed = replace(channel, turn=turn, last_message=event.seq, keys=keys)
     return _with_channel(team, changed)
 
@@ -223,7 +223,7 @@ def channel_roused(team: Team, event: Event, fact: e.ChannelRoused) -> Team:
 
 
 def interrupt_requested(team: Team, event: Event, fact: e.InterruptRequested) -> Team:
-    """Its turn is gone, but it is not free before its work has stopped."""
+    """The agent has lost the turn, but is not free until its work has stopped."""
     agent = team.agents[fact.seat]
     agent = replace(agent, holding=(*agent.holding, fact.channel))
     drain = Drain(seat=fact.seat, until=fact.until)
@@ -237,10 +237,10 @@ def kill_requested(team: Team, event: Event, fact: e.KillRequested) -> Team:
 
 def work_stopped(team: Team, event: Event, fact: e.WorkStopped) -> Team:
     channel = replace(team.channels[fact.channel], drain=None)
-    return _with(team, event, _let_go(team.agents[fact.seat], fact.channel), channel)
+    return _with(team, event, _release(team.agents[fact.seat], fact.channel), channel)
 
 
-def _let_go(agent: Agent, channel: ChannelId) -> Agent:
+def _release(agent: Agent, channel: ChannelId) -> Agent:
     if agent.holding == (channel,):
         return replace(agent, holding=())
     return replace(agent, holding=tuple(each for each in agent.holding if each != channel))

@@ -1,6 +1,6 @@
-"""Messages: what is said to one agent alone, what it answers, and how far words have come.
+"""Direct messages between a human and one agent, and the delivery of all messages.
 
-What is said in a channel is a matter of turns (`turns.py`); the rules for words are the same.
+Posts in a channel belong to turns (`decide.py`); the same rules for texts and keys apply.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,8 +33,8 @@ def send_message(team: Team, command: c.SendMessage, now: datetime) -> Sequence[
     return (message,)
 
 
-def word_to_lead(team: Team, text: str) -> Fact:
-    """What muster tells the lead in the human's name."""
+def message_to_lead(team: Team, text: str) -> Fact:
+    """A message from muster to the lead, in the human's name."""
     if team.lead is None:
         raise NoLead()
     check_text(text)
@@ -61,7 +61,7 @@ def tell_human(team: Team, command: c.TellHuman, now: datetime) -> Sequence[Fact
 
 
 def deliver_messages(team: Team, command: c.DeliverMessages, now: datetime) -> Sequence[Fact]:
-    """Delivery only goes forward, and never beyond what was said."""
+    """Record a delivery. The position only moves forward, and not past the newest message."""
     agent = team.agent(command.seat)
     if command.channel is None:
         before, newest = agent.delivered, agent.last_message
@@ -75,24 +75,24 @@ def deliver_messages(team: Team, command: c.DeliverMessages, now: datetime) -> S
 
 
 def mark_read(team: Team, command: c.MarkRead, now: datetime) -> Sequence[Fact]:
-    """Nobody has acted on what it was not handed."""
+    """Record messages as read. Only delivered messages can be."""
     agent = team.agent(command.seat)
     upto = min(command.upto, agent.delivered)
     return () if upto <= agent.read else (e.MessagesRead(seat=agent.seat, upto=upto),)
 
 
 def check_text(text: str) -> None:
-    """Refuse a message that says nothing or far too much."""
+    """Refuse a message that is empty or too long."""
     if not text:
         raise Invalid(what="the message", why="is empty")
     if len(text) * 4 <= limits.MESSAGE_BYTES_MAX:
-        return  # however it is encoded
+        return  # UTF-8 needs at most four bytes for a character
     if len(text.encode(errors="surrogatepass")) > limits.MESSAGE_BYTES_MAX:
         raise Invalid(what="the message", why=f"is over {limits.MESSAGE_BYTES_MAX} bytes")
 
 
 def check_key(known: Mapping[str, int], key: str | None) -> None:
-    """Refuse what was said before under the same key."""
+    """Refuse a message whose idempotency key was used before."""
     if key is None:
         return
     if not 1 <= len(key) <= limits.KEY_CHARS_MAX:

@@ -1,7 +1,7 @@
-"""What holds for every turn: the states and their table, who can be reached, and who may act.
+"""The transition table of turns, its guards, and the checks that all turn commands share.
 
-`turns.py` and `channels.py` decide with it. A transition is only ever made by `move`, which asks
-the table.
+`decide.py` and `channels.py` use it. Only `move` makes a transition, and it looks it up in the
+table.
 """
 
 from collections.abc import Iterator
@@ -26,12 +26,12 @@ HELD = (ACTIVE, WAITING)
 
 TURN_COMPLETE = "TURN_COMPLETE"
 
-# Looking up a member of an enum costs as much as a call; these are asked for at every grant.
+# Looking up an enum member costs as much as a call; every grant uses these.
 _ALIVE, _SLEEPING, _TURNS = Status.ALIVE, Status.SLEEPING, Machine.TURNS
 
 
-class Standing(msgspec.Struct, frozen=True, gc=False):
-    """What a guard looks at: an agent in a channel, now."""
+class Membership(msgspec.Struct, frozen=True, gc=False):
+    """An agent in a channel at one moment: the argument of guards and checks."""
 
     team: Team
     channel: Channel
@@ -39,17 +39,17 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
     now: datetime
 
 
-def alone(standing: Standing) -> bool:
-    """Nobody else in the ring could take the turn."""
-    agents = standing.team.agents
-    for seat in standing.channel.ring:
-        if seat != standing.agent.seat and reachable(agents[seat]):
+def alone(membership: Membership) -> bool:
+    """Whether no other member of the ring could take the turn."""
+    agents = membership.team.agents
+    for seat in membership.channel.ring:
+        if seat != membership.agent.seat and reachable(agents[seat]):
             return False
     return True
 
 
-TABLE: Table[Standing] = Table(
-    # The seed's rows, in its order.
+TABLE: Table[Membership] = Table(
+    # The basic rows.
     Row(OFFLINE, IDLE, "agent_starts", "register"),
     Row(IDLE, QUEUED, "assigned_to_channel", "take a place at the end of the ring"),
     Row(IDLE, OFFLINE, "agent_stops", "deregister"),
@@ -64,10 +64,10 @@ TABLE: Table[Standing] = Table(
     Row(WAITING, ACTIVE, "wait_resolved", "resume with the remaining time"),
     Row(WAITING, QUEUED, "wait_timeout", "forfeit the turn, advance"),
     Row(WAITING, OFFLINE, "agent_disconnects", "leave the ring, advance, log"),
-    # What the seed describes outside its table, and what muster adds.
+    # Waking, silence, interrupts, overrides and approvals.
     Row(IDLE, QUEUED, "place_kept", "back from an orderly sleep, in the old place"),
     Row(IDLE, QUEUED, "member_joined", "no longer alone"),
-    Row(IDLE, QUEUED, "message_posted", "somebody wants an answer"),
+    Row(IDLE, QUEUED, "message_posted", "a message wants an answer"),
     Row(IDLE, QUEUED, "human_override", "a human gives the turn, to it or past it"),
     Row(IDLE, OFFLINE, "agent_disconnects", "leave the ring, log"),
     Row(QUEUED, OFFLINE, "agent_stops", "sleep in order and keep the place"),
@@ -77,10 +77,10 @@ TABLE: Table[Standing] = Table(
     Row(ACTIVE, QUEUED, "silence", "silent after a post: counts as done"),
     Row(ACTIVE, IDLE, "removed_from_channel", "leave the ring, advance"),
     Row(ACTIVE, WAITING, "human_interrupt", "a human speaks first"),
-    Row(ACTIVE, WAITING, "approval_requested", "a person is asked; the turn's clock stands"),
+    Row(ACTIVE, WAITING, "approval_requested", "pause the turn, suspend its timeout"),
     Row(WAITING, ACTIVE, "approval_answered", "resume with the remaining time"),
-    Row(WAITING, ACTIVE, "human_release", "the human lets go, or has been silent"),
-    Row(WAITING, ACTIVE, "human_override", "a human says go on"),
+    Row(WAITING, ACTIVE, "human_release", "the human releases the turn, or the hold times out"),
+    Row(WAITING, ACTIVE, "human_override", "a human resumes the turn"),
     Row(WAITING, QUEUED, "human_override", "a human takes the turn away"),
     Row(WAITING, QUEUED, "session_ended", "its process ended in order: forfeit, advance"),
     Row(WAITING, IDLE, "removed_from_channel", "leave the ring, advance"),
@@ -88,43 +88,43 @@ TABLE: Table[Standing] = Table(
 
 
 def reachable(agent: Agent) -> bool:
-    """Whether a grant would reach somebody: it is here, or may be woken for it."""
+    """Whether an agent can take a turn: it is present, or may be woken for it."""
     if agent.disabled:
         return False
     run, ours = agent.run, agent.authority is Authority.MUSTER
     if run.desired is RunMode.PAUSE or run.on_call:  # on call for tasks, and not for turns
         return False
     if agent.status is _ALIVE:
-        return run.long_lived or not ours  # others hear of a turn only when they start
+        return run.long_lived or not ours  # other programs learn of a turn only at their start
     return agent.status is _SLEEPING and ours and run.retry_at is None
 
 
 def check_seconds(what: str, value: float) -> None:
-    """Refuse a duration that is not positive or longer than anybody waits."""
+    """Refuse a duration out of range."""
     if not limits.TURN_SECONDS_MIN <= value <= limits.TURN_SECONDS_MAX:
         bounds = f"{limits.TURN_SECONDS_MIN} to {limits.TURN_SECONDS_MAX:.0f}"
         raise Invalid(what=what, why=f"must be {bounds} seconds")
 
 
-def member(team: Team, channel_id: ChannelId, seat: SeatId, now: datetime) -> Standing:
+def member(team: Team, channel_id: ChannelId, seat: SeatId, now: datetime) -> Membership:
     channel, agent = team.channel(channel_id), team.agent(seat)
     if channel_id not in agent.channels:
         raise NotAMember(name=agent.id, channel=channel_id)
-    return Standing(team, channel, agent, now)
+    return Membership(team, channel, agent, now)
 
 
 def require_turn(
     team: Team, channel_id: ChannelId, seat: SeatId, epoch: int | None, act: str, now: datetime
-) -> Standing:
-    """Only the ACTIVE agent, and only with the number of the turn that it holds."""
+) -> Membership:
+    """The membership of the ACTIVE agent; others, and a stale epoch, are refused."""
     channel = team.channels.get(channel_id)
     turn = channel.turn if channel is not None else None
     if channel is None or turn is None or turn.holder != seat or turn.wait is not None:
-        check_epoch(team.channel(channel_id), epoch)  # first: the late word of a ghost is on record
+        check_epoch(team.channel(channel_id), epoch)  # first: a stale command is logged as such
         raise not_your_turn(member(team, channel_id, seat, now), act)
     if epoch is not None:
         check_epoch(channel, epoch)
-    return Standing(team, channel, team.agents[seat], now)
+    return Membership(team, channel, team.agents[seat], now)
 
 
 def check_epoch(channel: Channel, epoch: int | None) -> None:
@@ -132,10 +132,10 @@ def check_epoch(channel: Channel, epoch: int | None) -> None:
         raise StaleEpoch(channel=channel.id, given=epoch, epoch=channel.epoch)
 
 
-def not_your_turn(standing: Standing, act: str) -> NotYourTurn:
-    channel, agent = standing.channel, standing.agent
+def not_your_turn(membership: Membership, act: str) -> NotYourTurn:
+    channel, agent = membership.channel, membership.agent
     turn = channel.turn
-    holder = "nobody has" if turn is None else f"{standing.team.agents[turn.holder].id!r} holds"
+    holder = "nobody has" if turn is None else f"{membership.team.agents[turn.holder].id!r} holds"
     return NotYourTurn(
         act=act,
         channel=channel.id,
@@ -147,32 +147,32 @@ def not_your_turn(standing: Standing, act: str) -> NotYourTurn:
 
 @lru_cache(maxsize=1024)
 def seconds(number: float) -> timedelta:
-    """A duration. Channels have few different ones, and every grant needs two."""
+    """A duration, cached: channels have few different ones, and every grant needs two."""
     return timedelta(seconds=number)
 
 
 def timeout_of(channel: Channel, seat: SeatId) -> timedelta:
-    """How long a member may be silent in its turn."""
+    """The turn timeout of a member."""
     timeouts, usual = channel.timeouts, channel.config.default_timeout_seconds
     return seconds(timeouts.get(seat, usual) if timeouts else usual)
 
 
-def grant(standing: Standing, trigger: str) -> Fact:
-    channel, now = standing.channel, standing.now
-    until = now + timeout_of(channel, standing.agent.seat)
-    return move(standing, QUEUED, trigger, epoch=channel.epoch + 1, until=until)
+def grant(membership: Membership, trigger: str) -> Fact:
+    channel, now = membership.channel, membership.now
+    until = now + timeout_of(channel, membership.agent.seat)
+    return move(membership, QUEUED, trigger, epoch=channel.epoch + 1, until=until)
 
 
-def resume(standing: Standing, turn: HeldTurn, trigger: str) -> Fact:
-    """Go on with the time that was left when the turn began to wait."""
+def resume(membership: Membership, turn: HeldTurn, trigger: str) -> Fact:
+    """Resume with the time that was left when the wait began."""
     assert turn.wait is not None
-    until = standing.now + (turn.until - turn.wait.since)
-    epoch = standing.channel.epoch
-    return move(standing, WAITING, trigger, want=ACTIVE, epoch=epoch, until=until)
+    until = membership.now + (turn.until - turn.wait.since)
+    epoch = membership.channel.epoch
+    return move(membership, WAITING, trigger, want=ACTIVE, epoch=epoch, until=until)
 
 
 def move(
-    standing: Standing,
+    membership: Membership,
     source: TurnState,
     trigger: str,
     *,
@@ -181,16 +181,16 @@ def move(
     until: datetime | None = None,
     reason: str | None = None,
 ) -> e.StateTransition:
-    """The transition of a member in a channel, as the table has it."""
-    agent = standing.agent
+    """The transition of a member in a channel, as the table defines it."""
+    agent = membership.agent
     return e.StateTransition(
         machine=_TURNS,
         agent_id=agent.name or agent.id,
         source=source,
-        target=TABLE.target(source, trigger, standing, want),
+        target=TABLE.target(source, trigger, membership, want),
         trigger=trigger,
         seat=agent.seat,
-        channel=standing.channel.id,
+        channel=membership.channel.id,
         epoch=epoch,
         until=until,
         reason=reason,
@@ -205,41 +205,41 @@ def move_agent(
     now: datetime,
     reason: str | None = None,
 ) -> e.StateTransition:
-    """The transition of an agent as such, in no channel."""
+    """The transition of an agent outside of any channel."""
     nowhere = Channel(id=ChannelId(""), config=e.TurnConfig())
     return e.StateTransition(
         machine=Machine.TURNS,
         agent_id=agent.id,
         source=source,
-        target=TABLE.target(source, trigger, Standing(team, nowhere, agent, now)),
+        target=TABLE.target(source, trigger, Membership(team, nowhere, agent, now)),
         trigger=trigger,
         seat=agent.seat,
         reason=reason,
     )
 
 
-def stop_work(standing: Standing) -> Iterator[Fact]:
-    """Whoever lost the turn must also stop working on it, where muster runs it."""
-    agent = standing.agent
-    if agent.authority is Authority.MUSTER and agent.session in standing.team.sessions:
+def stop_work(membership: Membership) -> Iterator[Fact]:
+    """Interrupt the work of an agent that lost the turn, if muster runs it."""
+    agent = membership.agent
+    if agent.authority is Authority.MUSTER and agent.session in membership.team.sessions:
         yield e.InterruptRequested(
             seat=agent.seat,
             session=agent.session,  # pyright: ignore[reportArgumentType]  # a key of sessions
-            channel=standing.channel.id,
-            until=standing.now + seconds(limits.INTERRUPT_SECONDS),
+            channel=membership.channel.id,
+            until=membership.now + seconds(limits.INTERRUPT_SECONDS),
         )
 
 
 def rouse_idle(team: Team, channel: Channel, trigger: str, now: datetime) -> Iterator[Fact]:
     if channel.idle is not None:
-        yield move(Standing(team, channel, team.agents[channel.idle], now), IDLE, trigger)
+        yield move(Membership(team, channel, team.agents[channel.idle], now), IDLE, trigger)
 
 
 # ── whose turn it is ──────────────────────────────────────────────────────────────────────────────
 
 
 def is_own(wait: Wait) -> bool:
-    """Whether the agent asked for a wait itself, and so may end it itself."""
+    """Whether the agent requested the wait itself, and so may end it itself."""
     return not wait.by_human and not wait.approval
 
 
@@ -252,7 +252,7 @@ def held_turns(team: Team, agent: Agent) -> Iterator[tuple[ChannelId, HeldTurn]]
 
 
 def active_turns(team: Team, agent: Agent, *, taken: bool = False) -> Iterator[ChannelId]:
-    """Where an agent is ACTIVE; with `taken`, only where its program has taken that in."""
+    """Channels in which an agent is ACTIVE; with `taken`, only where its program knows that."""
     for channel, turn in held_turns(team, agent):
         if turn.wait is None and (turn.taken or not taken):
             yield channel

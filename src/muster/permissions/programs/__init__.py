@@ -1,1 +1,1 @@
-"""Programs that a command line can run, and what each does with its arguments."""
+"""Known programs, and the effects of each for its arguments."""

@@ -1,13 +1,13 @@
-"""What programs are known to do, as data. `effects.py` reads it; a program not listed is "run".
+"""The catalogue of known programs, as data for `effects.py`. An unlisted program is "run".
 
-Every program has an action, in the words of the permissions. The first five only look: `read`,
-`list`, `search`, `analyze`, `information`. The others do not: `run`, `exec`, `eval`, `compile`,
+Every program has an action, in the vocabulary of the permissions. Five are read-only: `read`,
+`list`, `search`, `analyze`, `information`. The others are not: `run`, `exec`, `eval`, `compile`,
 `build`, `change`.
 """
 
 
 def named(names: str) -> frozenset[str]:
-    """Names that are written one after the other, as a set."""
+    """Names that are separated by blanks, as a set."""
     return frozenset(names.split())
 
 
@@ -27,7 +27,7 @@ _HARMLESS = {
         sw_vers netstat ping ping6 dig host nslookup whois traceroute tput clear logname hostid
         pathchk""",
 }
-"""Whatever options these are given, they write no file and run no program."""
+"""Programs that write no file and run no program, with any options."""
 
 HARMLESS = {name: action for action, names in _HARMLESS.items() for name in names.split()}
 
@@ -63,8 +63,8 @@ GUARDED = {
     "zmore": ("read", "+", ()),
     "yq": ("analyze", "is", ("inplace", "in-place", "split-exp")),
 }  # fmt: skip
-"""Programs that only look unless an option makes them do more: their action, the letters of such
-options, and their long names."""
+"""Programs that are read-only unless an option makes them do more: their action, the letters of
+such options, and their long names."""
 
 NOT_LOOKING = {
     "run": """python pypy ipython node nodejs deno bun tsx ts-node ruby irb perl php lua luajit
@@ -138,7 +138,7 @@ SUBCOMMAND_OPTIONS = named(
     --comments -t --timestamps --follow -f --no-pager --installed --outdated --upgradable
     --versions -p -R --name-only --user --type --parseable --selector --show-labels"""
 )
-"""Options that these may be given: none of them names a program or a file to write."""
+"""Harmless options of these: none of them names a program or a file to write."""
 
 OWN_OPTIONS = {
     "kubectl": "-o -c --output --container",
@@ -149,13 +149,13 @@ OWN_OPTIONS = {
 SYSTEM_FOLDERS = frozenset(
     ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin")
 )
-"""A program named with its folder is believed to be what its name says only in these."""
+"""Trusted folders: a program given with its path is looked up by name only if it is in one."""
 
 HARMLESS_VARIABLES = named(
     """LANG LANGUAGE TZ COLUMNS LINES TERM NO_COLOR CLICOLOR CLICOLOR_FORCE FORCE_COLOR COLORTERM
     IFS GIT_OPTIONAL_LOCKS GIT_TERMINAL_PROMPT BLOCKSIZE TIMEFORMAT CI"""
 )
-"""Variables that a program may be given: they change how it shows things."""
+"""Harmless environment variables: they only change how a program formats its output."""
 
 _SENSITIVE = named(
     """PATH HOME ENV SHELL PAGER MANPAGER EDITOR VISUAL BROWSER CDPATH FPATH TMPDIR PS0 PS1 PS2 PS4
@@ -171,7 +171,7 @@ _SENSITIVE_ENDS = ("PAGER", "EDITOR", "PATH", "OPTS", "OPTIONS", "COMMAND", "CON
 
 
 def is_sensitive(variable: str) -> bool:
-    """Whether this variable can change what other programs do."""
+    """Whether this variable can change the behaviour of other programs."""
     return (
         variable in _SENSITIVE
         or variable.startswith(_SENSITIVE_STARTS)
@@ -180,7 +180,7 @@ def is_sensitive(variable: str) -> bool:
 
 
 def is_harmless(variable: str) -> bool:
-    """Whether this variable only changes how programs show things."""
+    """Whether this variable only changes how programs format their output."""
     return variable in HARMLESS_VARIABLES or variable.startswith("LC_")
 
 
@@ -190,6 +190,6 @@ def family(name: str) -> str:
 
 
 def asks_version(name: str, word: str) -> bool:
-    """Whether a known program is only asked who it is."""
+    """Whether a known program is only asked for its version or help."""
     base = family(name)
     return (base in KNOWN and word in _VERSION) or (base, word) in _OWN_VERSIONS

@@ -1,4 +1,4 @@
-"""Programs that look or write, depending on what they are given: editors of streams, copiers,
+"""Programs that read or write, depending on their arguments: stream editors, copiers,
 downloaders, archives, and tools with subcommands.
 """
 
@@ -52,8 +52,8 @@ _ARCHIVES = {
     "unxz": ("read", ("l", "c", "t", "v"), "lct"),
     "zipinfo": ("list", ("1", "l", "m", "s", "v", "h", "t", "z"), ""),
 }
-"""Archives: what looking into one is called, the letters known here, and those of which one must be
-there for nothing to be written."""
+"""Archivers: the action of listing one, the known letters, and the letters of which one must be
+given so that nothing is written."""
 
 
 def _files(scene: Scene, words: list[ShellWord], how: str = "write") -> None:
@@ -62,7 +62,7 @@ def _files(scene: Scene, words: list[ShellWord], how: str = "write") -> None:
 
 
 def sed(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """`sed`: its script may write and run, and `-i` writes the files it is given."""
+    """`sed`: its script can write files and run commands, and `-i` writes its operands."""
     words, suffixes = _without_in_place(args)
     found = read(scene, words, _SED)
     if found.has("f", "file"):
@@ -80,7 +80,7 @@ def sed(scene: Scene, name: str, args: list[ShellWord]) -> None:
 
 
 def _without_in_place(args: list[ShellWord]) -> tuple[list[ShellWord], list[str]]:
-    """Take `-i`, and the suffix that is joined to it, out of the options."""
+    """Remove `-i`, and the suffix that is joined to it, from the options."""
     rest: list[ShellWord] = []
     suffixes: list[str] = []
     for word in args:
@@ -101,7 +101,7 @@ def _scripts(
     files, scripts = found.operands, found.values(*names)
     if not scripts:
         scripts, files = files[:1], files[1:]
-        if in_place and scripts and scripts[0].text == "":  # as BSD has it
+        if in_place and scripts and scripts[0].text == "":  # BSD sed
             scripts += files[:1]
     for script in scripts:
         if not script.known:
@@ -112,25 +112,25 @@ def _scripts(
 
 
 def awk(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """`awk`: its program may write and run."""
+    """`awk`: its program can write files and run commands."""
     found = read(scene, args, _AWK, command=True)
     if found.has("f"):
         raise NotUnderstood("its program is in a file")
     if not found.operands or not found.operands[0].known:
-        raise NotUnderstood("its program is not known", "unknown-value")
+        raise NotUnderstood("its program is only known at run time", "unknown-value")
     for target in awk_writes(found.operands[0].text):
         scene.write(ShellWord(target), "write")
     scene.execute("analyze", name)
 
 
 def tee(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """`tee` writes what it is given."""
+    """`tee` writes its operands."""
     _files(scene, read(scene, args, _TEE).operands)
     scene.execute("read", name)
 
 
 def touch(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """`touch` makes files."""
+    """`touch` creates files."""
     _files(scene, read(scene, args, _TOUCH).operands)
     scene.execute("read", name)
 
@@ -142,7 +142,7 @@ def truncate(scene: Scene, name: str, args: list[ShellWord]) -> None:
 
 
 def mkdir(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """`mkdir` makes folders, in which nothing can be run."""
+    """`mkdir` creates folders; the execute bit of a folder does not matter."""
     for word in read(scene, args, _MKDIR).operands:
         scene.folder(word)
     scene.execute("list", name)
@@ -185,7 +185,7 @@ def second_is_output(scene: Scene, name: str, args: list[ShellWord]) -> None:
 
 
 def date(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """`date` tells the time, or sets it."""
+    """`date` prints the time, or sets it."""
     words = [word for word in args if not (word.plain and word.text.startswith("-I"))]
     operands = read(scene, words, _DATE).operands
     sets = any(not word.lead.startswith("+") for word in operands)
@@ -193,13 +193,13 @@ def date(scene: Scene, name: str, args: list[ShellWord]) -> None:
 
 
 def hostname(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """`hostname` tells a name, or sets it."""
+    """`hostname` prints the name, or sets it."""
     sets = read(scene, args, _HOSTNAME).operands
     scene.execute("change" if sets else "information", name)
 
 
 def man(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """`man`, without the options that choose the programs it runs; a page may also be a file."""
+    """`man`, without the options that choose the programs it runs; a page can also be a file."""
     for word in read(scene, args, _MAN).operands:
         if not word.plain or "/" in word.text:
             raise NotUnderstood("it shows a file through other programs")
@@ -215,16 +215,16 @@ def curl(scene: Scene, name: str, args: list[ShellWord]) -> None:
         raise NotUnderstood("its report may be written to a file")
     for word in found.operands + found.values("url"):
         if not word.lead.startswith(("http://", "https://")) and "://" in word.text:
-            raise NotUnderstood("it is not known what that address does")
+            raise NotUnderstood("the effect of that URL is unknown")
     targets = found.values("o", "output")
     if any("#" in word.text for word in targets):
-        raise NotUnderstood("the name of its file comes from the address")
+        raise NotUnderstood("the name of the file comes from the URL")
     _files(scene, targets)
     scene.execute("read", name)
 
 
 def wget(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """`wget` writes a file unless it is told to print or only to look."""
+    """`wget` writes a file unless an option makes it print or only check."""
     found = read(scene, args, _WGET)
     targets = [word for word in found.values("O", "output-document") if word.text != "-"]
     _files(scene, targets)
@@ -233,7 +233,7 @@ def wget(scene: Scene, name: str, args: list[ShellWord]) -> None:
 
 
 def archive(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """Archives, as long as they are only looked into."""
+    """Archivers, as long as they only list."""
     action, known, needed = _ARCHIVES[name]
     letters = ""
     if name == "tar" and any(":" in word.text for word in args):
@@ -241,14 +241,14 @@ def archive(scene: Scene, name: str, args: list[ShellWord]) -> None:
     for index, word in enumerate(args):
         if scene.may_be_option(word) or (name == "tar" and index == 0):
             if not word.plain or (word.text.startswith("--") and word.text != "--list"):
-                raise NotUnderstood(f"it is not known what {word.text} does", "option")
+                raise NotUnderstood(f"the effect of {word.text} is unknown", "option")
             letters += "t" if word.text == "--list" else word.text.lstrip("-")
     looks = set(letters) <= set(known) and (not needed or bool(set(letters) & set(needed)))
     scene.execute(action if looks else "change", name)
 
 
 def by_subcommand(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """Tools of which some subcommands only look."""
+    """Tools with some read-only subcommands."""
     first = args[0].text if args and args[0].plain else ""
     looks = first in catalogue.SUBCOMMANDS.get(name, "").split()
     rest = args[1:]
@@ -263,7 +263,7 @@ def by_subcommand(scene: Scene, name: str, args: list[ShellWord]) -> None:
         if scene.may_be_option(word) and (
             not word.plain or word.text.partition("=")[0] not in known
         ):
-            raise NotUnderstood(f"it is not known what {word.raw} does", "option")
+            raise NotUnderstood(f"the effect of {word.raw} is unknown", "option")
     scene.execute("information", name, first)
 
 

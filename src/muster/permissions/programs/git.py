@@ -1,7 +1,7 @@
-"""git: which of its subcommands only look.
+"""git: its read-only subcommands.
 
-An alias may run anything, so a subcommand that is not known is run. Settings given on the line
-(`-c`) name programs, and so do a few options; they are refused however they are shortened.
+An alias can run anything, so an unknown subcommand counts as "run". Settings on the command line
+(`-c`) and a few options can name programs; they are refused, abbreviated or not.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _LISTS = {
     "sparse-checkout": "list",
     "config": "--get --get-all --get-regexp --list -l get list",
 }
-"""Subcommands that look if the first word after them is one of these."""
+"""Subcommands that are read-only if the first word after them is one of these."""
 
 _ALONE = frozenset(("branch", "tag", "remote", "reflog", "notes", "submodule"))
-"""Those that look if nothing follows."""
+"""Subcommands that are read-only without arguments."""
 
 _MORE_FLAGS = named(
     """--merged --no-merged --contains --no-contains --points-at --sort --format --column
@@ -52,11 +52,11 @@ _MORE_FLAGS = named(
     --all --stat -p --oneline --porcelain --recursive --cached --push -n -vv -v -a -r -q
     --abbrev --no-abbrev"""
 )
-"""What else they may be given: none of these makes them change anything."""
+"""Harmless options of these: none of them changes anything."""
 
 
 def git(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """Skip the options before the subcommand, then look at it."""
+    """Skip the options before the subcommand, then judge the subcommand."""
     rest = list(reversed(args))
     while rest and scene.may_be_option(rest[-1]):
         word = rest.pop()
@@ -69,7 +69,7 @@ def git(scene: Scene, name: str, args: list[ShellWord]) -> None:
             scene.execute("information", name)
             return
         elif word.text not in _GLOBAL_FLAGS:
-            raise NotUnderstood(f"{word.text} may make it run other programs", "option")
+            raise NotUnderstood(f"{word.text} can make it run other programs", "option")
     if not rest:
         scene.execute("information", name)
         return
@@ -83,7 +83,7 @@ def _action(scene: Scene, verb: str, args: list[ShellWord]) -> str:
     if verb in _LOOKING:
         scene.refuse_options(args, _LETTERS.get(verb, ""), _REFUSED)
         if verb == "ls-remote" and any("::" in word.text or not word.known for word in args):
-            raise NotUnderstood("an address may name a program")
+            raise NotUnderstood("a URL can name a program")
         return "information"
     if verb == "symbolic-ref":
         return "information" if len(args) == 1 and args[0].text == "HEAD" else "change"
@@ -99,7 +99,7 @@ def _lists(scene: Scene, verb: str, args: list[ShellWord]) -> bool:
         raise unknown_value(args[0])
     texts = [word.text for word in args]
     if any("::" in text for text in texts):
-        raise NotUnderstood("an address may name a program")
+        raise NotUnderstood("a URL can name a program")
     if verb == "config":
         return _reads_config(texts)
     looks = set(_LISTS[verb].split())
@@ -113,7 +113,7 @@ def _lists(scene: Scene, verb: str, args: list[ShellWord]) -> bool:
 
 
 def _lists_refs(texts: list[str]) -> bool:
-    """A name would make a new branch or tag, unless names are asked for."""
+    """A name creates a branch or tag, unless an option lists them."""
     asked = ("--list", "-l", "--contains", "--merged", "--no-merged", "--points-at", "-n")
     return texts[0].startswith(asked) or all(text.startswith("-") for text in texts)
 

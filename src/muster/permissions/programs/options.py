@@ -1,4 +1,4 @@
-"""Options of a program, read as strictly as it is needed to know what each word of a line is."""
+"""A strict parser of a program's options: every word becomes an option, a value or an operand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from muster.permissions.shell.words import NotUnderstood, ShellWord
 
 
 class Options:
-    """Which options a program takes: letters alone, letters with a value, and long names.
+    """The options of a program: letters alone, letters with a value, and long names.
 
     A long name ends with `=` if it has a value in the same word or the next one, with `?=` if the
     value can only be in the same word.
@@ -22,7 +22,7 @@ class Options:
 
 
 class Read:
-    """What was read: options with their values, and operands."""
+    """Parsed arguments: options with their values, and operands."""
 
     __slots__ = ("operands", "options")
 
@@ -31,7 +31,7 @@ class Read:
         self.operands: list[ShellWord] = []
 
     def values(self, *names: str) -> list[ShellWord]:
-        """The values that an option was given, by any of its names."""
+        """The values of an option, by any of its names."""
         return [value for name, value in self.options if name in names and value is not None]
 
     def has(self, *names: str) -> bool:
@@ -40,7 +40,7 @@ class Read:
 
 
 def read(scene: Scene, args: list[ShellWord], known: Options, *, command: bool = False) -> Read:
-    """Read all options. With `command`, the first operand begins another command."""
+    """Parse all options. With `command`, the first operand begins another command."""
     found, rest = Read(), list(reversed(args))
     while rest:
         word = rest.pop()
@@ -97,7 +97,7 @@ def _next(word: ShellWord, rest: list[ShellWord]) -> ShellWord:
 
 
 def _tail(word: ShellWord, text: str) -> ShellWord:
-    """The end of a word, as certain as the whole."""
+    """The end of a word, as far known as the whole."""
     if word.split or word.brace:
         raise unknown_value(word)
     tail = ShellWord(text)
@@ -106,4 +106,4 @@ def _tail(word: ShellWord, text: str) -> ShellWord:
 
 
 def _unknown_option(word: ShellWord) -> NotUnderstood:
-    return NotUnderstood(f"it is not known what {word.text} does", "option")
+    return NotUnderstood(f"the effect of {word.text} is unknown", "option")

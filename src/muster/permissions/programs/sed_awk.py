@@ -1,6 +1,6 @@
-"""What a sed or awk program does: which files it writes, and whether it runs commands.
+"""Parsers of sed and awk programs: which files they write, and whether they run commands.
 
-Both are read no further than that needs; what cannot be read with certainty is not understood.
+Both parse no more than that needs; an ambiguous or malformed program raises `NotUnderstood`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _AWK_PAIRS = frozenset(
 _AWK_OPERANDS = ("word", "number", "string", "regex")
 
 SCRIPT_CHARS_MAX = 8192
-"""Far more than anybody types; and what follows looks ahead, which takes its time in long ones."""
+"""Far more than people type. The parsers look ahead, which is slow in long scripts."""
 
 
 def _check_size(script: str) -> None:
@@ -28,7 +28,7 @@ def _check_size(script: str) -> None:
 
 
 class _Sed:
-    """Reads a sed script, one command after the other."""
+    """Parses a sed script, command by command."""
 
     def __init__(self, script: str) -> None:
         self.text = script
@@ -66,19 +66,19 @@ class _Sed:
                 return
 
     def delimited(self, close: str) -> None:
-        """Go beyond a regular expression or a replacement, up to what closes it."""
+        """Skip a regular expression or a replacement, including its closing delimiter."""
         if close in ("", "\n", "\\"):
-            raise NotUnderstood("a sed script cannot be read")
+            raise NotUnderstood("a sed script cannot be parsed")
         while self.peek() != close:
             if not self.peek() or (self.peek() == "[" and close in "[]"):
-                raise NotUnderstood("a sed script cannot be read")
+                raise NotUnderstood("a sed script cannot be parsed")
             if self.peek() == "[" and self.in_brackets(close):
-                raise NotUnderstood("a sed script can be read in two ways")
+                raise NotUnderstood("a sed script is ambiguous")
             self.at += 2 if self.peek() == "\\" else 1
         self.at += 1
 
     def in_brackets(self, close: str) -> bool:
-        """Whether the delimiter stands in a set of characters, which seds read differently."""
+        """Whether the delimiter is inside a bracket expression, where implementations differ."""
         end = self.text.find("]", self.at + 2)
         return (
             end > 0 and close in self.text[self.at : end] and "\n" not in self.text[self.at : end]
@@ -103,13 +103,13 @@ class _Sed:
         elif char in "bt:TqQlL":
             self.label()
         else:
-            raise NotUnderstood("a sed script runs commands, or cannot be read", "run")
+            raise NotUnderstood("a sed script runs commands, or cannot be parsed", "run")
 
     def end(self, char: str) -> None:
         """Only a separator may follow."""
         self.skip(" \t")
         if char not in ("{", "}") and self.peek() not in ("", ";", "\n", "}", "#"):
-            raise NotUnderstood("a sed script cannot be read")
+            raise NotUnderstood("a sed script cannot be parsed")
 
     def delimited_twice(self) -> None:
         close = self.peek()
@@ -140,13 +140,13 @@ class _Sed:
         return self.text[start : self.at].strip()
 
     def text_lines(self) -> None:
-        """Go beyond a text, which goes on after a line that ends with a backslash."""
+        """Skip a text; a line that ends with a backslash continues it."""
         while self.peek() not in ("", "\n"):
             self.at += 2 if self.peek() == "\\" else 1
 
 
 def sed_writes(script: str) -> list[str]:
-    """The files that a sed script writes; a script that runs commands is not understood."""
+    """The files that a sed script writes; `NotUnderstood` if the script runs commands."""
     _check_size(script)
     reader = _Sed(script)
     reader.read()
@@ -157,7 +157,7 @@ def sed_writes(script: str) -> list[str]:
 
 
 class _Awk:
-    """Splits an awk program into tokens: what kind each is, and its text."""
+    """Splits an awk program into tokens, each with its kind and text."""
 
     def __init__(self, program: str) -> None:
         self.text = program
@@ -201,7 +201,7 @@ class _Awk:
             return True
         kind, text = self.tokens[-1]
         if text in ("++", "--", "getline"):
-            raise NotUnderstood("an awk program can be read in two ways")
+            raise NotUnderstood("an awk program is ambiguous")
         if kind in _AWK_OPERANDS:
             return kind == "word" and text in _REGEX_AFTER
         return text not in (")", "]", "$")
@@ -213,21 +213,21 @@ class _Awk:
                 self.brackets()
             self.at += 2 if self.text[self.at] == "\\" else 1
         if self.at >= len(self.text) or self.text[self.at] != close:
-            raise NotUnderstood("an awk program cannot be read")
+            raise NotUnderstood("an awk program cannot be parsed")
         self.at += 1
         return self.text[start : self.at - 1]
 
     def brackets(self) -> None:
-        """Awks disagree about a slash in a set of characters."""
+        """Refuse a slash in a bracket expression: awk implementations differ."""
         end = self.text.find("]", self.at + 2)
         if end > 0 and "/" in self.text[self.at : end]:
-            raise NotUnderstood("an awk program can be read in two ways")
+            raise NotUnderstood("an awk program is ambiguous")
 
 
 def awk_writes(program: str) -> list[str]:
-    """The files that an awk program writes; one that runs commands is not understood."""
+    """The files that an awk program writes; `NotUnderstood` if the program runs commands."""
     _check_size(program)
-    if "system" in program:  # also where it seems to stand in a text
+    if "system" in program:  # even inside a string
         raise NotUnderstood("an awk program runs commands", "run")
     reader = _Awk(program)
     reader.read()
@@ -255,9 +255,9 @@ def _refuse_calls(word: str) -> None:
 
 
 def _target(tokens: list[tuple[str, str]], index: int) -> str:
-    """The file that a print statement is redirected to: a text alone, to the statement's end."""
+    """The file that a print statement is redirected to: a single string literal."""
     kind, text = tokens[index + 1] if index + 1 < len(tokens) else ("", "")
     after = tokens[index + 2][1] if index + 2 < len(tokens) else "}"
     if kind != "string" or "\\" in text or after not in (";", "\n", "}"):
-        raise NotUnderstood("an awk program writes to a file that is not known")
+        raise NotUnderstood("an awk program writes to a file that is only known at run time")
     return text

@@ -1,4 +1,4 @@
-"""Programs that run another program: what they do is what it does."""
+"""Programs that run another program, and have the effects of that program."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def timeout(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`timeout SECONDS program`."""
     found = read(scene, args, _TIMEOUT, command=True)
     if not found.operands or not found.operands[0].plain:
-        raise NotUnderstood("it is not told for how long")
+        raise NotUnderstood("the duration is missing")
     _inner(scene, found.operands[1:])
 
 
@@ -86,12 +86,12 @@ def stdbuf(scene: Scene, name: str, args: list[ShellWord]) -> None:
 
 
 def bare(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """Programs that take another and no options: `nohup`, `setsid`, `builtin`, `busybox`."""
+    """Programs that run another and take no options: `nohup`, `setsid`, `builtin`, `busybox`."""
     _inner(scene, read(scene, args, Options(), command=True).operands)
 
 
 def command(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """`command -v name` says what a name is; without it, the name is run."""
+    """`command -v name` only looks a name up; without `-v`, it runs the name."""
     found = read(scene, args, Options("vVp"), command=True)
     if found.has("v", "V"):
         scene.execute("information", name)
@@ -100,7 +100,7 @@ def command(scene: Scene, name: str, args: list[ShellWord]) -> None:
 
 
 def xargs(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """`xargs program`: with words that nobody knows before it runs."""
+    """`xargs program`: with arguments that are only known at run time."""
     found = read(scene, args, _XARGS, command=True)
     places = [word.text for word in found.values("I")]
     words = found.operands or [ShellWord("echo")]
@@ -111,7 +111,7 @@ def xargs(scene: Scene, name: str, args: list[ShellWord]) -> None:
 
 
 def _filled(word: ShellWord, place: str) -> ShellWord:
-    """A word in which something unknown takes the place of a sign."""
+    """A word in which an unknown value replaces the placeholder."""
     if not place or place not in word.text:
         return word
     if not word.plain:
@@ -125,7 +125,7 @@ def _filled(word: ShellWord, place: str) -> ShellWord:
 
 
 def find(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """`find`, whose expression may run programs, write and delete."""
+    """`find`, whose expression can run programs, write and delete."""
     rest = list(reversed(args))
     while rest:
         word = rest.pop()
@@ -146,7 +146,7 @@ def find(scene: Scene, name: str, args: list[ShellWord]) -> None:
 
 
 def _find_place(scene: Scene, word: ShellWord) -> None:
-    """Where to look may be a pattern, as long as no part of it can be an action."""
+    """A start folder may be a pattern, as long as no expansion of it can be an action."""
     if scene.may_be_option(word):
         raise unknown_value(word)
 
@@ -155,7 +155,7 @@ def _find_unknown(scene: Scene, word: ShellWord) -> None:
     if word.text == "-delete":
         scene.execute("change", "find", word.text)
     elif not word.text.startswith(("-O", "-newer")):
-        raise NotUnderstood(f"it is not known what {word.text} does", "option")
+        raise NotUnderstood(f"the effect of {word.text} is unknown", "option")
 
 
 def _find_run(scene: Scene, rest: list[ShellWord]) -> None:
@@ -163,13 +163,13 @@ def _find_run(scene: Scene, rest: list[ShellWord]) -> None:
     while rest and not (rest[-1].plain and rest[-1].text in _FIND_ENDS):
         words.append(_found_path(rest.pop()))
     if not rest or not words:
-        raise NotUnderstood("an action is not complete")
+        raise NotUnderstood("an action is incomplete")
     rest.pop()
     scene.run(words)
 
 
 def _found_path(word: ShellWord) -> ShellWord:
-    """A path that was found begins as the place it was looked for in, so it is no option."""
+    """A found path begins with its start folder, so it cannot be read as an option."""
     if word.text == "{}" and word.plain:
         path = ShellWord()
         path.add("./")
@@ -179,13 +179,13 @@ def _found_path(word: ShellWord) -> ShellWord:
 
 
 def fd(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """`fd`, which runs programs when it is asked to; that is not taken apart."""
+    """`fd`. Its options that run programs are refused without a closer look."""
     read(scene, args, _FD)
     scene.execute("search", name)
 
 
 def shell(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """`sh -c '...'` is what its text says; anything else runs a program that nobody sees."""
+    """`sh -c '...'` has the effects of its text; without `-c`, a shell runs an unseen script."""
     found = read(scene, args, _SHELL, command=True)
     if not found.has("c") or not found.operands:
         scene.execute("run", name, *(word.text for word in found.operands[:1]))
@@ -217,7 +217,7 @@ def evaluate(scene: Scene, name: str, args: list[ShellWord]) -> None:
 
 
 def replace(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """`exec` takes another program's place; without one, it only redirects."""
+    """`exec` replaces the shell by a program; without one, it only redirects."""
     scene.execute("exec", name)
 
 

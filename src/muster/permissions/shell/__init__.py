@@ -1,1 +1,1 @@
-"""Shell command lines: words, grammar, builtins, and what a line does."""
+"""Shell command lines: words, grammar, builtins, and the effects of a line."""

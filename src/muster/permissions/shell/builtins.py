@@ -1,4 +1,4 @@
-"""Commands of the shell itself that change its variables or its folder."""
+"""Builtins of the shell that change its variables or its working directory."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ _READ_VALUED = "dnNptu"
 
 
 def cd(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """`cd`, and `pushd` and `popd`, of which nobody keeps count here."""
+    """`cd`, `pushd` and `popd`; the directory stack is not tracked."""
     words = [word for word in args if word.text not in ("--", "-P", "-L")]
     if len(words) > 1:
-        raise NotUnderstood("it is given too many folders")
+        raise NotUnderstood("it has too many arguments")
     scene.go(words[0] if words and name == "cd" else None)
     scene.execute("information", name)
 
 
 def test(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """`test` and `[`: comparing numbers and looking for variables may calculate."""
+    """`test` and `[`: number comparisons and `-v` can evaluate arithmetic."""
     texts = [word.text for word in args]
     for word in args:
         if word.split and scene.may_hold_text(word.raw):
-            raise unknown_value(word)  # it may become several words, and these an operator
+            raise unknown_value(word)  # it can expand to several words, among them an operator
     if len(args) - (name == "[") == 2 and not args[0].lead:
         raise unknown_value(args[0])
     if "-v" in texts or "-R" in texts:
-        raise NotUnderstood("looking for a variable may run what is hidden in its name")
+        raise NotUnderstood("`-v` can run a command that is hidden in the variable's name")
     if _COMPARISONS & set(texts):
         for word in args:
             if word.text not in _COMPARISONS and word.text not in ("]", "!", "-a", "-o"):
@@ -46,7 +46,7 @@ def declare(scene: Scene, name: str, args: list[ShellWord]) -> None:
             continue
         variable = word.lead.partition("=")[0]
         if not is_identifier(variable) or word.split or word.brace:
-            raise NotUnderstood("it declares something that is not plain")
+            raise NotUnderstood("it declares something else than a plain variable")
         value = ShellWord(word.text.partition("=")[2])
         value.known = word.known
         if "=" in word.lead:
@@ -57,7 +57,7 @@ def declare(scene: Scene, name: str, args: list[ShellWord]) -> None:
 
 
 def read(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """`read`: its variables may hold anything afterwards."""
+    """`read`: its variables can hold anything afterwards."""
     rest = list(reversed(args))
     while rest:
         word = rest.pop()
@@ -67,9 +67,9 @@ def read(scene: Scene, name: str, args: list[ShellWord]) -> None:
             if word.text[-1] in _READ_VALUED and rest:
                 rest.pop()
             if word.text[1:].strip(_READ_FLAGS + _READ_VALUED + "0123456789.") or word.text == "-":
-                raise NotUnderstood(f"it is not known what {word.text} does", "option")
+                raise NotUnderstood(f"the effect of {word.text} is unknown", "option")
         elif not is_identifier(word.text):
-            raise NotUnderstood("it reads into something that is no variable")
+            raise NotUnderstood("it reads into something that is not a variable")
         else:
             scene.assign(word.text, None)
     scene.assign("REPLY", None)
@@ -82,34 +82,34 @@ def unset(scene: Scene, name: str, args: list[ShellWord]) -> None:
         if word.text in ("-v", "-f"):
             continue
         if not word.plain or not is_identifier(word.text):
-            raise NotUnderstood("it names something that is no variable")
+            raise NotUnderstood("it names something that is not a variable")
         scene.assign(word.text, None)
     scene.execute("information", name)
 
 
 def settings(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """`set -e` and the like; options that change what commands mean are not known here."""
+    """`set -e` and the like; options that change how commands are parsed are refused."""
     for word in args:
         if not word.plain or word.text not in _SETTINGS | _SETTING_NAMES | {"-euo", "-eo", "-uo"}:
-            raise NotUnderstood("it changes how the shell reads commands")
+            raise NotUnderstood("it changes how the shell parses commands")
     scene.execute("information", name)
 
 
 def printf(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """`printf`, which can assign to a variable."""
+    """`printf`, which can assign to a variable (`-v`)."""
     if args and not (args[0].lead or args[0].plain):
         if args[0].split or len(args) > 1:
             raise unknown_value(args[0])
     elif args and args[0].lead.startswith("-v"):
         variable = args[0].text[2:] or (args[1].text if len(args) > 1 and args[1].plain else "")
         if not args[0].plain or not is_identifier(variable):
-            raise NotUnderstood("it assigns to something that is no variable")
+            raise NotUnderstood("it assigns to something that is not a variable")
         scene.assign(variable, None)
     scene.execute("information", name)
 
 
 def alone(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """Commands that only tell something as long as they are given nothing."""
+    """Commands that only print something if they have no arguments."""
     scene.execute("change" if args else "information", name)
 
 

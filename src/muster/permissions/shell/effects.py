@@ -1,7 +1,7 @@
-"""What a command line does, as acts: programs it runs, files it writes, what is not clear.
+"""The effects of a command line, as acts: programs it runs, files it writes, doubts.
 
-`Scene` gathers the acts of one command line. Programs that need more than a row in the catalogue
-have a handler (`commands.py` knows them all). Nothing here decides: `judge.py` does.
+`Scene` collects the acts of one command line. Programs that need more than a row in the catalogue
+have a handler (`commands.py` registers them). `judge.py` decides which acts are allowed.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     Handler = Callable[["Scene", str, list[ShellWord]], None]
 
 FOLDERS_MAX = 16
-"""In how many folders a command may be at the same place of a line."""
+"""Working directories that are possible at one place of a line; beyond it they are unknown."""
 
 ACTS_MAX = 2000
-"""How many acts of a line are looked at."""
+"""Acts of one line; a line with more is refused."""
 
 _PIPES = frozenset(
     ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2")
@@ -32,7 +32,7 @@ _PIPES = frozenset(
 
 
 class Act:
-    """One thing that a command line does."""
+    """One effect of a command line."""
 
     __slots__ = ("about", "kind", "names", "word")
 
@@ -42,22 +42,22 @@ class Act:
         self.kind = kind
         """`execute`, `write`, `folder` (a new one) or `doubt`."""
         self.about = about
-        """The action, or the rule of the doubt, or how a file is written."""
+        """The action, the rule of a doubt, or how a file is written."""
         self.names = names
-        """The program and what it is asked for, or why there is a doubt."""
+        """The program and its subcommand, or the reason of a doubt."""
         self.word = word
 
 
 class Scene:
-    """A command line as it is looked at: what it does so far, and where it may be."""
+    """The analysis of a command line: its acts so far, and its possible working directories."""
 
     def __init__(self, cwd: str, handlers: Mapping[str, Handler]) -> None:
         self._handlers = handlers
         self.acts: list[Act] = []
         self.folders = [cwd]
-        """Where commands may run; empty if that is not known."""
+        """Possible working directories; empty if they are unknown."""
         self.tainted: set[str] = set()
-        """Variables that may hold something else than a number."""
+        """Variables whose value may not be a number."""
         self.texts: list[str] = []
         self._looped = False
         self._depth = 0
@@ -65,21 +65,21 @@ class Scene:
     # ── what handlers say ─────────────────────────────────────────────────────────────────────────
 
     def execute(self, action: str, *names: str) -> None:
-        """A program does something of this kind."""
+        """Record that a program does something of this kind."""
         self.acts.append(Act("execute", action, names))
 
     def write(self, word: ShellWord, how: str) -> None:
-        """A file is written."""
+        """Record that a file is written."""
         if word.process or (word.plain and word.text in _PIPES):
             return
         self._add(Act("write", how, word=word))
 
     def folder(self, word: ShellWord) -> None:
-        """A folder is made."""
+        """Record that a folder is created."""
         self._add(Act("folder", "write", word=word))
 
     def doubt(self, rule: str, why: str) -> None:
-        """Something is not clear."""
+        """Record a doubt."""
         self.acts.append(Act("doubt", rule, (why,)))
 
     def _add(self, act: Act) -> None:
@@ -90,7 +90,7 @@ class Scene:
     # ── commands ──────────────────────────────────────────────────────────────────────────────────
 
     def shell(self, text: str) -> None:
-        """Look at a whole command line."""
+        """Analyse a whole command line."""
         self._deeper()
         parser = parse(text)
         for name, value in parser.assigned:
@@ -104,7 +104,7 @@ class Scene:
     def _deeper(self) -> None:
         self._depth += 1
         if self._depth > DEPTH_MAX:
-            raise NotUnderstood("it is nested too deeply")
+            raise NotUnderstood("the command is nested too deeply")
 
     def _simple(self, simple: Simple) -> None:
         self._looped = simple.looped
@@ -116,7 +116,7 @@ class Scene:
             self.run(simple.words)
 
     def run(self, words: list[ShellWord]) -> None:
-        """Look at one program with its arguments."""
+        """Analyse one program with its arguments."""
         self.texts += [word.text for word in words]
         name = self._program(words[0])
         if name is None:
@@ -134,9 +134,9 @@ class Scene:
         self._depth = depth
 
     def _program(self, word: ShellWord) -> str | None:
-        """The name of the program, if a word certainly names one."""
+        """The name of the program, if it is known before run time."""
         if not word.plain:
-            self.doubt("unknown-command", f"which program {word.raw!r} is, is decided at run time")
+            self.doubt("unknown-command", f"the program {word.raw!r} is only known at run time")
             return None
         folder, slash, name = word.text.rpartition("/")
         if slash and folder not in catalogue.SYSTEM_FOLDERS:
@@ -161,7 +161,7 @@ class Scene:
     # ── options ───────────────────────────────────────────────────────────────────────────────────
 
     def may_be_option(self, word: ShellWord) -> bool:
-        """Whether a word may begin with a dash when it is used."""
+        """Whether a word may begin with a dash after its expansion."""
         if word.split:
             return True
         if word.lead or word.plain:
@@ -171,7 +171,7 @@ class Scene:
         return not word.process
 
     def refuse_options(self, args: list[ShellWord], letters: str, longs: tuple[str, ...]) -> None:
-        """Refuse these options, also where they are shortened, joined or not known."""
+        """Refuse these options, also where they are abbreviated, joined or unknown."""
         for word in args:
             if word.text.startswith("+") and "+" in letters:
                 raise NotUnderstood(f"{word.text} makes it run something", "option")
@@ -187,32 +187,32 @@ class Scene:
     # ── variables ─────────────────────────────────────────────────────────────────────────────────
 
     def assign(self, name: str, value: ShellWord | None) -> None:
-        """A variable of the shell gets a value."""
+        """Record an assignment to a variable of the shell."""
         if value is None or not value.plain or not value.text.isdecimal():
             self.tainted.add(name)
         if catalogue.is_sensitive(name):
-            self.doubt("environment", f"{name} changes what other programs do")
+            self.doubt("environment", f"{name} changes the behaviour of other programs")
 
     def export(self, name: str) -> None:
-        """A variable is handed to a program."""
+        """Record an environment variable that is set for one program."""
         if not catalogue.is_harmless(name):
-            self.doubt("environment", f"{name} may change what the program does")
+            self.doubt("environment", f"{name} can change the behaviour of the program")
 
     def calculate(self, text: str) -> None:
-        """Shells calculate with what variables hold, and run commands that are hidden in it."""
+        """Refuse arithmetic on variables that may hold a command: shells would run it."""
         if "$(" in text or any(char in text for char in "[]'\"`\\"):
-            self.doubt("calculation", f"the calculation {text!r} may hide commands")
+            self.doubt("calculation", f"the arithmetic expression {text!r} may hide commands")
         elif self.may_hold_text(text):
-            self.doubt("calculation", f"{text!r} calculates with something that may hide commands")
+            self.doubt("calculation", f"{text!r} evaluates a variable that may hide commands")
 
     def may_hold_text(self, raw: str) -> bool:
-        """Whether an expansion may give something else than a number of the environment."""
+        """Whether an expansion may give anything but a number."""
         return "$(" in raw or "`" in raw or not self.tainted.isdisjoint(_names_in(raw))
 
     # ── places ────────────────────────────────────────────────────────────────────────────────────
 
     def go(self, word: ShellWord | None) -> None:
-        """Change the folder. It may fail, so where the command was before stays possible."""
+        """Change the working directory. `cd` can fail, so the previous one stays possible."""
         target = ShellWord("~") if word is None else word
         if not target.plain or target.text in ("-", "~") or self._looped:
             self.folders = []
@@ -232,14 +232,14 @@ class Scene:
             return
         if op in (">&", "<&") and _is_number(target):
             return
-        if op == "<&" or (op == ">&" and not _is_name(target)):  # bash expands its quotes again
-            self.doubt("unknown-value", f"what {target.raw!r} becomes is decided at run time")
+        if op == "<&" or (op == ">&" and not _is_name(target)):  # bash expands it a second time
+            self.doubt("unknown-value", f"the value of {target.raw!r} is only known at run time")
             return
         self.write(target, "redirect-write")
 
 
 def subcommand(args: list[ShellWord]) -> tuple[str, ...]:
-    """What a program is asked for: its first word that is no option."""
+    """The subcommand of a program: its first word that is not an option."""
     for word in args[:4]:
         if word.plain and not word.text.startswith("-"):
             return (word.text,)
@@ -247,8 +247,8 @@ def subcommand(args: list[ShellWord]) -> tuple[str, ...]:
 
 
 def unknown_value(word: ShellWord) -> NotUnderstood:
-    """What to raise for a word that matters and is not known."""
-    return NotUnderstood(f"what {word.raw!r} becomes is decided at run time", "unknown-value")
+    """The error for a word whose value matters and is only known at run time."""
+    return NotUnderstood(f"the value of {word.raw!r} is only known at run time", "unknown-value")
 
 
 def _has_dashed_name(folder: str) -> bool:
@@ -273,7 +273,7 @@ def _is_number(word: ShellWord) -> bool:
 
 
 def _is_name(word: ShellWord) -> bool:
-    """Whether a word is a path without anything that a shell would look at."""
+    """Whether a word is a path without any character that a shell would expand."""
     safe = word.raw.replace("/", "").replace(".", "").replace("-", "").replace("_", "")
     return word.plain and safe.isascii() and safe.isalnum()
 

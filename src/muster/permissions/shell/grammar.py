@@ -1,9 +1,9 @@
-"""The grammar of shell commands: which simple commands stand in a line, however they are wrapped.
+"""The grammar of shell commands: finds every simple command of a line.
 
-A judge need not know which branch is taken: whatever may run counts. So the result is flat: every
-simple command of pipelines, lists, loops, groups, subshells, substitutions and here-documents, in
-the order in which they are read. What defines new commands (functions, `coproc`) or cannot be read
-with certainty raises `NotUnderstood`.
+The judge need not know which branch is taken: every command that may run counts. So the result is
+flat: every simple command of pipelines, lists, loops, groups, subshells, substitutions and
+here-documents, in source order. Definitions of new commands (functions, `coproc`) and ambiguous
+syntax raise `NotUnderstood`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 COMMAND_CHARS_MAX = 128 * 1024
-"""Linux gives a program no longer argument, so no shell could be started with it."""
+"""Linux passes no longer argument to a program, so no shell could be started with it."""
 
 COMMANDS_MAX = 1000
-"""How many commands, and how many redirections, a line may have: nobody could say what it does."""
+"""Commands, and redirections, of one line; a longer line is refused."""
 
 _CONTROL = frozenset(map(chr, range(32))) - {"\t", "\n"} | {"\x7f"}
 _OPERATORS = ("&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", ">>", ">|", ">&", "<", ">")
@@ -30,7 +30,7 @@ _KEYWORD_CHARS_MAX = 9
 
 
 class Parser(Lexer):
-    """Reads a whole command line into its simple commands."""
+    """Parses a whole command line into its simple commands."""
 
     def __init__(self, text: str, depth: int = 0) -> None:
         super().__init__(text, depth)
@@ -39,11 +39,11 @@ class Parser(Lexer):
         self._loops = 0
 
     def read(self) -> None:
-        """Read everything."""
+        """Parse the whole text."""
         if len(self.text) > COMMAND_CHARS_MAX:
             raise NotUnderstood("it is too long")
         if not self.text.isprintable() and any(char in self.text for char in _CONTROL):
-            raise NotUnderstood("it has control characters in it")
+            raise NotUnderstood("the command contains control characters")
         self._commands(frozenset(("",)))
         if self._pending:
             raise NotUnderstood("a here-document is not closed")
@@ -51,7 +51,7 @@ class Parser(Lexer):
     # ── what words ask for ────────────────────────────────────────────────────────────────────────
 
     def nested(self, close: str) -> None:
-        """Read the commands of a substitution up to its end."""
+        """Parse the commands of a substitution up to its end."""
         if self._pending:
             raise NotUnderstood("a here-document and a substitution share a line")
         self._commands(frozenset((close,)))
@@ -59,13 +59,13 @@ class Parser(Lexer):
             raise NotUnderstood("a here-document is not closed")
 
     def quoted_commands(self, text: str) -> None:
-        """Read a text of commands that stood between backticks."""
+        """Parse the commands between backticks."""
         other = Parser(text, self.depth)
         other.read()
         self._adopt(other)
 
     def _adopt(self, other: Parser) -> None:
-        """Take over what was found in a part that was read by itself."""
+        """Add the commands of a part that was parsed separately."""
         for simple in other.found:
             simple.looped = simple.looped or self._loops > 0
         self.found += other.found
@@ -75,7 +75,7 @@ class Parser(Lexer):
     # ── lists ─────────────────────────────────────────────────────────────────────────────────────
 
     def _commands(self, stops: frozenset[str]) -> str:
-        """Read commands until one of these stands where a command would; say which it is."""
+        """Parse commands until one of these keywords is in command position; return it."""
         needed = False
         while True:
             self._blanks(newlines=True)
@@ -98,13 +98,13 @@ class Parser(Lexer):
                 return None
         if found not in stops:
             raise NotUnderstood(
-                f"{found!r} stands where none belongs" if found else "it is not complete"
+                f"{found!r} is unexpected" if found else "the command is incomplete"
             )
         self.at += size
         return found
 
     def _separator(self) -> bool:
-        """Go beyond what separates two commands; tell whether a command must follow."""
+        """Skip the separator of two commands; return whether a command must follow."""
         self._blanks(newlines=False)
         char, following = self.peek(), self.peek(1)
         if char in ("", ")") or (char == ";" and following in (";", "&")):
@@ -113,13 +113,13 @@ class Parser(Lexer):
             self._newline()
             return False
         if char not in (";", "&", "|"):
-            raise NotUnderstood(f"{char!r} stands where none belongs")
+            raise NotUnderstood(f"{char!r} is unexpected")
         double = following == char or (char == "|" and following == "&")
         self.at += 2 if double else 1
         return double or char == "|"
 
     def _blanks(self, *, newlines: bool) -> None:
-        """Go beyond blanks, comments and continued lines, and beyond ends of lines if asked to."""
+        """Skip blanks, comments and line continuations, and optionally line ends."""
         while char := self.peek():
             if char in " \t":
                 self.at += 1
@@ -134,7 +134,7 @@ class Parser(Lexer):
                 return
 
     def _keyword(self) -> str:
-        """The word at this place if it is as short as a keyword; it is not taken."""
+        """Peek at the word at this place, if it is as short as a keyword."""
         end = self.at
         while end < self.size and self.text[end] not in META:
             end += 1
@@ -158,7 +158,7 @@ class Parser(Lexer):
             here.redirect.body = ShellWord(body) if here.literal else self._expanded(body)
 
     def _expanded(self, body: str) -> ShellWord:
-        """A here-document whose expansions are carried out."""
+        """A here-document that is expanded."""
         word, other = ShellWord(), Parser(body, self.depth)
         self.deeper()
         other.double(word, close="")
@@ -212,7 +212,7 @@ class Parser(Lexer):
         self._redirects_only()
 
     def _redirects_only(self) -> None:
-        """What redirections follow a compound command."""
+        """The redirections after a compound command."""
         holder = Simple(looped=self._loops > 0)
         self._blanks(newlines=False)
         while self._redirect(holder):
@@ -244,12 +244,12 @@ class Parser(Lexer):
         if self.peek() == "(":
             if not name or not word.raw.endswith("="):
                 raise NotUnderstood(
-                    "it defines a function, or has a pattern that shells disagree about"
+                    "the command defines a function, or has a pattern that shells parse differently"
                 )
             self._array()
             word.add_unknown(split=False)
         if word.raw[:1] == "{" and word.raw[-1:] == "}" and self.peek() in ("<", ">"):
-            raise NotUnderstood("it names a file by a variable")
+            raise NotUnderstood("a redirection names its file by a variable")
         if name:
             value = ShellWord(word.text.partition("=")[2])
             value.known = word.known
@@ -264,7 +264,7 @@ class Parser(Lexer):
         while self.word() is not None:
             self._blanks(newlines=True)
         if self.peek() != ")":
-            raise NotUnderstood("an array cannot be read")
+            raise NotUnderstood("an array cannot be parsed")
         self.at += 1
 
     def _redirect(self, simple: Simple) -> bool:
@@ -278,13 +278,13 @@ class Parser(Lexer):
             return False
         if op in ("<", ">") and self.text.startswith("(", at + 1):
             if at > self.at:
-                raise NotUnderstood("a pipe with a number can be read in two ways")
+                raise NotUnderstood("a pipe with a number is ambiguous")
             return False
         self.at = at + len(op)
         self._blanks(newlines=False)
         target = self.word()
         if target is None or target.raw.startswith("!") or self.peek() == "(":
-            raise NotUnderstood("a redirection leads nowhere")
+            raise NotUnderstood("a redirection has no target")
         redirect = Redirect(op, target)
         simple.redirects.append(redirect)
         if op in ("<<", "<<-"):
@@ -341,9 +341,9 @@ class Parser(Lexer):
         while (word := self.word()) is not None:
             self.assigned.append((name.text, word))
             self._blanks(newlines=False)
-        self.assigned.append((name.text, ShellWord("0")))  # even if there is nothing to go through
+        self.assigned.append((name.text, ShellWord("0")))  # even with an empty list
         if self.peek() not in (";", "\n"):
-            raise NotUnderstood("a loop cannot be read")
+            raise NotUnderstood("a loop cannot be parsed")
 
     def read_case(self) -> None:
         """`case word in (pattern | pattern) ... ;; esac`."""
@@ -373,7 +373,7 @@ class Parser(Lexer):
             if char == ")":
                 return
             if char != "|":
-                raise NotUnderstood("a pattern cannot be read")
+                raise NotUnderstood("a pattern cannot be parsed")
 
     def read_group(self) -> None:
         """`{ ...; }`."""
@@ -393,7 +393,7 @@ class Parser(Lexer):
                 raise NotUnderstood("a test is not closed")
             else:
                 self.at += 1
-        if any(word.text in _COMPARISONS for word in words):  # which calculate
+        if any(word.text in _COMPARISONS for word in words):  # these evaluate arithmetic
             raws = [word.raw.replace('"', "") for word in words]
             self.arithmetic += [raw for raw in raws if raw not in _COMPARISONS]
 
@@ -404,12 +404,12 @@ class Parser(Lexer):
             self.at += 2
             self._blanks(newlines=False)
         if self.peek() == "-":
-            raise NotUnderstood("'time' has options that shells disagree about")
+            raise NotUnderstood("'time' has options that shells parse differently")
         self._command()
 
     def refuse(self) -> None:
-        """What makes new commands out of others."""
-        raise NotUnderstood("it defines commands, or lets some run beside it")
+        """Refuse a keyword that defines commands or starts them in the background."""
+        raise NotUnderstood("the command defines commands, or starts a coprocess")
 
 
 _COMPOUNDS: dict[str, Callable[[Parser], None]] = {
@@ -431,7 +431,7 @@ _COMPOUNDS: dict[str, Callable[[Parser], None]] = {
 
 
 def parse(text: str, depth: int = 0) -> Parser:
-    """Read a command line."""
+    """Parse a command line."""
     parser = Parser(text, depth)
     parser.read()
     return parser

@@ -1,4 +1,4 @@
-"""Simple commands, as the grammar of `shell.py` finds them."""
+"""Simple commands, the result of the grammar (`grammar.py`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from muster.permissions.shell.words import NotUnderstood, ShellWord
 
 
 class Redirect:
-    """Where a command reads from or writes to."""
+    """A redirection: the file that a command reads or writes."""
 
     __slots__ = ("body", "op", "target")
 
@@ -38,7 +38,7 @@ class Here:
     def __init__(self, redirect: Redirect, *, strip: bool) -> None:
         word = redirect.target
         if not word.known:
-            raise NotUnderstood("the end of a here-document is not known")
+            raise NotUnderstood("the delimiter of a here-document is only known at run time")
         self.redirect = redirect
         self.delimiter = word.text
         self.literal = word.raw != word.text
@@ -46,12 +46,12 @@ class Here:
 
 
 def is_identifier(text: str) -> bool:
-    """Whether this can name a variable."""
+    """Whether this is a valid name of a variable."""
     return text.isascii() and text.isidentifier()
 
 
 def assigned_name(word: ShellWord) -> str:
-    """The variable that a word assigns to, or nothing."""
+    """The variable that a word assigns to, or an empty text."""
     name, equals, _ = word.raw.partition("=")
     if not equals:
         return ""
@@ -59,5 +59,5 @@ def assigned_name(word: ShellWord) -> str:
     if is_identifier(name):
         return name
     if is_identifier(name.partition("[")[0]) and name.endswith("]"):
-        raise NotUnderstood("it assigns to a part of an array")
+        raise NotUnderstood("the command assigns to an element of an array")
     return ""

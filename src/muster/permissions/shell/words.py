@@ -1,8 +1,8 @@
-"""The words of a shell command: quotes, escapes and expansions, as POSIX shells and bash read them.
+"""The words of a shell command: quotes, escapes and expansions of POSIX shells and bash.
 
-A word is kept with what is certain about it: its text where it is literal, and where it is not,
-how far. Commands inside a word (`$(...)`, backticks, `<(...)`) are read by the grammar of
-`shell.py`, which builds on this. Whatever is not clear raises `NotUnderstood`.
+A word records how far its value is known before run time: its literal text, and its literal prefix.
+Commands inside a word (`$(...)`, backticks, `<(...)`) are parsed by `grammar.py`, which builds on
+this module. Ambiguous syntax raises `NotUnderstood`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _ESCAPES = dict(zip("ntrabfveE", "\n\t\r\a\b\f\v\x1b\x1b", strict=True))
 _NUMBERED = {"x": (16, 2), "u": (16, 4), "U": (16, 8)}
 
 DEPTH_MAX = 24
-"""How deeply commands and expansions may be nested: more than anybody types, and far from the end
-of Python's stack."""
+"""The nesting limit of commands and expansions: more than people type, and far below Python's
+recursion limit."""
 
 
 class NotUnderstood(Exception):
-    """Why a command line cannot be understood, as a sentence; and the name of the rule."""
+    """A command line that cannot be parsed: the reason, and the name of the rule."""
 
     def __init__(self, why: str, rule: str = "not-understood") -> None:
         super().__init__(why)
@@ -30,7 +30,7 @@ class NotUnderstood(Exception):
 
 
 class ShellWord:
-    """A word as it stands, and what is certain about it."""
+    """A word of the source, and how far its value is known."""
 
     __slots__ = (
         *("_leading", "_parts", "brace", "glob", "known", "lead", "process", "raw", "split"),
@@ -40,43 +40,43 @@ class ShellWord:
     def __init__(self, text: str = "") -> None:
         self.raw = text
         self.text = text
-        """What is literal in it."""
+        """Its literal parts."""
         self.lead = text
-        """What it certainly begins with."""
+        """Its literal prefix."""
         self.known = True
-        """Whether no part of it is decided at run time."""
+        """Whether its whole value is known before run time."""
         self.split = False
-        """Whether it may become any number of words."""
+        """Whether it can expand to any number of words."""
         self.glob = False
         self.brace = False
         self.process = False
-        """Whether it is a pipe to or from a command that is judged by itself."""
+        """Whether it is a process substitution; its command is judged separately."""
         self._parts: list[str] = []
         self._leading = -1
 
     @property
     def plain(self) -> bool:
-        """Whether it is exactly its text."""
+        """Whether its value is exactly its text."""
         return self.known and not self.glob and not self.brace
 
     @property
     def begun(self) -> bool:
-        """Whether anything was added, be it an empty text."""
+        """Whether anything was added, even an empty text."""
         return bool(self._parts)
 
     def add(self, text: str) -> None:
-        """Go on with a literal text."""
+        """Append a literal text."""
         self._parts.append(text)
 
     def add_unknown(self, *, split: bool) -> None:
-        """Go on with something that is decided at run time."""
+        """Append a part that is only known at run time."""
         self._end_lead()
         self._parts.append("")
         self.known = False
         self.split = self.split or split
 
     def add_pattern(self, char: str) -> None:
-        """Go on with a character that makes a pattern of the word."""
+        """Append a character that makes the word a glob pattern."""
         self._end_lead()
         self._parts.append(char)
         self.glob = self.glob or char != "{"
@@ -87,7 +87,7 @@ class ShellWord:
             self._leading = len(self._parts)
 
     def seal(self, raw: str) -> ShellWord:
-        """Put together what was added."""
+        """Build the word."""
         self.raw = raw
         self.text = "".join(self._parts)
         self.lead = self.text if self._leading < 0 else "".join(self._parts[: self._leading])
@@ -97,14 +97,14 @@ class ShellWord:
 
 
 def unknown_word() -> ShellWord:
-    """A word of which nothing is known, not even whether it is one."""
+    """A completely unknown word; it can also expand to none or several."""
     word = ShellWord()
     word.add_unknown(split=True)
     return word.seal("")
 
 
 class Lexer:
-    """Reads words from a text, one place after the other."""
+    """Parses the words of a text from left to right."""
 
     def __init__(self, text: str, depth: int) -> None:
         self.text = text
@@ -115,26 +115,26 @@ class Lexer:
         self.assigned: list[tuple[str, ShellWord | None]] = []
 
     def nested(self, close: str) -> None:
-        """Read the commands of a substitution up to its end."""
+        """Parse the commands of a substitution up to its end."""
         raise NotImplementedError
 
     def quoted_commands(self, text: str) -> None:
-        """Read a text of commands that stood between backticks."""
+        """Parse the commands between backticks."""
         raise NotImplementedError
 
     def peek(self, ahead: int = 0) -> str:
-        """The character at this place, or nothing at the end."""
+        """The character at this place, or an empty text at the end."""
         at = self.at + ahead
         return self.text[at] if at < self.size else ""
 
     def deeper(self) -> None:
-        """Note that what follows lies within something; the caller takes it back."""
+        """Increase the nesting depth; the caller decreases it again."""
         self.depth += 1
         if self.depth > DEPTH_MAX:
-            raise NotUnderstood("it is nested too deeply")
+            raise NotUnderstood("the command is nested too deeply")
 
     def word(self) -> ShellWord | None:
-        """The next word, or None where an operator or the end is."""
+        """The next word, or None at an operator or at the end."""
         word, start = ShellWord(), self.at
         while (char := self.peek()) and (char not in META or self._is_process(char)):
             self._piece(char, word)
@@ -162,7 +162,7 @@ class Lexer:
             self._bare(char, word)
 
     def _bare(self, char: str, word: ShellWord) -> None:
-        """Characters that stand for themselves, and those that make a pattern."""
+        """Literal characters, and characters of glob patterns."""
         if char == "~" and not word.begun:
             self._home(word)
         elif char in "*?[{":
@@ -187,17 +187,17 @@ class Lexer:
         self.at = at
         run = text[start:at]
         if not run.isascii() and stops is _SPECIAL and any(map(str.isspace, run)):
-            raise NotUnderstood("it has a blank that shells disagree about")
+            raise NotUnderstood("the command has a blank that shells parse differently")
         return run
 
     def _is_brace(self) -> bool:
-        """Whether an opening brace may make several words of one: `{}` and `@{1}` do not."""
+        """Whether an opening brace can begin a brace expansion: `{}` and `@{1}` do not."""
         end = self.text.find("}", self.at, self.at + 64)
         inner = self.text[self.at : end] if end >= 0 else ","
         return bool(inner) and not (inner.isascii() and inner.isalnum())
 
     def _home(self, word: ShellWord) -> None:
-        """A tilde: the own home is known where it is used, everybody else's is not."""
+        """A tilde: `~` becomes `$HOME`; `~user` is unknown."""
         self.at += 1
         if self.peek() and self.peek() != "/" and self.peek() not in META:
             word.add_unknown(split=False)
@@ -214,13 +214,13 @@ class Lexer:
     def _escape(self, word: ShellWord) -> None:
         following = self.peek(1)
         if not following:
-            raise NotUnderstood("it ends with a backslash")
+            raise NotUnderstood("the command ends with a backslash")
         self.at += 2
         if following != "\n":
             word.add(following)
 
     def double(self, word: ShellWord, close: str) -> None:
-        """What stands between double quotes, or in a here-document (which nothing closes)."""
+        """The text between double quotes, or of a here-document (which has no closing quote)."""
         while (char := self.peek()) != close:
             if char == "":
                 raise NotUnderstood("a quote is not closed")
@@ -247,14 +247,14 @@ class Lexer:
     def _dollar(self, word: ShellWord, *, quoted: bool) -> None:
         following = self.peek(1)
         if following == "\\" and self.peek(2) == "\n":
-            raise NotUnderstood("an expansion goes on in the next line")
+            raise NotUnderstood("an expansion continues on the next line")
         if following in ("'", '"') and not quoted:
             if following == '"':
-                raise NotUnderstood("a translated text can become anything")
+                raise NotUnderstood("a translated string is only known at run time")
             self._ansi(word)
             return
         if following == "[":
-            raise NotUnderstood("it calculates in a way that shells disagree about")
+            raise NotUnderstood("the command has arithmetic that shells parse differently")
         if following in ("(", "{"):
             self.deeper()
             self._expand(following)
@@ -272,7 +272,7 @@ class Lexer:
         word.add_unknown(split=not quoted)
 
     def _well_known(self, name: str, word: ShellWord) -> bool:
-        """Whether it is the home folder, which is what a tilde is."""
+        """Whether the parameter is the home folder, like a tilde."""
         if name != "HOME":
             return False
         word.add(_home_folder())
@@ -295,11 +295,11 @@ class Lexer:
         return self.text[start : self.at]
 
     def _braced(self) -> None:
-        """A parameter in braces; its operators may hold words, and these commands."""
+        """A parameter in braces; its operators can contain words, and so commands."""
         start, inner = self.at, ShellWord()
         while (char := self.peek()) != "}":
             if char in ("", "'") or self._is_process(char):
-                raise NotUnderstood("an expansion cannot be read")
+                raise NotUnderstood("an expansion cannot be parsed")
             if char in ('"', "\\", "$", "`"):
                 self._piece(char, inner)
             else:
@@ -308,7 +308,7 @@ class Lexer:
         self.at += 1
 
     def _parameter(self, inner: str) -> None:
-        """Look for what an expansion does besides giving a value."""
+        """Refuse expansions with side effects."""
         rest = inner
         if inner[:1] == "!":
             raise NotUnderstood("an expansion names its variable at run time")
@@ -320,14 +320,14 @@ class Lexer:
         if size == 0 and rest[:1] and rest[0] in _PARAMETERS:
             size = 1
         if size == 0:
-            raise NotUnderstood("an expansion cannot be read")
+            raise NotUnderstood("an expansion cannot be parsed")
         self._operator(rest[:size], rest[size:])
 
     def _operator(self, name: str, rest: str) -> None:
         if rest[:1] == "[":
             index, closed, rest = rest[1:].partition("]")
             if not closed:
-                raise NotUnderstood("an expansion cannot be read")
+                raise NotUnderstood("an expansion cannot be parsed")
             if index not in ("@", "*"):
                 self.arithmetic.append(index)
         if rest[:1] == ":" and rest[1:2] not in ("-", "=", "?", "+"):
@@ -335,7 +335,7 @@ class Lexer:
         elif rest[:1] == "=" or rest[:2] == ":=":
             self.assigned.append((name, None))
         elif rest and rest[0] not in ":-?+#%/^,":
-            raise NotUnderstood("an expansion cannot be read")
+            raise NotUnderstood("an expansion cannot be parsed")
 
     def calculation(self) -> None:
         """An arithmetic expression after its two parentheses, up to both that close it."""
@@ -343,13 +343,13 @@ class Lexer:
         while True:
             char = self.peek()
             if char == "":
-                raise NotUnderstood("a calculation is not closed")
+                raise NotUnderstood("an arithmetic expression is not closed")
             if char == ")" and depth == 0:
                 break
             depth += (char == "(") - (char == ")")
             self.at += 1
         if self.peek(1) != ")":
-            raise NotUnderstood("parentheses can be read in two ways")
+            raise NotUnderstood("the parentheses are ambiguous")
         self.arithmetic.append(self.text[start : self.at])
         self.at += 2
 
@@ -373,7 +373,7 @@ class Lexer:
         word.add_unknown(split=not quoted)
 
     def _process(self, word: ShellWord) -> None:
-        """A pipe that has a name: `<(command)`."""
+        """A process substitution: `<(command)`."""
         alone = not word.begun
         self.at += 2
         self.deeper()
@@ -383,7 +383,7 @@ class Lexer:
         word.process = alone and (self.peek() == "" or self.peek() in META)
 
     def _ansi(self, word: ShellWord) -> None:
-        r"""A text with escapes as in C: `$'\x41'`."""
+        r"""A string with escapes as in C: `$'\x41'`."""
         self.at += 2
         word.add("")
         while (char := self.peek()) != "'":
@@ -405,7 +405,7 @@ class Lexer:
         if char and char in "01234567":
             self.at -= 1
             return self._numbered(8, 3)
-        raise NotUnderstood("an escape cannot be read")
+        raise NotUnderstood("an escape cannot be parsed")
 
     def _numbered(self, base: int, size_max: int) -> str:
         digits = "0123456789abcdef"[:base]
@@ -414,7 +414,7 @@ class Lexer:
             self.at += 1
         code = int(self.text[start : self.at] or "0", base)
         if not 0 < code < 0x110000 or (128 <= code < 256 and size_max < 4):
-            raise NotUnderstood("an escape stands for no character")
+            raise NotUnderstood("an escape is not a character")
         return chr(code)
 
 
