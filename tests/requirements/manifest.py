@@ -861,6 +861,8 @@ CLIENTS = (
         "A subscriber gets every event once and in order, from any `seq` on.",
         {
             "http/routes/test_events.py": [
+                "test_a_stream_ends_when_its_token_is_revoked",
+                "test_a_stream_ends_when_its_browser_signs_out",
                 "test_a_stream_from_the_beginning_has_everything_once_and_in_order",
                 "test_a_reader_that_connects_again_goes_on_where_it_was",
                 "test_a_cursor_that_is_not_in_the_log_is_said_to_be_unknown",

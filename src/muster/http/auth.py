@@ -77,7 +77,7 @@ class AccessControl:
         _check_origin(request, needed=secret is None and not route.is_public)
         if route.is_public:
             return ANONYMOUS
-        token = self._token(team, secret, request)
+        token = token_for(request, team, self.browsers, self._passes)
         if token is None:
             self._rates.spend("", limits.STRANGER_REQUESTS_PER_SECOND)
             raise Unauthenticated()
@@ -86,17 +86,20 @@ class AccessControl:
             raise _forbidden(token, route)
         return caller_of(token, team)
 
-    def _token(self, team: Team, secret: str | None, request: Request) -> Token | None:
-        """The token of a secret (an issued one, or that of a live session), or of the browser's
-        session where there is no secret."""
-        if secret is None:
-            return self.browsers.token_of(team, request.cookies.get(cookie_name(request)))
-        return token_of(team, secret) or self._passes.token_of(team, secret)
-
     def _check_host(self, request: Request) -> None:
         name = request.headers.get("host", "")
         if not is_ours(name, self._host):
             raise WrongHost(host=name)
+
+
+def token_for(
+    request: Request, team: Team, browsers: BrowserSessions, passes: Passes
+) -> Token | None:
+    """The token of a request's secret (issued, or a live session's), or of its browser session."""
+    secret = bearer(request)
+    if secret is None:
+        return browsers.token_of(team, request.cookies.get(cookie_name(request)))
+    return token_of(team, secret) or passes.token_of(team, secret)
 
 
 def token_of(team: Team, secret: str | None) -> Token | None:

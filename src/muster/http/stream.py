@@ -12,7 +12,7 @@ queue and no thread between.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -54,9 +54,15 @@ class Streams:
         self._frames: dict[tuple[LogFilter, int, int], bytes] = {}
         self._open: set[EventStream] = set()
 
-    def open(self, cursor: int | str | None, where: LogFilter) -> "EventStream":
+    def open(
+        self,
+        cursor: int | str | None,
+        where: LogFilter,
+        is_allowed: Callable[[], bool] = lambda: True,
+    ) -> "EventStream":
         """A stream from a cursor on: a place in the log, or text that is none.
 
+        The stream ends when `is_allowed` says no: the reader signed out, or its token was revoked.
         Without a cursor it has only new events. A cursor that is not in the log is answered with
         `cursor_unknown`, and new events follow: the reader has to load everything again.
         """
@@ -66,7 +72,7 @@ class Streams:
         if cursor is not None and cursor != after and cursor != -1:
             told = msgspec.json.encode({"cursor": cursor, "lastSeq": last})
             opening += b"event: cursor_unknown\ndata: %b\n\n" % told
-        return EventStream(self, opening, after, where)
+        return EventStream(self, opening, after, where, is_allowed)
 
     def close(self) -> None:
         """End every stream; readers reconnect when the server is back."""
@@ -78,6 +84,8 @@ class Streams:
         self._open.add(opened)
         try:
             async for page in self._feed.follow(after=after, where=where):
+                if not opened.is_allowed():
+                    return
                 for chunk in self._framed(page, where):
                     await send(_body(chunk))
         finally:
@@ -101,10 +109,18 @@ class Streams:
 class EventStream:
     """One reader's stream, as an ASGI application. It is small: there may be thousands."""
 
-    __slots__ = ("_after", "_ended", "_life", "_opening", "_streams", "_where")
+    __slots__ = ("_after", "_ended", "_life", "_opening", "_streams", "_where", "is_allowed")
 
-    def __init__(self, streams: Streams, opening: bytes, after: int, where: LogFilter) -> None:
+    def __init__(
+        self,
+        streams: Streams,
+        opening: bytes,
+        after: int,
+        where: LogFilter,
+        is_allowed: Callable[[], bool],
+    ) -> None:
         self._streams = streams
+        self.is_allowed = is_allowed
         self._opening = opening
         self._after = after
         self._where = where
@@ -141,6 +157,8 @@ class EventStream:
                 async with asyncio.timeout(KEEP_ALIVE_SECONDS):
                     message = await receive()
             except TimeoutError:
+                if not self.is_allowed():
+                    return self.end()
                 await send(_body(_KEEP_ALIVE))
                 continue
             if message["type"] == "http.disconnect":

@@ -446,6 +446,31 @@ def test_a_stream_needs_a_token(server: Server) -> None:
         assert httpx.get(f"{server.url}{path}").status_code == 401
 
 
+def test_a_stream_ends_when_its_token_is_revoked(server: Server) -> None:
+    bearer = {"Authorization": f"Bearer {server.token}"}
+    with httpx.Client(base_url=server.url, timeout=WAIT_SECONDS) as client:
+        issued = client.post("/api/tokens", json={"role": "viewer"}, headers=bearer).json()
+        viewer = {"Authorization": f"Bearer {issued['secret']}"}
+        with client.stream("GET", "/api/events", headers=viewer) as stream:
+            chunks = stream.iter_text()
+            next(chunks)
+            client.delete(f"/api/tokens/{issued['id']}", headers=bearer)
+            client.post("/api/channels", json={"channel": "after-revocation"}, headers=bearer)
+            assert "after-revocation" not in "".join(chunks)
+
+
+def test_a_stream_ends_when_its_browser_signs_out(server: Server) -> None:
+    bearer = {"Authorization": f"Bearer {server.token}"}
+    with httpx.Client(base_url=server.url, timeout=WAIT_SECONDS) as browser:
+        browser.post("/api/session", json={"token": server.token})
+        with browser.stream("GET", "/api/events") as stream:
+            chunks = stream.iter_text()
+            next(chunks)
+            assert browser.delete("/api/session", headers={"Origin": server.url}).is_success
+            browser.post("/api/channels", json={"channel": "after-sign-out"}, headers=bearer)
+            assert "after-sign-out" not in "".join(chunks)
+
+
 def test_a_server_that_ends_ends_its_streams_in_order(tmp_path: Path) -> None:
     with live(tmp_path) as server:
         headers = {"authorization": f"Bearer {server.token}"}

@@ -10,6 +10,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
+from muster.http.auth import token_for
 from muster.http.log_pages import LOG_EVENTS, LOG_EVENTS_MAX, EventQuery, read_slice
 from muster.http.routing import EVERYBODY, ApiCall, route
 from muster.http.stream import EventStream
@@ -26,7 +27,12 @@ _DIGITS_MAX: Final = 16
 async def stream_events(call: ApiCall, query: EventQuery) -> EventStream:
     """Stream every event after a cursor, as server-sent events."""
     given = call.request.headers.get("last-event-id")
-    return call.streams.open(query.after if given is None else _cursor(given), query.filter(call))
+    cursor = query.after if given is None else _cursor(given)
+
+    def is_allowed() -> bool:
+        return token_for(call.request, call.team, call.browsers, call.muster.passes) is not None
+
+    return call.streams.open(cursor, query.filter(call), is_allowed)
 
 
 def _cursor(given: str) -> int | str:

@@ -1,0 +1,57 @@
+"""Words: public class names are unique, docstrings name their subject, private words stay out."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from tests.tidy.source import ROOT, Module, modules, within
+
+HEADLESS = {"Who", "Whoever", "Whom", "What", "Somebody", "Nobody", "Anybody", "It"}
+"""A sentence that begins with one of these hides its subject."""
+
+PRIVATE = re.compile(r"\b(?:the|a) seeds?\b(?:'s)?(?! of (?:the )?random)", re.IGNORECASE)
+"""The name of the specification, which users do not have."""
+
+
+def documented(module: Module) -> Iterator[tuple[int, str]]:
+    """The line and text of every docstring."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            text = ast.get_docstring(node)
+            if text:
+                yield getattr(node, "lineno", 1), text
+
+
+def test_a_public_class_name_means_one_thing_in_the_package() -> None:
+    homes: dict[str, list[str]] = defaultdict(list)
+    for module in modules().values():
+        if not within(module.name, "muster.testing"):
+            for node in module.tree.body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    homes[node.name].append(module.at(node.lineno))
+    assert not {name: places for name, places in homes.items() if len(places) > 1}
+
+
+def test_a_docstring_names_its_subject() -> None:
+    headless = [
+        f"{module.at(line)}: {text.splitlines()[0]}"
+        for module in modules().values()
+        for line, text in documented(module)
+        if text.split()[0] in HEADLESS
+    ]
+    assert not headless, "begin with the thing that the docstring is about"
+
+
+def test_the_specification_is_not_mentioned_where_users_read() -> None:
+    texts = {module.at(1): module.text for module in modules().values()}
+    texts |= {
+        str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+        for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    }
+    found = {
+        where: hits[:3]
+        for where, text in texts.items()
+        if (hits := PRIVATE.findall(text))
+    }
+    assert not found
