@@ -20,7 +20,7 @@ import msgspec
 
 from muster.delegation.conversations import Conversations
 from muster.delegation.following.owner import Lives, nobody_can_tell
-from muster.delegation.held_back import hold_back
+from muster.delegation.held_back import follow, hold_back
 from muster.delegation.ledger import OpenLedger
 from muster.delegation.queue import EVERY, QueueRunner
 from muster.delegation.requests import Requests
@@ -202,19 +202,33 @@ async def open_session(
         human=settings.team.human, delegation=msgspec.structs.replace(plan, root=root), url=url
     )
     async with open_team(root / HOME_FOLDER, options) as muster:
-        team = _team_in(home)
+        around = _HomeTeam(home)
+        team = around.read()
         if team is not None:
             await hold_back(muster.dispatcher, team)
-        yield muster
+        async with background() as tasks:
+            tasks.create_task(follow(muster.dispatcher, muster.clock, around))
+            yield muster
 
 
-def _team_in(home: Path) -> Team | None:
-    """The team in a home, running or not; None where there is none."""
-    try:
-        with LogReader.open(home / LOG_FILE) as log:
-            return load(log)
-    except NoTeam:
-        return None
+class _HomeTeam:
+    """The team in a home, running or not, read from its log."""
+
+    def __init__(self, home: Path) -> None:
+        self._log = home / LOG_FILE
+
+    def stamp(self) -> object:
+        """When the log and its write-ahead log were written last."""
+        wal = self._log.with_name(f"{self._log.name}-wal")
+        return [each.stat().st_mtime_ns if each.exists() else 0 for each in (self._log, wal)]
+
+    def read(self) -> Team | None:
+        """The team as it is now; None where there is none."""
+        try:
+            with LogReader.open(self._log) as log:
+                return load(log)
+        except NoTeam:
+            return None
 
 
 @asynccontextmanager

@@ -49,9 +49,5 @@ def test_the_specification_is_not_mentioned_where_users_read() -> None:
         str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
         for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
     }
-    found = {
-        where: hits[:3]
-        for where, text in texts.items()
-        if (hits := PRIVATE.findall(text))
-    }
+    found = {where: hits[:3] for where, text in texts.items() if (hits := PRIVATE.findall(text))}
     assert not found

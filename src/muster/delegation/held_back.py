@@ -1,20 +1,63 @@
 """Agents that the team in the home holds back: a session with a log of its own does so too.
 
 A state machine session can have its own log, in its folder. An agent that is paused or disabled in
-the team of the home must not run there either, so each opening of the session copies that state.
-The home's team decides about the agents that it knows; a pause that the session's own budget set is
-left alone.
+the team of the home must not run there either, so the session's team follows that state while it
+is open: a pause lets a running task finish, as `muster stop` does, and disabling ends it at once.
+The home's team decides about the agents that it knows; a pause that the session's own budget set
+is left alone.
 """
 
-from typing import Final
+import asyncio
+import logging
+from typing import Final, Protocol
 
 from muster.engine.dispatcher import Dispatcher
+from muster.engine.ports import Clock
+from muster.errors import MusterError
 from muster.machines.commands import DisableAgent, EnableAgent, EnrollAgent, SetDesired
 from muster.machines.ids import MUSTER, SeatId, name_key
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Authority, RunMode
 
+log = logging.getLogger(__name__)
+
 NOTE: Final = "paused in the team of the home"
+
+POLL_SECONDS: Final = 1.0
+"""How soon a change in the home's team is noticed. Its log may belong to another process."""
+
+
+class HomeTeam(Protocol):
+    """The team in the home, whose log may belong to another process."""
+
+    def stamp(self) -> object:
+        """Something that differs after every change of the log; cheap to read."""
+        ...
+
+    def read(self) -> Team | None:
+        """The team as it is now; None where the home has none."""
+        ...
+
+
+async def follow(dispatcher: Dispatcher, clock: Clock, home: HomeTeam) -> None:
+    """Hold agents back as the home's team does, until cancelled."""
+    stamp = home.stamp()
+    while True:
+        passed = asyncio.Event()
+        timer = clock.call_later(POLL_SECONDS, passed.set)
+        try:
+            await passed.wait()
+        finally:
+            timer.cancel()
+        if home.stamp() == stamp:
+            continue
+        stamp = home.stamp()
+        try:
+            team = await asyncio.to_thread(home.read)
+            if team is not None:
+                await hold_back(dispatcher, team)
+        except MusterError as error:  # the last known state holds until the log can be read again
+            log.warning("%s", error, extra={"action": "home_unreadable"})
 
 
 async def hold_back(dispatcher: Dispatcher, home: Team) -> None:

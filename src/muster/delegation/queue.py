@@ -17,7 +17,7 @@ from muster.delegation.ledger import Book
 from muster.delegation.task_runner import Tasks
 from muster.engine import ports
 from muster.engine.dispatcher import Commit, Dispatcher
-from muster.errors import MusterError, Refused
+from muster.errors import Closed, MusterError, Refused
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.delegation.decide import in_order
@@ -79,7 +79,14 @@ class QueueRunner:
         self._runners: list[_Runner] = []
         self._claiming = asyncio.Lock()
         self._look = asyncio.Event()
+        self._is_closed = False
         dispatcher.watch(self._note)
+
+    def close(self) -> None:
+        """Fail callers of `carry_out`: muster is stopping."""
+        self._is_closed = True
+        for each in self._runners:
+            each.changed.set()
 
     def _note(self, commit: Commit) -> None:
         if commit.team.delegation.mode is DelegationMode.RESPONSE:
@@ -118,6 +125,8 @@ class QueueRunner:
                 if until_empty and not await self._claim(runner):
                     break
                 await runner.changed.wait()
+                if self._is_closed:
+                    raise Closed()
             return runner.done
         finally:
             self._runners.remove(runner)

@@ -16,7 +16,7 @@ from muster.delegation.queue import QueueRunner
 from muster.delegation.task_runner import agents_of
 from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.ports import Clock
-from muster.errors import Invalid, PathTaken
+from muster.errors import Closed, Invalid, PathTaken
 from muster.machines.ids import ConversationId
 from muster.machines.state import Delegation
 from muster.machines.vocabulary import NO_LIMIT, Allowance, DelegationMode
@@ -52,6 +52,13 @@ class Requests:
         self.queue = queue
         self.project = project
         self._allowance = allowance
+        self._waiting: set[asyncio.Event] = set()
+
+    def close(self) -> None:
+        """Fail requests that wait for an answer: muster is stopping."""
+        for each in self._waiting:
+            each.set()
+        self.queue.close()
 
     async def ask(
         self, text: str, *, speaker: str, to: str | None = None, wait: bool = True
@@ -64,6 +71,7 @@ class Requests:
 
     async def _closed(self, conversation: ConversationId) -> None:
         closed = asyncio.Event()
+        self._waiting.add(closed)
 
         def look(commit: Commit | None = None) -> None:
             if conversation not in self._dispatcher.team.delegation.conversations:
@@ -74,7 +82,10 @@ class Requests:
             look()
             await closed.wait()
         finally:
+            self._waiting.discard(closed)
             self._dispatcher.unwatch(look)
+        if conversation in self._dispatcher.team.delegation.conversations:
+            raise Closed()
 
     # ── sessions ──────────────────────────────────────────────────────────────────────────────────
 

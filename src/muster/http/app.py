@@ -95,6 +95,7 @@ class Api:
     def end_waiting(self) -> None:
         """Answer long polls and end streams: the server is shutting down."""
         self._muster.inbox.close()
+        self._muster.requests.close()
         self._streams.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

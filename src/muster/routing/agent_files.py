@@ -93,12 +93,12 @@ def read_folders(folders: Iterable[Path]) -> AgentFolders:
     """Every agent under the folders, in order; the first of a name takes precedence."""
     agents: dict[str, AgentFile] = {}
     warnings: list[Warned] = []
-    seen: set[Path] = set()
+    seen: set[str] = set()
     for count, path in enumerate(each for folder in folders for each in _files(folder, warnings)):
         if count == FILES_MAX:
             warnings.append(Warned(path, 1, f"is not read: there are over {FILES_MAX} files"))
             break
-        if (real := path.resolve()) in seen:
+        if (real := os.path.realpath(path)) in seen:  # a link to itself is its own target
             continue
         seen.add(real)
         agent, odd = read_agent(path)

@@ -417,3 +417,31 @@ def test_an_agent_that_the_home_holds_back_does_not_run_in_a_session_of_its_own(
         desk.good("agent", "enable", "python-engineer")
         desk.good("start", "python-engineer")
         assert desk.asked(PYTHON)["outcome"] == "answered"
+
+
+def test_disabling_an_agent_in_the_home_ends_its_task_in_a_session_of_its_own(desk: Desk) -> None:
+    desk.run_by(WAITING)
+    settings = desk.home / "muster.toml"
+    command = json.dumps([sys.executable, "-c", WAITING])
+    table = f"[agents.python-engineer]\ncommand = {command}\n"
+    settings.write_text(settings.read_text() + table)
+    with live(desk.home):
+        desk.good("start", "python-engineer")
+        desk.good("agent-state-machine", "--path", "s")
+        asking = spawned(desk, "ask", PYTHON)
+        try:
+            pid = number_in(desk.base / "s/conversations/conv_001/outputs/pid")
+            desk.good("agent", "disable", "python-engineer")
+            out, _ = asking.communicate(timeout=WAIT_SECONDS)
+        finally:
+            asking.kill()
+    assert "python-engineer failed" in out
+    assert processes.alive(pid) is None
+
+
+def test_a_link_to_itself_among_agent_files_is_skipped(desk: Desk) -> None:
+    link = desk.base / ".claude" / "agents" / "self.md"
+    link.symlink_to(link)
+    ran = desk.muster("route", PYTHON)
+    assert ran.returncode == 0
+    assert "python-engineer" in ran.stdout

@@ -12,6 +12,7 @@ import click
 from muster.app import open_session
 from muster.cli.reading import running
 from muster.cli.run.serving import serving
+from muster.client import delegation
 from muster.client.sync import Client
 from muster.delegation.session_folder import HOME_FOLDER
 from muster.delegation.visiting import TURN_SECONDS
@@ -68,11 +69,13 @@ def carry_out(
     until = clock.monotonic() + TURN_SECONDS
     while True:
         if is_served(own):
-            try:
-                with client_of(own) as client:
-                    return there(client)
-            except NotRunning:  # it has just ended
-                continue
+            with client_of(own) as client:
+                try:
+                    client.ask(delegation.delegation())
+                except NotRunning:  # it has just ended
+                    continue
+                # Not retried: a request that was accepted before its process ended may have run.
+                return there(client)
         try:
             return run(_serve(root, settings, home, here, show))
         except HomeInUse:
