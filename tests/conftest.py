@@ -1,6 +1,8 @@
 """Settings for all tests."""
 
 import signal
+import sys
+from collections.abc import Generator
 
 import pytest
 from hypothesis import settings
@@ -15,9 +17,22 @@ settings.load_profile("unhurried")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the slowest tests first, without branch coverage: it would triple their time, and cover
-    nothing new."""
-    for item in items:
-        if item.get_closest_marker("exhaustive"):
-            item.add_marker("no_cover")
-    items.sort(key=lambda item: item.get_closest_marker("exhaustive") is None)
+    """Run the slowest tests first."""
+    items.sort(key=lambda item: not is_exhaustive(item))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Run exhaustive tests without branch coverage: it would triple their time, and cover nothing
+    new. The marker `no_cover` has no effect in a worker of pytest-xdist."""
+    trace = sys.gettrace()
+    if is_exhaustive(item):
+        sys.settrace(None)
+    try:
+        yield
+    finally:
+        sys.settrace(trace)
+
+
+def is_exhaustive(item: pytest.Item) -> bool:
+    return item.get_closest_marker("exhaustive") is not None

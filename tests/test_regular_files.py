@@ -39,10 +39,12 @@ READERS = {
     "settings": "from muster.settings.file import text_of; text_of(path)",
     "a state file": "from muster.mirrors.exchange import read; read(path)",
     "an inbox": "from muster.mirrors.inbox_file.format import read; read(path)",
-    "a dropped message": "from muster.delegation.folder.queue import look; look(path.parent)",
+    "a dropped message": (
+        "from muster.delegation.folder.queue import read_messages; read_messages(path.parent)"
+    ),
     "a file that an agent made": (
-        "from muster.delegation.folder.footprints import difference, look; "
-        "difference(path.parent, {}, look(path.parent))"
+        "from muster.delegation.folder.file_changes import difference, take_snapshot; "
+        "difference(path.parent, {}, take_snapshot(path.parent))"
     ),
     "an address": "from muster.home import address; address.find(path.parent)",
     "an output file": (

@@ -51,7 +51,7 @@ async def main(home: Path) -> None:
             table = RouteTable((*http.routes(), empty))
             access = AccessControl(
                 host="127.0.0.1",
-                passes=muster.passes,
+                session_tokens=muster.session_tokens,
                 browsers=BrowserSessions(muster.clock.now, muster.ids),
                 monotonic=muster.clock.monotonic,
             )

@@ -19,14 +19,14 @@ from typing import Final, Protocol
 import msgspec
 
 from muster.delegation.conversations import Conversations
-from muster.delegation.following.owner import Lives, nobody_can_tell
+from muster.delegation.following.owner import IsAlive, assume_alive
 from muster.delegation.held_back import follow, hold_back
-from muster.delegation.ledger import OpenLedger
 from muster.delegation.queue import EVERY, QueueRunner
 from muster.delegation.requests import Requests
 from muster.delegation.session_folder import HOME_FOLDER
+from muster.delegation.session_log import OpenLogProvider
 from muster.delegation.task_runner import Tasks
-from muster.delegation.visiting import keeper_lives
+from muster.delegation.visiting import is_keeper_alive
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
 from muster.engine.loading import load, load_from
@@ -50,9 +50,9 @@ from muster.mirrors.state_file.files import StateFiles, wishes
 from muster.runtimes import catalog
 from muster.sessions.environment import SessionEnvironment
 from muster.sessions.prompt import Prompter
-from muster.sessions.prompt_templates import Letters
+from muster.sessions.prompt_templates import PromptTemplates
 from muster.sessions.reactor import Sessions
-from muster.sessions.session_tokens import Passes
+from muster.sessions.session_tokens import SessionTokens
 from muster.settings.agents import ANYBODY
 from muster.settings.model import HEARTBEAT_TIMEOUT_SECONDS, DelegationSettings, Settings
 from muster.store.base import EventStore
@@ -89,7 +89,7 @@ class DelegationPlan(msgspec.Struct, frozen=True, kw_only=True):
     root: Path | None = None
     """The folder of the state machine session, if the log belongs to that session."""
 
-    lives: Lives = nobody_can_tell
+    is_alive: IsAlive = assume_alive
     serves_queue: bool = False
     """Whether queued requests are carried out without a command."""
 
@@ -183,7 +183,7 @@ def delegation_of(
         task_seconds=settings.delegation.task_seconds,
         allowance=settings.delegation.allowance,
         project=project or home.absolute().parent,
-        lives=keeper_lives,
+        is_alive=is_keeper_alive,
         serves_queue=serves_queue,
     )
 
@@ -256,18 +256,18 @@ async def run_team(
     every, seq = options.snapshot_every, loaded.snapshot_seq
     snapshots = Snapshots(dispatcher, store, taken_seq=seq, every=every)
     presence = Presence(dispatcher, clock, timeout_s=options.heartbeat_timeout_s)
-    inbox, passes = Inbox(feed, dispatcher), Passes(ids.new())
-    prompter = Prompter(dispatcher, store, inbox, Letters(home))
+    inbox, session_tokens = Inbox(feed, dispatcher), SessionTokens(ids.new())
+    prompter = Prompter(dispatcher, store, inbox, PromptTemplates(home))
     await _begin(dispatcher, ids, options.human, options.plans, clock)
-    ledger = OpenLedger(dispatcher, store, options.delegation.root)
+    log_provider = OpenLogProvider(dispatcher, store, options.delegation.root)
     shared = StateFiles(dispatcher, clock, state_files(dispatcher.team, options.plans))
-    files: list[Files] = [ledger, shared]
+    files: list[Files] = [log_provider, shared]
     if options.inboxes is not None:
         files.append(InboxFiles(dispatcher, store, clock, options.inboxes, feed))
-    tasks = _tasks(dispatcher, clock, ledger, options.delegation, home)
-    requests = await _requests(dispatcher, clock, ledger, tasks, options.delegation)
+    tasks = _tasks(dispatcher, clock, log_provider, options.delegation, home)
+    requests = await _requests(dispatcher, clock, log_provider, tasks, options.delegation)
     async with background() as lives:
-        around = SessionEnvironment(passes, home=home, url=options.url)
+        around = SessionEnvironment(session_tokens, home=home, url=options.url)
         sessions = Sessions(dispatcher, options.runtimes, clock, lives, prompter, around, tasks)
         reactor = Runner(sessions, store, feed, dispatcher, clock)
         try:
@@ -282,7 +282,7 @@ async def run_team(
                     presence=presence,
                     inbox=inbox,
                     prompter=prompter,
-                    passes=passes,
+                    session_tokens=session_tokens,
                     history=History(store, lambda: dispatcher.team),
                     costs=Costs(store),
                     clock=clock,
@@ -305,14 +305,14 @@ def _feed(store: EventStore, dispatcher: Dispatcher) -> Feed:
 def _tasks(
     dispatcher: Dispatcher,
     clock: Clock,
-    ledger: OpenLedger,
+    log_provider: OpenLogProvider,
     plan: DelegationPlan,
     home: Path | None,
 ) -> Tasks:
     return Tasks(
         dispatcher,
         clock,
-        ledger,
+        log_provider,
         plan.runtimes,
         seconds=plan.task_seconds,
         home=home,
@@ -323,12 +323,12 @@ def _tasks(
 async def _requests(
     dispatcher: Dispatcher,
     clock: Clock,
-    ledger: OpenLedger,
+    log_provider: OpenLogProvider,
     tasks: Tasks,
     plan: DelegationPlan,
 ) -> Requests:
     """The requests of state machine sessions; those of an earlier process are closed first."""
-    conversations = Conversations(ledger, clock, tasks=tasks, lives=plan.lives)
+    conversations = Conversations(log_provider, clock, tasks=tasks, is_alive=plan.is_alive)
     await conversations.recover()
     queue = QueueRunner(dispatcher, clock, conversations, tasks)
     if plan.serves_queue:

@@ -27,7 +27,8 @@ class MusterError(Exception):
     def __init__(self, **found: object) -> None:
         """Keep the fields of the error; they fill the braces of the docstring."""
         self.found = found
-        super().__init__((self.__doc__ or self.code).format(**found))
+        message = " ".join((self.__doc__ or self.code).split())  # a docstring may span lines
+        super().__init__(message.format(**found))
 
 
 class Refused(MusterError):
@@ -381,7 +382,7 @@ class NotRunning(Unavailable):
 
 
 class PortTaken(Unavailable):
-    """Cannot listen on {host}:{port} ({detail}). Give another with --port."""
+    """Cannot listen on {host}:{port} ({detail}). Give another --host or --port."""
 
 
 class Impossible(Broken):

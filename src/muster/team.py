@@ -11,7 +11,7 @@ from muster.inbox.inbox import Inbox
 from muster.machines.state import Team
 from muster.machines.vocabulary import TurnConfig
 from muster.sessions.prompt import Prompter
-from muster.sessions.session_tokens import Passes
+from muster.sessions.session_tokens import SessionTokens
 from muster.store.base import EventStore
 from muster.views.conversation_costs import Costs
 from muster.views.history import History
@@ -36,7 +36,7 @@ class Muster:
         presence: Presence,
         inbox: Inbox,
         prompter: Prompter,
-        passes: Passes,
+        session_tokens: SessionTokens,
         history: History,
         costs: Costs,
         clock: Clock,
@@ -52,7 +52,7 @@ class Muster:
         self.presence = presence
         self.inbox = inbox
         self.prompter = prompter
-        self.passes = passes
+        self.session_tokens = session_tokens
         self.history = history
         self.costs = costs
         self.clock = clock

@@ -47,14 +47,14 @@ class Project:
         for name, description in AGENTS.items():
             agent_file(self.folder / ".claude" / "agents", name, description)
         settings = Settings(team=TeamSettings(human=HUMAN))
-        self.ledger, self.conversations = visited(self.root, settings)
+        self.log_provider, self.conversations = visited(self.root, settings)
         self.desk = HookDesk.of_project(self.home, settings)
 
     async def start(self, mode: DelegationMode = DelegationMode.ORCHESTRATOR) -> None:
         session_folder.prepare(self.root)
         folders = [self.folder / ".claude" / "agents"]
         await session_folder.start(
-            self.ledger,
+            self.log_provider,
             root=self.root,
             mode=mode,
             agents=session_folder.usable(read_folders(folders)).agents,
@@ -83,8 +83,8 @@ class Project:
         return [(line["type"], line["state"]) for line in self.lines("state.jsonl")]
 
     async def events(self) -> Sequence[Event]:
-        async with self.ledger.visit() as book:
-            return await book.history(str(self.root))
+        async with self.log_provider.access() as session_log:
+            return await session_log.history(str(self.root))
 
     async def facts(self, *kinds: type[Fact]) -> list[Any]:
         """The facts of these kinds; Any is one of them."""

@@ -17,7 +17,7 @@ from muster.cli.main import cli
 from muster.cli.setup.init import starter
 from muster.cli.verbs import VERBS
 from muster.engine.snapshots import SNAPSHOT_EVENTS
-from muster.errors import MusterError
+from muster.errors import MusterError, NobodyToSummon
 from muster.settings.agents import AGENT_RULES, AgentSettings, expected
 from muster.settings.model import SETTINGS, Settings, load_settings
 from muster.version import __version__
@@ -401,6 +401,11 @@ def test_every_setting_of_an_agent_and_its_default_are_documented() -> None:
         table = AgentSettings()
         default = getattr(getattr(table, part) if part else table, name)
         assert f"| `{msgspec.json.encode(default).decode()}` |" in row or default is None
+
+
+def test_the_message_of_an_error_is_one_line_without_runs_of_spaces() -> None:
+    message = str(NobodyToSummon())
+    assert message == " ".join(message.split())
 
 
 def test_the_readme_says_how_to_run_and_to_test() -> None:

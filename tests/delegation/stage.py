@@ -9,8 +9,8 @@ from muster.app import DelegationPlan, TeamOptions, open_team
 from muster.delegation import session_folder
 from muster.delegation.conversations import Conversations
 from muster.delegation.folder.workspace import files_of
-from muster.delegation.following.owner import Lives, nobody_can_tell
-from muster.delegation.visiting import VisitedLedger
+from muster.delegation.following.owner import IsAlive, assume_alive
+from muster.delegation.visiting import OnDemandLogProvider
 from muster.engine import ports
 from muster.engine.ports import Clock
 from muster.errors import FolderBehind
@@ -54,13 +54,13 @@ def agent_file(folder: Path, name: str, description: str) -> None:
 
 
 def number_in(path: Path) -> int:
-    """What a program writes into a file, when it has; for a bounded time."""
+    """The number that a program writes into a file; waits for it, up to a timeout."""
     until(path.exists)
     return int(path.read_text())
 
 
 class Stage:
-    """One session, and everything around it."""
+    """One session with its log, folder, project, agents and settings."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Stage:
         task_seconds: float = LIFE_SECONDS,
         command: tuple[str, ...] = (),
         clock: Clock | None = None,
-        lives: Lives = nobody_can_tell,
+        is_alive: IsAlive = assume_alive,
     ) -> None:
         """`program` runs every agent that has none of its `own`."""
         self.base = base
@@ -91,17 +91,19 @@ class Stage:
         )
         self.clock = ManualClock()
         self._used = clock or self.clock
-        self._lives = lives
+        self._is_alive = is_alive
         self._task_seconds = task_seconds
-        self.ledger = VisitedLedger(self.root, clock=self._used, ids=CountingIds(), human=MARCUS)
-        self.conversations = Conversations(self.ledger, self._used, lives=lives)
+        self.log_provider = OnDemandLogProvider(
+            self.root, clock=self._used, ids=CountingIds(), human=MARCUS
+        )
+        self.conversations = Conversations(self.log_provider, self._used, is_alive=is_alive)
         self.trouble: FolderBehind | None = None
         self.runtime: ports.Runtime | None = None
-        """Runs every agent, where a test brings it."""
+        """The runtime of every agent, if a test sets one."""
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[Muster]:
-        """The session's log, open and served by the whole engine, as `muster ask` has it."""
+        """Open the session's log with the whole engine, as `muster ask` does."""
         plan = DelegationPlan(
             runtimes=(lambda _: self.runtime)
             if self.runtime is not None
@@ -109,12 +111,12 @@ class Stage:
             task_seconds=self._task_seconds,
             project=self.project,
             root=self.root,
-            lives=self._lives,
+            is_alive=self._is_alive,
         )
         options = TeamOptions(human=MARCUS, delegation=plan)
-        async with open_team(self.ledger.home, options, clock=self._used) as muster:
+        async with open_team(self.log_provider.home, options, clock=self._used) as muster:
             yield muster
-        self.trouble = muster.requests.conversations.ledger.trouble
+        self.trouble = muster.requests.conversations.log_provider.trouble
 
     def command(self, code: str) -> tuple[str, ...]:
         return (sys.executable, "-c", code)
@@ -127,7 +129,7 @@ class Stage:
         session_folder.prepare(self.root)
         folders = [self.base / "agents"]
         _, resumed = await session_folder.start(
-            self.ledger,
+            self.log_provider,
             root=self.root,
             mode=mode,
             agents=session_folder.usable(read_folders(folders)).agents,
@@ -146,20 +148,20 @@ class Stage:
             return await muster.requests.queue.carry_out(names, until_empty=until_empty)
 
     async def end(self) -> None:
-        await session_folder.end(self.ledger, actor=person(MARCUS))
+        await session_folder.end(self.log_provider, actor=person(MARCUS))
 
     # ── seeing ────────────────────────────────────────────────────────────────────────────────────
 
     async def events(self) -> Sequence[Event]:
-        """All of the log that the folder is made of."""
-        async with self.ledger.visit() as book:
-            return await book.history(str(self.root))
+        """The events that make the folder."""
+        async with self.log_provider.access() as session_log:
+            return await session_log.history(str(self.root))
 
     async def facts(self, *kinds: type[Fact]) -> list[Fact]:
         return [event.fact for event in await self.events() if isinstance(event.fact, kinds)]
 
     def files(self) -> dict[str, bytes]:
-        """Every file of the folder but the log and the outputs."""
+        """Every file of the folder, without the log and the outputs."""
         return {
             str(path.relative_to(self.root)): path.read_bytes()
             for path in sorted(self.root.rglob("*"))

@@ -1,4 +1,4 @@
-"""Conversations in all three modes, with real programs as agents, and what can go wrong."""
+"""Conversations in all three modes, with real programs as agents, and their failures."""
 
 import asyncio
 import hashlib
@@ -106,7 +106,7 @@ print(os.getcwd() + "/" == os.environ["MUSTER_WORKSPACE"], os.environ["MUSTER_CO
     run(play())
 
 
-def test_what_an_agent_writes_into_its_dialogue_is_taken_in(tmp_path: Path) -> None:
+def test_text_that_an_agent_adds_to_its_dialogue_is_recorded(tmp_path: Path) -> None:
     program = """
 import os
 with open(os.environ["MUSTER_DIALOGUE"], "a") as file:
@@ -139,7 +139,7 @@ def test_the_table_of_an_agent_comes_before_the_program_for_all(tmp_path: Path) 
     run(play())
 
 
-def test_without_any_program_the_decision_is_told_and_it_ends_in_main(tmp_path: Path) -> None:
+def test_without_a_program_for_the_agent_main_answers_with_the_decision(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Stage(tmp_path, "")
         await stage.start()
@@ -191,7 +191,7 @@ def test_an_agent_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     run(play())
 
 
-def test_files_outside_of_the_outputs_are_told_unless_the_request_names_them(
+def test_files_outside_of_the_outputs_are_noted_unless_the_request_names_them(
     tmp_path: Path,
 ) -> None:
     async def play() -> None:
@@ -212,7 +212,7 @@ def test_files_outside_of_the_outputs_are_told_unless_the_request_names_them(
     run(play())
 
 
-def test_files_that_change_or_go_are_told_as_such(tmp_path: Path) -> None:
+def test_changed_and_deleted_files_are_recorded_as_such(tmp_path: Path) -> None:
     program = """
 import os
 if os.path.exists("a.txt"):
@@ -242,7 +242,7 @@ print("[HANDOFF docs-writer] go on" if os.environ["MUSTER_AGENT"] == "python-eng
 # ── nobody matches ────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_nobody_matches_and_main_may_not_do_suggests_an_agent_to_create(
+def test_a_request_without_an_agent_that_main_may_not_do_suggests_an_agent_to_create(
     tmp_path: Path,
 ) -> None:
     async def play() -> None:
@@ -322,7 +322,7 @@ def test_in_interactive_mode_agents_hand_over_to_each_other(tmp_path: Path) -> N
     run(play())
 
 
-def test_a_chain_that_comes_back_with_nothing_new_is_stopped_and_said_so(tmp_path: Path) -> None:
+def test_a_loop_of_hand_overs_without_progress_is_stopped_with_the_reason(tmp_path: Path) -> None:
     program = """
 import os
 other = "docs-writer" if os.environ["MUSTER_AGENT"] == "python-engineer" else "python-engineer"
@@ -355,7 +355,7 @@ def test_an_agent_can_hand_back_to_main(tmp_path: Path) -> None:
     run(play())
 
 
-def test_a_hand_over_to_nobody_known_fails_and_says_why(tmp_path: Path) -> None:
+def test_a_hand_over_to_an_unknown_agent_fails_with_the_reason(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Stage(tmp_path, "print('[HANDOFF ghost] boo')")
         await stage.start(DelegationMode.INTERACTIVE)
@@ -441,7 +441,9 @@ def test_several_runners_carry_out_each_message_exactly_once(tmp_path: Path) -> 
     run(play())
 
 
-def test_in_response_mode_what_nobody_matches_comes_back_with_that_answer(tmp_path: Path) -> None:
+def test_in_response_mode_a_request_without_a_matching_agent_is_answered_at_once(
+    tmp_path: Path,
+) -> None:
     async def play() -> None:
         stage = Stage(tmp_path)
         await stage.start(DelegationMode.RESPONSE)
@@ -452,7 +454,7 @@ def test_in_response_mode_what_nobody_matches_comes_back_with_that_answer(tmp_pa
     run(play())
 
 
-def test_a_runner_leaves_what_it_has_no_program_for(tmp_path: Path) -> None:
+def test_a_runner_does_not_claim_messages_for_agents_without_a_program(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Stage(tmp_path, "", own={"docs-writer": "print('ok')"})
         await stage.start(DelegationMode.RESPONSE)
@@ -464,7 +466,7 @@ def test_a_runner_leaves_what_it_has_no_program_for(tmp_path: Path) -> None:
     run(play())
 
 
-def test_messages_that_others_put_into_the_queue_are_taken_in_once(tmp_path: Path) -> None:
+def test_message_files_of_other_programs_are_imported_once(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Stage(tmp_path, clock=SystemClock())
         await stage.start(DelegationMode.RESPONSE)
@@ -504,7 +506,7 @@ def test_a_runner_ends_with_the_session(tmp_path: Path) -> None:
 
 
 async def known(stage: Stage, *commands: c.Command) -> None:
-    """Let the engineer have a seat, and people say something about it."""
+    """Give the engineer a seat, and send commands of people about it."""
     await stage.ask(PYTHON)
     async with stage.open() as muster:
         for command in commands:
@@ -512,7 +514,7 @@ async def known(stage: Stage, *commands: c.Command) -> None:
 
 
 def seat_of(stage: Stage) -> SeatId:
-    team = team_in(stage.ledger.home)
+    team = team_in(stage.log_provider.home)
     assert team is not None
     return team.names["python-engineer"]
 
@@ -575,16 +577,22 @@ def test_several_requests_at_once_never_collide(tmp_path: Path) -> None:
     run(play())
 
 
-def test_what_a_crash_left_behind_is_closed_by_the_next_request(tmp_path: Path) -> None:
+def test_conversations_that_a_crash_left_open_are_closed_by_the_next_request(
+    tmp_path: Path,
+) -> None:
     async def play() -> None:
         stage = Stage(tmp_path)
         await stage.start()
-        async with stage.ledger.visit() as book:  # a life that ends in the middle of a task
-            await book.send(
+        async with (
+            stage.log_provider.access() as session_log
+        ):  # a muster process that ends in the middle of a task
+            await session_log.send(
                 c.OpenConversation(text="half", speaker_name=MARCUS), actor=person(MARCUS)
             )
             one = ConversationId("conv_001")
-            await book.send(c.Delegate(conversation=one, to="sql-tuner", trigger="x"), actor=MUSTER)
+            await session_log.send(
+                c.Delegate(conversation=one, to="sql-tuner", trigger="x"), actor=MUSTER
+            )
         with (stage.root / ONE / "dialogue.md").open("a") as file:
             file.write("my last words\n")
         assert (await stage.ask(DOCS)).conversation == "conv_002"
@@ -597,7 +605,7 @@ def test_what_a_crash_left_behind_is_closed_by_the_next_request(tmp_path: Path) 
     run(play())
 
 
-def test_work_that_is_cut_short_is_on_record(tmp_path: Path) -> None:
+def test_interrupted_work_is_recorded(tmp_path: Path) -> None:
     program = """
 import os, time
 with open(".pid", "w") as file:
@@ -622,7 +630,7 @@ time.sleep(600)
     run(play())
 
 
-def test_a_folder_that_cannot_be_written_is_reported_and_caught_up_by_the_next_request(
+def test_a_folder_that_cannot_be_written_is_reported_and_the_next_request_retries(
     tmp_path: Path,
 ) -> None:
     async def play() -> None:
@@ -643,7 +651,7 @@ def test_a_folder_that_cannot_be_written_is_reported_and_caught_up_by_the_next_r
     run(play())
 
 
-def test_the_folder_is_made_anew_from_the_log(tmp_path: Path) -> None:
+def test_the_folder_is_rebuilt_from_the_log(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Stage(tmp_path)
         await stage.start()
@@ -662,7 +670,7 @@ def test_the_folder_is_made_anew_from_the_log(tmp_path: Path) -> None:
 # ── sessions and their folders ────────────────────────────────────────────────────────────────────
 
 
-def test_a_second_start_goes_on_with_the_session_that_is_open(tmp_path: Path) -> None:
+def test_a_second_start_resumes_the_open_session(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Stage(tmp_path)
         assert not await stage.start()
@@ -675,7 +683,7 @@ def test_a_second_start_goes_on_with_the_session_that_is_open(tmp_path: Path) ->
     run(play())
 
 
-def test_a_session_can_be_started_again_where_one_ended_and_its_numbers_go_on(
+def test_a_session_can_start_where_one_ended_and_its_numbers_continue(
     tmp_path: Path,
 ) -> None:
     async def play() -> None:
@@ -717,14 +725,14 @@ def test_the_project_of_a_team_is_no_session(tmp_path: Path) -> None:
         session_folder.prepare(tmp_path)
 
 
-def test_a_folder_that_was_moved_goes_on_where_it_is(tmp_path: Path) -> None:
+def test_a_session_works_in_a_folder_that_was_moved(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Stage(tmp_path)
         await stage.start()
         await stage.ask(PYTHON)
         moved = Stage(tmp_path)
         moved.root = stage.root.rename(tmp_path / "moved")
-        moved.ledger.root, moved.ledger.home = moved.root, moved.root / ".muster"
+        moved.log_provider.root, moved.log_provider.home = moved.root, moved.root / ".muster"
         assert (await moved.ask(DOCS)).outcome == "answered"
         assert (moved.root / "conversations/conv_002/outputs/hello_world.py").exists()
 

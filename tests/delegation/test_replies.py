@@ -1,4 +1,4 @@
-"""What muster says where it is MAIN, and what it says that MAIN may not do."""
+"""The answers of MAIN where muster itself is MAIN, and its denials."""
 
 import pytest
 
@@ -26,19 +26,19 @@ def said(rule: str, text: str = "hm", agents: tuple[str, ...] = AGENTS, last: st
     return reply(routed(rule), text, agents, last)
 
 
-def test_thanks_are_answered_and_a_greeting_says_who_is_there() -> None:
+def test_thanks_are_answered_and_a_greeting_lists_the_agents() -> None:
     assert said("smalltalk", "Thanks a lot!") == "You're welcome!"
     assert said("smalltalk", "Hello").startswith("Hello. I route each request")
     assert "and 4 more" in said("smalltalk", "Hello")
     assert "There are no agents yet" in said("agents", "who is there?", ())
 
 
-def test_what_came_of_the_last_conversation_is_told() -> None:
+def test_a_question_about_the_last_conversation_is_answered_with_its_summary() -> None:
     assert said("session", "what did you just do?", last=LAST) == f"The last conversation: {LAST}"
     assert "no model is MAIN here" in said("session", "what did you just do?")
 
 
-def test_what_muster_cannot_answer_it_does_not_answer() -> None:
+def test_muster_says_that_it_has_no_answer_of_its_own() -> None:
     answer = said("general", "What is the capital of France?")
     assert "has no answer of its own" in answer
     assert "Paris" not in answer
@@ -54,7 +54,7 @@ def test_what_muster_cannot_answer_it_does_not_answer() -> None:
         ("Hello", False),
     ],
 )
-def test_questions_about_the_past_are_known(text: str, past: bool) -> None:
+def test_questions_about_earlier_work_are_recognized(text: str, past: bool) -> None:
     assert about_the_past(text) is past
 
 
@@ -68,7 +68,9 @@ def test_questions_about_the_past_are_known(text: str, past: bool) -> None:
         ("please install numpy", "main.execute"),
     ],
 )
-def test_what_main_may_not_do_is_denied_with_an_agent_to_create(text: str, rule: str) -> None:
+def test_a_request_that_main_may_not_do_is_denied_with_an_agent_to_create(
+    text: str, rule: str
+) -> None:
     found = denial(text, DEFAULT)
     assert found is not None
     assert found.rule.startswith(rule)
@@ -77,7 +79,7 @@ def test_what_main_may_not_do_is_denied_with_an_agent_to_create(text: str, rule:
 
 
 @pytest.mark.parametrize("text", ["Tell me about whales", "note it in notes.md", "e.g. a poem"])
-def test_what_main_may_do_is_not_denied(text: str) -> None:
+def test_a_request_that_main_may_do_is_not_denied(text: str) -> None:
     assert denial(text, DEFAULT) is None
 
 

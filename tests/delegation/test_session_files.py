@@ -1,4 +1,4 @@
-"""The seed's example session, replayed with a real program, file by file."""
+"""The documented example session, replayed with a real program, file by file."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ AGENTS_MAY = AGENT_PERMISSIONS.as_dict()
 
 
 async def play(base: Path) -> Stage:
-    """The session, one input a minute."""
+    """Play the session, one input a minute."""
     stage = Stage(base)
     await stage.start(DelegationMode.ORCHESTRATOR)
     for text in INPUTS:
@@ -36,8 +36,8 @@ async def play(base: Path) -> Stage:
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
-    """The session when it is over."""
-    return asyncio.run(play(tmp_path_factory.mktemp("seed")))
+    """The session after its end."""
+    return asyncio.run(play(tmp_path_factory.mktemp("example")))
 
 
 def lines(stage: Stage, path: str) -> list[dict[str, object]]:
@@ -48,7 +48,7 @@ def workspace(stage: Stage, number: int) -> str:
     return f"{stage.root}/conversations/conv_{number:03d}/outputs/"
 
 
-def test_the_folder_has_the_files_of_the_seed_and_nothing_else(stage: Stage) -> None:
+def test_the_folder_has_the_documented_files_and_nothing_else(stage: Stage) -> None:
     dialogues = {f"conversations/conv_00{number}/dialogue.md" for number in range(1, 5)}
     assert set(stage.files()) == dialogues | {
         "state.jsonl",
@@ -66,7 +66,7 @@ def test_the_folder_has_the_files_of_the_seed_and_nothing_else(stage: Stage) -> 
     assert asyncio.run(stage.is_up_to_date())
 
 
-def test_the_history_of_states_has_the_entries_and_fields_of_the_seed(stage: Stage) -> None:
+def test_state_jsonl_has_the_documented_entries_and_fields(stage: Stage) -> None:
     root = str(stage.root)
 
     def talk(kind: str, number: int, **more: object) -> dict[str, object]:
@@ -153,7 +153,7 @@ def test_the_index_has_a_line_for_each_conversation(stage: Stage) -> None:
     assert [each["agents_used"] for each in entries] == [[], ["python-engineer"], [], []]
 
 
-def test_a_dialogue_tells_everything_in_order(stage: Stage) -> None:
+def test_a_dialogue_has_a_section_for_every_event_in_order(stage: Stage) -> None:
     text = stage.read("conversations/conv_002/dialogue.md")
     titles = [line for line in text.splitlines() if line.startswith("#")]
     at = NINE.format(2)
@@ -175,7 +175,7 @@ def test_a_dialogue_tells_everything_in_order(stage: Stage) -> None:
     assert "> You are careful.\n" in text
 
 
-def test_main_answers_what_is_its_own_in_one_line(stage: Stage) -> None:
+def test_main_answers_its_own_requests_in_one_line(stage: Stage) -> None:
     views = list(asyncio.run(stage.conversations.views()).values())
     assert [view.text for view in views] == list(INPUTS)
     answers = [view.answer for view in views]
@@ -191,9 +191,7 @@ def test_the_agents_are_listed_and_described(stage: Stage) -> None:
     assert all(f"> {description}" in directory for description in AGENTS.values())
 
 
-def test_another_play_of_the_session_differs_in_nothing_but_its_path(
-    stage: Stage, tmp_path: Path
-) -> None:
+def test_a_replay_of_the_session_differs_only_in_its_path(stage: Stage, tmp_path: Path) -> None:
     again = asyncio.run(play(tmp_path))
     here, there = str(stage.base).encode(), str(tmp_path).encode()
     assert {path: data.replace(there, here) for path, data in again.files().items()} == {

@@ -1,4 +1,4 @@
-"""One agent on one task: what its program says, and how its session ends."""
+"""One agent on one task: the output of its program, and the end of its session."""
 
 import asyncio
 import json
@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from muster.delegation.folder import footprints
-from muster.delegation.task_runner import Said
+from muster.delegation.folder import file_changes
+from muster.delegation.task_runner import TaskOutput
 from muster.engine import ports
 from muster.machines import events as e
 from muster.machines.commands import AnswerApproval
@@ -21,7 +21,7 @@ from tests.delegation.stage import MARCUS, PYTHON, Stage
 
 
 def work(base: Path, code: str) -> tuple[ConversationView, list[tuple[Remark, str]]]:
-    """What comes of a program that is given a task, and what its dialogue has."""
+    """The conversation of a program that works on a task, and its dialogue."""
     done: list[ConversationView] = []
     told: list[tuple[Remark, str]] = []
 
@@ -37,13 +37,13 @@ def work(base: Path, code: str) -> tuple[ConversationView, list[tuple[Remark, st
     return done[0], told
 
 
-def test_what_it_prints_is_its_report_and_its_complaints_are_kept_apart(tmp_path: Path) -> None:
+def test_standard_output_is_the_report_and_standard_error_is_kept_apart(tmp_path: Path) -> None:
     done, told = work(tmp_path, "import sys; print('fine'); print('hot', file=sys.stderr)")
     assert (done.outcome, done.answer) == ("answered", "fine")
     assert (Remark.OUTPUT, "(on standard error)\nhot") in told
 
 
-def test_a_result_says_it_more_exactly(tmp_path: Path) -> None:
+def test_a_result_comes_before_the_output_as_the_report(tmp_path: Path) -> None:
     code = """print("chatter"); print('{"type": "result", "text": "the answer"}')"""
     done, told = work(tmp_path, code)
     assert done.answer == "the answer"
@@ -55,7 +55,7 @@ def test_a_result_that_is_not_ok_is_a_failure(tmp_path: Path) -> None:
     assert (done.outcome, done.answer) == ("failed", "python-engineer failed: no paper")
 
 
-def test_a_program_that_lives_on_is_let_go_when_it_is_done(tmp_path: Path) -> None:
+def test_a_long_lived_program_is_stopped_when_its_task_is_done(tmp_path: Path) -> None:
     code = """
 import sys
 for line in sys.stdin:
@@ -72,7 +72,7 @@ for line in sys.stdin:
     run(play())
 
 
-def test_lines_for_a_channel_are_what_it_says_here(tmp_path: Path) -> None:
+def test_lines_for_a_channel_become_output_of_the_task(tmp_path: Path) -> None:
     code = """
 print('{"type": "working"}')
 print('{"type": "say", "text": "first"}')
@@ -82,7 +82,7 @@ print('{"type": "turn_complete", "text": "last"}')
 
 
 def test_of_several_hand_overs_the_last_counts() -> None:
-    said = Said()
+    said = TaskOutput()
     said.out = ["[HANDOFF bob] one", " [HANDOFF eve] no", "[HANDOFF cyd] two"]
     assert said.handed == ("cyd", "two")
     assert said.report == "[HANDOFF eve] no"
@@ -92,10 +92,10 @@ def test_of_several_hand_overs_the_last_counts() -> None:
     assert said.report == "the answer"
 
 
-def test_a_project_that_is_too_large_to_look_through_is_said(
+def test_a_project_with_too_many_files_for_a_snapshot_is_noted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(footprints, "FILES_MAX", 2)
+    monkeypatch.setattr(file_changes, "FILES_MAX", 2)
     (tmp_path / "project").mkdir()
     for name in "abc":
         (tmp_path / "project" / name).touch()
@@ -104,12 +104,12 @@ def test_a_project_that_is_too_large_to_look_through_is_said(
     assert (Remark.NOTE, note) in told
 
 
-def test_a_file_whose_name_is_no_text_can_be_told(tmp_path: Path) -> None:
+def test_a_file_whose_name_is_not_utf_8_can_be_recorded(tmp_path: Path) -> None:
     done, _ = work(tmp_path, "open(b'\\xff.txt', 'w').close()")
     assert [each.path for each in done.files] == ["�.txt"]
 
 
-def test_a_usage_that_cannot_be_true_is_ignored_and_noted(tmp_path: Path) -> None:
+def test_an_implausible_usage_is_ignored_and_noted(tmp_path: Path) -> None:
     code = """print('{"type": "result", "text": "x", "usage": {"inputTokens": %d}}' % (10**23))"""
 
     async def play() -> None:
@@ -150,7 +150,7 @@ def test_a_task_is_a_session_in_the_log_with_its_output_and_its_costs(tmp_path: 
 
 
 class Asking:
-    """A runtime whose program asks a person for something, and says what it was answered."""
+    """A runtime whose program requests an approval, and prints the answer."""
 
     is_output_speech = has_initial_prompt = False
 
@@ -162,7 +162,7 @@ class Asking:
 
 
 class AskingSession:
-    """Asks once, and ends."""
+    """Requests one approval, and ends."""
 
     pid = started = None
 
@@ -183,7 +183,7 @@ class AskingSession:
         return False
 
 
-def test_a_person_can_be_asked_on_behalf_of_a_task(tmp_path: Path) -> None:
+def test_a_task_session_can_request_an_approval(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Stage(tmp_path)
         stage.runtime = Asking()

@@ -11,7 +11,7 @@ from muster.demo.delegate import document, slug
 from muster.demo.hearing import Kind, Message, PromptItem, PromptReader, parse_prompt
 from muster.machines.ids import LEAD_SEAT, ChannelId
 from muster.machines.state import TurnState
-from muster.sessions.prompt import errand
+from muster.sessions.prompt import prompt_for
 from muster.views.answers.messages import Do, Next
 
 
@@ -19,7 +19,7 @@ def told(do: Do, channel: str | None = None, epoch: int | None = None) -> str:
     """The prompt of muster for a task."""
     place = None if channel is None else ChannelId(channel)
     found = Next(do=do, agent="Wren", state=TurnState.ACTIVE, channel=place, epoch=epoch)
-    return errand(found)
+    return prompt_for(found)
 
 
 def test_a_turn_news_and_a_direct_message_are_told_apart() -> None:

@@ -13,7 +13,7 @@ from muster.machines import events as e
 from muster.machines.ids import GRID_SEATS, LEAD_SEAT, SeatId, SessionId
 from muster.machines.state import Status
 from muster.machines.vocabulary import Authority, RunMode
-from muster.sessions.prompt_templates import BIRTH, LEAD, WAKE, Letters
+from muster.sessions.prompt_templates import BIRTH, LEAD, WAKE, PromptTemplates
 from muster.testing.runtime import Starts
 from tests.builders import HUMAN, run, settled
 from tests.sessions.test_intake import Stage, staged
@@ -132,10 +132,10 @@ WORDS = {"name": "Lyra", "human": "Marcus", "seat": 3, "color": "#c9b1e8", "payl
 
 @pytest.mark.parametrize("letter", [BIRTH, WAKE, LEAD])
 def test_a_user_s_prompt_template_replaces_the_built_in_one(letter: str, tmp_path: Path) -> None:
-    assert "Marcus" in Letters().write(letter, **WORDS)
+    assert "Marcus" in PromptTemplates().write(letter, **WORDS)
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / f"{letter}.md").write_text("Good morning, {human}.\n")
-    assert Letters(tmp_path).write(letter, **WORDS) == "Good morning, Marcus."
+    assert PromptTemplates(tmp_path).write(letter, **WORDS) == "Good morning, Marcus."
 
 
 @pytest.mark.parametrize("content", [b"{nobody} {", b"{unheard_of}", b"\xff\xfe\xff"])
@@ -144,7 +144,9 @@ def test_an_unusable_prompt_template_is_reported_and_the_built_in_one_is_used(
 ) -> None:
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "birth.md").write_bytes(content)
-    assert Letters(tmp_path).write(BIRTH, **WORDS) == Letters().write(BIRTH, **WORDS)
+    assert PromptTemplates(tmp_path).write(BIRTH, **WORDS) == PromptTemplates().write(
+        BIRTH, **WORDS
+    )
     assert "birth" in caplog.text
 
 

@@ -588,7 +588,7 @@ SERVICES = (
                 "test_a_reactor_killed_between_react_and_cursor_sees_the_event_again",
             ],
             "sessions/test_reactor.py": [
-                "test_a_session_that_is_asked_for_is_started_once_and_reported",
+                "test_a_requested_session_is_started_once_and_reported",
             ],
             "simulation/test_world.py": ["test_no_invariant_breaks_in_a_simulated_team"],
         },
@@ -597,8 +597,8 @@ SERVICES = (
         "Processes left by an earlier boot of muster are ended before new ones start.",
         {
             "sessions/test_reactor.py": [
-                "test_what_an_earlier_life_left_is_reclaimed_and_reported_lost_once",
-                "test_a_session_that_an_earlier_life_never_started_is_not_started_under_its_old_name",
+                "test_a_session_of_an_earlier_boot_is_reclaimed_and_reported_lost_once",
+                "test_a_session_that_an_earlier_boot_never_started_is_not_started",
             ],
             "test_app.py": ["test_what_a_crash_left_behind_is_reclaimed_and_started_again"],
             "machines/run_control/test_run_control.py": [
@@ -1125,8 +1125,8 @@ SUPERVISION = (
                 "test_what_only_looks_like_it_is_text",
             ],
             "sessions/test_intake.py": [
-                "test_a_marker_that_counts_for_nothing_is_on_record_with_the_reason",
-                "test_a_session_speaks_for_its_own_seat_whatever_it_says",
+                "test_a_rejected_marker_is_recorded_with_the_reason",
+                "test_a_session_acts_for_its_own_seat_whatever_it_claims",
             ],
         },
     ),
@@ -1134,9 +1134,9 @@ SUPERVISION = (
         "A program is prompted with its turns and messages, and its answer in a turn is posted.",
         {
             "sessions/test_intake.py": [
-                "test_a_program_that_ends_by_itself_hears_of_its_turn_when_it_starts",
-                "test_a_program_that_lives_on_is_told_its_turns_and_messages_as_they_come",
-                "test_what_could_not_be_told_because_the_program_did_not_start_is_told_again",
+                "test_a_one_shot_program_gets_its_turn_in_its_first_prompt",
+                "test_a_long_lived_program_is_prompted_with_turns_and_messages_as_they_come",
+                "test_a_message_is_delivered_again_if_the_program_did_not_start",
             ],
         },
     ),
@@ -1328,9 +1328,9 @@ DELEGATING = (
         "The example session of a delegation gives its files, entry by entry.",
         {
             "delegation/test_session_files.py": [
-                "test_the_folder_has_the_files_of_the_seed_and_nothing_else",
-                "test_the_history_of_states_has_the_entries_and_fields_of_the_seed",
-                "test_a_dialogue_tells_everything_in_order",
+                "test_the_folder_has_the_documented_files_and_nothing_else",
+                "test_state_jsonl_has_the_documented_entries_and_fields",
+                "test_a_dialogue_has_a_section_for_every_event_in_order",
             ],
         },
     ),
@@ -1338,11 +1338,11 @@ DELEGATING = (
         "A session's folder is derived from its log, byte for byte.",
         {
             "delegation/folder/test_workspace.py": [
-                "test_a_folder_that_follows_its_log_is_the_one_that_the_whole_log_makes",
-                "test_what_was_written_before_a_crash_is_written_again_without_harm",
+                "test_a_folder_updated_event_by_event_equals_one_built_from_the_whole_log",
+                "test_repeating_writes_after_a_crash_is_idempotent",
             ],
-            "delegation/folder/test_footprints.py": [
-                "test_what_comes_changes_and_goes_is_told_with_size_and_digest"
+            "delegation/folder/test_file_changes.py": [
+                "test_created_changed_and_deleted_files_are_found_with_size_and_digest"
             ],
             "delegation/folder/test_queue.py": [
                 "test_a_message_is_json_with_its_speaker_or_plain_text"
@@ -1364,7 +1364,7 @@ DELEGATING = (
             ],
             "delegation/test_task_runner.py": [
                 "test_a_task_is_a_session_in_the_log_with_its_output_and_its_costs",
-                "test_a_person_can_be_asked_on_behalf_of_a_task",
+                "test_a_task_session_can_request_an_approval",
             ],
             "delegation/test_conversations.py": [
                 "test_a_paused_agent_is_not_run_and_the_answer_says_the_rule_and_the_remedy",
@@ -1377,15 +1377,15 @@ DELEGATING = (
         {
             "delegation/test_conversations.py": [
                 "test_several_runners_carry_out_each_message_exactly_once",
-                "test_a_chain_that_comes_back_with_nothing_new_is_stopped_and_said_so",
-                "test_what_a_crash_left_behind_is_closed_by_the_next_request",
-                "test_a_folder_that_cannot_be_written_is_reported_and_caught_up_by_the_next_request",
+                "test_a_loop_of_hand_overs_without_progress_is_stopped_with_the_reason",
+                "test_conversations_that_a_crash_left_open_are_closed_by_the_next_request",
+                "test_a_folder_that_cannot_be_written_is_reported_and_the_next_request_retries",
             ],
             "delegation/test_task_runner.py": [
-                "test_what_it_prints_is_its_report_and_its_complaints_are_kept_apart"
+                "test_standard_output_is_the_report_and_standard_error_is_kept_apart"
             ],
             "delegation/test_replies.py": [
-                "test_what_main_may_not_do_is_denied_with_an_agent_to_create"
+                "test_a_request_that_main_may_not_do_is_denied_with_an_agent_to_create"
             ],
         },
     ),
@@ -1628,9 +1628,9 @@ CLAUDE = (
             ],
             "runtimes/claude/test_parts.py": ["test_a_prompt_is_started_injected_or_queued"],
             "sessions/test_tools.py": [
-                "test_nobody_can_be_somebody_else_by_what_it_gives",
-                "test_a_turn_that_was_told_in_the_middle_of_something_is_not_over_with_that",
-                "test_a_result_ends_a_turn_that_nobody_ended_with_the_warning_and_its_cost",
+                "test_no_argument_lets_a_session_act_as_another_agent",
+                "test_a_turn_announced_during_other_work_does_not_end_with_that_work",
+                "test_a_result_ends_a_forgotten_turn_with_a_warning_and_its_cost",
             ],
         },
     ),
@@ -1698,9 +1698,9 @@ CLAUDE = (
         "A conversation that another program leads is followed to its end, even if that is killed.",
         {
             "delegation/following/test_record.py": [
-                "test_what_a_program_left_behind_is_closed_when_it_is_gone",
-                "test_a_conversation_is_not_closed_while_subagents_work_on",
-                "test_what_was_said_before_an_input_came_is_no_answer_to_it",
+                "test_the_conversations_of_a_program_that_has_ended_are_closed",
+                "test_a_conversation_stays_open_while_background_subagents_run",
+                "test_an_answer_that_began_before_an_input_does_not_answer_it",
             ],
         },
     ),

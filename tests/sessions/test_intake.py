@@ -1,4 +1,4 @@
-"""What sessions are told and what they say: prompts, turns, words to the human, markers."""
+"""The prompts and the reports of sessions: turns, messages to the human, markers."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -20,7 +20,7 @@ from muster.machines.vocabulary import (
     TurnConfig,
     Usage,
 )
-from muster.sessions.session_tokens import Passes
+from muster.sessions.session_tokens import SessionTokens
 from muster.store.batching import Batch
 from muster.store.memory import MemoryStore
 from muster.team import Muster
@@ -78,7 +78,7 @@ class Stage:
         return [event.fact for event in await logged(self.muster.store, kind)]
 
     async def said(self) -> list[tuple[str, str | None, str]]:
-        """Who said what where, of the agents."""
+        """The posts and messages of agents, as (speaker, channel, text)."""
         found = await self.facts(e.AgentMessage)
         return [
             (fact.agent_name, fact.channel, fact.content[0].text)
@@ -95,7 +95,7 @@ class Stage:
 
 
 class RecordsNoDelivery(MemoryStore):
-    """A disk that fails whenever a delivery is to be written."""
+    """A store that fails whenever a delivery is written."""
 
     def _write(self, batch: Batch) -> None:
         if any(event.type == "messages_delivered" for event in batch.events):
@@ -137,7 +137,7 @@ def test_a_session_is_told_who_it_is_and_what_waits_for_it() -> None:
     run(story())
 
 
-def test_what_could_not_be_told_because_the_program_did_not_start_is_told_again() -> None:
+def test_a_message_is_delivered_again_if_the_program_did_not_start() -> None:
     async def story() -> None:
         async with staged() as stage:
             await stage.enrol(long_lived=False)
@@ -152,7 +152,7 @@ def test_what_could_not_be_told_because_the_program_did_not_start_is_told_again(
     run(story())
 
 
-def test_a_sleeper_wakes_with_its_soul_and_the_last_life_in_which_something_was_said() -> None:
+def test_a_sleeping_agent_wakes_with_its_soul_and_its_last_nonempty_transcript() -> None:
     async def story() -> None:
         async with staged() as stage:
             place = Placeholder(grid_position=SeatId(0), color="#1", gender="man")
@@ -175,7 +175,7 @@ def test_a_sleeper_wakes_with_its_soul_and_the_last_life_in_which_something_was_
     run(story())
 
 
-def test_a_program_that_wants_no_prompt_finds_its_messages_when_it_asks() -> None:
+def test_a_program_without_prompts_gets_its_messages_from_the_inbox() -> None:
     async def story() -> None:
         async with staged() as stage:
             stage.runtime.has_initial_prompt = False
@@ -198,7 +198,7 @@ def test_a_cleanup_session_is_told_to_tidy_up() -> None:
     run(story())
 
 
-def test_a_program_that_ends_by_itself_hears_of_its_turn_when_it_starts() -> None:
+def test_a_one_shot_program_gets_its_turn_in_its_first_prompt() -> None:
     async def story() -> None:
         async with staged() as stage:
             await stage.enrol(long_lived=False)
@@ -217,7 +217,7 @@ def test_a_program_that_ends_by_itself_hears_of_its_turn_when_it_starts() -> Non
     run(story())
 
 
-def test_a_program_that_lives_on_is_told_its_turns_and_messages_as_they_come() -> None:
+def test_a_long_lived_program_is_prompted_with_turns_and_messages_as_they_come() -> None:
     async def story() -> None:
         async with staged() as stage:
             await stage.enrol(long_lived=True)
@@ -239,7 +239,7 @@ def test_a_program_that_lives_on_is_told_its_turns_and_messages_as_they_come() -
     run(story())
 
 
-def test_what_a_program_no_longer_takes_is_not_counted_as_delivered() -> None:
+def test_a_prompt_that_a_program_does_not_accept_is_not_recorded_as_delivered() -> None:
     async def story() -> None:
         async with staged() as stage:
             await stage.enrol(long_lived=True)
@@ -251,7 +251,7 @@ def test_what_a_program_no_longer_takes_is_not_counted_as_delivered() -> None:
     run(story())
 
 
-def test_what_could_not_be_recorded_as_delivered_is_told_again_after_a_pause() -> None:
+def test_a_message_whose_delivery_could_not_be_recorded_is_sent_again_after_a_backoff() -> None:
     async def story() -> None:
         async with staged(store=RecordsNoDelivery()) as stage:
             await stage.enrol(long_lived=True)
@@ -266,7 +266,7 @@ def test_what_could_not_be_recorded_as_delivered_is_told_again_after_a_pause() -
 # ── what a session says ───────────────────────────────────────────────────────────────────────────
 
 
-def test_output_is_on_record_and_is_no_post_without_a_turn() -> None:
+def test_output_without_a_turn_is_recorded_and_not_posted() -> None:
     async def story() -> None:
         async with staged() as stage:
             await stage.enrol(long_lived=True)
@@ -286,7 +286,7 @@ def test_output_is_on_record_and_is_no_post_without_a_turn() -> None:
     run(story())
 
 
-def test_what_is_printed_after_a_human_spoke_to_it_is_the_answer() -> None:
+def test_output_after_a_direct_message_is_the_answer_to_it() -> None:
     async def story() -> None:
         async with staged() as stage:
             await stage.enrol(long_lived=False)
@@ -300,7 +300,7 @@ def test_what_is_printed_after_a_human_spoke_to_it_is_the_answer() -> None:
     run(story())
 
 
-def test_a_program_that_speaks_by_lines_says_nothing_by_printing() -> None:
+def test_plain_output_of_a_program_with_the_line_protocol_is_not_posted() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
             await stage.enrol(long_lived=True)
@@ -371,7 +371,7 @@ def test_a_result_ends_the_turn_and_a_one_shot() -> None:
     run(story())
 
 
-def test_a_result_whose_usage_cannot_be_true_counts_without_it_and_is_on_record() -> None:
+def test_a_result_with_an_implausible_usage_counts_without_it_and_is_recorded() -> None:
     async def story() -> None:
         async with staged() as stage:
             await stage.enrol(long_lived=True)
@@ -388,7 +388,7 @@ def test_a_result_whose_usage_cannot_be_true_counts_without_it_and_is_on_record(
     run(story())
 
 
-def test_a_late_word_of_a_turn_that_is_over_does_not_touch_the_next() -> None:
+def test_late_output_of_an_ended_turn_does_not_affect_the_next() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
             await stage.enrol(long_lived=True)
@@ -403,7 +403,7 @@ def test_a_late_word_of_a_turn_that_is_over_does_not_touch_the_next() -> None:
     run(story())
 
 
-def test_a_session_speaks_for_its_own_seat_whatever_it_says() -> None:
+def test_a_session_acts_for_its_own_seat_whatever_it_claims() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
             await stage.enrol(long_lived=True)
@@ -433,7 +433,7 @@ def test_a_session_speaks_for_its_own_seat_whatever_it_says() -> None:
         ),
     ],
 )
-def test_a_marker_that_counts_for_nothing_is_on_record_with_the_reason(
+def test_a_rejected_marker_is_recorded_with_the_reason(
     marker: ports.SessionReport, reason: str
 ) -> None:
     async def story() -> None:
@@ -465,7 +465,7 @@ def test_the_lead_reports_who_is_in_its_team() -> None:
 
 
 @pytest.mark.parametrize("seat", [-1, 100_000, 2**63, 10**23])
-def test_a_registration_in_a_seat_that_no_team_has_is_rejected_and_the_lead_is_heard_on(
+def test_a_registration_for_an_impossible_seat_is_rejected_and_later_reports_are_handled(
     seat: int,
 ) -> None:
     async def story() -> None:
@@ -483,7 +483,7 @@ def test_a_registration_in_a_seat_that_no_team_has_is_rejected_and_the_lead_is_h
     run(story())
 
 
-def test_what_cannot_be_taken_in_is_on_record_and_the_session_is_heard_on() -> None:
+def test_a_report_that_fails_is_recorded_and_later_reports_are_handled() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
             await stage.enrol(long_lived=True)
@@ -492,7 +492,7 @@ def test_what_cannot_be_taken_in_is_on_record_and_the_session_is_heard_on() -> N
             await stage.say(session, ports.AgentText(text="hello"))
             assert await stage.said() == [("Ada", None, "hello")]
             ((what, why),) = await stage.rejected()
-            assert (what, "could not be taken in" in why) == ("AgentText", True)
+            assert (what, "could not be handled" in why) == ("AgentText", True)
 
     run(story())
 
@@ -500,17 +500,17 @@ def test_what_cannot_be_taken_in_is_on_record_and_the_session_is_heard_on() -> N
 # ── passes ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_pass_is_good_for_its_session_and_dies_with_it() -> None:
+def test_a_session_token_is_valid_until_its_session_ends() -> None:
     async def story() -> None:
         async with staged() as stage:
             await stage.enrol(long_lived=True)
             session = await stage.start()
-            passes, name = Passes("secret"), session.launch.session
+            passes, name = SessionTokens("secret"), session.launch.session
             secret = passes.issue(name)
             token = passes.token_of(stage.muster.team, secret)
             assert token is not None
             assert token.seat == ADA
-            assert Passes("other").token_of(stage.muster.team, secret) is None
+            assert SessionTokens("other").token_of(stage.muster.team, secret) is None
             assert passes.token_of(stage.muster.team, secret[:-1]) is None
             assert passes.token_of(stage.muster.team, "something else") is None
             stage.runtime.expect(Stops(seat=ADA, urgency=e.Urgency.NOW))

@@ -1,4 +1,4 @@
-"""Sessions: what events call for is done once, whatever comes twice, and reported."""
+"""The sessions reactor: orders are carried out once, also if events repeat, and reported."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -28,9 +28,9 @@ from muster.sessions.approvals import Approvals
 from muster.sessions.environment import SessionEnvironment
 from muster.sessions.orders import Reclaim, Spawn, Stop, orders
 from muster.sessions.prompt import Prompter
-from muster.sessions.prompt_templates import Letters
-from muster.sessions.reactor import Part, Sessions
-from muster.sessions.session_tokens import Passes
+from muster.sessions.prompt_templates import PromptTemplates
+from muster.sessions.reactor import Sessions, SessionSetup
+from muster.sessions.session_tokens import SessionTokens
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock
 from muster.testing.runtime import (
@@ -61,14 +61,14 @@ from tests.waits import WAIT_SECONDS
 
 
 class NoTasks:
-    """Nothing is delegated here."""
+    """Delegation without any tasks."""
 
     def runtime(self, agent: Agent) -> Runtime | None:
         return None
 
-    async def part(
+    async def set_up(
         self, launch: Launch, conversation: ConversationId, approvals: Approvals
-    ) -> Part:
+    ) -> SessionSetup:
         raise AssertionError(conversation)
 
     async def lost(self, conversation: ConversationId, session: SessionId) -> None:
@@ -95,14 +95,14 @@ class Stage:
             runtimes,
             clock,
             tasks,
-            Prompter(dispatcher, store, Inbox(feed, dispatcher), Letters()),
-            SessionEnvironment(Passes("key")),
+            Prompter(dispatcher, store, Inbox(feed, dispatcher), PromptTemplates()),
+            SessionEnvironment(SessionTokens("key")),
             NoTasks(),
         )
         self._shown = 0
 
     async def show(self) -> None:
-        """Let the reactor see everything new in the log, each event twice."""
+        """Give every new event of the log to the reactor, each one twice."""
         while self._shown < self.dispatcher.team.seq:
             events = (await logged(self.store))[self._shown :]
             self._shown = events[-1].seq
@@ -134,7 +134,7 @@ async def staged(
             yield stage
 
 
-def test_a_session_that_is_asked_for_is_started_once_and_reported() -> None:
+def test_a_requested_session_is_started_once_and_reported() -> None:
     async def story() -> None:
         runtime = ScriptedRuntime(Starts(seat=ADA, pid=4711))
         async with staged(runtime) as stage:
@@ -148,7 +148,7 @@ def test_a_session_that_is_asked_for_is_started_once_and_reported() -> None:
     run(story())
 
 
-def test_a_session_that_ends_by_itself_is_reported_with_how_it_ended() -> None:
+def test_a_session_that_ends_by_itself_is_reported_with_its_outcome() -> None:
     async def story() -> None:
         runtime = ScriptedRuntime(Starts(seat=ADA))
         async with staged(runtime) as stage:
@@ -175,7 +175,7 @@ def test_a_program_that_does_not_start_is_reported_as_a_crash_with_its_reason() 
     run(story())
 
 
-def test_an_agent_without_a_runtime_is_told_of_in_the_log() -> None:
+def test_a_session_of_an_agent_without_a_runtime_ends_with_the_reason() -> None:
     async def story() -> None:
         store, clock = MemoryStore(), ManualClock()
         dispatcher = await a_dispatcher(store, clock)
@@ -209,7 +209,7 @@ def test_a_stop_is_passed_on_with_its_urgency() -> None:
     run(story())
 
 
-def test_a_session_that_is_stopped_before_anybody_started_it_never_starts() -> None:
+def test_a_session_that_is_stopped_before_its_start_never_starts() -> None:
     async def story() -> None:
         async with staged(ScriptedRuntime()) as stage:
             await want(stage.dispatcher, ADA, RunMode.CONTINUOUS)
@@ -236,7 +236,7 @@ def test_work_that_lost_its_turn_is_interrupted_and_its_end_reported() -> None:
 
 
 async def take_the_turn_away(stage: Stage) -> None:
-    """Ada has the turn and works; a human gives it to Ben."""
+    """Let Ada work in her turn, and a human give the turn to Ben."""
     await stage.want(RunMode.CONTINUOUS)
     await with_agents(stage.dispatcher, "Ben")
     await with_channel(stage.dispatcher, [ADA, BEN])
@@ -266,7 +266,9 @@ def test_work_that_does_not_stop_in_time_is_killed_with_its_session() -> None:
     run(story())
 
 
-def test_an_order_that_fails_is_logged_and_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_order_that_fails_is_logged_and_affects_no_other_session(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async def story() -> None:
         runtime = ScriptedRuntime(Starts(seat=ADA))
         async with staged(runtime) as stage:
@@ -283,7 +285,9 @@ async def refuse(urgency: Urgency) -> None:
     raise OSError("no such process")
 
 
-def test_what_cannot_be_reclaimed_is_lost_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_session_that_cannot_be_reclaimed_is_reported_lost(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async def fail(leftover: Leftover) -> str:
         raise OSError("not permitted")
 
@@ -300,7 +304,7 @@ def test_what_cannot_be_reclaimed_is_lost_all_the_same(caplog: pytest.LogCapture
     run(story())
 
 
-def test_what_an_earlier_life_left_is_reclaimed_and_reported_lost_once() -> None:
+def test_a_session_of_an_earlier_boot_is_reclaimed_and_reported_lost_once() -> None:
     async def story() -> None:
         runtime = ScriptedRuntime(Starts(seat=ADA, pid=4711))
         async with staged(runtime) as stage:
@@ -315,7 +319,7 @@ def test_what_an_earlier_life_left_is_reclaimed_and_reported_lost_once() -> None
     run(story())
 
 
-def test_a_session_that_an_earlier_life_never_started_is_not_started_under_its_old_name() -> None:
+def test_a_session_that_an_earlier_boot_never_started_is_not_started() -> None:
     async def story() -> None:
         async with staged(ScriptedRuntime()) as stage:
             await want(stage.dispatcher, ADA, RunMode.CONTINUOUS)
@@ -329,7 +333,7 @@ def test_a_session_that_an_earlier_life_never_started_is_not_started_under_its_o
     run(story())
 
 
-def test_a_session_that_the_team_gave_up_before_it_was_up_is_killed() -> None:
+def test_a_session_that_was_given_up_before_it_started_is_killed() -> None:
     async def story() -> None:
         runtime = ScriptedRuntime(Kills(seat=ADA))
         async with staged(runtime) as stage:
@@ -354,7 +358,7 @@ def test_a_session_that_the_team_gave_up_before_it_was_up_is_killed() -> None:
     run(story())
 
 
-def test_a_report_that_the_disk_refuses_is_made_again() -> None:
+def test_a_report_is_retried_after_a_disk_error() -> None:
     async def story() -> None:
         runtime = ScriptedRuntime(Starts(seat=ADA))
         async with staged(runtime) as stage:
@@ -380,7 +384,7 @@ def test_closing_ends_every_session_and_waits_for_the_report() -> None:
     run(story())
 
 
-def test_a_session_that_cannot_be_stopped_does_not_keep_the_others(
+def test_a_session_that_cannot_be_stopped_does_not_keep_others_from_stopping(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reactor, "KILL_SECONDS", 0.0)
@@ -396,7 +400,7 @@ def test_a_session_that_cannot_be_stopped_does_not_keep_the_others(
     run(story())
 
 
-def test_closing_gives_up_what_is_not_up_yet() -> None:
+def test_closing_cancels_sessions_that_have_not_started() -> None:
     async def story() -> None:
         runtime = ScriptedRuntime()
         async with staged(runtime) as stage:
@@ -412,7 +416,7 @@ def test_closing_gives_up_what_is_not_up_yet() -> None:
     run(story())
 
 
-def test_orders_are_a_pure_reading_of_an_event_and_the_team() -> None:
+def test_orders_are_a_pure_function_of_an_event_and_the_team() -> None:
     async def story() -> None:
         store = MemoryStore()
         dispatcher = await a_dispatcher(store, ManualClock())

@@ -1,4 +1,4 @@
-"""muster's own tools: who calls is the session, and what they answer is for a model to read."""
+"""muster's own tools: the session is the caller, and answers are texts for a model."""
 
 import asyncio
 
@@ -29,7 +29,7 @@ FAILED = ports.Exit(outcome=Outcome.FAILED, code=1, reason="out of paper")
 
 
 async def with_turn(stage: Stage, *others: SeatId) -> ScriptedSession:
-    """Ada in her session, with the turn in a channel; others come after her."""
+    """Start a session of Ada, who has the turn in a channel; other members come after her."""
     await stage.enrol(long_lived=True)
     session = await stage.start()
     await with_agents(stage.muster.dispatcher, *("Ben", "Cee")[: len(others)])
@@ -44,7 +44,7 @@ async def use(session: ScriptedSession, tool: str, **arguments: object) -> Reply
     return reply
 
 
-def test_every_tool_says_what_it_takes() -> None:
+def test_every_tool_has_a_schema_of_its_arguments() -> None:
     assert [tool.name for tool in TOOLS] == [
         "turn_complete",
         "turn_pass",
@@ -59,7 +59,7 @@ def test_every_tool_says_what_it_takes() -> None:
         assert (tool.schema["type"], tool.schema["additionalProperties"]) == ("object", False)
 
 
-def test_turn_complete_says_its_message_and_ends_the_turn() -> None:
+def test_turn_complete_posts_its_message_and_ends_the_turn() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
             session = await with_turn(stage, BEN)
@@ -74,7 +74,7 @@ def test_turn_complete_says_its_message_and_ends_the_turn() -> None:
     run(story())
 
 
-def test_turn_pass_ends_the_turn_without_a_word() -> None:
+def test_turn_pass_ends_the_turn_without_a_message() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
             session = await with_turn(stage, BEN)
@@ -151,7 +151,7 @@ def test_a_message_without_a_turn_is_for_the_human_and_is_not_said_twice() -> No
     run(story())
 
 
-def test_nobody_can_be_somebody_else_by_what_it_gives() -> None:
+def test_no_argument_lets_a_session_act_as_another_agent() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
             session = await with_turn(stage, BEN)
@@ -181,7 +181,7 @@ def test_nobody_can_be_somebody_else_by_what_it_gives() -> None:
         ("dance", {}),
     ],
 )
-def test_what_cannot_be_done_is_answered_with_why(tool: str, given: dict[str, object]) -> None:
+def test_a_refused_call_is_answered_with_the_reason(tool: str, given: dict[str, object]) -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
             session = await with_turn(stage)
@@ -193,7 +193,7 @@ def test_what_cannot_be_done_is_answered_with_why(tool: str, given: dict[str, ob
     run(story())
 
 
-def test_a_status_is_a_sign_of_work_and_a_leads_report_counts() -> None:
+def test_a_status_renews_the_turn_and_a_leads_report_counts() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
             session = await with_turn(stage)
@@ -216,7 +216,7 @@ def test_a_status_is_a_sign_of_work_and_a_leads_report_counts() -> None:
     run(story())
 
 
-def test_who_tells_of_everybody_and_whose_turn_it_is() -> None:
+def test_who_lists_the_team_and_whose_turn_it_is() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
             session = await with_turn(stage, BEN)
@@ -242,7 +242,7 @@ def test_handoff_ends_the_turn_by_asking_another_member() -> None:
     run(story())
 
 
-def test_a_conversation_that_an_agent_of_the_session_works_on_can_be_handed_on() -> None:
+def test_handoff_hands_over_the_conversation_that_an_agent_works_on() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
             await stage.enrol(long_lived=True)
@@ -265,7 +265,7 @@ def test_a_conversation_that_an_agent_of_the_session_works_on_can_be_handed_on()
 # ── results, activities, approvals ────────────────────────────────────────────────────────────────
 
 
-def test_a_result_ends_a_turn_that_nobody_ended_with_the_warning_and_its_cost() -> None:
+def test_a_result_ends_a_forgotten_turn_with_a_warning_and_its_cost() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
             session = await with_turn(stage, BEN)
@@ -281,7 +281,7 @@ def test_a_result_ends_a_turn_that_nobody_ended_with_the_warning_and_its_cost() 
     run(story())
 
 
-def test_a_result_of_something_else_ends_no_turn_but_costs_all_the_same() -> None:
+def test_a_result_of_other_work_ends_no_turn_but_its_cost_counts() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
             session = await with_turn(stage, BEN)
@@ -294,7 +294,7 @@ def test_a_result_of_something_else_ends_no_turn_but_costs_all_the_same() -> Non
     run(story())
 
 
-def test_a_failure_ends_the_turn_with_its_reason_and_is_nobodys_word() -> None:
+def test_a_failed_result_ends_the_turn_with_its_reason_and_posts_nothing() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
             session = await with_turn(stage, BEN)
@@ -311,7 +311,7 @@ def test_a_failure_ends_the_turn_with_its_reason_and_is_nobodys_word() -> None:
     run(story())
 
 
-def test_what_a_session_is_seen_doing_is_told_and_is_a_sign_of_work() -> None:
+def test_the_activity_of_a_session_is_recorded_and_renews_its_turn() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
             session = await with_turn(stage)
@@ -334,7 +334,7 @@ def test_what_a_session_is_seen_doing_is_told_and_is_a_sign_of_work() -> None:
     run(story())
 
 
-def test_a_turn_that_was_told_in_the_middle_of_something_is_not_over_with_that() -> None:
+def test_a_turn_announced_during_other_work_does_not_end_with_that_work() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
             await stage.enrol(long_lived=True)
@@ -357,7 +357,7 @@ def test_a_turn_that_was_told_in_the_middle_of_something_is_not_over_with_that()
     run(story())
 
 
-def test_a_program_that_lives_on_is_told_that_there_is_nothing_to_do_yet() -> None:
+def test_a_long_lived_program_without_work_starts_idle() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
             await stage.enrol(long_lived=True)
@@ -371,7 +371,7 @@ def test_a_program_that_lives_on_is_told_that_there_is_nothing_to_do_yet() -> No
     run(story())
 
 
-def test_only_so_many_prompts_are_remembered() -> None:
+def test_the_number_of_kept_prompts_is_bounded() -> None:
     told = PromptState()
     for number in range(PROMPTS_MAX + 1):
         told.send(f"prompt {number}", (DESIGN,))
@@ -390,14 +390,14 @@ def test_a_prompt_that_was_sent_twice_is_accepted_once_each() -> None:
     assert told.pending == set()
 
 
-def test_what_people_said_is_known_by_the_prompts_that_an_input_consists_of() -> None:
+def test_the_text_of_humans_is_found_in_an_input_that_joins_prompts() -> None:
     told = PromptState()
     told.send("You are Ada.\n", ())
     told.send("You have new messages:\n[Marcus]: hi", (), words="hi")
     told.send("You have new messages:\n[Marcus]: hi there", (), words="hi there")
-    assert told.words_in("You have new messages:\n[Marcus]: hi there") == "hi there"
-    assert told.words_in("You are Ada.\n\nYou have new messages:\n[Marcus]: hi\n") == "hi"
-    assert told.words_in("You have new messages:\n[Eve]: obey") == ""
+    assert told.human_text_in("You have new messages:\n[Marcus]: hi there") == "hi there"
+    assert told.human_text_in("You are Ada.\n\nYou have new messages:\n[Marcus]: hi\n") == "hi"
+    assert told.human_text_in("You have new messages:\n[Eve]: obey") == ""
 
 
 def test_a_person_is_asked_and_the_agent_waits_for_the_answer() -> None:
@@ -428,7 +428,7 @@ def test_a_person_is_asked_and_the_agent_waits_for_the_answer() -> None:
     run(story())
 
 
-def test_who_refuses_says_so_and_a_session_that_is_over_is_allowed_nothing() -> None:
+def test_a_denial_has_its_note_and_an_ended_session_is_denied() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
             session = await with_turn(stage)

@@ -13,14 +13,14 @@ from muster.views.answers.conversations import (
 
 
 def delegation() -> ApiRequest[DelegationView]:
-    """Which state machine session is open."""
+    """Show the state machine session that is open."""
     return ApiRequest(method="GET", path=api_path("delegation"), answer=DelegationView)
 
 
 def start_delegation(
     *, mode: str | None = None, path: str | None = None, agents: Sequence[str] = ()
 ) -> ApiRequest[DelegationView]:
-    """Open a state machine session in a folder of the project, or go on with it."""
+    """Open a state machine session in a folder of the project, or resume it."""
     body = given(mode=mode, path=path, agents=agents)
     return ApiRequest(method="POST", path=api_path("delegation"), answer=DelegationView, body=body)
 
@@ -33,7 +33,7 @@ def end_delegation() -> ApiRequest[DelegationView]:
 def converse(
     text: str, *, to: str | None = None, wait: bool = True
 ) -> ApiRequest[ConversationView]:
-    """Hand a request to the agent whose description matches, and wait for what comes of it."""
+    """Hand a request to the agent whose description matches, and wait for its result."""
     return ApiRequest(
         method="POST",
         path=api_path("conversations"),
@@ -44,7 +44,7 @@ def converse(
 
 
 def run_queue(agents: Sequence[str] = (), *, until_empty: bool = False) -> ApiRequest[CarriedOut]:
-    """Carry out what waits in the queue, until it is empty or the session ends."""
+    """Carry out the messages in the queue, until it is empty or the session ends."""
     return ApiRequest(
         method="POST",
         path=api_path("delegation", "queue"),

@@ -1,4 +1,4 @@
-"""What an agent is told when a conversation is handed to it: who it is, the task, and where."""
+"""The prompt and the environment of an agent that a conversation is delegated to."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ from muster.routing.agent_files import AgentFile
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):
-    """A conversation on its way to an agent."""
+    """A conversation and the agent that it is delegated to."""
 
     conversation: ConversationId
     text: str
@@ -21,14 +21,14 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     dialogue: Path
     mode: DelegationMode
     others: Sequence[str] = ()
-    """To whom the agent may hand over."""
+    """The agents that this one may hand the conversation over to."""
 
     before: str = ""
-    """What others have reported in this conversation."""
+    """The reports of earlier agents in this conversation."""
 
 
 def prompt(task: Assignment) -> str:
-    """All that the agent is told."""
+    """The whole prompt of the agent."""
     parts = [
         f"You are the agent {task.agent.name}, and {task.conversation} is handed to you.",
         task.agent.body.strip(),
@@ -57,7 +57,7 @@ def _rules(task: Assignment) -> list[str]:
 
 
 def environment(task: Assignment) -> dict[str, str]:
-    """The variables that its program gets."""
+    """The environment variables of the agent's program."""
     return {
         "MUSTER_AGENT": task.agent.name,
         "MUSTER_CONVERSATION": task.conversation,

@@ -1,8 +1,8 @@
-"""Conversations: one input each, from the human's words to the closed conversation.
+"""Conversations: each handles one input, from the human's request to the closed conversation.
 
-Here is what MAIN does, and muster itself is MAIN: it opens a conversation, decides whom it is for,
-hands it over or answers it. In response mode there is no MAIN: what was decided waits in the queue
-(`queue.py`). An agent works on a conversation in a session of its seat (`delegates.py`).
+muster itself is MAIN here: it opens a conversation, routes it, and delegates it to an agent or
+answers it. In response mode there is no MAIN: a routed conversation waits in the queue
+(`queue.py`). An agent works on a conversation in a session of its seat (`task_runner.py`).
 """
 
 import asyncio
@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from muster.delegation import assignments, replies
-from muster.delegation.following.owner import Lives, nobody_can_tell
-from muster.delegation.ledger import Book, Ledger
+from muster.delegation.following.owner import IsAlive, assume_alive
+from muster.delegation.session_log import LogProvider, SessionLog
 from muster.delegation.task_runner import Tasks, agents_of, remark
 from muster.engine import ports
 from muster.engine.dispatcher import Receipt
@@ -31,135 +31,143 @@ from muster.routing.router import Decision, Router
 from muster.views.conversations import ConversationView, views_of
 
 CHOSEN: Final = "person"
-"""The rule by which a conversation goes where a person says."""
+"""The routing rule of a conversation whose agent was chosen by a person."""
 
 
-class Begun(NamedTuple):
-    """A conversation that was opened, and where its first event stands."""
+class OpenedConversation(NamedTuple):
+    """A conversation that was opened, and the sequence number of its first event."""
 
     conversation: ConversationId
     seq: int
 
 
 class Conversations:
-    """What happens in one state machine session."""
+    """Opens, delegates, answers and closes the conversations of one state machine session."""
 
     def __init__(
         self,
-        ledger: Ledger,
+        log_provider: LogProvider,
         clock: ports.Clock,
         *,
         tasks: Tasks | None = None,
-        lives: Lives = nobody_can_tell,
+        is_alive: IsAlive = assume_alive,
     ) -> None:
-        """Work in this log; without `tasks` no agent can be run from here.
+        """Without `tasks`, no agent can be run.
 
-        `lives` tells whether a program still runs that leads conversations by itself.
+        `is_alive` tells whether the program that leads a conversation (its keeper) still runs.
         """
-        self.ledger = ledger
+        self.log_provider = log_provider
         self.tasks = tasks
         self._clock = clock
-        self._lives = lives
+        self._is_alive = is_alive
 
-    async def begin(self, text: str, *, speaker: str, to: str | None = None) -> Begun:
-        """Open a conversation and hand it to the agent that it is for."""
-        async with self.ledger.visit() as book:
-            delegation = require_open(book)
+    async def begin(self, text: str, *, speaker: str, to: str | None = None) -> OpenedConversation:
+        """Open a conversation, and delegate it to the agent that it is routed to, or to `to`."""
+        async with self.log_provider.access() as session_log:
+            delegation = require_open(session_log)
             if to is not None and to not in (MAIN, *delegation.agents):
                 raise NotFound(kind="agent description", name=to)
-            await self.close_abandoned(book)
-            return await self.open(book, text, speaker, to)
+            await self.close_abandoned(session_log)
+            return await self.open(session_log, text, speaker, to)
 
-    async def open(self, book: Book, text: str, speaker: str, to: str | None = None) -> Begun:
-        """Open a conversation in a visit, and hand it to the agent that it is for."""
-        delegation = book.team.delegation
+    async def open(
+        self, session_log: SessionLog, text: str, speaker: str, to: str | None = None
+    ) -> OpenedConversation:
+        """Open a conversation in a log that is open, and delegate or answer it."""
+        delegation = session_log.team.delegation
         agents = await asyncio.to_thread(agents_of, delegation)
         decision = await asyncio.to_thread(decide, list(agents.values()), text, to)
         opening = c.OpenConversation(text=text, speaker_name=speaker)
-        receipt = await book.send(opening, actor=person(speaker))
+        receipt = await session_log.send(opening, actor=person(speaker))
         conversation = opened_by(receipt)
-        routed = await book.send(route_command(conversation, decision), actor=MUSTER)
+        routed = await session_log.send(route_command(conversation, decision), actor=MUSTER)
         fact = routed.events[0].fact
         assert isinstance(fact, e.Routed)
         if decision.agent == MAIN:
-            await self._answer(book, fact, text)
+            await self._answer(session_log, fact, text)
         elif delegation.mode is not DelegationMode.RESPONSE:
-            await self._delegate(book, conversation, decision)
-        return Begun(conversation, receipt.seq)
+            await self._delegate(session_log, conversation, decision)
+        return OpenedConversation(conversation, receipt.seq)
 
-    async def _delegate(self, book: Book, name: ConversationId, decision: Decision) -> None:
-        """Hand a conversation to an agent; one that cannot run is the answer, with the remedy."""
+    async def _delegate(
+        self, session_log: SessionLog, name: ConversationId, decision: Decision
+    ) -> None:
+        """Delegate a conversation; if the agent cannot run, close it with the reason and remedy."""
         try:
-            refused = await self.hand_over(book, name, decision.agent, decision.reason)
-        except Refused as error:  # something changed since the gate was asked
+            refused = await self.hand_over(session_log, name, decision.agent, decision.reason)
+        except Refused as error:  # the agent was paused or disabled after the check
             refused = str(error)
         if refused:
-            text = book.team.delegation.conversations[name].text
-            await close(book, name, refused, text, failed=True)
+            text = session_log.team.delegation.conversations[name].text
+            await close(session_log, name, refused, text, failed=True)
 
-    async def hand_over(self, book: Book, name: ConversationId, agent: str, why: str) -> str:
-        """From MAIN or the queue to an agent. The answer says why that cannot be, if it cannot."""
+    async def hand_over(
+        self, session_log: SessionLog, name: ConversationId, agent: str, why: str
+    ) -> str:
+        """Delegate from MAIN or the queue to an agent. Return the reason for a refusal, or ""."""
         if self.tasks is None or not self.tasks.can(agent):
             return replies.no_program(agent)
-        refused = task_refusal(book.team, agent, self._clock.now())
+        refused = task_refusal(session_log.team, agent, self._clock.now())
         if refused is not None:
             return str(refused)
         told = assignments.prompt(await self.tasks.assignment(name, agent))
-        await say(book, name, MAIN, Remark.TASK, f"To {agent}:\n\n{told}")
+        await say(session_log, name, MAIN, Remark.TASK, f"To {agent}:\n\n{told}")
         seconds = self.tasks.seconds
         delegate = c.Delegate(conversation=name, to=agent, trigger=why, seconds=seconds)
-        await book.send(delegate, actor=MUSTER)
+        await session_log.send(delegate, actor=MUSTER)
         return ""
 
     async def views(self, *, after: int = 0) -> dict[ConversationId, ConversationView]:
-        """Every conversation of the session's folder that began after a place in the log."""
-        async with self.ledger.visit() as book:
-            events = await book.history(await book.root(), after=after)
-            views = views_of(events, home=book.team.delegation.home_state)
-            return {name: self._waiting(book, view) for name, view in views.items()}
+        """Every conversation of the session's folder that began after this sequence number."""
+        async with self.log_provider.access() as session_log:
+            events = await session_log.history(await session_log.root(), after=after)
+            views = views_of(events, home=session_log.team.delegation.home_state)
+            return {name: self._waiting(session_log, view) for name, view in views.items()}
 
-    def _waiting(self, book: Book, view: ConversationView) -> ConversationView:
-        """A conversation in the queue says why its agent does not take it, if that is so."""
+    def _waiting(self, session_log: SessionLog, view: ConversationView) -> ConversationView:
+        """Add to a queued conversation the reason why its agent cannot run, if there is one."""
         if view.state != QUEUE or view.outcome is not None or view.route is None:
             return view
-        refused = task_refusal(book.team, view.route.agent, self._clock.now())
+        refused = task_refusal(session_log.team, view.route.agent, self._clock.now())
         return view if refused is None else replace(view, waits_because=str(refused))
 
     async def recover(self) -> None:
-        """Bring the folder up to date, and close what keepers have left behind."""
-        async with self.ledger.visit() as book:
-            await self.close_abandoned(book)
+        """Update the folder, and close the conversations of keepers that have ended."""
+        async with self.log_provider.access() as session_log:
+            await self.close_abandoned(session_log)
 
-    async def close_abandoned(self, book: Book) -> None:
+    async def close_abandoned(self, session_log: SessionLog) -> None:
         """Close every conversation whose keeper has ended."""
-        for conversation in in_order(book.team.delegation):
+        for conversation in in_order(session_log.team.delegation):
             keeper = conversation.keeper
-            if keeper and conversation.state != QUEUE and not self._lives(keeper):
-                await self.fail(book, conversation, "the program that led it has ended")
+            if keeper and conversation.state != QUEUE and not self._is_alive(keeper):
+                await self.fail(session_log, conversation, "the program that led it has ended")
 
-    async def fail(self, book: Book, conversation: Conversation, why: str) -> None:
-        """Close a conversation of a keeper that was cut short, whichever agent has it."""
+    async def fail(self, session_log: SessionLog, conversation: Conversation, why: str) -> None:
+        """Close an interrupted conversation of a keeper as failed, in whichever state it is."""
         name = conversation.id
         if conversation.state not in (MAIN, QUEUE):
-            wrote = await asyncio.to_thread(self.ledger.folder(book.team).foreign, name)
-            await say(book, name, conversation.state, Remark.THINKING, wrote)
+            wrote = await asyncio.to_thread(
+                self.log_provider.folder(session_log.team).added_text, name
+            )
+            await say(session_log, name, conversation.state, Remark.THINKING, wrote)
             finish = c.FinishTask(
                 conversation=name, epoch=conversation.epoch, summary=why, failed=True
             )
-            await book.send(finish, actor=MUSTER)
-        if name in book.team.delegation.conversations:
+            await session_log.send(finish, actor=MUSTER)
+        if name in session_log.team.delegation.conversations:
             closing = c.CloseConversation(conversation=name, summary=why, failed=True)
-            await book.send(closing, actor=MUSTER)
+            await session_log.send(closing, actor=MUSTER)
 
     # ── MAIN ──────────────────────────────────────────────────────────────────────────────────────
 
-    async def _answer(self, book: Book, routed: e.Routed, text: str) -> None:
-        """What is MAIN's own, muster answers; where nobody matches, it says so."""
+    async def _answer(self, session_log: SessionLog, routed: e.Routed, text: str) -> None:
+        """Answer a request that is routed to MAIN; if no agent matches, say so."""
         conversation = routed.conversation
         failed = routed.rule == "no-match"
         denied = None
         if failed:
-            denied = replies.denial_in(self.ledger.folder(book.team).root, text)
+            denied = replies.denial_in(self.log_provider.folder(session_log.team).root, text)
         if denied is not None:
             refusal = c.DenyPermission(
                 conversation=conversation,
@@ -167,52 +175,52 @@ class Conversations:
                 reason=denied.reason,
                 suggestion=denied.suggestion,
             )
-            await book.send(refusal, actor=MUSTER)
+            await session_log.send(refusal, actor=MUSTER)
             answer = replies.suggested(denied)
         else:
-            last = await self._last(book) if replies.about_the_past(text) else ""
-            answer = replies.reply(routed, text, book.team.delegation.agents, last)
-        await close(book, conversation, answer, text, failed=failed)
+            last = await self._last(session_log) if replies.about_the_past(text) else ""
+            answer = replies.reply(routed, text, session_log.team.delegation.agents, last)
+        await close(session_log, conversation, answer, text, failed=failed)
 
-    async def _last(self, book: Book) -> str:
-        """What came of the last conversation in which an agent worked, or else of the last."""
-        views = views_of(await book.history(book.team.delegation.path)).values()
+    async def _last(self, session_log: SessionLog) -> str:
+        """The summary of the last conversation that an agent worked on, or else of the last one."""
+        views = views_of(await session_log.history(session_log.team.delegation.path)).values()
         ended = [view for view in views if view.outcome]
         found = ([view for view in ended if view.trace] or ended)[-1:]
         return f"{found[0].conversation}, {found[0].summary}" if found else ""
 
 
-# ── small things ──────────────────────────────────────────────────────────────────────────────────
+# ── helpers ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def require_open(book: Book) -> Delegation:
+def require_open(session_log: SessionLog) -> Delegation:
     """The session, which must be open."""
-    if book.team.delegation.mode is None:
+    if session_log.team.delegation.mode is None:
         raise NoDelegation()
-    return book.team.delegation
+    return session_log.team.delegation
 
 
 async def close(
-    book: Book, conversation: ConversationId, answer: str, about: str, *, failed: bool
+    session_log: SessionLog, conversation: ConversationId, answer: str, about: str, *, failed: bool
 ) -> None:
-    """Tell the human what came of it, and close the conversation."""
-    await say(book, conversation, MAIN, Remark.ANSWER, answer)
+    """Record the answer to the human, and close the conversation."""
+    await say(session_log, conversation, MAIN, Remark.ANSWER, answer)
     summary = f"{clipped(about)}: {clipped(answer)}"
     closing = c.CloseConversation(conversation=conversation, summary=summary, failed=failed)
-    await book.send(closing, actor=MUSTER)
+    await session_log.send(closing, actor=MUSTER)
 
 
 async def say(
-    book: Book, conversation: ConversationId, speaker: str, kind: Remark, text: str
+    session_log: SessionLog, conversation: ConversationId, speaker: str, kind: Remark, text: str
 ) -> None:
-    """Put on record what was thought, said or done, if it is anything."""
+    """Record a remark in the dialogue, unless it is blank."""
     if text.strip():
         command, actor = remark(conversation, speaker, kind, text)
-        await book.send(command, actor=actor)
+        await session_log.send(command, actor=actor)
 
 
 def decide(agents: list[AgentFile], text: str, to: str | None = None) -> Decision:
-    """Whom a request is for; a person may have chosen."""
+    """Route a request to an agent; `to` is the choice of a person, which comes first."""
     decision = Router(agents).route(text)
     if to is None:
         return decision
@@ -228,7 +236,7 @@ def decide(agents: list[AgentFile], text: str, to: str | None = None) -> Decisio
 
 
 def ranked(decision: Decision) -> tuple[Ranked, ...]:
-    """Everybody who was considered, with the words that spoke for each."""
+    """The candidates of a routing decision, each with the words that matched."""
     return tuple(
         Ranked(
             agent=each.agent,
@@ -240,7 +248,7 @@ def ranked(decision: Decision) -> tuple[Ranked, ...]:
 
 
 def route_command(conversation: ConversationId, decision: Decision) -> Command:
-    """Put on record what was decided, and why."""
+    """The command that records a routing decision and its reason."""
     return c.RecordRoute(
         conversation=conversation,
         to=decision.agent,

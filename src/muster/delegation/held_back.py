@@ -1,4 +1,4 @@
-"""Agents that the team in the home holds back: a session with a log of its own does so too.
+"""Copies the pauses of the team in the home into a session that has a log of its own.
 
 A state machine session can have its own log, in its folder. An agent that is paused or disabled in
 the team of the home must not run there either, so the session's team follows that state while it

@@ -1,7 +1,7 @@
-"""The policy of a session's folder, where a broken file is an error with a remedy.
+"""The permission policy of a session's folder; a malformed file is an error with a remedy.
 
-`permissions/policy.py` reads the file, for this and for the hooks, which deny what they cannot
-judge.
+`permissions/policy.py` reads the file, here and for the hooks. A hook denies a call if the policy
+is malformed.
 """
 
 from pathlib import Path

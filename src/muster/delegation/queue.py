@@ -1,6 +1,6 @@
-"""The queue of response mode: messages wait in it, and runners have them carried out.
+"""The queue of response mode: runners claim its messages and delegate them to agents.
 
-A message is claimed by a command in the log, so it is carried out once, however many runners there
+A command in the log claims a message, so each message is executed once, however many runners there
 are. A message for an agent that is paused or disabled waits until the agent may run.
 """
 
@@ -10,10 +10,10 @@ from collections.abc import Collection
 from typing import Final
 
 from muster.delegation.conversations import Conversations, require_open
-from muster.delegation.folder import queue as dropped
-from muster.delegation.folder.queue import Dropped
+from muster.delegation.folder import queue as queue_files
+from muster.delegation.folder.queue import QueueFile
 from muster.delegation.folder.workspace import QUEUE_FOLDER
-from muster.delegation.ledger import Book
+from muster.delegation.session_log import SessionLog
 from muster.delegation.task_runner import Tasks
 from muster.engine import ports
 from muster.engine.dispatcher import Commit, Dispatcher
@@ -28,19 +28,19 @@ from muster.machines.vocabulary import DelegationMode
 from muster.views.conversations import ConversationView, views_of
 
 RUNNERS: Final = 4
-"""How many conversations of a queue are worked on at once."""
+"""How many conversations of a queue run at once."""
 
 POLL_SECONDS: Final = 0.5
-"""How often the queue's folder is looked into for messages of others."""
+"""The interval for polling the queue's folder for messages of other programs."""
 
 EVERY: Final[Collection[str]] = ()
-"""A runner for these agents is one for all."""
+"""An empty collection of names stands for all agents."""
 
 log = logging.getLogger(__name__)
 
 
 class _Runner:
-    """Somebody who wants messages for some agents carried out (for all, where none is named)."""
+    """A client of the queue that serves these agents; no names stand for all of them."""
 
     def __init__(self, names: Collection[str]) -> None:
         self.names = names
@@ -48,11 +48,11 @@ class _Runner:
         self.done = 0
         self.changed = asyncio.Event()
 
-    def wants(self, conversation: Conversation) -> bool:
+    def serves(self, conversation: Conversation) -> bool:
         return not self.names or conversation.routed in self.names
 
     def note(self, commit: Commit) -> None:
-        """Count the messages that were claimed for it and are closed now."""
+        """Count the messages that were claimed for this runner and are closed now."""
         for event in commit.events:
             fact = event.fact
             if isinstance(fact, e.ConversationEnd) and fact.conversation in self.claimed:
@@ -62,7 +62,7 @@ class _Runner:
 
 
 class QueueRunner:
-    """Claims what waits in the queue, for those who want it carried out."""
+    """Claims messages of the queue for the agents that a runner serves."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class QueueRunner:
         conversations: Conversations,
         tasks: Tasks,
     ) -> None:
-        """Nobody wants anything carried out yet."""
+        """Serve no agents yet."""
         self._dispatcher = dispatcher
         self._clock = clock
         self._conversations = conversations
@@ -93,12 +93,12 @@ class QueueRunner:
             self._look.set()
 
     def serve(self, names: Collection[str]) -> None:
-        """Have messages for these agents carried out from now on (all, where none is named)."""
+        """Start serving these agents; no names stand for all of them."""
         self._runners.append(_Runner(names))
         self._look.set()
 
     async def run(self) -> None:
-        """Claim what waits whenever something changes, for ever."""
+        """Claim messages after each change of the log and each poll, until cancelled."""
         while True:
             await self._look.wait()
             self._look.clear()
@@ -111,12 +111,12 @@ class QueueRunner:
             self._clock.call_later(POLL_SECONDS, self._look.set)
 
     async def carry_out(self, names: Collection[str], *, until_empty: bool) -> int:
-        """Have these carried out until nothing waits any more, or the session ends; count them."""
-        async with self._conversations.ledger.visit() as book:
+        """Serve these agents until the queue is empty or the session ends; count conversations."""
+        async with self._conversations.log_provider.access() as session_log:
             if until_empty:
-                require_open(book)
+                require_open(session_log)
         runner = _Runner(names)
-        self._runners.insert(0, runner)  # it counts its own, before one that serves for all
+        self._runners.insert(0, runner)  # first, so that it counts its own messages
         self._dispatcher.watch(runner.note)
         self._look.set()
         try:
@@ -139,61 +139,65 @@ class QueueRunner:
     # ── claiming ──────────────────────────────────────────────────────────────────────────────────
 
     async def _claim(self, asking: _Runner | None = None) -> bool:
-        """Hand what waits to its agents, some at a time; say whether anything is left to do."""
-        async with self._claiming, self._conversations.ledger.visit() as book:
-            await self._take_in(book)
-            for waiting in in_order(book.team.delegation):
-                runner = next((each for each in self._runners if each.wants(waiting)), None)
-                busy = self._working(book.team) >= RUNNERS
+        """Delegate waiting messages, up to `RUNNERS` at once; tell whether work is left."""
+        async with self._claiming, self._conversations.log_provider.access() as session_log:
+            await self._import_files(session_log)
+            for waiting in in_order(session_log.team.delegation):
+                runner = next((each for each in self._runners if each.serves(waiting)), None)
+                busy = self._working(session_log.team) >= RUNNERS
                 if runner is not None and not busy and self._can_run(waiting):
-                    await self._hand_over(book, waiting, runner)
+                    await self._hand_over(session_log, waiting, runner)
             return any(
                 each.state != QUEUE or self._can_run(each)
-                for each in book.team.delegation.conversations.values()
-                if asking is None or asking.wants(each)
+                for each in session_log.team.delegation.conversations.values()
+                if asking is None or asking.serves(each)
             )
 
     def _working(self, team: Team) -> int:
         return sum(each.state != QUEUE for each in team.delegation.conversations.values())
 
     def _can_run(self, waiting: Conversation) -> bool:
-        """Whether a message waits whose agent has a program and may run."""
+        """Whether a message waits, and its agent has a program and may run now."""
         agent = waiting.routed
         if waiting.state != QUEUE or not agent or not self._tasks.can(agent):
             return False
         return task_refusal(self._dispatcher.team, agent, self._clock.now()) is None
 
-    async def _hand_over(self, book: Book, waiting: Conversation, runner: _Runner) -> None:
+    async def _hand_over(
+        self, session_log: SessionLog, waiting: Conversation, runner: _Runner
+    ) -> None:
         why = "claimed from the queue"
         runner.claimed.add(waiting.id)
         try:
-            await self._conversations.hand_over(book, waiting.id, waiting.routed, why)
-        except Refused as refused:  # it was claimed meanwhile, or its agent paused
+            await self._conversations.hand_over(session_log, waiting.id, waiting.routed, why)
+        except Refused as refused:  # another runner claimed it, or its agent was paused
             log.info("%s", refused, extra={"action": "claim_refused"})
 
-    async def _take_in(self, book: Book) -> None:
-        """Open a conversation for each message that others have put into the queue's folder.
+    async def _import_files(self, session_log: SessionLog) -> None:
+        """Open a conversation for each message file that other programs put into the queue.
 
-        A file is removed after its conversation is on disk. What a crash leaves in between is known
-        by its words: it is not opened twice.
+        A file is removed after its conversation is on disk. After a crash between the two, the file
+        is recognized by its text, speaker and time, so no message is opened twice.
         """
-        if book.team.delegation.mode is not DelegationMode.RESPONSE:
+        if session_log.team.delegation.mode is not DelegationMode.RESPONSE:
             return
-        folder = self._conversations.ledger.folder(book.team).root / QUEUE_FOLDER
-        found = await asyncio.to_thread(dropped.look, folder)
-        known = views_of(await book.history(book.team.delegation.path)) if found else {}
+        folder = self._conversations.log_provider.folder(session_log.team).root / QUEUE_FOLDER
+        found = await asyncio.to_thread(queue_files.read_messages, folder)
+        known = (
+            views_of(await session_log.history(session_log.team.delegation.path)) if found else {}
+        )
         for each in found:
             if each.wrong:
                 text = f"{each.path} was put aside: it {each.wrong}"
-                await book.send(c.LogWarning(text=text), actor=MUSTER)
-                await asyncio.to_thread(dropped.reject, each)
+                await session_log.send(c.LogWarning(text=text), actor=MUSTER)
+                await asyncio.to_thread(queue_files.reject, each)
                 continue
             if not any(_is_same(view, each) for view in known.values()):
-                await self._conversations.open(book, each.text, each.speaker)
+                await self._conversations.open(session_log, each.text, each.speaker)
             await asyncio.to_thread(each.path.unlink)
 
 
-def _is_same(view: ConversationView, message: Dropped) -> bool:
-    """Whether a conversation was opened for this very file."""
+def _is_same(view: ConversationView, message: QueueFile) -> bool:
+    """Whether a conversation was opened for this file."""
     same = (view.text, view.speaker) == (message.text, message.speaker)
     return same and view.started_at >= message.at

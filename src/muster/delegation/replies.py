@@ -1,7 +1,7 @@
-"""What muster itself says where it is MAIN: short, honest, and never more than it knows.
+"""The answers of MAIN where muster itself is MAIN.
 
-It has no model. It can greet, say what it can do and what happened last, and say that nobody is
-there for a request; where that request needs what MAIN may not do, it says which agent to create.
+muster has no model. It can greet, list the agents, tell the last result, and say that no agent
+matches. If such a request needs something that MAIN may not do, it suggests an agent to create.
 """
 
 import re
@@ -46,7 +46,7 @@ _SLUG_WORDS: Final = 3
 
 
 class Denial(msgspec.Struct, frozen=True):
-    """What a request needs and MAIN may not do, and an agent that could be created for it."""
+    """A permission that a request needs and MAIN lacks, and an agent to create for it."""
 
     rule: str
     reason: str
@@ -54,7 +54,7 @@ class Denial(msgspec.Struct, frozen=True):
 
 
 def reply(routed: Routed, text: str, agents: Sequence[str], last: str) -> str:
-    """What MAIN says to a request that is its own. `last` is what came of the last conversation."""
+    """MAIN's answer to a request. `last` is the summary of the last conversation."""
     match routed.rule:
         case "smalltalk" | "empty":
             return "You're welcome!" if _THANKS.search(text) else _greeting(agents)
@@ -73,7 +73,7 @@ def reply(routed: Routed, text: str, agents: Sequence[str], last: str) -> str:
 
 
 def about_the_past(text: str) -> bool:
-    """Whether somebody wants to know what was done."""
+    """Whether a request asks about earlier work."""
     return _LAST.search(text) is not None
 
 
@@ -90,7 +90,7 @@ def _agents(agents: Sequence[str]) -> str:
 
 
 def no_program(agent: str) -> str:
-    """What is said where nobody has told muster how to run agents."""
+    """The answer where the settings name no program for an agent."""
     return (
         f"This is for {agent}, but nothing says which program runs it. Write a table "
         f"[agents.{agent}] or [delegation] with command = [...] into muster.toml."
@@ -98,7 +98,7 @@ def no_program(agent: str) -> str:
 
 
 def denial_in(root: Path, text: str) -> Denial | None:
-    """`denial` by the policy of a session's folder; a broken one denies."""
+    """`denial` by the policy of a session's folder; a malformed policy denies."""
     try:
         policy = policy_of(root)
     except BadSource as broken:
@@ -107,7 +107,7 @@ def denial_in(root: Path, text: str) -> Denial | None:
 
 
 def denial(text: str, policy: Policy) -> Denial | None:
-    """What a request that matches nobody needs and MAIN may not do, if there is anything."""
+    """The permission that a request without a matching agent needs and MAIN lacks, if any."""
     for name in _FILE.findall(text):
         verdict = judge("MAIN", "Write", {"file_path": name, "content": ""}, policy=policy)
         if not verdict.allowed:
@@ -124,7 +124,7 @@ def denial(text: str, policy: Policy) -> Denial | None:
 
 
 def suggested(denial: Denial) -> str:
-    """The suggestion in words."""
+    """The answer that suggests an agent to create."""
     return (
         f"{denial.reason} No agent matched. One could be created: "
         f".claude/agents/{denial.suggestion}.md, with a description that says when to use it."
@@ -132,7 +132,7 @@ def suggested(denial: Denial) -> str:
 
 
 def slug(text: str) -> str:
-    """A name for an agent that would do this."""
+    """A name for an agent that could handle this request."""
     words = re.findall(r"[a-z][a-z0-9]+", text.lower())
     telling = list(dict.fromkeys(word for word in words if word not in _SMALL))[:_SLUG_WORDS]
     return "-".join([*telling, "agent"])[:64]

@@ -1,6 +1,6 @@
-"""Requests: what people ask a team to do in a state machine session, at any time and side by side.
+"""Requests of people to a state machine session; any number of them can run at once.
 
-Folders that a request names lie in the project: the folder that holds the team's home.
+All paths in a request lie in the project: the folder that holds the team's home.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from muster.views.conversations import ConversationView
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that was opened, or gone on with."""
+    """A session that was opened or resumed."""
 
     delegation: Delegation
     resumed: bool
@@ -33,7 +33,7 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Requests:
-    """Takes requests, and answers them when they are closed."""
+    """Takes requests, and returns their results; opens and closes sessions."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Requests:
         project: Path,
         allowance: Allowance = NO_LIMIT,
     ) -> None:
-        """`allowance` is what a conversation may use up in sessions that begin here."""
+        """`allowance` is the budget of each conversation in sessions that are opened here."""
         self._dispatcher = dispatcher
         self._clock = clock
         self.conversations = conversations
@@ -63,7 +63,10 @@ class Requests:
     async def ask(
         self, text: str, *, speaker: str, to: str | None = None, wait: bool = True
     ) -> ConversationView:
-        """Take a request; answer when it is closed or waits in the queue, or at once."""
+        """Open a conversation for a request.
+
+        With `wait`, return when it is closed or in the queue; without, at once.
+        """
         begun = await self.conversations.begin(text, speaker=speaker, to=to)
         if wait and self._dispatcher.team.delegation.mode is not DelegationMode.RESPONSE:
             await self._closed(begun.conversation)
@@ -92,17 +95,17 @@ class Requests:
     async def open_session(
         self, *, mode: DelegationMode | None, path: str | None, agents: Sequence[str], actor: str
     ) -> Opened:
-        """Open a session in a folder of the project, or go on with the one that is open there."""
+        """Open a session in a folder of the project, or resume the one that is open there."""
         given = [self.inside(folder) for folder in agents]
         found = session_folder.usable(await self._found(given))
         name = f"{session_folder.SESSIONS_FOLDER}/{self._clock.now():%Y%m%d_%H%M%S}"
-        root, ledger = self.inside(path or name), self.conversations.ledger
+        root, log_provider = self.inside(path or name), self.conversations.log_provider
         if session_folder.has_session(root):
             raise PathTaken(path=root, why="has a log of its own")
         if self._dispatcher.team.delegation.path != str(root):
-            session_folder.prepare(root, ours=await session_folder.was_here(ledger, root))
+            session_folder.prepare(root, ours=await session_folder.was_here(log_provider, root))
         delegation, resumed = await session_folder.start(
-            ledger,
+            log_provider,
             root=root,
             mode=mode,
             agents=found.agents,
@@ -114,8 +117,8 @@ class Requests:
         return Opened(delegation=delegation, resumed=resumed, warnings=found.warnings)
 
     async def end_session(self, *, actor: str) -> None:
-        """Close the session and whatever is open in it."""
-        await session_folder.end(self.conversations.ledger, actor=actor)
+        """Close the session and all its open conversations."""
+        await session_folder.end(self.conversations.log_provider, actor=actor)
 
     async def agents(self, folders: Sequence[str]) -> list[AgentFile]:
         """The agents in these folders of the project; without any, those of the session."""
@@ -126,11 +129,11 @@ class Requests:
         return list((await self._found(given)).agents)
 
     async def _found(self, folders: Sequence[Path]) -> AgentFolders:
-        """The agents of folders. Read in a thread: a slow disk must not stop the event loop."""
+        """The agents in folders, read in a thread: a slow disk must not block the event loop."""
         return await asyncio.to_thread(find_agents, folders, project=self.project, user=Path.home())
 
     def inside(self, folder: str) -> Path:
-        """A folder of the project."""
+        """The absolute path of a folder, which must lie in the project."""
         try:
             path = (self.project / folder).resolve()
             path.exists()

@@ -1,7 +1,6 @@
-"""State machine sessions: opening one in a folder, over the agents that are there, and closing it.
+"""Opens and closes state machine sessions in folders.
 
-What the folder then holds is the affair of `folder/workspace.py`; what happens in a session is told
-in `conversations.py`.
+`folder/workspace.py` defines the files of the folder, `conversations.py` the work in a session.
 """
 
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from typing import Final
 
 from muster.delegation.folder.mirror import MEMORY_FILE
 from muster.delegation.folder.workspace import EVERY_AGENT, STATE_FILE
-from muster.delegation.ledger import Ledger
+from muster.delegation.session_log import LogProvider
 from muster.errors import DelegationOpen, PathTaken, PathUnusable, Refused
 from muster.machines.commands import EndDelegation, StartDelegation
 from muster.machines.names import check_plain
@@ -21,23 +20,26 @@ from muster.routing.agent_files import PROJECT_FOLDER, AgentFile, AgentFolders, 
 from muster.routing.directory import directory_text, list_text
 
 SESSIONS_FOLDER: Final = Path(".claude", "agent-state-machine")
-"""Where sessions are that are given no path."""
+"""The parent folder of sessions that are opened without a path."""
 
 HOME_FOLDER: Final = ".muster"
 LOG_FILE: Final = "team.db"
 
 _USUAL: Final = frozenset({POLICY_FILE, HOME_FOLDER})
-"""What may stand in a folder that is still empty."""
+"""Names that may exist in a folder that counts as empty."""
 
 
 def has_session(root: Path) -> bool:
-    """Whether a folder is that of a session with a log of its own; a team's project is not."""
+    """Whether a folder holds a session with a log of its own; a team's project does not."""
     known = any((root / name).exists() for name in (MEMORY_FILE, STATE_FILE))
     return known and (root / HOME_FOLDER / LOG_FILE).exists()
 
 
 def prepare(root: Path, *, ours: bool = False) -> None:
-    """Make the folder of a session, or see that it is one already, which may be `ours`."""
+    """Create the folder of a session, or check that it is one.
+
+    `ours` says that the log of this team has had a session there.
+    """
     try:
         root.mkdir(parents=True, exist_ok=True)
         names = {each.name for each in root.iterdir()}
@@ -50,7 +52,7 @@ def prepare(root: Path, *, ours: bool = False) -> None:
 
 
 async def start(
-    ledger: Ledger,
+    log_provider: LogProvider,
     *,
     root: Path,
     mode: DelegationMode | None,
@@ -60,11 +62,11 @@ async def start(
     actor: str,
     allowance: Allowance = NO_LIMIT,
 ) -> tuple[Delegation, bool]:
-    """Open a session; or go on with the one that is open there, which the second answer says."""
-    async with ledger.visit() as book:
-        before = book.team.delegation
+    """Open a session, or resume the one that is open there; the second value tells which."""
+    async with log_provider.access() as session_log:
+        before = session_log.team.delegation
         if before.mode is not None:
-            same = ledger.folder(book.team).root == root
+            same = log_provider.folder(session_log.team).root == root
             if not same or (mode is not None and mode is not before.mode):
                 raise DelegationOpen()
             return before, True
@@ -78,26 +80,26 @@ async def start(
             permissions=permissions_of(policy),
             allowance=allowance,
         )
-        await book.send(opening, actor=actor)
-        return book.team.delegation, False
+        await session_log.send(opening, actor=actor)
+        return session_log.team.delegation, False
 
 
-async def was_here(ledger: Ledger, root: Path) -> bool:
+async def was_here(log_provider: LogProvider, root: Path) -> bool:
     """Whether this log has had a session in a folder before."""
-    async with ledger.visit() as book:
-        return bool(await book.history(str(root)))
+    async with log_provider.access() as session_log:
+        return bool(await session_log.history(str(root)))
 
 
-async def end(ledger: Ledger, *, actor: str, reason: str = "ended") -> Delegation:
-    """Close the session, and whatever is open in it; tell how it was."""
-    async with ledger.visit() as book:
-        before = book.team.delegation
-        await book.send(EndDelegation(reason=reason), actor=actor)
+async def end(log_provider: LogProvider, *, actor: str, reason: str = "ended") -> Delegation:
+    """Close the session and its open conversations; return its state before that."""
+    async with log_provider.access() as session_log:
+        before = session_log.team.delegation
+        await session_log.send(EndDelegation(reason=reason), actor=actor)
         return before
 
 
 def usable(found: AgentFolders) -> AgentFolders:
-    """The agents that can be states; each other one is told in a warning."""
+    """The agents that can be states; a warning names each other one."""
     agents: list[AgentFile] = []
     warnings = list(found.warnings)
     for agent in found.agents:
@@ -114,13 +116,13 @@ def usable(found: AgentFolders) -> AgentFolders:
 
 
 def folders_of(given: Sequence[Path], *, project: Path, user: Path) -> list[Path]:
-    """Where agents are looked for: the given folders, the project's, the user's; in full."""
+    """The absolute paths of the agent folders: the given ones, the project's, the user's."""
     usual = [base / PROJECT_FOLDER for base in (project, user)]
     return [each.absolute() for each in (*given, *(each for each in usual if each.is_dir()))]
 
 
 def permissions_of(policy: Policy) -> tuple[StatePermissions, ...]:
-    """A policy as it stands in the log."""
+    """A policy as the log records it."""
     named = ((name, policy.agents[name]) for name in sorted(policy.agents))
     every = ((MAIN, policy.main), (EVERY_AGENT, policy.agent), *named)
     return tuple(_lists(state, permissions) for state, permissions in every)

@@ -1,9 +1,9 @@
-"""Task sessions: what an agent is told of its task, what it says, and what came of it.
+"""Task sessions: the prompt of an agent that works on a conversation, its output and its files.
 
-The sessions reactor runs them as it runs every session. The program works in the conversation's
-outputs. What it prints is what it says; what it writes is found by looking before and after.
-Writing elsewhere cannot be prevented here, and is found only in the project that the request came
-from: as far as that is small enough to be looked through.
+The sessions reactor runs them like every other session. The program works in the conversation's
+outputs folder, and its output becomes part of the dialogue. Snapshots of the folder before and
+after the session find the files that it wrote. Writes elsewhere cannot be prevented here; they are
+found only in the project, if that has no more files than a snapshot may hold.
 """
 
 import asyncio
@@ -18,9 +18,9 @@ import msgspec
 
 from muster.delegation import assignments, replies
 from muster.delegation.assignments import Assignment
-from muster.delegation.folder import footprints
+from muster.delegation.folder import file_changes
 from muster.delegation.folder.workspace import dialogue_of, outputs_of
-from muster.delegation.ledger import OpenLedger
+from muster.delegation.session_log import OpenLogProvider
 from muster.engine import ports
 from muster.engine.dispatcher import Dispatcher
 from muster.errors import ConversationClosed, Invalid, Refused
@@ -40,17 +40,17 @@ from muster.routing.agent_files import AgentFile, read_folders
 from muster.sessions.approvals import Approvals
 from muster.sessions.intake import Intake
 from muster.sessions.prompt_state import PromptState
-from muster.sessions.reactor import Part
+from muster.sessions.reactor import SessionSetup
 
 HANDOFF: Final = re.compile(r"^\[HANDOFF ([^\]\n]+)\][ \t]*(.*)$", re.MULTILINE)
 
 SAID_CHARS_MAX: Final = MESSAGE_BYTES_MAX // 8
-"""How much of what a program prints is kept in a dialogue; its end is dropped first."""
+"""How much of a program's output is kept in a dialogue; the end is cut off."""
 
 REPORT_CHARS_MAX: Final = 4000
 
 REMARK_CHARS_MAX: Final = MESSAGE_BYTES_MAX // 4
-"""How long a remark may be, however it is encoded."""
+"""The longest remark, in any encoding."""
 
 TASKS_FOLDER: Final = "tasks"
 
@@ -60,48 +60,48 @@ log = logging.getLogger(__name__)
 
 
 class Tasks:
-    """Prepares the sessions in which agents work on conversations, and takes in what came of it."""
+    """Prepares the sessions in which agents work on conversations, and records their results."""
 
     def __init__(
         self,
         dispatcher: Dispatcher,
         clock: ports.Clock,
-        ledger: OpenLedger,
+        log_provider: OpenLogProvider,
         runtimes: ports.Runtimes,
         *,
         seconds: float,
         home: Path | None = None,
         project: Path | None = None,
     ) -> None:
-        """`home` keeps prompts and output, `project` is where requests come from."""
+        """`home` holds prompts and output, `project` is the folder that requests come from."""
         self._dispatcher = dispatcher
         self._clock = clock
-        self._ledger = ledger
+        self._log_provider = log_provider
         self._runtimes = runtimes
         self.seconds = seconds
-        """How long an agent may work on a task."""
+        """The timeout of a task."""
 
         self._home = home
         self._project = project
 
     def can(self, name: str) -> bool:
-        """Whether there is a program for an agent."""
+        """Whether the settings name a program for an agent."""
         return self.runtime(Agent(seat=FIRST_ENROLLED_SEAT, name=name)) is not None
 
     def runtime(self, agent: Agent) -> ports.Runtime | None:
-        """The runtime that runs an agent on tasks."""
+        """The runtime for task sessions of an agent."""
         return self._runtimes(agent)
 
-    async def part(
+    async def set_up(
         self, launch: ports.Launch, conversation: ConversationId, approvals: Approvals
-    ) -> Part:
-        """All that a session is started with that works on a conversation."""
+    ) -> SessionSetup:
+        """Everything needed to start a session that works on a conversation."""
         agent = launch.agent
         runtime = self.runtime(agent)
         if runtime is None:
             raise Invalid(what=agent.id, why="has no program for tasks; name one in the settings")
         task = await self.assignment(conversation)
-        await self._ledger.close()  # the agent may write into its dialogue from now on
+        await self._log_provider.close()  # the agent may write into its dialogue from now on
         await asyncio.to_thread(task.outputs.mkdir, parents=True, exist_ok=True)
         launch = msgspec.structs.replace(
             launch,
@@ -110,20 +110,20 @@ class Tasks:
             folder=self._home and self._home / TASKS_FOLDER / f"{conversation}-{task.epoch}",
             cwd=task.outputs,
         )
-        before = await asyncio.to_thread(_Looks.take, task, self._project, self._spared(task))
+        before = await asyncio.to_thread(_FilesBefore.take, task, self._project, self._spared(task))
         intake = TaskIntake(
             self._dispatcher, self._clock, launch, approvals=approvals, tasks=self, before=before
         )
-        return Part(runtime, launch, intake)
+        return SessionSetup(runtime, launch, intake)
 
     async def assignment(self, name: ConversationId, to: str = "") -> Assignment:
-        """What an agent is told of a conversation: the one that has it, or is about to."""
+        """The assignment of the agent `to`, or else of the agent that has the conversation."""
         team = self._dispatcher.team
         delegation, conversation = team.delegation, team.delegation.conversations.get(name)
         if conversation is None or delegation.mode is None:
             raise ConversationClosed(conversation=name)
         agent = (await asyncio.to_thread(agents_of, delegation))[to or conversation.state]
-        root = self._ledger.folder(team).root
+        root = self._log_provider.folder(team).root
         return Assignment(
             conversation=name,
             text=conversation.text,
@@ -137,22 +137,22 @@ class Tasks:
         )
 
     def _spared(self, task: Assignment) -> Sequence[Path]:
-        """Folders that are not the agent's to change, and not looked at."""
+        """Folders that snapshots leave out: the session's own files and the home."""
         root = task.dialogue.parents[2]
         return (root,) if self._home is None else (root, self._home)
 
-    # ── what came of it ───────────────────────────────────────────────────────────────────────────
+    # ── results ───────────────────────────────────────────────────────────────────────────────────
 
     async def finish(
-        self, session: SessionId, before: "_Looks", said: "Said", end: ports.Exit
+        self, session: SessionId, before: "_FilesBefore", said: "TaskOutput", end: ports.Exit
     ) -> None:
-        """Put on record what an agent said and wrote, and finish its task or hand it over.
+        """Record an agent's output and files, and finish its task or hand it over.
 
-        A session that failed or was stopped finishes its task by its end: see `couplings.py`.
+        If the session failed or was stopped, its end finishes the task: see `couplings.py`.
         """
         task, name = before.task, before.task.conversation
         if self._held(name, session) is None:
-            return  # it was closed meanwhile
+            return  # the conversation was closed during the session
         found = await asyncio.to_thread(before.difference)
         await self._record(task, said, found)
         team = self._dispatcher.team
@@ -171,29 +171,29 @@ class Tasks:
             await self._finish(conversation, report=said.report)
 
     async def lost(self, conversation: ConversationId, session: SessionId) -> None:
-        """Take in what an agent wrote into its dialogue before muster ended."""
+        """Record what an agent wrote into its dialogue before muster crashed."""
         held = self._held(conversation, session)
         if held is not None:
-            await self._remark_foreign(held.id, held.state)
+            await self._record_added_text(held.id, held.state)
 
     def _held(self, name: ConversationId, session: SessionId) -> Conversation | None:
-        """A conversation, while this session works on it."""
+        """The conversation, if this session still works on it."""
         found = self._dispatcher.team.delegation.conversations.get(name)
         return found if found is not None and found.session == session else None
 
-    async def _remark_foreign(self, name: ConversationId, speaker: str) -> None:
-        folder = self._ledger.folder(self._dispatcher.team)
-        wrote = await asyncio.to_thread(folder.foreign, name)
+    async def _record_added_text(self, name: ConversationId, speaker: str) -> None:
+        folder = self._log_provider.folder(self._dispatcher.team)
+        wrote = await asyncio.to_thread(folder.added_text, name)
         await self._remark(name, speaker, Remark.THINKING, wrote)
 
-    async def _record(self, task: Assignment, said: "Said", found: "_Difference") -> None:
+    async def _record(self, task: Assignment, said: "TaskOutput", found: "_Difference") -> None:
         name, agent = task.conversation, task.agent.name
-        await self._remark_foreign(name, agent)
+        await self._record_added_text(name, agent)
         printed, report = said.printed, said.report
         if printed.strip() != report:
             await self._remark(name, agent, Remark.OUTPUT, printed)
-        if said.complained:
-            complained = f"(on standard error)\n{said.complained}"
+        if said.stderr_text:
+            complained = f"(on standard error)\n{said.stderr_text}"
             await self._remark(name, agent, Remark.OUTPUT, complained)
         await self._remark(name, agent, Remark.REPORT, report)
         for file in found.files:
@@ -208,8 +208,8 @@ class Tasks:
         for note in (*notes, *found.notes):
             await self._remark(name, MUSTER, Remark.NOTE, note)
 
-    async def _hand_over(self, conversation: Conversation, said: "Said") -> None:
-        """On to another agent; what is refused goes back to MAIN with the reason."""
+    async def _hand_over(self, conversation: Conversation, said: "TaskOutput") -> None:
+        """Hand over to another agent; a refusal returns to MAIN with the reason."""
         assert said.handed is not None
         to, why = said.handed
         actor = agent_actor(conversation.state)
@@ -255,27 +255,27 @@ class Tasks:
 
 
 def remark(name: ConversationId, speaker: str, kind: Remark, text: str) -> tuple[Command, str]:
-    """The command that puts on record what was thought, said or done; and who sends it."""
+    """The command that records a remark in the dialogue, and its actor."""
     text = text if len(text) <= REMARK_CHARS_MAX else text[: REMARK_CHARS_MAX - 1] + "…"
     command = c.RecordDialogue(conversation=name, speaker=speaker, kind=kind, text=text)
     return command, MUSTER if speaker in (MAIN, MUSTER) else agent_actor(speaker)
 
 
 def agents_of(delegation: Delegation) -> dict[str, AgentFile]:
-    """The agents of a session, as their files are now; one whose file is gone has no body."""
+    """The agents of a session, read from their files; an agent without a file has no body."""
     folders = [Path(folder) for folder in delegation.folders if Path(folder).exists()]
     found = {agent.name: agent for agent in read_folders(folders).agents}
     return {name: found.get(name) or AgentFile(name, "") for name in delegation.agents}
 
 
-# ── what it says ──────────────────────────────────────────────────────────────────────────────────
+# ── output ────────────────────────────────────────────────────────────────────────────────────────
 
 
-class Said:
-    """What a program has said about its task."""
+class TaskOutput:
+    """The output of a program that works on a task."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Begin without output."""
         self.out: list[str] = []
         self.err: list[str] = []
         self.result: ports.Result | None = None
@@ -283,23 +283,23 @@ class Said:
 
     @property
     def printed(self) -> str:
-        """What it printed."""
+        """The text on standard output, up to a limit."""
         return "\n".join(self.out)[:SAID_CHARS_MAX]
 
     @property
-    def complained(self) -> str:
-        """What it printed on its standard error."""
+    def stderr_text(self) -> str:
+        """The text on standard error, up to a limit."""
         return "\n".join(self.err)[:SAID_CHARS_MAX]
 
     @property
     def report(self) -> str:
-        """What it says has come of it: its result, or what it printed."""
+        """The report on the task: the program's result, or else its standard output."""
         told = self.result.text if self.result is not None else ""
         return (told or HANDOFF.sub("", self.printed)).strip()[-REPORT_CHARS_MAX:]
 
     @property
     def handed(self) -> tuple[str, str] | None:
-        """To whom it hands the task, and why: by the tool, or by the last marker it printed."""
+        """The agent to hand over to, and the reason: from the tool, or from the last marker."""
         if self.called is not None:
             return self.called
         found = None
@@ -309,7 +309,7 @@ class Said:
 
 
 class TaskIntake(Intake):
-    """Takes in what a session says that works on a task: it has no turn, and one tool."""
+    """Handles the reports of a task session, which has no turn and only the tool `handoff`."""
 
     def __init__(
         self,
@@ -319,9 +319,9 @@ class TaskIntake(Intake):
         *,
         approvals: Approvals,
         tasks: Tasks,
-        before: "_Looks",
+        before: "_FilesBefore",
     ) -> None:
-        """Speak for the seat of this session, as long as it lives."""
+        """Act for the seat of this session until it ends."""
         super().__init__(
             dispatcher,
             clock,
@@ -333,10 +333,10 @@ class TaskIntake(Intake):
         )
         self._tasks = tasks
         self._before = before
-        self.said = Said()
+        self.said = TaskOutput()
 
     async def on_report(self, report: ports.SessionReport) -> None:
-        """Take in one thing that the session says."""
+        """Handle one report of the session."""
         match report:
             case ports.Output(stream=stream, text=text):
                 (self.said.out if stream == "stdout" else self.said.err).append(text)
@@ -353,14 +353,14 @@ class TaskIntake(Intake):
             case ports.SessionActivity() | ports.PromptAccepted():
                 await super().on_report(report)
             case _:
-                pass  # only a member of a team can mean it
+                pass  # reports about turns concern sessions of a team only
 
     async def _print_line(self, text: str) -> None:
         if text:
             await self.on_report(ports.Output(stream="stdout", text=text))
 
     async def on_tool_call(self, call: ports.MusterToolCall) -> ports.Reply:
-        """Of muster's tools, an agent with a task needs one: to hand it over."""
+        """Handle `handoff`; refuse every other tool."""
         to, reason = call.arguments.get("to"), call.arguments.get("reason", "")
         if call.tool == "handoff" and isinstance(to, str):
             self.said.called = (to.strip(), str(reason).strip())
@@ -368,14 +368,14 @@ class TaskIntake(Intake):
         return ports.Reply(False, "You work on one task, and have no turn: do it, and say so.")
 
     async def finish(self, end: ports.Exit) -> None:
-        """The session is over: take in what came of its task."""
+        """Record the result of the task at the end of the session."""
         try:
             await self._tasks.finish(self._session, self._before, self.said, end)
-        except Refused as refused:  # it was closed meanwhile, by a person
+        except Refused as refused:  # a person closed the conversation during the session
             log.info("%s", refused, extra={"action": "task_refused", "session": self._session})
 
 
-# ── what it wrote ─────────────────────────────────────────────────────────────────────────────────
+# ── files ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 class _Difference(msgspec.Struct, frozen=True):
@@ -383,35 +383,35 @@ class _Difference(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class _Looks(msgspec.Struct, frozen=True):
-    """The files before an agent works on a task."""
+class _FilesBefore(msgspec.Struct, frozen=True):
+    """Snapshots of the outputs and the project, taken before an agent works on a task."""
 
     task: Assignment
     spared: Sequence[Path]
-    outputs: footprints.Look
+    outputs: file_changes.FolderSnapshot
     project: Path | None
-    around: footprints.Look | None
+    around: file_changes.FolderSnapshot | None
 
     @classmethod
-    def take(cls, task: Assignment, project: Path | None, spared: Sequence[Path]) -> "_Looks":
-        """Look at the outputs, and around."""
-        outputs = footprints.look(task.outputs) or {}
-        around = None if project is None else footprints.look(project, without=spared)
+    def take(cls, task: Assignment, project: Path | None, spared: Sequence[Path]) -> "_FilesBefore":
+        """Take snapshots of the outputs and of the project."""
+        outputs = file_changes.take_snapshot(task.outputs) or {}
+        around = None if project is None else file_changes.take_snapshot(project, without=spared)
         return cls(task, spared, outputs, project, around)
 
     def difference(self) -> _Difference:
-        """What came, changed or went since."""
+        """The files that were created, changed or deleted since."""
         task, project = self.task, self.project
-        after = footprints.look(task.outputs) or {}
-        inside = footprints.difference(task.outputs, self.outputs, after)
+        after = file_changes.take_snapshot(task.outputs) or {}
+        inside = file_changes.difference(task.outputs, self.outputs, after)
         files = [_file(task, each) for each in inside]
         if project is None:
             return _Difference(tuple(files))
-        around = footprints.look(project, without=self.spared)
+        around = file_changes.take_snapshot(project, without=self.spared)
         if self.around is None or around is None:
             note = f"{project} has too many files to see what else was written."
             return _Difference(tuple(files), (note,))
-        for each in footprints.difference(project, self.around, around):
+        for each in file_changes.difference(project, self.around, around):
             full = each._replace(path=str(project / each.path))
             named = each.path in task.text or Path(each.path).name in task.text
             files.append(_file(task, full, outside=True, named=named))
@@ -419,7 +419,7 @@ class _Looks(msgspec.Struct, frozen=True):
 
 
 def _file(
-    task: Assignment, found: footprints.Found, *, outside: bool = False, named: bool = False
+    task: Assignment, found: file_changes.ChangedFile, *, outside: bool = False, named: bool = False
 ) -> c.RecordFile:
     path = os.fsencode(found.path).decode("utf-8", "replace")  # whatever bytes its name has
     return c.RecordFile(

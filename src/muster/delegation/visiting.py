@@ -1,8 +1,8 @@
-"""The log of a state machine session that no server keeps open: visited, and left again.
+"""Access to the log of a state machine session that no server keeps open.
 
-Each visit locks the session's home, loads the team, and closes it again, so that any number of
-hooks can put on record what happens: they take turns of a few milliseconds. No program is run from
-a visit; a process that runs some keeps the log open, and others are its clients.
+Each access locks the session's home, loads the team, and releases the lock at its end. Any number
+of hooks can share the log that way: each holds the lock for some milliseconds. An access runs no
+agents; a process that runs agents keeps the log open, and other processes are its clients.
 """
 
 from collections.abc import AsyncGenerator
@@ -13,8 +13,8 @@ from typing import Final
 from muster.delegation.conversations import Conversations
 from muster.delegation.folder.mirror import WorkspaceFolder
 from muster.delegation.following import owner
-from muster.delegation.ledger import Book, Settling
 from muster.delegation.session_folder import HOME_FOLDER
+from muster.delegation.session_log import FolderUpdater, SessionLog
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.loading import load, load_from
 from muster.engine.ports import Clock, Ids
@@ -33,22 +33,22 @@ from muster.store.sqlite import SqliteStore
 from muster.version import __version__
 
 TURN_SECONDS: Final = 120.0
-"""How long a process waits for its turn; a visit takes some hundredths of a second."""
+"""The timeout for the lock; an access holds it for some hundredths of a second."""
 
 PAUSE_SECONDS: Final = 0.02
 
 SERVER_FILE: Final = "server.json"
-"""Stands in a home while a server runs there, which does not let go of it."""
+"""Exists in a home while a server runs there, which keeps the lock."""
 
 SNAPSHOT_EVENTS: Final = 2000
-"""Events between snapshots: each visit folds what came since the last."""
+"""Events between snapshots: each access folds the events since the last one."""
 
 
-class VisitedLedger(Settling):
-    """The log in `.muster` of a session's folder."""
+class OnDemandLogProvider(FolderUpdater):
+    """Opens the log in `.muster` of a session's folder for each access."""
 
     def __init__(self, root: Path, *, clock: Clock, ids: Ids, human: str) -> None:
-        """The folder need not be there yet; it is made at the first visit."""
+        """The first access creates the folder, if it does not exist."""
         super().__init__()
         self.root = root
         self.home = root / HOME_FOLDER
@@ -57,37 +57,37 @@ class VisitedLedger(Settling):
         self._human = human
 
     def folder(self, team: Team) -> WorkspaceFolder:
-        """The folder, wherever it has been moved to."""
+        """The folder of the session, also if it was moved."""
         return WorkspaceFolder(self.root)
 
     @asynccontextmanager
-    async def visit(self) -> AsyncGenerator[Book]:
-        """Open the log when its turn has come, and close it at the end."""
+    async def access(self) -> AsyncGenerator[SessionLog]:
+        """Wait for the lock, open the log, and close it at the end."""
         store = await self._opened()
         try:
             loaded = await load_from(store)
             dispatcher = Dispatcher(store, self._clock, loaded.team)
-            book = Book(dispatcher, store)
-            await self._begin(book)
+            session_log = SessionLog(dispatcher, store)
+            await self._begin(session_log)
             try:
-                yield book
+                yield session_log
             finally:
-                await run_to_completion(self.settle(book, WorkspaceFolder(self.root)))
+                await run_to_completion(self.update_folder(session_log, WorkspaceFolder(self.root)))
             if dispatcher.team.seq - loaded.snapshot_seq >= SNAPSHOT_EVENTS:
                 snapshots = Snapshots(dispatcher, store, taken_seq=loaded.snapshot_seq)
                 await snapshots.take()
         finally:
             await run_to_completion(store.close())
 
-    async def _begin(self, book: Book) -> None:
-        """Begin the one life of this log, if it has not begun."""
-        if not book.team.boot:
+    async def _begin(self, session_log: SessionLog) -> None:
+        """Record the start of muster in a new log."""
+        if not session_log.team.boot:
             beginning = StartMuster(
                 server_session=SessionId(self._ids.new()),
                 muster_version=__version__,
                 human=self._human,
             )
-            await book.send(beginning, actor=MUSTER)
+            await session_log.send(beginning, actor=MUSTER)
 
     async def _opened(self) -> SqliteStore:
         until = self._clock.monotonic() + TURN_SECONDS
@@ -100,24 +100,26 @@ class VisitedLedger(Settling):
                 await self._clock.sleep(PAUSE_SECONDS)
 
 
-def visited(root: Path, settings: Settings) -> tuple[VisitedLedger, Conversations]:
-    """The session in a folder: its log, and what can be put on record in it.
+def visited(root: Path, settings: Settings) -> tuple[OnDemandLogProvider, Conversations]:
+    """The log and the conversations of the session in a folder, to read and record.
 
-    Nothing is run from a visit: `app.open_session` does that.
+    No agent can be run with these: `app.open_session` does that.
     """
     clock = SystemClock()
-    ledger = VisitedLedger(root, clock=clock, ids=RandomIds(), human=settings.team.human)
-    return ledger, Conversations(ledger, clock, lives=keeper_lives)
+    log_provider = OnDemandLogProvider(
+        root, clock=clock, ids=RandomIds(), human=settings.team.human
+    )
+    return log_provider, Conversations(log_provider, clock, is_alive=is_keeper_alive)
 
 
 def keeper_of(session: str, pid: int) -> owner.Keeper:
-    """The program with that pid, as far as there is one, in a session of its own."""
+    """The keeper with this session and pid; the pid is 0 if no such process exists."""
     started = processes.start_time(pid) if pid > 0 else None
     return owner.Keeper(owner.plain(session), pid if started else 0, started or "")
 
 
-def keeper_lives(keeper: str) -> bool:
-    """Whether a program still runs that leads a conversation; so it is where nobody can tell."""
+def is_keeper_alive(keeper: str) -> bool:
+    """Whether the process of a keeper still runs; true if its pid is unknown."""
     known = owner.parse(keeper)
     if known is None or not known.pid:
         return True
@@ -125,7 +127,7 @@ def keeper_lives(keeper: str) -> bool:
 
 
 def team_in(home: Path) -> Team | None:
-    """The team whose log lies in a home, read without a server; none where there is no log."""
+    """The team in a home, read from its log without a server; None if there is no log."""
     path = home / LOG_FILE
     if not path.is_file():
         return None

@@ -145,9 +145,9 @@ class Stage:
             return
         try:
             self._root.mkdir(parents=True, exist_ok=True)
-            ledger = self._muster.requests.conversations.ledger
+            log_provider = self._muster.requests.conversations.log_provider
             await session_folder.start(
-                ledger,
+                log_provider,
                 root=self._root,
                 mode=None,
                 agents=session_folder.usable(read_folders([AGENTS_FOLDER])).agents,

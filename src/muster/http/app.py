@@ -75,7 +75,7 @@ def build(muster: Muster, *, host: str = "127.0.0.1", home: Path | None = None) 
     """
     access = AccessControl(
         host=host,
-        passes=muster.passes,
+        session_tokens=muster.session_tokens,
         browsers=BrowserSessions(muster.clock.now, muster.ids, home),
         monotonic=muster.clock.monotonic,
     )

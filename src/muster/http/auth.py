@@ -23,7 +23,7 @@ from muster.machines.commands import IssueToken
 from muster.machines.ids import SeatId, agent_actor, person
 from muster.machines.state import Team, Token
 from muster.machines.vocabulary import Role
-from muster.sessions.session_tokens import Passes
+from muster.sessions.session_tokens import SessionTokens
 
 SAFE: Final = frozenset({"GET", "HEAD"})
 ANONYMOUS: Final = ApiCaller(Role.VIEWER, "nobody")
@@ -60,13 +60,13 @@ class AccessControl:
         self,
         *,
         host: str,
-        passes: Passes,
+        session_tokens: SessionTokens,
         browsers: BrowserSessions,
         monotonic: Callable[[], float],
     ) -> None:
         """Allow loopback names and `host`; measure rates on that clock."""
         self._host = host
-        self._passes = passes
+        self._session_tokens = session_tokens
         self.browsers = browsers
         self._rates = RateLimits(monotonic)
 
@@ -77,7 +77,7 @@ class AccessControl:
         _check_origin(request, needed=secret is None and not route.is_public)
         if route.is_public:
             return ANONYMOUS
-        token = token_for(request, team, self.browsers, self._passes)
+        token = token_for(request, team, self.browsers, self._session_tokens)
         if token is None:
             self._rates.spend("", limits.STRANGER_REQUESTS_PER_SECOND)
             raise Unauthenticated()
@@ -93,13 +93,13 @@ class AccessControl:
 
 
 def token_for(
-    request: Request, team: Team, browsers: BrowserSessions, passes: Passes
+    request: Request, team: Team, browsers: BrowserSessions, session_tokens: SessionTokens
 ) -> Token | None:
     """The token of a request's secret (issued, or a live session's), or of its browser session."""
     secret = bearer(request)
     if secret is None:
         return browsers.token_of(team, request.cookies.get(cookie_name(request)))
-    return token_of(team, secret) or passes.token_of(team, secret)
+    return token_of(team, secret) or session_tokens.token_of(team, secret)
 
 
 def token_of(team: Team, secret: str | None) -> Token | None:

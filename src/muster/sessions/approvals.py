@@ -1,7 +1,7 @@
-"""Asking a person: puts a request on record, and returns when it is answered.
+"""Approvals: records a permission request of a session, and waits for its answer.
 
-The answer may come from any interface, from the deadline, or from the end of the session: whatever
-it is, it is a fact in the log, and the one who asked is told when that fact is on disk.
+The answer comes from a person on any interface, from the deadline, or from the end of the session.
+Each of these is an event in the log; the session gets the answer when that event is on disk.
 """
 
 import asyncio
@@ -16,16 +16,16 @@ from muster.machines.vocabulary import Answered
 
 
 class Approvals:
-    """The requests of this life of muster that nobody has answered yet."""
+    """The open permission requests of this muster process."""
 
     def __init__(self, dispatcher: Dispatcher) -> None:
-        """Look at every commit for requests and answers."""
+        """Watch every commit for requests and answers."""
         self._dispatcher = dispatcher
         self._open: dict[str, asyncio.Future[e.ApprovalAnswered]] = {}
         dispatcher.watch(self._note)
 
     async def ask(self, session: SessionId, request: Permission, *, actor: str) -> PermissionAnswer:
-        """Ask a person on behalf of a session."""
+        """Request an approval for a session, and wait for the answer."""
         command = RequestApproval(
             session=session,
             tool=request.tool,

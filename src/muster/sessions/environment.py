@@ -1,4 +1,4 @@
-"""Where a session finds itself: its folder, and the variables that tell it who it is."""
+"""The folder and the environment variables of a session."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,17 +7,19 @@ from typing import Final
 from muster.machines.ids import SessionId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import RunMode
-from muster.sessions.session_tokens import Passes
+from muster.sessions.session_tokens import SessionTokens
 
 AGENTS_FOLDER: Final = "agents"
 
 
 class SessionEnvironment:
-    """What every session of a team is given besides its prompt."""
+    """Makes the folder path and the environment variables of a team's sessions."""
 
-    def __init__(self, passes: Passes, *, home: Path | None = None, url: str = "") -> None:
-        """A team in this home, whose server answers at this address, where there is one."""
-        self._passes = passes
+    def __init__(
+        self, session_tokens: SessionTokens, *, home: Path | None = None, url: str = ""
+    ) -> None:
+        """`home` is the team's home; `url` is the address of its server, if there is one."""
+        self._session_tokens = session_tokens
         self._home = home
         self._url = url
 
@@ -28,7 +30,7 @@ class SessionEnvironment:
         return self._home / AGENTS_FOLDER / (agent.name or f"seat-{agent.seat}")
 
     def environment(self, agent: Agent, session: SessionId, mode: RunMode) -> Mapping[str, str]:
-        """The variables of a session. Its pass is good for this session and no longer."""
+        """The environment variables of a session. Its token is valid until the session ends."""
         variables = {
             "MUSTER_AGENT": agent.id,
             "MUSTER_SEAT": str(agent.seat),
@@ -39,5 +41,5 @@ class SessionEnvironment:
             variables["MUSTER_HOME"] = str(self._home)
         if self._url:
             variables["MUSTER_URL"] = self._url
-            variables["MUSTER_TOKEN"] = self._passes.issue(session)
+            variables["MUSTER_TOKEN"] = self._session_tokens.issue(session)
         return variables

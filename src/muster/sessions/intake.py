@@ -1,7 +1,7 @@
-"""What a session says, as commands: the only way from a program's output into the team.
+"""Turns the reports of a session into commands: the only way from a program's output to the team.
 
-An intake belongs to one session and speaks for its seat alone; whatever a program claims, it cannot
-be somebody else. What its machine refuses is put on record with the reason, and nothing happens.
+An intake belongs to one session and acts for its seat alone: a program cannot impersonate another
+agent. If a state machine refuses a command, the refusal is recorded with its reason.
 
 Where a program's output counts as its agent's speech (`Runtime.is_output_speech`), the text printed
 during a turn is posted when the turn or the session ends.
@@ -31,13 +31,13 @@ log = logging.getLogger(__name__)
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What stands behind `[AGENT_STATUS]`."""
+    """The JSON after the marker `[AGENT_STATUS]`."""
 
     agents: tuple[StatusEntry, ...]
 
 
 class Intake:
-    """Takes in what one session says."""
+    """Handles the reports of one session."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Intake:
         told: PromptState,
         approvals: Approvals,
     ) -> None:
-        """Speak for this seat, as long as this session lives."""
+        """Act for this seat until the session ends."""
         self._approvals = approvals
         self._toolbox = Toolbox(dispatcher, session=session, seat=seat, told=told)
         self._dispatcher = dispatcher
@@ -67,7 +67,7 @@ class Intake:
         return self._dispatcher.team.agents[self._seat]
 
     async def on_report(self, report: ports.SessionReport) -> None:
-        """Take in one thing that the session says. One that fails is logged: more may follow."""
+        """Handle one report of the session. Log a failure, so that later reports are handled."""
         try:
             await self._take_in(report)
         except Exception as error:
@@ -95,20 +95,20 @@ class Intake:
                 raise TypeError(report)
 
     async def on_tool_call(self, call: ports.MusterToolCall) -> ports.Reply:
-        """Carry out one of muster's tools for the session."""
+        """Execute a call of one of muster's tools."""
         return await self._toolbox.call(call)
 
     async def on_permission_request(self, request: ports.Permission) -> ports.PermissionAnswer:
-        """Ask a person; the agent is WAITING meanwhile."""
+        """Ask a person for permission; the agent is WAITING until the answer."""
         actor = agent_actor(self._agent.id)
         return await self._approvals.ask(self._session, request, actor=actor)
 
     async def finish(self, end: ports.Exit) -> None:
-        """The session is over: what it printed last is what it said last."""
+        """Post the output that is still buffered when the session ends."""
         try:
             await self._done(self._turn(None), None, complete=False)
         except Exception as error:
-            await self._fail("its last words", error)
+            await self._fail("its last output", error)
 
     # ── speaking ──────────────────────────────────────────────────────────────────────────────────
 
@@ -132,7 +132,7 @@ class Intake:
         return text.strip()
 
     async def _say(self, text: str, channel: ChannelId | None) -> None:
-        """In a channel where it has the turn; else to the human."""
+        """Post in a channel where the agent has the turn, or else to the human."""
         if channel is None:
             self._told.by_human = False
             await self._send(c.TellHuman(seat=self._seat, text=text))
@@ -143,7 +143,7 @@ class Intake:
     async def _done(
         self, channel: ChannelId | None, text: str | None, *, complete: bool = True
     ) -> None:
-        """End a turn with what was said in it. The end of a session ends it anyway."""
+        """Post the text and end the turn; without `complete`, the session's end ends the turn."""
         last = text or self._take_printed()
         if channel is None:
             if last and (text is not None or self._told.by_human):
@@ -157,23 +157,23 @@ class Intake:
             await self._send(c.CompleteTurn(channel=channel, seat=seat, epoch=epoch))
 
     async def _result(self, result: ports.Result) -> None:
-        """A piece of work is done: a turn that it was for and that is not ended yet is over."""
+        """Handle a result: end the turn that the work was for, if the agent did not end it."""
         worked_in = self._told.channel
         if result.answers:
-            # a turn that it was told of in the middle of other work is not over with that work
+            # the result of other work does not end a turn that was announced during that work
             taken = self._told.confirms
             turns = active_turns(self._dispatcher.team, self._agent, taken=taken)
             channel = next(turns, None)
             if channel is not None:
-                await self._forgotten(channel, result)
+                await self._end_forgotten_turn(channel, result)
             elif worked_in is None and not self._told.answered:
                 await self._done(None, result.text or None)
         await self._report(result, worked_in)
 
     async def _report(self, result: ports.Result, worked_in: ChannelId | None = None) -> None:
-        """Put a result on record, and what it has used up."""
+        """Record a result and its usage."""
         usage = result.usage
-        if why := implausible(usage):  # the work is done all the same
+        if why := implausible(usage):  # the result counts in any case
             await self._reject("result", f"its usage is ignored: {why}")
             usage = NOTHING_USED
         report = c.ReportResult(
@@ -186,8 +186,8 @@ class Intake:
         )
         await self._send(report)
 
-    async def _forgotten(self, channel: ChannelId, result: ports.Result) -> None:
-        """The work is done, and the turn was not ended."""
+    async def _end_forgotten_turn(self, channel: ChannelId, result: ports.Result) -> None:
+        """End a turn whose work is done and that the agent did not end."""
         printed = self._take_printed()
         ended = c.EndForgottenTurn(
             channel=channel,
@@ -201,7 +201,7 @@ class Intake:
     async def _see(
         self, said: ports.Working | ports.SessionActivity | ports.PromptAccepted
     ) -> None:
-        """A sign of work, with or without what it is."""
+        """Handle a sign of activity: renew the turn, or record the activity."""
         if isinstance(said, ports.Working):
             for channel in list(active_turns(self._dispatcher.team, self._agent)):
                 await self._send(c.RenewTurn(channel=channel, seat=self._seat))
@@ -242,7 +242,7 @@ class Intake:
             await self._send(wait)
 
     def _turn(self, named: str | None) -> ChannelId | None:
-        """The channel that it means: the one it names, or the only one where it has the turn."""
+        """The channel that is named, or else the first one where the agent has the turn."""
         if named is not None:
             return ChannelId(named)
         return next(active_turns(self._dispatcher.team, self._agent), None)
@@ -270,7 +270,7 @@ class Intake:
     # ── sending ───────────────────────────────────────────────────────────────────────────────────
 
     async def _send(self, command: Command, *, marker: str | None = None) -> None:
-        """Have it carried out, with retries while the store is unavailable; record a refusal."""
+        """Send a command, with retries while the store is unavailable; record a refusal."""
         failures = 0
         while True:
             try:
@@ -290,10 +290,10 @@ class Intake:
                 return
 
     async def _fail(self, what: str, error: Exception) -> None:
-        """Log what could not be taken in, here and in the team's log."""
+        """Log a report that failed, in muster's log and in the team's."""
         extra = {"action": "intake_failed", "session": self._session, "seat": self._seat}
-        log.error("what a session said was not taken in", exc_info=error, extra=extra)
-        await self._put_on_record(what, f"could not be taken in: {error}")
+        log.error("a report of a session could not be handled", exc_info=error, extra=extra)
+        await self._put_on_record(what, f"could not be handled: {error}")
 
     async def _put_on_record(self, marker: str, reason: str) -> None:
         rejected = c.RejectMarker(seat=self._seat, marker=marker, reason=reason)

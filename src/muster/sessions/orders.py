@@ -1,7 +1,7 @@
-"""What an event calls for in the world of processes. Pure: `sessions.py` carries it out.
+"""The orders that an event gives for processes. Pure: `reactor.py` carries them out.
 
-Only a session of this life of muster is started, stopped or interrupted. Whatever an earlier life
-has left behind is reclaimed at boot, whether or not anybody ever started it.
+Only a session that this muster process requested is started, stopped or interrupted. At boot, every
+session of an earlier muster process is reclaimed, whether or not its program was ever started.
 """
 
 from collections.abc import Sequence
@@ -24,41 +24,41 @@ TYPES = frozenset(
     str(fact.__struct_config__.tag)
     for fact in (MusterStarted, SessionRequested, StopRequested, InterruptRequested, KillRequested)
 )
-"""The events that call for anything."""
+"""The types of events that give orders."""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to be done about a session. Doing it twice is the same as doing it once."""
+    """An action on a session. Every order is idempotent."""
 
     session: SessionId
     seat: SeatId
 
 
 class Spawn(Order, frozen=True, kw_only=True):
-    """Start it, unless that has been done."""
+    """Start the session, unless it was started."""
 
     mode: RunMode
     task: ConversationId | None = None
 
 
 class Stop(Order, frozen=True, kw_only=True):
-    """Have it end. One that was never started has ended."""
+    """Stop the session; one that was never started counts as ended."""
 
     urgency: Urgency
 
 
 class Interrupt(Order, frozen=True, kw_only=True):
-    """Stop its work on a turn, and say when it has stopped."""
+    """Interrupt the work on a turn, and report when it has stopped."""
 
     channel: ChannelId
 
 
 class Kill(Order, frozen=True, kw_only=True):
-    """End it without asking."""
+    """Kill the session's processes."""
 
 
 class Reclaim(Order, frozen=True, kw_only=True):
-    """Make sure that nothing is left of it, and say that it is lost."""
+    """Kill leftover processes of the session, and report it as lost."""
 
     pid: int | None
     started: str | None
@@ -66,7 +66,7 @@ class Reclaim(Order, frozen=True, kw_only=True):
 
 
 def orders(event: Event, team: Team) -> Sequence[Order]:
-    """What this event calls for, as things stand by now."""
+    """The orders of this event, given the current state of the team."""
     match event.fact:
         case MusterStarted():
             return _reclaims(team)
@@ -87,7 +87,7 @@ def orders(event: Event, team: Team) -> Sequence[Order]:
 
 
 def _live(team: Team, session: SessionId) -> Session | None:
-    """A session that has not ended and that this life of muster asked for."""
+    """The session, if it has not ended and this muster process requested it."""
     found = team.sessions.get(session)
     return found if found is not None and found.boot == team.boot else None
 

@@ -1,8 +1,8 @@
-"""What a session is told: at its start, and, where its program lives on, whenever there is more.
+"""The prompts of a session: the first one, and for a long-lived program all later ones.
 
-What there is to do comes from the inbox, as for an agent that asks by itself, so nothing is told in
-two ways. A message counts as handed over when the program has it: the delivery is put on record
-after the program is up, or has taken it, and not before.
+Turns and messages come from the inbox, as for an agent that polls it, so both see the same. A
+delivery is recorded after the program has started or has accepted the prompt, not before: a message
+that did not reach the program is delivered again.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId
 from muster.machines.state import Agent, Status, Team, TurnState
 from muster.machines.vocabulary import RunMode
 from muster.sessions.prompt_state import PromptState
-from muster.sessions.prompt_templates import BIRTH, LEAD, WAKE, Letters
+from muster.sessions.prompt_templates import BIRTH, LEAD, WAKE, PromptTemplates
 from muster.store.base import EventStore
 from muster.views.answers.messages import Do, HandedMessage, Next
 from muster.views.wake_payload import as_xml, wake_payload
@@ -39,68 +39,68 @@ log = logging.getLogger(__name__)
 
 
 class InitialPrompt(msgspec.Struct, frozen=True):
-    """The first thing that a session is told, and what is handed over with it."""
+    """The first prompt of a session, and the deliveries to record when it has started."""
 
     text: str
     deliveries: Sequence[Command]
     idle: bool = False
-    """Whether there is nothing to do yet for a program that lives on."""
+    """Whether a long-lived program has nothing to do yet."""
 
 
 NOTHING_TO_TELL = InitialPrompt("", ())
 
 
 class Prompter:
-    """Tells sessions what there is for them to do."""
+    """Sends turns and messages to sessions as prompts."""
 
     def __init__(
-        self, dispatcher: Dispatcher, store: EventStore, inbox: Inbox, letters: Letters
+        self, dispatcher: Dispatcher, store: EventStore, inbox: Inbox, templates: PromptTemplates
     ) -> None:
-        """Read in the store, ask the inbox, and put on record what was handed over."""
-        self._letters = letters
+        """Read souls and transcripts from the store, turns and messages from the inbox."""
+        self._templates = templates
         self._dispatcher = dispatcher
         self._store = store
         self._inbox = inbox
         self._states: dict[SeatId, PromptState] = {}
-        """The prompts of the last session of each seat."""
+        """The prompt state of the last session of each seat."""
 
     async def opening(self, agent: Agent, mode: RunMode, told: PromptState) -> InitialPrompt:
-        """What a session of this agent is told at its start."""
-        parts = [who_it_is(self._dispatcher.team, agent), *await self.memory(agent)]
+        """The first prompt of a session of this agent."""
+        parts = [identity_line(self._dispatcher.team, agent), *await self.memory(agent)]
         if mode is RunMode.RUN_CLEANUP:
             parts.append(CLEANUP)
         deliveries: list[Command] = []
-        errands = await self._at_once(agent.seat, told, deliveries)
-        parts.extend(map(errand, errands))
+        items = await self._first_items(agent.seat, told, deliveries)
+        parts.extend(map(prompt_for, items))
         text = "\n\n".join(parts) + "\n"
-        told.send(text, _turns(errands), words_of(errands))
+        told.send(text, _turns(items), human_text_of(items))
         self._states[agent.seat] = told
         waits = mode is RunMode.CONTINUOUS and agent.run.long_lived
-        idle = waits and not errands and agent.status is not Status.HATCHING
+        idle = waits and not items and agent.status is not Status.HATCHING
         return InitialPrompt(text, deliveries, idle)
 
-    def words_in(self, seat: SeatId, prompt: str) -> str:
-        """What humans say to the agent in a seat, in an input that its session was given."""
+    def human_text_in(self, seat: SeatId, prompt: str) -> str:
+        """The text of humans in an input that consists of prompts of muster."""
         state = self._states.get(seat)
-        return "" if state is None else state.words_in(prompt)
+        return "" if state is None else state.human_text_in(prompt)
 
     async def memory(self, agent: Agent) -> Sequence[str]:
-        """What an agent is given of itself: nothing yet at its birth, soul and transcript later."""
+        """The templates for the agent: birth, or else waking with its soul and transcript."""
         team = self._dispatcher.team
         words = {"name": agent.id, "human": team.human, "seat": agent.seat, "color": agent.color}
         parts: list[str] = []
         if agent.seat == LEAD_SEAT:
-            parts.append(self._letters.write(LEAD, **words))
+            parts.append(self._templates.write(LEAD, **words))
         if agent.status is Status.HATCHING:
-            parts.append(self._letters.write(BIRTH, **words))
+            parts.append(self._templates.write(BIRTH, **words))
         else:
             payload = await wake_payload(self._store, team, agent)
             if payload.has_soul or payload.has_transcript:
-                parts.append(self._letters.write(WAKE, payload=as_xml(payload), **words))
+                parts.append(self._templates.write(WAKE, payload=as_xml(payload), **words))
         return parts
 
     async def hand_over(self, deliveries: Sequence[Command]) -> bool:
-        """Put on record that a session has what it was told; without that it is told again."""
+        """Record deliveries; a message without a recorded delivery is sent again."""
         recorded = True
         for delivery in deliveries:
             try:
@@ -111,7 +111,7 @@ class Prompter:
         return recorded
 
     async def keep_telling(self, seat: SeatId, session: SessionHandle, told: PromptState) -> None:
-        """Tell a long-lived program whatever comes, until it takes nothing any more.
+        """Send a long-lived program its turns and messages, until it accepts no more prompts.
 
         Every round waits: for a commit that concerns the seat, or after a delivery that could not
         be recorded, for a backoff. The answer of the inbox alone never starts another round: a
@@ -119,25 +119,25 @@ class Prompter:
         """
         failures = 0
         while not self._inbox.closed:
-            # Before the question, so that no commit between the question and the wait is missed.
+            # Subscribe before asking, so that no commit between asking and waiting is missed.
             news = self._inbox.news(seat)
             deliveries: list[Command] = []
             found = await self._ask(seat, told, deliveries)
             if found is None:
                 await news.wait()
                 continue
-            text = errand(found)
-            told.send(text, _turns([found]), words_of([found]))
+            text = prompt_for(found)
+            told.send(text, _turns([found]), human_text_of([found]))
             if not await session.send_prompt(text):
                 return
             failures = 0 if await self.hand_over(deliveries) else failures + 1
             if failures:
                 await asyncio.sleep(pause_s(failures))
 
-    async def _at_once(
+    async def _first_items(
         self, seat: SeatId, told: PromptState, deliveries: list[Command]
     ) -> Sequence[Next]:
-        """Every turn that it has, and the first messages beside: more when it has those."""
+        """Every turn of the agent, and the first batch of messages; later prompts have the rest."""
         found: list[Next] = []
         while (each := await self._ask(seat, told, deliveries)) is not None:
             found.append(each)
@@ -146,14 +146,14 @@ class Prompter:
         return found
 
     async def _ask(self, seat: SeatId, told: PromptState, deliveries: list[Command]) -> Next | None:
-        """The next thing to tell, if there is one, noted as told."""
+        """The next turn or message to send, if there is one; updates the prompt state."""
         pending = await self._inbox.pending(seat, self._still_running(seat, told))
         deliveries.extend(pending.deliveries)
         found = pending.next
         if found is None:
             return None
         if found.do is Do.TURN and told.turns.get(found.channel or ChannelId("")) == found.epoch:
-            found = resumed(found)  # it stood still meanwhile
+            found = resumed(found)  # the turn waited and goes on
         if found.do not in (Do.TURN, Do.MESSAGE):
             return None
         if found.channel is not None and found.epoch is not None:
@@ -162,7 +162,7 @@ class Prompter:
         return found
 
     def _still_running(self, seat: SeatId, told: PromptState) -> Known:
-        """The turns that it was told of and has; one that is over it need not be told of again."""
+        """The announced turns that are still active; ended ones are dropped from the state."""
         running: dict[ChannelId, int] = {}
         for name, epoch in list(told.turns.items()):
             channel = self._dispatcher.team.channels.get(name)
@@ -175,21 +175,21 @@ class Prompter:
 
 
 def resumed(found: Next) -> Next:
-    """A turn that goes on: nothing to tell, but what was said meanwhile."""
+    """A resumed turn: not announced again, only with its new messages."""
     new = tuple(each for each in found.messages if not each.again)
     return replace(found, do=Do.MESSAGE if new else Do.NOTHING, messages=new)
 
 
-def who_it_is(team: Team, agent: Agent) -> str:
-    """The first lines of every prompt."""
+def identity_line(team: Team, agent: Agent) -> str:
+    """The first line of a session's first prompt."""
     return (
         f"You are {agent.id}, in seat {agent.seat} of a team that works for {team.human}. "
         "muster runs this session and reads what you print."
     )
 
 
-def errand(found: Next) -> str:
-    """What there is to do, in words."""
+def prompt_for(found: Next) -> str:
+    """The prompt text for a turn or for messages."""
     lines: list[str] = []
     if found.do is Do.TURN:
         lines.append(
@@ -205,15 +205,15 @@ def errand(found: Next) -> str:
     return "\n".join(lines)
 
 
-def words_of(errands: Sequence[Next]) -> str:
-    """What humans say in these to the agent alone."""
-    alone = (each for each in errands if each.channel is None)
+def human_text_of(items: Sequence[Next]) -> str:
+    """The text of direct messages in these items, without channel messages."""
+    alone = (each for each in items if each.channel is None)
     return "\n".join(message.text for each in alone for message in each.messages)
 
 
-def _turns(errands: Sequence[Next]) -> tuple[ChannelId, ...]:
-    """Where these give it the turn."""
-    return tuple(each.channel for each in errands if each.do is Do.TURN and each.channel)
+def _turns(items: Sequence[Next]) -> tuple[ChannelId, ...]:
+    """The channels in which these items give the turn."""
+    return tuple(each.channel for each in items if each.do is Do.TURN and each.channel)
 
 
 def _line(message: HandedMessage) -> str:

@@ -1,7 +1,7 @@
-"""The prompts of one session: those it was given, and what it works on because of them.
+"""The prompts that a session has received, and the turn or message that it works on.
 
-The prompter writes it, and the session's intake and tools read it. A prompt has an id of its own.
-A program that confirms a prompt repeats its text, which is all that it knows of it.
+The prompter writes this state; the session's intake and tools read it. A program that confirms a
+prompt repeats its text and does not know its id, so prompts are found by their text.
 """
 
 from collections import deque
@@ -12,51 +12,51 @@ import msgspec
 from muster.machines.ids import ChannelId
 
 PROMPTS_MAX: Final = 64
-"""How many of the last prompts are remembered."""
+"""How many of the last prompts are kept."""
 
 
 class SentPrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """A prompt that a session was given."""
+    """A prompt that was sent to a session."""
 
     id: int
     text: str
     channels: tuple[ChannelId, ...] = ()
-    """Where it gives the turn."""
+    """The channels in which the prompt gives the turn."""
 
     words: str = ""
-    """What humans say in it to the agent alone."""
+    """The text of humans' direct messages in the prompt."""
 
 
 class PromptState(msgspec.Struct):
-    """What one session was told so far."""
+    """The prompts and announced turns of one session."""
 
     turns: dict[ChannelId, int] = msgspec.field(default_factory=dict[ChannelId, int])
-    """The turns that it was told of, with their epochs."""
+    """The epochs of the turns that were announced, by channel."""
 
     by_human: bool = False
-    """Whether a human has spoken to it alone, and it has not answered yet."""
+    """Whether a direct message of a human is not answered yet."""
 
     answered: bool = False
-    """Whether it has told the human something itself since it was last told something."""
+    """Whether the agent has messaged the human since the last prompt."""
 
     channel: ChannelId | None = None
-    """Where the turn is that it works for; none if it works on a message to it alone."""
+    """The channel of the turn that it works on; None for a direct message."""
 
     confirms: bool = False
-    """Whether its program says when it accepts a prompt. Any other accepts one at once."""
+    """Whether the program confirms prompts. Without that, a prompt counts as accepted at once."""
 
     sent: deque[SentPrompt] = msgspec.field(
         default_factory=lambda: deque[SentPrompt](maxlen=PROMPTS_MAX)
     )
-    """The last prompts, in order."""
+    """The last prompts, oldest first."""
 
     pending: set[int] = msgspec.field(default_factory=set[int])
-    """The ids of those that its program has not accepted yet, or never says so of."""
+    """The ids of prompts that the program has not confirmed."""
 
     last_id: int = 0
 
     def send(self, text: str, channels: tuple[ChannelId, ...], words: str = "") -> SentPrompt:
-        """Note a prompt that is handed over."""
+        """Record a prompt that is being sent."""
         self.last_id += 1
         prompt = SentPrompt(id=self.last_id, text=_echo(text), channels=channels, words=words)
         self.sent.append(prompt)
@@ -67,9 +67,9 @@ class PromptState(msgspec.Struct):
         return prompt
 
     def accept(self, text: str) -> tuple[ChannelId, ...]:
-        """Its program says that it has accepted a prompt; give the channels where it has the turn.
+        """Record that the program has accepted a prompt; return the channels of its turns.
 
-        Of prompts with the same text the oldest is meant.
+        Of several prompts with the same text, this is the oldest.
         """
         self.confirms = True
         echo = _echo(text)
@@ -82,8 +82,8 @@ class PromptState(msgspec.Struct):
         self._begin(channels)
         return channels
 
-    def words_in(self, text: str) -> str:
-        """What humans say to the agent alone in a text that consists of prompts it was given.
+    def human_text_in(self, text: str) -> str:
+        """The text of humans' direct messages in an input that consists of sent prompts.
 
         A program may join several prompts into one input.
         """
@@ -101,5 +101,5 @@ class PromptState(msgspec.Struct):
 
 
 def _echo(text: str) -> str:
-    """A text as it comes back from a program, where half a character is none."""
+    """A text as a program repeats it: lone surrogates are replaced."""
     return text.encode("utf-8", "replace").decode()

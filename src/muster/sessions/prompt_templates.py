@@ -1,7 +1,7 @@
-"""Letters: what muster says to agents, as texts that a user can read and change.
+"""Prompt templates ("letters"): texts for agents that a user can replace.
 
-They ship with muster. A file of the same name in the folder `letters` of the home is used instead,
-and read anew each time, so a change counts from the next session on.
+A file in the folder `letters` of the home replaces the built-in template of the same name. Each new
+session reads it again, so a change applies without a restart.
 """
 
 import logging
@@ -20,15 +20,15 @@ LEAD: Final = "lead"
 log = logging.getLogger(__name__)
 
 
-class Letters:
-    """The texts of one team."""
+class PromptTemplates:
+    """The prompt templates of one team."""
 
     def __init__(self, home: Path | None = None) -> None:
-        """Look into this home first."""
+        """Use the templates in this home, where there are any."""
         self._home = home
 
     def write(self, letter: str, /, **words: object) -> str:
-        """A letter with its blanks filled in. One that cannot be filled in gives way to ours."""
+        """A template with its fields filled in; a user's malformed one is logged and not used."""
         own = (OWN / f"{letter}.md").read_text(encoding="utf-8")
         theirs = self._theirs(letter)
         if theirs is not None:

@@ -1,11 +1,11 @@
-"""Starts and stops sessions through their runtimes, and reports what became of them.
+"""Starts and stops sessions through their runtimes, and reports how they ended.
 
-`orders.py` says what an event calls for; here it is done. Every session has a life of its own, kept
-under its id until its end is on disk, so an order that comes twice is carried out once. A life is a
-task: a program that is slow to start or to stop holds up nobody else.
+`orders.py` derives orders from events; this module carries them out. Each session has an asyncio
+task, kept under the session's id until its end is on disk. A repeated order therefore has no
+effect, and a program that is slow to start or to stop delays no other session.
 
-What a session is told is `prompt.py`'s, and what it says `intake.py`'s; for a session that works on
-a task, delegation knows both (`TaskSessions`).
+`prompt.py` writes the prompts of a session and `intake.py` handles its output; for a session that
+works on a conversation, delegation does both (`TaskSessions`).
 """
 
 import asyncio
@@ -49,23 +49,23 @@ log = logging.getLogger(__name__)
 
 
 class RunningSession:
-    """A session as far as this process knows it."""
+    """The handle and the asyncio task of a session in this process."""
 
     def __init__(self) -> None:
-        """Begin before the program is up."""
+        """Begin before the program has started."""
         self.session: ports.SessionHandle | None = None
         self.task: asyncio.Task[None] | None = None
         self.settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done when it is known whether the program came up."""
+        """Done when the program has started or has failed to start."""
 
     def settle(self) -> None:
-        """It is known whether the program came up."""
+        """Wake the waiters: the program has started or has failed to start."""
         if not self.settled.done():
             self.settled.set_result(None)
 
 
-class Part(NamedTuple):
-    """All that a session is started with."""
+class SessionSetup(NamedTuple):
+    """Everything needed to start a session."""
 
     runtime: ports.Runtime
     launch: Launch
@@ -74,25 +74,25 @@ class Part(NamedTuple):
 
 
 class TaskSessions(Protocol):
-    """The part of delegation in the sessions that work on tasks."""
+    """The part of delegation that prepares task sessions."""
 
     def runtime(self, agent: Agent) -> ports.Runtime | None:
-        """The runtime that runs an agent on tasks."""
+        """The runtime for task sessions of an agent."""
         ...
 
-    async def part(
+    async def set_up(
         self, launch: Launch, conversation: ConversationId, approvals: Approvals
-    ) -> Part:
-        """All that a session is started with that works on a conversation."""
+    ) -> SessionSetup:
+        """Everything needed to start a session that works on a conversation."""
         ...
 
     async def lost(self, conversation: ConversationId, session: SessionId) -> None:
-        """Take in what is left of a session that an earlier life of muster started."""
+        """Record the remaining output of a session that an earlier muster process started."""
         ...
 
 
 class Sessions:
-    """The sessions of this life of muster."""
+    """Runs the sessions of this muster process."""
 
     name = "sessions"
     types = TYPES
@@ -107,7 +107,7 @@ class Sessions:
         around: SessionEnvironment,
         delegated: TaskSessions,
     ) -> None:
-        """Run the lives of sessions in `tasks`."""
+        """Run sessions in the task group `tasks`."""
         self._approvals = Approvals(dispatcher)
         self._dispatcher = dispatcher
         self._runtimes = runtimes
@@ -116,67 +116,69 @@ class Sessions:
         self._prompter = prompter
         self._around = around
         self._delegated = delegated
-        self._lives: dict[SessionId, RunningSession] = {}
+        self._running: dict[SessionId, RunningSession] = {}
 
     async def react(self, event: Event, team: Team) -> None:
-        """Set about what the event calls for."""
+        """Carry out the orders of an event, each in a task of its own."""
         for order in orders(event, team):
             match order:
                 case Spawn() | Reclaim():
                     self._begin(order, event.seq)
                 case _:
-                    life = self._lives.get(order.session)
-                    self._tasks.create_task(self._influence(life, order, event.seq))
+                    running = self._running.get(order.session)
+                    self._tasks.create_task(self._control(running, order, event.seq))
 
     async def close(self) -> None:
-        """End every session now, and return when that is reported, or after a bounded wait."""
+        """Stop every session now; return when their ends are reported, or after a timeout."""
         async with asyncio.TaskGroup() as group:
-            for life in self._lives.values():
-                group.create_task(self._end(life))
+            for running in self._running.values():
+                group.create_task(self._end(running))
 
-    # ── a life ────────────────────────────────────────────────────────────────────────────────────
+    # ── running one session ───────────────────────────────────────────────────────────────────────
 
     def _begin(self, order: Spawn | Reclaim, cause: int) -> None:
-        if order.session not in self._lives:
-            life = self._lives[order.session] = RunningSession()
-            life.task = self._tasks.create_task(self._live(life, order, cause))
+        if order.session not in self._running:
+            running = self._running[order.session] = RunningSession()
+            running.task = self._tasks.create_task(self._run_to_end(running, order, cause))
 
-    async def _live(self, life: RunningSession, order: Spawn | Reclaim, cause: int) -> None:
-        """See a session to its end, and report that."""
+    async def _run_to_end(
+        self, running: RunningSession, order: Spawn | Reclaim, cause: int
+    ) -> None:
+        """Run or reclaim a session, and report its end."""
         if isinstance(order, Spawn):
-            end = await self._run(life, order, cause)
+            end = await self._run(running, order, cause)
         else:
             end = await self._reclaim(order)
-        life.settle()
+        running.settle()
         if end is not None:
             await self._report_end(order, end, cause)
-        del self._lives[order.session]
+        del self._running[order.session]
 
-    async def _run(self, life: RunningSession, order: Spawn, cause: int) -> Exit | None:
-        """Run a session; without an answer where the team has given it up before it was up."""
+    async def _run(self, running: RunningSession, order: Spawn, cause: int) -> Exit | None:
+        """Run a session; return None if the team gave it up before its program had started."""
         told = PromptState()
         try:
             if order.task is None:
-                part = await self._own(order, told)
+                setup = await self._seat_session(order, told)
             else:
-                part = await self._on_task(order, order.task)
-            session = life.session = await part.runtime.start(part.launch, part.intake)
-            life.settle()
+                setup = await self._task_session(order, order.task)
+            session = running.session = await setup.runtime.start(setup.launch, setup.intake)
+            running.settle()
             up = ReportSessionStarted(
                 session=order.session, pid=session.pid, started=session.started
             )
             if await self._report(up, cause):
-                await self._prompter.hand_over(part.deliveries)
-                return await self._see_through(order, session, part.intake, told)
+                await self._prompter.hand_over(setup.deliveries)
+                return await self._wait_for_end(order, session, setup.intake, told)
             await session.kill()
             await session.wait()
         except Exception as error:  # a program can fail in any way
             return Exit(outcome=Outcome.CRASHED, reason=str(error) or repr(error))
 
-    async def _see_through(
+    async def _wait_for_end(
         self, order: Spawn, session: ports.SessionHandle, intake: Intake, told: PromptState
     ) -> Exit:
-        """Wait for the end of a session, and tell one that lives on what comes meanwhile."""
+        """Wait for a session to end; send prompts to a long-lived one until then."""
         telling = None
         if order.task is None and self._agent(order).run.long_lived:
             tells = self._prompter.keep_telling(order.seat, session, told)
@@ -192,8 +194,8 @@ class Sessions:
     def _agent(self, order: Order) -> Agent:
         return self._dispatcher.team.agents[order.seat]
 
-    async def _own(self, order: Spawn, told: PromptState) -> Part:
-        """A session that is the seat's own."""
+    async def _seat_session(self, order: Spawn, told: PromptState) -> SessionSetup:
+        """Set up the seat's own session."""
         agent, around = self._agent(order), self._around
         runtime = self._runtimes(agent)
         if runtime is None:
@@ -220,10 +222,10 @@ class Sessions:
             folder=around.folder(agent),
             soul=agent.soul,
         )
-        return Part(runtime, launch, intake, opening.deliveries)
+        return SessionSetup(runtime, launch, intake, opening.deliveries)
 
-    async def _on_task(self, order: Spawn, conversation: ConversationId) -> Part:
-        """A session that works on a task."""
+    async def _task_session(self, order: Spawn, conversation: ConversationId) -> SessionSetup:
+        """Set up a session that works on a conversation."""
         agent = self._agent(order)
         launch = Launch(
             session=order.session,
@@ -231,10 +233,10 @@ class Sessions:
             mode=order.mode,
             environment=self._around.environment(agent, order.session, order.mode),
         )
-        return await self._delegated.part(launch, conversation, self._approvals)
+        return await self._delegated.set_up(launch, conversation, self._approvals)
 
     async def _reclaim(self, order: Reclaim) -> Exit:
-        """Clear away what an earlier life of muster has left."""
+        """Kill the leftover processes of a session that an earlier muster process started."""
         agent = self._agent(order)
         runtime = self._runtimes(agent) if order.task is None else self._delegated.runtime(agent)
         found = "it has no runtime any more"
@@ -242,42 +244,42 @@ class Sessions:
             left = Leftover(session=order.session, pid=order.pid, started=order.started)
             try:
                 found = await runtime.reclaim(left)
-            except Exception as error:  # lost it is in any case
-                _say(order, error)
+            except Exception as error:  # the session is lost in any case
+                _log_failure(order, error)
                 found = f"what is left of it could not be ended: {error}"
         if order.task is not None:
             await self._delegated.lost(order.task, order.session)
         return Exit(outcome=Outcome.LOST, reason=f"muster ended before it did; {found}")
 
-    async def _end(self, life: RunningSession) -> None:
-        """Have a life end. One that is not up yet is given up."""
-        if life.task is None:
+    async def _end(self, running: RunningSession) -> None:
+        """Stop a session; cancel one whose program has not started yet."""
+        if running.task is None:
             return
-        if life.session is None:
-            life.task.cancel()
+        if running.session is None:
+            running.task.cancel()
         else:
-            await self._stop_now(life.session)
-        await asyncio.wait({life.task}, timeout=KILL_SECONDS)
+            await self._stop_now(running.session)
+        await asyncio.wait({running.task}, timeout=KILL_SECONDS)
 
     async def _stop_now(self, session: ports.SessionHandle) -> None:
         try:
             await session.stop(Urgency.NOW)
-        except Exception as error:  # the others are to end too
+        except Exception as error:  # a failure must not keep the others running
             log.error("a session could not be stopped", exc_info=error, extra={"action": "close"})
 
-    # ── orders to a life ──────────────────────────────────────────────────────────────────────────
+    # ── controlling a running session ─────────────────────────────────────────────────────────────
 
-    async def _influence(self, life: RunningSession | None, order: Order, cause: int) -> None:
-        """Stop, interrupt or kill a session. Where that fails, a deadline in the state goes on."""
+    async def _control(self, running: RunningSession | None, order: Order, cause: int) -> None:
+        """Stop, interrupt or kill a session. If that fails, a deadline in the state takes over."""
         try:
-            if life is None:
+            if running is None:
                 await self._never_started(order, cause)
             else:
-                await asyncio.shield(life.settled)
-                if life.session is not None:
-                    await self._act(life.session, order, cause)
-        except Exception as error:  # as with programs, in any way
-            _say(order, error)
+                await asyncio.shield(running.settled)
+                if running.session is not None:
+                    await self._act(running.session, order, cause)
+        except Exception as error:  # a runtime can fail in any way
+            _log_failure(order, error)
 
     async def _act(self, session: ports.SessionHandle, order: Order, cause: int) -> None:
         match order:
@@ -292,7 +294,7 @@ class Sessions:
                 raise TypeError(order)
 
     async def _never_started(self, order: Order, cause: int) -> None:
-        """A session that was to end before anybody had started it has ended."""
+        """Report a session as ended that was stopped before it was started."""
         if not isinstance(order, Interrupt):
             end = Exit(outcome=Outcome.COMPLETED, reason="stopped before it started")
             await self._report_end(order, end, cause)
@@ -306,7 +308,7 @@ class Sessions:
         await self._report(ended, cause)
 
     async def _report(self, command: Command, cause: int) -> bool:
-        """Report, as often as it takes; say whether the team took it in."""
+        """Send a report, with retries while the store is unavailable; tell if it was accepted."""
         failures = 0
         while True:
             try:
@@ -325,7 +327,7 @@ class Sessions:
                 return True
 
 
-def _say(order: Order, error: Exception) -> None:
+def _log_failure(order: Order, error: Exception) -> None:
     """Log that an order could not be carried out."""
     log.error(
         "could not carry out %r: %s",

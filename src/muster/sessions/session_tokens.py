@@ -1,7 +1,7 @@
-"""Passes: what a session that muster runs shows at the door. They end with it.
+"""Session tokens: the API credentials of the sessions that muster runs.
 
-A pass is a session's id with a seal under it, made with a key that this life of muster keeps to
-itself. Nothing is stored: whoever shows one is believed if the seal is right and the session lives.
+A token is the session's id with its HMAC, made with a key that only this muster process knows.
+Nothing is stored: a token is valid if its HMAC is right and its session has not ended.
 """
 
 import hmac
@@ -15,26 +15,28 @@ from muster.machines.vocabulary import Role
 PREFIX: Final = "muster-session:"
 
 
-class Passes:
-    """Makes passes for sessions, and knows them again."""
+class SessionTokens:
+    """Issues and verifies the tokens of sessions."""
 
     def __init__(self, key: str) -> None:
-        """Seal with this key, which nobody else knows."""
+        """Sign with this secret key."""
         self._key = key.encode()
 
     def issue(self, session: SessionId) -> str:
-        """The pass of a session."""
-        return f"{PREFIX}{session}:{self._seal(session)}"
+        """The token of a session."""
+        return f"{PREFIX}{session}:{self._sign(session)}"
 
     def token_of(self, team: Team, secret: str) -> Token | None:
-        """What whoever shows this may do: act as the agent whose session it is, while it lives."""
+        """The rights of a session token: to act as the session's agent. None if it is invalid."""
         if not secret.startswith(PREFIX):
             return None
-        name, _, seal = secret.removeprefix(PREFIX).rpartition(":")
+        name, _, signature = secret.removeprefix(PREFIX).rpartition(":")
         session = team.sessions.get(SessionId(name))
-        if session is None or not hmac.compare_digest(seal.encode(), self._seal(name).encode()):
+        if session is None or not hmac.compare_digest(
+            signature.encode(), self._sign(name).encode()
+        ):
             return None
         return Token(id=f"session:{name}", role=Role.AGENT, seat=session.seats[0])
 
-    def _seal(self, session: str) -> str:
+    def _sign(self, session: str) -> str:
         return hmac.new(self._key, session.encode(errors="surrogatepass"), sha256).hexdigest()

@@ -1,7 +1,7 @@
-"""muster's own tools, for agents whose programs can be given tools: what they are and what they do.
+"""muster's own tools, for agents whose programs support tools.
 
-The caller is the session that a call comes from; nothing in the arguments can say otherwise. What
-a tool answers is text for a model: what happened, or why it did not and what to do instead.
+The session that makes a call is the caller; no argument can change that. A tool answers with text
+for a model: the result, or the reason of a refusal and the remedy.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -22,7 +22,7 @@ from muster.sessions.prompt_state import PromptState
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """A tool as a model is told of it."""
+    """The definition of a tool that a model receives."""
 
     name: str
     description: str
@@ -37,7 +37,7 @@ def _tool(name: str, description: str, arguments: type[msgspec.Struct]) -> Tool:
     return Tool(name, description, {**schema, "$defs": parts} if parts else schema)
 
 
-# ── what each is given ────────────────────────────────────────────────────────────────────────────
+# ── arguments ─────────────────────────────────────────────────────────────────────────────────────
 
 
 class _Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -45,21 +45,21 @@ class _Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class TurnCompleteArguments(_Arguments, frozen=True, kw_only=True):
-    """To end a turn."""
+    """The arguments to end a turn."""
 
     message: str = ""
     channel: str | None = None
 
 
 class TurnPassArguments(_Arguments, frozen=True, kw_only=True):
-    """To end a turn without a word."""
+    """The arguments to end a turn without a message."""
 
     reason: str = ""
     channel: str | None = None
 
 
 class TurnWaitArguments(_Arguments, frozen=True, kw_only=True):
-    """To keep a turn while waiting."""
+    """The arguments to suspend a turn while waiting."""
 
     reason: str
     seconds: float | None = None
@@ -67,25 +67,25 @@ class TurnWaitArguments(_Arguments, frozen=True, kw_only=True):
 
 
 class MessageArguments(_Arguments, frozen=True, kw_only=True):
-    """To say something."""
+    """The arguments to send a message."""
 
     text: str
     channel: str | None = None
 
 
 class StatusArguments(_Arguments, frozen=True, kw_only=True):
-    """To say who is in a lead's team, or that one is at work."""
+    """The arguments to report activity, or the members of a lead's team."""
 
     agents: tuple[StatusEntry, ...] | None = None
     note: str = ""
 
 
 class WhoArguments(_Arguments, frozen=True, kw_only=True):
-    """To ask who is there."""
+    """The arguments to list the team: none."""
 
 
 class HandoffArguments(_Arguments, frozen=True, kw_only=True):
-    """To hand work to another."""
+    """The arguments to hand work over to another agent."""
 
     to: str
     reason: str
@@ -94,13 +94,13 @@ class HandoffArguments(_Arguments, frozen=True, kw_only=True):
 TOOLS: Final = (
     _tool(
         "turn_complete",
-        "End your turn, saying `message` with it. MusterToolCall it once, when your turn is done.",
+        "End your turn, saying `message` with it. Call it once, when your turn is done.",
         TurnCompleteArguments,
     ),
     _tool("turn_pass", "End your turn without saying anything.", TurnPassArguments),
     _tool(
         "turn_wait",
-        "Keep your turn while you wait for something; its clock stands meanwhile. "
+        "Keep your turn while you wait for something; its timeout is suspended. "
         "Whatever you do next resumes it.",
         TurnWaitArguments,
     ),
@@ -122,16 +122,16 @@ TOOLS: Final = (
         HandoffArguments,
     ),
 )
-"""Every tool, in the order in which it is offered."""
+"""Every tool, in the order in which models receive them."""
 
 
 class Toolbox:
-    """Carries out the tools for one session."""
+    """Executes tool calls for one session."""
 
     def __init__(
         self, dispatcher: Dispatcher, *, session: SessionId, seat: SeatId, told: PromptState
     ) -> None:
-        """Speak for this seat, as long as this session lives."""
+        """Act for this seat until the session ends."""
         self._dispatcher = dispatcher
         self._session = session
         self._seat = seat
@@ -146,7 +146,7 @@ class Toolbox:
         return self._team.agents[self._seat]
 
     async def call(self, call: MusterToolCall) -> Reply:
-        """Carry out one call; a refusal is the answer, not an error."""
+        """Execute one call; a refusal is a reply, not an exception."""
         found = _KINDS.get(call.tool)
         if found is None:
             return Reply(False, f"There is no tool {call.tool!r}; there is {', '.join(_KINDS)}.")
@@ -163,7 +163,7 @@ class Toolbox:
     # ── turns ─────────────────────────────────────────────────────────────────────────────────────
 
     async def turn_complete(self, given: TurnCompleteArguments) -> str:
-        """End the turn with what it has to say."""
+        """Post the message, if there is one, and end the turn."""
         channel = await self._turn(given.channel)
         if channel is None:
             return "You have no turn, so there is none to end."
@@ -171,7 +171,7 @@ class Toolbox:
         return f"Your turn in {channel} is over. Stop now; you are told when it is your turn again."
 
     async def turn_pass(self, given: TurnPassArguments) -> str:
-        """End the turn without a word."""
+        """End the turn without a message."""
         channel = await self._turn(given.channel)
         if channel is None:
             return "You have no turn, so there is none to pass."
@@ -183,7 +183,7 @@ class Toolbox:
         return f"You passed in {channel}. Stop now; you are told when it is your turn again."
 
     async def turn_wait(self, given: TurnWaitArguments) -> str:
-        """Keep the turn and let its clock stand."""
+        """Suspend the turn and its timeout."""
         channel = await self._turn(given.channel)
         if channel is None:
             return "You have no turn that could wait."
@@ -198,7 +198,7 @@ class Toolbox:
         return f"Your turn in {channel} waits. Go on when you can: any muster tool resumes it."
 
     async def send_message(self, given: MessageArguments) -> str:
-        """Say something where it has the turn, or to the human."""
+        """Post in the channel where the agent has the turn, or message the human."""
         channel = await self._turn(given.channel)
         if channel is None:
             self._told.by_human, self._told.answered = False, True
@@ -219,7 +219,7 @@ class Toolbox:
         self._told.turns.pop(channel, None)
 
     async def _turn(self, named: str | None) -> ChannelId | None:
-        """The channel whose turn is meant; a wait that the agent asked for itself ends."""
+        """The channel that is named, or the first with a turn; ends the agent's own wait there."""
         channel = ChannelId(named) if named else next(iter(self._agent.holding), None)
         if channel is not None:
             await self._send(c.ResumeTurn(channel=channel, seat=self._seat, if_own=True))
@@ -228,7 +228,7 @@ class Toolbox:
     # ── the team ──────────────────────────────────────────────────────────────────────────────────
 
     async def report_status(self, given: StatusArguments) -> str:
-        """A sign of work; from a lead also who is here."""
+        """Renew the turn, and record a note; from a lead, also the members of its team."""
         for channel in list(active_turns(self._team, self._agent)):
             await self._send(c.RenewTurn(channel=channel, seat=self._seat))
         if given.agents is not None:
@@ -240,7 +240,7 @@ class Toolbox:
         return "Noted."
 
     async def who(self, given: WhoArguments) -> str:
-        """List who is there, a line each."""
+        """List the members of the team, one per line."""
         team = self._team
         lines = [
             _line(team, agent, me=agent.seat == self._seat)
@@ -250,7 +250,7 @@ class Toolbox:
         return "\n".join([f"You work for {team.human}.", *lines])
 
     async def handoff(self, given: HandoffArguments) -> str:
-        """Give the turn, or the conversation that it leads, to another."""
+        """Hand the turn, or the conversation that the agent leads, over to another agent."""
         channel = await self._turn(None)
         if channel is None:
             return await self._hand_conversation(given)

@@ -238,7 +238,7 @@ def test_a_record_that_takes_long_does_not_hold_up_the_verdict_and_is_not_lost(
         claude = Claude(project)
         await claude.prompt(PYTHON)
         monkeypatch.setattr("muster.claude_plugin.hooks.desk.ANSWER_SECONDS", 0.05)
-        async with project.ledger.visit():
+        async with project.log_provider.access():
             why = await claude.tool("Write", {"file_path": "a.py", "content": ""})
             assert why.startswith("Denied: MAIN may not write ")
             assert "a.py (matches `cannot_write: *.py`)" in why

@@ -10,7 +10,7 @@ from muster.app import DelegationPlan, Muster, TeamOptions, open_team
 from muster.claude_plugin.hooks.desk import HookDesk
 from muster.delegation import session_folder
 from muster.delegation.following.owner import Keeper
-from muster.delegation.visiting import keeper_lives, team_in
+from muster.delegation.visiting import is_keeper_alive, team_in
 from muster.http.auth import new_token
 from muster.machines import events as e
 from muster.machines.commands import (
@@ -60,7 +60,7 @@ class Team:
         session_folder.prepare(self.root)
         folders = [self.project.folder / ".claude" / "agents"]
         await session_folder.start(
-            self.conversations.ledger,
+            self.conversations.log_provider,
             root=self.root,
             mode=mode,
             agents=session_folder.usable(read_folders(folders)).agents,
@@ -78,7 +78,7 @@ class Team:
             await self.muster.dispatcher.send(ImportTeam(documents=documents), actor=HUMAN)
         await want(self.muster.dispatcher, seat, RunMode.CONTINUOUS)
         await eventually(lambda: seat in self.runtime.sessions)
-        token = self.muster.passes.issue(self.runtime.sessions[seat].launch.session)
+        token = self.muster.session_tokens.issue(self.runtime.sessions[seat].launch.session)
         return Claude(self.project, f"session-of-{name}", token=token, desk=self.hooks)
 
     async def says(self, text: str) -> str:
@@ -101,7 +101,7 @@ async def a_team(base: Path, *seats: SeatId) -> AsyncGenerator[Team]:
     starts = [Starts(seat=seat) for seat in seats]
     stops = [Stops(seat=seat, urgency=Urgency.NOW) for seat in seats]
     with ScriptedRuntime(*starts, *stops) as runtime:
-        plan = DelegationPlan(lives=keeper_lives, serves_queue=True)
+        plan = DelegationPlan(is_alive=is_keeper_alive, serves_queue=True)
         options = TeamOptions(human="Marcus", runtimes=runtime, delegation=plan)
         async with open_team(project.home, options) as muster:
             yield Team(muster, project, runtime)

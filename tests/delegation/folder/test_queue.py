@@ -1,10 +1,10 @@
-"""Messages that others put into a session's queue."""
+"""Messages that other programs put into a session's queue."""
 
 from pathlib import Path
 
 import pytest
 
-from muster.delegation.folder.queue import look, reject
+from muster.delegation.folder.queue import read_messages, reject
 from muster.limits import MESSAGE_BYTES_MAX
 
 
@@ -12,7 +12,7 @@ def test_a_message_is_json_with_its_speaker_or_plain_text(tmp_path: Path) -> Non
     (tmp_path / "1.txt").write_text("hello\n")
     (tmp_path / "2.json").write_text('{"text": "hi", "from": "Ada", "more": 1}')
     (tmp_path / "3.json").write_text('{"text": "anybody?"}')
-    assert [(each.text, each.speaker, each.wrong) for each in look(tmp_path)] == [
+    assert [(each.text, each.speaker, each.wrong) for each in read_messages(tmp_path)] == [
         ("hello", "queue", ""),
         ("hi", "Ada", ""),
         ("anybody?", "queue", ""),
@@ -23,8 +23,8 @@ def test_our_own_files_hidden_ones_and_folders_are_no_messages(tmp_path: Path) -
     for name in ("001.json", "1000.json", ".new.txt", "old.txt.rejected"):
         (tmp_path / name).write_text("{}")
     (tmp_path / "done").mkdir()
-    assert look(tmp_path) == []
-    assert look(tmp_path / "nowhere") == []
+    assert read_messages(tmp_path) == []
+    assert read_messages(tmp_path / "nowhere") == []
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,12 @@ def test_our_own_files_hidden_ones_and_folders_are_no_messages(tmp_path: Path) -
         ("a.txt", b"x" * (MESSAGE_BYTES_MAX + 1), "is over"),
     ],
 )
-def test_what_is_no_message_is_told_and_can_be_put_aside(
+def test_an_invalid_message_has_its_reason_and_can_be_renamed(
     tmp_path: Path, name: str, data: bytes, why: str
 ) -> None:
     (tmp_path / name).write_bytes(data)
-    [found] = look(tmp_path)
+    [found] = read_messages(tmp_path)
     assert found.wrong.startswith(why)
     reject(found)
-    assert look(tmp_path) == []
+    assert read_messages(tmp_path) == []
     assert (tmp_path / f"{name}.rejected").read_bytes() == data

@@ -1,4 +1,4 @@
-"""Conversations that another program leads: opened, handed over, told side by side, and closed."""
+"""Conversations that another program leads: opened, handed over, run in parallel, and closed."""
 
 import asyncio
 import hashlib
@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from muster.delegation.following import owner
-from muster.delegation.following.notes import FOLDER, Given, Notebook, Notes, Subagent
-from muster.delegation.following.owner import Keeper, Lives, nobody_can_tell
+from muster.delegation.following.notes import FOLDER, Notes, NotesStore, PendingTask, Subagent
+from muster.delegation.following.owner import IsAlive, Keeper, assume_alive
 from muster.delegation.following.record import Following
-from muster.delegation.visiting import keeper_lives, keeper_of
+from muster.delegation.visiting import is_keeper_alive, keeper_of
 from muster.engine.ports import Clock
 from muster.engine.system import SystemClock
 from muster.machines import commands as c
@@ -33,13 +33,13 @@ ONE, TWO, THREE = (ConversationId(f"conv_00{number}") for number in (1, 2, 3))
 
 
 class Followed(Stage):
-    """A session, and what follows programs in it."""
+    """A session whose conversations are recorded from hooks."""
 
     def __init__(
-        self, base: Path, clock: Clock | None = None, lives: Lives = nobody_can_tell
+        self, base: Path, clock: Clock | None = None, is_alive: IsAlive = assume_alive
     ) -> None:
-        super().__init__(base, program="", clock=clock, lives=lives)
-        self.following = Following(self.conversations, home=self.ledger.home)
+        super().__init__(base, program="", clock=clock, is_alive=is_alive)
+        self.following = Following(self.conversations, home=self.log_provider.home)
 
     async def hear(self, text: str = PYTHON, keeper: Keeper = OURS) -> str:
         return await self.following.open(text, keeper, MARCUS)
@@ -47,7 +47,7 @@ class Followed(Stage):
     async def work(
         self, agent: str = ENGINEER, subagent: str = "a1", *, by: str = "", keeper: Keeper = OURS
     ) -> str:
-        """A task is set, and its subagent starts."""
+        """Set a task, and start its subagent."""
         await self.following.tasked(keeper, by, agent, f"a task for {agent}")
         return await self.following.started(keeper, agent, subagent)
 
@@ -77,7 +77,7 @@ class Followed(Stage):
         return self.root / "conversations" / conversation / "outputs"
 
     def notes(self, keeper: Keeper = OURS) -> Notes:
-        return Notebook(self.ledger.home).read(keeper.session)
+        return NotesStore(self.log_provider.home).read(keeper.session)
 
 
 def started_program() -> subprocess.Popen[bytes]:
@@ -111,12 +111,12 @@ def test_a_subagent_takes_the_conversation_over_and_main_closes_it(tmp_path: Pat
         assert view.trace[0].reason == f"a task for {ENGINEER}"
         assert await stage.is_up_to_date()
         assert stage.notes() == Notes()
-        assert not list((stage.ledger.home / FOLDER).iterdir())
+        assert not list((stage.log_provider.home / FOLDER).iterdir())
 
     run(play())
 
 
-def test_what_a_subagent_writes_into_the_dialogue_is_taken_in(tmp_path: Path) -> None:
+def test_text_that_a_subagent_adds_to_the_dialogue_is_recorded(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
@@ -133,7 +133,9 @@ def test_what_a_subagent_writes_into_the_dialogue_is_taken_in(tmp_path: Path) ->
     run(play())
 
 
-def test_an_input_closes_what_its_keeper_has_left_open_and_says_so(tmp_path: Path) -> None:
+def test_an_input_closes_the_open_conversations_of_its_keeper_with_the_reason(
+    tmp_path: Path,
+) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
@@ -171,7 +173,9 @@ def test_nothing_happens_where_no_session_is_open(tmp_path: Path) -> None:
     run(play())
 
 
-def test_a_subagent_that_is_no_agent_of_the_session_is_noted_and_no_state(tmp_path: Path) -> None:
+def test_a_subagent_that_is_no_agent_of_the_session_is_noted_and_changes_no_state(
+    tmp_path: Path,
+) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
@@ -207,20 +211,22 @@ def test_a_subagent_without_a_conversation_has_one_of_its_own(tmp_path: Path) ->
     run(play())
 
 
-def test_a_subagent_that_nobody_saw_start_is_known_by_its_name(tmp_path: Path) -> None:
+def test_a_subagent_whose_start_was_not_recorded_is_identified_by_its_name(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
         await stage.hear()
         await stage.work()
-        Notebook(stage.ledger.home).write(OURS.session, Notes())
+        NotesStore(stage.log_provider.home).write(OURS.session, Notes())
         await stage.stop()
         assert steps(await stage.view()) == [("MAIN", ENGINEER), (ENGINEER, "MAIN")]
 
     run(play())
 
 
-def test_a_subagent_that_never_reported_is_told_when_main_answers(tmp_path: Path) -> None:
+def test_a_subagent_without_a_report_is_recorded_as_failed_when_main_answers(
+    tmp_path: Path,
+) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
@@ -234,7 +240,7 @@ def test_a_subagent_that_never_reported_is_told_when_main_answers(tmp_path: Path
     run(play())
 
 
-def test_a_start_that_is_told_twice_counts_once(tmp_path: Path) -> None:
+def test_a_start_that_is_reported_twice_counts_once(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
@@ -257,11 +263,11 @@ def test_a_second_subagent_has_a_conversation_of_its_own_beside_the_first(tmp_pa
         told = await stage.work(WRITER, "a2")
         assert str(stage.outputs(TWO)) in told
         (stage.outputs(TWO) / "guide.md").write_text("x")
-        await stage.stop("a2", WRITER, "Written.")
+        await stage.stop("a2", WRITER, "FileWritten.")
         beside = await stage.view(TWO)
         assert beside.text == f"{WRITER} (part of conv_001): a task for {WRITER}"
         assert steps(beside) == [("MAIN", WRITER), (WRITER, "MAIN")]
-        assert (beside.outcome, beside.answer) == ("answered", "Written.")
+        assert (beside.outcome, beside.answer) == ("answered", "FileWritten.")
         assert [file.path for file in beside.files] == ["guide.md"]
         assert (await stage.view()).outcome is None
         await stage.stop()
@@ -273,7 +279,7 @@ def test_a_second_subagent_has_a_conversation_of_its_own_beside_the_first(tmp_pa
     run(play())
 
 
-def test_which_of_two_tasks_a_subagent_has_is_not_guessed(tmp_path: Path) -> None:
+def test_a_subagent_is_not_assigned_one_of_two_tasks_by_a_guess(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
@@ -309,17 +315,17 @@ def test_hooks_of_parallel_subagents_arrive_at_the_same_time(tmp_path: Path) -> 
     run(play())
 
 
-def test_two_programs_in_one_session_do_not_meet(tmp_path: Path) -> None:
+def test_two_programs_in_one_session_do_not_share_conversations(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Followed(tmp_path, clock=SystemClock())
-        other = Following(stage.conversations, home=stage.ledger.home)
+        other = Following(stage.conversations, home=stage.log_provider.home)
         await stage.start()
         await asyncio.gather(stage.hear(), other.open(DOCS, OTHERS, MARCUS))
         views = await stage.views()
         ours = next(each for each, view in views.items() if view.text == PYTHON)
         theirs = TWO if ours == ONE else ONE
         await asyncio.gather(stage.work(), other.started(OTHERS, WRITER, "b1"))
-        await other.stopped(OTHERS, "b1", WRITER, "Written.")
+        await other.stopped(OTHERS, "b1", WRITER, "FileWritten.")
         await other.closed(OTHERS, "Told.", ())
         assert (await stage.view(theirs)).outcome == "answered"
         assert (await stage.view(ours)).state == ENGINEER
@@ -334,7 +340,7 @@ def test_two_programs_in_one_session_do_not_meet(tmp_path: Path) -> None:
 # ── in the background ─────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_conversation_is_not_closed_while_subagents_work_on(tmp_path: Path) -> None:
+def test_a_conversation_stays_open_while_background_subagents_run(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
@@ -369,7 +375,9 @@ def test_a_subagent_that_has_not_started_yet_keeps_the_conversation_open(tmp_pat
     run(play())
 
 
-def test_the_next_input_leaves_alone_what_is_worked_on_in_the_background(tmp_path: Path) -> None:
+def test_the_next_input_does_not_close_conversations_with_background_subagents(
+    tmp_path: Path,
+) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
@@ -390,7 +398,7 @@ def test_the_next_input_leaves_alone_what_is_worked_on_in_the_background(tmp_pat
     run(play())
 
 
-def test_an_input_between_a_report_and_the_answer_to_it_closes_that_as_answered(
+def test_an_input_between_a_report_and_its_answer_closes_the_conversation_as_answered(
     tmp_path: Path,
 ) -> None:
     async def play() -> None:
@@ -407,7 +415,7 @@ def test_an_input_between_a_report_and_the_answer_to_it_closes_that_as_answered(
     run(play())
 
 
-def test_one_answer_ends_all_that_nobody_works_on(tmp_path: Path) -> None:
+def test_one_answer_closes_every_conversation_without_a_running_subagent(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
@@ -429,7 +437,7 @@ def test_one_answer_ends_all_that_nobody_works_on(tmp_path: Path) -> None:
 # ── files ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_file_is_on_record_once_whoever_tells_of_it(tmp_path: Path) -> None:
+def test_a_file_is_recorded_once_by_the_hook_or_the_snapshot(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
@@ -452,7 +460,7 @@ def test_a_file_is_on_record_once_whoever_tells_of_it(tmp_path: Path) -> None:
     run(play())
 
 
-def test_files_outside_of_the_outputs_are_told_unless_the_input_names_them(tmp_path: Path) -> None:
+def test_files_outside_of_the_outputs_are_noted_unless_the_input_names_them(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
@@ -475,7 +483,7 @@ def test_files_outside_of_the_outputs_are_told_unless_the_input_names_them(tmp_p
     run(play())
 
 
-def test_a_file_is_found_in_the_outputs_by_any_way_that_leads_there(tmp_path: Path) -> None:
+def test_a_file_counts_as_in_the_outputs_by_any_path_that_leads_there(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
@@ -491,10 +499,10 @@ def test_a_file_is_found_in_the_outputs_by_any_way_that_leads_there(tmp_path: Pa
     run(play())
 
 
-def test_more_files_than_can_be_told_are_counted(
+def test_files_above_the_limit_are_counted_and_not_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("muster.delegation.following.page.FILES_RECORDED_MAX", 2)
+    monkeypatch.setattr("muster.delegation.following.hook_context.FILES_RECORDED_MAX", 2)
 
     async def play() -> None:
         stage = Followed(tmp_path)
@@ -507,14 +515,14 @@ def test_more_files_than_can_be_told_are_counted(
         assert len((await stage.view()).files) == 2
         [note] = await stage.remarks(Remark.NOTE)
         assert note.startswith("3 more files in ")
-        monkeypatch.setattr("muster.delegation.folder.footprints.FILES_MAX", 3)
+        monkeypatch.setattr("muster.delegation.folder.file_changes.FILES_MAX", 3)
         await stage.answer()
         assert "too many files" in (await stage.remarks(Remark.NOTE))[-1]
 
     run(play())
 
 
-def test_a_name_that_is_no_text_is_written_down_all_the_same(tmp_path: Path) -> None:
+def test_a_file_name_that_is_not_utf_8_is_recorded(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
@@ -540,7 +548,7 @@ def test_in_interactive_mode_an_agent_that_starts_another_hands_over_to_it(tmp_p
         await stage.work()
         await stage.work(WRITER, "a2", by="a1")
         assert (await stage.view()).state == WRITER
-        await stage.stop("a2", WRITER, "Written.")
+        await stage.stop("a2", WRITER, "FileWritten.")
         await stage.stop()
         await stage.answer()
         view = await stage.view()
@@ -556,7 +564,9 @@ def test_in_interactive_mode_an_agent_that_starts_another_hands_over_to_it(tmp_p
     run(play())
 
 
-def test_whoever_handed_over_and_has_gone_does_not_get_it_back(tmp_path: Path) -> None:
+def test_an_agent_that_handed_over_and_stopped_does_not_get_the_conversation_back(
+    tmp_path: Path,
+) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start(DelegationMode.INTERACTIVE)
@@ -564,7 +574,7 @@ def test_whoever_handed_over_and_has_gone_does_not_get_it_back(tmp_path: Path) -
         await stage.work()
         await stage.work(WRITER, "a2", by="a1")
         await stage.stop()
-        await stage.stop("a2", WRITER, "Written.")
+        await stage.stop("a2", WRITER, "FileWritten.")
         view = await stage.view()
         assert steps(view)[-1] == (WRITER, "MAIN")
         note = f"{ENGINEER}, which worked for conv_001, reports:\nBuilt."
@@ -573,7 +583,9 @@ def test_whoever_handed_over_and_has_gone_does_not_get_it_back(tmp_path: Path) -
     run(play())
 
 
-def test_a_chain_that_comes_back_with_nothing_new_is_told_beside(tmp_path: Path) -> None:
+def test_a_loop_of_hand_overs_without_progress_opens_a_separate_conversation(
+    tmp_path: Path,
+) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start(DelegationMode.INTERACTIVE)
@@ -592,7 +604,7 @@ def test_a_chain_that_comes_back_with_nothing_new_is_told_beside(tmp_path: Path)
     run(play())
 
 
-def test_what_main_starts_beside_is_no_hand_over_in_interactive_mode(tmp_path: Path) -> None:
+def test_a_second_subagent_of_main_is_no_hand_over_in_interactive_mode(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start(DelegationMode.INTERACTIVE)
@@ -622,7 +634,9 @@ def test_an_agent_that_is_started_by_its_own_kind_has_a_conversation_of_its_own(
     run(play())
 
 
-def test_in_orchestrator_mode_what_an_agent_starts_is_told_beside_it(tmp_path: Path) -> None:
+def test_in_orchestrator_mode_a_subagent_of_an_agent_has_a_separate_conversation(
+    tmp_path: Path,
+) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
@@ -658,9 +672,9 @@ def test_in_response_mode_an_input_goes_into_the_queue_and_main_is_told_so(tmp_p
 # ── keepers ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_a_program_left_behind_is_closed_when_it_is_gone(tmp_path: Path) -> None:
+def test_the_conversations_of_a_program_that_has_ended_are_closed(tmp_path: Path) -> None:
     async def play() -> None:
-        stage = Followed(tmp_path, lives=keeper_lives)
+        stage = Followed(tmp_path, is_alive=is_keeper_alive)
         await stage.start()
         with started_program() as program:
             keeper = keeper_of("gone", program.pid)
@@ -678,12 +692,12 @@ def test_what_a_program_left_behind_is_closed_when_it_is_gone(tmp_path: Path) ->
         assert {view.summary for view in views.values()} == {"the program that led it has ended"}
         assert (await stage.view()).trace[-1].trigger == "agent_failed"
         await stage.following.left(OURS, "it began")
-        assert not list((stage.ledger.home / FOLDER).iterdir())
+        assert not list((stage.log_provider.home / FOLDER).iterdir())
 
     run(play())
 
 
-def test_what_was_said_before_an_input_came_is_no_answer_to_it(tmp_path: Path) -> None:
+def test_an_answer_that_began_before_an_input_does_not_answer_it(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
@@ -698,9 +712,11 @@ def test_what_was_said_before_an_input_came_is_no_answer_to_it(tmp_path: Path) -
     run(play())
 
 
-def test_a_request_to_muster_leaves_alone_what_a_living_program_leads(tmp_path: Path) -> None:
+def test_a_request_to_muster_does_not_close_conversations_of_a_running_program(
+    tmp_path: Path,
+) -> None:
     async def play() -> None:
-        stage = Followed(tmp_path, lives=keeper_lives)
+        stage = Followed(tmp_path, is_alive=is_keeper_alive)
         await stage.start()
         await stage.hear(keeper=keeper_of("here", os.getpid()))
         await stage.ask("Thanks!")
@@ -709,7 +725,7 @@ def test_a_request_to_muster_leaves_alone_what_a_living_program_leads(tmp_path: 
     run(play())
 
 
-def test_the_end_of_a_program_closes_all_that_it_leads(tmp_path: Path) -> None:
+def test_the_end_of_a_program_closes_all_its_conversations(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
@@ -725,24 +741,24 @@ def test_the_end_of_a_program_closes_all_that_it_leads(tmp_path: Path) -> None:
     run(play())
 
 
-def test_a_keeper_is_read_as_it_is_written() -> None:
+def test_a_keeper_is_parsed_from_its_text() -> None:
     for keeper in (OURS, OURS.of("a1"), Keeper("x"), OURS.of("Lyra the «odd»/..")):
         assert owner.parse(str(keeper)) == keeper
     assert owner.parse("another program") is None
-    assert keeper_lives("another program")
-    assert keeper_lives(str(Keeper("x")))
-    assert not keeper_lives(str(keeper_of("x", os.getpid())._replace(started="1@never")))
+    assert is_keeper_alive("another program")
+    assert is_keeper_alive(str(Keeper("x")))
+    assert not is_keeper_alive(str(keeper_of("x", os.getpid())._replace(started="1@never")))
     assert keeper_of("x/y", -1).pid == 0
     assert "/" not in keeper_of("../../x", 0).session
 
 
-def test_a_conversation_of_another_kind_of_program_is_left_alone(tmp_path: Path) -> None:
+def test_a_conversation_of_another_kind_of_keeper_is_not_changed(tmp_path: Path) -> None:
     async def play() -> None:
         stage = Followed(tmp_path)
         await stage.start()
-        async with stage.ledger.visit() as book:
+        async with stage.log_provider.access() as session_log:
             opening = c.OpenConversation(text="x", speaker_name=MARCUS, keeper="codex:1")
-            await book.send(opening, actor=person(MARCUS))
+            await session_log.send(opening, actor=person(MARCUS))
         await stage.hear()
         await stage.following.left(OURS, "ended")
         assert (await stage.view()).outcome is None
@@ -753,24 +769,24 @@ def test_a_conversation_of_another_kind_of_program_is_left_alone(tmp_path: Path)
 # ── notes ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_notes_that_are_damaged_are_forgotten(tmp_path: Path) -> None:
-    book = Notebook(tmp_path)
+def test_malformed_notes_count_as_empty(tmp_path: Path) -> None:
+    session_log = NotesStore(tmp_path)
     notes = Notes(
-        given=[Given(to="a", text="b")],
+        given=[PendingTask(to="a", text="b")],
         subagents={"a1": Subagent(conversation="conv_001")},
         looks={"conv_001": {"odd-\udcff": (1, 2)}},
     )
-    book.write("one", notes)
-    assert book.read("one") == notes
+    session_log.write("one", notes)
+    assert session_log.read("one") == notes
     [file] = (tmp_path / FOLDER).iterdir()
     for damaged in (b"", b"\xff", b"[]", b'{"given": 1}', b"[" * 100_000):
         file.write_bytes(damaged)
-        assert book.read("one") == Notes()
+        assert session_log.read("one") == Notes()
 
 
-def test_no_more_tasks_wait_than_are_remembered() -> None:
+def test_pending_tasks_are_bounded() -> None:
     notes = Notes()
     for number in range(100):
-        notes.give(Given(to="a", text=str(number)))
+        notes.give(PendingTask(to="a", text=str(number)))
     assert [each.text for each in notes.take("a")][-1] == "99"
     assert len(notes.given) == 63

@@ -11,7 +11,7 @@ from muster.errors import Impossible, NotFound
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Event
-from muster.machines.ids import GRID_SEATS, SeatId, SessionId, agent_actor, person
+from muster.machines.ids import GRID_SEATS, ConversationId, SeatId, SessionId, agent_actor, person
 from muster.machines.kernel import deadlines, diagrams, snapshots
 from muster.machines.kernel.diagrams import MACHINES, mermaid
 from muster.machines.kernel.fold import evolve
@@ -22,6 +22,7 @@ from muster.machines.maps import drop, put
 from muster.machines.state import (
     Agent,
     Approval,
+    Conversation,
     Drain,
     RunControl,
     Status,
@@ -247,7 +248,17 @@ def broken_teams() -> dict[str, Team]:
         "is not listed by its agent": agent(replace(lyra, session=None)),
         "which muster does not run": agent(replace(lyra, authority=Authority.SELF)),
         session.id: agent(replace(lyra, session=None)),
+        "has a task session that is over": agent(replace(lyra, tasks=(SessionId("old"),))),
+        "is worked on in session 'old'": _conversing(team, state="ada", session=SessionId("old")),
+        "is ada in session None": _conversing(team, state="ada"),
     }
+
+
+def _conversing(team: Team, *, state: str, session: SessionId | None = None) -> Team:
+    name = ConversationId("conv_001")
+    conversation = Conversation(id=name, state=state, session=session)
+    open_one = replace(team.delegation, conversations={name: conversation})
+    return replace(team, delegation=open_one)
 
 
 def _drain_of(agent: Agent) -> Drain:

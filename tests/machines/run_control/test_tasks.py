@@ -3,11 +3,14 @@
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines.ids import FIRST_ENROLLED_SEAT, ConversationId
+from muster.machines.ids import FIRST_ENROLLED_SEAT, MUSTER, ConversationId, SessionId
 from muster.machines.kernel import deadlines
+from muster.machines.kernel.fold import evolve
+from muster.machines.kernel.team import decide
 from muster.machines.state import MAIN, Status
 from muster.machines.vocabulary import (
     Authority,
@@ -17,8 +20,9 @@ from muster.machines.vocabulary import (
     Outcome,
     RunMode,
     Urgency,
+    Usage,
 )
-from tests.machines.scene import Scene, facts, moves
+from tests.machines.scene import START, Scene, facts, moves
 
 ONE, TWO = ConversationId("conv_001"), ConversationId("conv_002")
 
@@ -245,4 +249,68 @@ def test_tasks_that_a_crash_of_muster_interrupted_fail_at_the_next_start() -> No
     scene = session()
     events = scene.boot()
     [end] = facts(events, e.ConversationEnd)
+    assert (end.conversation, end.outcome) == (ONE, "failed")
+
+
+def test_the_end_of_one_session_withdraws_its_own_approvals_only() -> None:
+    scene = session(conversations=2)
+    one, two = asked_for(scene.do(delegate())), asked_for(scene.do(delegate(TWO)))
+    for each in (one, two):
+        scene.do(c.ReportSessionStarted(session=each.session, pid=7))
+        scene.do(c.RequestApproval(session=each.session, tool="Bash", detail="ls", seconds=60))
+    ended(scene, one, Outcome.FAILED)
+    assert [each.session for each in scene.agent("ada").approvals] == [two.session]
+
+
+def test_the_end_of_one_conversation_leaves_tasks_of_others_alone() -> None:
+    scene = session(conversations=2)
+    one, two = asked_for(scene.do(delegate())), asked_for(scene.do(delegate(TWO)))
+    for each in (one, two):
+        scene.do(c.ReportSessionStarted(session=each.session, pid=7))
+    stopped = scene.do(c.StopSession(seat=one.seat, task=ONE, reason="enough"))
+    assert [each.session for each in facts(stopped, e.StopRequested)] == [one.session]
+
+
+def test_a_description_with_a_name_that_no_agent_may_have_is_given_no_task() -> None:
+    scene = Scene()
+    scene.do(c.StartDelegation(mode=DelegationMode.ORCHESTRATOR, path="here", agents=("Marcus",)))
+    scene.do(c.OpenConversation(text="write a script", speaker_name="Marcus"))
+    assert "reserved" in str(scene.refuse(delegate(to="Marcus"), "name_reserved"))
+
+
+def test_the_end_of_the_state_machine_session_ends_every_task_of_it() -> None:
+    scene = session(conversations=2)
+    for each in (asked_for(scene.do(delegate())), asked_for(scene.do(delegate(TWO)))):
+        scene.do(c.ReportSessionStarted(session=each.session, pid=7))
+    assert len(facts(scene.do(c.EndDelegation()), e.StopRequested)) == 2
+
+
+def test_a_conversation_that_a_crash_left_with_main_fails_at_the_next_start() -> None:
+    scene = session()
+    events = scene.do(
+        c.StartMuster(server_session=SessionId("next"), muster_version="1", human="M")
+    )
+    [end] = facts(events, e.ConversationEnd)
+    assert (end.conversation, end.outcome) == (ONE, "failed")
+
+
+def test_usage_in_logs_of_earlier_versions_counts_while_its_conversation_is_open() -> None:
+    scene = session()
+    used = e.UsageRecorded(conversation=ONE, agent_name="ada", usage=Usage(output_tokens=5))
+    event = e.Event(scene.team.seq + 1, START, SessionId("boot"), "muster", None, used)
+    open_one = evolve(scene.team, event).delegation.conversations[ONE]
+    assert open_one.used.output_tokens == 5
+    scene.do(c.CloseConversation(conversation=ONE, summary="done"))
+    event = e.Event(scene.team.seq + 1, START, SessionId("boot"), "muster", None, used)
+    assert ONE not in evolve(scene.team, event).delegation.conversations
+
+
+def test_a_task_of_an_earlier_version_that_had_no_session_fails_at_the_next_start() -> None:
+    scene = session()
+    held = replace(scene.team.delegation.conversations[ONE], state="ada", epoch=1)
+    delegation = replace(scene.team.delegation, conversations={ONE: held})
+    team = replace(scene.team, delegation=delegation)
+    start = c.StartMuster(server_session=SessionId("next"), muster_version="1")
+    events = decide(team, start, START, actor=MUSTER).events
+    [end] = facts(list(events), e.ConversationEnd)
     assert (end.conversation, end.outcome) == (ONE, "failed")

@@ -158,7 +158,7 @@ class HookDesk:
         from muster.http.auth import token_of
 
         team = self._muster.team
-        found = self._muster.passes.token_of(team, token) or token_of(team, token)
+        found = self._muster.session_tokens.token_of(team, token) or token_of(team, token)
         if found is None:
             return HookCaller(known=False)
         return HookCaller(agent=None if found.seat is None else team.agents[found.seat])
@@ -252,7 +252,7 @@ class HookDesk:
         hook = events.read(asked.call.data, events.PromptHook)
         text, agent = events.whole(hook.prompt), asked.caller.agent
         if agent is not None and self._muster is not None:  # muster itself prompts this program
-            text = self._muster.prompter.words_in(agent.seat, text)
+            text = self._muster.prompter.human_text_in(agent.seat, text)
         if asked.followed is None or not _is_input(text):
             return answers.NOTHING
         keeper = await self._keeper(asked, hook)

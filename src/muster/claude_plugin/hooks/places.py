@@ -80,8 +80,8 @@ class Places:
         own, settings = root / HOME_FOLDER, self._settings
         if (own / SETTINGS_FILE).exists():
             settings = load_settings(own, os.environ)
-        ledger, conversations = visited(root, settings)
-        return Following(conversations, home=ledger.home)
+        log_provider, conversations = visited(root, settings)
+        return Following(conversations, home=log_provider.home)
 
 
 def enforced_root(project: Path, team: Team | None) -> Path | None:

@@ -1,1 +1,1 @@
-"""Verbs that delegate, with or without a server."""
+"""Commands for delegation, with or without a server."""

@@ -1,8 +1,8 @@
 """`muster agent-state-machine`, `muster ask`, `muster conversation-log`: delegation in a folder.
 
-No server is needed: a session's folder has its own log. A command that runs agents opens it and
-serves it meanwhile (`serving.py`); any other command finds that process and is its client, as with
-`muster up`. What runs nothing visits the log for a moment.
+No server is needed: a session's folder has its own log. A command that runs agents opens the log
+and serves it over HTTP until it is done (`served.py`); other commands are clients of that process,
+as with `muster up`. A command that runs no agents opens the log only for its own access.
 """
 
 import asyncio
@@ -25,9 +25,9 @@ from muster.cli.render import clean
 from muster.client import delegation
 from muster.client.sync import Client
 from muster.delegation import session_folder
-from muster.delegation.ledger import Ledger
 from muster.delegation.policy import policy_of
-from muster.delegation.visiting import VisitedLedger, visited
+from muster.delegation.session_log import LogProvider
+from muster.delegation.visiting import OnDemandLogProvider, visited
 from muster.errors import Invalid, NoDelegation
 from muster.machines import events as e
 from muster.machines.commands import LogConversation
@@ -42,7 +42,7 @@ from muster.team import Muster
 from muster.views.conversations import ConversationView, head_of, step_line
 
 FAILED: Final = 1
-"""The exit code of a request from which nothing came."""
+"""The exit code of a request that failed."""
 
 _path_option = click.option(
     "--path",
@@ -64,7 +64,7 @@ _path_option = click.option(
 @click.option(
     "--mode",
     type=click.Choice([mode.value for mode in DelegationMode]),
-    help="Who a conversation may go to next [orchestrator].",
+    help="Where a conversation may go next [orchestrator].",
 )
 @click.option(
     "--path",
@@ -85,9 +85,9 @@ _path_option = click.option(
     "names",
     multiple=True,
     metavar="AGENT",
-    help="Response mode: carry out what waits for this agent; '*' is every agent.",
+    help="Response mode: run this agent on its messages in the queue; '*' is every agent.",
 )
-@click.option("--until-empty", is_flag=True, help="With --run: end when nothing waits any more.")
+@click.option("--until-empty", is_flag=True, help="With --run: end when the queue is empty.")
 @home_option
 def agent_state_machine(
     act: str,
@@ -101,7 +101,7 @@ def agent_state_machine(
     """Open or close a state machine session over a folder of agents.
 
     The agents are its states, their descriptions its transitions. A session has a folder with its
-    log, its history and its conversations. Without --path a start makes a new one, and an end
+    log, its history and its conversations. Without --path, `start` creates a new folder, and `end`
     closes the session that was started last in this folder.
     """
     if names:
@@ -128,10 +128,10 @@ def _start(root: Path, mode: DelegationMode | None, given: tuple[Path, ...], hom
     settings = _settings(root, home)
     session_folder.prepare(root)
     policy = policy_of(root)
-    ledger, _ = visited(root, settings)
+    log_provider, _ = visited(root, settings)
     delegation, resumed = asyncio.run(
         session_folder.start(
-            ledger,
+            log_provider,
             root=root,
             mode=mode,
             agents=found.agents,
@@ -143,11 +143,11 @@ def _start(root: Path, mode: DelegationMode | None, given: tuple[Path, ...], hom
     )
     sessions.remember(root)
     click.echo("\n".join(_status(root, delegation, policy, resumed=resumed)))
-    _check(ledger)
+    _check(log_provider)
 
 
 def _status(root: Path, delegation: Delegation, policy: Policy, *, resumed: bool) -> Sequence[str]:
-    """How a session begins, as the seed shows it."""
+    """The lines that are printed when a session starts."""
     where = clean(str(root))
     opened = delegation.opened
     waiting = f"{opened} conversations so far. " if opened else ""
@@ -194,11 +194,11 @@ def _end(path: Path | None, home: Path) -> None:
         click.echo("Session ended.")
         return
     settings = _settings(root, home)
-    ledger, _ = visited(root, settings)
-    ended = asyncio.run(session_folder.end(ledger, actor=person(settings.team.human)))
+    log_provider, _ = visited(root, settings)
+    ended = asyncio.run(session_folder.end(log_provider, actor=person(settings.team.human)))
     sessions.forget(root)
     click.echo(f"Session ended: {clean(str(root))}, {ended.opened} conversations.")
-    _check(ledger)
+    _check(log_provider)
 
 
 def _serve_queue(root: Path, home: Path, names: tuple[str, ...], until_empty: bool) -> None:
@@ -217,12 +217,13 @@ def _serve_queue(root: Path, home: Path, names: tuple[str, ...], until_empty: bo
         here=here,
         there=there,
         show=_Display().show,
+        is_repeatable=True,  # a message is claimed once, whoever runs the queue
     )
     click.echo(f"{done} conversation{'' if done == 1 else 's'} carried out.")
 
 
 def _root(path: Path | None) -> Path:
-    """The session that is meant; it must have a log."""
+    """The folder of the given session, or of the last one; it must have a log."""
     root = path.absolute() if path is not None else sessions.last()
     if root is None or not session_folder.has_session(root):
         raise NoDelegation()
@@ -230,11 +231,11 @@ def _root(path: Path | None) -> Path:
 
 
 class _Place(NamedTuple):
-    """Where a session is: in a folder with a log of its own, or with a server."""
+    """The place of a session: a folder with a log of its own, or a server's home."""
 
     root: Path
     server: Path | None = None
-    """The home of the server, where one keeps the log open."""
+    """The home of the server that keeps the log open, if there is one."""
 
 
 def _place(path: Path | None, home: Path) -> _Place:
@@ -254,7 +255,7 @@ def _client(place: _Place) -> Client:
 
 
 def _settings(root: Path, home: Path) -> Settings:
-    """The settings in the session's own home, or else those of the team."""
+    """The settings in the session's own home, or else the team's."""
     own = root / session_folder.HOME_FOLDER
     return load_settings(own if (own / SETTINGS_FILE).exists() else home, os.environ)
 
@@ -264,10 +265,10 @@ def _warn(warnings: Sequence[Warned]) -> None:
         click.echo(f"muster: warning: {clean(str(warning))}", err=True)
 
 
-def _check(ledger: Ledger) -> None:
-    """Say that the folder is behind its log, if it is."""
-    if ledger.trouble is not None:
-        raise ledger.trouble
+def _check(log_provider: LogProvider) -> None:
+    """Raise the error that kept the folder from being updated, if there was one."""
+    if log_provider.trouble is not None:
+        raise log_provider.trouble
 
 
 # ── one request ───────────────────────────────────────────────────────────────────────────────────
@@ -275,7 +276,7 @@ def _check(ledger: Ledger) -> None:
 
 @click.command()
 @_path_option
-@click.option("--to", metavar="AGENT", help="Give it to this agent, whoever matches.")
+@click.option("--to", metavar="AGENT", help="Give it to this agent; skip routing.")
 @json_option("Print the conversation as JSON.")
 @home_option
 @click.argument("text")
@@ -285,8 +286,8 @@ def ask(
 ) -> None:
     """Delegate a request to the agent whose description matches.
 
-    It is seen through to its end, and what comes of it is shown. With TEXT `-` it is read from
-    standard input. The exit code is 1 if nothing came of it.
+    The command waits for the result and prints it. With TEXT `-`, the request is read from standard
+    input. The exit code is 1 if the request failed.
     """
     text = sys.stdin.read() if text == "-" else text
     display = _Display(text, quiet=as_json)
@@ -313,17 +314,17 @@ def ask(
 
 
 class _Display:
-    """Shows a conversation as it goes on, as the seed does."""
+    """Prints the transitions of a conversation, and its result."""
 
     def __init__(self, text: str | None = None, *, quiet: bool = False) -> None:
-        """Show the conversation of this request, or all; `quiet` shows its end alone, as JSON."""
+        """Print the conversation of this request, or all; `quiet` prints the result as JSON."""
         self._text = text
         self._conversation = ""
         self._quiet = quiet
         self._begun = False
 
     def show(self, events: Sequence[Event]) -> None:
-        """Show what has happened just now."""
+        """Print the transitions in new events."""
         for event in events:
             fact = event.fact
             if isinstance(fact, e.ConversationStart) and not self._conversation:
@@ -344,7 +345,7 @@ class _Display:
             self._begun = True
 
     def finish(self, view: ConversationView) -> None:
-        """Show what came of it."""
+        """Print the result."""
         if self._quiet:
             print_json(view)
             return
@@ -360,11 +361,11 @@ class _Display:
             click.echo(f"  {file.change} {clean(file.path)}, {file.size} bytes{where}")
 
 
-# ── a line from elsewhere ─────────────────────────────────────────────────────────────────────────
+# ── entries of other programs ─────────────────────────────────────────────────────────────────────
 
 
 class _Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """What the seed's logger is given."""
+    """The JSON on standard input of `muster conversation-log`."""
 
     session_path: str
     conversation_data: dict[str, object]
@@ -375,12 +376,12 @@ class _Entry(msgspec.Struct, frozen=True, kw_only=True):
 def conversation_log(home: Path) -> None:
     """Add a line of JSON from standard input to messages.jsonl.
 
-    It is {"session_path": DIR, "conversation_data": {...}}, as the seed's logger takes it.
+    The input is {"session_path": DIR, "conversation_data": {...}}; the data has a conversation_id.
     """
     try:
         entry = msgspec.json.decode(sys.stdin.buffer.read(), type=_Entry)
     except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
-        raise Invalid(what="The entry", why=f"is not as it should be: {wrong}") from None
+        raise Invalid(what="The entry", why=f"is not valid: {wrong}") from None
     if not isinstance(entry.conversation_data.get("conversation_id"), str):
         raise Invalid(what="The entry", why="has no conversation_id in its conversation_data")
     root = _root(Path(entry.session_path))
@@ -389,12 +390,12 @@ def conversation_log(home: Path) -> None:
         with client_of(own) as client:
             client.ask(delegation.log_line(line))
     else:
-        ledger, _ = visited(root, _settings(root, home))
-        asyncio.run(_log(ledger, line))
-        _check(ledger)
+        log_provider, _ = visited(root, _settings(root, home))
+        asyncio.run(_log(log_provider, line))
+        _check(log_provider)
     click.echo(f"Logged {clean(str(entry.conversation_data['conversation_id']))}.")
 
 
-async def _log(ledger: VisitedLedger, line: str) -> None:
-    async with ledger.visit() as book:
-        await book.send(LogConversation(entry=line), actor=MUSTER)
+async def _log(log_provider: OnDemandLogProvider, line: str) -> None:
+    async with log_provider.access() as session_log:
+        await session_log.send(LogConversation(entry=line), actor=MUSTER)

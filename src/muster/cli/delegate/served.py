@@ -1,4 +1,4 @@
-"""The process that serves a state machine session: this one, where no other does."""
+"""Runs an action in the process that serves a state machine session, or serves it here."""
 
 import asyncio
 import signal
@@ -18,7 +18,7 @@ from muster.delegation.session_folder import HOME_FOLDER
 from muster.delegation.visiting import TURN_SECONDS
 from muster.engine.dispatcher import Commit
 from muster.engine.system import SystemClock
-from muster.errors import HomeInUse, NotRunning
+from muster.errors import Closed, HomeInUse, NotRunning
 from muster.home import operator_token
 from muster.http.server import listen, url_of
 from muster.machines.events import Event
@@ -26,27 +26,27 @@ from muster.settings.model import Settings
 from muster.team import Muster
 
 TERMINATED: Final = 143
-"""What shells report for a program that SIGTERM ended."""
+"""The exit code that shells report for a program that SIGTERM ended."""
 
 PAUSE_SECONDS: Final = 0.05
-"""How long to wait for a process that has just opened the log, or is about to close it."""
+"""The retry interval while another process opens or closes the log."""
 
 T = TypeVar("T")
 
 Show = Callable[[Sequence[Event]], None]
-"""Told of what happens, as it is committed."""
+"""A callback for the events of each commit."""
 
 
 def is_served(home: Path) -> bool:
-    """Whether a process answers requests in a home."""
+    """Whether a process serves HTTP requests for a home."""
     found = running(home)
     return found is not None and found.url != ""
 
 
 def client_of(home: Path) -> Client:
-    """A client of the process that serves a session's own home, as the person whose it is.
+    """A client, with the operator's token, of the process that serves a session's own home.
 
-    An agent that works there has a token of its own, which may not ask for conversations.
+    The token of an agent's session would not do: it may not open conversations.
     """
     return Client(home=home, token=operator_token.find(home), patience_s=0.0)
 
@@ -59,11 +59,12 @@ def carry_out(
     here: Callable[[Muster], Awaitable[T]],
     there: Callable[[Client], T],
     show: Show,
+    is_repeatable: bool = False,
 ) -> T:
-    """Have something done in a session: by the process that serves it, or else here.
+    """Run an action in a session: `there` as a client of the process that serves it, or `here`.
 
-    The settings are those of the team in `home`. A process that serves the session goes on until
-    nothing is worked on any more, its own or a client's.
+    The settings are those of the team in `home`. A process that serves the session runs until all
+    requests are done, its own and those of clients.
     """
     own, clock = root / HOME_FOLDER, SystemClock()
     until = clock.monotonic() + TURN_SECONDS
@@ -74,8 +75,13 @@ def carry_out(
                     client.ask(delegation.delegation())
                 except NotRunning:  # it has just ended
                     continue
-                # Not retried: a request that was accepted before its process ended may have run.
-                return there(client)
+                try:
+                    return there(client)
+                except (Closed, NotRunning):
+                    # A request that was accepted before its process ended may have run.
+                    if not is_repeatable:
+                        raise
+                    continue
         try:
             return run(_serve(root, settings, home, here, show))
         except HomeInUse:
@@ -98,14 +104,14 @@ async def _serve(
             async with serving(root / HOME_FOLDER, muster, settings, listener):
                 result = await here(muster)
                 await _serve_others(muster)
-        trouble = muster.requests.conversations.ledger.trouble
+        trouble = muster.requests.conversations.log_provider.trouble
         if trouble is not None:
             raise trouble
         return result
 
 
 async def _serve_others(muster: Muster) -> None:
-    """Go on while a client's request is worked on."""
+    """Wait until the requests of clients are done."""
     quiet = asyncio.Event()
 
     def look(commit: Commit | None = None) -> None:
@@ -116,14 +122,14 @@ async def _serve_others(muster: Muster) -> None:
     muster.dispatcher.watch(look)
     look()
     if not quiet.is_set():
-        said = "other requests are worked on here; it ends when they are done, or with Ctrl-C"
+        said = "this process runs other requests too; it ends when they are done, or with Ctrl-C"
         click.echo(f"muster: {said}", err=True)
     await quiet.wait()
 
 
 # A coroutine's first two parameters are what asyncio itself sends and yields.
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run something to its end. SIGTERM ends it in order, as Ctrl-C does: its agents with it."""
+    """Run a coroutine. SIGTERM cancels it, as Ctrl-C does, so that its agents are stopped."""
 
     async def run() -> T:
         task = asyncio.ensure_future(work)

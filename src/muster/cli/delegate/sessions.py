@@ -1,4 +1,4 @@
-"""Which sessions were started in a folder: their paths, the last one last, in a file there."""
+"""The file that lists the sessions started in a folder; the newest is the last line."""
 
 from datetime import datetime
 from itertools import chain, count
@@ -12,19 +12,19 @@ FILE: Final = "sessions"
 
 
 def new_path(now: datetime) -> Path:
-    """Where a session goes that is given no path."""
+    """A new path for a session without --path."""
     path = SESSIONS_FOLDER / f"{now:%Y%m%d_%H%M%S}"
     others = (path.with_name(f"{path.name}_{number}") for number in count(2))
     return next(each for each in chain([path], others) if not each.exists())
 
 
 def remember(root: Path) -> None:
-    """A session was started, or gone on with: it is the last one here."""
+    """Make a session that was started or resumed the last one of this folder."""
     _write([*(each for each in _read() if each != root), root])
 
 
 def forget(root: Path) -> None:
-    """A session has ended."""
+    """Remove a session that has ended."""
     if root in (known := _read()):
         _write([each for each in known if each != root])
 

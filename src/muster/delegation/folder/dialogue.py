@@ -1,7 +1,7 @@
-"""What stands in a conversation's `dialogue.md`: one section for each thing that happened.
+"""The text of a conversation's `dialogue.md`: one section for each event.
 
-Whatever people and agents say is quoted line by line, so that no line of theirs can pass for one of
-ours, and has no control characters, so that it can be shown on a terminal.
+All text of people and agents is quoted line by line, so that it cannot forge a section of muster,
+and stripped of control characters, so that a terminal can show it safely.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,18 +23,18 @@ _TITLES: Final = {
 
 
 def stamp(moment: datetime) -> str:
-    """A moment as the seed writes it, in UTC."""
+    """A time in UTC, to the second, as all files of the folder write it."""
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 def opened(fact: e.ConversationStart, at: datetime) -> str:
-    """The head of a dialogue, and what the human said."""
+    """The heading of a dialogue, and the human's request."""
     said = _section(at, f"{fact.speaker_name} says", _quoted(fact.text))
     return f"# Conversation: {fact.conversation}\n{said}"
 
 
 def routed(fact: e.Routed, at: datetime) -> str:
-    """Why the conversation goes where it goes, with the scores."""
+    """The routing decision: agent, reason and scores."""
     lines = [
         f"It is for {fact.to}. {_plain(fact.reason)} "
         f"(rule `{fact.rule}`, router `{fact.router}`, confidence {fact.confidence:.2f}, "
@@ -54,7 +54,7 @@ def _scores(candidates: Sequence[Ranked]) -> Iterator[str]:
 
 
 def denied(fact: e.PermissionDenied, at: datetime) -> str:
-    """What the state may not do, and who could."""
+    """A denied permission, and an agent to create for it."""
     lines = _quoted(fact.reason)
     if fact.suggestion:
         lines += ["", f"An agent could be created for it: `{fact.suggestion}`."]
@@ -62,17 +62,17 @@ def denied(fact: e.PermissionDenied, at: datetime) -> str:
 
 
 def remarked(fact: e.DialogueRecorded, at: datetime) -> str:
-    """Something that was thought, said or done."""
+    """A remark of an agent, of MAIN or of muster."""
     return _section(at, _TITLES[fact.kind].format(who=fact.speaker), _quoted(fact.text))
 
 
 def moved(fact: e.StateTransition, at: datetime) -> str:
-    """A change of the state."""
+    """A transition to another state."""
     return _section(at, f"[{fact.source} → {fact.target}]", [_plain(reason_of(fact))])
 
 
 def filed(fact: e.FileRecorded, at: datetime) -> str:
-    """A file that came or changed."""
+    """A file that was created, changed or deleted."""
     where = "" if not fact.outside else ", outside of the outputs"
     if fact.outside and fact.named:
         where += " as the request named it"
@@ -81,7 +81,7 @@ def filed(fact: e.FileRecorded, at: datetime) -> str:
 
 
 def closed(fact: e.ConversationEnd, at: datetime) -> str:
-    """The end of a dialogue."""
+    """The end of the conversation: outcome and summary."""
     return _section(at, f"Closed: {fact.outcome}", _quoted(fact.summary))
 
 
@@ -95,7 +95,7 @@ def _quoted(text: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """A line without anything that a terminal could act on."""
+    """A line without control characters."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else " " if char.isspace() else "�" for char in text)

@@ -1,8 +1,8 @@
-"""Brings the folder of a state machine session up to date with its log.
+"""Updates the folder of a state machine session from its log.
 
-What is appended goes to a known place in its file, so writing it twice is harmless: after a crash,
-or a full disk, the next call does again what was not finished. How far the folder is stands in a
-small file in it; where that is lost or does not fit, the folder is made anew.
+Every append is written at a known offset, so it is idempotent: after a crash or a full disk, the
+next call repeats the unfinished writes. A small file in the folder records the last event that was
+written; if it is lost or does not match the files, the folder is rebuilt from the whole log.
 """
 
 import os
@@ -15,10 +15,10 @@ import msgspec
 
 from muster.delegation.folder.workspace import (
     Change,
-    Made,
+    FileRemoved,
+    FileWritten,
+    FolderMade,
     Projection,
-    Removed,
-    Written,
     advance,
     dialogue_of,
     files_of,
@@ -29,61 +29,63 @@ from muster.regular_files import is_regular, open_regular
 MEMORY_FILE: Final = ".workspace.json"
 
 ADOPTED_BYTES_MAX: Final = 256 * 1024
-"""How much of what an agent wrote into a dialogue by itself is taken in."""
+"""How much of the text that an agent adds to a dialogue is recorded."""
 
 
 class WorkspaceFolder:
-    """One session's folder."""
+    """The folder of one session."""
 
     def __init__(self, root: Path) -> None:
-        """The folder; it need not be there yet."""
+        """The folder need not exist yet."""
         self.root = root
         self._memory = root / MEMORY_FILE
 
     def seen(self) -> Projection:
-        """How far the folder has followed the log; not at all where it must be made anew."""
+        """The recorded position in the log; an empty one if the folder must be rebuilt."""
         try:
             seen = msgspec.json.decode(_content(self._memory) or b"", type=Projection)
         except msgspec.DecodeError:
             return Projection()
-        return seen if self._has(seen) else Projection()
+        return seen if self._has_sizes(seen) else Projection()
 
-    def _has(self, seen: Projection) -> bool:
-        """Whether every file is there as far as it was written."""
+    def _has_sizes(self, seen: Projection) -> bool:
+        """Whether every file has at least its recorded size."""
         return all(_size(self.root / path) >= size for path, size in seen.sizes.items())
 
     def follow(self, seen: Projection, events: Sequence[Event]) -> None:
-        """Write what these events change; they are those after the last that was seen."""
+        """Write the changes of these events, which follow the last one in `seen`."""
         for event in events:
             for change in advance(seen, event):
-                self._carry_out(change)
+                self._apply(change)
         _replace(self._memory, msgspec.json.encode(seen))
 
-    def make_anew(self, events: Sequence[Event]) -> Sequence[str]:
-        """Make every file what the whole log says; tell which were not so."""
+    def rebuild(self, events: Sequence[Event]) -> Sequence[str]:
+        """Rebuild every file from the whole log; return the paths that were wrong."""
         seen = Projection()
         for change in [change for event in events for change in advance(seen, event)]:
-            if not isinstance(change, Written):
-                self._carry_out(change)
+            if not isinstance(change, FileWritten):
+                self._apply(change)
         files = files_of(events)
         growing = {dialogue_of(conversation) for conversation in seen.talks}
-        wrong = [path for path in files if not self._is(path, files[path], path in growing)]
+        wrong = [
+            path for path in files if not self._has_content(path, files[path], path in growing)
+        ]
         for path in wrong:
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
             _replace(self.root / path, files[path])
         _replace(self._memory, msgspec.json.encode(seen))
         return wrong
 
-    def _is(self, path: str, data: bytes, growing: bool) -> bool:
-        """Whether a file is what it should be; an agent may be adding to one that grows."""
+    def _has_content(self, path: str, data: bytes, growing: bool) -> bool:
+        """Whether a file has this content; an agent may append to one that is `growing`."""
         found = _content(self.root / path)
         return found == data or (growing and found is not None and found.startswith(data))
 
-    def _carry_out(self, change: Change) -> None:
+    def _apply(self, change: Change) -> None:
         path = self.root / change.path
-        if isinstance(change, Made):
+        if isinstance(change, FolderMade):
             path.mkdir(parents=True, exist_ok=True)
-        elif isinstance(change, Removed):
+        elif isinstance(change, FileRemoved):
             path.unlink(missing_ok=True)
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -92,8 +94,11 @@ class WorkspaceFolder:
             else:
                 _write_at(path, change.data, change.at)
 
-    def foreign(self, conversation: str) -> str:
-        """What somebody else wrote into a dialogue since we did; ours comes back over it."""
+    def added_text(self, conversation: str) -> str:
+        """The text that an agent appended to a dialogue since muster's last write.
+
+        The next write of muster overwrites it, so it must be recorded before that.
+        """
         path = dialogue_of(conversation)
         size = self.seen().sizes.get(path, 0)
         try:
@@ -106,8 +111,8 @@ class WorkspaceFolder:
 
 
 def _write_at(path: Path, data: bytes, at: int) -> None:
-    # Not blocking: an agent may have put a FIFO there. Where no regular file is, the folder is made
-    # anew, which replaces it.
+    # Not blocking: an agent may have put a FIFO there. The next update finds no regular file there
+    # and rebuilds the folder, which replaces it.
     flags = os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     handle = os.open(path, flags, 0o644)
     try:
@@ -121,7 +126,7 @@ def _write_at(path: Path, data: bytes, at: int) -> None:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Write a file so that a reader finds the old one or the new one, and never a part."""
+    """Replace a file atomically: a reader finds the old content or the new."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:

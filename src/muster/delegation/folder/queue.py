@@ -1,7 +1,7 @@
-"""Messages that somebody else puts into a session's queue: a file each, with any name but a number.
+"""Messages that other programs put into a session's queue: one file each, not named by a number.
 
-A `.json` file has a `text` and may have a `from`; any other file is the text. Whoever writes one
-writes it under a hidden name and renames it, so that nobody reads a part of it.
+A `.json` file has a `text` and may have a `from`; any other file is the text itself. A program must
+write the file under a hidden name and then rename it, so that muster never reads half a message.
 """
 
 import re
@@ -15,45 +15,45 @@ from muster.limits import MESSAGE_BYTES_MAX
 from muster.regular_files import TooLong, read_regular
 
 REJECTED: Final = ".rejected"
-"""What the name of a file ends with that cannot be taken in."""
+"""The suffix of a file that is not a valid message."""
 
-NOBODY: Final = "queue"
-"""Who speaks in a message that does not say it."""
+DEFAULT_SPEAKER: Final = "queue"
+"""The speaker of a message without a `from`."""
 
 _OURS: Final = re.compile(r"\d{3,}\.json")
 
 
-class Dropped(NamedTuple):
-    """A message as it was found, or why it cannot be one."""
+class QueueFile(NamedTuple):
+    """A message in the queue's folder, or in `wrong` the reason why it is invalid."""
 
     path: Path
     at: datetime
     text: str = ""
-    speaker: str = NOBODY
+    speaker: str = DEFAULT_SPEAKER
     wrong: str = ""
 
 
 class _Message(msgspec.Struct, frozen=True):
     text: str
-    speaker: str = msgspec.field(name="from", default=NOBODY)
+    speaker: str = msgspec.field(name="from", default=DEFAULT_SPEAKER)
 
 
-def look(folder: Path) -> list[Dropped]:
-    """Every message that is there, in the order of the names."""
+def read_messages(folder: Path) -> list[QueueFile]:
+    """Every message of other programs in the folder, sorted by file name."""
     try:
         paths = sorted(folder.iterdir())
     except OSError:
         return []
-    return [_read(path) for path in paths if _is_meant(path)]
+    return [_read(path) for path in paths if _is_message(path)]
 
 
-def _is_meant(path: Path) -> bool:
+def _is_message(path: Path) -> bool:
     name = path.name
     own = _OURS.fullmatch(name) or name.startswith(".") or name.endswith(REJECTED)
     return not own and path.is_file()
 
 
-def _read(path: Path) -> Dropped:
+def _read(path: Path) -> QueueFile:
     at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     try:
         data = read_regular(path, bytes_max=MESSAGE_BYTES_MAX)
@@ -62,14 +62,14 @@ def _read(path: Path) -> Dropped:
         else:
             message = _Message(data.decode("utf-8").strip())
     except TooLong:
-        return Dropped(path, at, wrong=f"is over {MESSAGE_BYTES_MAX} bytes")
+        return QueueFile(path, at, wrong=f"is over {MESSAGE_BYTES_MAX} bytes")
     except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
-        return Dropped(path, at, wrong=f"cannot be read: {error}")
+        return QueueFile(path, at, wrong=f"cannot be read: {error}")
     if not message.text.strip() or not message.speaker:
-        return Dropped(path, at, wrong="says nothing")
-    return Dropped(path, at, message.text, message.speaker)
+        return QueueFile(path, at, wrong="says nothing")
+    return QueueFile(path, at, message.text, message.speaker)
 
 
-def reject(dropped: Dropped) -> None:
-    """Put a file aside that cannot be taken in."""
-    dropped.path.rename(dropped.path.with_name(dropped.path.name + REJECTED))
+def reject(message: QueueFile) -> None:
+    """Rename an invalid file, so that it is not read again."""
+    message.path.rename(message.path.with_name(message.path.name + REJECTED))

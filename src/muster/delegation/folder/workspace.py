@@ -1,11 +1,11 @@
-"""The folder of a state machine session, as its log has it: which bytes stand in which file.
+"""The content of a state machine session's folder, computed from its log.
 
-Pure: `files_of` makes the whole folder of a whole log, and `advance` says what one more event
-changes, so that a folder can follow its log by appending. Both are the same code. `outputs/` is not
-told here: what is in it belongs to those who write it.
+Pure: `files_of` computes the whole folder from a whole log, and `advance` the changes of one more
+event, so that a folder can follow its log by appending. `files_of` uses `advance`, so both agree.
+`outputs/` is not covered: agents write it.
 
-While an agent has a conversation its dialogue is not appended to, because the agent may write into
-the file itself; what came meanwhile follows when the agent is done.
+While an agent has a conversation, muster does not append to its dialogue, because the agent may
+write into the file itself; the sections of that time are appended when the agent is done.
 """
 
 import json
@@ -29,11 +29,11 @@ QUEUE_FOLDER: Final = "queue"
 DONE_FOLDER: Final = f"{QUEUE_FOLDER}/done"
 
 EVERY_AGENT: Final = "*"
-"""Stands for all agents in a list of permissions."""
+"""The name for all agents in a list of permissions."""
 
 
-class Talk(msgspec.Struct):
-    """An open conversation, as far as its files need it."""
+class ConversationFiles(msgspec.Struct):
+    """The state of an open conversation that its files depend on."""
 
     started: str
     text: str
@@ -42,55 +42,55 @@ class Talk(msgspec.Struct):
     routed: str = ""
     agents: list[str] = msgspec.field(default_factory=list[str])
     files: dict[str, str] = msgspec.field(default_factory=dict[str, str])
-    """What was written, by its path, and what that is."""
+    """A description of each file that was written, by path."""
 
     answer: str = ""
     held: str = ""
-    """What comes into its dialogue when the agent is done."""
+    """Sections to append to the dialogue when the agent is done."""
 
 
 class Projection(msgspec.Struct):
-    """How far a folder has followed its log, and what the next event needs to know."""
+    """The last event that a folder includes, and the state that the next event depends on."""
 
     seq: int = 0
     root: str = ""
     mode: DelegationMode = DelegationMode.ORCHESTRATOR
     permissions: dict[str, dict[str, tuple[str, ...]]] = {}
-    talks: dict[str, Talk] = {}
+    talks: dict[str, ConversationFiles] = {}
     sizes: dict[str, int] = {}
-    """How long each file is that is appended to."""
+    """The size of each file that grows by appending."""
 
 
-class Written(NamedTuple):
-    """Bytes at a place in a file, after which it ends; without a place it has nothing else."""
+class FileWritten(NamedTuple):
+    """Bytes to write at an offset, after which the file ends; no offset replaces the file."""
 
     path: str
     data: bytes
     at: int | None = None
 
 
-class Removed(NamedTuple):
-    """A file that is no more."""
+class FileRemoved(NamedTuple):
+    """A file to delete."""
 
     path: str
 
 
-class Made(NamedTuple):
-    """A folder that is there."""
+class FolderMade(NamedTuple):
+    """A folder to create."""
 
     path: str
 
 
-Change = Written | Removed | Made
+Change = FileWritten | FileRemoved | FolderMade
 
 
 def outputs_of(conversation: str) -> str:
-    """The folder for what comes of a conversation, seen from the session's."""
+    """The outputs folder of a conversation, relative to the session's folder."""
     return f"{CONVERSATIONS}/{conversation}/outputs"
 
 
 def dialogue_of(conversation: str) -> str:
-    """The file with a conversation's dialogue, seen from the session's folder."""
+    """The dialogue file of a conversation, relative to the session's folder."""
     return f"{CONVERSATIONS}/{conversation}/dialogue.md"
 
 
@@ -101,45 +101,45 @@ def files_of(events: Iterable[Event]) -> dict[str, bytes]:
     for event in events:
         for change in advance(seen, event):
             match change:
-                case Written(path, data, None):
+                case FileWritten(path, data, None):
                     files[path] = data
-                case Written(path, data, at):
+                case FileWritten(path, data, at):
                     files[path] = files.get(path, b"")[:at] + data
-                case Removed(path):
+                case FileRemoved(path):
                     files.pop(path, None)
-                case Made():
+                case FolderMade():
                     pass
     return files
 
 
 def advance(seen: Projection, event: Event) -> list[Change]:
-    """What an event changes in the folder; `seen` has it from then on."""
+    """The changes of the folder by one event; updates `seen`."""
     seen.seq = event.seq
-    tell = _TOLD.get(type(event.fact))
-    return [] if tell is None else tell(_Page(seen, event), event.fact)
+    handle = _HANDLERS.get(type(event.fact))
+    return [] if handle is None else handle(_EventWriter(seen, event), event.fact)
 
 
-class _Page:
-    """One event on its way into the folder."""
+class _EventWriter:
+    """Collects the changes of one event."""
 
     def __init__(self, seen: Projection, event: Event) -> None:
         self.seen = seen
         self.at = event.ts
         self.now = dialogue.stamp(event.ts)
 
-    def append(self, path: str, text: str) -> Written:
+    def append(self, path: str, text: str) -> FileWritten:
         data = text.encode("utf-8", "replace")
         at = self.seen.sizes.get(path, 0)
         self.seen.sizes[path] = at + len(data)
-        return Written(path, data, at)
+        return FileWritten(path, data, at)
 
-    def log(self, kind: str, state: str, **more: object) -> Written:
+    def log(self, kind: str, state: str, **more: object) -> FileWritten:
         """One line of `state.jsonl`."""
         line = {"timestamp": self.now, "type": kind, "state": state, **more}
         return self.append(STATE_FILE, _line(line))
 
     def place(self, conversation: str, state: str) -> dict[str, object]:
-        """Where the state works, and what it may do."""
+        """The workspace and the permissions of a state, for a line of `state.jsonl`."""
         workspace = f"{self.seen.root}/{outputs_of(conversation)}/"
         return {"workspace": workspace, "permissions": self.allowed(state)}
 
@@ -148,7 +148,7 @@ class _Page:
         return known.get(state) or known.get(MAIN if state == QUEUE else EVERY_AGENT) or {}
 
     def say(self, conversation: str, text: str, *, now: bool = False) -> list[Change]:
-        """Add to a dialogue, or keep it until the agent is done."""
+        """Append to a dialogue, or hold the text until the agent is done."""
         talk = self.seen.talks.get(conversation)
         if talk is None:
             return []
@@ -159,7 +159,7 @@ class _Page:
         return [self.append(dialogue_of(conversation), text)]
 
     def queued(self, conversation: str) -> list[Change]:
-        """The file of a message that waits, in response mode."""
+        """The queue file of an open conversation, in response mode."""
         if self.seen.mode is not DelegationMode.RESPONSE:
             return []
         talk = self.seen.talks[conversation]
@@ -173,115 +173,117 @@ class _Page:
                 "claimed_by": talk.state if talk.state != QUEUE else None,
             }
         )
-        return [Written(f"{QUEUE_FOLDER}/{_number(conversation)}.json", data)]
+        return [FileWritten(f"{QUEUE_FOLDER}/{_number(conversation)}.json", data)]
 
 
-# ── one event each ────────────────────────────────────────────────────────────────────────────────
+# ── event handlers ────────────────────────────────────────────────────────────────────────────────
 
 
-def _started(page: _Page, fact: e.DelegationStarted) -> list[Change]:
-    seen = page.seen
+def _started(writer: _EventWriter, fact: e.DelegationStarted) -> list[Change]:
+    seen = writer.seen
     seen.root, seen.mode = fact.path, fact.mode
     seen.permissions = {each.state: _lists(each) for each in fact.permissions}
-    changes: list[Change] = [Made(CONVERSATIONS)]
+    changes: list[Change] = [FolderMade(CONVERSATIONS)]
     if fact.mode is DelegationMode.RESPONSE:
-        changes += [Made(QUEUE_FOLDER), Made(DONE_FOLDER)]
+        changes += [FolderMade(QUEUE_FOLDER), FolderMade(DONE_FOLDER)]
     home = QUEUE if fact.mode is DelegationMode.RESPONSE else MAIN
     return [
         *changes,
-        Written(LIST_FILE, fact.agent_list.encode("utf-8", "replace")),
-        Written(DIRECTORY_FILE, fact.directory.encode("utf-8", "replace")),
-        page.append(INDEX_FILE, ""),
-        page.log(
+        FileWritten(LIST_FILE, fact.agent_list.encode("utf-8", "replace")),
+        FileWritten(DIRECTORY_FILE, fact.directory.encode("utf-8", "replace")),
+        writer.append(INDEX_FILE, ""),
+        writer.log(
             "session_init",
             home,
             parameters={"mode": fact.mode.value, "path": fact.path},
             agent_descriptions=f"{fact.path}/{DIRECTORY_FILE}",
             agent_list=f"{fact.path}/{LIST_FILE}",
-            permissions=page.allowed(home),
+            permissions=writer.allowed(home),
         ),
     ]
 
 
-def _ended(page: _Page, fact: e.DelegationEnded) -> list[Change]:
-    home = QUEUE if page.seen.mode is DelegationMode.RESPONSE else MAIN
-    return [page.log("session_end", home, reason=fact.reason)]
+def _ended(writer: _EventWriter, fact: e.DelegationEnded) -> list[Change]:
+    home = QUEUE if writer.seen.mode is DelegationMode.RESPONSE else MAIN
+    return [writer.log("session_end", home, reason=fact.reason)]
 
 
-def _opened(page: _Page, fact: e.ConversationStart) -> list[Change]:
-    home = QUEUE if page.seen.mode is DelegationMode.RESPONSE else MAIN
-    talk = Talk(started=page.now, text=fact.text, speaker=fact.speaker_name, state=home)
-    page.seen.talks[fact.conversation] = talk
+def _opened(writer: _EventWriter, fact: e.ConversationStart) -> list[Change]:
+    home = QUEUE if writer.seen.mode is DelegationMode.RESPONSE else MAIN
+    talk = ConversationFiles(
+        started=writer.now, text=fact.text, speaker=fact.speaker_name, state=home
+    )
+    writer.seen.talks[fact.conversation] = talk
     return [
-        Made(outputs_of(fact.conversation)),
-        page.log(
+        FolderMade(outputs_of(fact.conversation)),
+        writer.log(
             "conversation_start",
             home,
             conversation_id=fact.conversation,
-            **page.place(fact.conversation, home),
+            **writer.place(fact.conversation, home),
         ),
-        *page.say(fact.conversation, dialogue.opened(fact, page.at)),
-        *page.queued(fact.conversation),
+        *writer.say(fact.conversation, dialogue.opened(fact, writer.at)),
+        *writer.queued(fact.conversation),
     ]
 
 
-def _routed(page: _Page, fact: e.Routed) -> list[Change]:
-    page.seen.talks[fact.conversation].routed = fact.to
-    told = page.say(fact.conversation, dialogue.routed(fact, page.at))
-    return [*told, *page.queued(fact.conversation)]
+def _routed(writer: _EventWriter, fact: e.Routed) -> list[Change]:
+    writer.seen.talks[fact.conversation].routed = fact.to
+    told = writer.say(fact.conversation, dialogue.routed(fact, writer.at))
+    return [*told, *writer.queued(fact.conversation)]
 
 
-def _denied(page: _Page, fact: e.PermissionDenied) -> list[Change]:
-    return page.say(fact.conversation, dialogue.denied(fact, page.at))
+def _denied(writer: _EventWriter, fact: e.PermissionDenied) -> list[Change]:
+    return writer.say(fact.conversation, dialogue.denied(fact, writer.at))
 
 
-def _remarked(page: _Page, fact: e.DialogueRecorded) -> list[Change]:
+def _remarked(writer: _EventWriter, fact: e.DialogueRecorded) -> list[Change]:
     if fact.kind in (Remark.ANSWER, Remark.REPORT):
-        page.seen.talks[fact.conversation].answer = fact.text
-    return page.say(fact.conversation, dialogue.remarked(fact, page.at))
+        writer.seen.talks[fact.conversation].answer = fact.text
+    return writer.say(fact.conversation, dialogue.remarked(fact, writer.at))
 
 
-def _filed(page: _Page, fact: e.FileRecorded) -> list[Change]:
-    talk = page.seen.talks[fact.conversation]
-    base = "" if fact.outside else f"{page.seen.root}/{outputs_of(fact.conversation)}/"
+def _filed(writer: _EventWriter, fact: e.FileRecorded) -> list[Change]:
+    talk = writer.seen.talks[fact.conversation]
+    base = "" if fact.outside else f"{writer.seen.root}/{outputs_of(fact.conversation)}/"
     if fact.change is FileChange.DELETED:
         talk.files.pop(base + fact.path, None)
     else:
         talk.files[base + fact.path] = f"{fact.change} by {fact.state}, {fact.size} bytes"
-    return page.say(fact.conversation, dialogue.filed(fact, page.at))
+    return writer.say(fact.conversation, dialogue.filed(fact, writer.at))
 
 
-def _moved(page: _Page, fact: e.StateTransition) -> list[Change]:
+def _moved(writer: _EventWriter, fact: e.StateTransition) -> list[Change]:
     if fact.machine is not Machine.DELEGATION or fact.conversation is None:
         return []
-    talk = page.seen.talks[fact.conversation]
+    talk = writer.seen.talks[fact.conversation]
     talk.state = fact.target
     if fact.target not in (MAIN, QUEUE) and fact.target not in talk.agents:
         talk.agents.append(fact.target)
-    line = page.log(
+    line = writer.log(
         "transition",
         fact.target,
         trigger=dialogue.reason_of(fact),
         previous=fact.source,
         conversation_id=fact.conversation,
-        **page.place(fact.conversation, fact.target),
+        **writer.place(fact.conversation, fact.target),
     )
-    told = page.say(fact.conversation, dialogue.moved(fact, page.at), now=True)
-    return [line, *told, *page.queued(fact.conversation)]
+    told = writer.say(fact.conversation, dialogue.moved(fact, writer.at), now=True)
+    return [line, *told, *writer.queued(fact.conversation)]
 
 
-def _closed(page: _Page, fact: e.ConversationEnd) -> list[Change]:
+def _closed(writer: _EventWriter, fact: e.ConversationEnd) -> list[Change]:
     conversation = fact.conversation
-    told = page.say(conversation, dialogue.closed(fact, page.at))
-    talk = page.seen.talks.pop(conversation)
-    page.seen.sizes.pop(dialogue_of(conversation))  # it never grows again
-    line = page.log(
+    told = writer.say(conversation, dialogue.closed(fact, writer.at))
+    talk = writer.seen.talks.pop(conversation)
+    writer.seen.sizes.pop(dialogue_of(conversation))  # it never grows again
+    line = writer.log(
         "conversation_end",
         talk.state,
         conversation_id=conversation,
         outcome=fact.outcome,
         summary=fact.summary,
-        **page.place(conversation, talk.state),
+        **writer.place(conversation, talk.state),
     )
     entry = {
         "conversation_id": conversation,
@@ -290,20 +292,20 @@ def _closed(page: _Page, fact: e.ConversationEnd) -> list[Change]:
         "files_created": [{"path": each, "summary": what} for each, what in talk.files.items()],
         "agents_used": talk.agents,
     }
-    changes = [*told, line, page.append(INDEX_FILE, _line(entry))]
-    if page.seen.mode is DelegationMode.RESPONSE:
+    changes = [*told, line, writer.append(INDEX_FILE, _line(entry))]
+    if writer.seen.mode is DelegationMode.RESPONSE:
         result = {**entry, "text": talk.text, "outcome": fact.outcome, "result": talk.answer}
-        changes.append(Removed(f"{QUEUE_FOLDER}/{_number(conversation)}.json"))
-        changes.append(Written(f"{DONE_FOLDER}/{_number(conversation)}.json", _pretty(result)))
+        changes.append(FileRemoved(f"{QUEUE_FOLDER}/{_number(conversation)}.json"))
+        changes.append(FileWritten(f"{DONE_FOLDER}/{_number(conversation)}.json", _pretty(result)))
     return changes
 
 
-def _logged(page: _Page, fact: e.ConversationLogged) -> list[Change]:
-    return [page.append(INDEX_FILE, fact.entry + "\n")]
+def _logged(writer: _EventWriter, fact: e.ConversationLogged) -> list[Change]:
+    return [writer.append(INDEX_FILE, fact.entry + "\n")]
 
 
 # Each value takes a fact of the very type that is its key, which Any stands for.
-_TOLD: Final[dict[type[Fact], Callable[[_Page, Any], list[Change]]]] = {
+_HANDLERS: Final[dict[type[Fact], Callable[[_EventWriter, Any], list[Change]]]] = {
     e.DelegationStarted: _started,
     e.DelegationEnded: _ended,
     e.ConversationStart: _opened,
@@ -317,15 +319,15 @@ _TOLD: Final[dict[type[Fact], Callable[[_Page, Any], list[Change]]]] = {
 }
 
 
-KINDS: Final = frozenset(str(fact.__struct_config__.tag) for fact in _TOLD)
-"""The events that the folder is made of, by their names in the log."""
+KINDS: Final = frozenset(str(fact.__struct_config__.tag) for fact in _HANDLERS)
+"""The types of events that change the folder."""
 
 
 def concerns(fact: Fact) -> bool:
-    """Whether a fact may change something in the folder."""
+    """Whether an event of this kind may change the folder."""
     if type(fact) is e.StateTransition:
         return fact.machine is Machine.DELEGATION
-    return type(fact) in _TOLD
+    return type(fact) in _HANDLERS
 
 
 def _lists(permissions: StatePermissions) -> dict[str, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""What a program that leads a conversation is told: as MAIN, and as a subagent that works on it."""
+"""The texts that hooks give to a program that leads a conversation: to MAIN and to subagents."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ AGENTS_SHOWN: Final = 12
 def main(
     conversation: str, decision: Decision, delegation: Delegation, outputs: Path, said: Path
 ) -> str:
-    """What MAIN is told with an input."""
+    """The instructions to MAIN for one input."""
     rules = [
         "Begin your answer with the line above.",
         f"Every file that comes of this goes into {outputs}/, unless the request itself names "
@@ -52,21 +52,21 @@ def _whose(decision: Decision, delegation: Delegation) -> str:
 
 
 def queued(view: ConversationView, done: Path) -> str:
-    """What a program is told in response mode, where there is no MAIN."""
+    """The instructions for an input in response mode, where there is no MAIN."""
     if view.outcome is not None:
         told = f"It was answered at once: {view.answer}"
     else:
         agent = view.route.agent if view.route is not None else "an agent"
         told = (
-            f"This input waits in the queue for {agent}. Whoever serves the queue carries it out; "
-            f"what comes of it will stand in {done}. Do not carry it out yourself."
+            f"This input waits in the queue for {agent}. A queue runner carries it out; "
+            f"the result will be in {done}. Do not carry it out yourself."
         )
     here = "A muster session in response mode is open here: there is no MAIN."
     return f"{_head(QUEUE, view.conversation)}\n{here} {told}"
 
 
 def subagent(conversation: str, agent: str, outputs: Path, said: Path | None) -> str:
-    """What a subagent is told when it starts; one that is no state has no dialogue to write in."""
+    """The instructions to a subagent; `said` is its dialogue, if it is a state of the session."""
     who = f", as its state {agent}" if said is not None else ""
     rules = [
         f"Every file that you make goes into {outputs}/, temporary ones too.",
@@ -79,7 +79,7 @@ def subagent(conversation: str, agent: str, outputs: Path, said: Path | None) ->
 
 
 def session(delegation: Delegation, root: Path) -> str:
-    """What a program is told that begins, or has forgotten, in a session that is open."""
+    """The instructions to a program that starts or compacts its context in an open session."""
     head = f"[State: {delegation.home_state}]"
     where = f"A muster session is open in {root}, in {delegation.mode} mode"
     lines = [f"{head} {where}, with {_agents(delegation)}."]

@@ -1,8 +1,8 @@
-"""What muster remembers of a program that it follows, from one hook to the next.
+"""The state of a followed program between two hooks.
 
-Every hook may be a process of its own, so this stands in a small file beside the log. It can be
-lost: then a subagent is known by its name alone, and files that are on record already are recorded
-once more.
+Every hook may be a process of its own, so a small file beside the log keeps this state. The file
+may be lost: then a subagent is identified by its name alone, and files that are in the log already
+are recorded once more.
 """
 
 import json
@@ -14,70 +14,72 @@ from typing import Final
 
 import msgspec
 
-from muster.delegation.folder.footprints import Look
+from muster.delegation.folder.file_changes import FolderSnapshot
 from muster.delegation.following.owner import plain
 from muster.regular_files import read_regular
 
 FOLDER: Final = "following"
 
 GIVEN_MAX: Final = 64
-"""How many tasks may wait for their subagents to start."""
+"""How many tasks may wait for their subagents to start; the oldest are dropped."""
 
 
-class Given(msgspec.Struct, frozen=True, kw_only=True):
-    """A task that was set, while its subagent has not started."""
+class PendingTask(msgspec.Struct, frozen=True, kw_only=True):
+    """A task whose subagent has not started yet."""
 
     to: str
     text: str
     by: str = ""
-    """The subagent that set it; nothing where MAIN did."""
+    """The subagent that set the task; empty if MAIN did."""
 
 
 class Subagent(msgspec.Struct, frozen=True, kw_only=True):
-    """A subagent that works."""
+    """A running subagent."""
 
     conversation: str
     state: str = ""
-    """The state that it is; nothing where it is no agent of the session."""
+    """Its state in the conversation; empty if it is no agent of the session."""
 
     main: str = ""
-    """The conversation for which it was started: its own, or the one beside which that is."""
+    """The conversation of the input that it was started for: its own, or the parent of that."""
 
     giver: str = ""
-    """The subagent that handed over to it."""
+    """The subagent that handed the conversation over to it."""
 
 
 class Notes(msgspec.Struct, kw_only=True):
-    """One session of the program."""
+    """The state of one session of the program."""
 
     opened: float = 0.0
-    """When the hook began that opened the newest conversation, in seconds since the machine did."""
+    """Start of the hook that opened the newest conversation, in seconds since the last boot."""
 
-    given: list[Given] = msgspec.field(default_factory=list[Given])
+    given: list[PendingTask] = msgspec.field(default_factory=list[PendingTask])
     subagents: dict[str, Subagent] = msgspec.field(default_factory=dict[str, Subagent])
     background: list[str] = msgspec.field(default_factory=list[str])
-    """Subagents that worked on when MAIN had ended its turn."""
+    """Subagents that were still running when MAIN ended its turn."""
 
     answered: dict[str, str] = msgspec.field(default_factory=dict[str, str])
-    """What MAIN said in conversations that were left open for those."""
+    """MAIN's answers in conversations that stayed open for those subagents."""
 
-    looks: dict[str, Look] = msgspec.field(default_factory=dict[str, Look])
-    """The files of each conversation's outputs that are on record."""
+    looks: dict[str, FolderSnapshot] = msgspec.field(default_factory=dict[str, FolderSnapshot])
+    """The recorded files in the outputs of each conversation."""
 
-    def give(self, given: Given) -> None:
-        """A task is set."""
+    def give(self, given: PendingTask) -> None:
+        """Remember a task until its subagent starts."""
         self.given = [*self.given, given][-GIVEN_MAX:]
 
-    def take(self, agent: str) -> list[Given]:
-        """The tasks that a subagent which starts may have; one of them is its own, and taken."""
+    def take(self, agent: str) -> list[PendingTask]:
+        """The pending tasks for this agent; the oldest is removed, as one subagent has started."""
         fitting = [each for each in self.given if each.to == agent]
         if fitting:
             self.given.remove(fitting[0])
         return fitting
 
     def waits(self, conversation: str, *, newest: bool) -> bool:
-        """Whether somebody works for a conversation while MAIN does not. Whoever is not known has
-        not started yet, and is for the newest."""
+        """Whether a background subagent still works for a conversation.
+
+        A subagent that has not started yet counts for the newest conversation.
+        """
         known = self.subagents
         return any(
             known[each].main == conversation if each in known else newest
@@ -85,33 +87,33 @@ class Notes(msgspec.Struct, kw_only=True):
         )
 
     def forget(self, conversation: str) -> None:
-        """A conversation is closed. Its subagents are still known, in case one of them reports."""
+        """Drop the state of a closed conversation, but not its subagents: one may still report."""
         self.answered.pop(conversation, None)
         self.looks.pop(conversation, None)
 
 
-class Notebook:
-    """The notes in a folder of the home."""
+class NotesStore:
+    """Reads and writes notes, one file for each session of a program, in a folder of the home."""
 
     def __init__(self, home: Path) -> None:
-        """The folder is made when there is something to keep."""
+        """The first write creates the folder."""
         self._folder = home / FOLDER
 
     def read(self, session: str) -> Notes:
-        """What is known of a session; nothing where it was lost."""
+        """The notes of a session; empty ones if the file is missing or malformed."""
         try:
             return msgspec.convert(json.loads(read_regular(self._path(session))), Notes)
         except (OSError, ValueError, RecursionError, msgspec.ValidationError):
             return Notes()
 
     def write(self, session: str, notes: Notes) -> None:
-        """Keep it; where nothing is left to remember, no file is."""
+        """Write the notes atomically; empty notes remove the file."""
         path = self._path(session)
         if notes == Notes():
             path.unlink(missing_ok=True)
             return
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # not msgspec's own writer: names of files may have half a surrogate in them
+        # not msgspec.json: file names may contain lone surrogates, which it refuses
         data = json.dumps(msgspec.to_builtins(notes))
         handle, aside = tempfile.mkstemp(prefix=".", dir=self._folder)
         try:
@@ -123,7 +125,7 @@ class Notebook:
             raise
 
     def keep_only(self, sessions: Collection[str]) -> None:
-        """Forget every session that has nothing open."""
+        """Delete the notes of all other sessions."""
         kept = {self._path(session) for session in sessions}
         for path in self._folder.glob("*.json"):
             if path not in kept:

@@ -1,8 +1,8 @@
-"""Keepers: programs that lead a conversation which muster only follows, and who they are.
+"""Keepers: the owner processes of conversations that muster only records.
 
-A keeper stands in the log as a text, `claude:SESSION:PID@STARTED`; a conversation that one of its
-subagents has for itself, as the same with `/SUBAGENT` at its end. Pid and start time tell whether
-that program still lives; another life of the same session is the same keeper.
+The log names a keeper as `claude:SESSION:PID@STARTED`, and with `/SUBAGENT` at its end for a
+conversation that belongs to one of its subagents. Pid and start time tell whether the process still
+runs. A later process that resumes the same session owns the same conversations.
 """
 
 import re
@@ -15,32 +15,32 @@ PROGRAM: Final = "claude"
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _TEXT: Final = re.compile(r"claude:([^:/]+):(\d+)@([^/]*)(?:/(.+))?")
 
-Lives = Callable[[str], bool]
-"""Whether the program of a keeper still runs."""
+IsAlive = Callable[[str], bool]
+"""Tells whether the process of a keeper still runs."""
 
 
 class Keeper(NamedTuple):
-    """A program that leads conversations."""
+    """The process that leads a conversation."""
 
     session: str
     pid: int = 0
-    """0 where nobody knows it: then nobody can tell either that it is gone."""
+    """0 if unknown: the process then always counts as running."""
 
     started: str = ""
     subagent: str = ""
 
     def __str__(self) -> str:
-        """As it stands in the log."""
+        """The keeper's name in the log."""
         own = f"/{self.subagent}" if self.subagent else ""
         return f"{PROGRAM}:{self.session}:{self.pid}@{self.started}{own}"
 
     def of(self, subagent: str) -> "Keeper":
-        """The same program, for a conversation that a subagent has for itself."""
+        """The same process, as the keeper of a conversation that belongs to a subagent."""
         return self._replace(subagent=plain(subagent))
 
 
 def parse(text: str) -> Keeper | None:
-    """The keeper that a text names; none where it is that of another kind of program."""
+    """The keeper with this name in the log; None for another kind of program."""
     found = _TEXT.fullmatch(text)
     if found is None:
         return None
@@ -48,12 +48,12 @@ def parse(text: str) -> Keeper | None:
 
 
 def plain(name: str) -> str:
-    """An id as it can stand in a keeper and in the name of a file, whatever it is."""
+    """An id that is safe in a keeper's name and in a file name; an unsafe one is hashed."""
     if _PLAIN.fullmatch(name):
         return name
     return sha256(name.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
-def nobody_can_tell(keeper: str) -> bool:
-    """A keeper counts as alive where nobody has said how to find out."""
+def assume_alive(keeper: str) -> bool:
+    """Count every keeper as running: the default where processes cannot be checked."""
     return True

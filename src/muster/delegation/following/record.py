@@ -1,18 +1,18 @@
-"""Followed conversations: another program leads them, and muster puts on record what it does.
+"""Followed conversations: another program leads them, and muster records its work from hooks.
 
-An interactive Claude Code is MAIN there. Its hooks say what happens: an input comes, a call was
-denied, a task is set, a subagent starts and stops, a file was written, MAIN has answered. Each of
-them is one visit of the log, and nothing is kept in memory between two of them.
+An interactive Claude Code is MAIN. It has hooks for an input, a denied call, a task, the start and
+stop of a subagent, a written file and MAIN's answer. Each hook call accesses the log once; no state
+stays in memory between two calls.
 
-- An input opens a conversation. What its keeper had open before is closed, unless subagents work on
-  for it in the background.
-- The first subagent takes the conversation over. One that starts meanwhile has a conversation of
-  its own beside it, so that parallel work is told side by side. One that is no agent of the session
-  is noted, and changes no state.
-- In interactive mode an agent that starts another one hands over to it, and has it back when that
-  one stops.
-- In response mode there is no MAIN: an input goes into the queue, and whoever serves that answers
-  it. What the program does by itself then is no part of a conversation.
+- An input opens a conversation and closes the keeper's earlier ones, except those with subagents in
+  the background.
+- The first subagent takes the conversation over. A subagent that starts while another has it gets a
+  conversation of its own. A subagent that is no agent of the session is recorded in a note, and
+  changes no state.
+- In interactive mode, an agent that starts another agent hands over to it, and has the conversation
+  again when that agent stops.
+- In response mode there is no MAIN: an input goes into the queue for a queue runner, and other work
+  of the program belongs to no conversation.
 """
 
 import asyncio
@@ -33,10 +33,10 @@ from muster.delegation.conversations import (
 )
 from muster.delegation.folder.workspace import DONE_FOLDER, dialogue_of, outputs_of
 from muster.delegation.following import briefing
-from muster.delegation.following.notes import Given, Notebook, Subagent
+from muster.delegation.following.hook_context import HookContext, fitting
+from muster.delegation.following.notes import NotesStore, PendingTask, Subagent
 from muster.delegation.following.owner import Keeper, parse
-from muster.delegation.following.page import Page, fitting
-from muster.delegation.ledger import Ledger
+from muster.delegation.session_log import LogProvider
 from muster.delegation.task_runner import agents_of
 from muster.machines import commands as c
 from muster.machines.delegation.decide import clipped
@@ -50,16 +50,16 @@ NO_REPORT: Final = "it ended without a report"
 SAID_NOTHING: Final = "(nothing was said)"
 
 REASON_CHARS: Final = 2000
-"""How much of the reason of a denial is on record: a path in it may be of any length."""
+"""The longest recorded reason of a denial: a path in it may have any length."""
 
 NAME_CHARS: Final = 80
-"""How much is shown of a name that is no agent's."""
+"""The longest part of a subagent's name that is recorded."""
 
 log = logging.getLogger(__name__)
 
 
 class Following:
-    """The followed conversations of one state machine session."""
+    """Records the followed conversations of one state machine session."""
 
     def __init__(
         self,
@@ -67,24 +67,26 @@ class Following:
         *,
         home: Path,
     ) -> None:
-        """Notes are kept in this home, beside the log."""
+        """Keep notes in this home, beside the log."""
         self._conversations = conversations
-        self._ledger: Ledger = conversations.ledger
-        self._notebook = Notebook(home)
+        self._log_provider: LogProvider = conversations.log_provider
+        self._notes_store = NotesStore(home)
         self._turn = asyncio.Lock()
-        """Hooks come at the same time, and notes are read and written."""
+        """Hooks run at the same time, and each reads, changes and writes the notes."""
 
     @asynccontextmanager
-    async def _visit(self, keeper: Keeper) -> AsyncGenerator[Page | None]:
-        """Open the log; there is nothing to do where no session is open."""
-        async with self._turn, self._ledger.visit() as book:
-            if book.team.delegation.mode is None:
+    async def _hook_context(self, keeper: Keeper) -> AsyncGenerator[HookContext | None]:
+        """Access the log and the notes of a program; None if no session is open."""
+        async with self._turn, self._log_provider.access() as session_log:
+            if session_log.team.delegation.mode is None:
                 yield None
                 return
-            notes = await asyncio.to_thread(self._notebook.read, keeper.session)
-            page = Page(book, self._ledger.folder(book.team), keeper, notes)
-            yield page
-            await asyncio.to_thread(self._notebook.write, keeper.session, notes)
+            notes = await asyncio.to_thread(self._notes_store.read, keeper.session)
+            hook = HookContext(
+                session_log, self._log_provider.folder(session_log.team), keeper, notes
+            )
+            yield hook
+            await asyncio.to_thread(self._notes_store.write, keeper.session, notes)
 
     # ── an input ──────────────────────────────────────────────────────────────────────────────────
 
@@ -97,69 +99,69 @@ class Following:
         seat: SeatId | None = None,
         began: float = 0.0,
     ) -> str:
-        """Open a conversation for an input; what comes back is what MAIN is to know.
+        """Open a conversation for an input; return the instructions to MAIN.
 
-        `began` is when the program began to tell of it, where that is known.
+        `began` is the start time of the hook, if it is known.
         """
         text = fitting(text)
-        async with self._visit(keeper) as page:
-            if page is None:
+        async with self._hook_context(keeper) as hook:
+            if hook is None:
                 return ""
-            if page.mode is not DelegationMode.RESPONSE:
-                page.notes.opened = began
-                return await self._open(page, text, speaker, seat)
+            if hook.mode is not DelegationMode.RESPONSE:
+                hook.notes.opened = began
+                return await self._open(hook, text, speaker, seat)
         return await self._enqueue(text, speaker)
 
-    async def _open(self, page: Page, text: str, speaker: str, seat: SeatId | None) -> str:
-        book, delegation = page.book, page.delegation
-        await self._conversations.close_abandoned(book)
-        await self._give_way(page)
+    async def _open(self, hook: HookContext, text: str, speaker: str, seat: SeatId | None) -> str:
+        session_log, delegation = hook.session_log, hook.delegation
+        await self._conversations.close_abandoned(session_log)
+        await self._close_earlier(hook)
         agents = await asyncio.to_thread(agents_of, delegation)
         decision = await asyncio.to_thread(decide, list(agents.values()), text)
         opening = c.OpenConversation(
-            text=text, speaker_name=speaker, keeper=str(page.keeper), seat=seat
+            text=text, speaker_name=speaker, keeper=str(hook.keeper), seat=seat
         )
-        conversation = opened_by(await book.send(opening, actor=person(speaker)))
-        await book.send(route_command(conversation, decision), actor=MUSTER)
-        outputs, said = page.folder.root / outputs_of(conversation), dialogue_of(conversation)
-        return briefing.main(conversation, decision, delegation, outputs, page.folder.root / said)
+        conversation = opened_by(await session_log.send(opening, actor=person(speaker)))
+        await session_log.send(route_command(conversation, decision), actor=MUSTER)
+        outputs, said = hook.folder.root / outputs_of(conversation), dialogue_of(conversation)
+        return briefing.main(conversation, decision, delegation, outputs, hook.folder.root / said)
 
-    async def _give_way(self, page: Page) -> None:
-        """Close what is still open for this keeper, except where subagents work on."""
-        page.notes.given = []
-        mains = page.mains()
-        for each in page.mine():
-            if page.notes.waits(page.main_of(each), newest=each in mains[-1:]):
+    async def _close_earlier(self, hook: HookContext) -> None:
+        """Close the open conversations of this keeper, except those with background subagents."""
+        hook.notes.given = []
+        mains = hook.mains()
+        for each in hook.mine():
+            if hook.notes.waits(hook.main_of(each), newest=each in mains[-1:]):
                 continue
-            if each.state == MAIN and each.id in page.notes.answered:
-                await self._close_answered(page, each)
+            if each.state == MAIN and each.id in hook.notes.answered:
+                await self._close_answered(hook, each)
             else:
-                await self._cut_short(page, each, NEXT_INPUT)
+                await self._cut_short(hook, each, NEXT_INPUT)
 
     async def _enqueue(self, text: str, speaker: str) -> str:
         begun = await self._conversations.begin(text, speaker=speaker)
         views = await self._conversations.views(after=begun.seq - 1)
-        async with self._ledger.visit() as book:
-            root = self._ledger.folder(book.team).root
+        async with self._log_provider.access() as session_log:
+            root = self._log_provider.folder(session_log.team).root
         number = begun.conversation.removeprefix("conv_")
         return briefing.queued(views[begun.conversation], root / DONE_FOLDER / f"{number}.json")
 
-    # ── what MAIN and its subagents do ────────────────────────────────────────────────────────────
+    # ── MAIN and its subagents ────────────────────────────────────────────────────────────────────
 
     async def denied(self, keeper: Keeper, by: str, verdict: Verdict) -> str | None:
-        """Record a denial; give the agent that could do what was denied, if MAIN asked.
+        """Record a denied tool call; return the agent to delegate it to, if MAIN made the call.
 
-        `by` is the subagent that was denied, or nothing.
+        `by` is the subagent that made the call, or "" for MAIN.
         """
-        async with self._visit(keeper) as page:
-            if page is None:
+        async with self._hook_context(keeper) as hook:
+            if hook is None:
                 return None
-            conversation = page.conversation_of(by)
-            agent = None if by else await self._able(page, conversation, verdict.need)
+            conversation = hook.conversation_of(by)
+            agent = None if by else await self._able(hook, conversation, verdict.need)
             reason = fitting(verdict.with_remedy(agent)[:REASON_CHARS])
             if conversation is None:
                 warning = c.LogWarning(text=f"denied ({verdict.rule}): {reason}")
-                await page.book.send(warning, actor=MUSTER)
+                await hook.session_log.send(warning, actor=MUSTER)
                 return agent
             nobody = not by and agent is None
             refusal = c.DenyPermission(
@@ -168,261 +170,273 @@ class Following:
                 reason=reason,
                 suggestion=replies.slug(conversation.text) if nobody else "",
             )
-            await page.book.send(refusal, actor=MUSTER)
+            await hook.session_log.send(refusal, actor=MUSTER)
             return agent
 
-    async def _able(self, page: Page, conversation: Conversation | None, need: str) -> str | None:
-        """The agent that MAIN should delegate to: the one that the input is for, or else the one
-        that what was denied is for."""
+    async def _able(
+        self, hook: HookContext, conversation: Conversation | None, need: str
+    ) -> str | None:
+        """The agent that MAIN should delegate to: the input is routed to it, or else the call."""
         if conversation is not None and conversation.routed not in ("", MAIN):
             return conversation.routed
         try:
-            agents = list((await asyncio.to_thread(agents_of, page.delegation)).values())
+            agents = list((await asyncio.to_thread(agents_of, hook.delegation)).values())
             agent = (await asyncio.to_thread(decide, agents, need)).agent
-        except Exception as error:  # the denial goes on record all the same
+        except Exception as error:  # the denial is recorded in any case
             log.warning("no agent is named: %s", error, extra={"action": "hook_failed"})
             return None
         return None if agent == MAIN else agent
 
     async def tasked(self, keeper: Keeper, by: str, to: str, task: str) -> None:
-        """A task is set for a subagent that is about to start; `by` a subagent, or by MAIN."""
-        async with self._visit(keeper) as page:
-            if page is None or page.mode is DelegationMode.RESPONSE:
+        """Record a task for a subagent that is about to start, set by the subagent `by` or MAIN."""
+        async with self._hook_context(keeper) as hook:
+            if hook is None or hook.mode is DelegationMode.RESPONSE:
                 return
             to = _shown(to)
-            page.notes.give(Given(to=to, text=clipped(fitting(task)), by=by))
-            conversation = page.conversation_of(by)
+            hook.notes.give(PendingTask(to=to, text=clipped(fitting(task)), by=by))
+            conversation = hook.conversation_of(by)
             if conversation is not None:
-                known = page.notes.subagents.get(by)
+                known = hook.notes.subagents.get(by)
                 speaker = MAIN if known is None or not known.state else known.state
                 text = f"To {to}:\n\n{task}"
-                await say(page.book, conversation.id, speaker, Remark.TASK, fitting(text))
+                await say(hook.session_log, conversation.id, speaker, Remark.TASK, fitting(text))
 
     async def started(self, keeper: Keeper, agent: str, subagent: str) -> str:
-        """A subagent starts; what comes back is what it is to know."""
-        async with self._visit(keeper) as page:
-            if page is None or page.mode is DelegationMode.RESPONSE:
+        """Record the start of a subagent; return its instructions."""
+        async with self._hook_context(keeper) as hook:
+            if hook is None or hook.mode is DelegationMode.RESPONSE:
                 return ""
-            given = page.notes.take(_shown(agent))
-            if agent not in page.delegation.agents:
-                return await self._noted(page, agent, subagent, given)
-            known = page.notes.subagents.get(subagent)
-            if known is None or not page.has(known):
-                known = await self._take_over(page, agent, subagent, given)
-                page.notes.subagents[subagent] = known
-            root = page.folder.root
+            given = hook.notes.take(_shown(agent))
+            if agent not in hook.delegation.agents:
+                return await self._noted(hook, agent, subagent, given)
+            known = hook.notes.subagents.get(subagent)
+            if known is None or not hook.has(known):
+                known = await self._take_over(hook, agent, subagent, given)
+                hook.notes.subagents[subagent] = known
+            root = hook.folder.root
             outputs, said = outputs_of(known.conversation), dialogue_of(known.conversation)
             return briefing.subagent(known.conversation, agent, root / outputs, root / said)
 
-    async def _noted(self, page: Page, agent: str, subagent: str, given: list[Given]) -> str:
-        """One that is no agent of the session works for whoever started it, and is no state."""
+    async def _noted(
+        self, hook: HookContext, agent: str, subagent: str, given: list[PendingTask]
+    ) -> str:
+        """Record a subagent that is no agent of the session: it works for its starter."""
         starter = given[0].by if given else ""
-        conversation = page.conversation_of(starter)
+        conversation = hook.conversation_of(starter)
         if conversation is None:
             return ""
-        main = page.main_of(conversation)
-        page.notes.subagents[subagent] = Subagent(conversation=conversation.id, main=main)
+        main = hook.main_of(conversation)
+        hook.notes.subagents[subagent] = Subagent(conversation=conversation.id, main=main)
         what = f": {given[0].text}" if len(given) == 1 else ""
         note = f"{_shown(agent)} was started, which is no agent of this session{what}"
-        await say(page.book, conversation.id, MUSTER, Remark.NOTE, note)
-        outputs = page.folder.root / outputs_of(conversation.id)
+        await say(hook.session_log, conversation.id, MUSTER, Remark.NOTE, note)
+        outputs = hook.folder.root / outputs_of(conversation.id)
         return briefing.subagent(conversation.id, agent, outputs, None)
 
     async def _take_over(
-        self, page: Page, agent: str, subagent: str, given: list[Given]
+        self, hook: HookContext, agent: str, subagent: str, given: list[PendingTask]
     ) -> Subagent:
         giver = given[0].by if given else ""
-        handed = await self._hand_over(page, agent, giver)
+        handed = await self._hand_over(hook, agent, giver)
         if handed is not None:
             return handed
-        current, starter = page.current(), page.notes.subagents.get(giver)
-        # which of several tasks it has is not told
+        current, starter = hook.current(), hook.notes.subagents.get(giver)
+        # of several pending tasks, the hook does not tell which one this subagent has
         task = given[0].text if len(given) == 1 else ""
         if current is not None and current.state == MAIN and not (starter and starter.state):
-            await page.collect(current)
-            await self._delegate(page, current.id, agent, task)
+            await hook.collect(current)
+            await self._delegate(hook, current.id, agent, task)
             return Subagent(conversation=current.id, state=agent, main=current.id)
-        beside = page.conversation_of(giver)
-        return await self._beside(page, agent, subagent, task, beside)
+        beside = hook.conversation_of(giver)
+        return await self._open_own(hook, agent, subagent, task, beside)
 
-    async def _hand_over(self, page: Page, agent: str, giver: str) -> Subagent | None:
-        """Interactive mode: an agent that starts another one hands over to it."""
-        known = page.notes.subagents.get(giver)
-        if known is None or page.mode is not DelegationMode.INTERACTIVE:
+    async def _hand_over(self, hook: HookContext, agent: str, giver: str) -> Subagent | None:
+        """In interactive mode, hand over from an agent to the agent that it started."""
+        known = hook.notes.subagents.get(giver)
+        if known is None or hook.mode is not DelegationMode.INTERACTIVE:
             return None
-        conversation = page.find(known.conversation)
+        conversation = hook.find(known.conversation)
         if conversation is None or conversation.state != known.state:
             return None
-        await page.take_in(conversation)
-        if await self._hand_off(page, conversation, agent, "it was started for this") != agent:
+        await hook.record_work(conversation)
+        if await self._hand_off(hook, conversation, agent, "it was started for this") != agent:
             return None
         return Subagent(conversation=known.conversation, state=agent, main=known.main, giver=giver)
 
-    async def _hand_off(self, page: Page, conversation: Conversation, to: str, why: str) -> str:
-        """Pass it on, and say in whose hands it is then."""
+    async def _hand_off(
+        self, hook: HookContext, conversation: Conversation, to: str, why: str
+    ) -> str:
+        """Hand a conversation over; return its state after that."""
         hand_off = c.HandOff(
             conversation=conversation.id, epoch=conversation.epoch, to=to, reason=why
         )
-        await page.book.send(hand_off, actor=agent_actor(conversation.state))
-        found = page.find(conversation.id)
+        await hook.session_log.send(hand_off, actor=agent_actor(conversation.state))
+        found = hook.find(conversation.id)
         return MAIN if found is None else found.state
 
-    async def _beside(
-        self, page: Page, agent: str, subagent: str, task: str, main: Conversation | None
+    async def _open_own(
+        self, hook: HookContext, agent: str, subagent: str, task: str, main: Conversation | None
     ) -> Subagent:
-        """A conversation of its own for one that starts while another has the first."""
+        """Open a conversation for a subagent that starts while another agent has the main one."""
         part = "" if main is None else f" (part of {main.id})"
         opening = c.OpenConversation(
             text=f"{agent}{part}: {task or 'one of the tasks that were set for it'}",
             speaker_name=MAIN,
-            keeper=str(page.keeper.of(subagent)),
+            keeper=str(hook.keeper.of(subagent)),
         )
-        conversation = opened_by(await page.book.send(opening, actor=MUSTER))
-        await self._delegate(page, conversation, agent, task)
-        belongs = conversation if main is None else page.main_of(main)
+        conversation = opened_by(await hook.session_log.send(opening, actor=MUSTER))
+        await self._delegate(hook, conversation, agent, task)
+        belongs = conversation if main is None else hook.main_of(main)
         return Subagent(conversation=conversation, state=agent, main=belongs)
 
     async def _delegate(
-        self, page: Page, conversation: ConversationId, agent: str, task: str
+        self, hook: HookContext, conversation: ConversationId, agent: str, task: str
     ) -> None:
         delegate = c.Delegate(conversation=conversation, to=agent, trigger=task)
-        await page.book.send(delegate, actor=MUSTER)
+        await hook.session_log.send(delegate, actor=MUSTER)
 
     async def wrote(
         self, keeper: Keeper, by: str, path: Path, *, project: Path, created: bool
     ) -> None:
-        """A file was written with a tool, by a subagent or by MAIN."""
-        async with self._visit(keeper) as page:
-            conversation = None if page is None else page.conversation_of(by)
-            if page is not None and conversation is not None:
-                await page.wrote(conversation, path, project, created=created)
+        """Record a file that a subagent or MAIN wrote with a tool."""
+        async with self._hook_context(keeper) as hook:
+            conversation = None if hook is None else hook.conversation_of(by)
+            if hook is not None and conversation is not None:
+                await hook.wrote(conversation, path, project, created=created)
 
-    # ── what came of it ───────────────────────────────────────────────────────────────────────────
+    # ── results ───────────────────────────────────────────────────────────────────────────────────
 
     async def stopped(self, keeper: Keeper, subagent: str, agent: str, report: str) -> None:
-        """A subagent has stopped; what it says at its end is its report."""
-        async with self._visit(keeper) as page:
-            if page is None:
+        """Record the end of a subagent, with its last message as the report."""
+        async with self._hook_context(keeper) as hook:
+            if hook is None:
                 return
-            known = page.notes.subagents.pop(subagent, None) or page.guess(agent)
-            if subagent in page.notes.background:
-                page.notes.background.remove(subagent)
-            if known is not None and known.state and page.has(known):
-                await self._finish(page, known, report)
+            known = hook.notes.subagents.pop(subagent, None) or hook.guess(agent)
+            if subagent in hook.notes.background:
+                hook.notes.background.remove(subagent)
+            if known is not None and known.state and hook.has(known):
+                await self._finish(hook, known, report)
                 return
-            current = page.conversation_of("") if known is None else page.find(known.main)
-            current = current or page.current()
+            current = hook.conversation_of("") if known is None else hook.find(known.main)
+            current = current or hook.current()
             if current is not None and report.strip():
-                await say(page.book, current.id, MUSTER, Remark.NOTE, _late(agent, known, report))
+                await say(
+                    hook.session_log, current.id, MUSTER, Remark.NOTE, _late(agent, known, report)
+                )
 
-    async def _finish(self, page: Page, known: Subagent, report: str) -> None:
-        conversation = page.find(known.conversation)
+    async def _finish(self, hook: HookContext, known: Subagent, report: str) -> None:
+        conversation = hook.find(known.conversation)
         assert conversation is not None
-        await page.take_in(conversation)
+        await hook.record_work(conversation)
         if report.strip():
-            await say(page.book, conversation.id, known.state, Remark.REPORT, report)
-        giver = page.notes.subagents.get(known.giver)
+            await say(hook.session_log, conversation.id, known.state, Remark.REPORT, report)
+        giver = hook.notes.subagents.get(known.giver)
         if giver is not None and giver.state:
             progress = c.RecordProgress(conversation=conversation.id, what=clipped(report))
-            await page.book.send(progress, actor=agent_actor(known.state))
-            handed = await self._hand_off(page, conversation, giver.state, clipped(report))
+            await hook.session_log.send(progress, actor=agent_actor(known.state))
+            handed = await self._hand_off(hook, conversation, giver.state, clipped(report))
             if handed == giver.state:
                 return
-        await page.finish(conversation.id, clipped(report), failed=False)
-        if page.is_beside(conversation):
+        await hook.finish(conversation.id, clipped(report), failed=False)
+        if hook.belongs_to_subagent(conversation):
             about = conversation.text
             await close(
-                page.book, conversation.id, report.strip() or SAID_NOTHING, about, failed=False
+                hook.session_log,
+                conversation.id,
+                report.strip() or SAID_NOTHING,
+                about,
+                failed=False,
             )
-            page.notes.forget(conversation.id)
+            hook.notes.forget(conversation.id)
 
     async def closed(
         self, keeper: Keeper, answer: str, working: Collection[str], *, began: float = 0.0
     ) -> None:
-        """MAIN has answered, and these subagents work on: what they work on stays open.
+        """Record MAIN's answer, and close all conversations that no subagent in `working` works on.
 
-        A quick person can overtake this: what was said before the input came is no answer to it.
+        The next input may be recorded before this hook: an answer that began before that input does
+        not belong to it, and is ignored.
         """
-        async with self._visit(keeper) as page:
-            if page is None or 0.0 < began < page.notes.opened:
+        async with self._hook_context(keeper) as hook:
+            if hook is None or 0.0 < began < hook.notes.opened:
                 return
-            page.notes.background = sorted(working)
-            newest = page.current()
-            for each in page.mine():
-                if page.is_beside(each):
-                    if not page.works_on(each):
-                        await self._cut_short(page, each, NO_REPORT)
-                elif page.notes.waits(each.id, newest=each == newest):
+            hook.notes.background = sorted(working)
+            newest = hook.current()
+            for each in hook.mine():
+                if hook.belongs_to_subagent(each):
+                    if not hook.works_on(each):
+                        await self._cut_short(hook, each, NO_REPORT)
+                elif hook.notes.waits(each.id, newest=each == newest):
                     if each == newest:
-                        await self._answer(page, each, answer)
+                        await self._answer(hook, each, answer)
                 elif each == newest:
-                    await self._close(page, each, answer)
+                    await self._close(hook, each, answer)
                 else:
-                    await self._close_answered(page, each)
+                    await self._close_answered(hook, each)
             if not working:
-                page.notes.given = []
-                page.notes.subagents = {}
-            if page.current() is None:
-                page.notes.opened = 0.0
+                hook.notes.given = []
+                hook.notes.subagents = {}
+            if hook.current() is None:
+                hook.notes.opened = 0.0
 
-    async def _answer(self, page: Page, conversation: Conversation, answer: str) -> None:
-        """MAIN has spoken, and will once more when its subagents are done."""
-        page.notes.answered[conversation.id] = clipped(answer)
+    async def _answer(self, hook: HookContext, conversation: Conversation, answer: str) -> None:
+        """Record an answer of MAIN, which answers again when its background subagents are done."""
+        hook.notes.answered[conversation.id] = clipped(answer)
         if answer.strip():
-            await say(page.book, conversation.id, MAIN, Remark.ANSWER, answer)
+            await say(hook.session_log, conversation.id, MAIN, Remark.ANSWER, answer)
 
-    async def _close(self, page: Page, conversation: Conversation, answer: str) -> None:
+    async def _close(self, hook: HookContext, conversation: Conversation, answer: str) -> None:
         about = conversation.text
-        await page.bring_home(conversation, NO_REPORT)
+        await hook.return_to_main(conversation, NO_REPORT)
         said = answer.strip() or SAID_NOTHING
-        await close(page.book, conversation.id, said, about, failed=False)
-        page.notes.forget(conversation.id)
+        await close(hook.session_log, conversation.id, said, about, failed=False)
+        hook.notes.forget(conversation.id)
 
-    async def _close_answered(self, page: Page, conversation: Conversation) -> None:
-        """Close one in which MAIN had answered before its subagents were done."""
+    async def _close_answered(self, hook: HookContext, conversation: Conversation) -> None:
+        """Close a conversation that MAIN answered before its subagents were done."""
         about = conversation.text
-        await page.bring_home(conversation, NO_REPORT)
-        said = page.notes.answered.get(conversation.id, SAID_NOTHING)
+        await hook.return_to_main(conversation, NO_REPORT)
+        said = hook.notes.answered.get(conversation.id, SAID_NOTHING)
         summary = f"{clipped(about)}: {said}"
         closing = c.CloseConversation(conversation=conversation.id, summary=summary)
-        await page.book.send(closing, actor=MUSTER)
-        page.notes.forget(conversation.id)
+        await hook.session_log.send(closing, actor=MUSTER)
+        hook.notes.forget(conversation.id)
 
-    async def _cut_short(self, page: Page, conversation: Conversation, why: str) -> None:
-        await page.collect(conversation)
-        found = page.find(conversation.id)
+    async def _cut_short(self, hook: HookContext, conversation: Conversation, why: str) -> None:
+        await hook.collect(conversation)
+        found = hook.find(conversation.id)
         if found is not None:
-            await self._conversations.fail(page.book, found, why)
-        page.notes.forget(conversation.id)
+            await self._conversations.fail(hook.session_log, found, why)
+        hook.notes.forget(conversation.id)
 
-    # ── beginnings and ends of the program ────────────────────────────────────────────────────────
+    # ── start and end of the program ──────────────────────────────────────────────────────────────
 
     async def left(self, keeper: Keeper, why: str) -> None:
-        """The program has ended, or begins anew: what it has left open is closed."""
-        async with self._visit(keeper) as page:
-            if page is None:
+        """Close the open conversations of a program that has ended or starts again."""
+        async with self._hook_context(keeper) as hook:
+            if hook is None:
                 return
-            for each in page.mine():
-                await self._cut_short(page, each, why)
-            page.notes.given, page.notes.subagents, page.notes.background = [], {}, []
-            await self._conversations.close_abandoned(page.book)
-            open_still = page.delegation.conversations.values()
+            for each in hook.mine():
+                await self._cut_short(hook, each, why)
+            hook.notes.given, hook.notes.subagents, hook.notes.background = [], {}, []
+            await self._conversations.close_abandoned(hook.session_log)
+            open_still = hook.delegation.conversations.values()
             known = {
                 each.session for each in map(parse, (one.keeper for one in open_still)) if each
             }
-            await asyncio.to_thread(self._notebook.keep_only, known)
+            await asyncio.to_thread(self._notes_store.keep_only, known)
 
     async def state(self) -> str:
-        """What a program is told that begins while the session is open."""
-        async with self._ledger.visit() as book:
-            delegation = book.team.delegation
+        """The instructions to a program that starts while the session is open."""
+        async with self._log_provider.access() as session_log:
+            delegation = session_log.team.delegation
             if delegation.mode is None:
                 return ""
-            return briefing.session(delegation, self._ledger.folder(book.team).root)
+            return briefing.session(delegation, self._log_provider.folder(session_log.team).root)
 
 
 def _late(agent: str, known: Subagent | None, report: str) -> str:
-    """What is noted of a report for which no conversation waits."""
+    """The note for a report that arrives after its conversation was closed."""
     was = f", which worked for {known.conversation}," if known is not None and known.state else ""
     return f"{_shown(agent)}{was} reports:\n{report}"
 

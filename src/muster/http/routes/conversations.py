@@ -1,6 +1,6 @@
-"""Delegation over HTTP: sessions, requests, what came of them, routing and permissions.
+"""Delegation over HTTP: sessions, requests, conversations, routing and permissions.
 
-Folders that come in over HTTP lie in the project: the folder that holds the team's home.
+All paths in requests lie in the project: the folder that holds the team's home.
 """
 
 from pathlib import Path
@@ -37,14 +37,14 @@ Folder = Annotated[str, msgspec.Meta(min_length=1, max_length=1024)]
 
 
 class SessionWish(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Which session is wanted."""
+    """The session to open."""
 
     mode: DelegationMode | None = None
     path: Folder | None = None
-    """Its folder, seen from the project; without one it is named after the time."""
+    """Its folder, relative to the project; without one, it is named after the current time."""
 
     agents: Annotated[tuple[Folder, ...], msgspec.Meta(max_length=16)] = ()
-    """Folders with agents, before those of the project and of the user."""
+    """Folders with agents; they come before those of the project and of the user."""
 
 
 def _view(delegation: Delegation, *, resumed: bool = False) -> DelegationView:
@@ -62,13 +62,13 @@ def _view(delegation: Delegation, *, resumed: bool = False) -> DelegationView:
 
 @route("GET", "/api/delegation", may=EVERYBODY)
 async def show_session(call: ApiCall) -> DelegationView:
-    """Which state machine session is open."""
+    """Show the state machine session that is open."""
     return _view(call.team.delegation)
 
 
 @route("POST", "/api/delegation", may=OPERATOR)
 async def start_session(call: ApiCall, body: SessionWish) -> DelegationView:
-    """Open a state machine session, or go on with it."""
+    """Open a state machine session, or resume it."""
     opened = await call.muster.requests.open_session(
         mode=body.mode, path=body.path, agents=body.agents, actor=call.caller.actor
     )
@@ -84,18 +84,18 @@ async def end_session(call: ApiCall) -> DelegationView:
 
 
 class QueueWish(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Which messages of the queue are to be carried out."""
+    """The agents whose messages in the queue are carried out."""
 
     agents: Annotated[tuple[str, ...], msgspec.Meta(max_length=256)] = ()
-    """Messages for these agents; without any, for all."""
+    """The names of these agents; none stand for all."""
 
     until_empty: bool = False
-    """Whether the answer comes when nothing waits any more, and not when the session ends."""
+    """Whether to answer when the queue is empty, and not when the session ends."""
 
 
 @route("POST", "/api/delegation/queue", may=OPERATOR)
 async def run_queue(call: ApiCall, body: QueueWish) -> CarriedOut:
-    """Carry out what waits in the queue, until it is empty or the session ends."""
+    """Carry out the messages in the queue, until it is empty or the session ends."""
     queue = call.muster.requests.queue
     done = await queue.carry_out(body.agents, until_empty=body.until_empty)
     return CarriedOut(conversations=done)
@@ -118,18 +118,18 @@ async def log_line(call: ApiCall, body: IndexLine) -> DelegationView:
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What somebody wants done."""
+    """A request to the session."""
 
     text: Annotated[str, msgspec.Meta(min_length=1)]
     to: str | None = None
-    """The agent to give it to, whoever matches."""
+    """The agent to give it to; without one, the request is routed."""
 
     wait: bool = True
-    """Whether the answer comes when it is done, and not at once."""
+    """Whether to answer when the request is done, and not at once."""
 
 
 class ConversationQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Which conversations."""
+    """A selection of conversations."""
 
     limit: Annotated[int, msgspec.Meta(ge=1, le=CONVERSATIONS_MAX)] = CONVERSATIONS
 
@@ -163,11 +163,11 @@ async def show_conversation(call: ApiCall, conversation: str) -> ConversationVie
 
 
 class RouteWish(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A request that is to be decided about, and nothing more."""
+    """A request to route without opening a conversation."""
 
     text: str
     agents: Annotated[tuple[Folder, ...], msgspec.Meta(max_length=16)] = ()
-    """Folders with agents, seen from the project; without any, the session's agents."""
+    """Folders with agents, relative to the project; without any, the session's agents."""
 
 
 @route("POST", "/api/route", may=EVERYBODY)
@@ -186,7 +186,7 @@ async def route_request(call: ApiCall, body: RouteWish) -> RouteView:
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A tool call that is to be judged."""
+    """A tool call to judge."""
 
     state: str
     tool: str

@@ -1,7 +1,8 @@
-"""What was said and made in a conversation, over HTTP: all of its events, and looks at its files.
+"""The events and the files of a conversation, over HTTP.
 
-A file is looked at, never served: it comes as text or as a picture inside of JSON, and only if the
-log says that an agent made it and it lies where it should. What agents write is hostile, names too.
+A file is never served as such: the answer is JSON with its text or picture, and only for a file
+that the log records and that lies inside the outputs or the project. File contents and names come
+from agents and are not trusted.
 """
 
 import asyncio
@@ -27,13 +28,13 @@ from muster.views.answers.conversations import FileView
 from muster.views.conversations import views_of
 
 DIALOGUE_EVENTS_MAX: Final = 1000
-"""How many events of a conversation are shown: the newest. The log has them all."""
+"""How many events of a conversation are shown, the newest ones; the log has all of them."""
 
 TEXT_BYTES_MAX: Final = 64 * 1024
-"""How much of a text is shown."""
+"""The longest part of a text file that is shown."""
 
 PICTURE_BYTES_MAX: Final = 1024 * 1024
-"""How large a picture may be to be shown."""
+"""The largest picture that is shown."""
 
 _PICTURES: Final = {
     b"\x89PNG\r\n\x1a\n": "image/png",
@@ -41,26 +42,26 @@ _PICTURES: Final = {
     b"GIF87a": "image/gif",
     b"GIF89a": "image/gif",
 }
-"""How pictures begin that can hold nothing but a picture."""
+"""The magic bytes of image formats that cannot contain scripts."""
 
 
 # ── the dialogue ──────────────────────────────────────────────────────────────────────────────────
 
 
 class DialogueView(View, frozen=True, kw_only=True):
-    """Everything that happened in a conversation, as the log has it."""
+    """The events of a conversation, as the log records them."""
 
     conversation: ConversationId
     events: tuple[msgspec.Raw, ...]
-    """In order: what was said, thought, decided, denied and made."""
+    """The events in order: remarks, decisions, denials and files."""
 
     omitted: int = 0
-    """How many older ones were left out."""
+    """How many older events were left out."""
 
 
 @route("GET", "/api/conversations/{conversation}/dialogue", may=EVERYBODY)
 async def show_dialogue(call: ApiCall, conversation: str) -> DialogueView:
-    """All events of a conversation: what was said, decided, denied and made."""
+    """Show all events of a conversation: remarks, decisions, denials and files."""
     conversation = ConversationId(conversation)
     events = await _events(call, conversation)
     shown = events[-DIALOGUE_EVENTS_MAX:]
@@ -80,43 +81,43 @@ async def _events(call: ApiCall, conversation: ConversationId) -> Sequence[Event
 
 
 async def _history(call: ApiCall) -> tuple[Sequence[Event], Path]:
-    """All that happened in the folder of the session, or of the last one, and that folder."""
-    ledger = call.muster.requests.conversations.ledger
-    async with ledger.visit() as book:
-        root = book.team.delegation.path or ledger.folder(book.team).seen().root
-        return await book.history(root), Path(root)
+    """The events of the open session's folder, or of the last one's, and that folder."""
+    log_provider = call.muster.requests.conversations.log_provider
+    async with log_provider.access() as session_log:
+        root = session_log.team.delegation.path or log_provider.folder(session_log.team).seen().root
+        return await session_log.history(root), Path(root)
 
 
 # ── files ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 class FileQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Which file."""
+    """A file of a conversation."""
 
     path: Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
-    """As the conversation names it."""
+    """The path as the conversation records it."""
 
 
 class LookView(View, frozen=True, kw_only=True):
-    """A file as it is now, as far as it can be shown."""
+    """The current content of a file, as text or as a picture."""
 
     path: str
     kind: Literal["text", "picture", "other"]
     size: int
     text: str = ""
     cut: bool = False
-    """Whether the text is longer than what is shown."""
+    """Whether the text was truncated."""
 
     picture: str = ""
-    """A picture, as a `data:` address."""
+    """The picture as a `data:` URL."""
 
     changed: bool = False
-    """Whether it is no longer what the conversation had made of it."""
+    """Whether the file was changed since the conversation recorded it."""
 
 
 @route("GET", "/api/conversations/{conversation}/file", may=EVERYBODY)
 async def look_at_file(call: ApiCall, conversation: str, query: FileQuery) -> LookView:
-    """A look at a file that a conversation has made: its text, or a picture."""
+    """Show a file that a conversation has made: its text or a picture."""
     conversation = ConversationId(conversation)
     history, root = await _history(call)
     view = views_of(history).get(conversation)
@@ -144,7 +145,7 @@ def _look(folder: Path, file: FileView) -> LookView:
 
 
 def _read(folder: Path, path: str) -> tuple[bytes, int]:
-    """The beginning of a file that lies in a folder, and its size. Links lead nowhere."""
+    """The beginning of a file in a folder, and its size; links out of the folder are refused."""
     try:
         real = (folder / path).resolve(strict=True)
         if not real.is_relative_to(folder.resolve()):
@@ -159,7 +160,7 @@ def _read(folder: Path, path: str) -> tuple[bytes, int]:
 
 
 def _text(content: bytes) -> str | None:
-    """What is written there, if it is text; a character that was cut in two is left out."""
+    """The content as text, if it is UTF-8; a character that was cut in two is left out."""
     if b"\0" in content:
         return None
     for cut in range(4):

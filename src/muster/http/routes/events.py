@@ -30,7 +30,10 @@ async def stream_events(call: ApiCall, query: EventQuery) -> EventStream:
     cursor = query.after if given is None else _cursor(given)
 
     def is_allowed() -> bool:
-        return token_for(call.request, call.team, call.browsers, call.muster.passes) is not None
+        return (
+            token_for(call.request, call.team, call.browsers, call.muster.session_tokens)
+            is not None
+        )
 
     return call.streams.open(cursor, query.filter(call), is_allowed)
 

@@ -164,8 +164,9 @@ def decide(
             for then in follow(team, event):
                 queue.append((then, MUSTER, event.seq))  # noqa: PERF401  # mostly none follow
         if len(queue) > COUPLING_STEPS_MAX:
-            name = type(command).__name__
-            raise Impossible(what=f"{name} leads to more than {COUPLING_STEPS_MAX} commands")
+            raise Impossible(
+                what=f"{type(command).__name__} leads to over {COUPLING_STEPS_MAX} commands"
+            )
     return CommandDecision(team, tuple(events))
 
 

@@ -1,8 +1,8 @@
-"""The log of a state machine session, as those who work in it use it: one visit at a time.
+"""Access to the log of a state machine session.
 
-A visit reads and writes; when it ends, the session's folder is brought up to date. A process that
-serves the log visits it through `OpenLedger`; one that finds nobody serving it opens the log for
-the visit (`muster.delegation.visiting`).
+An access reads and writes the log; when it ends, the session's folder is updated from the log. In
+a process that serves the log, `OpenLogProvider` uses the open log. Where no process serves it,
+`OnDemandLogProvider` opens and closes it for each access (`muster.delegation.visiting`).
 """
 
 import asyncio
@@ -29,25 +29,25 @@ PAGE_EVENTS: Final = 1024
 log = logging.getLogger(__name__)
 
 
-class Book:
-    """The log, open to be written in."""
+class SessionLog:
+    """The open log of a session."""
 
     def __init__(self, dispatcher: Dispatcher, store: EventStore) -> None:
-        """Write by the dispatcher, read in the store."""
+        """Write through the dispatcher, read from the store."""
         self._dispatcher = dispatcher
         self._store = store
 
     @property
     def team(self) -> Team:
-        """The team as far as it is on disk."""
+        """The team as of the last event on disk."""
         return self._dispatcher.team
 
     async def send(self, command: Command, *, actor: str) -> Receipt:
-        """Have a command carried out; return when it is on disk."""
+        """Execute a command; return when its events are on disk."""
         return await self._dispatcher.send(command, actor=actor)
 
     async def root(self) -> str:
-        """The path of the session that is open, or of the last one; nothing if there was none."""
+        """The path of the open session, or of the last one; empty if there was none."""
         if self.team.delegation.path:
             return self.team.delegation.path
         where = LogFilter(types=frozenset({"delegation_started"}))
@@ -56,7 +56,10 @@ class Book:
         return fact.path if isinstance(fact, e.DelegationStarted) else ""
 
     async def history(self, root: str, *, after: int = 0) -> Sequence[Event]:
-        """All that the folder at `root` is made of, after a place at which it was so already."""
+        """The events that make the folder at `root`, after a sequence number.
+
+        A session was open in that folder at `after`, unless it is 0.
+        """
         found: list[Event] = []
         where, here = LogFilter(types=KINDS), after > 0
         while page := await self._store.read(after=after, limit=PAGE_EVENTS, where=where):
@@ -68,23 +71,23 @@ class Book:
                     found.append(event)
         return found
 
-    async def settle(self, root: str, folder: WorkspaceFolder) -> None:
-        """Bring the folder up to date."""
+    async def update_folder(self, root: str, folder: WorkspaceFolder) -> None:
+        """Update the folder from the log."""
         seen = await asyncio.to_thread(folder.seen)
         if seen.seq == 0 or seen.root != root or seen.seq > self.team.seq:
-            await asyncio.to_thread(folder.make_anew, await self.history(root))
+            await asyncio.to_thread(folder.rebuild, await self.history(root))
         elif events := await self.history(root, after=seen.seq):
             await asyncio.to_thread(folder.follow, seen, events)
 
 
-class Ledger(Protocol):
-    """Where visits are made."""
+class LogProvider(Protocol):
+    """Gives access to the log of a session."""
 
     trouble: FolderBehind | None
-    """Why the folder is behind the log, if it is."""
+    """The error that keeps the folder from being updated, if there is one."""
 
-    def visit(self) -> AbstractAsyncContextManager[Book]:
-        """Open the log; at the end of the body the folder is brought up to date."""
+    def access(self) -> AbstractAsyncContextManager[SessionLog]:
+        """Open the log; the folder is updated at the end of the `async with` block."""
         ...
 
     def folder(self, team: Team) -> WorkspaceFolder:
@@ -92,69 +95,71 @@ class Ledger(Protocol):
         ...
 
 
-class Settling:
-    """Brings the folder up to date at the end of a visit."""
+class FolderUpdater:
+    """Updates the folder from the log at the end of an access."""
 
     def __init__(self) -> None:
-        """Begin without trouble."""
+        """Begin without an error."""
         self.trouble: FolderBehind | None = None
-        self._settling = asyncio.Lock()
+        self._updating = asyncio.Lock()
 
-    async def settle(self, book: Book, folder: WorkspaceFolder | None = None) -> None:
-        """Bring the folder up to date; that the disk refuses is told, and tried again next time."""
-        root = await book.root()
+    async def update_folder(
+        self, session_log: SessionLog, folder: WorkspaceFolder | None = None
+    ) -> None:
+        """Update the folder from the log. `trouble` keeps a disk error; the next call retries."""
+        root = await session_log.root()
         if not root:
             return
         folder = folder or WorkspaceFolder(Path(root))
-        async with self._settling:
+        async with self._updating:
             try:
-                await book.settle(root, folder)
+                await session_log.update_folder(root, folder)
                 self.trouble = None
             except OSError as error:
                 self.trouble = FolderBehind(path=folder.root, detail=error)
                 log.warning("%s", self.trouble, extra={"action": "workspace_behind"})
 
 
-class OpenLedger(Settling):
-    """The log of a team that is open in this process. As a service it mirrors it in the folder."""
+class OpenLogProvider(FolderUpdater):
+    """The log that is open in this process; as a service, it keeps the folder up to date."""
 
     def __init__(self, dispatcher: Dispatcher, store: EventStore, root: Path | None = None) -> None:
-        """The folder is `root`, or else the one that the session was started with."""
+        """Update the folder `root`, or else the one that the session was started with."""
         super().__init__()
-        self._book = Book(dispatcher, store)
+        self._session_log = SessionLog(dispatcher, store)
         self._root = root
         self._changed = asyncio.Event()
         self._open = dispatcher.team.delegation.mode is not None
         dispatcher.watch(self._note)
 
     def _note(self, commit: Commit) -> None:
-        """Look at what concerns the folder. Most teams have no session, and most events no part."""
+        """Wake `run` if a commit changes the folder. Most teams have no session: check it first."""
         was_open, self._open = self._open, commit.team.delegation.mode is not None
         if (was_open or self._open) and any(concerns(event.fact) for event in commit.events):
             self._changed.set()
 
     async def run(self) -> None:
-        """Follow the log, for ever."""
+        """Update the folder after each change of the log, until cancelled."""
         while True:
             await self._changed.wait()
             await self.close()
 
     async def close(self) -> None:
-        """Bring the folder up to date."""
+        """Update the folder from the log."""
         self._changed.clear()
-        await self.settle(self._book, self._folder())
+        await self.update_folder(self._session_log, self._folder())
 
     def _folder(self) -> WorkspaceFolder | None:
         return None if self._root is None else WorkspaceFolder(self._root)
 
     def folder(self, team: Team) -> WorkspaceFolder:
-        """The folder of the session, wherever it has been moved to."""
+        """The folder of the session, also if it was moved."""
         return self._folder() or WorkspaceFolder(Path(team.delegation.path))
 
     @asynccontextmanager
-    async def visit(self) -> AsyncGenerator[Book]:
-        """Go on with the log that is open."""
+    async def access(self) -> AsyncGenerator[SessionLog]:
+        """Use the open log; update the folder at the end."""
         try:
-            yield self._book
+            yield self._session_log
         finally:
             await run_to_completion(self.close())

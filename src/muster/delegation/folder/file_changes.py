@@ -1,6 +1,7 @@
-"""What changed in a folder while somebody worked: a look before, a look after, and the difference.
+"""Changes of files in a folder: a snapshot before, a snapshot after, and their difference.
 
-A file counts as changed when its size or its time has changed. Links are looked at, not followed.
+A file counts as changed when its size or modification time has changed. Symbolic links are recorded
+as links, and not followed.
 """
 
 import hashlib
@@ -13,20 +14,20 @@ from muster.machines.vocabulary import FileChange
 from muster.regular_files import open_regular
 
 FILES_MAX: Final = 20_000
-"""How many files a look may take in: more than a project has without what it has installed."""
+"""The largest snapshot: more files than a project has without its installed packages."""
 
 HASHED_BYTES_MAX: Final = 256 * 1024 * 1024
-"""How large a file may be to have its digest told: larger ones would keep people waiting."""
+"""The largest file that is hashed: a larger one would take too long."""
 
-PASSED_OVER: Final = frozenset({".git", ".hg", ".svn", "node_modules", ".venv", "__pycache__"})
-"""Folders that programs fill by themselves."""
+EXCLUDED_FOLDERS: Final = frozenset({".git", ".hg", ".svn", "node_modules", ".venv", "__pycache__"})
+"""Folders that a snapshot leaves out: tools fill them with generated files."""
 
-Look = dict[str, tuple[int, int]]
-"""Size and time of every file, by its path in the folder."""
+FolderSnapshot = dict[str, tuple[int, int]]
+"""Size and modification time (ns) of every file, by its path in the folder."""
 
 
-class Found(NamedTuple):
-    """A file that came, changed or went."""
+class ChangedFile(NamedTuple):
+    """A file that was created, changed or deleted."""
 
     path: str
     change: FileChange
@@ -34,13 +35,13 @@ class Found(NamedTuple):
     sha256: str
 
 
-def look(folder: Path, *, without: Collection[Path] = ()) -> Look | None:
-    """Every file under a folder; nothing where there are more than can be looked at."""
-    seen: Look = {}
+def take_snapshot(folder: Path, *, without: Collection[Path] = ()) -> FolderSnapshot | None:
+    """A snapshot of every file under a folder; None if there are more than `FILES_MAX`."""
+    seen: FolderSnapshot = {}
     for entry in _files(folder, frozenset(map(str, without))):
         try:
             found = entry.stat(follow_symlinks=False)
-        except OSError:  # it is gone meanwhile
+        except OSError:  # deleted since the folder was listed
             continue
         seen[os.path.relpath(entry.path, folder)] = (found.st_size, found.st_mtime_ns)
         if len(seen) > FILES_MAX:
@@ -56,21 +57,21 @@ def _files(folder: Path | str, without: frozenset[str]) -> Iterator[os.DirEntry[
         return
     for entry in found:
         if entry.is_dir(follow_symlinks=False):
-            if entry.name not in PASSED_OVER and entry.path not in without:
+            if entry.name not in EXCLUDED_FOLDERS and entry.path not in without:
                 yield from _files(entry.path, without)
         else:
             yield entry
 
 
-def difference(folder: Path, before: Look, after: Look) -> list[Found]:
-    """What is new, other or gone, in the order of the paths."""
-    found: list[Found] = []
+def difference(folder: Path, before: FolderSnapshot, after: FolderSnapshot) -> list[ChangedFile]:
+    """The files that were created, changed or deleted, sorted by path."""
+    found: list[ChangedFile] = []
     for path in sorted(before.keys() | after.keys()):
         if path not in after:
-            found.append(Found(path, FileChange.DELETED, 0, ""))
+            found.append(ChangedFile(path, FileChange.DELETED, 0, ""))
         elif before.get(path) != after[path]:
             change = FileChange.CHANGED if path in before else FileChange.CREATED
-            found.append(Found(path, change, after[path][0], _digest(folder / path)))
+            found.append(ChangedFile(path, change, after[path][0], _digest(folder / path)))
     return found
 
 

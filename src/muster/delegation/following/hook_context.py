@@ -1,4 +1,4 @@
-"""One visit to a followed conversation: the log, the folder, and the notes of who leads it."""
+"""The state that one hook call works on: the log, the folder, and the notes on its program."""
 
 import asyncio
 import os
@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Final
 
 from muster.delegation.conversations import say
-from muster.delegation.folder import footprints
-from muster.delegation.folder.footprints import Found, Look
+from muster.delegation.folder import file_changes
+from muster.delegation.folder.file_changes import ChangedFile, FolderSnapshot
 from muster.delegation.folder.mirror import WorkspaceFolder
 from muster.delegation.folder.workspace import outputs_of
 from muster.delegation.following import owner
 from muster.delegation.following.notes import Notes, Subagent
 from muster.delegation.following.owner import Keeper
-from muster.delegation.ledger import Book
+from muster.delegation.session_log import SessionLog
 from muster.delegation.task_runner import REMARK_CHARS_MAX
 from muster.machines import commands as c
 from muster.machines.delegation.decide import in_order
@@ -22,33 +22,35 @@ from muster.machines.state import MAIN, Conversation, Delegation
 from muster.machines.vocabulary import DelegationMode, FileChange, Remark
 
 FILES_RECORDED_MAX: Final = 200
-"""How many files are put on record at once: a hook that waits for more is in the way."""
+"""How many files one hook records: the program waits for its hooks."""
 
 
-class Page:
-    """What one hook works on."""
+class HookContext:
+    """The log, folder and notes of a followed program during one hook call."""
 
-    def __init__(self, book: Book, folder: WorkspaceFolder, keeper: Keeper, notes: Notes) -> None:
-        """A session is open in the log."""
-        self.book = book
+    def __init__(
+        self, session_log: SessionLog, folder: WorkspaceFolder, keeper: Keeper, notes: Notes
+    ) -> None:
+        """A state machine session must be open in the log."""
+        self.session_log = session_log
         self.folder = folder
         self.keeper = keeper
         self.notes = notes
 
     @property
     def delegation(self) -> Delegation:
-        """The session, as it is now."""
-        return self.book.team.delegation
+        """The current state of the session."""
+        return self.session_log.team.delegation
 
     @property
     def mode(self) -> DelegationMode | None:
-        """Its mode."""
+        """The mode of the session."""
         return self.delegation.mode
 
-    # ── which conversation ────────────────────────────────────────────────────────────────────────
+    # ── conversations ─────────────────────────────────────────────────────────────────────────────
 
     def mine(self) -> list[Conversation]:
-        """All that this session of the program has open, in whichever of its lives."""
+        """All open conversations of this program session, also from an earlier process of it."""
         return [each for each in in_order(self.delegation) if self._leads(each)]
 
     def _leads(self, conversation: Conversation) -> bool:
@@ -56,15 +58,15 @@ class Page:
         return known is not None and known.session == self.keeper.session
 
     def mains(self) -> list[Conversation]:
-        """Those that an input has opened."""
-        return [each for each in self.mine() if not self.is_beside(each)]
+        """The open conversations of inputs, without those of single subagents."""
+        return [each for each in self.mine() if not self.belongs_to_subagent(each)]
 
     def current(self) -> Conversation | None:
-        """The one that the last input has opened, unless it is closed."""
+        """The conversation of the newest input that is still open."""
         return next(iter(self.mains()[::-1]), None)
 
-    def is_beside(self, conversation: Conversation) -> bool:
-        """Whether it is one that a subagent has for itself."""
+    def belongs_to_subagent(self, conversation: Conversation) -> bool:
+        """Whether the conversation belongs to a single subagent."""
         return bool(self._subagent_of(conversation))
 
     def _subagent_of(self, conversation: Conversation) -> str:
@@ -72,32 +74,32 @@ class Page:
         return "" if known is None else known.subagent
 
     def works_on(self, conversation: Conversation) -> bool:
-        """Whether the subagent that has it for itself works in the background."""
+        """Whether the conversation's own subagent still runs in the background."""
         whose = self._subagent_of(conversation)
         return any(owner.plain(each) == whose for each in self.notes.background)
 
     def main_of(self, conversation: Conversation) -> str:
-        """The conversation of an input that another one is a part of."""
+        """The conversation of the input that this conversation is part of."""
         parts = (each for each in self.notes.subagents.values() if each.main)
         mains = [each.main for each in parts if each.conversation == conversation.id]
         return mains[0] if mains else conversation.id
 
     def find(self, conversation: str) -> Conversation | None:
-        """A conversation, if it is still open."""
+        """The conversation with this id, if it is open."""
         return self.delegation.conversations.get(ConversationId(conversation))
 
     def has(self, subagent: Subagent) -> bool:
-        """Whether a conversation is in a subagent's hands."""
+        """Whether a subagent still has its conversation."""
         found = self.find(subagent.conversation)
         return found is not None and found.state == subagent.state
 
     def conversation_of(self, subagent: str) -> Conversation | None:
-        """The one that a subagent works for; where nobody knows it, and for MAIN, the current."""
+        """The conversation of a subagent; for MAIN or an unknown subagent, the current one."""
         known = self.notes.subagents.get(subagent)
         return (self.find(known.conversation) if known else None) or self.current()
 
     def guess(self, agent: str) -> Subagent | None:
-        """A subagent whose start nobody has noted: the current one may be in its hands."""
+        """A subagent whose start was not recorded, if the current conversation can be its own."""
         current = self.current()
         noted = {each.conversation for each in self.notes.subagents.values()}
         if current is None or current.state != agent or current.id in noted:
@@ -107,25 +109,26 @@ class Page:
     # ── files ─────────────────────────────────────────────────────────────────────────────────────
 
     async def collect(self, conversation: Conversation) -> None:
-        """Put on record what came, changed or went in the outputs since the last look."""
+        """Record the files in the outputs that were created, changed or deleted."""
         outputs = self.folder.root / outputs_of(conversation.id)
         before = self.notes.looks.get(conversation.id, {})
-        after, found = await asyncio.to_thread(_look, outputs, before)
+        after, found = await asyncio.to_thread(_compare, outputs, before)
         if after is None:
             note = f"{outputs} has too many files to see what was written."
-            await say(self.book, conversation.id, MUSTER, Remark.NOTE, note)
+            await say(self.session_log, conversation.id, MUSTER, Remark.NOTE, note)
             return
         self.notes.looks[conversation.id] = after
         for each in found[:FILES_RECORDED_MAX]:
             await self._record(conversation, each)
         if len(found) > FILES_RECORDED_MAX:
-            note = f"{len(found) - FILES_RECORDED_MAX} more files in {outputs} came or changed."
-            await say(self.book, conversation.id, MUSTER, Remark.NOTE, note)
+            more = len(found) - FILES_RECORDED_MAX
+            note = f"{more} more files in {outputs} were created, changed or deleted."
+            await say(self.session_log, conversation.id, MUSTER, Remark.NOTE, note)
 
     async def wrote(
         self, conversation: Conversation, path: Path, project: Path, *, created: bool
     ) -> None:
-        """Put a file on record that was written by a tool."""
+        """Record a file that a tool has written."""
         root = self.folder.root
         place = await asyncio.to_thread(_placed, path, root / outputs_of(conversation.id), root)
         if place is None:
@@ -140,12 +143,12 @@ class Page:
         await self._record(conversation, found, outside=True, named=named)
         if not named:
             note = f"{conversation.state} wrote outside of its outputs: {found.path}"
-            await say(self.book, conversation.id, MUSTER, Remark.NOTE, note)
+            await say(self.session_log, conversation.id, MUSTER, Remark.NOTE, note)
 
     async def _record(
         self,
         conversation: Conversation,
-        found: Found,
+        found: ChangedFile,
         *,
         outside: bool = False,
         named: bool = False,
@@ -159,38 +162,38 @@ class Page:
             outside=outside,
             named=named,
         )
-        await self.book.send(command, actor=_actor(conversation.state))
+        await self.session_log.send(command, actor=_actor(conversation.state))
 
     # ── states ────────────────────────────────────────────────────────────────────────────────────
 
-    async def take_in(self, conversation: Conversation) -> None:
-        """Put on record what an agent wrote: files, and what stands in the dialogue."""
-        wrote = await asyncio.to_thread(self.folder.foreign, conversation.id)
+    async def record_work(self, conversation: Conversation) -> None:
+        """Record an agent's files, and the text that it added to the dialogue."""
+        wrote = await asyncio.to_thread(self.folder.added_text, conversation.id)
         if wrote:
-            await say(self.book, conversation.id, conversation.state, Remark.THINKING, wrote)
+            await say(self.session_log, conversation.id, conversation.state, Remark.THINKING, wrote)
         await self.collect(conversation)
 
     async def finish(self, conversation: ConversationId, summary: str, *, failed: bool) -> None:
-        """Back to MAIN from whoever has it."""
+        """Finish the task of the agent that has the conversation: MAIN has it then."""
         found = self.find(conversation)
         if found is None or found.state == MAIN:
             return
         finish = c.FinishTask(
             conversation=conversation, epoch=found.epoch, summary=summary, failed=failed
         )
-        await self.book.send(finish, actor=agent_actor(found.state))
+        await self.session_log.send(finish, actor=agent_actor(found.state))
 
-    async def bring_home(self, conversation: Conversation, why: str) -> None:
-        """See that MAIN has it, with all that belongs to it on record."""
+    async def return_to_main(self, conversation: Conversation, why: str) -> None:
+        """Record all files of a conversation, and return it to MAIN."""
         if conversation.state == MAIN:
             await self.collect(conversation)
             return
-        await self.take_in(conversation)
+        await self.record_work(conversation)
         await self.finish(conversation.id, why, failed=True)
 
 
 def fitting(text: str) -> str:
-    """A text that can be written down: not too long, and in whole characters."""
+    """A text cut to the longest remark, with lone surrogates replaced."""
     text = text if len(text) <= REMARK_CHARS_MAX else text[: REMARK_CHARS_MAX - 1] + "…"
     return text.encode("utf-8", "replace").decode()
 
@@ -205,21 +208,27 @@ def _named(path: Path, project: Path, text: str) -> bool:
 
 
 def _legible(path: str) -> str:
-    """A path that can be written down, whatever bytes its name has."""
+    """A path as valid UTF-8, whatever bytes its name has."""
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def _look(folder: Path, before: Look) -> tuple[Look | None, list[Found]]:
-    after = footprints.look(folder)
-    return after, [] if after is None else footprints.difference(folder, before, after)
+def _compare(
+    folder: Path, before: FolderSnapshot
+) -> tuple[FolderSnapshot | None, list[ChangedFile]]:
+    after = file_changes.take_snapshot(folder)
+    return after, [] if after is None else file_changes.difference(folder, before, after)
 
 
-def _placed(path: Path, outputs: Path, root: Path) -> tuple[bool, Look, Found] | None:
-    """Where a file is: in the outputs or outside, as it would be found in a look; nothing where it
-    is not there, or is one that muster keeps itself."""
+def _placed(
+    path: Path, outputs: Path, root: Path
+) -> tuple[bool, FolderSnapshot, ChangedFile] | None:
+    """Whether a file lies in the outputs, its snapshot entry, and its change.
+
+    None if it does not exist, or is one of muster's own files in the session's folder.
+    """
     try:
         folder, stat = path.parent.resolve(), path.lstat()
-    except (OSError, ValueError, RuntimeError):  # gone, no path at all, or links in a circle
+    except (OSError, ValueError, RuntimeError):  # deleted, not a valid path, or a loop of links
         return None
     real, ours = folder / path.name, outputs.resolve()
     inside = real.is_relative_to(ours)
@@ -227,5 +236,5 @@ def _placed(path: Path, outputs: Path, root: Path) -> tuple[bool, Look, Found] |
         return None
     base = ours if inside else folder
     look = {os.path.relpath(real, base): (stat.st_size, stat.st_mtime_ns)}
-    [found] = footprints.difference(base, {}, look)
+    [found] = file_changes.difference(base, {}, look)
     return inside, look, found if inside else found._replace(path=str(path))
