@@ -33,7 +33,7 @@ USAGE_TOKENS_MAX: Final = 10**12
 """Tokens of one kind that one result may report: more than any model reads or writes in a month."""
 
 USAGE_COST_USD_MAX: Final = 1_000_000.0
-"""What one result may report as its cost."""
+"""The cost that one result may report."""
 
 USAGE_SUM_MAX: Final = 2**53
 """Upper bound of usage sums: the largest integer that every JSON parser represents exactly, and far

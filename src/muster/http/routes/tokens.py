@@ -18,7 +18,7 @@ class TokenBody(Body, frozen=True, kw_only=True):
 
     role: Role
     agent: str | None = None
-    """Whose token, where the role is `agent`."""
+    """The agent that the token acts as, where the role is `agent`."""
 
     note: Note = ""
 
