@@ -1,9 +1,11 @@
 """Delegation at the command line: real processes, real folders, and what a person sees."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -445,3 +447,27 @@ def test_a_link_to_itself_among_agent_files_is_skipped(desk: Desk) -> None:
     ran = desk.muster("route", PYTHON)
     assert ran.returncode == 0
     assert "python-engineer" in ran.stdout
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_request_whose_serving_process_ends_fails_and_is_not_run_again(
+    desk: Desk, how: signal.Signals
+) -> None:
+    desk.run_by(WAITING)
+    desk.good("agent-state-machine", "--path", "s")
+    serving = spawned(desk, "ask", PYTHON)
+    pids = [number_in(desk.base / "s/conversations/conv_001/outputs/pid")]
+    other = spawned(desk, "ask", DOCS)
+    try:
+        pids.append(number_in(desk.base / "s/conversations/conv_002/outputs/pid"))
+        serving.send_signal(how)
+        _, complaint = other.communicate(timeout=WAIT_SECONDS)
+    finally:
+        serving.kill()
+        serving.communicate()
+        other.kill()
+        for pid in pids:  # a killed muster leaves them to its next start
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    assert (other.returncode, complaint != "") == (4, True)
+    assert not (desk.base / "s/conversations/conv_003").exists()
