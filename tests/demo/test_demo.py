@@ -246,8 +246,11 @@ def test_an_idle_demo_does_nothing(team: Demo) -> None:
 
 def test_a_crashed_agent_comes_back_with_its_name_and_soul(tmp_path: Path) -> None:
     with demo(tmp_path, DEMO_CRASH_TURN="2") as team:
-        crashed = team.until(lambda event: event["type"] == "session_end")
-        assert (crashed["outcome"], crashed["code"]) == ("failed", 1)
+        # The sessions of delegated tasks end too, before or after this one.
+        crashed = team.until(
+            lambda event: event["type"] == "session_end" and event["outcome"] == "failed"
+        )
+        assert crashed["code"] == 1
         assert "on purpose" in crashed["reason"]
         lost = team.moved("Rusty", "OFFLINE", crashed["seq"])
         assert lost["trigger"] == "agent_crashes"

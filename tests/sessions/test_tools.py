@@ -1,6 +1,7 @@
 """muster's own tools: the session is the caller, and answers are texts for a model."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -242,13 +243,14 @@ def test_handoff_ends_the_turn_by_asking_another_member() -> None:
     run(story())
 
 
-def test_handoff_hands_over_the_conversation_that_an_agent_works_on() -> None:
+def test_handoff_hands_over_the_conversation_that_an_agent_works_on(tmp_path: Path) -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
             await stage.enrol(long_lived=True)
             session = await stage.start()
             mode = e.DelegationMode.INTERACTIVE
-            await stage.send(c.StartDelegation(mode=mode, path="p", agents=("ada", "bob")))
+            start = c.StartDelegation(mode=mode, path=str(tmp_path / "p"), agents=("ada", "bob"))
+            await stage.send(start)
             await stage.send(
                 c.OpenConversation(text="do it", speaker_name="Marcus", keeper="k", seat=ADA)
             )
