@@ -120,7 +120,7 @@ class Conversations:
     async def views(self, *, after: int = 0) -> dict[ConversationId, ConversationView]:
         """Every conversation of the session's folder that began after this sequence number."""
         async with self.log_provider.access() as session_log:
-            events = await session_log.history(await session_log.root(), after=after)
+            events = await session_log.history(session_log.root, after=after)
             views = views_of(events, home=session_log.team.delegation.home_state)
             return {name: self._waiting(session_log, view) for name, view in views.items()}
 

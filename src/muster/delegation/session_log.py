@@ -46,14 +46,10 @@ class SessionLog:
         """Execute a command; return when its events are on disk."""
         return await self._dispatcher.send(command, actor=actor)
 
-    async def root(self) -> str:
+    @property
+    def root(self) -> str:
         """The path of the open session, or of the last one; empty if there was none."""
-        if self.team.delegation.path:
-            return self.team.delegation.path
-        where = LogFilter(types=frozenset({"delegation_started"}))
-        found = await self._store.read(after=0, limit=1, where=where, backwards=True)
-        fact = decode(found[0].data).fact if found else None
-        return fact.path if isinstance(fact, e.DelegationStarted) else ""
+        return self.team.delegation.last_path
 
     async def history(self, root: str, *, after: int = 0) -> Sequence[Event]:
         """The events that make the folder at `root`, after a sequence number.
@@ -107,7 +103,7 @@ class FolderUpdater:
         self, session_log: SessionLog, folder: WorkspaceFolder | None = None
     ) -> None:
         """Update the folder from the log. `trouble` keeps a disk error; the next call retries."""
-        root = await session_log.root()
+        root = session_log.root
         if not root:
             return
         folder = folder or WorkspaceFolder(Path(root))

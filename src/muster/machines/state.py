@@ -382,6 +382,9 @@ class Delegation(Record, frozen=True, kw_only=True):
 
     mode: DelegationMode | None = None
     path: str = ""
+    last_path: str = ""
+    """The path of the session that was opened last; kept when it is closed."""
+
     agents: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     allowance: Allowance = NO_LIMIT

@@ -158,6 +158,13 @@ def test_ending_the_session_closes_what_is_open(mode: DelegationMode) -> None:
     scene.refuse(c.EndDelegation(), "no_delegation")
 
 
+def test_the_path_of_a_closed_session_is_known_without_reading_the_log() -> None:
+    scene = session()
+    path = scene.team.delegation.path
+    scene.do(c.EndDelegation())
+    assert (scene.team.delegation.path, scene.team.delegation.last_path) == ("", path)
+
+
 def test_invalid_delegation_commands_are_refused() -> None:
     scene = session()
     scene.refuse(delegate("nobody"), "not_found")

@@ -15,6 +15,7 @@ def delegation_started(team: Team, event: Event, fact: e.DelegationStarted) -> T
         team.delegation,
         mode=fact.mode,
         path=fact.path,
+        last_path=fact.path,
         agents=fact.agents,
         folders=fact.folders,
         allowance=fact.allowance,
@@ -24,7 +25,9 @@ def delegation_started(team: Team, event: Event, fact: e.DelegationStarted) -> T
 
 def delegation_ended(team: Team, event: Event, fact: e.DelegationEnded) -> Team:
     """The numbering continues, so that a conversation's folder is never used twice."""
-    return replace(team, delegation=Delegation(opened=team.delegation.opened))
+    before = team.delegation
+    ended = Delegation(opened=before.opened, last_path=before.last_path)
+    return replace(team, delegation=ended)
 
 
 def conversation_start(team: Team, event: Event, fact: e.ConversationStart) -> Team:
