@@ -180,13 +180,30 @@ class NotYourTurn(Refused):
 
 
 class StaleEpoch(Refused):
-    """Turn {given} in {channel!r} is over: the turn is now number {epoch}. Ask for a new turn."""
+    """Turn {given} in {channel!r} {state}: the turn is now number {epoch}. Ask for a new turn."""
 
     recorded = True
 
+    def __init__(self, *, channel: str, given: int, epoch: int) -> None:
+        """Say whether the turn is over, or has not begun."""
+        state = "is over" if given < epoch else "has not begun"
+        super().__init__(channel=channel, given=given, state=state, epoch=epoch)
 
-class TurnTaken(Refused):
-    """Cannot give the turn in {channel!r} to {name!r}: {holder!r} holds it. Take it away first."""
+
+class CannotSpeak(Refused):
+    """{name!r} cannot be given the turn: it {why}."""
+
+
+class ChannelIsArchived(Refused):
+    """Channel {channel!r} is archived. `muster channel restore {channel}` brings it back."""
+
+
+class RemovedByPerson(Refused):
+    """A person removed {name!r} from channel {channel!r}, and only a person can add it again."""
+
+
+class InvitedOnly(Refused):
+    """Only a person adds members to channel {channel!r}."""
 
 
 class NotPresent(Refused):

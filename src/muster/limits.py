@@ -62,6 +62,18 @@ BURST_SECONDS: Final = 2.0
 CHANNEL_MEMBERS_MAX: Final = 256
 """A round with more members would take hours, and the ring is copied at every change."""
 
+MENTIONS_MAX: Final = 64
+"""How many @ of a message are looked at: more than anybody addresses at once."""
+
+SELECTOR_ANSWER_CHARS: Final = 4000
+"""How much of a selector's answer is searched for a name."""
+
+STOP_PHRASE_CHARS_MAX: Final = 200
+"""The longest stop phrase: a sentence."""
+
+TURNS_MAX: Final = 1_000_000_000
+"""The largest number of turns or rounds that a limit may be set to."""
+
 IDLE_ROUNDS_MAX: Final = 1_000_000
 """The most silent rounds before a channel rests that may be configured: practically never."""
 

@@ -16,7 +16,7 @@ from muster.machines.kernel.fold import fold
 from muster.machines.kernel.invariants import violations
 from muster.machines.kernel.team import decide
 from muster.machines.state import Agent, Channel, Session, Team, TurnState
-from muster.machines.vocabulary import Authority, Machine, RunMode
+from muster.machines.vocabulary import Authority, Machine, RunMode, Taken
 
 START = datetime(2026, 2, 4, 21, 0, tzinfo=UTC)
 REVIEWS = ChannelId("reviews")
@@ -105,10 +105,13 @@ class Scene:
             self.do(c.EnrollAgent(name=name, authority=Authority.SELF, max_turns=max_turns))
             self.do(c.ConnectAgent(seat=self.seat(name)))
 
-    def running(self, *names: str, mode: RunMode = RunMode.CONTINUOUS) -> None:
-        """Agents that muster runs, with their processes up."""
+    def running(
+        self, *names: str, mode: RunMode = RunMode.CONTINUOUS, unasked: bool = True
+    ) -> None:
+        """Agents that muster runs, with their processes up; they have turns without news, too."""
+        muster = Authority.MUSTER
         for name in names:
-            self.do(c.EnrollAgent(name=name, authority=Authority.MUSTER, long_lived=True))
+            self.do(c.EnrollAgent(name=name, authority=muster, long_lived=True, unasked=unasked))
             self.do(c.SetDesired(seat=self.seat(name), desired=mode, set_by="Marcus"))
             self.up(name)
 
@@ -126,11 +129,36 @@ class Scene:
         for name in names:
             self.do(c.AddMember(channel=channel, seat=self.seat(name)))
 
+    def told(self, name: str, *channels: ChannelId) -> list[Event]:
+        """The program of an agent that muster runs has accepted the prompt with its turns."""
+        session = self.session(name).id
+        return self.do(
+            c.ReportTaken(
+                session=session,
+                how=Taken.STARTED,
+                text="your turn",
+                channels=channels or (REVIEWS,),
+            )
+        )
+
     def complete(self, name: str, channel: ChannelId = REVIEWS) -> list[Event]:
         return self.do(c.CompleteTurn(channel=channel, seat=self.seat(name)))
 
     def says(self, name: str, text: str = "word", channel: ChannelId = REVIEWS) -> list[Event]:
         return self.do(c.Speak(channel=channel, seat=self.seat(name), text=text))
+
+    def ends_with(
+        self, name: str, text: str = "word", to: str | None = None, channel: ChannelId = REVIEWS
+    ) -> list[Event]:
+        """A member says something and completes its turn, perhaps with a handoff."""
+        heir = None if to is None else self.seat(to)
+        said = c.Speak(channel=channel, seat=self.seat(name), text=text, complete=True, to=heir)
+        return self.do(said, f"agent:{name}")
+
+    def handed(self, name: str, channel: ChannelId = REVIEWS) -> list[Event]:
+        """A member is handed everything that was said."""
+        upto = self.channel(channel).last_message
+        return self.do(c.DeliverMessages(seat=self.seat(name), upto=upto, channel=channel))
 
     def posts(self, text: str = "hello", channel: ChannelId = REVIEWS) -> list[Event]:
         return self.do(c.PostMessage(channel=channel, text=text, speaker_name="Marcus"))

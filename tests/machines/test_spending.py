@@ -24,6 +24,7 @@ def pair(budget: Budget | None = None, config: TurnConfig | None = None) -> Scen
             authority=lyra.authority,
             long_lived=True,
             budget=budget or Budget(),
+            unasked=True,
         )
     )
     scene.channel_of("Lyra", "Kael", config=config)
@@ -114,31 +115,29 @@ def test_a_paused_agent_at_a_limit_is_only_stopped() -> None:
 @pytest.mark.parametrize(
     ("config", "note"),
     [
-        (TurnConfig(max_cost_usd=1), "$1.0000 used in the channel reviews, and $1 are allowed"),
-        (TurnConfig(max_tokens=99), "100 tokens used in the channel reviews, and 99 are allowed"),
+        (TurnConfig(max_cost_usd=1), "$1.0000 used in all, and $1 are allowed"),
+        (TurnConfig(max_tokens=99), "100 tokens used in all, and 99 are allowed"),
     ],
 )
-def test_in_a_channel_at_its_limit_the_next_agents_are_paused(
+def test_a_channel_at_its_limit_rests_and_its_members_are_not_paused(
     config: TurnConfig, note: str
 ) -> None:
     scene = pair(config=config)
     works(scene, "Lyra")
     assert scene.holder() == "Kael"  # was granted before the cost was known
     events = scene.complete("Kael")
-    assert [desired.note for desired in facts(events, e.DesiredSet)] == [note, note]
+    assert [rested.reason for rested in facts(events, e.ChannelRested)] == [note]
     assert scene.holder() is None
-    assert scene.agent("Lyra").run.desired is RunMode.PAUSE
+    assert facts(events, e.DesiredSet) == []
 
 
-def test_after_raising_the_limit_of_a_channel_started_agents_go_on() -> None:
+def test_after_raising_the_limit_of_a_channel_its_members_go_on() -> None:
     scene = pair(config=TurnConfig(max_cost_usd=1))
     works(scene, "Lyra")
     scene.complete("Kael")
-    scene.want("Kael", RunMode.CONTINUOUS)
-    assert scene.agent("Kael").run.desired is RunMode.PAUSE  # the channel is still at its limit
+    assert scene.channel().resting
     scene.do(c.ConfigureChannel(channel=REVIEWS, config=TurnConfig(max_cost_usd=5)))
-    scene.want("Kael", RunMode.CONTINUOUS)
-    assert scene.holder() == "Kael"
+    assert scene.holder() == "Lyra"
 
 
 def test_a_result_is_charged_to_its_conversation() -> None:

@@ -162,6 +162,97 @@ TURNS = (
         },
     ),
     Promise(
+        "A member with unread messages is granted again, and one without news is not asked.",
+        {
+            "machines/turns/test_news.py": [
+                "test_a_lone_agent_is_granted_again_for_what_a_human_said_in_its_turn",
+                "test_a_silent_round_is_one_event_and_the_rest_of_the_channel",
+                "test_members_that_muster_runs_are_not_asked_before_anybody_has_spoken",
+                "test_an_agent_that_has_turns_unasked_is_granted_without_news",
+                "test_agents_that_connect_by_themselves_are_granted_as_ever",
+            ],
+        },
+    ),
+    Promise(
+        "A wait for a person ends with the person's message, and the agent is handed it.",
+        {
+            "machines/turns/test_news.py": [
+                "test_a_person_s_message_ends_the_wait_for_a_person_and_the_agent_is_handed_it",
+                "test_a_wait_for_something_else_ends_by_a_resume_only",
+            ],
+        },
+    ),
+    Promise(
+        "A session never completes a turn that its program was not told of.",
+        {
+            "machines/turns/test_news.py": [
+                "test_a_session_that_ends_before_it_was_told_of_its_turn_does_not_complete_it",
+                "test_a_program_that_ends_without_taking_its_turns_comes_to_rest",
+            ],
+        },
+    ),
+    Promise(
+        "A notice is a message in its channel, and no news.",
+        {
+            "machines/turns/test_news.py": [
+                "test_a_notice_is_a_message_in_the_channel_that_is_handed_over_with_the_next_turn",
+                "test_a_notice_is_no_news_for_anybody",
+            ],
+        },
+    ),
+    Promise(
+        "A person's choice, a handoff, mentions and raised hands go before the ring, in that order.",
+        {
+            "machines/turns/test_order.py": [
+                "test_a_person_says_in_a_running_channel_who_speaks_next",
+                "test_the_speaker_hands_the_turn_to_a_named_member",
+                "test_members_that_the_speaker_mentions_speak_next_in_the_order_of_the_text",
+                "test_a_member_that_raises_its_hand_speaks_before_the_ring_s_next",
+                "test_claims_are_served_by_importance_and_of_equals_the_older_first",
+                "test_a_hostile_text_full_of_mentions_is_read_quickly",
+            ],
+        },
+    ),
+    Promise(
+        "A selector is asked who speaks next; its answer is checked, its silence leaves the ring.",
+        {
+            "machines/turns/test_selector.py": [
+                "test_the_selector_is_asked_before_every_turn_and_its_choice_speaks",
+                "test_an_answer_names_one_member_or_the_ring_decides",
+                "test_the_silence_of_the_selector_falls_back_to_the_ring",
+                "test_nobody_ends_the_conversation_until_a_person_speaks",
+            ],
+        },
+    ),
+    Promise(
+        "A conversation ends at a limit and says which; a message or a higher limit lets it go on.",
+        {
+            "machines/turns/test_ends.py": [
+                "test_a_conversation_ends_at_a_limit_per_message_and_a_message_lets_it_go_on",
+                "test_at_a_limit_in_all_a_message_does_not_help_and_the_channel_says_so",
+                "test_a_conversation_ends_when_it_has_cost_enough",
+                "test_the_stop_phrase_of_an_agent_ends_the_conversation",
+                "test_a_higher_limit_lets_a_channel_go_on",
+                "test_the_defaults_protect_a_new_user",
+                "test_a_resting_channel_that_everybody_left_stops_resting",
+            ],
+        },
+    ),
+    Promise(
+        "A channel is created whole, joined in advance or by invitation, ordered, archived, restored.",
+        {
+            "machines/turns/test_channels.py": [
+                "test_a_channel_that_one_member_cannot_join_is_not_created",
+                "test_agents_can_be_put_into_a_channel_before_they_connect",
+                "test_a_person_s_removal_lasts_until_a_person_adds_the_agent_again",
+                "test_where_only_people_invite_no_agent_joins_by_itself",
+                "test_the_order_of_the_ring_changes_and_goes_on_after_the_speaker",
+                "test_the_timeout_of_a_member_is_changed_later_and_a_running_turn_keeps_its_own",
+                "test_a_channel_is_archived_and_restored_in_every_state",
+            ],
+        },
+    ),
+    Promise(
         "A person can always post, and chooses how that interrupts a turn in progress.",
         {
             "machines/turns/test_turns.py": [
@@ -1765,7 +1856,7 @@ APPROVALS = (
             "machines/test_spending.py": [
                 "test_a_result_is_charged_to_session_agent_and_channel",
                 "test_an_agent_that_reaches_a_limit_is_paused_before_its_next_turn",
-                "test_in_a_channel_at_its_limit_the_next_agents_are_paused",
+                "test_a_channel_at_its_limit_rests_and_its_members_are_not_paused",
             ],
             "http/routes/test_costs.py": [
                 "test_a_result_counts_for_its_agent_its_session_and_its_channel",

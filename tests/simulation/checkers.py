@@ -4,13 +4,17 @@ The checker does not know how the machines decide. It reads events in order and 
 state to detect a broken promise.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 
+from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Event, Fact
 from muster.machines.ids import ChannelId, SeatId, SessionId
 from muster.machines.run_control.fold import initial_run
-from muster.machines.state import TurnState
+from muster.machines.state import Team, TurnState
+from muster.machines.turns.granting import offer_turn
+from muster.machines.turns.table import has_news
 from muster.machines.vocabulary import Authority, Machine, RunMode
 
 _HELD = (TurnState.ACTIVE, TurnState.WAITING)
@@ -30,6 +34,32 @@ def usurped(event: Event) -> Iterator[str]:
             pass
 
 
+def forgotten_turns(team: Team, now: datetime) -> Iterator[str]:
+    """Violations: free turns that would be granted if they were offered now.
+
+    A rest that is due does not count: it comes with the next offer.
+    """
+    for channel in team.channels:
+        facts = offer_turn(team, c.OfferTurn(channel=channel), now)
+        if any(isinstance(fact, e.StateTransition | e.ChannelRoused) for fact in facts):
+            yield f"the turn in {channel} is free, and nobody is granted it"
+
+
+def granted_in_vain(team: Team, events: Iterable[Event]) -> Iterator[str]:
+    """Violations: turns by the ring's order for an agent that muster runs, without any news."""
+    for event in events:
+        fact = event.fact
+        if not isinstance(fact, e.StateTransition) or fact.trigger != "turn_granted":
+            continue
+        assert fact.channel is not None
+        assert fact.seat is not None
+        channel, agent = team.channels[fact.channel], team.agents[fact.seat]
+        if channel.turn is not None and channel.epoch == fact.epoch:
+            ours = agent.authority in (Authority.MUSTER, Authority.LEAD) and not agent.unasked
+            if ours and not has_news(channel, fact.seat, channel.read):
+                yield f"{agent.id} is granted a turn in {fact.channel} without news"
+
+
 class LogChecker:
     """Checks a log event by event; `read` returns the violations of the next event."""
 
@@ -46,6 +76,11 @@ class LogChecker:
         self.sessions: dict[SeatId, SessionId] = {}
         self.tasks: dict[SessionId, SeatId] = {}
         self.disabled: set[SeatId] = set()
+        self.quiet: dict[ChannelId, str] = {}
+        """Channels that are archived or rest: no turn is granted there."""
+
+        self.passed: set[ChannelId] = set()
+        self.barred: set[tuple[ChannelId, SeatId]] = set()
 
     def read(self, event: Event) -> Iterator[str]:
         """Check one event; return its violations."""
@@ -62,9 +97,15 @@ class LogChecker:
             case e.StateTransition(machine=Machine.IDENTITY) as fact:
                 yield from self._identity(fact)
             case e.MemberJoined() | e.MemberLeft() as fact:
-                self._membership(fact)
-            case e.AgentRegistered() as fact:
-                self.souls.setdefault(fact.agent.grid_position, fact.agent.individuation_artifact)
+                yield from self._membership(fact, event.actor)
+            case (
+                e.ChannelRested()
+                | e.ChannelRoused()
+                | e.ChannelArchived()
+                | e.ChannelRestored()
+                | e.TurnsPassed() as fact
+            ):
+                yield from self._channel(fact)
             case e.DesiredSet() as fact:
                 yield from self._wish(fact)
             case e.SessionRequested() as fact:
@@ -104,6 +145,35 @@ class LogChecker:
         self.epochs[fact.channel] = fact.epoch
         if fact.seat not in self.rings.get(fact.channel, []):
             yield f"{fact.agent_id} is granted the turn in {fact.channel} without a place there"
+        if fact.channel in self.quiet:
+            yield f"{fact.agent_id} is granted the turn in {fact.channel}, after {self.quiet}"
+        self.passed.discard(fact.channel)
+
+    def _channel(
+        self,
+        fact: e.ChannelRested
+        | e.ChannelRoused
+        | e.ChannelArchived
+        | e.ChannelRestored
+        | e.TurnsPassed,
+    ) -> Iterator[str]:
+        """A rest says which limit was reached; a silent round is recorded once."""
+        match fact:
+            case e.TurnsPassed(channel=channel, seats=seats):
+                if channel in self.passed:
+                    yield f"the same round is passed twice in {channel}"
+                if not set(seats) <= set(self.rings.get(channel, [])):
+                    yield f"agents without a place in {channel} are passed over"
+                self.passed.add(channel)
+            case e.ChannelRested(channel=channel, limit=limit):
+                if channel in self.holders:
+                    yield f"{channel} rests while its turn is held"
+                self.quiet[channel] = limit
+                self.passed.discard(channel)
+            case e.ChannelArchived(channel=channel):
+                self.quiet[channel] = "archived"
+            case e.ChannelRoused(channel=channel) | e.ChannelRestored(channel=channel):
+                self.quiet.pop(channel, None)
 
     def _identity(self, fact: e.StateTransition) -> Iterator[str]:
         assert fact.seat is not None
@@ -112,13 +182,22 @@ class LogChecker:
             yield f"seat {fact.seat} goes from {fact.source} to {fact.target}, but is {known}"
         self.statuses[fact.seat] = fact.target
 
-    def _membership(self, fact: e.MemberJoined | e.MemberLeft) -> None:
-        ring = self.rings.setdefault(fact.channel, [])
+    def _membership(self, fact: e.MemberJoined | e.MemberLeft, actor: str) -> Iterator[str]:
+        """A person's removal lasts until a person adds the agent again."""
+        ring, place = self.rings.setdefault(fact.channel, []), (fact.channel, fact.seat)
+        by_agent = actor.startswith("agent:")
         if isinstance(fact, e.MemberJoined):
+            if by_agent and place in self.barred:
+                yield f"{actor} adds seat {fact.seat}, which a person removed, to {fact.channel}"
+            self.barred.discard(place)
             ring.append(fact.seat)
-        else:
-            ring.remove(fact.seat)
-            self.lanes.pop((fact.seat, fact.channel), None)
+            return
+        ring.remove(fact.seat)
+        self.lanes.pop((fact.seat, fact.channel), None)
+        if fact.reason == "removed" and not by_agent:
+            self.barred.add(place)
+        if self.quiet.get(fact.channel) != "archived":
+            self.quiet.pop(fact.channel, None)  # nobody may be left, and that ends a rest
 
     def _newcomer(self, fact: Fact) -> None:
         """The desired state of a new agent, or of one under a new authority."""
@@ -131,6 +210,7 @@ class LogChecker:
                     begun = (initial_run(authority).desired, 0)
                     self.desired.setdefault(place.grid_position, begun)
             case e.AgentRegistered(agent=profile):
+                self.souls.setdefault(profile.grid_position, profile.individuation_artifact)
                 begun = (initial_run(Authority.LEAD).desired, 0)
                 self.desired.setdefault(profile.grid_position, begun)
             case e.AgentDisabled(seat=seat):

@@ -8,7 +8,7 @@ from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.ids import GRID_SEATS, LEAD_SEAT, ChannelId, SessionId
 from muster.machines.state import Agent, Channel, Team, TurnState
-from muster.machines.vocabulary import Authority, RunMode
+from muster.machines.vocabulary import Authority, Awaits, JoinRule, RunMode, SpeakerOrder
 
 CHANNELS = tuple(ChannelId(name) for name in ("design", "reviews", "standup"))
 _SELVES = 3  # agents that connect by themselves
@@ -33,7 +33,10 @@ class Crowd:
             )
         for number in range(_MINE):
             yield c.EnrollAgent(
-                name=f"mine{number}", authority=Authority.MUSTER, long_lived=number % 2 == 0
+                name=f"mine{number}",
+                authority=Authority.MUSTER,
+                long_lived=number % 2 == 0,
+                unasked=number == 1,
             )
         for channel in CHANNELS:
             yield c.CreateChannel(channel=channel, config=self._config())
@@ -44,6 +47,20 @@ class Crowd:
             auto_detect_turn_end=self._chance.random() < 0.5,
             rest_after_idle_rounds=self._chance.randint(1, 3),
             max_cost_usd=self._chance.choice((0.0, 0.0, 20.0)),
+            speaker_order=self._chance.choice(list(SpeakerOrder)),
+            selector=self._chance.choice(("self0", "mine0", "stranger")),
+            stop_phrase=self._chance.choice(("", "we are done")),
+            turns_per_message=self._chance.choice((0, 3, 100)),
+            rounds_per_message=self._chance.choice((0, 0, 2)),
+            max_turns=self._chance.choice((0, 0, 0, 500)),
+            join_rule=self._chance.choice(list(JoinRule)),
+        )
+
+    def _text(self, team: Team) -> str:
+        """A message: plain, with a mention, a selector's answer, or the stop phrase."""
+        name = self._any_agent(team).id
+        return self._chance.choice(
+            ("word", "word", f"@{name} please", f"{name}", "nobody", "so we are done")
         )
 
     def _any_agent(self, team: Team) -> Agent:
@@ -59,22 +76,31 @@ class Crowd:
         if self._chance.random() < 0.1:
             seat = self._any_agent(team).seat
         epoch = self._chance.choice((None, channel.epoch, channel.epoch, channel.epoch - 1))
+        to = self._chance.choice((None, None, *channel.ring))
+        if self._chance.random() < 0.6:  # it was handed what was said, before it acts
+            yield c.DeliverMessages(channel=channel.id, seat=seat, upto=channel.last_message)
         act = self._chance.randrange(10)
         if act < 4:
-            yield c.CompleteTurn(channel=channel.id, seat=seat, epoch=epoch)
+            yield c.CompleteTurn(channel=channel.id, seat=seat, epoch=epoch, to=to)
         elif act < 7:
-            done = self._chance.random() < 0.5
-            yield c.Speak(channel=channel.id, seat=seat, text="word", epoch=epoch, complete=done)
+            text, done = self._text(team), self._chance.random() < 0.7
+            yield c.Speak(
+                channel=channel.id, seat=seat, text=text, epoch=epoch, complete=done, to=to
+            )
         elif act == 7:
-            yield c.WaitTurn(channel=channel.id, seat=seat, reason="dinner", epoch=epoch)
+            awaits = self._chance.choice(list(Awaits))
+            yield c.WaitTurn(
+                channel=channel.id, seat=seat, reason="dinner", epoch=epoch, awaits=awaits
+            )
         elif act == 8:
             own = self._chance.random() < 0.3
             yield c.ResumeTurn(channel=channel.id, seat=seat, epoch=epoch, if_own=own)
         elif act == 9 and self._chance.random() < 0.5:
             ok = self._chance.random() < 0.5
-            yield c.EndForgottenTurn(channel=channel.id, seat=seat, ok=ok, text="word")
+            yield c.EndForgottenTurn(channel=channel.id, seat=seat, ok=ok, text=self._text(team))
         else:
-            yield c.RenewTurn(channel=channel.id, seat=seat, epoch=epoch)
+            beats = self._chance.random() < 0.5
+            yield c.RenewTurn(channel=channel.id, seat=seat, epoch=epoch, heartbeat=beats)
 
     def ask(self, team: Team) -> Iterator[Command]:
         """A session asks for approval, a person answers, or usage is reported."""
@@ -111,7 +137,8 @@ class Crowd:
         channel = self._any_channel(team)
         if self._chance.random() < 0.7:
             key = self._chance.choice((None, f"k{self._chance.randint(0, 400)}"))
-            yield c.PostMessage(channel=channel.id, text="hello", speaker_name="Ann", key=key)
+            text = self._text(team)
+            yield c.PostMessage(channel=channel.id, text=text, speaker_name="Ann", key=key)
         elif channel.ring:
             seat = self._chance.choice(channel.ring)
             to = self._chance.choice((TurnState.ACTIVE, TurnState.QUEUED))
@@ -150,6 +177,40 @@ class Crowd:
             yield c.RemoveMember(channel=channel.id, seat=agent.seat)
         else:
             yield c.ConfigureChannel(channel=channel.id, config=self._config())
+
+    def join(self, team: Team) -> Iterator[Command]:
+        """An agent joins or leaves a channel, raises its hand, or is handed the messages there."""
+        channel = self._any_channel(team)
+        seat = self._chance.choice((*channel.ring, self._any_agent(team).seat))
+        act = self._chance.randrange(8)
+        if act < 3:
+            yield c.AddMember(channel=channel.id, seat=self._any_agent(team).seat)
+        elif act < 4:
+            yield c.RemoveMember(channel=channel.id, seat=seat)
+        elif act < 6:
+            upto = self._chance.choice((channel.last_message, channel.last_message, channel.newest))
+            yield c.DeliverMessages(channel=channel.id, seat=seat, upto=upto)
+        else:
+            raised = self._chance.random() < 0.8
+            yield c.RaiseHand(channel=channel.id, seat=seat, raised=raised)
+
+    def arrange(self, team: Team) -> Iterator[Command]:
+        """A person puts a channel aside or brings it back, orders a ring, or sets a timeout."""
+        channel = self._any_channel(team)
+        ring = list(channel.ring)
+        archived = [each.id for each in team.channels.values() if each.archived]
+        act = self._chance.randrange(5)
+        if archived:
+            yield c.ArchiveChannel(channel=self._chance.choice(archived), archived=False)
+        elif act == 0:
+            yield c.ArchiveChannel(channel=channel.id)
+        elif act < 3:
+            self._chance.shuffle(ring)
+            yield c.OrderRing(channel=channel.id, seats=tuple(ring))
+        elif channel.ring:
+            seconds = self._chance.choice((None, 5.0))
+            seat = self._chance.choice(channel.ring)
+            yield c.ConfigureMember(channel=channel.id, seat=seat, timeout_seconds=seconds)
 
     def lead(self, team: Team) -> Iterator[Command]:
         """Births, and reports of the lead; some by an agent that is not the lead."""

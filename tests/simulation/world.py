@@ -28,10 +28,9 @@ from muster.machines.kernel.fold import fold
 from muster.machines.kernel.invariants import violations
 from muster.machines.kernel.team import decide
 from muster.machines.state import Status, Team
-from muster.machines.turns.decide import offer_turn
 from muster.machines.vocabulary import Authority, Outcome, RunMode, Urgency
 from muster.sessions.orders import Interrupt, Kill, Order, Reclaim, Spawn, Stop, orders
-from tests.simulation.checkers import LogChecker
+from tests.simulation.checkers import LogChecker, forgotten_turns, granted_in_vain
 from tests.simulation.crowd import Crowd
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -132,6 +131,8 @@ class World:
                 self._fail(problem)
             for key in deadlines.touched(event):
                 self.timers[key] = deadlines.of(self.team, key)
+        for problem in granted_in_vain(self.team, decision.events):
+            self._fail(problem)
         if decision.events:
             self._check_state()
         if self.team.seq - self.snapshot.seq > _REMEMBERED:
@@ -146,9 +147,8 @@ class World:
         for seat, soul in self.checker.souls.items():
             if self.team.agents[seat].soul != soul:
                 self._fail(f"the first soul of seat {seat} did not stay")
-        for channel in self.team.channels.values():
-            if offer_turn(self.team, c.OfferTurn(channel=channel.id), self.now):
-                self._fail(f"the turn in {channel.id} is free, and nobody is granted it")
+        for problem in forgotten_turns(self.team, self.now):
+            self._fail(problem)
 
     def _fail(self, problem: str) -> None:
         again = f"python -m tests.simulation.world --seed {self.seed} --steps {self.step}"
@@ -264,14 +264,16 @@ class World:
         crowd = Crowd(self.chance)
         weights: dict[Callable[[], None], int] = {
             self.react: 30,
-            self._by(crowd.speak, "agent:somebody"): 20,
+            self._by(crowd.speak, "agent:somebody"): 26,
             self.hear_of_process: 15,
             self._by(crowd.come_and_go): 10,
             self._by(crowd.ask): 6,
             self._by(crowd.direct, "person:Ann"): 8,
             self._by(crowd.wish): 8,
             self.tick: 8,
-            self._by(crowd.belong): 6,
+            self._by(crowd.belong, "person:Ann"): 6,
+            self._by(crowd.join, "agent:somebody"): 3,
+            self._by(crowd.arrange, "person:Ann"): 3,
             self._by(crowd.lead): 4,
             self._by(crowd.delegate): 4,
             self.crash: 1,

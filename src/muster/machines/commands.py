@@ -16,7 +16,9 @@ from muster.machines.vocabulary import (
     NO_LIMIT,
     Activity,
     Allowance,
+    AttachedFile,
     Authority,
+    Awaits,
     Budget,
     DelegationMode,
     FileChange,
@@ -63,6 +65,7 @@ class LogWarning(Command, frozen=True, kw_only=True):
 
     text: str
     seat: SeatId | None = None
+    channel: ChannelId | None = None
 
 
 # ── identity ──────────────────────────────────────────────────────────────────────────────────────
@@ -90,6 +93,9 @@ class EnrollAgent(Command, frozen=True, kw_only=True):
     on_call: bool = False
     """Whether the agent has only a description, and sessions for delegated tasks only."""
 
+    unasked: bool = False
+    """Whether the agent is granted turns in which there is nothing new for it."""
+
 
 class ConfigureAgent(Command, frozen=True, kw_only=True):
     """Apply the settings that say how an agent is run."""
@@ -99,6 +105,7 @@ class ConfigureAgent(Command, frozen=True, kw_only=True):
     long_lived: bool = False
     max_turns: int = 1
     budget: Budget = Budget()
+    unasked: bool = False
 
 
 class RegisterAgent(Command, frozen=True, kw_only=True):
@@ -338,10 +345,11 @@ class CheckApprovals(Command, frozen=True, kw_only=True):
 
 
 class CreateChannel(Command, frozen=True, kw_only=True):
-    """Open a channel."""
+    """Open a channel with these members, or refuse it as a whole."""
 
     channel: ChannelId
     config: TurnConfig = TurnConfig()
+    members: tuple[SeatId, ...] = ()
 
 
 class ConfigureChannel(Command, frozen=True, kw_only=True):
@@ -349,6 +357,36 @@ class ConfigureChannel(Command, frozen=True, kw_only=True):
 
     channel: ChannelId
     config: TurnConfig
+
+
+class ArchiveChannel(Command, frozen=True, kw_only=True):
+    """Put a channel aside, or bring it back. Its members keep their places."""
+
+    channel: ChannelId
+    archived: bool = True
+
+
+class OrderRing(Command, frozen=True, kw_only=True):
+    """Change the order of a channel's members; `seats` has every member once."""
+
+    channel: ChannelId
+    seats: tuple[SeatId, ...]
+
+
+class ConfigureMember(Command, frozen=True, kw_only=True):
+    """Change a member's turn timeout; none means the channel's."""
+
+    channel: ChannelId
+    seat: SeatId
+    timeout_seconds: float | None
+
+
+class RaiseHand(Command, frozen=True, kw_only=True):
+    """A member asks to speak next, or no longer does."""
+
+    channel: ChannelId
+    seat: SeatId
+    raised: bool = True
 
 
 class AddMember(Command, frozen=True, kw_only=True):
@@ -373,6 +411,10 @@ class PostMessage(Command, frozen=True, kw_only=True):
     text: str
     speaker_name: str
     key: str | None = None
+    reply_to: int | None = None
+    """The seq of the message that it answers."""
+
+    files: tuple[AttachedFile, ...] = ()
 
 
 class SendMessage(Command, frozen=True, kw_only=True):
@@ -407,7 +449,12 @@ class Speak(Command, frozen=True, kw_only=True):
     text: str
     epoch: int | None = None
     complete: bool = False
+    to: SeatId | None = None
+    """The member that is handed the turn, where the post ends it."""
+
     key: str | None = None
+    reply_to: int | None = None
+    files: tuple[AttachedFile, ...] = ()
 
 
 class TellHuman(Command, frozen=True, kw_only=True):
@@ -425,6 +472,8 @@ class CompleteTurn(Command, frozen=True, kw_only=True):
     seat: SeatId
     epoch: int | None = None
     reason: str | None = None
+    to: SeatId | None = None
+    """The member that is handed the turn."""
 
 
 class WaitTurn(Command, frozen=True, kw_only=True):
@@ -435,6 +484,7 @@ class WaitTurn(Command, frozen=True, kw_only=True):
     reason: str
     epoch: int | None = None
     timeout_seconds: float | None = None
+    awaits: Awaits = Awaits.PERSON
 
 
 class ResumeTurn(Command, frozen=True, kw_only=True):
@@ -469,7 +519,10 @@ class AwaitApproval(Command, frozen=True, kw_only=True):
 
 
 class OverrideTurn(Command, frozen=True, kw_only=True):
-    """A human makes the agent ACTIVE, or takes its turn away (QUEUED)."""
+    """A human makes the agent ACTIVE, or takes its turn away (QUEUED).
+
+    Where somebody else has the turn, an agent that is to be ACTIVE is the next speaker.
+    """
 
     channel: ChannelId
     seat: SeatId
@@ -482,6 +535,8 @@ class RenewTurn(Command, frozen=True, kw_only=True):
     channel: ChannelId
     seat: SeatId
     epoch: int | None = None
+    heartbeat: bool = False
+    """Whether only a heartbeat was seen: that does not end a silence."""
 
 
 class ReportWorkStopped(Command, frozen=True, kw_only=True):

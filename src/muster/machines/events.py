@@ -18,11 +18,14 @@ from muster.machines.vocabulary import (
     Activity,
     Allowance,
     Answered,
+    AttachedFile,
     Authority,
     Budget,
+    Claim,
     DelegationMode,
     FileChange,
     InterruptMode,
+    Limit,
     Machine,
     Outcome,
     Placeholder,
@@ -150,6 +153,9 @@ class AgentEnrolled(Fact, frozen=True, kw_only=True):
     on_call: bool = False
     """Whether the agent has only a description, and sessions for delegated tasks only."""
 
+    unasked: bool = False
+    """Whether the agent is granted turns in which there is nothing new for it."""
+
 
 class AgentConfigured(Fact, frozen=True, kw_only=True):
     """The settings of an agent changed."""
@@ -159,6 +165,7 @@ class AgentConfigured(Fact, frozen=True, kw_only=True):
     long_lived: bool = False
     max_turns: int = 1
     budget: Budget = Budget()
+    unasked: bool = False
 
 
 class AgentRegistered(Fact, frozen=True, kw_only=True):
@@ -435,6 +442,71 @@ class ChannelConfigured(Fact, frozen=True, kw_only=True):
     config: TurnConfig
 
 
+class ChannelArchived(Fact, frozen=True, kw_only=True):
+    """A channel was put aside: nobody speaks in it, and lists leave it out."""
+
+    channel: ChannelId
+
+
+class ChannelRestored(Fact, frozen=True, kw_only=True):
+    """An archived channel was brought back."""
+
+    channel: ChannelId
+
+
+class RingOrdered(Fact, frozen=True, kw_only=True):
+    """The order of a channel's members changed."""
+
+    channel: ChannelId
+    seats: tuple[SeatId, ...]
+
+
+class MemberConfigured(Fact, frozen=True, kw_only=True):
+    """A member's turn timeout changed; none means the channel's. A turn keeps its deadline."""
+
+    channel: ChannelId
+    seat: SeatId
+    timeout_seconds: float | None
+
+
+class TurnClaimed(Fact, frozen=True, kw_only=True):
+    """A member is to speak before the ring's next."""
+
+    channel: ChannelId
+    seat: SeatId
+    claim: Claim
+    by: str = ""
+    """The name of the person or agent that caused it."""
+
+
+class TurnClaimDropped(Fact, frozen=True, kw_only=True):
+    """A member no longer claims the next turn."""
+
+    channel: ChannelId
+    seat: SeatId
+
+
+class SpeakerChosen(Fact, frozen=True, kw_only=True):
+    """A channel's selector was asked for the next speaker, and this is its answer."""
+
+    channel: ChannelId
+    seat: SeatId
+    """The selector."""
+
+    chosen: SeatId | None
+    """The next speaker; none where the answer names no member, and the ring decides."""
+
+    text: str = ""
+
+
+class TurnsPassed(Fact, frozen=True, kw_only=True):
+    """Members were passed over, because there is nothing new for them."""
+
+    channel: ChannelId
+    seats: tuple[SeatId, ...]
+    reason: str = "nothing_new"
+
+
 class MemberJoined(Fact, frozen=True, kw_only=True):
     """An agent took a place at the end of a channel's ring."""
 
@@ -457,6 +529,8 @@ class TurnRenewed(Fact, frozen=True, kw_only=True):
     channel: ChannelId
     epoch: int
     until: datetime
+    heartbeat: bool = False
+    """Whether only a heartbeat was seen: that does not end a silence."""
 
 
 class WorkStopped(Fact, frozen=True, kw_only=True):
@@ -467,10 +541,15 @@ class WorkStopped(Fact, frozen=True, kw_only=True):
 
 
 class ChannelRested(Fact, frozen=True, kw_only=True):
-    """Whole rounds passed without a post: no turn is granted until the next message."""
+    """A conversation came to its end: no turn is granted until the next message."""
 
     channel: ChannelId
-    idle_rounds: int
+    idle_rounds: int = 0
+    limit: Limit = Limit.IDLE_ROUNDS
+    """The rule that ended it."""
+
+    reason: str = ""
+    """The same in a sentence."""
 
 
 class ChannelRoused(Fact, frozen=True, kw_only=True):
@@ -503,6 +582,11 @@ class UserMessage(Fact, frozen=True, kw_only=True):
     key: str | None = None
     """The sender's idempotency key: a message that is sent twice is recorded once."""
 
+    reply_to: int | None = None
+    """The seq of the message that it answers."""
+
+    files: tuple[AttachedFile, ...] = ()
+
 
 class AgentMessage(Fact, frozen=True, kw_only=True):
     """A message of an agent."""
@@ -513,6 +597,8 @@ class AgentMessage(Fact, frozen=True, kw_only=True):
     channel: ChannelId | None = None
     epoch: int | None = None
     key: str | None = None
+    reply_to: int | None = None
+    files: tuple[AttachedFile, ...] = ()
 
 
 class MessagesRead(Fact, frozen=True, kw_only=True):

@@ -37,7 +37,13 @@ def session_result(team: Team, event: Event, fact: e.SessionResult) -> Team:
     channel = team.channels.get(fact.channel) if fact.channel is not None else None
     if channel is None:
         return team
-    channel = replace(channel, used=channel.used + fact.usage)
+    return charge_channel(team, channel, fact.usage)
+
+
+def charge_channel(team: Team, channel: Channel, usage: Usage) -> Team:
+    """Add a usage to a channel, in all and since the last message of a person."""
+    since = replace(channel.since_message, used=channel.since_message.used + usage)
+    channel = replace(channel, used=channel.used + usage, since_message=since)
     return replace(team, channels=put(team.channels, channel.id, channel))
 
 
@@ -71,7 +77,7 @@ def require_plausible(usage: Usage) -> None:
 def budget_limit_reached(agent: Agent, session: Session) -> str:
     """The limit of its budget that an agent has reached; empty if none."""
     budget = agent.run.budget
-    return _over(agent.run.used, budget.cost_usd, budget.tokens, "") or _over(
+    return over(agent.run.used, budget.cost_usd, budget.tokens, "") or over(
         session.used, budget.session_cost_usd, budget.session_tokens, " in one session"
     )
 
@@ -90,20 +96,12 @@ def conversation_limit_reached(conversation: Conversation, allowance: Allowance)
     return _over_allowance(conversation.used, allowance, f" in {conversation.id}")
 
 
-def channel_limit_reached(channel: Channel) -> str:
-    """The limit that the turns of a channel have reached; empty if none."""
-    config = channel.config
-    if not config.max_cost_usd and not config.max_tokens:
-        return ""
-    allowance = Allowance(max_cost_usd=config.max_cost_usd, max_tokens=config.max_tokens)
-    return _over_allowance(channel.used, allowance, f" in the channel {channel.id}")
-
-
 def _over_allowance(used: Usage, allowance: Allowance, where: str) -> str:
-    return _over(used, allowance.max_cost_usd or None, allowance.max_tokens or None, where)
+    return over(used, allowance.max_cost_usd or None, allowance.max_tokens or None, where)
 
 
-def _over(used: Usage, cost_usd: float | None, tokens: int | None, where: str) -> str:
+def over(used: Usage, cost_usd: float | None, tokens: int | None, where: str) -> str:
+    """The one of these limits that a usage has reached, as a sentence; empty if none."""
     if cost_usd is not None and used.cost_usd >= cost_usd:
         return f"${used.cost_usd:.4f} used{where}, and ${cost_usd:g} are allowed"
     if tokens is not None and used.tokens >= tokens:

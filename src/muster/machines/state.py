@@ -23,9 +23,12 @@ from muster.machines.vocabulary import (
     NO_LIMIT,
     Allowance,
     Authority,
+    Awaits,
     Budget,
+    Claim,
     DelegationMode,
     FaceVariant,
+    Limit,
     Phase,
     Role,
     RunMode,
@@ -138,6 +141,12 @@ class Agent(Record, frozen=True, kw_only=True):
     """The live task sessions, beside its own session."""
 
     max_turns: int = 1
+    unasked: bool = False
+    """Whether it is granted turns in which there is nothing new for it."""
+
+    retired: bool = False
+    """Whether a person has retired it: its name is free, and it never connects again."""
+
     channels: tuple[ChannelId, ...] = ()
     """The channels of which it is a member."""
 
@@ -222,6 +231,24 @@ class Session(Record, frozen=True, kw_only=True):
     """The deadline of that task."""
 
 
+class ClaimedTurn(Record, frozen=True, kw_only=True):
+    """A member that is to speak before the ring's next, and the reason."""
+
+    seat: SeatId
+    claim: Claim
+    by: str = ""
+    """The name of the person or agent that caused it."""
+
+
+class Spent(Record, frozen=True, kw_only=True):
+    """Turns and usage since the last message of a person in a channel."""
+
+    turns: int = 0
+    used: Usage = Usage()
+    stopped: bool = False
+    """Whether the stop phrase was said."""
+
+
 class Wait(Record, frozen=True, kw_only=True):
     """A pause of a turn. The turn is still held, and its timeout is suspended."""
 
@@ -233,6 +260,8 @@ class Wait(Record, frozen=True, kw_only=True):
 
     approval: bool = False
     """Whether it waits for an approval: then the answer ends it, not its own deadline."""
+
+    awaits: Awaits = Awaits.PERSON
 
 
 class HeldTurn(Record, frozen=True, kw_only=True):
@@ -253,6 +282,14 @@ class HeldTurn(Record, frozen=True, kw_only=True):
     """The time at which silence after a post ends the turn, where the channel detects that."""
 
     wait: Wait | None = None
+    granted: int = 0
+    """The seq of the grant."""
+
+    reason: str = ""
+    """Why this member has it: the ring, a handoff, a person's choice."""
+
+    choosing: bool = False
+    """Whether the holder is the channel's selector and is asked for the next speaker."""
 
 
 class Drain(Record, frozen=True, kw_only=True):
@@ -270,7 +307,9 @@ class Channel(Record, frozen=True, kw_only=True):
     config: TurnConfig
     ring: tuple[SeatId, ...] = ()
     cursor: int = -1
-    """Index in the ring of the current or last holder of the turn."""
+    """Index in the ring of the last member that had its place in the order; -1 before the first.
+    A claimed turn does not count, unless its member was the next one anyway.
+    """
 
     timeouts: dict[SeatId, float] = {}
     epoch: int = 0
@@ -282,6 +321,32 @@ class Channel(Record, frozen=True, kw_only=True):
     """A lone member that has completed its turn: it waits for the next post or member."""
 
     resting: bool = False
+    rest_limit: Limit | None = None
+    """The limit at which it came to rest, while it rests."""
+
+    archived: bool = False
+    barred: tuple[SeatId, ...] = ()
+    """Agents that a person removed: only a person adds them again."""
+
+    claims: tuple[ClaimedTurn, ...] = ()
+    """Members that are to speak before the ring's next, the most important first."""
+
+    selector_asked: bool = False
+    """Whether the selector was asked since the last turn of a speaker."""
+
+    since_message: Spent = Spent()
+    turns: int = 0
+    """The number of turns in all."""
+
+    newest: int = 0
+    """The seq of the newest message of a person or an agent; notices do not count."""
+
+    newest_by: SeatId | None = None
+    """The agent that wrote it; none for a person."""
+
+    newest_other: int = 0
+    """The seq of the newest message that somebody else wrote."""
+
     silent_turns: int = 0
     """Consecutive turns without a post."""
 
@@ -455,7 +520,8 @@ class Team(Record, frozen=True, kw_only=True):
             return TurnState.OFFLINE
         if agent.approvals:
             return TurnState.WAITING
-        states = {self.channels[channel].state_of(agent.seat) for channel in agent.channels}
+        channels = (self.channels[channel] for channel in agent.channels)
+        states = {each.state_of(agent.seat) for each in channels if not each.archived}
         for state in (TurnState.ACTIVE, TurnState.WAITING, TurnState.QUEUED):
             if state in states:
                 return state

@@ -223,8 +223,67 @@ class InterruptMode(StrEnum):
     PARALLEL = "parallel"
 
 
+class SpeakerOrder(StrEnum):
+    """The rule for who speaks next in a channel.
+
+    A person's word comes first in every order, then a handoff, then raised hands.
+    """
+
+    RING = "ring"  # one after the other
+    MENTION = "mention"  # members that the last speaker mentioned with @ first
+    SELECTOR = "selector"  # a member of the channel is asked after every turn
+
+
+class Claim(StrEnum):
+    """A reason to speak before the ring's next, most important first."""
+
+    PERSON = "person"  # a person chose or mentioned it
+    HANDOFF = "handoff"  # the last speaker handed the turn over
+    MENTION = "mention"  # the last speaker mentioned it
+    SELECTOR = "selector"  # the channel's selector chose it
+    HAND = "hand"  # it raised its hand
+
+
+class JoinRule(StrEnum):
+    """The rule for who may join a channel."""
+
+    OPEN = "open"  # every agent that no person has removed
+    INVITED = "invited"  # only agents that a person adds
+
+
+class ReadRule(StrEnum):
+    """The rule for who may read a channel. Operators read every channel."""
+
+    EVERYBODY = "everybody"
+    MEMBERS = "members"
+
+
+class Awaits(StrEnum):
+    """The ends of a wait that an agent requested, beside its timeout."""
+
+    PERSON = "person"  # a person's message in the channel, or a resume
+    RESUME = "resume"  # a resume only
+
+
+class Limit(StrEnum):
+    """A reason why a channel rests: a limit of its rules, by the rule's name on the wire."""
+
+    IDLE_ROUNDS = "restAfterIdleRounds"
+    NOTHING_NEW = "nothingNew"  # every member has seen everything
+    STOP_PHRASE = "stopPhrase"
+    SELECTOR = "selector"  # the selector ended the conversation
+    TURNS_PER_MESSAGE = "turnsPerMessage"
+    ROUNDS_PER_MESSAGE = "roundsPerMessage"
+    COST_PER_MESSAGE = "costUsdPerMessage"
+    TOKENS_PER_MESSAGE = "tokensPerMessage"
+    TURNS = "maxTurns"
+    ROUNDS = "maxRounds"
+    COST = "maxCostUsd"
+    TOKENS = "maxTokens"
+
+
 class TurnConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The rules of a channel."""
+    """The rules of a channel. Of its limits, 0 means none."""
 
     default_timeout_seconds: float = 60.0
     human_interrupt_mode: InterruptMode = InterruptMode.INJECT
@@ -236,15 +295,44 @@ class TurnConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     max_turn_seconds: float = 1800.0
     interrupt_hold_seconds: float = 30.0
     rest_after_idle_rounds: int = 3
+    speaker_order: SpeakerOrder = SpeakerOrder.RING
+    selector: str = ""
+    """The name of the member that chooses the next speaker, where the order is `selector`."""
+
+    stop_phrase: str = ""
+    """A message of an agent that contains this ends the conversation."""
+
+    turns_per_message: int = 100
+    rounds_per_message: int = 0
+    cost_usd_per_message: float = 5.0
+    tokens_per_message: int = 0
+    """Limits of what follows one message of a person."""
+
+    max_turns: int = 0
+    max_rounds: int = 0
     max_cost_usd: float = 0.0
     max_tokens: int = 0
-    """Limits of all turns in the channel together, 0 for none; at a limit members are paused."""
+    """Limits of all turns in the channel together."""
+
+    join_rule: JoinRule = JoinRule.OPEN
+    read_rule: ReadRule = ReadRule.EVERYBODY
 
 
 class Text(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
     """A block of text in an agent's message."""
 
     text: str
+
+
+class AttachedFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A file that belongs to a message. The content lies in the home, under its digest."""
+
+    name: str
+    digest: str
+    """SHA-256 of the content, in hex."""
+
+    size: int
+    media_type: str
 
 
 class Role(StrEnum):

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, cast
 import msgspec
 
 from muster.errors import BadSettings, BadSource, Refused
-from muster.limits import TURN_SECONDS_MAX
+from muster.limits import TURN_SECONDS_MAX, TURNS_MAX, USAGE_SUM_MAX
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
 from muster.machines.vocabulary import Allowance, TurnConfig
@@ -132,6 +132,10 @@ def _seconds(about: str) -> Rule:
     return Rule(about, 0.1, TURN_SECONDS_MAX)
 
 
+def _turns(about: str) -> Rule:
+    return Rule(f"{about}; 0 means no limit.", 0, TURNS_MAX)
+
+
 TURN_RULES: Final[Mapping[str, Rule]] = {
     "default_timeout_seconds": _seconds(
         "Turn timeout: a turn without any sign of work ends after this long."
@@ -151,12 +155,30 @@ TURN_RULES: Final[Mapping[str, Rule]] = {
     "rest_after_idle_rounds": Rule(
         "Rounds without a post after which a channel rests.", 1, 1_000_000
     ),
+    "speaker_order": Rule(
+        "Who speaks next: the ring's order, members that the last speaker mentioned first, or a "
+        "selector's choice."
+    ),
+    "selector": Rule('Name of the member that chooses the next speaker, for "selector".'),
+    "stop_phrase": Rule("A message of an agent that contains this text ends the conversation."),
+    "turns_per_message": _turns("Turn limit after each message of a person"),
+    "rounds_per_message": _turns("Limit of whole rounds after each message of a person"),
+    "cost_usd_per_message": Rule(
+        "Cost limit after each message of a person, in dollars; 0 means no limit.", 0, 1_000_000
+    ),
+    "tokens_per_message": Rule(
+        "Token limit after each message of a person; 0 means no limit.", 0, USAGE_SUM_MAX
+    ),
+    "max_turns": _turns("Turn limit of a channel"),
+    "max_rounds": _turns("Limit of whole rounds in a channel"),
     "max_cost_usd": Rule(
         "Cost limit of a channel, all turns together, in dollars; 0 means no limit.", 0, 1_000_000
     ),
     "max_tokens": Rule(
-        "Token limit of a channel, all turns together; 0 means no limit.", 0, 10**15
+        "Token limit of a channel, all turns together; 0 means no limit.", 0, USAGE_SUM_MAX
     ),
+    "join_rule": Rule("Who may join a channel: every agent, or only agents that a person adds."),
+    "read_rule": Rule("Who may read a channel, beside operators: everybody, or its members."),
 }
 """Rules of the `[turns]` table, whose record belongs to the machines."""
 

@@ -13,12 +13,14 @@ import msgspec
 from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.ids import ChannelId, SeatId
-from muster.machines.state import Agent, Approval, Channel, Team, Wait
+from muster.machines.state import Agent, Approval, Channel, ClaimedTurn, Team, Wait
+from muster.machines.turns.order import reason as claim_reason
+from muster.machines.turns.order import upcoming
 from muster.machines.vocabulary import NOTHING_USED, Usage
 from muster.store.base import EventStore, LogFilter, Stored
 from muster.store.codec import decode
 from muster.views.answers.agents import ApprovalView, UsageView
-from muster.views.answers.channels import ChannelState, MemberView, Rules, WaitView
+from muster.views.answers.channels import ChannelState, ClaimView, MemberView, Rules, WaitView
 from muster.views.answers.messages import (
     Delivery,
     HandedMessage,
@@ -43,11 +45,13 @@ def channel_state(
     """A channel with its members in the order of the ring."""
     turn, counts = channel.turn, unread or {}
     names = tuple(team.agent(seat).id for seat in channel.ring)
+    following = upcoming(team, channel)
     return ChannelState(
         channel=channel.id,
         config=Rules(**_fields(channel.config)),
         ring=names,
-        next=names[(channel.cursor + 1) % len(names)] if names else None,
+        next=team.agent(following).id if following is not None else None,
+        claims=tuple(_claim(team, each) for each in channel.claims),
         members=tuple(
             _member(channel, team.agent(seat), counts.get(seat, 0)) for seat in channel.ring
         ),
@@ -58,6 +62,14 @@ def channel_state(
         waiting=_wait(turn.wait) if turn and turn.wait else None,
         stopping=team.agent(channel.drain.seat).id if channel.drain else None,
         resting=channel.resting,
+        rest_limit=channel.rest_limit,
+        archived=channel.archived,
+        granted_because=turn.reason or None if turn else None,
+        choosing=turn.choosing if turn else False,
+        turns=channel.turns,
+        turns_since_message=channel.since_message.turns,
+        used_since_message=usage_or_nothing(channel.since_message.used),
+        barred=tuple(team.agent(seat).id for seat in channel.barred),
         last_message=channel.last_message,
         used=usage_or_nothing(channel.used),
     )
@@ -77,6 +89,15 @@ def _member(channel: Channel, agent: Agent, unread: int) -> MemberView:
     )
 
 
+def _claim(team: Team, claimed: ClaimedTurn) -> ClaimView:
+    return ClaimView(
+        agent=team.agent(claimed.seat).id,
+        claim=claimed.claim,
+        by=claimed.by,
+        reason=claim_reason(claimed),
+    )
+
+
 def _wait(wait: Wait) -> WaitView:
     return WaitView(
         reason=wait.reason,
@@ -84,6 +105,7 @@ def _wait(wait: Wait) -> WaitView:
         until=wait.until,
         by_human=wait.by_human,
         approval=wait.approval,
+        awaits=wait.awaits,
     )
 
 

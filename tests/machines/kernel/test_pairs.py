@@ -21,12 +21,14 @@ from muster.machines.state import Status, Team, TurnState
 from muster.machines.vocabulary import (
     Activity,
     Authority,
+    Awaits,
     Budget,
     DelegationMode,
     FileChange,
     Outcome,
     Remark,
     RunMode,
+    SpeakerOrder,
     Taken,
 )
 from tests.machines.identity import test_identity
@@ -52,6 +54,24 @@ def _run(mode: RunMode, step: str) -> Callable[[], Scene]:
             scene.want("Lyra", RunMode.PAUSE)
         if step == "failed" and mode is not RunMode.PAUSE:
             scene.ends("Lyra", Outcome.FAILED)
+        return scene
+
+    return make
+
+
+def _steps(step: str) -> Callable[[], Scene]:
+    """A channel that is put aside, has a claim, or whose selector is asked."""
+
+    def make() -> Scene:
+        scene = test_turns.trio()
+        if step == "archived":
+            scene.do(c.ArchiveChannel(channel=REVIEWS))
+        if step == "claimed":
+            scene.do(c.RaiseHand(channel=REVIEWS, seat=scene.seat("qa")))
+        if step == "choosing":
+            rules = e.TurnConfig(speaker_order=SpeakerOrder.SELECTOR, selector="dev")
+            scene.do(c.ConfigureChannel(channel=REVIEWS, config=rules))
+            scene.complete("pm")
         return scene
 
     return make
@@ -117,6 +137,7 @@ STATES: dict[str, Callable[[], Scene]] = {
     },
     "turns asking": _asking,
     **{f"turns {step}": _turns(step) for step in ("active", "waiting", "resting", "lone", "empty")},
+    **{f"turns {step}": _steps(step) for step in ("archived", "claimed", "choosing")},
     "turns draining": _drain,
     **{
         f"delegation {mode} {'working' if working else 'home'}": _delegation(mode, working=working)
@@ -140,6 +161,7 @@ def tries(team: Team) -> Iterator[Command]:
     yield c.EnrollAgent(name="newcomer", authority=Authority.MUSTER)
     yield c.RejectMarker(marker="[AGENT_STATUS]", reason="fence")
     yield c.CreateChannel(channel=NEW)
+    yield c.CreateChannel(channel=NEW, members=tuple(seats[:-1]))
     yield c.WakeAgents()
     yield c.SleepAgents()
     yield c.ImportTeam(documents=tuple(_papers(team)), messages=(said(1), said(2)))
@@ -161,11 +183,7 @@ def tries(team: Team) -> Iterator[Command]:
     for conversation in conversations:
         yield from _of(conversation)
     for channel in channels:
-        yield c.ConfigureChannel(channel=channel, config=e.TurnConfig(announce_timeouts=False))
-        yield c.PostMessage(channel=channel, text="hello", speaker_name="Marcus")
-        yield c.CheckChannel(channel=channel)
-        if channel in team.channels:
-            yield c.OfferTurn(channel=channel)
+        yield from _on(team, channel)
     for mode in DelegationMode:
         yield c.StartDelegation(mode=mode, path="here", agents=("ada",))
     for allow in (True, False):
@@ -205,11 +223,16 @@ def _about(seat: SeatId) -> Iterator[Command]:
 
 
 def _in(channel: ChannelId, seat: SeatId) -> Iterator[Command]:
+    yield c.ConfigureMember(channel=channel, seat=seat, timeout_seconds=5)
+    yield c.RaiseHand(channel=channel, seat=seat)
+    yield c.RaiseHand(channel=channel, seat=seat, raised=False)
     yield c.AddMember(channel=channel, seat=seat)
     yield c.RemoveMember(channel=channel, seat=seat)
     yield c.Speak(channel=channel, seat=seat, text="word")
+    yield c.Speak(channel=channel, seat=seat, text="word", complete=True, to=PM)
     yield c.CompleteTurn(channel=channel, seat=seat, epoch=1)
     yield c.WaitTurn(channel=channel, seat=seat, reason="tea")
+    yield c.WaitTurn(channel=channel, seat=seat, reason="tea", awaits=Awaits.RESUME)
     yield c.ResumeTurn(channel=channel, seat=seat)
     yield c.EndForgottenTurn(channel=channel, seat=seat)
     yield c.RenewTurn(channel=channel, seat=seat)
@@ -217,6 +240,20 @@ def _in(channel: ChannelId, seat: SeatId) -> Iterator[Command]:
     yield c.ReportWorkStopped(channel=channel, seat=seat)
     for to in TurnState:
         yield c.OverrideTurn(channel=channel, seat=seat, to=to)
+
+
+def _on(team: Team, channel: ChannelId) -> Iterator[Command]:
+    yield c.ConfigureChannel(channel=channel, config=e.TurnConfig(announce_timeouts=False))
+    yield c.ConfigureChannel(channel=channel, config=e.TurnConfig(turns_per_message=1))
+    yield c.ArchiveChannel(channel=channel)
+    yield c.ArchiveChannel(channel=channel, archived=False)
+    yield c.OrderRing(channel=channel, seats=(SeatId(99),))
+    yield c.PostMessage(channel=channel, text="hello", speaker_name="Marcus")
+    yield c.PostMessage(channel=channel, text="@qa hello", speaker_name="Marcus")
+    yield c.CheckChannel(channel=channel)
+    if channel in team.channels:
+        yield c.OrderRing(channel=channel, seats=team.channels[channel].ring[::-1])
+        yield c.OfferTurn(channel=channel)
 
 
 def _of(conversation: ConversationId) -> Iterator[Command]:

@@ -22,6 +22,7 @@ from muster.machines.maps import drop, put
 from muster.machines.state import (
     Agent,
     Approval,
+    ClaimedTurn,
     Conversation,
     Drain,
     RunControl,
@@ -31,7 +32,7 @@ from muster.machines.state import (
     Wait,
 )
 from muster.machines.turns.table import TABLE
-from muster.machines.vocabulary import Authority, Machine
+from muster.machines.vocabulary import Authority, Claim, Limit, Machine
 from tests.machines.identity import test_identity
 from tests.machines.scene import REVIEWS, START, Scene
 from tests.machines.turns.test_turns import BASIC_ROWS, trio
@@ -99,7 +100,7 @@ def test_every_diagram_is_drawn_from_its_whole_table(machine: str) -> None:
 
 
 def test_a_diagram_shows_guards_and_an_unknown_machine_is_refused() -> None:
-    assert "ACTIVE --> IDLE: TURN_COMPLETE [alone]" in mermaid("turns")
+    assert "ACTIVE --> IDLE: TURN_COMPLETE [done]" in mermaid("turns")
     with pytest.raises(NotFound):
         mermaid("weather")
 
@@ -216,6 +217,9 @@ def broken_teams() -> dict[str, Team]:
     def agent(changed: Agent) -> Team:
         return replace(team, agents=put(team.agents, changed.seat, changed))
 
+    def hand(seat: SeatId) -> ClaimedTurn:
+        return ClaimedTurn(seat=seat, claim=Claim.HAND)
+
     def reviews(**fields: object) -> Team:
         return replace(team, channels=put(team.channels, REVIEWS, replace(channel, **fields)))
 
@@ -238,7 +242,14 @@ def broken_teams() -> dict[str, Team]:
         "while work is being stopped": reviews(drain=_drain_of(pm)),
         "rests, but its turn is held": reviews(resting=True),
         "but a turn, or the member is not in its ring": reviews(idle=pm.seat),
-        "is not at its cursor": reviews(cursor=1),
+        "which is not in its ring": reviews(ring=(scene.seat("dev"),)),
+        "is archived, but its turn is held": reviews(archived=True),
+        "a claim of an agent that is not in its ring": reviews(claims=(hand(SeatId(99)),)),
+        "two claims of one agent": reviews(claims=(hand(pm.seat), hand(pm.seat))),
+        "is barred, but a member": reviews(barred=(pm.seat,)),
+        "rests without a limit": reviews(turn=None, resting=True),
+        "has a limit, but does not rest": reviews(rest_limit=Limit.TURNS),
+        "is idle, although there is news for it": reviews(turn=None, idle=pm.seat, newest=10**6),
         "which is disabled": agent(replace(pm, disabled=True)),
         "neither present nor being started": agent(replace(pm, status=Status.SLEEPING)),
         "which does not list the channel": agent(replace(pm, holding=())),

@@ -125,7 +125,9 @@ async def take_heartbeat(call: ApiCall, name: str, body: HeartbeatBody) -> Prese
         await call.send(ReportCurrent(seat=agent.seat, current=body.current))
     if body.working:
         for channel, epoch in _turns(call, agent.seat).items():
-            await call.send(RenewTurn(channel=channel, seat=agent.seat, epoch=epoch))
+            await call.send(
+                RenewTurn(channel=channel, seat=agent.seat, epoch=epoch, heartbeat=True)
+            )
     return _presence(call, agent.seat)
 
 

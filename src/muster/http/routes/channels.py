@@ -8,17 +8,26 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from muster import limits
 from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, ApiCall, route
 from muster.http.types import Seconds, StrictBody
 from muster.machines.commands import AddMember, ConfigureChannel, CreateChannel, RemoveMember
 from muster.machines.ids import ChannelId
-from muster.machines.vocabulary import InterruptMode, TurnConfig
+from muster.machines.vocabulary import (
+    InterruptMode,
+    JoinRule,
+    ReadRule,
+    SpeakerOrder,
+    TurnConfig,
+)
 from muster.views.answers.channels import ChannelList, ChannelState
 from muster.views.channels import channel_state, read_state
 
-Rounds = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
-Dollars = Annotated[float, msgspec.Meta(ge=0, le=1_000_000)]
-Tokens = Annotated[int, msgspec.Meta(ge=0, le=10**15)]
+Rounds = Annotated[int, msgspec.Meta(ge=1, le=limits.IDLE_ROUNDS_MAX)]
+Turns = Annotated[int, msgspec.Meta(ge=0, le=limits.TURNS_MAX)]
+Dollars = Annotated[float, msgspec.Meta(ge=0, le=limits.USAGE_COST_USD_MAX)]
+Tokens = Annotated[int, msgspec.Meta(ge=0, le=limits.USAGE_SUM_MAX)]
+Phrase = Annotated[str, msgspec.Meta(max_length=limits.STOP_PHRASE_CHARS_MAX)]
 
 
 class ConfigChange(StrictBody, frozen=True, kw_only=True):
@@ -34,8 +43,19 @@ class ConfigChange(StrictBody, frozen=True, kw_only=True):
     max_turn_seconds: Seconds | UnsetType = UNSET
     interrupt_hold_seconds: Seconds | UnsetType = UNSET
     rest_after_idle_rounds: Rounds | UnsetType = UNSET
+    speaker_order: SpeakerOrder | UnsetType = UNSET
+    selector: str | UnsetType = UNSET
+    stop_phrase: Phrase | UnsetType = UNSET
+    turns_per_message: Turns | UnsetType = UNSET
+    rounds_per_message: Turns | UnsetType = UNSET
+    cost_usd_per_message: Dollars | UnsetType = UNSET
+    tokens_per_message: Tokens | UnsetType = UNSET
+    max_turns: Turns | UnsetType = UNSET
+    max_rounds: Turns | UnsetType = UNSET
     max_cost_usd: Dollars | UnsetType = UNSET
     max_tokens: Tokens | UnsetType = UNSET
+    join_rule: JoinRule | UnsetType = UNSET
+    read_rule: ReadRule | UnsetType = UNSET
 
     def applied(self, config: TurnConfig) -> TurnConfig:
         """The rules after the change."""
@@ -45,10 +65,11 @@ class ConfigChange(StrictBody, frozen=True, kw_only=True):
 
 
 class NewChannel(StrictBody, frozen=True, kw_only=True):
-    """A channel to create. Members join it one by one, in the order of their turns."""
+    """A channel to create, with its members in the order of their turns."""
 
     channel: str
     config: ConfigChange = ConfigChange()
+    members: tuple[str, ...] = ()
 
 
 class NewMember(StrictBody, frozen=True, kw_only=True):
@@ -60,9 +81,11 @@ class NewMember(StrictBody, frozen=True, kw_only=True):
 
 @route("POST", "/api/channels", may=OPERATOR, status=201)
 async def create_channel(call: ApiCall, body: NewChannel) -> ChannelState:
-    """Create a channel."""
+    """Create a channel with its members; if one of them cannot join, nothing is created."""
     name = ChannelId(body.channel)
-    await call.send(CreateChannel(channel=name, config=body.config.applied(call.muster.turns)))
+    members = tuple(call.agent(member).seat for member in body.members)
+    config = body.config.applied(call.muster.turns)
+    await call.send(CreateChannel(channel=name, config=config, members=members))
     return channel_state(call.team, call.team.channel(name))
 
 

@@ -96,6 +96,7 @@ def enroll_agent(team: Team, command: c.EnrollAgent, now: datetime) -> Iterator[
         long_lived=command.long_lived,
         max_turns=command.max_turns,
         on_call=command.on_call,
+        unasked=command.unasked,
     )
     yield move(Agent(seat=seat, name=command.name), "enrolled")
 
@@ -110,9 +111,16 @@ def _free_seat(team: Team) -> SeatId:
 
 def configure_agent(team: Team, command: c.ConfigureAgent, now: datetime) -> Iterator[Fact]:
     agent = team.agent(command.seat)
-    asked = (command.authority, command.long_lived, command.max_turns, command.budget, False)
     run = agent.run
-    if asked == (agent.authority, run.long_lived, agent.max_turns, run.budget, run.on_call):
+    now_so = (agent.authority, run.long_lived, agent.max_turns, run.budget, agent.unasked)
+    asked = (
+        command.authority,
+        command.long_lived,
+        command.max_turns,
+        command.budget,
+        command.unasked,
+    )
+    if asked == now_so and not run.on_call:
         return
     here = agent.status is ALIVE or agent.session is not None or agent.tasks
     if command.authority is not agent.authority and here:
@@ -126,6 +134,7 @@ def configure_agent(team: Team, command: c.ConfigureAgent, now: datetime) -> Ite
         long_lived=command.long_lived,
         max_turns=command.max_turns,
         budget=command.budget,
+        unasked=command.unasked,
     )
 
 

@@ -68,6 +68,7 @@ def agent_enrolled(team: Team, event: Event, fact: e.AgentEnrolled) -> Team:
         color=fact.agent.color,
         created_at=fact.agent.created_at,
         max_turns=fact.max_turns,
+        unasked=fact.unasked,
         run=initial_run(fact.authority, long_lived=fact.long_lived, on_call=fact.on_call),
     )
     names = put(team.names, name_key(name), seat)

@@ -307,8 +307,31 @@ def _stopped(team: Team, event: Event, fact: e.WorkStopped) -> Iterator[Command]
     yield from _offers(team, fact.seat, fact.channel)
 
 
-@coupling(e.ChannelConfigured, "New rules may let a channel rest.")
+@coupling(e.UserMessage, "A message may be news for a member that was passed over.")
+def _posted(team: Team, event: Event, fact: e.UserMessage) -> Sequence[Command]:
+    channel = team.channels[fact.channel] if fact.channel is not None else None
+    if channel is None or channel.turn is not None or channel.resting:
+        return ()
+    return (c.OfferTurn(channel=channel.id),)
+
+
+@coupling(e.AgentConfigured, "New settings may let an agent take a turn.")
+def _reconfigured(team: Team, event: Event, fact: e.AgentConfigured) -> Sequence[Command]:
+    return _offers(team, fact.seat)
+
+
+@coupling(e.ChannelConfigured, "New rules may let a channel rest, or go on.")
 def _configured(team: Team, event: Event, fact: e.ChannelConfigured) -> Sequence[Command]:
+    return (c.OfferTurn(channel=fact.channel),)
+
+
+@coupling(e.ChannelRestored, "A channel that is brought back goes on where it was.")
+def _restored(team: Team, event: Event, fact: e.ChannelRestored) -> Sequence[Command]:
+    return (c.OfferTurn(channel=fact.channel),)
+
+
+@coupling(e.TurnClaimed, "A claim may find the turn free: a person chose who speaks next.")
+def _claimed(team: Team, event: Event, fact: e.TurnClaimed) -> Sequence[Command]:
     return (c.OfferTurn(channel=fact.channel),)
 
 

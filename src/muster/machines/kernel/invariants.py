@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from muster.machines.ids import ChannelId
 from muster.machines.state import Agent, Channel, Conversation, Status, Team
+from muster.machines.turns.table import has_news
 from muster.machines.vocabulary import Authority, RunMode
 
 
@@ -85,10 +86,30 @@ def _of_channel(team: Team, channel: Channel) -> Iterator[str]:
         yield from _of_turn(team, channel)
     if turn is not None and drain is not None:
         yield f"{where} has a turn while work is being stopped"
+    if any(each.seat not in channel.ring for each in channel.claims):
+        yield f"{where} has a claim of an agent that is not in its ring"
+    if len({each.seat for each in channel.claims}) < len(channel.claims):
+        yield f"{where} has two claims of one agent"
+    if any(seat in channel.ring for seat in channel.barred):
+        yield f"{where} has an agent that is barred, but a member"
+    yield from _of_rest(channel)
+
+
+def _of_rest(channel: Channel) -> Iterator[str]:
+    """A channel rests for a reason; a lone member is idle until somebody writes."""
+    where, turn, idle = f"channel {channel.id!r}", channel.turn, channel.idle
     if channel.resting and turn is not None:
         yield f"{where} rests, but its turn is held"
-    if channel.idle is not None and (turn is not None or channel.idle not in channel.ring):
+    if channel.resting and channel.rest_limit is None:
+        yield f"{where} rests without a limit"
+    if channel.rest_limit is not None and not channel.resting:
+        yield f"{where} has a limit, but does not rest"
+    if idle is None:
+        return
+    if turn is not None or idle not in channel.ring:
         yield f"{where} has an idle member, but a turn, or the member is not in its ring"
+    if has_news(channel, idle, channel.delivered, channel.vacant_since):
+        yield f"{where} has a member that is idle, although there is news for it"
 
 
 def _of_turn(team: Team, channel: Channel) -> Iterator[str]:
@@ -97,8 +118,10 @@ def _of_turn(team: Team, channel: Channel) -> Iterator[str]:
     holder = team.agents[turn.holder]
     if channel.id not in holder.holding:
         yield f"{where} is held by {holder.id!r}, which does not list the channel"
-    if turn.holder not in channel.ring or channel.ring[channel.cursor] != turn.holder:
-        yield f"{where} is held by {holder.id!r}, which is not at its cursor"
+    if turn.holder not in channel.ring:
+        yield f"{where} is held by {holder.id!r}, which is not in its ring"
+    if channel.archived:
+        yield f"{where} is archived, but its turn is held"
     if holder.disabled:
         yield f"{where} is held by {holder.id!r}, which is disabled"
     if holder.approvals and turn.wait is None:

@@ -7,7 +7,15 @@ from muster.machines import events as e
 from muster.machines.events import Event, Fact
 from muster.machines.ids import MUSTER, SeatId, document_id
 from muster.machines.state import Team
-from muster.machines.vocabulary import NOTHING_USED, Activity, Answered, Machine, Taken, Usage
+from muster.machines.vocabulary import (
+    NOTHING_USED,
+    Activity,
+    Answered,
+    Claim,
+    Machine,
+    Taken,
+    Usage,
+)
 
 _TEXT_CHARS = 80  # of a message; the full text is in the log
 
@@ -55,7 +63,7 @@ _TRIGGERS = {
     # run control
     "session_started": "a session started",
     "session_ended": "its session ended",
-    "reported": "it reported so",
+    "reported": "it was reported so",
     "budget": "a limit of its budget was reached",
     # turns
     "agent_starts": "it started",
@@ -68,9 +76,12 @@ _TRIGGERS = {
     "member_joined": "it is no longer alone",
     "message_posted": "a message was posted",
     "turn_granted": "it was granted the turn",
+    "turn_claimed": "it is to speak before the ring's next",
+    "selector_asked": "it is asked who speaks next",
     "TURN_COMPLETE": "it completed its turn",
     "timeout": "its turn timed out",
     "wait_requested": "it asked to wait",
+    "dependency_awaited": "it waits for something else",
     "wait_resolved": "its wait is over",
     "wait_timeout": "its wait timed out",
     "silence": "it was silent after a post",
@@ -205,6 +216,30 @@ def _answer(fact: e.ApprovalAnswered, team: Team) -> str:
     return f"{which} was {verdict}{f': {_clip(fact.note)}' if fact.note else ''}"
 
 
+def _why_it_rests(fact: e.ChannelRested) -> str:
+    return _clip(fact.reason) if fact.reason else f"{fact.idle_rounds} silent rounds"
+
+
+_CLAIMS = {
+    Claim.PERSON: "{by} chose {who} as the next speaker in {channel}",
+    Claim.HANDOFF: "{by} handed the turn in {channel} to {who}",
+    Claim.MENTION: "{by} mentioned {who} in {channel}",
+    Claim.SELECTOR: "{by} chose {who} as the next speaker in {channel}",
+    Claim.HAND: "{who} raised its hand in {channel}",
+}
+
+
+def _claims(fact: e.TurnClaimed, team: Team) -> str:
+    return _CLAIMS[fact.claim].format(
+        by=_clip(fact.by), who=_who(team, fact.seat), channel=fact.channel
+    )
+
+
+def _chose(fact: e.SpeakerChosen, team: Team) -> str:
+    chosen = "no member" if fact.chosen is None else _who(team, fact.chosen)
+    return f"{_who(team, fact.seat)} chose {chosen} in {fact.channel}: {_clip(fact.text)}"
+
+
 # Each value takes a fact of its key's type; hence Any.
 _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.StateTransition: _transition,
@@ -257,7 +292,19 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.MemberLeft: lambda f, t: f"{_who(t, f.seat)} left {f.channel}: {f.reason}",
     e.TurnRenewed: lambda f, t: f"turn {f.epoch} in {f.channel} was extended to {f.until:%H:%M:%S}",
     e.WorkStopped: lambda f, t: f"the work of {_who(t, f.seat)} in {f.channel} has stopped",
-    e.ChannelRested: lambda f, t: f"{f.channel} rests after {f.idle_rounds} silent rounds",
+    e.ChannelRested: lambda f, t: f"{f.channel} rests: {_why_it_rests(f)} ({f.limit})",
+    e.ChannelArchived: lambda f, t: f"{f.channel} was archived",
+    e.ChannelRestored: lambda f, t: f"{f.channel} was brought back",
+    e.RingOrdered: lambda f, t: f"the order in {f.channel} is now {_list(t, f.seats)}",
+    e.MemberConfigured: lambda f, t: (
+        f"the turn timeout of {_who(t, f.seat)} in {f.channel} changed"
+    ),
+    e.TurnClaimed: _claims,
+    e.TurnClaimDropped: lambda f, t: f"{_who(t, f.seat)} no longer asks to speak in {f.channel}",
+    e.SpeakerChosen: _chose,
+    e.TurnsPassed: lambda f, t: (
+        f"{_list(t, f.seats)} passed in {f.channel}, because there is nothing new ({f.reason})"
+    ),
     e.ChannelRoused: lambda f, t: f"{f.channel} is awake again",
     e.Announcement: lambda f, t: f"notice in {f.channel}: {f.text}",
     e.UserMessage: _said,

@@ -27,7 +27,7 @@ from muster.machines.kernel.fold import evolve
 from muster.machines.run_control import decide as run_control
 from muster.machines.state import Team
 from muster.machines.teams import importing
-from muster.machines.turns import channels, messages
+from muster.machines.turns import channels, granting, messages
 from muster.machines.turns import decide as turns
 
 
@@ -53,7 +53,7 @@ def stop_muster(team: Team, command: c.StopMuster, now: datetime) -> Iterable[Fa
 
 
 def log_warning(team: Team, command: c.LogWarning, now: datetime) -> Iterable[Fact]:
-    return (e.WarningLogged(text=command.text, seat=command.seat),)
+    return (e.WarningLogged(text=command.text, seat=command.seat, channel=command.channel),)
 
 
 # Each value takes a command of its key's type; hence Any.
@@ -94,6 +94,10 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.CheckApprovals: approvals.check_approvals,
     c.CreateChannel: channels.create_channel,
     c.ConfigureChannel: channels.configure_channel,
+    c.ArchiveChannel: channels.archive_channel,
+    c.OrderRing: channels.order_ring,
+    c.ConfigureMember: channels.configure_member,
+    c.RaiseHand: channels.raise_hand,
     c.AddMember: channels.add_member,
     c.RemoveMember: channels.remove_member,
     c.Arrive: channels.arrive,
@@ -115,7 +119,7 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.RenewTurn: turns.renew_turn,
     c.ReportWorkStopped: turns.report_work_stopped,
     c.CheckChannel: turns.check_channel,
-    c.OfferTurn: turns.offer_turn,
+    c.OfferTurn: granting.offer_turn,
     c.StartDelegation: delegation.start_delegation,
     c.EndDelegation: delegation.end_delegation,
     c.OpenConversation: delegation.open_conversation,
@@ -135,6 +139,8 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
 ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
     c.ResumeTurn: turns.check_resume,
     c.OverrideTurn: turns.check_override,
+    c.AddMember: channels.check_join,
+    c.ArchiveChannel: channels.check_archive,
     c.AnswerApproval: approvals.check_answer,
 }
 

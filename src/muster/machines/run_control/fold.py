@@ -130,7 +130,13 @@ def agent_configured(team: Team, event: Event, fact: e.AgentConfigured) -> Team:
         run = replace(
             run, desired=initial.desired, current=initial.current, retry_at=None, on_call=False
         )
-    agent = replace(agent, authority=fact.authority, max_turns=fact.max_turns, run=run)
+    agent = replace(
+        agent,
+        authority=fact.authority,
+        max_turns=fact.max_turns,
+        unasked=fact.unasked,
+        run=run,
+    )
     return _with(team, agent)
 
 

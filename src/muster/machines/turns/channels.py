@@ -5,8 +5,9 @@ is removed, crashes, disconnects or loses its heartbeat. A member that goes to s
 its place.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Final
 
 from muster import limits
 from muster.errors import (
@@ -15,18 +16,26 @@ from muster.errors import (
     ChannelFull,
     Disabled,
     Invalid,
+    InvitedOnly,
     NotPresent,
+    RemovedByPerson,
 )
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines.actors import refuse_agent
 from muster.machines.events import Fact
+from muster.machines.ids import is_agent
 from muster.machines.names import check_plain
-from muster.machines.state import Status, Team
+from muster.machines.state import Agent, Channel, Status, Team
+from muster.machines.turns.ends import QUIET
+from muster.machines.turns.order import check_speaker, claim_of
 from muster.machines.turns.table import (
     ACTIVE,
+    HELD,
     IDLE,
     OFFLINE,
     QUEUED,
+    REMOVED,
     TURN_COMPLETE,
     WAITING,
     Membership,
@@ -34,18 +43,89 @@ from muster.machines.turns.table import (
     member,
     move,
     move_agent,
+    open_channel,
     rouse_idle,
     stop_work,
 )
-from muster.machines.vocabulary import Authority
+from muster.machines.vocabulary import Authority, Claim, JoinRule, SpeakerOrder
 
 
-def create_channel(team: Team, command: c.CreateChannel, now: datetime) -> Sequence[Fact]:
+def create_channel(team: Team, command: c.CreateChannel, now: datetime) -> Iterator[Fact]:
     check_plain("the channel", command.channel)
     if command.channel in team.channels:
         raise ChannelExists(channel=command.channel)
     check_config(command.config)
-    return (e.ChannelCreated(channel=command.channel, config=command.config),)
+    if len(set(command.members)) < len(command.members):
+        raise Invalid(what="members", why="must name each agent once")
+    if len(command.members) > limits.CHANNEL_MEMBERS_MAX:
+        raise ChannelFull(channel=command.channel, members=limits.CHANNEL_MEMBERS_MAX)
+    channel = Channel(id=command.channel, config=command.config)
+    agents = [team.agent(seat) for seat in command.members]
+    for agent in agents:
+        _check_can_join(agent)
+    yield e.ChannelCreated(channel=command.channel, config=command.config)
+    for agent in agents:
+        yield from _join(Membership(team, channel, agent, now), None)
+
+
+def archive_channel(team: Team, command: c.ArchiveChannel, now: datetime) -> Iterator[Fact]:
+    channel = team.channel(command.channel)
+    if channel.archived is command.archived:
+        return
+    if not command.archived:
+        yield e.ChannelRestored(channel=channel.id)
+        return
+    turn = channel.turn
+    if turn is not None:
+        membership = Membership(team, channel, team.agents[turn.holder], now)
+        state, epoch = channel.state_of(turn.holder), channel.epoch
+        yield move(membership, state, "human_override", want=QUEUED, epoch=epoch, reason="archived")
+        yield from stop_work(membership)
+    yield e.ChannelArchived(channel=channel.id)
+
+
+def check_archive(team: Team, command: c.ArchiveChannel, actor: str) -> None:
+    """Only people put channels aside, because that takes a turn away."""
+    refuse_agent(actor, "archive a channel")
+
+
+def order_ring(team: Team, command: c.OrderRing, now: datetime) -> Sequence[Fact]:
+    channel = team.channel(command.channel)
+    if sorted(command.seats) != sorted(channel.ring):
+        names = ", ".join(team.agents[seat].id for seat in channel.ring) or "none"
+        raise Invalid(what="the order", why=f"must have every member once: {names}")
+    if command.seats == channel.ring:
+        return ()
+    return (e.RingOrdered(channel=channel.id, seats=command.seats),)
+
+
+def configure_member(team: Team, command: c.ConfigureMember, now: datetime) -> Sequence[Fact]:
+    channel = member(team, command.channel, command.seat, now).channel
+    timeout = command.timeout_seconds
+    if timeout is not None:
+        check_seconds("timeout_seconds", timeout)
+    if channel.timeouts.get(command.seat) == timeout:
+        return ()
+    return (e.MemberConfigured(channel=channel.id, seat=command.seat, timeout_seconds=timeout),)
+
+
+def raise_hand(team: Team, command: c.RaiseHand, now: datetime) -> Iterator[Fact]:
+    """A raised hand also ends a rest that has no other reason than that nobody had more to say."""
+    channel, seat = open_channel(team, command.channel), command.seat
+    membership = member(team, channel.id, seat, now)
+    claimed = claim_of(channel, seat)
+    if not command.raised:
+        if claimed is not None and claimed.claim is Claim.HAND:
+            yield e.TurnClaimDropped(channel=channel.id, seat=seat)
+        return
+    check_speaker(membership)
+    if channel.state_of(seat) in HELD:
+        return
+    if claimed is None:
+        by = membership.agent.id
+        yield e.TurnClaimed(channel=channel.id, seat=seat, claim=Claim.HAND, by=by)
+    if channel.resting and channel.rest_limit in QUIET:
+        yield e.ChannelRoused(channel=channel.id)
 
 
 def configure_channel(team: Team, command: c.ConfigureChannel, now: datetime) -> Sequence[Fact]:
@@ -56,34 +136,76 @@ def configure_channel(team: Team, command: c.ConfigureChannel, now: datetime) ->
     return (e.ChannelConfigured(channel=command.channel, config=command.config),)
 
 
+_BOUNDS: Final[Mapping[str, tuple[float, float]]] = {
+    "rest_after_idle_rounds": (1, limits.IDLE_ROUNDS_MAX),
+    "turns_per_message": (0, limits.TURNS_MAX),
+    "rounds_per_message": (0, limits.TURNS_MAX),
+    "max_turns": (0, limits.TURNS_MAX),
+    "max_rounds": (0, limits.TURNS_MAX),
+    "cost_usd_per_message": (0, limits.USAGE_COST_USD_MAX),
+    "max_cost_usd": (0, limits.USAGE_COST_USD_MAX),
+    "tokens_per_message": (0, limits.USAGE_SUM_MAX),
+    "max_tokens": (0, limits.USAGE_SUM_MAX),
+}
+"""The smallest and the largest value of each rule that is a number, and not of seconds."""
+
+
 def check_config(config: e.TurnConfig) -> None:
     """Refuse rules with values out of range."""
     for name in config.__struct_fields__:
         if name.endswith("_seconds"):
             check_seconds(name, getattr(config, name))
-    if not 1 <= config.rest_after_idle_rounds <= limits.IDLE_ROUNDS_MAX:
-        why = f"must be 1 to {limits.IDLE_ROUNDS_MAX}"
-        raise Invalid(what="rest_after_idle_rounds", why=why)
+    for name, (low, high) in _BOUNDS.items():
+        if not low <= getattr(config, name) <= high:  # false for NaN, too
+            raise Invalid(what=name, why=f"must be {low} to {high:.0f}")
+    if len(config.stop_phrase) > limits.STOP_PHRASE_CHARS_MAX:
+        why = f"must have at most {limits.STOP_PHRASE_CHARS_MAX} characters"
+        raise Invalid(what="stop_phrase", why=why)
+    if config.selector:
+        check_plain("selector", config.selector)
+    elif config.speaker_order is SpeakerOrder.SELECTOR:
+        raise Invalid(what="selector", why="must name the member that chooses the next speaker")
 
 
 def add_member(team: Team, command: c.AddMember, now: datetime) -> Iterator[Fact]:
-    channel, agent = team.channel(command.channel), team.agent(command.seat)
+    channel, agent = open_channel(team, command.channel), team.agent(command.seat)
     if channel.id in agent.channels:
         raise AlreadyAMember(name=agent.id, channel=channel.id)
     if len(channel.ring) >= limits.CHANNEL_MEMBERS_MAX:
         raise ChannelFull(channel=channel.id, members=len(channel.ring))
     if command.timeout_seconds is not None:
         check_seconds("timeout_seconds", command.timeout_seconds)
+    _check_can_join(agent)
+    yield from _join(Membership(team, channel, agent, now), command.timeout_seconds)
+    yield from rouse_idle(team, channel, "member_joined", now)
+
+
+def check_join(team: Team, command: c.AddMember, actor: str) -> None:
+    """A person's removal lasts, and where only people invite, no agent joins by itself."""
+    channel = team.channel(command.channel)
+    if not is_agent(actor) or command.seat in channel.ring:
+        return
+    if command.seat in channel.barred:
+        raise RemovedByPerson(name=team.agent(command.seat).id, channel=channel.id)
+    if channel.config.join_rule is JoinRule.INVITED:
+        raise InvitedOnly(channel=channel.id)
+
+
+def _check_can_join(agent: Agent) -> None:
+    """Refuse an agent that cannot be a member. One that is not connected yet keeps its place."""
     if agent.disabled:
         raise Disabled(name=agent.id)
-    sleeper = agent.status is Status.SLEEPING and agent.authority is Authority.MUSTER
-    if not agent.present and not sleeper:
+    if agent.retired or agent.status not in (Status.ALIVE, Status.SLEEPING):
         raise NotPresent(name=agent.id)
+
+
+def _join(membership: Membership, timeout_seconds: float | None) -> Iterator[Fact]:
     yield e.MemberJoined(
-        channel=channel.id, seat=agent.seat, timeout_seconds=command.timeout_seconds
+        channel=membership.channel.id,
+        seat=membership.agent.seat,
+        timeout_seconds=timeout_seconds,
     )
-    yield move(Membership(team, channel, agent, now), IDLE, "assigned_to_channel")
-    yield from rouse_idle(team, channel, "member_joined", now)
+    yield move(membership, IDLE, "assigned_to_channel")
 
 
 def remove_member(team: Team, command: c.RemoveMember, now: datetime) -> Iterator[Fact]:
@@ -91,7 +213,7 @@ def remove_member(team: Team, command: c.RemoveMember, now: datetime) -> Iterato
     state = membership.channel.state_of(command.seat)
     if state is not IDLE:
         yield move(membership, state, "removed_from_channel")
-    yield e.MemberLeft(channel=command.channel, seat=command.seat, reason="removed")
+    yield e.MemberLeft(channel=command.channel, seat=command.seat, reason=REMOVED)
     if state in (ACTIVE, WAITING):
         yield from stop_work(membership)
 
@@ -113,16 +235,24 @@ def depart(team: Team, command: c.Depart, now: datetime) -> Iterator[Fact]:
         membership = Membership(team, team.channels[channel_id], agent, now)
         yield from leave(membership, command.reason)
     if command.orderly:
-        waiting = any(team.channels[channel].idle != agent.seat for channel in agent.channels)
+        channels = (team.channels[channel] for channel in agent.channels)
+        waiting = any(each.idle != agent.seat for each in channels if not each.archived)
         yield move_agent(team, agent, QUEUED if waiting else IDLE, "agent_stops", now)
     elif not agent.channels:
         yield move_agent(team, agent, IDLE, "agent_stops", now, reason=command.reason)
 
 
 def _leave_in_order(membership: Membership, reason: str) -> Iterator[Fact]:
-    """The orderly end of a session ends the member's turn, but keeps its place."""
-    state, epoch = membership.channel.state_of(membership.agent.seat), membership.channel.epoch
-    if state is ACTIVE:
+    """The orderly end of a session ends the member's turn, but keeps its place.
+
+    A turn that its program was not told of is not over: it is offered again.
+    """
+    channel, agent = membership.channel, membership.agent
+    state, epoch, turn = channel.state_of(agent.seat), channel.epoch, channel.turn
+    untold = turn is not None and not turn.taken and agent.authority is Authority.MUSTER
+    if state is ACTIVE and untold:
+        yield move(membership, ACTIVE, "session_ended", epoch=epoch, reason=reason)
+    elif state is ACTIVE:
         yield move(membership, ACTIVE, TURN_COMPLETE, epoch=epoch, reason=reason)
     elif state is WAITING:
         yield move(membership, WAITING, "session_ended", epoch=epoch, reason=reason)

@@ -1,7 +1,9 @@
 """Turns: may it speak. One member of a channel at a time holds the turn.
 
-Only `offer_turn` grants turns, and everything that may free a turn or a member leads there. That at
-most one agent is ACTIVE in a channel needs no check: a channel has room for one turn.
+A free turn is granted in `granting.py`, and everything that may free a turn or a member leads
+there; here only a person gives one away. `order.py` decides who is next, `ends.py` when a
+conversation is over. That at most one agent is ACTIVE in a channel needs no check: a channel has
+room for one turn.
 Surprising:
 
 - WAITING holds the turn. No other member speaks meanwhile, and the turn's timeout is suspended.
@@ -14,25 +16,29 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from muster import limits
-from muster.errors import Invalid, NotPresent, TurnTaken
+from muster.errors import CannotSpeak, ChannelIsArchived, Invalid
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.actors import refuse_agent
 from muster.machines.events import Fact
 from muster.machines.ids import SeatId
-from muster.machines.run_control.decide import pause_for
-from muster.machines.spending import channel_limit_reached
-from muster.machines.state import Channel, HeldTurn, Team
+from muster.machines.state import Channel, HeldTurn, Team, Wait
+from muster.machines.turns.ends import rest
 from muster.machines.turns.messages import check_key, check_text
+from muster.machines.turns.order import (
+    chosen_speaker,
+    claim_of,
+    ends_conversation,
+    hand_over,
+    mentions,
+)
 from muster.machines.turns.table import (
     ACTIVE,
     HELD,
-    IDLE,
     QUEUED,
     TURN_COMPLETE,
     WAITING,
     Membership,
-    alone,
     check_epoch,
     check_seconds,
     grant,
@@ -40,6 +46,7 @@ from muster.machines.turns.table import (
     member,
     move,
     not_your_turn,
+    open_channel,
     reachable,
     require_turn,
     resume,
@@ -47,30 +54,46 @@ from muster.machines.turns.table import (
     seconds,
     stop_work,
     timeout_of,
+    unreachable_because,
 )
-from muster.machines.vocabulary import InterruptMode
+from muster.machines.vocabulary import Awaits, Claim, InterruptMode, Limit, SpeakerOrder
 
 
 def post_message(team: Team, command: c.PostMessage, now: datetime) -> Iterator[Fact]:
-    channel = team.channel(command.channel)
+    channel = open_channel(team, command.channel)
     check_text(command.text)
     check_key(channel.keys, command.key)
     turn, mode = channel.turn, channel.config.human_interrupt_mode
+    answers = turn is not None and turn.wait is not None and _awaits_person(turn.wait)
+    if answers and mode is not InterruptMode.PARALLEL:
+        mode = InterruptMode.INJECT  # the agent waits for this message: it gets it now
+    recipients = _immediate_recipients(channel, mode)
     yield e.UserMessage(
         text=command.text,
         speaker_name=command.speaker_name,
         target_agent=None,
         channel=channel.id,
         mode=mode,
-        deliver_to=_immediate_recipients(channel, mode),
+        deliver_to=recipients,
         key=command.key,
     )
+    # The speaker that is handed the message now needs no further turn for it.
+    told = turn.holder if turn is not None and turn.holder in recipients else None
+    speaker = command.speaker_name
+    yield from mentions(team, channel, command.text, Claim.PERSON, speaker, but=told)
     if channel.resting:
         yield e.ChannelRoused(channel=channel.id)
     if turn is None:
         yield from rouse_idle(team, channel, "message_posted", now)
+    elif answers:
+        holder = Membership(team, channel, team.agents[turn.holder], now)
+        yield resume(holder, turn, "wait_resolved", reason="a person answered")
     elif mode is InterruptMode.INTERRUPT:
         yield from _hold(team, channel, turn, now)
+
+
+def _awaits_person(wait: Wait) -> bool:
+    return is_own(wait) and wait.awaits is Awaits.PERSON
 
 
 def _immediate_recipients(channel: Channel, mode: InterruptMode) -> tuple[SeatId, ...]:
@@ -80,7 +103,7 @@ def _immediate_recipients(channel: Channel, mode: InterruptMode) -> tuple[SeatId
     turn = channel.turn
     if turn is None or mode is InterruptMode.QUEUE:
         return ()
-    listening = turn.wait is None or turn.wait.by_human
+    listening = turn.wait is None or turn.wait.by_human or _awaits_person(turn.wait)
     return (turn.holder,) if listening else ()
 
 
@@ -99,9 +122,51 @@ def speak(team: Team, command: c.Speak, now: datetime) -> Iterator[Fact]:
         check_key(team.channel(command.channel).keys, command.key)
     membership = require_turn(team, command.channel, command.seat, command.epoch, "speak", now)
     check_text(command.text)
+    if is_choosing(membership):
+        yield from _choose(membership, command.text, command.to)
+        return
+    if command.to is not None and not command.complete:
+        raise Invalid(what="to", why="hands the turn over, so the message must complete the turn")
+    handoff = hand_over(membership, command.to) if command.to is not None else None
     yield _message(membership, command.text, command.key)
+    yield from _mentions_by_speaker(membership, command.text)
+    if handoff is not None:
+        yield handoff
     if command.complete:
         yield move(membership, ACTIVE, TURN_COMPLETE, epoch=membership.channel.epoch)
+
+
+def _mentions_by_speaker(membership: Membership, text: str) -> Iterator[Fact]:
+    if membership.channel.config.speaker_order is not SpeakerOrder.MENTION:
+        return
+    agent = membership.agent
+    yield from mentions(
+        membership.team, membership.channel, text, Claim.MENTION, agent.id, but=agent.seat
+    )
+
+
+def is_choosing(membership: Membership) -> bool:
+    """Whether the turn is the selector's: what it says is an answer, and no message."""
+    turn = membership.channel.turn
+    return turn is not None and turn.choosing
+
+
+def _choose(
+    membership: Membership, text: str, to: SeatId | None = None, reason: str | None = None
+) -> Iterator[Fact]:
+    """End the selector's turn with its answer. Without a name in it, the ring decides."""
+    channel, selector = membership.channel, membership.agent
+    chosen = chosen_speaker(membership, text, to)
+    if text or to is not None:
+        yield e.SpeakerChosen(
+            channel=channel.id,
+            seat=selector.seat,
+            chosen=chosen,
+            text=text[: limits.REASON_CHARS_MAX],
+        )
+    yield move(membership, ACTIVE, TURN_COMPLETE, epoch=channel.epoch, reason=reason)
+    if chosen is None and ends_conversation(text):
+        yield from rest(channel, Limit.SELECTOR, f"{selector.id} chose nobody")
 
 
 def _message(membership: Membership, text: str, key: str | None = None) -> Fact:
@@ -115,10 +180,15 @@ def _message(membership: Membership, text: str, key: str | None = None) -> Fact:
     )
 
 
-def complete_turn(team: Team, command: c.CompleteTurn, now: datetime) -> Sequence[Fact]:
+def complete_turn(team: Team, command: c.CompleteTurn, now: datetime) -> Iterator[Fact]:
     membership = require_turn(team, command.channel, command.seat, command.epoch, "complete", now)
+    if is_choosing(membership):
+        yield from _choose(membership, "", command.to, command.reason)
+        return
+    if command.to is not None:
+        yield hand_over(membership, command.to)
     epoch = membership.channel.epoch
-    return (move(membership, ACTIVE, TURN_COMPLETE, epoch=epoch, reason=command.reason),)
+    yield move(membership, ACTIVE, TURN_COMPLETE, epoch=epoch, reason=command.reason)
 
 
 def wait_turn(team: Team, command: c.WaitTurn, now: datetime) -> Sequence[Fact]:
@@ -129,9 +199,8 @@ def wait_turn(team: Team, command: c.WaitTurn, now: datetime) -> Sequence[Fact]:
     check_seconds("timeout_seconds", timeout)
     until = now + seconds(timeout)
     epoch = membership.channel.epoch
-    return (
-        move(membership, ACTIVE, "wait_requested", epoch=epoch, until=until, reason=command.reason),
-    )
+    trigger = "wait_requested" if command.awaits is Awaits.PERSON else "dependency_awaited"
+    return (move(membership, ACTIVE, trigger, epoch=epoch, until=until, reason=command.reason),)
 
 
 def resume_turn(team: Team, command: c.ResumeTurn, now: datetime) -> Sequence[Fact]:
@@ -168,6 +237,9 @@ def check_override(team: Team, command: c.OverrideTurn, actor: str) -> None:
 
 def end_forgotten_turn(team: Team, command: c.EndForgottenTurn, now: datetime) -> Iterator[Fact]:
     membership = require_turn(team, command.channel, command.seat, command.epoch, "complete", now)
+    if is_choosing(membership):
+        yield from _choose(membership, command.text if command.ok else "")
+        return
     yield _forgotten(membership)
     epoch, reason = membership.channel.epoch, None
     if not command.ok:
@@ -175,6 +247,7 @@ def end_forgotten_turn(team: Team, command: c.EndForgottenTurn, now: datetime) -
     elif command.text:
         check_text(command.text)
         yield _message(membership, command.text)
+        yield from _mentions_by_speaker(membership, command.text)
     yield move(membership, ACTIVE, TURN_COMPLETE, epoch=epoch, reason=reason)
 
 
@@ -208,6 +281,8 @@ def override_turn(team: Team, command: c.OverrideTurn, now: datetime) -> Iterato
     if command.to not in (ACTIVE, QUEUED):
         raise Invalid(what="to", why="must be ACTIVE or QUEUED")
     if state is command.to:
+        if state is QUEUED and claim_of(channel, command.seat) is not None:
+            yield e.TurnClaimDropped(channel=channel.id, seat=command.seat)
         return
     if command.to is QUEUED:
         yield move(membership, state, "human_override", want=QUEUED, epoch=channel.epoch)
@@ -220,14 +295,16 @@ def override_turn(team: Team, command: c.OverrideTurn, now: datetime) -> Iterato
 
 
 def _grant_by_override(membership: Membership) -> Iterator[Fact]:
-    """Grant a free turn to the agent that a human chose."""
+    """Grant a free turn to the agent that a human chose, or else the next one."""
     channel, agent = membership.channel, membership.agent
-    taken = channel.turn.holder if channel.turn else channel.drain and channel.drain.seat
-    if taken is not None:
-        holder = membership.team.agents[taken].id
-        raise TurnTaken(channel=channel.id, name=agent.id, holder=holder)
-    if not reachable(agent) or not agent.free:
-        raise NotPresent(name=agent.id)
+    if channel.archived:
+        raise ChannelIsArchived(channel=channel.id)
+    if not reachable(agent):
+        raise CannotSpeak(name=agent.id, why=unreachable_because(agent))
+    if channel.turn is not None or channel.drain is not None or not agent.free:
+        by = membership.team.human
+        yield e.TurnClaimed(channel=channel.id, seat=agent.seat, claim=Claim.PERSON, by=by)
+        return
     if channel.resting:
         yield e.ChannelRoused(channel=channel.id)
     yield from rouse_idle(membership.team, channel, "human_override", membership.now)
@@ -240,9 +317,17 @@ def renew_turn(team: Team, command: c.RenewTurn, now: datetime) -> Sequence[Fact
     assert turn is not None
     timeout = timeout_of(channel, command.seat)
     until = min(now + timeout, turn.cap)
-    if until - turn.until < timeout * limits.RENEW_FRACTION:
+    worth_logging = until - turn.until >= timeout * limits.RENEW_FRACTION
+    if turn.silent_at is not None and not command.heartbeat:
+        silence = seconds(channel.config.auto_detect_silence_seconds)
+        worth_logging |= now + silence - turn.silent_at >= silence * limits.RENEW_FRACTION
+    if not worth_logging:
         return ()
-    return (e.TurnRenewed(channel=channel.id, epoch=channel.epoch, until=until),)
+    return (
+        e.TurnRenewed(
+            channel=channel.id, epoch=channel.epoch, until=until, heartbeat=command.heartbeat
+        ),
+    )
 
 
 def report_work_stopped(team: Team, command: c.ReportWorkStopped, now: datetime) -> Sequence[Fact]:
@@ -310,39 +395,3 @@ def _drain_due(team: Team, channel: Channel, now: datetime) -> Iterator[Fact]:
     text = f"the work of {agent.id} did not stop in time; the turn is granted anyway"
     yield e.WarningLogged(text=text, seat=agent.seat, channel=channel.id)
     yield e.WorkStopped(channel=channel.id, seat=agent.seat)
-
-
-def offer_turn(team: Team, command: c.OfferTurn, now: datetime) -> Sequence[Fact]:
-    channel = team.channels[command.channel]
-    if channel.turn or channel.drain or channel.resting:
-        return ()
-    if channel.idle is not None:
-        idle = Membership(team, channel, team.agents[channel.idle], now)
-        return () if alone(idle) else (move(idle, IDLE, "member_joined"),)
-    if channel.silent_turns >= channel.config.rest_after_idle_rounds and _should_rest(
-        team, channel
-    ):
-        rounds = channel.config.rest_after_idle_rounds
-        return (e.ChannelRested(channel=channel.id, idle_rounds=rounds),)
-    agents, ring, size = team.agents, channel.ring, len(channel.ring)
-    if reached := channel_limit_reached(channel):
-        return tuple(_pause_all(team, channel, reached))
-    for step in range(1, size + 1):
-        agent = agents[ring[(channel.cursor + step) % size]]
-        if agent.free and reachable(agent):
-            return (grant(Membership(team, channel, agent, now), "turn_granted"),)
-    return ()
-
-
-def _pause_all(team: Team, channel: Channel, reached: str) -> Iterator[Fact]:
-    """Pause all members that could be granted a turn, because the channel reached its limit."""
-    for seat in channel.ring:
-        agent = team.agents[seat]
-        if agent.free and reachable(agent):
-            yield from pause_for(team, agent, reached)
-
-
-def _should_rest(team: Team, channel: Channel) -> bool:
-    """Whether enough whole rounds passed without a post for the channel to rest."""
-    members = sum(reachable(team.agents[seat]) for seat in channel.ring)
-    return 0 < members * channel.config.rest_after_idle_rounds <= channel.silent_turns

@@ -7,18 +7,32 @@ from msgspec.structs import replace
 from muster import limits
 from muster.machines import events as e
 from muster.machines.events import Event
-from muster.machines.ids import ChannelId
+from muster.machines.ids import ChannelId, SeatId, is_agent
 from muster.machines.maps import put
-from muster.machines.state import Agent, Channel, Drain, HeldTurn, Team, Wait
+from muster.machines.state import (
+    Agent,
+    Channel,
+    ClaimedTurn,
+    Drain,
+    HeldTurn,
+    Spent,
+    Team,
+    Wait,
+)
+from muster.machines.turns.order import in_ring_order
 from muster.machines.turns.table import (
     ACTIVE,
     HELD,
     IDLE,
+    RANK,
+    REMOVED,
     TURN_COMPLETE,
     WAITING,
+    reachable,
     seconds,
     timeout_of,
 )
+from muster.machines.vocabulary import Awaits, Claim
 
 
 def channel_created(team: Team, event: Event, fact: e.ChannelCreated) -> Team:
@@ -30,17 +44,100 @@ def channel_configured(team: Team, event: Event, fact: e.ChannelConfigured) -> T
     return _with_channel(team, replace(team.channels[fact.channel], config=fact.config))
 
 
+def channel_archived(team: Team, event: Event, fact: e.ChannelArchived) -> Team:
+    channel = team.channels[fact.channel]
+    changed = replace(channel, archived=True, claims=(), selector_asked=False)
+    return _with_channel(team, changed)
+
+
+def channel_restored(team: Team, event: Event, fact: e.ChannelRestored) -> Team:
+    return _with_channel(team, replace(team.channels[fact.channel], archived=False))
+
+
+def ring_ordered(team: Team, event: Event, fact: e.RingOrdered) -> Team:
+    """The ring in another order; the turn order goes on after the member at the cursor."""
+    channel = team.channels[fact.channel]
+    cursor = channel.cursor
+    if cursor >= 0:
+        cursor = fact.seats.index(channel.ring[cursor])
+    return _with_channel(team, replace(channel, ring=fact.seats, cursor=cursor))
+
+
+def member_configured(team: Team, event: Event, fact: e.MemberConfigured) -> Team:
+    channel = team.channels[fact.channel]
+    timeouts = {seat: s for seat, s in channel.timeouts.items() if seat != fact.seat}
+    if fact.timeout_seconds is not None:
+        timeouts[fact.seat] = fact.timeout_seconds
+    return _with_channel(team, replace(channel, timeouts=timeouts))
+
+
+def turn_claimed(team: Team, event: Event, fact: e.TurnClaimed) -> Team:
+    channel = team.channels[fact.channel]
+    return _with_channel(team, _claimed(channel, fact.seat, fact.claim, fact.by))
+
+
+def _claimed(channel: Channel, seat: SeatId, claim: Claim, by: str) -> Channel:
+    """A channel with one more claim. Of two claims of a member the more important stays."""
+    before = next((each for each in channel.claims if each.seat == seat), None)
+    if before is not None and RANK[before.claim] <= RANK[claim]:
+        return channel
+    others = [each for each in channel.claims if each.seat != seat]
+    claims = [*others, ClaimedTurn(seat=seat, claim=claim, by=by)]
+    claims.sort(key=lambda each: RANK[each.claim])  # stable: the older of equals comes first
+    return replace(channel, claims=tuple(claims))
+
+
+def turn_claim_dropped(team: Team, event: Event, fact: e.TurnClaimDropped) -> Team:
+    return _with_channel(team, _without_claim(team.channels[fact.channel], fact.seat))
+
+
+def _without_claim(channel: Channel, seat: SeatId) -> Channel:
+    if not channel.claims:
+        return channel
+    claims = tuple(each for each in channel.claims if each.seat != seat)
+    return replace(channel, claims=claims)
+
+
+def speaker_chosen(team: Team, event: Event, fact: e.SpeakerChosen) -> Team:
+    if fact.chosen is None:
+        return team
+    by = team.agents[fact.seat].id
+    channel = _claimed(team.channels[fact.channel], fact.chosen, Claim.SELECTOR, by)
+    return _with_channel(team, channel)
+
+
+def turns_passed(team: Team, event: Event, fact: e.TurnsPassed) -> Team:
+    """A turn that is passed on a member's behalf is a silent turn."""
+    channel = team.channels[fact.channel]
+    silent_turns = channel.silent_turns + len(fact.seats)
+    return _with_channel(team, replace(channel, silent_turns=silent_turns))
+
+
+def announcement(team: Team, event: Event, fact: e.Announcement) -> Team:
+    """A notice is a message in the channel, but no news: nobody has to answer it."""
+    return _with_channel(team, replace(team.channels[fact.channel], last_message=event.seq))
+
+
 def member_joined(team: Team, event: Event, fact: e.MemberJoined) -> Team:
     channel, agent = team.channels[fact.channel], team.agents[fact.seat]
     timeouts = channel.timeouts
     if fact.timeout_seconds is not None:
         timeouts = {**timeouts, fact.seat: fact.timeout_seconds}
-    channel = replace(channel, ring=(*channel.ring, fact.seat), timeouts=timeouts, silent_turns=0)
+    channel = replace(
+        channel,
+        ring=(*channel.ring, fact.seat),
+        timeouts=timeouts,
+        silent_turns=0,
+        barred=tuple(seat for seat in channel.barred if seat != fact.seat),
+    )
     agent = replace(agent, channels=(*agent.channels, fact.channel))
     return _with(team, event, agent, channel)
 
 
 def member_left(team: Team, event: Event, fact: e.MemberLeft) -> Team:
+    """A member that a person removed stays out until a person adds it. A channel in which nobody
+    is left to speak does not rest: the next one to come may.
+    """
     channel, agent = team.channels[fact.channel], team.agents[fact.seat]
     place = channel.ring.index(fact.seat)
     channel = replace(
@@ -50,6 +147,11 @@ def member_left(team: Team, event: Event, fact: e.MemberLeft) -> Team:
         timeouts={seat: s for seat, s in channel.timeouts.items() if seat != fact.seat},
         idle=None if channel.idle == fact.seat else channel.idle,
     )
+    channel = _without_claim(channel, fact.seat)
+    if fact.reason == REMOVED and not is_agent(event.actor):
+        channel = replace(channel, barred=(*channel.barred, fact.seat))
+    if not any(reachable(team.agents[seat]) for seat in channel.ring):
+        channel = replace(channel, resting=False, rest_limit=None, silent_turns=0)
     left = tuple(each for each in agent.channels if each != fact.channel)
     return _with(team, event, replace(agent, channels=left), channel)
 
@@ -63,7 +165,7 @@ def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
         if fact.source == WAITING:
             return _with_channel(team, _resumed(channel, event, fact))
         agent = replace(agent, holding=(*agent.holding, fact.channel))
-        return _with(team, event, agent, _granted(channel, event, fact))
+        return _with(team, event, agent, _granted(team, channel, event, fact))
     if fact.target == WAITING:
         return _with_channel(team, _waiting(channel, event, fact))
     if fact.source in HELD:
@@ -73,14 +175,48 @@ def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
     return team
 
 
-def _granted(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
+def _granted(team: Team, channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
     assert fact.seat is not None
     assert fact.until is not None
     assert fact.epoch is not None
     cap = event.ts + seconds(channel.config.max_turn_seconds)
-    turn = HeldTurn(holder=fact.seat, until=fact.until, cap=cap)
-    place = channel.ring.index(fact.seat)
-    return replace(channel, turn=turn, epoch=fact.epoch, cursor=place, idle=None)
+    choosing = fact.trigger == "selector_asked"
+    turn = HeldTurn(
+        holder=fact.seat,
+        until=fact.until,
+        cap=cap,
+        granted=event.seq,
+        reason=fact.reason or "",
+        choosing=choosing,
+    )
+    if choosing:
+        return replace(channel, turn=turn, epoch=fact.epoch, idle=None, selector_asked=True)
+    by_ring = fact.trigger != "turn_claimed" or _is_next_in_ring(team, channel, fact.seat)
+    since = channel.since_message
+    return replace(
+        channel,
+        claims=_claims_after(channel, fact.seat) if channel.claims else (),
+        turn=turn,
+        epoch=fact.epoch,
+        cursor=channel.ring.index(fact.seat) if by_ring else channel.cursor,
+        idle=None,
+        selector_asked=False,
+        since_message=replace(since, turns=since.turns + 1),
+        turns=channel.turns + 1,
+    )
+
+
+def _is_next_in_ring(team: Team, channel: Channel, seat: SeatId) -> bool:
+    """Whether a claimed member would be the next one anyway, and so does not speak twice."""
+    following = next(in_ring_order(team, channel), None)
+    return following is not None and following.seat == seat
+
+
+def _claims_after(channel: Channel, speaker: SeatId) -> tuple[ClaimedTurn, ...]:
+    """The claims that are left when a member speaks. The selector is asked again after it."""
+    return tuple(
+        each for each in channel.claims if each.seat != speaker and each.claim is not Claim.SELECTOR
+    )
 
 
 def _resumed(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
@@ -103,6 +239,7 @@ def _waiting(channel: Channel, event: Event, fact: e.StateTransition) -> Channel
         until=fact.until,
         by_human=fact.trigger == "human_interrupt",
         approval=fact.trigger == "approval_requested",
+        awaits=Awaits.RESUME if fact.trigger == "dependency_awaited" else Awaits.PERSON,
     )
     return replace(channel, turn=replace(channel.turn, wait=wait))
 
@@ -120,9 +257,15 @@ def _vacant(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
         turn=None,
         read=read,
         idle=fact.seat if idle else None,
-        silent_turns=0 if idle or turn.posted else channel.silent_turns + 1,
+        silent_turns=_silent_turns(channel, turn, idle=idle),
         vacant_since=event.seq,
     )
+
+
+def _silent_turns(channel: Channel, turn: HeldTurn, *, idle: bool) -> int:
+    if turn.choosing:
+        return channel.silent_turns
+    return 0 if idle or turn.posted else channel.silent_turns + 1
 
 
 def prompt_taken(team: Team, event: Event, fact: e.PromptTaken) -> Team:
@@ -140,7 +283,10 @@ def turn_renewed(team: Team, event: Event, fact: e.TurnRenewed) -> Team:
     if turn.wait is not None:
         turn = replace(turn, wait=replace(turn.wait, until=fact.until))
     else:
-        turn = replace(turn, until=fact.until, silent_at=None)
+        silent_at = turn.silent_at
+        if silent_at is not None and not fact.heartbeat:
+            silent_at = event.ts + seconds(channel.config.auto_detect_silence_seconds)
+        turn = replace(turn, until=fact.until, silent_at=silent_at)
     return _with_channel(team, replace(channel, turn=turn))
 
 
@@ -148,8 +294,10 @@ def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
     if fact.channel is not None:
         channel = team.channels[fact.channel]
         keys = _with_key(channel.keys, fact.key, event.seq)
-        changed = replace(channel, silent_turns=0, last_message=event.seq, keys=keys)
-        return _with_channel(team, changed)
+        changed = replace(
+            channel, silent_turns=0, since_message=Spent(), selector_asked=False, keys=keys
+        )
+        return _with_channel(team, _said(changed, event.seq, None))
     if fact.seat is not None:
         agent = team.agents[fact.seat]
         first = agent.delivered >= agent.last_message
@@ -162,6 +310,12 @@ def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
         )
         return replace(team, agents=put(team.agents, agent.seat, agent))
     return team
+
+
+def _said(channel: Channel, seq: int, by: SeatId | None) -> Channel:
+    """A channel with one more message of an agent, or of a person."""
+    other = channel.newest_other if channel.newest_by == by else channel.newest
+    return replace(channel, last_message=seq, newest=seq, newest_by=by, newest_other=other)
 
 
 def _with_key(keys: Mapping[str, int], key: str | None, seq: int) -> Mapping[str, int]:
@@ -209,17 +363,27 @@ def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
         silent_at = event.ts + seconds(channel.config.auto_detect_silence_seconds)
     turn = replace(turn, posted=True, until=until, silent_at=silent_at)
     keys = _with_key(channel.keys, fact.key, event.seq)
-    changed = replace(channel, turn=turn, last_message=event.seq, keys=keys)
-    return _with_channel(team, changed)
+    phrase, since = channel.config.stop_phrase, channel.since_message
+    if phrase and any(phrase in block.text for block in fact.content):
+        since = replace(since, stopped=True)
+    changed = replace(channel, turn=turn, keys=keys, since_message=since)
+    return _with_channel(team, _said(changed, event.seq, fact.seat))
 
 
 def channel_rested(team: Team, event: Event, fact: e.ChannelRested) -> Team:
-    channel = replace(team.channels[fact.channel], resting=True, silent_turns=0)
+    channel = replace(
+        team.channels[fact.channel],
+        resting=True,
+        rest_limit=fact.limit,
+        silent_turns=0,
+        selector_asked=False,
+    )
     return _with_channel(team, channel)
 
 
 def channel_roused(team: Team, event: Event, fact: e.ChannelRoused) -> Team:
-    return _with_channel(team, replace(team.channels[fact.channel], resting=False))
+    channel = replace(team.channels[fact.channel], resting=False, rest_limit=None)
+    return _with_channel(team, channel)
 
 
 def interrupt_requested(team: Team, event: Event, fact: e.InterruptRequested) -> Team:

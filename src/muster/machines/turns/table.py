@@ -4,20 +4,20 @@
 table.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
 
 import msgspec
 
 from muster import limits
-from muster.errors import Invalid, NotAMember, NotYourTurn, StaleEpoch
+from muster.errors import ChannelIsArchived, Invalid, NotAMember, NotYourTurn, StaleEpoch
 from muster.machines import events as e
 from muster.machines.events import Fact
-from muster.machines.ids import ChannelId, SeatId
+from muster.machines.ids import ChannelId, SeatId, name_key
 from muster.machines.state import Agent, Channel, HeldTurn, Status, Team, TurnState, Wait
 from muster.machines.tables import Row, Table
-from muster.machines.vocabulary import Authority, Machine, RunMode
+from muster.machines.vocabulary import Authority, Claim, Machine, RunMode, SpeakerOrder
 
 OFFLINE, IDLE, QUEUED, ACTIVE, WAITING = TurnState
 
@@ -26,8 +26,15 @@ HELD = (ACTIVE, WAITING)
 
 TURN_COMPLETE = "TURN_COMPLETE"
 
+REMOVED = "removed"
+"""The reason of a member that left because it was removed."""
+
+RANK = {claim: rank for rank, claim in enumerate(Claim)}
+"""The importance of claims; 0 is the most important."""
+
 # Looking up an enum member costs as much as a call; every grant uses these.
 _ALIVE, _SLEEPING, _TURNS = Status.ALIVE, Status.SLEEPING, Machine.TURNS
+_SELECTOR = SpeakerOrder.SELECTOR
 
 
 class Membership(msgspec.Struct, frozen=True, gc=False):
@@ -48,6 +55,25 @@ def alone(membership: Membership) -> bool:
     return True
 
 
+def has_news(channel: Channel, seat: SeatId, handed: Mapping[SeatId, int], since: int = 0) -> bool:
+    """Whether somebody else wrote a message after what a member was handed, and after `since`."""
+    newest = channel.newest_other if channel.newest_by == seat else channel.newest
+    return newest > max(handed.get(seat, 0), since)
+
+
+def done(membership: Membership) -> bool:
+    """Whether a lone member has nothing more to answer: it has seen what was said in its turn."""
+    if not alone(membership):
+        return False
+    channel, seat = membership.channel, membership.agent.seat
+    assert channel.turn is not None
+    # An agent that was handed messages in this turn is done when it was handed all of them. One
+    # that reads them in another way has seen those that were there before its turn.
+    handed = channel.delivered.get(seat, 0) > channel.read.get(seat, 0)
+    since = 0 if handed else channel.turn.granted
+    return not has_news(channel, seat, channel.delivered, since)
+
+
 TABLE: Table[Membership] = Table(
     # The basic rows.
     Row(OFFLINE, IDLE, "agent_starts", "register"),
@@ -56,7 +82,7 @@ TABLE: Table[Membership] = Table(
     Row(QUEUED, ACTIVE, "turn_granted", "set as current, notify the agent"),
     Row(QUEUED, IDLE, "removed_from_channel", "leave the ring"),
     Row(QUEUED, OFFLINE, "agent_disconnects", "leave the ring, log"),
-    Row(ACTIVE, IDLE, TURN_COMPLETE, "wait for a message", alone),
+    Row(ACTIVE, IDLE, TURN_COMPLETE, "wait for a message", done),
     Row(ACTIVE, QUEUED, TURN_COMPLETE, "advance to the next agent"),
     Row(ACTIVE, QUEUED, "timeout", "force the advance, stop the work, log"),
     Row(ACTIVE, WAITING, "wait_requested", "pause the turn, start the wait's clock"),
@@ -69,14 +95,19 @@ TABLE: Table[Membership] = Table(
     Row(IDLE, QUEUED, "member_joined", "no longer alone"),
     Row(IDLE, QUEUED, "message_posted", "a message wants an answer"),
     Row(IDLE, QUEUED, "human_override", "a human gives the turn, to it or past it"),
+    Row(IDLE, QUEUED, "turn_claimed", "it raised its hand, or a human chose it"),
     Row(IDLE, OFFLINE, "agent_disconnects", "leave the ring, log"),
     Row(QUEUED, OFFLINE, "agent_stops", "sleep in order and keep the place"),
+    Row(QUEUED, ACTIVE, "turn_claimed", "speak before the ring's next"),
+    Row(QUEUED, ACTIVE, "selector_asked", "choose the next speaker"),
     Row(QUEUED, ACTIVE, "human_override", "a human gives the turn"),
     Row(ACTIVE, QUEUED, "human_override", "a human takes the turn away"),
-    Row(ACTIVE, IDLE, "silence", "silent after a post: counts as done", alone),
+    Row(ACTIVE, QUEUED, "session_ended", "its process ended before it was told: offer it again"),
+    Row(ACTIVE, IDLE, "silence", "silent after a post: counts as done", done),
     Row(ACTIVE, QUEUED, "silence", "silent after a post: counts as done"),
     Row(ACTIVE, IDLE, "removed_from_channel", "leave the ring, advance"),
     Row(ACTIVE, WAITING, "human_interrupt", "a human speaks first"),
+    Row(ACTIVE, WAITING, "dependency_awaited", "pause the turn; a message does not resume it"),
     Row(ACTIVE, WAITING, "approval_requested", "pause the turn, suspend its timeout"),
     Row(WAITING, ACTIVE, "approval_answered", "resume with the remaining time"),
     Row(WAITING, ACTIVE, "human_release", "the human releases the turn, or the hold times out"),
@@ -89,7 +120,7 @@ TABLE: Table[Membership] = Table(
 
 def reachable(agent: Agent) -> bool:
     """Whether an agent can take a turn: it is present, or may be woken for it."""
-    if agent.disabled:
+    if agent.disabled or agent.retired:
         return False
     run, ours = agent.run, agent.authority is Authority.MUSTER
     if run.desired is RunMode.PAUSE or run.on_call:  # on call for tasks, and not for turns
@@ -97,6 +128,42 @@ def reachable(agent: Agent) -> bool:
     if agent.status is _ALIVE:
         return run.long_lived or not ours  # other programs learn of a turn only at their start
     return agent.status is _SLEEPING and ours and run.retry_at is None
+
+
+def selector_of(team: Team, channel: Channel) -> Agent | None:
+    """The member that chooses the next speaker, if the channel has one that can."""
+    config = channel.config
+    if config.speaker_order is not _SELECTOR:
+        return None
+    seat = team.names.get(name_key(config.selector))
+    if seat is None or seat not in channel.ring or not reachable(team.agents[seat]):
+        return None
+    return team.agents[seat]
+
+
+def unreachable_because(agent: Agent) -> str:
+    """The reason why an agent cannot take a turn, after "it"."""
+    if agent.retired:
+        return "is retired"
+    if agent.disabled:
+        return f"is disabled; `muster agent enable {agent.id}` lets it run"
+    if agent.run.on_call:
+        return "is on call for tasks, and not for turns"
+    if agent.run.desired is RunMode.PAUSE:
+        return f"is paused; `muster start {agent.id}` lets it run"
+    if agent.status is _ALIVE:
+        return "learns of a turn only at its next start"
+    if agent.run.retry_at is not None:
+        return "has failed, and is started again later"
+    return "is OFFLINE"
+
+
+def open_channel(team: Team, channel_id: ChannelId) -> Channel:
+    """A channel in which something may happen: one that is not archived."""
+    channel = team.channel(channel_id)
+    if channel.archived:
+        raise ChannelIsArchived(channel=channel_id)
+    return channel
 
 
 def check_seconds(what: str, value: float) -> None:
@@ -157,18 +224,18 @@ def timeout_of(channel: Channel, seat: SeatId) -> timedelta:
     return seconds(timeouts.get(seat, usual) if timeouts else usual)
 
 
-def grant(membership: Membership, trigger: str) -> Fact:
+def grant(membership: Membership, trigger: str, reason: str | None = None) -> Fact:
     channel, now = membership.channel, membership.now
     until = now + timeout_of(channel, membership.agent.seat)
-    return move(membership, QUEUED, trigger, epoch=channel.epoch + 1, until=until)
+    return move(membership, QUEUED, trigger, epoch=channel.epoch + 1, until=until, reason=reason)
 
 
-def resume(membership: Membership, turn: HeldTurn, trigger: str) -> Fact:
+def resume(membership: Membership, turn: HeldTurn, trigger: str, reason: str | None = None) -> Fact:
     """Resume with the time that was left when the wait began."""
     assert turn.wait is not None
     until = membership.now + (turn.until - turn.wait.since)
     epoch = membership.channel.epoch
-    return move(membership, WAITING, trigger, want=ACTIVE, epoch=epoch, until=until)
+    return move(membership, WAITING, trigger, want=ACTIVE, epoch=epoch, until=until, reason=reason)
 
 
 def move(

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from muster.machines.ids import ChannelId, SeatId
-from muster.machines.vocabulary import TurnConfig, TurnState
+from muster.machines.vocabulary import Awaits, Claim, Limit, TurnConfig, TurnState
 from muster.views.answers import View
 from muster.views.answers.agents import AgentView, UsageView
 
@@ -17,6 +17,18 @@ class WaitView(View, frozen=True, kw_only=True):
     by_human: bool
     approval: bool = False
     """Whether it waits for an approval: then the answer ends it."""
+
+    awaits: Awaits = Awaits.PERSON
+
+
+class ClaimView(View, frozen=True, kw_only=True):
+    """A member that is to speak before the ring's next."""
+
+    agent: str
+    claim: Claim
+    by: str
+    reason: str
+    """The same in words."""
 
 
 class MemberView(View, frozen=True, kw_only=True):
@@ -47,7 +59,10 @@ class ChannelState(View, frozen=True, kw_only=True):
     """The order of turns."""
 
     next: str | None
-    """The member whose place in the ring comes after the current or the last holder."""
+    """The member that is expected to speak next."""
+
+    claims: tuple[ClaimView, ...] = ()
+    """Members that speak before the ring's next, the most important first."""
 
     members: tuple[MemberView, ...]
     holder: str | None
@@ -64,6 +79,24 @@ class ChannelState(View, frozen=True, kw_only=True):
 
     resting: bool
     last_message: int
+    rest_limit: Limit | None = None
+    """The rule that ended the conversation, while it rests."""
+
+    archived: bool = False
+    granted_because: str | None = None
+    """Why the holder has the turn: the ring, a handoff, a person's choice."""
+
+    choosing: bool = False
+    """Whether the holder is the selector and is asked for the next speaker."""
+
+    turns: int = 0
+    turns_since_message: int = 0
+    """Turns since the last message of a person."""
+
+    used_since_message: UsageView | None = None
+    barred: tuple[str, ...] = ()
+    """Agents that a person removed: only a person adds them again."""
+
     used: UsageView | None = None
     """Usage in all of its turns; null where there is none."""
 
@@ -74,6 +107,8 @@ class ChannelState(View, frozen=True, kw_only=True):
             return "stopping"  # work that lost its turn is being stopped; no member is ACTIVE
         if self.holder:
             return "waiting" if self.waiting else "active"
+        if self.archived:
+            return "archived"
         if self.resting:
             return "resting"
         return "idle" if self.ring else "empty"

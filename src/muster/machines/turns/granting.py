@@ -1,0 +1,122 @@
+"""Granting a free turn: first to claims, a person's choice before all, then in the ring's order.
+
+`offer_turn` is the only place that grants turns by itself; it is asked whenever a turn or a member
+may have become free. `order.py` knows who is next, `ends.py` when a conversation is over.
+Surprising:
+
+- Members that muster runs are passed over while there is nothing new for them, so a team that has
+  nothing to say costs nothing. If that is so for everybody, the channel rests.
+- A person's choice is granted at a limit, too: a person's word goes before all. Then the channel
+  rests again.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.events import Fact
+from muster.machines.ids import SeatId
+from muster.machines.state import Agent, Channel, ClaimedTurn, Team
+from muster.machines.turns.ends import RAISABLE, limit_reached, rest, silence_reached
+from muster.machines.turns.order import RING, can_take_turn, first_claim, reason, wants_turn
+from muster.machines.turns.table import (
+    IDLE,
+    Membership,
+    alone,
+    grant,
+    move,
+    reachable,
+    selector_of,
+)
+from muster.machines.vocabulary import Claim, Limit
+
+_PERSON = Claim.PERSON
+
+
+def offer_turn(team: Team, command: c.OfferTurn, now: datetime) -> Sequence[Fact]:
+    channel = team.channels[command.channel]
+    if channel.turn is not None or channel.drain is not None or channel.archived:
+        return ()
+    claimed = first_claim(team, channel) if channel.claims else None
+    by_person = claimed is not None and claimed.claim is _PERSON
+    if channel.resting:
+        roused = by_person or _is_roused(team, channel, claimed)
+        return (e.ChannelRoused(channel=channel.id),) if roused else ()
+    if channel.idle is not None:
+        return _end_idleness(Membership(team, channel, team.agents[channel.idle], now), claimed)
+    if claimed is not None and by_person:
+        return (_grant_claim(team, channel, claimed, now),)
+    silence = silence_reached(team, channel)
+    if silence is not None:
+        return rest(channel, *silence)
+    reached = limit_reached(team, channel)
+    if claimed is None:
+        return _grant_in_ring(team, channel, now, reached)
+    if reached is not None:
+        return rest(channel, *reached)
+    return (_grant_claim(team, channel, claimed, now),)
+
+
+def _is_roused(team: Team, channel: Channel, claimed: ClaimedTurn | None) -> bool:
+    """Whether the reason why a channel rests is gone."""
+    if channel.rest_limit is Limit.NOTHING_NEW:
+        return claimed is not None or can_take_turn(team, channel)
+    return channel.rest_limit in RAISABLE and limit_reached(team, channel) is None
+
+
+def _end_idleness(idle: Membership, claimed: ClaimedTurn | None) -> Sequence[Fact]:
+    """A lone member that has completed its turn is queued if it is claimed, or no longer alone."""
+    if claimed is not None:
+        return (move(idle, IDLE, "turn_claimed"),)
+    return () if alone(idle) else (move(idle, IDLE, "member_joined"),)
+
+
+def _grant_claim(team: Team, channel: Channel, claimed: ClaimedTurn, now: datetime) -> Fact:
+    membership = Membership(team, channel, team.agents[claimed.seat], now)
+    return grant(membership, "turn_claimed", reason(claimed))
+
+
+def _grant_in_ring(
+    team: Team, channel: Channel, now: datetime, reached: tuple[Limit, str] | None
+) -> Sequence[Fact]:
+    """Grant the turn in the ring's order, or ask the selector; or let the channel rest."""
+    # A loop, and no generators: every turn of every channel comes through here.
+    agents, ring, size = team.agents, channel.ring, len(channel.ring)
+    selector = selector_of(team, channel)
+    passed: list[SeatId] = []
+    speaker: Agent | None = None
+    is_busy = False
+    for step in range(1, size + 1):
+        agent = agents[ring[(channel.cursor + step) % size]]
+        if not reachable(agent) or agent is selector:
+            continue
+        if not wants_turn(channel, agent):
+            passed.append(agent.seat)
+        elif agent.free:
+            speaker = agent
+            break
+        else:
+            is_busy = True
+    if speaker is None:
+        return _nothing_new(channel, passed) if passed and not is_busy else ()
+    if reached is not None:
+        return rest(channel, *reached)
+    if selector is not None and selector.free and not channel.selector_asked:
+        asked = Membership(team, channel, selector, now)
+        return (grant(asked, "selector_asked", "choose the next speaker"),)
+    granted = grant(Membership(team, channel, speaker, now), "turn_granted", RING)
+    if not passed:
+        return (granted,)
+    silence = silence_reached(team, channel, len(passed))
+    then = (granted,) if silence is None else rest(channel, *silence)
+    return (_passed(channel, passed), *then)
+
+
+def _nothing_new(channel: Channel, passed: Sequence[SeatId]) -> Sequence[Fact]:
+    why = "there is nothing new for anybody"
+    return (_passed(channel, passed), *rest(channel, Limit.NOTHING_NEW, why))
+
+
+def _passed(channel: Channel, seats: Sequence[SeatId]) -> Fact:
+    return e.TurnsPassed(channel=channel.id, seats=tuple(seats))

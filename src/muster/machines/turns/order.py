@@ -1,0 +1,197 @@
+"""The next speaker of a channel: claims first, then the selector if there is one, then the ring.
+
+`granting.py` grants turns by these rules. Surprising:
+
+- A claimed turn does not move the ring's cursor: the ring goes on where it was, and a member that
+  is often mentioned does not make the others wait for a whole round. Only if the ring's next is
+  claimed, the cursor moves on: it would speak twice otherwise.
+- The selector is a member of the ring, but is granted turns only to choose the next speaker, unless
+  a person chooses or mentions it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Final
+
+from muster import limits
+from muster.errors import CannotSpeak, Invalid
+from muster.machines import events as e
+from muster.machines.events import Fact
+from muster.machines.ids import SeatId, name_key
+from muster.machines.state import Agent, Channel, ClaimedTurn, Team
+from muster.machines.turns.table import (
+    Membership,
+    has_news,
+    member,
+    reachable,
+    selector_of,
+    unreachable_because,
+)
+from muster.machines.vocabulary import Authority, Claim
+
+RING: Final = "ring"
+"""The reason of a turn that the ring's order gave."""
+
+NOBODY: Final = frozenset({"nobody", "none", "no one"})
+"""Answers of a selector that end the conversation."""
+
+_REASONS: Final = {
+    Claim.PERSON: "chosen by {by}",
+    Claim.HANDOFF: "handed over by {by}",
+    Claim.MENTION: "mentioned by {by}",
+    Claim.SELECTOR: "chosen by the selector {by}",
+    Claim.HAND: "raised its hand",
+}
+_MENTION: Final = re.compile(r"(?<![\w@])@(?=[\w.-])")
+"""An @ that may begin a mention; the one in an address of e-mail does not."""
+
+_GOES_ON: Final = re.compile(r"[.-]?\w")
+"""The rest of a longer name, after a name: `@dev-ops` does not mention `dev`."""
+
+_EDGES: Final = " \t\r\n@'\"`*_.,:;!?()[]<>"
+_MUSTER, _LEAD = Authority.MUSTER, Authority.LEAD  # looked up at every grant
+
+
+# ── the ring ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def in_ring_order(team: Team, channel: Channel) -> Iterator[Agent]:
+    """The members that can take a turn, from the one after the cursor on, without the selector."""
+    agents, ring, size = team.agents, channel.ring, len(channel.ring)
+    selector = selector_of(team, channel)
+    for step in range(1, size + 1):
+        agent = agents[ring[(channel.cursor + step) % size]]
+        if agent is not selector and reachable(agent):
+            yield agent
+
+
+def wants_turn(channel: Channel, agent: Agent) -> bool:
+    """Whether a turn is more than a silent pass, as far as muster may judge that.
+
+    An agent that connects by itself judges for itself.
+    """
+    authority = agent.authority
+    if agent.unasked or (authority is not _MUSTER and authority is not _LEAD):
+        return True
+    return has_news(channel, agent.seat, channel.read)
+
+
+def can_take_turn(team: Team, channel: Channel) -> bool:
+    """Whether a member of the ring would be granted the turn if the channel did not rest."""
+    return any(agent.free and wants_turn(channel, agent) for agent in in_ring_order(team, channel))
+
+
+def upcoming(team: Team, channel: Channel) -> SeatId | None:
+    """The member that is expected to speak next, for views; none where a selector decides."""
+    claimed = first_claim(team, channel)
+    if claimed is not None:
+        return claimed.seat
+    if selector_of(team, channel) is not None and not channel.selector_asked:
+        return None
+    following = in_ring_order(team, channel)
+    agent = next((each for each in following if wants_turn(channel, each)), None)
+    if agent is not None:
+        return agent.seat
+    ring = channel.ring
+    return ring[(channel.cursor + 1) % len(ring)] if ring else None
+
+
+# ── claims ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def first_claim(team: Team, channel: Channel) -> ClaimedTurn | None:
+    """The most important claim of a member that can take the turn now."""
+    for each in channel.claims:
+        agent = team.agents[each.seat]
+        if agent.free and reachable(agent):
+            return each
+    return None
+
+
+def claim_of(channel: Channel, seat: SeatId) -> ClaimedTurn | None:
+    """The claim of a member, if it has one."""
+    return next((each for each in channel.claims if each.seat == seat), None)
+
+
+def reason(claimed: ClaimedTurn) -> str:
+    """The reason of a claimed turn, in words."""
+    return _REASONS[claimed.claim].format(by=claimed.by)
+
+
+def hand_over(membership: Membership, to: SeatId) -> Fact:
+    """The claim of the member that the speaker names as the next one."""
+    target = member(membership.team, membership.channel.id, to, membership.now)
+    if target.agent.seat == membership.agent.seat:
+        raise Invalid(what="to", why="must name another member")
+    check_speaker(target)
+    return e.TurnClaimed(
+        channel=membership.channel.id, seat=to, claim=Claim.HANDOFF, by=membership.agent.id
+    )
+
+
+def check_speaker(membership: Membership) -> None:
+    """Refuse a member that an agent cannot give the turn to."""
+    agent = membership.agent
+    if not reachable(agent):
+        raise CannotSpeak(name=agent.id, why=unreachable_because(agent))
+    if agent is selector_of(membership.team, membership.channel):
+        raise CannotSpeak(name=agent.id, why="only chooses who speaks")
+
+
+def mentions(
+    team: Team, channel: Channel, text: str, claim: Claim, by: str, but: SeatId | None = None
+) -> Iterator[Fact]:
+    """The claims of the members that a text mentions with @, in its order."""
+    if "@" not in text:
+        return
+    silent = None if claim is Claim.PERSON else selector_of(team, channel)
+    names = {
+        name_key(agent.id): agent.seat
+        for agent in (team.agents[seat] for seat in channel.ring)
+        if agent.seat != but and agent is not silent and reachable(agent)
+    }
+    for seat in _mentioned(text, names):
+        yield e.TurnClaimed(channel=channel.id, seat=seat, claim=claim, by=by)
+
+
+def _mentioned(text: str, names: Mapping[str, SeatId]) -> Sequence[SeatId]:
+    """The seats whose names follow an @, each once. A longer name wins over its beginning."""
+    longest_first = sorted(names, key=len, reverse=True)
+    found: dict[SeatId, None] = {}
+    for at in islice(_MENTION.finditer(text), limits.MENTIONS_MAX):
+        # Two characters more than a name may have: they show whether the name ends there.
+        said = name_key(text[at.end() : at.end() + limits.NAME_CHARS_MAX + 2])
+        for name in longest_first:
+            if said.startswith(name) and not _GOES_ON.match(said, len(name)):
+                found[names[name]] = None
+                break
+    return tuple(found)
+
+
+# ── the selector ──────────────────────────────────────────────────────────────────────────────────
+
+
+def chosen_speaker(membership: Membership, text: str, to: SeatId | None) -> SeatId | None:
+    """The next speaker that a selector names; none where that is no member that can speak."""
+    candidates = list(in_ring_order(membership.team, membership.channel))
+    if to is not None:
+        return to if any(agent.seat == to for agent in candidates) else None
+    return _named(text, {name_key(agent.id): agent.seat for agent in candidates})
+
+
+def ends_conversation(text: str) -> bool:
+    """Whether a selector's answer says that nobody is to speak."""
+    return name_key(text[: limits.SELECTOR_ANSWER_CHARS].strip(_EDGES)) in NOBODY
+
+
+def _named(text: str, names: Mapping[str, SeatId]) -> SeatId | None:
+    """The member that an answer names: the answer as a whole, or the only name in it."""
+    answer = name_key(text[: limits.SELECTOR_ANSWER_CHARS].strip())
+    for whole in (answer, answer.strip(_EDGES)):
+        if whole in names:
+            return names[whole]
+    longest_first = sorted(names, key=len, reverse=True)
+    anyone = "|".join(map(re.escape, longest_first))
+    found = set(re.findall(rf"(?<!\w)(?:{anyone})(?!\w)", answer)) if anyone else set[str]()
+    return names[found.pop()] if len(found) == 1 else None
