@@ -33,8 +33,8 @@ Durable commands of muster with 16 in flight, as above, against a durable step o
 
 Turns over HTTP, in 10 channels of three agents with a connection each, against turns in memory. A
 turn posts and completes in one request and is on disk before it is answered. *Posted*: the next
-agent posts when the previous one has its answer. *Told*: all agents wait in the long-poll first and
-receive the messages of the others; that is two requests and two commits per turn.
+agent posts when the previous one has its answer. *Told*: all agents wait until they are told their
+turn, with the messages of the others; a turn is over when the next agent is told its own.
 
 - AutoGen: RoundRobinGroupChat of three agents that answer at once, 50 turns to a run.
 

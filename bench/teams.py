@@ -37,8 +37,10 @@ NEVER_OVER: Final = TurnConfig(
     default_timeout_seconds=_WEEK_SECONDS,
     max_turn_seconds=_WEEK_SECONDS,
     rest_after_idle_rounds=1_000_000,
+    turns_per_message=0,
+    cost_usd_per_message=0.0,
 )
-"""Turns without timeout, so that every measured step is the same work."""
+"""Turns without timeout, conversations without end: every measured step is the same work."""
 
 _COMMIT_EVENTS: Final = 8192
 

@@ -1,8 +1,8 @@
 """Turns over HTTP: agents in ten concurrent channels, each with a connection of its own.
 
 *Posted*: the next agent in the ring posts and completes in one request as soon as the previous one
-has its response. *Told*: all agents wait in the long-poll, as in production, receive the messages
-of the others, and then do the same: two requests and two commits per turn.
+has its response. *Told*: all agents wait until they are told their turn, as in production, with the
+messages of the others; they post, complete and wait for the next turn in one request.
 """
 
 import asyncio
@@ -33,8 +33,10 @@ class Agent:
         channel = channel_id(number // MEMBERS)
         told = f"/api/agents/{quote(name)}/next?wait={_WAIT_SECONDS}"
         ended = f"/api/channels/{channel}/turn/complete"
+        said = {"message": TEXT}
         self._what_next = site.request("GET", told, by=name)
-        self._complete = site.request("POST", ended, {"message": TEXT}, by=name)
+        self._complete = site.request("POST", ended, said, by=name)
+        self._go_on = site.request("POST", f"{ended}?wait={_WAIT_SECONDS}", said, by=name)
         self._connection = connection
 
     async def await_turn(self) -> None:
@@ -46,6 +48,13 @@ class Agent:
         """Post and complete."""
         answer = await self._connection.ask(self._complete)
         assert answer.status == 200, answer
+
+    async def speak_and_await_turn(self) -> None:
+        """Post, complete and wait for the next turn in one request; poll only if that times out."""
+        answer = await self._connection.ask(self._go_on)
+        assert answer.status == 200, answer
+        if json.loads(answer.body)["next"]["do"] != "turn":
+            await self.await_turn()
 
     def close(self) -> None:
         """Close the connection."""
@@ -80,33 +89,37 @@ class Posted:
 
 
 class Told:
-    """Agents that poll all the time, and complete a turn while turns are left to play."""
+    """Agents that wait for their turns. A turn is over when the next agent is told its own."""
 
     def __init__(self, rings: list[list[Agent]]) -> None:
         self._wanted = asyncio.Semaphore(0)
-        self._left = 0
+        self._left = CHANNELS  # the first agent of each channel is told before any turn is over
         self._played = asyncio.Event()
         self._lives = [asyncio.ensure_future(self._live(agent)) for ring in rings for agent in ring]
 
     async def play(self, turns: int) -> None:
         """Play that many turns, in any channels."""
+        await self._until_played()
         self._left = turns
         self._played.clear()
         for _ in range(turns):
             self._wanted.release()
+        await self._until_played()
+
+    async def _until_played(self) -> None:
         played = asyncio.ensure_future(self._played.wait())
         done, _ = await asyncio.wait({played, *self._lives}, return_when="FIRST_COMPLETED")
         for each in done:
             each.result()  # `_live` ends only by raising
 
     async def _live(self, agent: Agent) -> None:
+        await agent.await_turn()
         while True:
-            await agent.await_turn()
-            await self._wanted.acquire()
-            await agent.speak()
             self._left -= 1
             if self._left == 0:
                 self._played.set()
+            await self._wanted.acquire()
+            await agent.speak_and_await_turn()
 
     async def end(self) -> None:
         """Stop polling."""

@@ -14,7 +14,7 @@ from muster.machines.commands import Command
 from muster.machines.events import MessagesDelivered
 from muster.machines.ids import ChannelId, SeatId, agent_actor
 from muster.machines.state import Status, TurnState
-from muster.machines.vocabulary import InterruptMode, RunMode, TurnConfig
+from muster.machines.vocabulary import Awaits, InterruptMode, RunMode, TurnConfig
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock
 from muster.views.answers.messages import Do, Next
@@ -49,7 +49,9 @@ class Team(NamedTuple):
         return await self.dispatcher.send(command, actor=agent_actor("Ada"))
 
     async def ask(self, seat: SeatId, known: Known | None = None, *, wait_s: float = 0.0) -> Next:
-        return await self.inbox.next(seat, self.send, known=known or {}, wait_s=wait_s)
+        return await self.inbox.next(
+            seat, self.send, known=known or {}, wait_s=wait_s, actor=agent_actor("Ada")
+        )
 
     async def says(self, text: str, channel: ChannelId = DESIGN) -> None:
         post = c.PostMessage(channel=channel, text=text, speaker_name="Marcus")
@@ -70,6 +72,14 @@ async def a_team(mode: InterruptMode = InterruptMode.INJECT) -> Team:
     await with_agents(dispatcher, "Ada", "Ben")
     await with_channel(dispatcher, [ADA, BEN], config=TurnConfig(human_interrupt_mode=mode))
     return Team(store, dispatcher, Inbox(feed, dispatcher))
+
+
+async def after_a_round(team: Team) -> None:
+    """Both have spoken, and have been told what the other said; Ada has the turn."""
+    for seat in (ADA, BEN):
+        await team.ask(seat)
+        await team.speaks(seat, "first")
+    await team.ask(ADA)
 
 
 def texts(told: Next) -> list[str]:
@@ -139,7 +149,9 @@ def test_an_agent_that_works_on_a_lost_turn_is_told_that_it_is_over() -> None:
 def test_messages_during_a_paused_turn_come_when_it_resumes() -> None:
     async def scene() -> None:
         team = await a_team()
-        await team.send(c.WaitTurn(channel=DESIGN, seat=ADA, reason="an answer"))
+        await team.send(
+            c.WaitTurn(channel=DESIGN, seat=ADA, reason="a build", awaits=Awaits.RESUME)
+        )
         await team.says("the answer")
         assert (await team.ask(ADA)).do is Do.NOTHING
         await team.send(c.ResumeTurn(channel=DESIGN, seat=ADA))
@@ -281,6 +293,77 @@ def test_a_waiting_request_is_answered_when_there_is_a_task(what: str) -> None:
                 await team.dispatcher.send(c.DisableAgent(seat=BEN), actor=HUMAN)
         wanted = {"turn": Do.TURN, "stop": Do.STOP, "pause": Do.STOP}
         assert asking.result().do is wanted.get(what, Do.MESSAGE)
+
+    run(scene())
+
+
+def test_a_turn_is_granted_and_delivered_in_one_commit_to_an_agent_that_waits() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        await after_a_round(team)
+        commits: list[list[str]] = []
+        async with asyncio.TaskGroup() as tasks:
+            asking = tasks.create_task(team.ask(BEN, wait_s=LONG_SECONDS))
+            await settled()
+            team.dispatcher.watch(lambda commit: commits.append([e.type for e in commit.events]))
+            await team.speaks(ADA, "hello")
+        told = asking.result()
+        assert (told.do, told.epoch, texts(told)) == (Do.TURN, 4, ["hello"])
+        assert [each.again for each in told.messages] == [False]
+        assert len(commits) == 1
+        assert commits[0][-2:] == ["state_transition", "messages_delivered"]
+        assert [each.again for each in (await team.ask(BEN)).messages] == [True]
+
+    run(scene())
+
+
+def test_of_two_requests_that_wait_only_one_gets_a_message_as_new() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        await after_a_round(team)
+        async with asyncio.TaskGroup() as tasks:
+            asking = [tasks.create_task(team.ask(BEN, wait_s=LONG_SECONDS)) for _ in range(2)]
+            await settled()
+            await team.speaks(ADA, "hello")
+        told = [each.again for asked in asking for each in asked.result().messages]
+        assert sorted(told) == [False, True]
+
+    run(scene())
+
+
+def test_a_turn_that_was_delivered_to_a_request_that_is_gone_comes_again() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        await after_a_round(team)
+        async with asyncio.TaskGroup() as tasks:
+            asking = tasks.create_task(team.ask(BEN, wait_s=LONG_SECONDS))
+            await settled()
+            begun = team.dispatcher.begin(
+                c.Speak(channel=DESIGN, seat=ADA, text="hello", complete=True), actor=HUMAN
+            )
+            asking.cancel()
+            await begun.written
+        [*_, delivered] = await logged(team.store, MessagesDelivered)
+        assert delivered.seq == team.dispatcher.team.seq
+        told = await team.ask(BEN)
+        assert [(each.text, each.again) for each in told.messages] == [("hello", True)]
+
+    run(scene())
+
+
+def test_messages_that_have_left_memory_are_delivered_after_the_commit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scene() -> None:
+        team = await a_team()
+        async with asyncio.TaskGroup() as tasks:
+            asking = tasks.create_task(team.ask(BEN, wait_s=LONG_SECONDS))
+            await settled()
+            monkeypatch.setattr(inboxes, "PAGE_MESSAGES", 1)
+            await team.speaks(ADA, "one", complete=False)
+            await team.speaks(ADA, "two")
+        assert texts(asking.result()) == ["one"]
+        assert texts(await team.ask(BEN, {DESIGN: 2})) == ["two"]
 
     run(scene())
 

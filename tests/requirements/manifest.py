@@ -1015,6 +1015,31 @@ CLIENTS = (
             ],
         },
     ),
+    Promise(
+        "People and speakers say who is next, in every interface; a channel says why it rests.",
+        {
+            "cli/act/test_order.py": [
+                "test_a_channel_is_created_with_agents_that_are_not_connected_yet",
+                "test_the_same_command_works_after_a_refusal",
+                "test_a_person_says_who_speaks_next",
+                "test_a_turn_is_handed_to_a_member",
+                "test_status_and_show_say_why_a_channel_rests",
+            ],
+            "http/routes/test_channels.py": [
+                "test_a_channel_is_created_with_all_of_its_members_or_not_at_all",
+                "test_the_order_of_turns_is_changed_as_a_whole",
+                "test_a_channel_says_why_it_rests_and_what_starts_it_again",
+            ],
+            "http/routes/test_turns.py": [
+                "test_a_person_says_who_speaks_next_while_somebody_speaks",
+                "test_the_speaker_hands_its_turn_to_a_named_member",
+                "test_a_turn_is_ended_and_the_next_one_waited_for_in_one_request",
+            ],
+            "inbox/test_inbox.py": [
+                "test_a_turn_is_granted_and_delivered_in_one_commit_to_an_agent_that_waits",
+            ],
+        },
+    ),
 )
 
 SUPERVISION = (

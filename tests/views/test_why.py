@@ -8,12 +8,14 @@ from muster.engine.loading import load
 from muster.errors import NotFound
 from muster.home.lock import LOG_FILE
 from muster.machines import commands as c
+from muster.machines.state import Team
+from muster.machines.vocabulary import Authority, RunMode, SpeakerOrder, TurnConfig
 from muster.store.reading import LogReader
 from muster.store.sqlite import SqliteStore
 from muster.views import why
 from muster.views.why import Explanation, Reading, read_async, read_from
 from tests.builders import run
-from tests.homes import ADA, DESIGN, TWO_AGENTS, play
+from tests.homes import ADA, BO, DESIGN, TWO_AGENTS, play
 
 
 def explained(home: Path, reading: Reading[list[Explanation]]) -> list[Explanation]:
@@ -39,7 +41,7 @@ def test_a_log_file_and_a_store_explain_alike(tmp_path: Path) -> None:
     with LogReader.open(tmp_path / LOG_FILE) as log:
         team = load(log)
     subjects = [
-        lambda: why.of_agent(team.agents[ADA]),
+        lambda: why.of_agent(team, team.agents[ADA]),
         lambda: why.of_channel(team, team.channels[DESIGN]),
         lambda: why.of_event(str(team.seq)),
     ]
@@ -51,7 +53,7 @@ def test_a_log_file_and_a_store_explain_alike(tmp_path: Path) -> None:
             seqs = [event.seq for event in each.events]
             assert seqs == sorted(seqs, reverse=True)
             assert each.events[-1].cause is None
-    assert [each.title for each in explained(tmp_path, why.of_agent(team.agents[ADA]))] == [
+    assert [each.title for each in explained(tmp_path, why.of_agent(team, team.agents[ADA]))] == [
         "turns in design: QUEUED",
         "run: continuous",
         "identity: alive",
@@ -81,3 +83,71 @@ def test_an_event_or_approval_that_is_not_in_the_log_is_refused(tmp_path: Path, 
         explained(tmp_path, why.of_approval(word))
     with pytest.raises(NotFound):
         explained(tmp_path, why.of_approval("1"))  # an event, and no request
+
+
+# ── why an agent does not get the turn ────────────────────────────────────────────────────────────
+
+
+def told(home: Path, name: str) -> dict[str, list[str]]:
+    """The explanations of an agent: the types of their events, by title."""
+    team = loaded(home)
+    agent = team.agents[team.names[name]]
+    found = explained(home, why.of_agent(team, agent))
+    return {each.title: [event.type for event in each.events] for each in found}
+
+
+def loaded(home: Path) -> Team:
+    with LogReader.open(home / LOG_FILE) as log:
+        return load(log)
+
+
+def test_an_agent_that_is_passed_over_learns_that_there_is_nothing_new(tmp_path: Path) -> None:
+    enrolled = [
+        c.EnrollAgent(name=name, authority=Authority.MUSTER, long_lived=True)
+        for name in ("Ada", "Bo")
+    ]
+    joined = c.CreateChannel(channel=DESIGN, members=(ADA, BO))
+    play(tmp_path, *enrolled, joined)
+    assert "turns in design: it is paused; `muster start Ada` lets it run" in told(tmp_path, "ada")
+    started = [
+        c.SetDesired(seat=seat, desired=RunMode.CONTINUOUS, set_by="Grace") for seat in (ADA, BO)
+    ]
+    play(tmp_path, *started)
+    found = told(tmp_path, "ada")
+    title = "turns in design: it is passed over while there is nothing new for it (nothing_new)"
+    assert found[title][0] == "turns_passed"
+    team = loaded(tmp_path)
+    [about] = explained(tmp_path, why.of_channel(team, team.channel(DESIGN)))
+    assert about.title == (
+        "it rests: there is nothing new for any member (nothingNew); a message starts it again"
+    )
+
+
+def test_an_agent_that_a_person_removed_learns_that_only_a_person_adds_it(tmp_path: Path) -> None:
+    play(tmp_path, *TWO_AGENTS, c.RemoveMember(channel=DESIGN, seat=BO))
+    title = "not in design: a person removed it, and only a person can add it again"
+    assert told(tmp_path, "bo")[title] == ["member_left"]
+
+
+def test_an_agent_waits_for_the_selector_and_the_selector_for_its_next_choice(
+    tmp_path: Path,
+) -> None:
+    config = TurnConfig(speaker_order=SpeakerOrder.SELECTOR, selector="Ada")
+    chosen = c.ConfigureChannel(channel=DESIGN, config=config)
+    play(tmp_path, *TWO_AGENTS, chosen, c.CompleteTurn(channel=DESIGN, seat=ADA))
+    channel = loaded(tmp_path).channel(DESIGN)
+    assert channel.turn is not None
+    if not channel.turn.choosing:  # the choice was made when Ada's own turn ended
+        play(tmp_path, c.CompleteTurn(channel=DESIGN, seat=BO))
+    waits = "turns in design: it waits for the choice of the selector Ada"
+    assert told(tmp_path, "bo")[waits][0] == "state_transition"
+    play(tmp_path, c.Speak(channel=DESIGN, seat=ADA, text="Bo"))
+    asked = "turns in design: it is the selector, and gets the turn only to choose the next speaker"
+    assert asked in told(tmp_path, "ada")
+
+
+def test_a_channel_tells_why_its_holder_has_the_turn(tmp_path: Path) -> None:
+    play(tmp_path, *TWO_AGENTS, c.CompleteTurn(channel=DESIGN, seat=ADA, to=BO))
+    team = loaded(tmp_path)
+    [about] = explained(tmp_path, why.of_channel(team, team.channel(DESIGN)))
+    assert about.title == "turn 2 is with Bo (handed over by Ada)"

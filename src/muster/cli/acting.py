@@ -9,13 +9,13 @@ import msgspec
 
 from muster.cli.options import Function
 from muster.cli.reading import now
-from muster.cli.render import Look, Row, duration, json_line, table
+from muster.cli.render import Look, Row, clean, duration, json_line, table
 from muster.cli.terminal import look
 from muster.client.sync import Client
 from muster.views.answers import Recorded
-from muster.views.answers.channels import ChannelState
+from muster.views.answers.channels import ChannelState, TurnOverridden
 
-_CHANNELS: Final = ("CHANNEL", "STATE", "HOLDER", "TURN", "ENDS IN", "RING")
+_CHANNELS: Final = ("CHANNEL", "STATE", "HOLDER", "TURN", "ENDS IN", "RING", "BECAUSE")
 
 
 def server(home: Path) -> Client:
@@ -52,6 +52,14 @@ def print_said(said: Recorded, as_json: bool) -> None:
         click.echo(f"{'repeated, see' if said.repeated else 'done:'} event {said.seq}")
 
 
+def print_effect(said: TurnOverridden, as_json: bool) -> None:
+    """Print the effect of a person's decision about a turn."""
+    if as_json:
+        print_json(said)
+    else:
+        click.echo(clean(said.effect))
+
+
 def print_channel(state: ChannelState, as_json: bool) -> None:
     """Print the state of a channel."""
     if as_json:
@@ -73,6 +81,7 @@ def _row(state: ChannelState) -> Row:
         str(state.epoch) if state.epoch else "-",
         ends_in(state),
         " → ".join(state.ring) or "-",
+        state.rest_reason or state.granted_because or "-",
     )
 
 
@@ -81,6 +90,13 @@ def what_goes_on(state: ChannelState) -> str:
     if state.stopping:
         return f"stopping the work of {state.stopping}"
     return f"waiting: {state.waiting.reason}" if state.waiting else state.state
+
+
+def why(state: ChannelState) -> str:
+    """Why a channel rests, or why its holder has the turn, after its state; empty if unknown."""
+    if state.rest_reason:
+        return f": {state.rest_reason}"
+    return f" ({state.granted_because})" if state.granted_because else ""
 
 
 def ends_in(state: ChannelState) -> str:

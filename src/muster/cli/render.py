@@ -9,6 +9,8 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 from unicodedata import combining, east_asian_width
 
+from muster.views.answers.agents import EvidenceView
+
 
 class Tone(StrEnum):
     """Meanings of colours, with their terminal codes."""
@@ -134,6 +136,14 @@ def duration(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds // size:.0f} {unit}"
     return f"{max(0, seconds):.0f} s"
+
+
+def evidence(found: EvidenceView | None) -> str:
+    """The evidence for an agent's status, and its age."""
+    if found is None:
+        return "no evidence"
+    age = duration(found.age_seconds)
+    return f"{found.kind} for {age}" if found.is_ongoing else f"{found.kind}, {age} ago"
 
 
 def count(number: int, noun: str) -> str:

@@ -33,9 +33,15 @@ VERBS: Final[Mapping[str, Verb]] = {
     "once": Verb("act.run_control", ACT, "Run exactly one session of an agent, then pause it."),
     "cleanup": Verb("act.run_control", ACT, "Run exactly one cleanup session of an agent."),
     "channel": Verb(
-        "act.channel", ACT, "Create, show and configure channels, and change their members."
+        "act.channel",
+        ACT,
+        "Create, show, configure and archive channels, and change their members.",
     ),
-    "turn": Verb("act.turn", ACT, "Complete, pass, pause, resume or override a turn."),
+    "turn": Verb(
+        "act.turn",
+        ACT,
+        "Complete, pass, pause, resume or override a turn, and say who speaks next.",
+    ),
     "send": Verb("act.send", ACT, "Send a message to an agent, a channel or the lead."),
     "watch": Verb("act.watch", ACT, "Watch a channel live: ring, turn and messages."),
     "approvals": Verb("act.approvals", ACT, "List requests that wait for your approval."),

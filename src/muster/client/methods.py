@@ -45,6 +45,7 @@ from muster.views.answers.messages import (
     MessageView,
     Next,
     ThreadPage,
+    TurnEnded,
     WakePreview,
 )
 
@@ -422,7 +423,7 @@ class TurnMethods:
         if not self.over:
             await self._ask(self.completion())
 
-    def completion(self, message: str | None = None) -> ApiRequest[Recorded]:
+    def completion(self, message: str | None = None) -> ApiRequest[TurnEnded]:
         """The request that ends the turn."""
         self.over = True
         return requests.complete(self.channel, message, agent=self.agent, epoch=self.epoch)

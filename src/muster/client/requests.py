@@ -28,8 +28,15 @@ from muster.views.answers.agents import (
     Settled,
     TokenList,
 )
-from muster.views.answers.channels import ChannelList, ChannelState
-from muster.views.answers.messages import EventPage, MessagePage, Next, ThreadPage, WakePreview
+from muster.views.answers.channels import ChannelList, ChannelState, TurnOverridden
+from muster.views.answers.messages import (
+    EventPage,
+    MessagePage,
+    Next,
+    ThreadPage,
+    TurnEnded,
+    WakePreview,
+)
 
 T = TypeVar("T")
 
@@ -274,9 +281,10 @@ def costs() -> ApiRequest[CostsView]:
 # ── channels ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def channels() -> ApiRequest[ChannelList]:
-    """Every channel."""
-    return ApiRequest(method="GET", path=api_path("channels"), answer=ChannelList)
+def channels(*, archived: bool = False) -> ApiRequest[ChannelList]:
+    """Every channel; archived ones only if asked for."""
+    path, query = api_path("channels"), {"archived": "true" if archived else None}
+    return ApiRequest(method="GET", path=path, answer=ChannelList, query=query)
 
 
 def channel(name: str) -> ApiRequest[ChannelState]:
@@ -285,10 +293,10 @@ def channel(name: str) -> ApiRequest[ChannelState]:
 
 
 def create_channel(
-    name: str, config: Mapping[str, object] | None = None
+    name: str, config: Mapping[str, object] | None = None, members: Sequence[str] = ()
 ) -> ApiRequest[ChannelState]:
-    """Open a channel. Members join it one by one, in the order of their turns."""
-    body = {"channel": name, "config": dict(config or {})}
+    """Create a channel with its members, in the order of their turns; all or nothing."""
+    body = {"channel": name, "config": dict(config or {}), "members": list(members)}
     return ApiRequest(method="POST", path=api_path("channels"), answer=ChannelState, body=body)
 
 
@@ -316,23 +324,49 @@ def remove_member(channel: str, agent: str) -> ApiRequest[ChannelState]:
 # ── turns ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _turn(channel: str, act: str, **said: object) -> ApiRequest[Recorded]:
-    path = api_path("channels", channel, "turn", act)
-    return ApiRequest(method="POST", path=path, answer=Recorded, body=given(**said), key=new_key())
+def _turn(
+    channel: str, act: str, answer: type[T], said: dict[str, object], wait_s: float | None = None
+) -> ApiRequest[T]:
+    return ApiRequest(
+        method="POST",
+        path=api_path("channels", channel, "turn", act),
+        answer=answer,
+        query={"wait": wait_s},
+        body=said,
+        key=new_key(),
+        waits_s=wait_s or 0.0,
+    )
 
 
 def complete(
-    channel: str, message: str | None = None, *, agent: str | None = None, epoch: int | None = None
-) -> ApiRequest[Recorded]:
-    """End a turn, with a last message or without."""
-    return _turn(channel, "complete", agent=agent, epoch=epoch, message=message)
+    channel: str,
+    message: str | None = None,
+    *,
+    agent: str | None = None,
+    epoch: int | None = None,
+    to: str | None = None,
+    wait_s: float | None = None,
+) -> ApiRequest[TurnEnded]:
+    """End a turn, with a last message or without; `to` is the member that is handed it.
+
+    With `wait_s` the answer has the agent's next work in it, after that many seconds at most.
+    """
+    said = given(agent=agent, epoch=epoch, message=message, to=to)
+    return _turn(channel, "complete", TurnEnded, said, wait_s)
 
 
 def pass_turn(
-    channel: str, reason: str | None = None, *, agent: str | None = None, epoch: int | None = None
-) -> ApiRequest[Recorded]:
-    """End a turn without a message."""
-    return _turn(channel, "pass", agent=agent, epoch=epoch, reason=reason)
+    channel: str,
+    reason: str | None = None,
+    *,
+    agent: str | None = None,
+    epoch: int | None = None,
+    to: str | None = None,
+    wait_s: float | None = None,
+) -> ApiRequest[TurnEnded]:
+    """End a turn without a message; `to` and `wait_s` as for `complete`."""
+    said = given(agent=agent, epoch=epoch, reason=reason, to=to)
+    return _turn(channel, "pass", TurnEnded, said, wait_s)
 
 
 def wait_turn(
@@ -342,22 +376,23 @@ def wait_turn(
     agent: str | None = None,
     epoch: int | None = None,
     timeout_seconds: float | None = None,
+    awaits: str | None = None,
 ) -> ApiRequest[Recorded]:
-    """Pause a turn and keep it."""
-    said = {"agent": agent, "epoch": epoch, "reason": reason, "timeoutSeconds": timeout_seconds}
-    return _turn(channel, "wait", **said)
+    """Pause a turn and keep it until a person writes (`awaits` "person"), or until a resume."""
+    pause = given(reason=reason, timeoutSeconds=timeout_seconds, awaits=awaits)
+    return _turn(channel, "wait", Recorded, given(agent=agent, epoch=epoch) | pause)
 
 
 def resume_turn(
     channel: str, *, agent: str | None = None, epoch: int | None = None
 ) -> ApiRequest[Recorded]:
     """Go on with a turn that was paused."""
-    return _turn(channel, "resume", agent=agent, epoch=epoch)
+    return _turn(channel, "resume", Recorded, given(agent=agent, epoch=epoch))
 
 
-def override_turn(channel: str, to: str, *, agent: str | None = None) -> ApiRequest[Recorded]:
-    """Give the turn to an agent (ACTIVE), or take it away (QUEUED)."""
-    return _turn(channel, "override", agent=agent, to=to)
+def override_turn(channel: str, to: str, *, agent: str | None = None) -> ApiRequest[TurnOverridden]:
+    """Give the turn to an agent (ACTIVE), now or as the next, or take it away (QUEUED)."""
+    return _turn(channel, "override", TurnOverridden, given(agent=agent, to=to))
 
 
 # ── messages ──────────────────────────────────────────────────────────────────────────────────────

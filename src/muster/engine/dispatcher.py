@@ -6,8 +6,9 @@ committed together. `team` is what has been committed; it is all that readers, t
 may see. When a commit fails, `head` is rolled back to `team` and the senders get the error.
 """
 
+import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -43,6 +44,18 @@ Watcher = Callable[[Commit], None]
 """Callback for every commit, before the senders get their answer. Must be quick and not raise."""
 
 
+Follower = Callable[[Sequence[Event]], None]
+"""Callback for every decision, before it is committed. What it begins is in the same commit."""
+
+
+class Begun(NamedTuple):
+    """A decided command whose events are on their way to the disk."""
+
+    decision: CommandDecision
+    written: asyncio.Future[None]
+    refused: Refused | None
+
+
 class Dispatcher:
     """Decides commands one after another and hands their events to the store."""
 
@@ -54,6 +67,7 @@ class Dispatcher:
         self._team = team
         self._in_flight: deque[CommandDecision] = deque()
         self._watchers: list[Watcher] = []
+        self._followers: list[Follower] = []
         store.on_commit = self._committed
         store.on_rollback = self._rolled_back
 
@@ -66,6 +80,16 @@ class Dispatcher:
     def head(self) -> Team:
         """The team as decided; a failed commit rolls it back to `team`."""
         return self._head
+
+    @property
+    def uncommitted(self) -> Iterator[Event]:
+        """The events between `team` and `head`, in order."""
+        for decision in self._in_flight:
+            yield from decision.events
+
+    def follow(self, follower: Follower) -> None:
+        """Call a follower after every decision from now on, in the order of decisions."""
+        self._followers.append(follower)
 
     def watch(self, watcher: Watcher) -> None:
         """Call a watcher on every commit from now on."""
@@ -81,6 +105,14 @@ class Dispatcher:
         Raises the refusal of `decide`. A refusal that must be recorded is on disk before it is
         raised.
         """
+        begun = self.begin(command, actor=actor, cause=cause)
+        await begun.written
+        if begun.refused is not None:
+            raise begun.refused
+        return Receipt(begun.decision.team.seq, begun.decision.events)
+
+    def begin(self, command: Command, *, actor: str, cause: int | None = None) -> Begun:
+        """Decide a command and queue its events for the commit of this iteration of the loop."""
         now, refused = self._clock.now(), None
         try:
             decision = decide(self._head, command, now, actor=actor, cause=cause)
@@ -94,10 +126,9 @@ class Dispatcher:
         if decision.events:
             self._head = decision.team
             self._in_flight.append(decision)
-        await written
-        if refused is not None:
-            raise refused
-        return Receipt(decision.team.seq, decision.events)
+            for follower in self._followers:
+                follower(decision.events)
+        return Begun(decision, written, refused)
 
     def _committed(self, stored: Sequence[Stored]) -> None:
         """Move the decisions that are on disk from `head` to `team`, and call the watchers."""

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
+from muster.machines.ids import ChannelId
 from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored
 
 RECENT_EVENTS_MAX: Final = 4096
@@ -86,6 +87,17 @@ class Feed:
                 return
             else:
                 await self._waiting.setdefault(where, asyncio.Event()).wait()
+
+    def recent(self, after: int, types: frozenset[str], channel: ChannelId) -> list[Stored] | None:
+        """The published events of a channel with `seq > after`; none if some left memory."""
+        behind = self._last - after
+        if behind > len(self._recent):
+            return None
+        # Not by `LogFilter.wants`: a call for each event would double the cost of a delivery.
+        start = len(self._recent) - behind
+        return [
+            each for each in self._recent[start:] if each.channel == channel and each.type in types
+        ]
 
     async def _page(self, after: int, where: LogFilter) -> tuple[Sequence[Stored], int]:
         """The next page after `after`, and the cursor behind it."""

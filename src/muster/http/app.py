@@ -7,7 +7,7 @@ document (`problems.py`).
 """
 
 import logging
-from collections.abc import Awaitable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, cast
@@ -17,7 +17,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from muster.engine.tasks import background
 from muster.errors import MusterError
 from muster.http import openapi, problems, signin, static
 from muster.http.auth import AccessControl
@@ -47,6 +46,7 @@ from muster.http.routes import (
 )
 from muster.http.routing import Answer, ApiCall, Route, RouteTable, routes_in
 from muster.http.stream import Streams
+from muster.http.waiting import CallerGone, unless_gone
 from muster.team import Muster
 
 ANSWER_HEADERS: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
@@ -112,7 +112,7 @@ class Api:
             return await self._handle(request, present)
         except MusterError as error:
             return problems.answer(error)
-        except (ClientDisconnect, _CallerGone):
+        except (ClientDisconnect, CallerGone):
             return Response()  # the caller has disconnected
         except Exception:
             extra = {"action": "request_failed", "path": request.url.path}
@@ -138,7 +138,7 @@ class Api:
         if route.body is not None:
             arguments["body"] = parse_body(await read_body(request), route.body)
         work = route.handler(call, **arguments)
-        answer = await (_unless_gone(work, request) if route.is_waiting else work)
+        answer = await (unless_gone(work, request) if route.is_waiting else work)
         return _response(route, request, answer)
 
 
@@ -157,19 +157,3 @@ def _response(route: Route, request: Request, answer: Answer) -> ASGIApp:
     if route.is_compressed:
         return compressed(request, content, route.status)
     return Response(content, route.status, ANSWER_HEADERS, "application/json")
-
-
-class _CallerGone(Exception):
-    """The caller disconnected before the answer."""
-
-
-async def _unless_gone(work: Awaitable[Answer], request: Request) -> Answer:
-    async with background() as tasks:
-        tasks.create_task(_until_gone(request))
-        return await work
-
-
-async def _until_gone(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-    raise _CallerGone

@@ -8,6 +8,8 @@ from starlette.requests import Request
 
 from muster import limits
 from muster.errors import Invalid, InvalidRequest, Malformed, TooLarge
+from muster.inbox.errands import Known
+from muster.machines.ids import ChannelId
 
 NUMBER_MAX: Final = 2**63 - 1
 """The largest number that the store can hold."""
@@ -58,6 +60,17 @@ def _in_range(parsed: ParsedT) -> ParsedT:
         if isinstance(value, int | float) and not -NUMBER_MAX <= value <= NUMBER_MAX:
             raise Invalid(what=name, why="is out of range")
     return parsed
+
+
+def parse_known(text: str) -> Known:
+    """The turns in `design:7,reviews:3`."""
+    known: dict[ChannelId, int] = {}
+    for part in filter(None, text.split(",")):
+        channel, colon, epoch = part.rpartition(":")
+        if not colon or not (epoch.isascii() and epoch.isdecimal()) or len(epoch) > 18:
+            raise Invalid(what=f"known {part!r}", why="must be channel:epoch")
+        known[ChannelId(channel)] = int(epoch)
+    return known
 
 
 async def read_body(request: Request) -> bytes:

@@ -6,6 +6,9 @@ every message is delivered as new exactly once. The answer itself can get lost o
 turn is offered again until the agent reports it as known, with all messages since the agent's last
 turn; those delivered before are marked `again`.
 
+An agent that waits when it is granted a turn is handed it with one commit: the delivery is decided
+right after the grant, from the messages in memory, and both are written together.
+
 Surprising:
 
 - Delivery only moves forward: a message is delivered together with all messages before it.
@@ -13,8 +16,8 @@ Surprising:
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from contextlib import aclosing, contextmanager
 from typing import Final, NamedTuple, cast
 
 from muster.engine.dispatcher import Commit, Dispatcher, Receipt
@@ -32,13 +35,14 @@ from muster.inbox.errands import (
 )
 from muster.machines import events as e
 from muster.machines.commands import Command, ConnectAgent, DeliverMessages
-from muster.machines.ids import SeatId
+from muster.machines.events import Event
+from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import Agent, Channel, Status, Team, TurnState
 from muster.machines.vocabulary import Authority, InterruptMode
 from muster.store.base import LogFilter, Stored
 from muster.store.codec import decode
 from muster.views.answers.messages import Do, MessageView, Next
-from muster.views.channels import handed_message, message_view, said_in
+from muster.views.channels import MESSAGE_TYPES, handed_message, message_view, said_in
 
 PAGE_MESSAGES: Final = 200
 PAGE_BYTES: Final = 4 * 1024 * 1024
@@ -61,6 +65,18 @@ class Pending(NamedTuple):
 NOTHING_PENDING: Final = Pending(None)
 
 
+class ParkedPoll:
+    """A request of an agent that has nothing to do yet: what it knows, and what it is handed."""
+
+    __slots__ = ("actor", "handed", "written")
+
+    def __init__(self, actor: str) -> None:
+        """Deliver as this actor."""
+        self.actor = actor
+        self.handed: Next | None = None
+        self.written: list[asyncio.Future[None]] = []
+
+
 class Inbox:
     """Answers polling agents, one request per seat at a time; the others wait."""
 
@@ -72,8 +88,12 @@ class Inbox:
         self._waiting: dict[SeatId, asyncio.Event] = {}
         """Wakes the requests that found nothing; removed when set."""
 
+        self._parked: dict[SeatId, ParkedPoll] = {}
+        """Requests that wait for a turn, and know of none."""
+
         self._closed = False
         dispatcher.watch(self._on_commit)
+        dispatcher.follow(self._on_decision)
 
     @property
     def _team(self) -> Team:
@@ -98,8 +118,13 @@ class Inbox:
             return closed
         return self._waiting.setdefault(seat, asyncio.Event())
 
-    async def next(self, seat: SeatId, send: Send, *, known: Known, wait_s: float) -> Next:
-        """Long-poll: the next task of the agent in this seat, or nothing after `wait_s` seconds."""
+    async def next(
+        self, seat: SeatId, send: Send, *, known: Known, wait_s: float, actor: str | None = None
+    ) -> Next:
+        """Long-poll: the next task of the agent in this seat, or nothing after `wait_s` seconds.
+
+        With `actor`, a turn that is granted meanwhile is delivered in the commit of the grant.
+        """
         await self._connect(seat, send)
         deadline = asyncio.get_running_loop().time() + wait_s
         while True:
@@ -116,7 +141,15 @@ class Inbox:
                     continue
             if found.next is not None:
                 return found.next
-            if self._closed or not await _is_set_by(news, deadline):
+            if self._closed:
+                return answer(self._team, seat, Do.NOTHING)
+            with self._parking(seat, None if known else actor) as poll:
+                in_time = await _is_set_by(news, deadline)
+            if poll.handed is not None:
+                for written in poll.written:
+                    await written
+                return poll.handed
+            if not in_time:
                 return answer(self._team, seat, Do.NOTHING)
 
     async def pending(self, seat: SeatId, known: Known) -> Pending:
@@ -150,6 +183,74 @@ class Inbox:
         if news is not None:
             news.set()
 
+    # ── handing over with the grant ───────────────────────────────────────────────────────────────
+
+    @contextmanager
+    def _parking(self, seat: SeatId, actor: str | None) -> Generator[ParkedPoll]:
+        """Let a request be handed a turn in the commit that grants it, one request per seat."""
+        poll = ParkedPoll(actor or "")
+        if actor is None or seat in self._parked:
+            yield poll
+            return
+        self._parked[seat] = poll
+        try:
+            yield poll
+        finally:
+            del self._parked[seat]
+
+    def _on_decision(self, events: Sequence[Event]) -> None:
+        """Deliver turns that were just granted to agents that wait, before the commit."""
+        if not self._parked:
+            return
+        for event in events:
+            fact = event.fact
+            if isinstance(fact, e.StateTransition) and fact.target == TurnState.ACTIVE:
+                poll = self._parked.get(fact.seat) if fact.seat is not None else None
+                if poll is not None and fact.seat is not None and fact.channel is not None:
+                    self._hand_over(poll, fact.seat, fact.channel)
+
+    def _hand_over(self, poll: ParkedPoll, seat: SeatId, channel_id: ChannelId) -> None:
+        """Hand a turn to a request that waits. Without this the commit wakes it, and it reads."""
+        team = self._dispatcher.head
+        agent, channel = team.agents[seat], team.channels[channel_id]
+        # A request that holds the lock reads the cursor that would be moved here.
+        if poll.handed is not None or self._asking[seat].locked() or to_stop(team, agent):
+            return
+        page = self._page_in_memory(channel, seat)
+        if page is None or any(each.mode is InterruptMode.QUEUE for each in page.messages):
+            return
+        offer = self._offer(team, channel, agent, page, fresh=True)
+        poll.handed = offer.next
+        for delivery in offer.deliveries:
+            written = self._dispatcher.begin(delivery, actor=poll.actor).written
+            written.add_done_callback(_look_at)  # the request may be gone by then
+            poll.written.append(written)
+
+    def _page_in_memory(self, channel: Channel, seat: SeatId) -> MessageBatch | None:
+        """The messages of others since a member's last turn, also those that are not on disk yet;
+        none where they do not fit into one answer, or have to be read from the store.
+        """
+        after = channel.read.get(seat, 0)
+        kept = self._feed.recent(after, MESSAGE_TYPES, channel.id)
+        if kept is None or self._feed.last_seq != self._team.seq:
+            return None
+        said = [each for each in kept if each.type != "agent_message" or each.seat != seat]
+        found = [message_view(decode(each.data)) for each in said]
+        size, own = sum(len(each.data) for each in said), len(kept) - len(said)
+        reached = kept[-1].seq if kept else after
+        for event in self._dispatcher.uncommitted:
+            if event.type not in MESSAGE_TYPES or _channel_of(event) != channel.id:
+                continue
+            reached = event.seq
+            if isinstance(event.fact, e.AgentMessage) and event.fact.seat == seat:
+                own += 1
+            else:
+                found.append(message_view(event))
+                size += len(found[-1].text)
+        if len(found) > PAGE_MESSAGES or size > PAGE_BYTES:
+            return None
+        return MessageBatch(tuple(found), reached, own)
+
     # ── finding the next task ─────────────────────────────────────────────────────────────────────
 
     async def _find(self, seat: SeatId, known: Known) -> Pending:
@@ -182,6 +283,14 @@ class Inbox:
         if after < channel.last_message:
             page = await self._page(after, channel.last_message, said_in(channel.id), but=seat)
             page = await self._due(channel, seat, page)
+        return self._offer(team, channel, agent, page, fresh=fresh)
+
+    def _offer(
+        self, team: Team, channel: Channel, agent: Agent, page: MessageBatch, *, fresh: bool
+    ) -> Pending:
+        """A turn or messages for an agent, and the delivery to commit."""
+        seat = agent.seat
+        delivered = channel.delivered.get(seat, 0)
         messages = tuple(
             handed_message(each, again=each.seq <= delivered) for each in page.messages
         )
@@ -262,6 +371,16 @@ async def _delivered(deliveries: Sequence[DeliverMessages], send: Send) -> bool:
     except NotAMember:
         return False
     return True
+
+
+def _look_at(written: asyncio.Future[None]) -> None:
+    """Take notice of a failed commit: nobody may wait for it any more."""
+    if not written.cancelled():
+        written.exception()
+
+
+def _channel_of(event: Event) -> ChannelId | None:
+    return getattr(event.fact, "channel", None)
 
 
 async def _is_set_by(news: asyncio.Event, deadline: float) -> bool:

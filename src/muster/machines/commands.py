@@ -304,6 +304,8 @@ class ReportCurrent(Command, frozen=True, kw_only=True):
 
     seat: SeatId
     current: RunMode
+    reason: str | None = None
+    """The trigger that it follows from, where it is not the agent's own report."""
 
 
 # ── approvals ─────────────────────────────────────────────────────────────────────────────────────

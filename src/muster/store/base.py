@@ -5,7 +5,7 @@ durable once `append` has answered. Beside the log a store keeps two small thing
 rebuilt: snapshots of the folded state, and the cursors of reactors.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import msgspec
@@ -13,6 +13,8 @@ import msgspec
 from muster.machines.ids import ChannelId, SeatId
 
 if TYPE_CHECKING:  # a reader of a snapshot need not load every kind of fact
+    import asyncio
+
     from muster.machines.events import Event
 
 SNAPSHOTS_KEPT: Final = 2
@@ -66,7 +68,7 @@ class EventStore(Protocol):
     """Callback on the event loop when a commit failed: everything decided since the last commit is
     rolled back. The calls that decided it raise `StoreFailed`."""
 
-    def append(self, events: "Sequence[Event]") -> Awaitable[None]:
+    def append(self, events: "Sequence[Event]") -> "asyncio.Future[None]":
         """Queue events for the next commit; awaiting the answer waits until they are on disk.
 
         Calls that arrive together are committed together, in the order of arrival. A call without

@@ -109,7 +109,7 @@ def view_agent(team: Team, agent: Agent, now: datetime, *, whole: bool = False) 
         retry_at=agent.run.retry_at,
         turn=team.turn_state(agent),
         channels={name: team.channels[name].state_of(agent.seat) for name in agent.channels},
-        evidence=_evidence(agent, now),
+        evidence=_evidence(team, agent, now),
         approvals=approvals_of(agent),
         on_call=agent.run.on_call,
         tasks=tuple(filter(None, (team.sessions[each].task for each in agent.tasks))),
@@ -159,13 +159,19 @@ def _session(team: Team, session: SessionId | None) -> SessionView | None:
     )
 
 
-def _evidence(agent: Agent, now: datetime) -> EvidenceView | None:
+def _evidence(team: Team, agent: Agent, now: datetime) -> EvidenceView | None:
     found = agent.evidence
     if found is None:
         return None
     age = max(timedelta(), now - found.at)
+    # A heartbeat is recorded once, when the agent connects; its end is recorded, too.
+    ongoing = found.kind == "heartbeat" and team.shown_status(agent) is Status.ALIVE
     return EvidenceView(
-        kind=found.kind, seq=found.seq, at=found.at, age_seconds=age.total_seconds()
+        kind=found.kind,
+        seq=found.seq,
+        at=found.at,
+        age_seconds=age.total_seconds(),
+        is_ongoing=ongoing,
     )
 
 
@@ -181,5 +187,6 @@ def _channel(team: Team, channel: Channel, now: datetime) -> ChannelView:
         remaining_seconds=(due - now).total_seconds() if due else None,
         waits_for=seen.waiting.reason if seen.waiting else None,
         ring=seen.ring,
+        because=seen.rest_reason or seen.granted_because,
         used=seen.used,
     )

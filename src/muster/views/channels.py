@@ -28,6 +28,7 @@ from muster.views.answers.messages import (
     MessageView,
     PostedMessage,
 )
+from muster.views.turns import why_resting
 
 UNREAD_MAX: Final = 1000
 """Unread messages are counted up to here; a larger number would tell a reader no more."""
@@ -63,6 +64,7 @@ def channel_state(
         stopping=team.agent(channel.drain.seat).id if channel.drain else None,
         resting=channel.resting,
         rest_limit=channel.rest_limit,
+        rest_reason=why_resting(team, channel),
         archived=channel.archived,
         granted_because=turn.reason or None if turn else None,
         choosing=turn.choosing if turn else False,

@@ -9,13 +9,22 @@ from datetime import datetime
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from muster.errors import NotFound
-from muster.machines.events import ApprovalAnswered, ApprovalRequested, Event, StateTransition
+from muster.machines.events import (
+    ApprovalAnswered,
+    ApprovalRequested,
+    Event,
+    StateTransition,
+    TurnsPassed,
+)
 from muster.machines.kernel.sentences import sentence
-from muster.machines.state import Agent, Channel, Team
+from muster.machines.state import Agent, Channel, Team, TurnState
+from muster.machines.turns.order import wants_turn
+from muster.machines.turns.table import reachable, selector_of, unreachable_because
 from muster.machines.vocabulary import Machine
 from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored
 from muster.store.codec import decode
 from muster.views.answers import View
+from muster.views.turns import why_resting
 
 STEPS_MAX: Final = 100
 """Events of one explanation; a person reads no further."""
@@ -25,6 +34,8 @@ RECENT: Final = 500
 
 TRANSITIONS: Final = frozenset({"state_transition"})
 ANSWERS: Final = frozenset({"approval_answered"})
+PASSED: Final = frozenset({"turns_passed"})
+LEFT: Final = frozenset({"member_left"})
 CHANNEL_TURNS: Final = TRANSITIONS | {"channel_created", "channel_rested", "channel_roused"}
 
 T = TypeVar("T")
@@ -88,8 +99,10 @@ class Explanation(NamedTuple):
     events: Sequence[Event]
 
 
-def of_agent(agent: Agent) -> Reading[list[Explanation]]:
-    """The newest transition of each machine that the agent is in, and its open approvals."""
+def of_agent(team: Team, agent: Agent) -> Reading[list[Explanation]]:
+    """The newest transition of each machine that the agent is in, why it does not get the turn
+    where that is not the ring's order, and its open approvals.
+    """
     where = LogFilter(types=TRANSITIONS, seat=agent.seat)
     newest: dict[str, tuple[Event, str]] = {}
     for stored in (yield LogRead(0, RECENT, where, backwards=True)):
@@ -101,6 +114,11 @@ def of_agent(agent: Agent) -> Reading[list[Explanation]]:
     found: list[Explanation] = []
     for scope, (event, target) in newest.items():
         found.append(Explanation(f"{agent.id}, ", f"{scope}: {target}", (yield from _chain(event))))
+    for channel in (team.channels[name] for name in agent.channels):
+        found += yield from _not_its_turn(team, channel, agent)
+    for channel in team.channels.values():
+        if agent.seat in channel.barred:
+            found += yield from _barred(channel, agent)
     for asked in agent.approvals:
         found += yield from of_approval(asked.id)
     return found
@@ -113,14 +131,59 @@ def _scope(agent: Agent, fact: StateTransition) -> str | None:
     return f"turns in {fact.channel}" if fact.channel in agent.channels else None
 
 
+def _not_its_turn(team: Team, channel: Channel, agent: Agent) -> Reading[list[Explanation]]:
+    """Why a member in the queue does not get the turn, where that is not the ring's order."""
+    if channel.state_of(agent.seat) is not TurnState.QUEUED or channel.archived:
+        return []
+    where, turn = f"turns in {channel.id}: ", channel.turn
+    if not reachable(agent):
+        return [Explanation(f"{agent.id}, ", f"{where}it {unreachable_because(agent)}", ())]
+    if agent is selector_of(team, channel):
+        title = f"{where}it is the selector, and gets the turn only to choose the next speaker"
+        return [Explanation(f"{agent.id}, ", title, ())]
+    if turn is not None and turn.choosing:
+        selector = team.agent(turn.holder)
+        title = f"{where}it waits for the choice of the selector {selector.id}"
+        mine = LogFilter(types=TRANSITIONS, channel=channel.id, seat=selector.seat)
+        return (yield from _newest(agent, title, mine))
+    if wants_turn(channel, agent):
+        return []
+    title = f"{where}it is passed over while there is nothing new for it (nothing_new)"
+    for stored in (yield LogRead(0, RECENT, _in(channel, PASSED), backwards=True)):
+        event = decode(stored.data)
+        if isinstance(event.fact, TurnsPassed) and agent.seat in event.fact.seats:
+            return [Explanation(f"{agent.id}, ", title, (yield from _chain(event)))]
+    return [Explanation(f"{agent.id}, ", title, ())]
+
+
+def _barred(channel: Channel, agent: Agent) -> Reading[list[Explanation]]:
+    """Why an agent is not in a channel: a person removed it."""
+    title = f"not in {channel.id}: a person removed it, and only a person can add it again"
+    left = LogFilter(types=LEFT, channel=channel.id, seat=agent.seat)
+    return (yield from _newest(agent, title, left))
+
+
+def _newest(agent: Agent, title: str, where: LogFilter) -> Reading[list[Explanation]]:
+    """An explanation by the newest event of a kind, if there is one."""
+    page = yield LogRead(0, 1, where, backwards=True)
+    events = (yield from _chain(decode(page[0].data))) if page else ()
+    return [Explanation(f"{agent.id}, ", title, events)]
+
+
+def _in(channel: Channel, types: frozenset[str]) -> LogFilter:
+    return LogFilter(types=types, channel=channel.id)
+
+
 def of_channel(team: Team, channel: Channel) -> Reading[list[Explanation]]:
     """The grant of the current turn; without one, the channel's newest change."""
     if channel.turn:
         holder = team.agent(channel.turn.holder)
-        state = f"turn {channel.epoch} is with {holder.id}"
+        because = f" ({channel.turn.reason})" if channel.turn.reason else ""
+        state = f"turn {channel.epoch} is with {holder.id}{because}"
         where = LogFilter(types=TRANSITIONS, channel=channel.id, seat=holder.seat)
     else:
-        state = "it rests" if channel.resting else "nobody has the turn"
+        rests = why_resting(team, channel)
+        state = f"it rests: {rests}" if rests else "nobody has the turn"
         where = LogFilter(types=CHANNEL_TURNS, channel=channel.id)
     found: list[Explanation] = []
     for newest in (yield LogRead(0, 1, where, backwards=True)):

@@ -22,6 +22,12 @@ export function span(seconds) {
   return `${Math.round(seconds / 86400)} d`;
 }
 
+/** The evidence for an agent's status, and its age. One that holds since then is not "ago". */
+export function evidenceText({ kind, at, isOngoing }) {
+  const age = span(secondsSince(at));
+  return isOngoing ? `${kind} for ${age}` : `${kind}, ${age} ago`;
+}
+
 export const timeOfDay = (moment) =>
   new Date(moment).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
 

@@ -62,7 +62,7 @@ def test_status_shows_agents_and_channels(home: Path) -> None:
     assert "heartbeat" in ada
     design = next(line for line in text.splitlines() if line.startswith("design"))
     assert design.split()[:4] == ["design", "active", "Ada", "1"]
-    assert design.endswith("Ada → Bo")
+    assert design.endswith("Ada → Bo  ring")
 
 
 def test_status_as_json_tells_the_same_and_more(home: Path) -> None:
@@ -229,7 +229,7 @@ def test_why_tells_of_an_agent_how_each_of_its_states_came_about(home: Path) -> 
 
 def test_why_tells_of_a_channel_how_the_turn_came_to_its_holder(home: Path) -> None:
     text = muster("why", "design", "--home", str(home)).stdout
-    assert text.startswith("design: turn 1 is with Ada\n")
+    assert text.startswith("design: turn 1 is with Ada (ring)\n")
     assert "Ada went from QUEUED to ACTIVE" in text
     assert muster("why", "channel:design", "--home", str(home)).stdout == text
 

@@ -210,7 +210,7 @@ def test_why_explains_a_request_its_answer_and_the_channel_that_waits_for_it(
     assert request["title"] == f"approval {asked}: nobody has answered yet"
     assert request["steps"][0]["seq"] == int(asked)
     [channel] = operator.get("/api/channels/design/why")["accounts"]
-    assert channel["title"].endswith("is with Ada")
+    assert channel["title"].endswith("is with Ada (ring)")
     assert channel["steps"][0]["text"].startswith("Ada went from ACTIVE to WAITING in design")
     assert channel["steps"][1]["seq"] == int(asked)
     operator.post(f"/api/approvals/{asked}", {"allow": True, "note": "go"})

@@ -40,8 +40,19 @@ def test_a_channel_is_opened_with_the_rules_that_are_given_and_the_usual_others(
         "maxTurnSeconds": 1800,
         "interruptHoldSeconds": 30,
         "restAfterIdleRounds": 3,
+        "speakerOrder": "ring",
+        "selector": "",
+        "stopPhrase": "",
+        "turnsPerMessage": 100,
+        "roundsPerMessage": 0,
+        "costUsdPerMessage": 5,
+        "tokensPerMessage": 0,
+        "maxTurns": 0,
+        "maxRounds": 0,
         "maxCostUsd": 0,
         "maxTokens": 0,
+        "joinRule": "open",
+        "readRule": "everybody",
     }
     assert (opened["ring"], opened["holder"], opened["epoch"]) == ([], None, 0)
     assert opened in scene.get("/api/channels")["channels"]
@@ -133,5 +144,161 @@ def test_an_unknown_channel_and_a_duplicate_are_refused(scene: Scene) -> None:
     scene.refused("DELETE", f"{scene.channel}/members/nobody", status=404)
     scene.refused("GET", "/api/channels/nowhere", status=404)
     scene.refused("PATCH", "/api/channels/nowhere", {}, status=404)
-    scene.agent("pm", "disconnect")
-    assert scene.refused("POST", f"{scene.channel}/members", again)["code"] == "not_present"
+    scene.leaves("pm")
+    scene.post(f"/api/agents/{scene.named('pm')}/disable")
+    assert scene.refused("POST", f"{scene.channel}/members", again)["code"] == "disabled"
+
+
+# ── members before they connect ───────────────────────────────────────────────────────────────────
+
+
+def registered(scene: Scene, *names: str) -> None:
+    """Agents that have a token, and are not connected yet."""
+    for name in names:
+        joined = scene.post("/api/agents", {"name": scene.named(name)})
+        scene.tokens[name] = joined["token"]["secret"]
+
+
+def a_channel(scene: Scene, *names: str, **config: Json) -> Json:
+    """The body that creates the scene's channel with these members."""
+    members = [scene.named(name) for name in names]
+    return {"channel": scene.named("reviews"), "members": members, "config": config}
+
+
+def test_agents_have_places_in_a_channel_before_they_connect(scene: Scene) -> None:
+    registered(scene, "pm", "dev")
+    created = scene.call("POST", "/api/channels", a_channel(scene, "dev", "pm"))
+    assert created.status_code == 201, created.text
+    assert (scene.ring(), scene.holder()) == (["dev", "pm"], None)
+    scene.agent("pm", "connect")
+    assert scene.holder() == "pm"
+    scene.agent("dev", "connect")
+    scene.turn("complete", "pm", message="hello")
+    assert (scene.ring(), scene.holder()) == (["dev", "pm"], "dev")
+
+
+def test_a_channel_is_created_with_all_of_its_members_or_not_at_all(scene: Scene) -> None:
+    registered(scene, "pm", "dev")
+    before = scene.get("/api/health")["seq"]
+    unknown = scene.call("POST", "/api/channels", a_channel(scene, "pm", "ghost"))
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "not_found")
+    assert scene.named("ghost") in unknown.json()["detail"]
+    twice = scene.call("POST", "/api/channels", a_channel(scene, "pm", "pm"))
+    assert (twice.status_code, twice.json()["code"]) == (422, "invalid")
+    assert scene.get("/api/health")["seq"] == before
+    scene.post(f"/api/agents/{scene.named('dev')}/disable")
+    disabled = scene.call("POST", "/api/channels", a_channel(scene, "pm", "dev"))
+    assert (disabled.status_code, disabled.json()["code"]) == (409, "disabled")
+    assert scene.call("GET", scene.channel).status_code == 404
+    scene.post(f"/api/agents/{scene.named('dev')}/enable")
+    assert scene.call("POST", "/api/channels", a_channel(scene, "pm", "dev")).status_code == 201
+
+
+# ── order, timeouts, hands ────────────────────────────────────────────────────────────────────────
+
+
+def test_the_order_of_turns_is_changed_as_a_whole(scene: Scene) -> None:
+    scene.connected("pm", "dev", "qa")
+    scene.opened("pm", "dev", "qa")
+    order = [scene.named(name) for name in ("qa", "pm", "dev")]
+    changed = scene.call("PUT", f"{scene.channel}/ring", {"agents": order})
+    assert (changed.status_code, changed.json()["ring"]) == (200, order)
+    assert scene.holder() == "pm"  # a turn in progress stays where it is
+    scene.turn("complete", "pm", message="hello")
+    assert scene.holder() == "dev"
+
+
+def test_an_order_that_leaves_somebody_out_is_refused_with_the_members(scene: Scene) -> None:
+    scene.connected("pm", "dev")
+    scene.opened("pm", "dev")
+    pm, dev = scene.named("pm"), scene.named("dev")
+    path = f"{scene.channel}/ring"
+    for order in ([pm], [pm, pm], [pm, dev, dev], []):
+        problem = scene.refused("PUT", path, {"agents": order}, status=422)
+        assert f"{pm}, {dev}" in problem["detail"]
+    scene.refused("PUT", path, {"agents": [pm, "nobody"]}, status=404)
+    scene.refused("PUT", path, {}, status=422)
+    scene.refused("PUT", path, {"agents": [dev, pm]}, by="pm", status=403)
+
+
+def test_the_timeout_of_a_member_is_changed_and_given_back(scene: Scene) -> None:
+    scene.connected("pm")
+    scene.opened("pm", defaultTimeoutSeconds=50)
+    path = f"{scene.channel}/members/{scene.named('pm')}"
+    for wanted, found in ((7, 7), (None, 50)):
+        changed = scene.call("PATCH", path, {"timeoutSeconds": wanted})
+        assert changed.status_code == 200, changed.text
+        assert changed.json()["members"][0]["timeoutSeconds"] == found
+    for wrong in ({}, {"timeoutSeconds": 0}, {"timeoutSeconds": "long"}, {"timeout": 3}):
+        scene.refused("PATCH", path, wrong, status=422)
+    scene.refused("PATCH", path, {"timeoutSeconds": 5}, by="pm", status=403)
+    other = f"{scene.channel}/members/nobody"
+    scene.refused("PATCH", other, {"timeoutSeconds": 5}, status=404)
+
+
+def test_a_member_that_raises_its_hand_speaks_before_the_next_in_the_ring(scene: Scene) -> None:
+    scene.connected("pm", "dev", "qa")
+    scene.opened("pm", "dev", "qa")
+    hand = f"{scene.channel}/members/{scene.named('qa')}/hand"
+    raised = scene.post(hand, {"raised": True}, by="qa")
+    [claim] = raised["claims"]
+    assert (claim["agent"], claim["claim"]) == (scene.named("qa"), "hand")
+    assert raised["next"] == scene.named("qa")
+    assert scene.post(hand, {"raised": False}, by="qa")["claims"] == []
+    scene.post(hand, by="qa")
+    scene.turn("complete", "pm", message="hello")
+    assert scene.holder() == "qa"
+    assert scene.get(scene.channel)["grantedBecause"] == "raised its hand"
+    scene.refused("POST", hand, {}, by="pm", status=403)
+    scene.refused("POST", f"{scene.channel}/members/nobody/hand", {}, status=404)
+
+
+# ── archived channels ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_archived_channel_is_listed_only_if_asked_for_and_comes_back_as_it_was(
+    scene: Scene,
+) -> None:
+    scene.connected("pm", "dev")
+    scene.opened("pm", "dev")
+    scene.says("hello")
+    archived = scene.post(f"{scene.channel}/archive")
+    assert (archived["archived"], archived["holder"]) == (True, None)
+
+    def listed(query: str = "") -> list[str]:
+        return [each["channel"] for each in scene.get(f"/api/channels{query}")["channels"]]
+
+    assert scene.named("reviews") not in listed()
+    assert scene.named("reviews") in listed("?archived=true")
+    problem = scene.refused("POST", f"{scene.channel}/messages", {"message": "more"})
+    assert problem["code"] == "channel_is_archived"
+    assert "muster channel restore" in problem["detail"]
+    restored = scene.post(f"{scene.channel}/restore")
+    assert (restored["archived"], len(restored["ring"])) == (False, 2)
+    assert restored["holder"] is not None
+    assert scene.named("reviews") in listed()
+    for act in ("archive", "restore"):
+        scene.refused("POST", f"{scene.channel}/{act}", {}, by="pm", status=403)
+        scene.refused("POST", f"/api/channels/nowhere/{act}", {}, status=404)
+    scene.refused("GET", "/api/channels?archived=perhaps", status=422)
+
+
+# ── why ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_channel_says_why_it_rests_and_what_starts_it_again(scene: Scene) -> None:
+    scene.connected("pm", "dev")
+    scene.opened("pm", "dev", turnsPerMessage=2)
+    scene.turn("complete", "pm", message="one")
+    scene.turn("complete", "dev", message="two")
+    resting = scene.get(scene.channel)
+    assert (resting["resting"], resting["restLimit"]) == (True, "turnsPerMessage")
+    assert resting["restReason"] == (
+        "2 turns since the last message of a person (turnsPerMessage); a message starts it again"
+    )
+    team = scene.get("/api/state")["channels"]
+    [seen] = [each for each in team if each["channel"] == scene.named("reviews")]
+    assert seen["restReason"] == resting["restReason"]
+    scene.says("go on")
+    assert scene.get(scene.channel)["restReason"] is None
+    assert scene.get(scene.channel)["grantedBecause"] == "ring"

@@ -1,10 +1,12 @@
 """Turns over HTTP: only the holder acts, only on its own turn, and a human decides."""
 
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from tests.live import Json, Scene, Server, a_scene, live
+from tests.waits import WAIT_SECONDS
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +37,7 @@ def test_a_last_word_that_is_sent_twice_is_said_once_and_ends_nobody_elses_turn(
     body, path = {"message": "done"}, f"{scene.channel}/turn/complete"
     first = scene.post(path, body, by="pm", key="k1")
     again = scene.post(path, body, by="pm", key="k1")
-    assert again == {"seq": first["seq"], "repeated": True}
+    assert again == {"seq": first["seq"], "repeated": True, "next": None}
     assert len(scene.get(f"{scene.channel}/messages")["messages"]) == 1
     assert scene.holder() == "dev"
 
@@ -69,8 +71,6 @@ def test_the_operator_acts_for_whoever_has_the_turn_or_for_whom_it_names(scene: 
 def test_a_human_gives_and_takes_the_turn(scene: Scene) -> None:
     path = f"{scene.channel}/turn/override"
     give = {"agent": scene.named("dev"), "to": "ACTIVE"}
-    problem = scene.refused("POST", path, give)
-    assert (problem["code"], problem["found"]["holder"]) == ("turn_taken", scene.named("pm"))
     scene.post(path, {"to": "QUEUED"})
     assert scene.holder() == "dev"
     scene.turn("wait", "dev")
@@ -142,3 +142,120 @@ def test_a_channel_or_an_agent_that_is_not_there_is_not_found(scene: Scene) -> N
         scene.refused("POST", f"/api/channels/nowhere/turn/{act}", body, status=404)
         named = {**body, "agent": "nobody"}
         scene.refused("POST", f"{scene.channel}/turn/{act}", named, status=404)
+
+
+# ── who speaks next ───────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def three(server: Server) -> Generator[Scene]:
+    """Three agents in a channel; pm has the turn."""
+    with a_scene(server) as playing:
+        playing.connected("pm", "dev", "qa")
+        playing.opened("pm", "dev", "qa")
+        yield playing
+
+
+def test_a_person_says_who_speaks_next_while_somebody_speaks(three: Scene) -> None:
+    path, qa = f"{three.channel}/turn/override", three.named("qa")
+    told = three.post(path, {"agent": qa, "to": "ACTIVE"})
+    assert (told["agent"], told["state"], told["isNext"]) == (qa, "QUEUED", True)
+    assert told["effect"] == f"{qa} speaks next, after {three.named('pm')}"
+    three.turn("complete", "pm", message="done")
+    assert three.holder() == "qa"
+    assert three.get(three.channel)["grantedBecause"] == "chosen by human"
+    again = three.post(path, {"agent": qa, "to": "ACTIVE"})
+    assert (again["state"], again["isNext"]) == ("ACTIVE", False)
+    assert again["effect"] == f"{qa} has the turn"
+    taken = three.post(path, {"agent": qa, "to": "QUEUED"})
+    assert taken["effect"] == f"{qa} does not have the turn; {three.named('dev')} has it"
+
+
+def test_a_person_wakes_a_resting_channel_by_choosing_a_speaker(three: Scene) -> None:
+    for name in ("pm", "dev", "qa") * 3:
+        three.turn("pass", name)
+    assert three.get(three.channel)["resting"]
+    told = three.post(
+        f"{three.channel}/turn/override", {"agent": three.named("qa"), "to": "ACTIVE"}
+    )
+    assert (told["state"], told["isNext"]) == ("ACTIVE", False)
+    assert three.holder() == "qa"
+
+
+def test_a_person_cannot_choose_an_agent_that_cannot_speak(three: Scene) -> None:
+    path, qa = f"{three.channel}/turn/override", three.named("qa")
+    three.call("PUT", f"/api/agents/{qa}/run", {"desired": "pause"})
+    problem = three.refused("POST", path, {"agent": qa, "to": "ACTIVE"})
+    assert problem["code"] == "cannot_speak"
+    assert "is paused" in problem["detail"]
+
+
+@pytest.mark.parametrize("way", ["complete", "pass", "message"])
+def test_the_speaker_hands_its_turn_to_a_named_member(way: str, three: Scene) -> None:
+    qa = three.named("qa")
+    if way == "message":
+        three.says("your part", by="pm", complete=True, to=qa)
+    else:
+        three.turn(way, "pm", to=qa)
+    assert three.holder() == "qa"
+    assert three.get(three.channel)["grantedBecause"] == f"handed over by {three.named('pm')}"
+    three.turn("pass", "qa")
+    assert three.holder() == "dev"  # the ring goes on where it was
+
+
+def test_a_handoff_names_another_member_that_is_here(three: Scene) -> None:
+    path = f"{three.channel}/turn/complete"
+    three.refused("POST", path, {"to": "nobody"}, by="pm", status=404)
+    three.refused("POST", path, {"to": three.named("pm")}, by="pm", status=422)
+    three.leaves("qa")
+    problem = three.refused("POST", path, {"to": three.named("qa")}, by="pm")
+    assert problem["code"] == "not_a_member"
+    unfinished = {"message": "x", "to": three.named("dev")}
+    problem = three.refused("POST", f"{three.channel}/messages", unfinished, by="pm", status=422)
+    assert "complete" in problem["detail"]
+    problem = three.refused("POST", f"{three.channel}/messages", unfinished, status=422)
+    assert "name the agent" in problem["detail"]
+
+
+def test_a_wait_for_a_person_ends_with_a_message_and_a_wait_for_a_resume_does_not(
+    three: Scene,
+) -> None:
+    three.turn("wait", "pm", reason="the build", awaits="resume")
+    three.says("still there?")
+    waiting = three.get(three.channel)["waiting"]
+    assert (waiting["reason"], waiting["awaits"]) == ("the build", "resume")
+    three.turn("resume", "pm")
+    three.turn("wait", "pm", reason="an answer")
+    three.says("yes")
+    assert three.get(three.channel)["waiting"] is None
+    three.refused("POST", f"{three.channel}/turn/wait", {"awaits": "rain"}, by="pm", status=422)
+
+
+# ── one request a turn ────────────────────────────────────────────────────────────────────────────
+
+
+def end_and_wait(scene: Scene, by: str, wait: float = 60, act: str = "complete") -> Json:
+    path = f"{scene.channel}/turn/{act}?wait={wait}"
+    return scene.post(path, {"message": f"{by} speaks"} if act == "complete" else {}, by=by)
+
+
+def test_a_turn_is_ended_and_the_next_one_waited_for_in_one_request(scene: Scene) -> None:
+    with ThreadPoolExecutor(1) as beside:
+        waiting = beside.submit(end_and_wait, scene, "pm")
+        told = scene.next("dev")
+        assert [each["text"] for each in told["messages"]] == ["pm speaks"]
+        mine = scene.turn("complete", "dev", message="dev speaks")
+        ended = waiting.result(WAIT_SECONDS)
+    work = ended["next"]
+    assert (work["do"], work["epoch"], work["state"]) == ("turn", 3, "ACTIVE")
+    assert [(each["seq"], each["again"]) for each in work["messages"]] == [(mine["seq"], False)]
+    assert ended["seq"] < mine["seq"]
+    assert scene.next("pm", wait=0)["messages"][0]["again"]  # handed over once as new
+
+
+def test_a_turn_that_waits_in_vain_for_the_next_says_so(scene: Scene) -> None:
+    ended = end_and_wait(scene, "pm", wait=0, act="pass")
+    assert (ended["next"]["do"], scene.holder()) == ("nothing", "dev")
+    assert scene.turn("pass", "dev")["next"] is None
+    scene.refused("POST", f"{scene.channel}/turn/pass?wait=61", {}, by="pm", status=422)
+    scene.refused("POST", f"{scene.channel}/turn/pass?wait=1&known=x", {}, by="pm", status=422)

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from muster.errors import Invalid
-from muster.http.routes.work import parse_known
+from muster.http.parsing import parse_known
 from tests.live import Scene, Server, a_scene, live
 from tests.waits import WAIT_SECONDS
 

@@ -8,7 +8,7 @@ from muster.machines.events import Event, Fact
 from muster.machines.ids import MUSTER, ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Team
-from muster.machines.vocabulary import Activity, Answered, Taken, Usage
+from muster.machines.vocabulary import Activity, Answered, Machine, Taken, Usage
 from muster.testing.clock import EPOCH
 
 SEAT, SESSION = SeatId(3), SessionId("s1")
@@ -122,3 +122,16 @@ def test_a_result_is_shown_with_its_usage() -> None:
     talk = ConversationId("conv_001")
     recorded = e.UsageRecorded(conversation=talk, agent_name="writer", usage=used)
     assert shown(recorded) == "writer used $0.2500, 100 tokens in conv_001"
+
+
+def test_a_mode_that_follows_from_a_lost_heartbeat_is_not_called_a_report_of_the_agent() -> None:
+    moved = e.StateTransition(
+        machine=Machine.RUN,
+        agent_id="dev",
+        source="continuous",
+        target="pause",
+        trigger="reported",
+        reason="heartbeat_lost",
+    )
+    assert shown(moved) == "dev went from continuous to pause, because its heartbeat timed out"
+    assert shown(replace(moved, reason=None)).endswith("because it was reported so")

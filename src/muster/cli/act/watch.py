@@ -19,9 +19,9 @@ from typing import Final, Literal
 import click
 import msgspec
 
-from muster.cli.acting import ends_in, what_goes_on
+from muster.cli.acting import ends_in, what_goes_on, why
 from muster.cli.options import home_option
-from muster.cli.render import Look, Tone, clean, fit, paint
+from muster.cli.render import Look, Tone, clean, columns, fit, paint
 from muster.cli.terminal import look
 from muster.client import requests
 from muster.client.sync import Client
@@ -208,9 +208,15 @@ def view(
 def _head(state: ChannelState, look: Look, lost: bool) -> Iterator[str]:
     turn = f", turn {state.epoch}" if state.epoch else ""
     ends = f", ends in {ends_in(state)}" if state.timeout_at else ""
-    yield paint(state.channel, Tone.STRONG, look) + clean(f": {what_goes_on(state)}{turn}{ends}")
+    told = fit(clean(f": {what_goes_on(state)}{turn}{ends}{why(state)}"), _room(state, look))
+    yield paint(state.channel, Tone.STRONG, look) + told
     if lost:
         yield paint("The server does not answer. This is the last known state.", Tone.BAD, look)
+
+
+def _room(state: ChannelState, look: Look) -> int:
+    """Columns beside the channel's name."""
+    return max(0, (look.width or 1000) - columns(clean(state.channel)))
 
 
 def _member(state: ChannelState, member: MemberView, look: Look) -> str:

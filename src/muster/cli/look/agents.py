@@ -20,7 +20,7 @@ from muster.cli.render import (
     Tone,
     clean,
     count,
-    duration,
+    evidence,
     json_line,
     paint,
     table,
@@ -84,7 +84,6 @@ def _row(agent: AgentView) -> Row:
     assert document is not None
     colors = " ".join(each for each in (document.color, document.color_name) if each)
     written, seen = document.individuation_artifact, document.last_alive_at
-    evidence = agent.evidence
     return (
         str(agent.seat),
         agent.label,
@@ -93,7 +92,7 @@ def _row(agent: AgentView) -> Row:
         document.gender or "-",
         count(len(written), "character") if written else "-",
         f"{seen.astimezone():%Y-%m-%d %H:%M}" if seen else "-",
-        f"{evidence.kind}, {duration(evidence.age_seconds)} ago" if evidence else "no evidence",
+        evidence(agent.evidence),
     )
 
 

@@ -16,6 +16,7 @@ from muster.cli.render import (
     Tone,
     count,
     duration,
+    evidence,
     json_line,
     paint,
     table,
@@ -75,7 +76,7 @@ def _report(home: Path) -> StatusReport:
 
 _AGENTS: Final = ("SEAT", "AGENT", "STATUS", "RUN", "TURN", "BECAUSE")
 _APPROVALS: Final = ("APPROVAL", "AGENT", "TOOL", "WHAT")
-_CHANNELS: Final = ("CHANNEL", "STATE", "HOLDER", "TURN", "ENDS IN", "RING")
+_CHANNELS: Final = ("CHANNEL", "STATE", "HOLDER", "TURN", "ENDS IN", "RING", "BECAUSE")
 
 _STATUS_TONES: Final = {
     Status.ALIVE: Tone.GOOD,
@@ -159,7 +160,7 @@ def _agent_row(agent: AgentView) -> Row:
         Cell(state, tone),
         _run(agent),
         Cell(agent.turn, _TURN_TONES.get(agent.turn, Tone.PLAIN)),
-        _because(agent),
+        evidence(agent.evidence),
     )
 
 
@@ -176,11 +177,6 @@ def _run(agent: AgentView) -> Cell:
     return Cell(agent.current)
 
 
-def _because(agent: AgentView) -> str:
-    found = agent.evidence
-    return f"{found.kind}, {duration(found.age_seconds)} ago" if found else "no evidence"
-
-
 def _channel_row(channel: ChannelView) -> Row:
     left = channel.remaining_seconds
     return (
@@ -190,4 +186,5 @@ def _channel_row(channel: ChannelView) -> Row:
         str(channel.epoch) if channel.epoch else "-",
         "-" if left is None else "due" if left < 0 else duration(left),
         " → ".join(channel.ring) or "-",
+        channel.because or "-",
     )

@@ -57,7 +57,7 @@ def _explained(team: Team, subject: str) -> Reading[list[Explanation]]:
     kind, _, word = subject.rpartition(":")
     match kind:
         case "agent":
-            return views.of_agent(need_agent(team, word))
+            return views.of_agent(team, need_agent(team, word))
         case "channel":
             return views.of_channel(team, team.channel(ChannelId(word)))
         case "event":
@@ -73,7 +73,7 @@ def _bare_word(team: Team, word: str) -> Reading[list[Explanation]]:
     if not word.isdecimal() or name_key(word) in team.names:
         agent = find_agent(team, word)
         if agent is not None:
-            return views.of_agent(agent)
+            return views.of_agent(team, agent)
     channel = team.channels.get(ChannelId(word))
     if channel is not None:
         return views.of_channel(team, channel)

@@ -1,6 +1,7 @@
-"""Channels over HTTP: creating and showing them, changing their rules, adding members.
+"""Channels over HTTP: creating and showing them, changing rules, members and the order of turns.
 
-An agent may join and leave as itself; everything else about a channel is the operator's.
+An agent may join, leave and raise its hand as itself; everything else about a channel is the
+operator's.
 """
 
 from typing import Annotated
@@ -10,8 +11,17 @@ from msgspec import UNSET, UnsetType
 
 from muster import limits
 from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, ApiCall, route
-from muster.http.types import Seconds, StrictBody
-from muster.machines.commands import AddMember, ConfigureChannel, CreateChannel, RemoveMember
+from muster.http.types import Query, Seconds, StrictBody
+from muster.machines.commands import (
+    AddMember,
+    ArchiveChannel,
+    ConfigureChannel,
+    ConfigureMember,
+    CreateChannel,
+    OrderRing,
+    RaiseHand,
+    RemoveMember,
+)
 from muster.machines.ids import ChannelId
 from muster.machines.vocabulary import (
     InterruptMode,
@@ -79,6 +89,31 @@ class NewMember(StrictBody, frozen=True, kw_only=True):
     timeout_seconds: Seconds | None = None
 
 
+class RingOrder(StrictBody, frozen=True, kw_only=True):
+    """Every member of a channel once, in the order of their turns."""
+
+    agents: tuple[str, ...]
+
+
+class MemberChange(StrictBody, frozen=True, kw_only=True):
+    """A member's turn timeout; null means the timeout of the channel."""
+
+    timeout_seconds: Seconds | None
+
+
+class Hand(StrictBody, frozen=True, kw_only=True):
+    """Whether a member asks to speak before the ring's next."""
+
+    raised: bool = True
+
+
+class ChannelQuery(Query, frozen=True, kw_only=True):
+    """Which channels to list."""
+
+    archived: bool = False
+    """Whether to list archived channels, too."""
+
+
 @route("POST", "/api/channels", may=OPERATOR, status=201)
 async def create_channel(call: ApiCall, body: NewChannel) -> ChannelState:
     """Create a channel with its members; if one of them cannot join, nothing is created."""
@@ -90,11 +125,12 @@ async def create_channel(call: ApiCall, body: NewChannel) -> ChannelState:
 
 
 @route("GET", "/api/channels", may=EVERYBODY)
-async def list_channels(call: ApiCall) -> ChannelList:
-    """List every channel with its members, without counting unread messages."""
+async def list_channels(call: ApiCall, query: ChannelQuery) -> ChannelList:
+    """List the channels with their members, without counting unread messages."""
     team = call.team
-    names = sorted(team.channels)
-    return ChannelList(channels=tuple(channel_state(team, team.channels[name]) for name in names))
+    found = (team.channels[name] for name in sorted(team.channels))
+    shown = (each for each in found if query.archived or not each.archived)
+    return ChannelList(channels=tuple(channel_state(team, each) for each in shown))
 
 
 @route("GET", "/api/channels/{channel}", may=EVERYBODY)
@@ -129,4 +165,45 @@ async def remove_member(call: ApiCall, channel: ChannelId, agent: str) -> Channe
     """Remove an agent from a channel; a turn that it holds goes to the next."""
     seat = call.acting_as(agent).seat
     await call.send(RemoveMember(channel=channel, seat=seat))
+    return await _state(call, channel)
+
+
+@route("PATCH", "/api/channels/{channel}/members/{agent}", may=OPERATOR)
+async def configure_member(
+    call: ApiCall, channel: ChannelId, agent: str, body: MemberChange
+) -> ChannelState:
+    """Change a member's turn timeout. A turn in progress keeps its deadline."""
+    seat = call.agent(agent).seat
+    change = ConfigureMember(channel=channel, seat=seat, timeout_seconds=body.timeout_seconds)
+    await call.send(change)
+    return await _state(call, channel)
+
+
+@route("POST", "/api/channels/{channel}/members/{agent}/hand", may=ACTORS)
+async def raise_hand(call: ApiCall, channel: ChannelId, agent: str, body: Hand) -> ChannelState:
+    """Raise a member's hand to speak before the ring's next, or lower it."""
+    seat = call.acting_as(agent).seat
+    await call.send(RaiseHand(channel=channel, seat=seat, raised=body.raised))
+    return await _state(call, channel)
+
+
+@route("PUT", "/api/channels/{channel}/ring", may=OPERATOR)
+async def order_ring(call: ApiCall, channel: ChannelId, body: RingOrder) -> ChannelState:
+    """Change the order of turns. A turn in progress stays with its holder."""
+    seats = tuple(call.agent(name).seat for name in body.agents)
+    await call.send(OrderRing(channel=channel, seats=seats))
+    return await _state(call, channel)
+
+
+@route("POST", "/api/channels/{channel}/archive", may=OPERATOR)
+async def archive_channel(call: ApiCall, channel: ChannelId) -> ChannelState:
+    """Archive a channel: its turn ends, nothing more is said, members keep their places."""
+    await call.send(ArchiveChannel(channel=channel))
+    return await _state(call, channel)
+
+
+@route("POST", "/api/channels/{channel}/restore", may=OPERATOR)
+async def restore_channel(call: ApiCall, channel: ChannelId) -> ChannelState:
+    """Bring an archived channel back: it goes on where it was."""
+    await call.send(ArchiveChannel(channel=channel, archived=False))
     return await _state(call, channel)

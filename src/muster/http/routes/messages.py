@@ -43,6 +43,9 @@ class MessageBody(StrictBody, frozen=True, kw_only=True):
     complete: bool = False
     """Whether the message ends the turn."""
 
+    to: str | None = None
+    """The member that is handed the turn, where the message ends it."""
+
 
 class SendBody(StrictBody, frozen=True, kw_only=True):
     """A message to an agent, to a channel, or, where neither is named, to the lead."""
@@ -77,11 +80,13 @@ async def post_message(call: ApiCall, channel: ChannelId, body: MessageBody) -> 
             text=body.message,
             epoch=body.epoch,
             complete=body.complete,
+            to=None if body.to is None else call.agent(body.to).seat,
             key=call.key,
         )
         return await send_message(call, spoken)
-    if body.complete or body.epoch is not None:
-        raise Invalid(what="complete and epoch", why="apply to an agent's turn; name the agent")
+    if body.complete or body.epoch is not None or body.to is not None:
+        why = "apply to an agent's turn; name the agent"
+        raise Invalid(what="complete, epoch and to", why=why)
     return await send_message(call, _human(call, channel, body.message))
 
 

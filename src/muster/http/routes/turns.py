@@ -1,12 +1,23 @@
 """Turns over HTTP: what an agent does with its turn, and what a human decides about it.
 
 An agent's token acts for that agent. The operator names the agent, or means the holder of the turn.
+
+    POST /api/channels/design/turn/complete?wait=30     end the turn, then wait for the next work
+
+A turn that is ended with `wait` answers like `GET /api/agents/{name}/next`: one request a turn
+instead of two.
 """
 
+from typing import Annotated
+
+import msgspec
+
 from muster.errors import Invalid
+from muster.http.parsing import parse_known
 from muster.http.routing import ACTORS, OPERATOR, ApiCall, route
 from muster.http.sending import send_message
-from muster.http.types import Epoch, Note, Seconds, StrictBody
+from muster.http.types import Epoch, Note, Query, Seconds, StrictBody
+from muster.http.waiting import unless_gone
 from muster.machines.commands import (
     Command,
     CompleteTurn,
@@ -17,8 +28,11 @@ from muster.machines.commands import (
 )
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import TurnState
-from muster.machines.vocabulary import Role
+from muster.machines.vocabulary import Awaits, Role
 from muster.views.answers import Recorded
+from muster.views.answers.channels import TurnOverridden
+from muster.views.answers.messages import TurnEnded
+from muster.views.turns import turn_overridden
 
 
 class TurnBody(StrictBody, frozen=True, kw_only=True):
@@ -34,12 +48,16 @@ class CompleteTurnBody(TurnBody, frozen=True, kw_only=True):
 
     message: str | None = None
     reason: Note | None = None
+    to: str | None = None
+    """The member that is handed the turn. Left out, the channel's rules decide."""
 
 
 class PassTurnBody(TurnBody, frozen=True, kw_only=True):
     """The end of a turn without a message."""
 
     reason: Note | None = None
+    to: str | None = None
+    """The member that is handed the turn. Left out, the channel's rules decide."""
 
 
 class WaitTurnBody(TurnBody, frozen=True, kw_only=True):
@@ -47,6 +65,8 @@ class WaitTurnBody(TurnBody, frozen=True, kw_only=True):
 
     reason: Note = "waiting"
     timeout_seconds: Seconds | None = None
+    awaits: Awaits = Awaits.PERSON
+    """What ends the wait, beside its timeout: a person's message, or a resume only."""
 
 
 class OverrideTurnBody(StrictBody, frozen=True, kw_only=True):
@@ -56,30 +76,64 @@ class OverrideTurnBody(StrictBody, frozen=True, kw_only=True):
     agent: str | None = None
 
 
+class EndQuery(Query, frozen=True, kw_only=True):
+    """How long to wait for the agent's next work after the end of the turn."""
+
+    wait: Annotated[float, msgspec.Meta(ge=0, le=60)] | None = None
+    """Seconds. Left out, the answer comes as soon as the end is on disk, and has no work in it."""
+
+    known: str = ""
+    """Other turns that the agent is working on: `channel:epoch`, joined by commas."""
+
+
 @route("POST", "/api/channels/{channel}/turn/complete", may=ACTORS)
-async def complete_turn(call: ApiCall, channel: ChannelId, body: CompleteTurnBody) -> Recorded:
-    """End a turn, with a message or without."""
-    seat = _holder(call, channel, body.agent)
+async def complete_turn(
+    call: ApiCall, channel: ChannelId, query: EndQuery, body: CompleteTurnBody
+) -> TurnEnded:
+    """End a turn, with a message or without; with `wait`, wait for the agent's next work."""
+    seat, to = _holder(call, channel, body.agent), _named(call, body.to)
+    end: Command
     if body.message is None:
-        end = CompleteTurn(channel=channel, seat=seat, epoch=body.epoch, reason=body.reason)
-        return await send_message(call, end)
-    message = Speak(
-        channel=channel,
-        seat=seat,
-        text=body.message,
-        epoch=body.epoch,
-        complete=True,
-        key=call.key,
-    )
-    return await send_message(call, message)
+        end = CompleteTurn(channel=channel, seat=seat, epoch=body.epoch, reason=body.reason, to=to)
+    else:
+        end = Speak(
+            channel=channel,
+            seat=seat,
+            text=body.message,
+            epoch=body.epoch,
+            complete=True,
+            to=to,
+            key=call.key,
+        )
+    return await _end(call, seat, query, end)
 
 
 @route("POST", "/api/channels/{channel}/turn/pass", may=ACTORS)
-async def pass_turn(call: ApiCall, channel: ChannelId, body: PassTurnBody) -> Recorded:
-    """End a turn without a message."""
-    seat, reason = _holder(call, channel, body.agent), body.reason or "pass"
-    end = CompleteTurn(channel=channel, seat=seat, epoch=body.epoch, reason=reason)
-    return await _carry_out(call, end)
+async def pass_turn(
+    call: ApiCall, channel: ChannelId, query: EndQuery, body: PassTurnBody
+) -> TurnEnded:
+    """End a turn without a message; with `wait`, wait for the agent's next work."""
+    seat, to = _holder(call, channel, body.agent), _named(call, body.to)
+    reason = body.reason or "pass"
+    end = CompleteTurn(channel=channel, seat=seat, epoch=body.epoch, reason=reason, to=to)
+    return await _end(call, seat, query, end)
+
+
+async def _end(call: ApiCall, seat: SeatId, query: EndQuery, end: Command) -> TurnEnded:
+    """End a turn, then wait for the next work of the agent that ended it."""
+    known = parse_known(query.known)
+    ended = await send_message(call, end)
+    if query.wait is None:
+        return TurnEnded(seq=ended.seq, repeated=ended.repeated)
+    work = call.muster.inbox.next(
+        seat, call.send, known=known, wait_s=query.wait, actor=call.caller.actor
+    )
+    found = await unless_gone(work, call.request)
+    return TurnEnded(seq=ended.seq, repeated=ended.repeated, next=found)
+
+
+def _named(call: ApiCall, name: str | None) -> SeatId | None:
+    return None if name is None else call.agent(name).seat
 
 
 @route("POST", "/api/channels/{channel}/turn/wait", may=ACTORS)
@@ -93,6 +147,7 @@ async def wait_turn(call: ApiCall, channel: ChannelId, body: WaitTurnBody) -> Re
             reason=body.reason,
             epoch=body.epoch,
             timeout_seconds=body.timeout_seconds,
+            awaits=body.awaits,
         ),
     )
 
@@ -105,10 +160,14 @@ async def resume_turn(call: ApiCall, channel: ChannelId, body: TurnBody) -> Reco
 
 
 @route("POST", "/api/channels/{channel}/turn/override", may=OPERATOR)
-async def override_turn(call: ApiCall, channel: ChannelId, body: OverrideTurnBody) -> Recorded:
-    """Give the turn to an agent, or take it away."""
+async def override_turn(
+    call: ApiCall, channel: ChannelId, body: OverrideTurnBody
+) -> TurnOverridden:
+    """Give the turn to an agent, now or as the next, or take it away."""
     seat = _holder(call, channel, body.agent)
-    return await _carry_out(call, OverrideTurn(channel=channel, seat=seat, to=body.to))
+    receipt = await call.send(OverrideTurn(channel=channel, seat=seat, to=body.to))
+    team = call.team
+    return turn_overridden(team, team.channel(channel), team.agent(seat), receipt.seq)
 
 
 async def _carry_out(call: ApiCall, command: Command) -> Recorded:

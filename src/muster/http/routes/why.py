@@ -21,7 +21,7 @@ class WhyQuery(Query, frozen=True, kw_only=True):
 @route("GET", "/api/agents/{name}/why", may=EVERYBODY)
 async def why_agent(call: ApiCall, name: str) -> ExplanationList:
     """Why an agent is as it is: each machine's newest change, followed to its causes."""
-    return await _explained(call, why.of_agent(call.agent(name)))
+    return await _explained(call, why.of_agent(call.team, call.agent(name)))
 
 
 @route("GET", "/api/channels/{channel}/why", may=EVERYBODY)

@@ -10,11 +10,9 @@ from typing import Annotated
 
 import msgspec
 
-from muster.errors import Invalid
+from muster.http.parsing import parse_known
 from muster.http.routing import ACTORS, ApiCall, route
 from muster.http.types import Query
-from muster.inbox.errands import Known
-from muster.machines.ids import ChannelId
 from muster.views.answers.messages import Next
 
 
@@ -31,15 +29,6 @@ async def next_work(call: ApiCall, name: str, query: NextQuery) -> Next:
     """Wait for the next work of an agent: its turn, messages, stop, or nothing yet."""
     agent = call.acting_as(name)
     known = parse_known(query.known)
-    return await call.muster.inbox.next(agent.seat, call.send, known=known, wait_s=query.wait)
-
-
-def parse_known(text: str) -> Known:
-    """The turns in `design:7,reviews:3`."""
-    known: dict[ChannelId, int] = {}
-    for part in filter(None, text.split(",")):
-        channel, colon, epoch = part.rpartition(":")
-        if not colon or not (epoch.isascii() and epoch.isdecimal()) or len(epoch) > 18:
-            raise Invalid(what=f"known {part!r}", why="must be channel:epoch")
-        known[ChannelId(channel)] = int(epoch)
-    return known
+    return await call.muster.inbox.next(
+        agent.seat, call.send, known=known, wait_s=query.wait, actor=call.caller.actor
+    )

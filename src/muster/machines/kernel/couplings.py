@@ -74,7 +74,7 @@ def _presence(team: Team, event: Event, fact: StateTransition) -> Iterator[Comma
     if agent.authority in (Authority.SELF, Authority.LEAD):
         here = fact.target == Status.ALIVE
         current = RunMode.CONTINUOUS if here else RunMode.PAUSE
-        yield c.ReportCurrent(seat=agent.seat, current=current)
+        yield c.ReportCurrent(seat=agent.seat, current=current, reason=fact.trigger)
     if fact.target == Status.ALIVE and agent.present:
         yield c.Arrive(seat=fact.seat)
     elif fact.source == Status.ALIVE and fact.trigger != "session_end":

@@ -104,8 +104,11 @@ def _transition(fact: e.StateTransition, team: Team) -> str:
     subject = fact.conversation if fact.machine is Machine.DELEGATION else fact.agent_id
     where = f" in {fact.channel}" if fact.channel else ""
     turn = f" (turn {fact.epoch})" if fact.channel and fact.epoch is not None else ""
-    reason = f": {_clip(fact.reason)}" if fact.reason else ""
-    why = _TRIGGERS.get(fact.trigger, fact.trigger)
+    if fact.machine is Machine.RUN and fact.reason in _TRIGGERS:
+        why, reason = _TRIGGERS[fact.reason], ""  # a mode that follows from a change of identity
+    else:
+        why = _TRIGGERS.get(fact.trigger, fact.trigger)
+        reason = f": {_clip(fact.reason)}" if fact.reason else ""
     return f"{subject} went from {fact.source} to {fact.target}{where}{turn}, because {why}{reason}"
 
 

@@ -366,7 +366,7 @@ def report_current(team: Team, command: c.ReportCurrent, now: datetime) -> Seque
         raise RunElsewhere(name=agent.id, authority=agent.authority)
     if command.current is agent.run.current:
         return ()
-    return (_move(agent, "reported", command.current),)
+    return (_move(agent, "reported", command.current, reason=command.reason),)
 
 
 def _live(team: Team, session_id: SessionId) -> Session:
@@ -392,7 +392,12 @@ def desire(agent: Agent, desired: RunMode, trigger: str, set_by: str, note: str)
 
 
 def _move(
-    agent: Agent, trigger: str, asked: RunMode, *, session: SessionId | None = None
+    agent: Agent,
+    trigger: str,
+    asked: RunMode,
+    *,
+    session: SessionId | None = None,
+    reason: str | None = None,
 ) -> e.StateTransition:
     """The transition of `current`, as the table defines it."""
     return e.StateTransition(
@@ -403,4 +408,5 @@ def _move(
         trigger=trigger,
         seat=agent.seat,
         session=session,
+        reason=reason,
     )

@@ -73,6 +73,8 @@ class EvidenceView(View, frozen=True, kw_only=True):
     seq: int
     at: datetime
     age_seconds: float
+    is_ongoing: bool = False
+    """Whether it holds since then: an agent that connects by itself is heard all the time."""
 
 
 class Control(View, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.vocabulary import Awaits, Claim, Limit, TurnConfig, TurnState
-from muster.views.answers import View
+from muster.views.answers import Recorded, View
 from muster.views.answers.agents import AgentView, UsageView
 
 
@@ -82,6 +82,9 @@ class ChannelState(View, frozen=True, kw_only=True):
     rest_limit: Limit | None = None
     """The rule that ended the conversation, while it rests."""
 
+    rest_reason: str | None = None
+    """The same in words, with what starts the conversation again."""
+
     archived: bool = False
     granted_because: str | None = None
     """Why the holder has the turn: the ring, a handoff, a person's choice."""
@@ -120,6 +123,20 @@ class ChannelList(View, frozen=True, kw_only=True):
     channels: tuple[ChannelState, ...]
 
 
+class TurnOverridden(Recorded, frozen=True, kw_only=True):
+    """The receipt for a person's decision about a turn."""
+
+    agent: str
+    state: TurnState
+    """Its state in the channel now."""
+
+    is_next: bool
+    """Whether it speaks next, because a person chose it while it could not have the turn."""
+
+    effect: str
+    """The same in a sentence."""
+
+
 class ChannelView(View, frozen=True, kw_only=True):
     """A channel in a line: a `ChannelState` in short, with the time that is left."""
 
@@ -131,6 +148,9 @@ class ChannelView(View, frozen=True, kw_only=True):
     remaining_seconds: float | None
     waits_for: str | None
     ring: tuple[str, ...]
+    because: str | None = None
+    """Why the channel rests, or why the holder has the turn."""
+
     used: UsageView | None = None
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from muster.machines.ids import ChannelId, SeatId, SessionId
 from muster.machines.vocabulary import InterruptMode, TurnState
-from muster.views.answers import View
+from muster.views.answers import Recorded, View
 
 
 class Delivery(StrEnum):
@@ -144,6 +144,13 @@ class Next(View, frozen=True, kw_only=True):
     timeout_at: datetime | None = None
     messages: tuple[HandedMessage, ...] = ()
     reason: str | None = None
+
+
+class TurnEnded(Recorded, frozen=True, kw_only=True):
+    """The receipt for the end of a turn."""
+
+    next: Next | None = None
+    """The next work of its agent, where the request waited for it."""
 
 
 # ── the log ───────────────────────────────────────────────────────────────────────────────────────

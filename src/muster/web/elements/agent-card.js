@@ -1,7 +1,7 @@
 // The card of an agent: face, status, run and turn badges, activity, and the age of the evidence.
 
 import { needsOf } from "../attention.js";
-import { secondsSince, span } from "../clock.js";
+import { evidenceText } from "../clock.js";
 import { spent, spentInFull } from "../costs.js";
 import { h, setAttribute, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
@@ -132,7 +132,7 @@ class AgentCard extends Part {
     const { evidence } = agent;
     setText(
       parts.age,
-      evidence ? `${evidence.kind}, ${span(secondsSince(evidence.at))} ago` : "no evidence yet",
+      evidence ? evidenceText(evidence) : "no evidence yet",
     );
   }
 }

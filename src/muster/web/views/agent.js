@@ -6,7 +6,7 @@ import "../elements/live-output.js";
 import "../elements/run-panel.js";
 import "../elements/tab-set.js";
 import { needsOf } from "../attention.js";
-import { secondsSince, span } from "../clock.js";
+import { evidenceText } from "../clock.js";
 import { spentInFull } from "../costs.js";
 import { h, loadStyle, setAttribute, setHidden, setText } from "../dom.js";
 import { face } from "../elements/agent-face.js";
@@ -141,7 +141,7 @@ function factsOf(agent) {
         ? "run by the lead"
         : "connects by itself",
     spentInFull(agent.used) && `used ${spentInFull(agent.used)}`,
-    evidence && `evidence: ${evidence.kind}, ${span(secondsSince(evidence.at))} ago`,
+    evidence && `evidence: ${evidenceText(evidence)}`,
   ].filter(Boolean);
 }
 
