@@ -115,8 +115,11 @@ async def with_channel(
 
 
 async def with_program(dispatcher: Dispatcher, name: str) -> SeatId:
-    """Enrol an agent whose long-lived program muster runs; nothing starts it yet."""
-    enrol = EnrollAgent(name=name, authority=Authority.MUSTER, long_lived=True)
+    """Enrol an agent whose long-lived program muster runs; nothing starts it yet.
+
+    It is granted turns without any message.
+    """
+    enrol = EnrollAgent(name=name, authority=Authority.MUSTER, long_lived=True, unasked=True)
     await dispatcher.send(enrol, actor=HUMAN)
     return seat_of(dispatcher.team, name)
 

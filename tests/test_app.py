@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.app import Muster, TeamOptions, open_team, run_team
+from muster.app import Muster, TeamOptions, open_configured, open_team, run_team
 from muster.engine.ports import Runtimes
 from muster.engine.timers import Timers
 from muster.errors import HomeInUse, Impossible, NotFound
@@ -28,6 +28,7 @@ from muster.machines.vocabulary import (
     RunMode,
     Urgency,
 )
+from muster.settings.model import load_settings
 from muster.store.memory import MemoryStore
 from muster.store.sqlite import SqliteStore
 from muster.testing.clock import ManualClock
@@ -42,6 +43,7 @@ from tests.builders import (
     eventually_logged,
     logged,
     run,
+    seat_of,
     want,
     with_agents,
     with_channel,
@@ -248,3 +250,28 @@ def _trigger(fact: object) -> str:
 
 def _pids(muster: Muster) -> list[int | None]:
     return [session.pid for session in muster.team.sessions.values()]
+
+
+AGENTS = """
+[agents.chair]
+command = ["true"]
+unasked = {unasked}
+
+[agents.dev]
+command = ["true"]
+description = "Writes the code."
+"""
+
+
+def test_the_settings_say_who_speaks_unasked_and_what_agents_are_for(tmp_path: Path) -> None:
+    async def scene(unasked: str) -> None:
+        (tmp_path / "muster.toml").write_text(AGENTS.format(unasked=unasked))
+        async with open_configured(tmp_path, load_settings(tmp_path, {})) as muster:
+            chair, dev = (seat_of(muster.team, name) for name in ("chair", "dev"))
+            assert muster.team.agents[chair].unasked == (unasked == "true")
+            assert not muster.team.agents[dev].unasked
+            assert muster.inbox.describe(muster.team.agents[dev]) == "Writes the code."
+            assert muster.inbox.describe(muster.team.agents[chair]) == ""
+
+    run(scene("true"))
+    run(scene("false"))  # changed in the file, so it changes in the team

@@ -30,6 +30,7 @@ from muster.delegation.visiting import is_keeper_alive
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
 from muster.engine.loading import load, load_from
+from muster.engine.partials import Partials
 from muster.engine.ports import Clock, Ids, Runtimes
 from muster.engine.presence import Presence
 from muster.engine.reactors import Runner
@@ -39,9 +40,10 @@ from muster.engine.tasks import background, run_to_completion
 from muster.engine.timers import Timers
 from muster.errors import MusterError, NoTeam
 from muster.home.lock import LOG_FILE
+from muster.inbox.errands import Describe, soul_line
 from muster.inbox.inbox import Inbox
 from muster.machines.commands import StartMuster, StopMuster
-from muster.machines.ids import MUSTER, SeatId, SessionId
+from muster.machines.ids import MUSTER, SeatId, SessionId, name_key
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import NO_LIMIT, Allowance, Authority, Budget, TurnConfig
 from muster.mirrors.inbox_file.files import InboxFiles
@@ -159,6 +161,8 @@ def plans_of(settings: Settings, home: Path) -> Sequence[Plan]:
             color=agent.color,
             long_lived=agent.is_long_lived,
             max_turns=agent.max_turns,
+            unasked=agent.unasked,
+            description=agent.description,
             budget=Budget(**msgspec.structs.asdict(agent.budget)),
         )
         for name, agent in settings.agents.items()
@@ -256,7 +260,8 @@ async def run_team(
     every, seq = options.snapshot_every, loaded.snapshot_seq
     snapshots = Snapshots(dispatcher, store, taken_seq=seq, every=every)
     presence = Presence(dispatcher, clock, timeout_s=options.heartbeat_timeout_s)
-    inbox, session_tokens = Inbox(feed, dispatcher), SessionTokens(ids.new())
+    inbox = Inbox(feed, dispatcher, _describer(options.plans))
+    partials, session_tokens = Partials(dispatcher, clock), SessionTokens(ids.new())
     prompter = Prompter(dispatcher, store, inbox, PromptTemplates(home))
     await _begin(dispatcher, ids, options.human, options.plans, clock)
     log_provider = OpenLogProvider(dispatcher, store, options.delegation.root)
@@ -268,7 +273,9 @@ async def run_team(
     requests = await _requests(dispatcher, clock, log_provider, tasks, options.delegation)
     async with background() as lives:
         around = SessionEnvironment(session_tokens, home=home, url=options.url)
-        sessions = Sessions(dispatcher, options.runtimes, clock, lives, prompter, around, tasks)
+        sessions = Sessions(
+            dispatcher, options.runtimes, clock, lives, prompter, around, tasks, partials
+        )
         reactor = Runner(sessions, store, feed, dispatcher, clock)
         try:
             async with background() as services:
@@ -282,6 +289,7 @@ async def run_team(
                     presence=presence,
                     inbox=inbox,
                     prompter=prompter,
+                    partials=partials,
                     session_tokens=session_tokens,
                     history=History(store, lambda: dispatcher.team),
                     costs=Costs(store),
@@ -293,6 +301,12 @@ async def run_team(
                 )
         finally:
             await run_to_completion(_stop(dispatcher, feed, sessions, files, reactor, snapshots))
+
+
+def _describer(plans: Sequence[Plan]) -> Describe:
+    """Describes an agent as its settings do, or else with the first line of its soul."""
+    described = {name_key(plan.name): plan.description for plan in plans if plan.description}
+    return lambda agent: described.get(name_key(agent.id)) or soul_line(agent)
 
 
 def _feed(store: EventStore, dispatcher: Dispatcher) -> Feed:

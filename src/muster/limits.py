@@ -59,6 +59,12 @@ STRANGER_REQUESTS_PER_SECOND: Final = 100.0
 BURST_SECONDS: Final = 2.0
 """Burst of a rate limit: unused capacity is kept for this long."""
 
+PARTIAL_CHARS_MAX: Final = 65_536
+"""The longest partial text that is kept for a turn: more than anybody reads while it is written."""
+
+PARTIAL_SECONDS: Final = 0.1
+"""Between two partial texts of a turn: text that grows ten times a second looks live."""
+
 CHANNEL_MEMBERS_MAX: Final = 256
 """A round with more members would take hours, and the ring is copied at every change."""
 

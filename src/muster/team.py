@@ -5,6 +5,7 @@ import msgspec
 from muster.delegation.requests import Requests
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
+from muster.engine.partials import Partials
 from muster.engine.ports import Clock, Ids
 from muster.engine.presence import Presence
 from muster.inbox.inbox import Inbox
@@ -36,6 +37,7 @@ class Muster:
         presence: Presence,
         inbox: Inbox,
         prompter: Prompter,
+        partials: Partials,
         session_tokens: SessionTokens,
         history: History,
         costs: Costs,
@@ -52,6 +54,9 @@ class Muster:
         self.presence = presence
         self.inbox = inbox
         self.prompter = prompter
+        self.partials = partials
+        """What the holders of turns are writing."""
+
         self.session_tokens = session_tokens
         self.history = history
         self.costs = costs

@@ -152,7 +152,7 @@ def test_a_task_is_a_session_in_the_log_with_its_output_and_its_costs(tmp_path: 
 class Asking:
     """A runtime whose program requests an approval, and prints the answer."""
 
-    is_output_speech = has_initial_prompt = False
+    is_output_speech = has_initial_prompt = confirms_prompts = False
 
     async def start(self, launch: ports.Launch, listener: ports.SessionListener) -> "AskingSession":
         return AskingSession(listener)

@@ -149,14 +149,42 @@ def test_an_agent_that_works_on_a_lost_turn_is_told_that_it_is_over() -> None:
 def test_messages_during_a_paused_turn_come_when_it_resumes() -> None:
     async def scene() -> None:
         team = await a_team()
-        await team.send(
-            c.WaitTurn(channel=DESIGN, seat=ADA, reason="a build", awaits=Awaits.RESUME)
-        )
+        wait = c.WaitTurn(channel=DESIGN, seat=ADA, reason="a build", awaits=Awaits.RESUME)
+        await team.send(wait)
         await team.says("the answer")
         assert (await team.ask(ADA)).do is Do.NOTHING
         await team.send(c.ResumeTurn(channel=DESIGN, seat=ADA))
         told = await team.ask(ADA)
         assert (told.do, told.epoch, texts(told)) == (Do.TURN, 1, ["the answer"])
+
+    run(scene())
+
+
+def test_the_answer_of_a_person_ends_the_wait_for_it_and_is_handed_over() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        await team.send(c.WaitTurn(channel=DESIGN, seat=ADA, reason="an answer"))
+        await team.says("the answer")
+        told = await team.ask(ADA, {DESIGN: 1})
+        assert (told.do, told.state, texts(told)) == (
+            Do.MESSAGE,
+            TurnState.ACTIVE,
+            ["the answer"],
+        )
+
+    run(scene())
+
+
+def test_a_notice_is_handed_over_with_the_next_turn_and_wakes_nobody() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        await team.send(c.DisconnectAgent(seat=ADA, reason="heartbeat"))
+        assert texts(await team.ask(BEN)) == ["⚠️ Ada disconnected, skipping turn"]
+        await team.send(c.ConnectAgent(seat=ADA))
+        await team.send(c.AddMember(channel=DESIGN, seat=ADA))
+        await team.send(c.DisconnectAgent(seat=BEN, reason="heartbeat"))
+        assert (await team.ask(ADA, {DESIGN: 3})).do is Do.NOTHING
+        assert texts(await team.ask(ADA))[-1] == "⚠️ Ben disconnected, skipping turn"
 
     run(scene())
 

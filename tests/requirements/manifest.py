@@ -1257,6 +1257,57 @@ SUPERVISION = (
         },
     ),
     Promise(
+        "An interruption loses no word of a program that muster runs, and no end of its turn.",
+        {
+            "acceptance/test_paused_programs.py": [
+                "test_an_interruption_loses_no_word_and_no_end_of_turn",
+                "test_a_program_that_exits_while_a_person_holds_its_turn_is_heard_at_the_release",
+                "test_the_words_of_a_program_that_dies_while_its_turn_is_held_are_on_record",
+            ],
+            "acceptance/claude/test_paused_turns.py": [
+                "test_an_answer_that_comes_while_a_person_holds_the_turn_is_posted_at_the_release",
+                "test_a_turn_that_is_completed_while_a_person_holds_it_ends_at_the_release",
+            ],
+            "sessions/test_paused_turns.py": [
+                "test_lines_said_in_a_hold_are_posted_in_their_order_and_the_turn_ends_once",
+                "test_words_of_a_turn_that_is_taken_away_are_on_record_and_not_posted_later",
+            ],
+        },
+    ),
+    Promise(
+        "A session that ends completes no turn that its program was not told of.",
+        {
+            "acceptance/test_paused_programs.py": [
+                "test_a_dying_session_completes_no_turn_that_it_was_not_told_of"
+            ],
+            "sessions/test_told_turns.py": [
+                "test_a_session_that_ends_completes_no_turn_that_it_was_not_told_of"
+            ],
+        },
+    ),
+    Promise(
+        "Programs hand their turn over, raise their hand, and choose the next speaker.",
+        {
+            "sessions/test_next_speaker.py": [
+                "test_a_program_hands_its_turn_to_a_named_member",
+                "test_a_program_raises_its_hand_and_lowers_it",
+                "test_a_selector_is_asked_with_the_candidates_and_its_answer_is_no_message",
+            ],
+        },
+    ),
+    Promise(
+        "Text appears while an agent writes it, and is never an event in the log.",
+        {
+            "engine/test_partials.py": ["test_partial_text_is_no_event_of_the_log"],
+            "http/routes/test_events.py": [
+                "test_partial_text_goes_out_without_an_id_and_in_its_order_with_events"
+            ],
+            "acceptance/test_paused_programs.py": [
+                "test_what_a_program_writes_is_streamed_while_it_writes_and_not_recorded"
+            ],
+        },
+    ),
+    Promise(
         "The four workflows of run control work over HTTP and by writing the state file alone.",
         {
             "acceptance/test_supervised.py": [

@@ -58,7 +58,9 @@ class Stage:
         self, name: str = "Ada", *, long_lived: bool, seat: SeatId | None = None
     ) -> None:
         authority = Authority.MUSTER
-        enrol = c.EnrollAgent(name=name, authority=authority, long_lived=long_lived, seat=seat)
+        enrol = c.EnrollAgent(
+            name=name, authority=authority, long_lived=long_lived, seat=seat, unasked=True
+        )
         await self.send(enrol)
 
     async def start(

@@ -51,6 +51,7 @@ def test_every_tool_has_a_schema_of_its_arguments() -> None:
         "turn_pass",
         "turn_wait",
         "send_message",
+        "raise_hand",
         "report_status",
         "who",
         "handoff",
@@ -115,8 +116,8 @@ def test_no_tool_resumes_a_turn_that_a_human_holds() -> None:
                 ("send_message", {"text": "but"}),
             ):
                 reply = await use(session, tool, **given)
-                assert not reply.ok
-                assert "WAITING" in reply.text
+                assert reply.ok
+                assert "is paused" in reply.text
                 assert stage.state(ADA) is TurnState.WAITING
 
     run(story())
@@ -316,6 +317,7 @@ def test_a_failed_result_ends_the_turn_with_its_reason_and_posts_nothing() -> No
 def test_the_activity_of_a_session_is_recorded_and_renews_its_turn() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
+            stage.runtime.confirms_prompts = True
             session = await with_turn(stage)
             before = stage.muster.team.channels[DESIGN].turn
             stage.clock.advance(30)
@@ -339,6 +341,7 @@ def test_the_activity_of_a_session_is_recorded_and_renews_its_turn() -> None:
 def test_a_turn_announced_during_other_work_does_not_end_with_that_work() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:
+            stage.runtime.confirms_prompts = True
             await stage.enrol(long_lived=True)
             session = await stage.start()
             opening = session.launch.prompt
@@ -376,27 +379,27 @@ def test_a_long_lived_program_without_work_starts_idle() -> None:
 def test_the_number_of_kept_prompts_is_bounded() -> None:
     told = PromptState()
     for number in range(PROMPTS_MAX + 1):
-        told.send(f"prompt {number}", (DESIGN,))
-    assert told.accept("prompt 0") == ()
-    assert told.accept(f"prompt {PROMPTS_MAX}") == (DESIGN,)
+        told.send(f"prompt {number}", {DESIGN: number})
+    assert told.accept("prompt 0", Taken.STARTED) == {}
+    assert told.accept(f"prompt {PROMPTS_MAX}", Taken.STARTED) == {DESIGN: PROMPTS_MAX}
     assert len(told.pending) == PROMPTS_MAX - 1
 
 
 def test_a_prompt_that_was_sent_twice_is_accepted_once_each() -> None:
     told = PromptState()
-    first, second = told.send("go on", (DESIGN,)), told.send("go on", ())
+    first, second = told.send("go on", {DESIGN: 1}), told.send("go on", {})
     assert (first.id, second.id) == (1, 2)
-    assert told.accept("go on") == (DESIGN,)
+    assert told.accept("go on", Taken.STARTED) == {DESIGN: 1}
     assert told.pending == {second.id}
-    assert told.accept("go on") == ()
+    assert told.accept("go on", Taken.STARTED) == {}
     assert told.pending == set()
 
 
 def test_the_text_of_humans_is_found_in_an_input_that_joins_prompts() -> None:
     told = PromptState()
-    told.send("You are Ada.\n", ())
-    told.send("You have new messages:\n[Marcus]: hi", (), words="hi")
-    told.send("You have new messages:\n[Marcus]: hi there", (), words="hi there")
+    told.send("You are Ada.\n", {})
+    told.send("You have new messages:\n[Marcus]: hi", {}, words="hi")
+    told.send("You have new messages:\n[Marcus]: hi there", {}, words="hi there")
     assert told.human_text_in("You have new messages:\n[Marcus]: hi there") == "hi there"
     assert told.human_text_in("You are Ada.\n\nYou have new messages:\n[Marcus]: hi\n") == "hi"
     assert told.human_text_in("You have new messages:\n[Eve]: obey") == ""

@@ -14,7 +14,7 @@ import msgspec
 
 from muster.machines.ids import SessionId
 from muster.machines.state import Agent
-from muster.machines.vocabulary import Activity, Outcome, RunMode, Taken, Urgency, Usage
+from muster.machines.vocabulary import Activity, Awaits, Outcome, RunMode, Taken, Urgency, Usage
 
 
 class Timer(Protocol):
@@ -104,11 +104,27 @@ class AgentText(SessionReport, frozen=True, kw_only=True):
     channel: str | None = None
 
 
+class PartialText(SessionReport, frozen=True, kw_only=True):
+    """The text that the agent has written so far; it is shown, and never recorded."""
+
+    text: str
+    channel: str | None = None
+
+
 class TurnDone(SessionReport, frozen=True, kw_only=True):
     """The agent completes its turn."""
 
     channel: str | None = None
     text: str | None = None
+    to: str | None = None
+    """The name of the member that is handed the turn."""
+
+
+class HandRaised(SessionReport, frozen=True, kw_only=True):
+    """The agent asks to speak next in a channel, or no longer does."""
+
+    channel: str | None = None
+    raised: bool = True
 
 
 class TurnWaits(SessionReport, frozen=True, kw_only=True):
@@ -117,6 +133,7 @@ class TurnWaits(SessionReport, frozen=True, kw_only=True):
     reason: str
     channel: str | None = None
     seconds: float | None = None
+    awaits: Awaits = Awaits.PERSON
 
 
 class TurnResumes(SessionReport, frozen=True, kw_only=True):
@@ -300,6 +317,11 @@ class Runtime(Protocol):
     @property
     def has_initial_prompt(self) -> bool:
         """Whether a program gets a prompt when it starts; any other asks by itself."""
+        ...
+
+    @property
+    def confirms_prompts(self) -> bool:
+        """Whether a program reports each prompt that it accepts (`PromptAccepted`)."""
         ...
 
     async def start(self, launch: Launch, listener: SessionListener) -> SessionHandle:

@@ -90,7 +90,7 @@ class Api:
         self._muster = muster
         self._table = table
         self._access = access
-        self._streams = Streams(muster.feed)
+        self._streams = Streams(muster.feed, muster.partials)
 
     def end_waiting(self) -> None:
         """Answer long polls and end streams: the server is shutting down."""

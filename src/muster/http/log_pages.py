@@ -34,11 +34,14 @@ class EventQuery(Query, frozen=True, kw_only=True):
     agent: str | None = None
     channel: str | None = None
 
-    def filter(self, call: ApiCall) -> LogFilter:
-        """The filter of these events; an unknown type, agent or channel is refused."""
+    def filter(self, call: ApiCall, also: frozenset[str] = frozenset()) -> LogFilter:
+        """The filter of these events; an unknown type, agent or channel is refused.
+
+        `also` are types that are not in the log.
+        """
         types = frozenset(kind for kind in self.types.split(",") if kind)
-        if not types <= _TYPES:
-            unknown = ", ".join(repr(kind) for kind in sorted(types - _TYPES))
+        if not types <= _TYPES | also:
+            unknown = ", ".join(repr(kind) for kind in sorted(types - _TYPES - also))
             raise Invalid(what=unknown, why="is no type of event; docs/reference/events.md has all")
         where = LogFilter(
             types=types,

@@ -8,7 +8,11 @@ queue and no thread between.
     event: state_transition
     data: {"seq":4711, ...}
 
-`id` is the seq.
+`id` is the seq. Partial text of turns is no event of the log: it has no id, and a reader that
+reconnects is told only what comes after that.
+
+    event: partial
+    data: {"channel":"design","agent":"Ada","epoch":7,"text":"I think"}
 """
 
 import asyncio
@@ -19,6 +23,9 @@ import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
 from muster.engine.feed import Feed
+from muster.engine.partials import EVENT as PARTIAL
+from muster.engine.partials import Partial, Partials
+from muster.machines.ids import ChannelId
 from muster.store.base import LogFilter, Stored
 
 KEEP_ALIVE_SECONDS: Final = 15.0
@@ -48,9 +55,10 @@ _KEEP_ALIVE: Final = b": keep-alive\n\n"
 class Streams:
     """All streams of one feed: the cache that they share, and their common end."""
 
-    def __init__(self, feed: Feed) -> None:
-        """Stream the events of this feed."""
+    def __init__(self, feed: Feed, partials: Partials) -> None:
+        """Stream the events of this feed, and partial text."""
         self._feed = feed
+        partials.subscribe(self._tell)
         self._frames: dict[tuple[LogFilter, int, int], bytes] = {}
         self._open: set[EventStream] = set()
 
@@ -59,10 +67,12 @@ class Streams:
         cursor: int | str | None,
         where: LogFilter,
         is_allowed: Callable[[], bool] = lambda: True,
+        may_read: Callable[[ChannelId], bool] = lambda channel: True,
     ) -> "EventStream":
         """A stream from a cursor on: a place in the log, or text that is none.
 
         The stream ends when `is_allowed` says no: the reader signed out, or its token was revoked.
+        Partial text goes out for channels that `may_read` allows.
         Without a cursor it has only new events. A cursor that is not in the log is answered with
         `cursor_unknown`, and new events follow: the reader has to load everything again.
         """
@@ -72,12 +82,20 @@ class Streams:
         if cursor is not None and cursor != after and cursor != -1:
             told = msgspec.json.encode({"cursor": cursor, "lastSeq": last})
             opening += b"event: cursor_unknown\ndata: %b\n\n" % told
-        return EventStream(self, opening, after, where, is_allowed)
+        return EventStream(self, opening, after, where, is_allowed, may_read)
 
     def close(self) -> None:
         """End every stream; readers reconnect when the server is back."""
         for each in self._open:
             each.end()
+
+    def _tell(self, partial: Partial) -> None:
+        """Hand partial text to every stream that may have it, framed once."""
+        frame = b""
+        for each in self._open:
+            if each.wants(partial):
+                frame = frame or _partial_frame(partial)
+                each.tell(partial.channel, frame)
 
     async def follow(self, after: int, where: LogFilter, opened: "EventStream", send: Send) -> None:
         """Send new events until the feed closes."""
@@ -109,7 +127,19 @@ class Streams:
 class EventStream:
     """One reader's stream, as an ASGI application. It is small: there may be thousands."""
 
-    __slots__ = ("_after", "_ended", "_life", "_opening", "_streams", "_where", "is_allowed")
+    __slots__ = (
+        "_after",
+        "_ended",
+        "_life",
+        "_may_read",
+        "_opening",
+        "_partials",
+        "_send",
+        "_streams",
+        "_tasks",
+        "_where",
+        "is_allowed",
+    )
 
     def __init__(
         self,
@@ -118,8 +148,15 @@ class EventStream:
         after: int,
         where: LogFilter,
         is_allowed: Callable[[], bool],
+        may_read: Callable[[ChannelId], bool],
     ) -> None:
         self._streams = streams
+        self._may_read = may_read
+        self._partials: dict[ChannelId, bytes] = {}
+        """Partial texts that are not sent yet; a newer one of its channel replaces an older."""
+
+        self._send: Send | None = None
+        self._tasks: asyncio.TaskGroup | None = None
         self.is_allowed = is_allowed
         self._opening = opening
         self._after = after
@@ -132,6 +169,7 @@ class EventStream:
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
         try:
             async with self._life, asyncio.TaskGroup() as tasks:
+                self._tasks, self._send = tasks, send
                 attending = tasks.create_task(self._attend(receive, send))
                 await send(_body(self._opening))
                 await self._streams.follow(self._after, self._where, self, send)
@@ -143,6 +181,37 @@ class EventStream:
                 await send(_body(b"", more=False))
         except TimeoutError:
             pass  # it does not read: the server closes the connection
+
+    def wants(self, partial: Partial) -> bool:
+        """Whether its reader asked for this partial text, and may read it."""
+        where = self._where
+        return (
+            (not where.types or PARTIAL in where.types)
+            and (where.seat is None or where.seat == partial.seat)
+            and (where.channel is None or where.channel == partial.channel)
+            and self._may_read(partial.channel)
+        )
+
+    def tell(self, channel: ChannelId, frame: bytes) -> None:
+        """Send partial text as soon as the reader takes it; only the newest of each channel."""
+        is_sending = bool(self._partials)
+        self._partials[channel] = frame
+        if is_sending or self._tasks is None:
+            return
+        sending = self._send_partials()
+        try:
+            self._tasks.create_task(sending)
+        except RuntimeError:  # the stream is ending: its reader has disconnected
+            sending.close()
+
+    async def _send_partials(self) -> None:
+        assert self._send is not None
+        while self._partials and self.is_allowed():
+            channel, frame = next(iter(self._partials.items()))
+            await self._send(_body(frame))
+            if self._partials[channel] is frame:
+                del self._partials[channel]
+        self._partials.clear()
 
     def end(self) -> None:
         """End the stream now. Idempotent: a reader may disconnect while the server stops."""
@@ -167,6 +236,16 @@ class EventStream:
 
 def _body(data: bytes, *, more: bool = True) -> Message:
     return {"type": "http.response.body", "body": data, "more_body": more}
+
+
+def _partial_frame(partial: Partial) -> bytes:
+    shown = {
+        "channel": partial.channel,
+        "agent": partial.agent,
+        "epoch": partial.epoch,
+        "text": partial.text.encode("utf-8", "replace").decode(),
+    }
+    return b"event: %b\ndata: %b\n\n" % (PARTIAL.encode(), msgspec.json.encode(shown))
 
 
 def _chunks(page: Sequence[Stored]) -> Iterator[bytes]:

@@ -11,11 +11,24 @@ from msgspec.structs import replace
 
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import Agent, Channel, Team, TurnState
+from muster.machines.turns.order import in_ring_order
 from muster.machines.vocabulary import Authority, InterruptMode, RunMode
-from muster.views.answers.messages import Do, HandedMessage, MessageView, Next
+from muster.views.answers.messages import Do, HandedMessage, MessageView, Next, SpeakerCandidate
+
+Describe = Callable[[Agent], str]
+"""Describes an agent in a line, for whoever chooses between several."""
+
+DESCRIPTION_CHARS: Final = 300
+"""How much of the first line of a soul describes its agent."""
 
 Known = Mapping[ChannelId, int]
 """Turns that an agent reports as in progress: the epoch by channel."""
+
+
+def soul_line(agent: Agent) -> str:
+    """The first line of an agent's soul; empty if it has none."""
+    lines = agent.soul.strip().splitlines()
+    return lines[0][:DESCRIPTION_CHARS].strip() if lines else ""
 
 
 def paused(agent: Agent) -> bool:
@@ -68,12 +81,20 @@ def answer(
     channel: Channel | None = None,
     messages: tuple[HandedMessage, ...] = (),
     reason: str | None = None,
+    describe: Describe = soul_line,
 ) -> Next:
-    """Build the answer for the agent in a seat, with its state in the channel."""
+    """Build the answer for the agent in a seat, with its state in the channel.
+
+    A turn comes with the reason of its grant, and a selector's turn with the candidates.
+    """
     agent = team.agent(seat)
     there = channel is not None and channel.id in agent.channels
     state = channel.state_of(seat) if channel is not None and there else team.turn_state(agent)
     holds = state is TurnState.ACTIVE or state is TurnState.WAITING
+    turn = channel.turn if channel is not None and holds else None
+    choosing = turn is not None and turn.choosing and do is Do.TURN
+    if turn is not None and do is Do.TURN:
+        reason = turn.reason or None
     return Next(
         do=do,
         agent=agent.id,
@@ -83,6 +104,15 @@ def answer(
         timeout_at=channel.due if channel and holds else None,
         messages=messages,
         reason=reason,
+        choosing=choosing,
+        candidates=_candidates(team, channel, describe) if channel and choosing else (),
+    )
+
+
+def _candidates(team: Team, channel: Channel, describe: Describe) -> tuple[SpeakerCandidate, ...]:
+    return tuple(
+        SpeakerCandidate(name=agent.id, description=describe(agent))
+        for agent in in_ring_order(team, channel)
     )
 
 

@@ -12,6 +12,7 @@ right after the grant, from the messages in memory, and both are written togethe
 Surprising:
 
 - Delivery only moves forward: a message is delivered together with all messages before it.
+- A notice of muster is delivered with the next turn or message, and wakes no agent by itself.
 - In `queue` mode a human's message in the middle of a turn is held back until the turn is over.
 """
 
@@ -20,23 +21,28 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequ
 from contextlib import aclosing, contextmanager
 from typing import Final, NamedTuple, cast
 
+from msgspec.structs import replace
+
 from muster.engine.dispatcher import Commit, Dispatcher, Receipt
 from muster.engine.feed import Feed
 from muster.errors import Impossible, NotAMember
 from muster.inbox.errands import (
     EMPTY,
+    Describe,
     Known,
     MessageBatch,
     answer,
     channels_to_check,
     lost_turn,
     paused,
+    soul_line,
     to_stop,
 )
 from muster.machines import events as e
 from muster.machines.commands import Command, ConnectAgent, DeliverMessages
 from muster.machines.events import Event
 from muster.machines.ids import ChannelId, SeatId
+from muster.machines.maps import put
 from muster.machines.state import Agent, Channel, Status, Team, TurnState
 from muster.machines.vocabulary import Authority, InterruptMode
 from muster.store.base import LogFilter, Stored
@@ -80,9 +86,12 @@ class ParkedPoll:
 class Inbox:
     """Answers polling agents, one request per seat at a time; the others wait."""
 
-    def __init__(self, feed: Feed, dispatcher: Dispatcher) -> None:
+    def __init__(self, feed: Feed, dispatcher: Dispatcher, describe: Describe = soul_line) -> None:
         """Read messages from the feed, and wake waiting requests by commits."""
         self._feed = feed
+        self.describe = describe
+        """Describes an agent in a line."""
+
         self._dispatcher = dispatcher
         self._asking: dict[SeatId, asyncio.Lock] = {}
         self._waiting: dict[SeatId, asyncio.Event] = {}
@@ -152,10 +161,15 @@ class Inbox:
             if not in_time:
                 return answer(self._team, seat, Do.NOTHING)
 
-    async def pending(self, seat: SeatId, known: Known) -> Pending:
-        """The next task of an agent that muster prompts; the caller commits the deliveries."""
+    async def pending(
+        self, seat: SeatId, known: Known, handed: Sequence[DeliverMessages] = ()
+    ) -> Pending:
+        """The next task of an agent that muster prompts; the caller commits the deliveries.
+
+        Messages in `handed` count as delivered: the prompt has them, but is not sent yet.
+        """
         async with self._asking.setdefault(seat, asyncio.Lock()):
-            return await self._find(seat, known)
+            return await self._find(seat, known, handed)
 
     async def _connect(self, seat: SeatId, send: Send) -> None:
         """Connect a sleeping agent that polls, unless the answer will be to stop."""
@@ -253,8 +267,10 @@ class Inbox:
 
     # ── finding the next task ─────────────────────────────────────────────────────────────────────
 
-    async def _find(self, seat: SeatId, known: Known) -> Pending:
-        team = self._team
+    async def _find(
+        self, seat: SeatId, known: Known, handed: Sequence[DeliverMessages] = ()
+    ) -> Pending:
+        team = _as_if_delivered(self._team, handed)
         agent = team.agent(seat)
         urgent = to_stop(team, agent) or lost_turn(team, agent, known)
         if urgent is not None:
@@ -283,6 +299,8 @@ class Inbox:
         if after < channel.last_message:
             page = await self._page(after, channel.last_message, said_in(channel.id), but=seat)
             page = await self._due(channel, seat, page)
+            if page.messages and not fresh:
+                page = page.until(lambda each: each.by_human or each.seat is not None)
         return self._offer(team, channel, agent, page, fresh=fresh)
 
     def _offer(
@@ -301,7 +319,8 @@ class Inbox:
         if not messages and not fresh:
             return Pending(None, deliveries)
         do = Do.TURN if fresh else Do.MESSAGE
-        return Pending(answer(team, seat, do, channel=channel, messages=messages), deliveries)
+        told = answer(team, seat, do, channel=channel, messages=messages, describe=self.describe)
+        return Pending(told, deliveries)
 
     async def _due(self, channel: Channel, seat: SeatId, page: MessageBatch) -> MessageBatch:
         """The part of a page that may be delivered now."""
@@ -361,6 +380,21 @@ class Inbox:
     def _log(self, after: int, where: LogFilter) -> aclosing[AsyncGenerator[Stored]]:
         """The log after a `seq`. Stop at a known event: at the end of the log the stream waits."""
         return aclosing(_one_by_one(self._feed, after, where))
+
+
+def _as_if_delivered(team: Team, handed: Sequence[DeliverMessages]) -> Team:
+    """The team as it is when these deliveries are committed."""
+    for each in handed:
+        found = None if each.channel is None else team.channels.get(each.channel)
+        if found is not None:
+            upto = max(each.upto, found.delivered.get(each.seat, 0))
+            found = replace(found, delivered={**found.delivered, each.seat: upto})
+            team = replace(team, channels=put(team.channels, found.id, found))
+        elif each.channel is None:
+            agent = team.agent(each.seat)
+            agent = replace(agent, delivered=max(each.upto, agent.delivered))
+            team = replace(team, agents=put(team.agents, agent.seat, agent))
+    return team
 
 
 async def _delivered(deliveries: Sequence[DeliverMessages], send: Send) -> bool:

@@ -520,8 +520,7 @@ class Team(Record, frozen=True, kw_only=True):
             return TurnState.OFFLINE
         if agent.approvals:
             return TurnState.WAITING
-        channels = (self.channels[channel] for channel in agent.channels)
-        states = {each.state_of(agent.seat) for each in channels if not each.archived}
+        states = {self.channels[channel].state_of(agent.seat) for channel in agent.channels}
         for state in (TurnState.ACTIVE, TurnState.WAITING, TurnState.QUEUED):
             if state in states:
                 return state

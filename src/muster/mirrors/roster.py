@@ -27,6 +27,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     color: str = ""
     long_lived: bool = False
     max_turns: int = 1
+    unasked: bool = False
+    description: str = ""
     budget: Budget = Budget()
 
 
@@ -62,6 +64,7 @@ def _enrolment(plan: Plan) -> Command:
         color=plan.color,
         long_lived=plan.long_lived,
         max_turns=plan.max_turns,
+        unasked=plan.unasked,
     )
 
 
@@ -72,6 +75,7 @@ def _configuration(seat: SeatId, plan: Plan) -> Command:
         long_lived=plan.long_lived,
         max_turns=plan.max_turns,
         budget=plan.budget,
+        unasked=plan.unasked,
     )
 
 

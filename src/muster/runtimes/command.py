@@ -45,6 +45,11 @@ class CommandRuntime:
         """Whether the program gets a prompt when it starts."""
         return self._settings.prompt != "none"
 
+    @property
+    def confirms_prompts(self) -> bool:
+        """A program does not say which prompts it has read."""
+        return False
+
     async def start(self, launch: Launch, listener: SessionListener) -> CommandSession:
         """Start the program and return when it runs."""
         argv = [*self._settings.command]

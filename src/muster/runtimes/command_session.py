@@ -67,6 +67,8 @@ class CommandSession(ProcessSession):
         """Write a prompt to a long-lived program; false if it takes none, or no more."""
         if not self._long_lived or self._stdin is None or self._stdin.full:
             return False
+        if self._stopping is not None or self._group.exited.done():
+            return False  # a pipe takes what nobody reads any more
         return self._stdin.write(prompt_line(text))
 
     # ── stopping ──────────────────────────────────────────────────────────────────────────────────

@@ -50,6 +50,11 @@ class InheritingRuntime:
         """Its user gives it a prompt of their own."""
         return False
 
+    @property
+    def confirms_prompts(self) -> bool:
+        """There is nothing to confirm."""
+        return False
+
     async def start(self, launch: Launch, listener: SessionListener) -> CommandSession:
         """Start the program and return when it runs."""
         argv = [*self._command]

@@ -4,7 +4,8 @@ An intake belongs to one session and acts for its seat alone: a program cannot i
 agent. If a state machine refuses a command, the refusal is recorded with its reason.
 
 Where a program's output counts as its agent's speech (`Runtime.is_output_speech`), the text printed
-during a turn is posted when the turn or the session ends.
+during a turn is posted when the turn or the session ends. `turn_speech.py` keeps speech while a
+turn is paused.
 """
 
 import logging
@@ -13,6 +14,7 @@ import msgspec
 
 from muster.engine import ports
 from muster.engine.dispatcher import Dispatcher
+from muster.engine.partials import Partials
 from muster.errors import Closed, MusterError, Refused, Unavailable
 from muster.limits import MESSAGE_BYTES_MAX
 from muster.machines import commands as c
@@ -21,11 +23,12 @@ from muster.machines.commands import Command
 from muster.machines.ids import ChannelId, SeatId, SessionId, agent_actor
 from muster.machines.spending import implausible
 from muster.machines.state import Agent
-from muster.machines.turns.table import active_turns, held_turns
-from muster.machines.vocabulary import NOTHING_USED, Profile, StatusEntry
+from muster.machines.turns.table import active_turns
+from muster.machines.vocabulary import NOTHING_USED, Outcome, Profile, StatusEntry
 from muster.sessions.approvals import Approvals
-from muster.sessions.prompt_state import PromptState
-from muster.sessions.tools import Toolbox
+from muster.sessions.prompt_state import PromptState, still_held
+from muster.sessions.tools import Toolbox, member_named, only_channel
+from muster.sessions.turn_speech import TurnAct, TurnSpeech, ends_turn
 
 log = logging.getLogger(__name__)
 
@@ -49,10 +52,17 @@ class Intake:
         is_output_speech: bool,
         told: PromptState,
         approvals: Approvals,
+        partials: Partials | None = None,
     ) -> None:
         """Act for this seat until the session ends."""
         self._approvals = approvals
-        self._toolbox = Toolbox(dispatcher, session=session, seat=seat, told=told)
+        self._partials = partials
+        self._speech = TurnSpeech(
+            dispatcher, session=session, seat=seat, told=told, send=self._send
+        )
+        self._toolbox = Toolbox(
+            dispatcher, session=session, seat=seat, told=told, speech=self._speech
+        )
         self._dispatcher = dispatcher
         self._clock = clock
         self._session = session
@@ -79,12 +89,14 @@ class Intake:
                 await self._print(report)
             case ports.AgentText(text=text, channel=channel):
                 await self._say(text, self._turn(channel))
-            case ports.TurnDone(channel=channel, text=text):
-                await self._done(self._turn(channel), text)
+            case ports.TurnDone(channel=channel, text=text, to=to):
+                await self._done(self._turn(channel), text, to)
             case ports.TurnWaits() | ports.TurnResumes():
                 await self._wait(report)
             case ports.Result():
                 await self._result(report)
+            case ports.PartialText() | ports.HandRaised():
+                await self._signal(report)
             case ports.Working() | ports.SessionActivity() | ports.PromptAccepted():
                 await self._see(report)
             case ports.Marker(name=name, body=body):
@@ -104,9 +116,10 @@ class Intake:
         return await self._approvals.ask(self._session, request, actor=actor)
 
     async def finish(self, end: ports.Exit) -> None:
-        """Post the output that is still buffered when the session ends."""
+        """Post the output that is still buffered when the session ends, or put it on record."""
         try:
-            await self._done(self._turn(None), None, complete=False)
+            await self._speech.finish(orderly=end.outcome is Outcome.COMPLETED)
+            await self._tell_printed()
         except Exception as error:
             await self._fail("its last output", error)
 
@@ -121,15 +134,32 @@ class Intake:
                 omitted=output.omitted,
             )
         )
-        wanted = self._is_output_speech and output.stream == "stdout"
-        if wanted and (self._told.by_human or self._turn(None) is not None):
+        if not self._is_output_speech or output.stream != "stdout":
+            return
+        channel = self._turn(None)
+        if channel is not None:
+            self._speech.print(channel, output.text)
+        elif self._told.by_human:
             self._printed_chars += len(output.text)
             if self._printed_chars * 4 <= MESSAGE_BYTES_MAX:
                 self._printed.append(output.text)
 
-    def _take_printed(self) -> str:
-        text, self._printed, self._printed_chars = "\n".join(self._printed), [], 0
-        return text.strip()
+    async def _tell_printed(self) -> None:
+        """Send the human the text that was printed outside of a turn."""
+        text, self._printed, self._printed_chars = "\n".join(self._printed).strip(), [], 0
+        if text:
+            await self._say(text, None)
+
+    def _show(self, partial: ports.PartialText) -> None:
+        """Show text that the agent writes in its turn; outside of a turn nobody sees it."""
+        turn = self._speech.current(taken=self._told.confirms)
+        channel = turn if partial.channel is None else ChannelId(partial.channel)
+        if self._partials is not None and channel is not None:
+            try:
+                self._partials.put(channel, self._seat, partial.text, self._told.turns.get(channel))
+            except Refused as refused:  # the turn is paused, for example
+                extra = {"action": "partial_refused", "seat": self._seat}
+                log.debug("%s", refused, extra=extra)
 
     async def _say(self, text: str, channel: ChannelId | None) -> None:
         """Post in a channel where the agent has the turn, or else to the human."""
@@ -138,32 +168,62 @@ class Intake:
             await self._send(c.TellHuman(seat=self._seat, text=text))
         else:
             epoch = self._told.turns.get(channel)
-            await self._send(c.Speak(channel=channel, seat=self._seat, text=text, epoch=epoch))
+            await self._act(c.Speak(channel=channel, seat=self._seat, text=text, epoch=epoch))
 
     async def _done(
-        self, channel: ChannelId | None, text: str | None, *, complete: bool = True
+        self, channel: ChannelId | None, text: str | None, to: str | None = None
     ) -> None:
-        """Post the text and end the turn; without `complete`, the session's end ends the turn."""
-        last = text or self._take_printed()
+        """Post the text, or the printed one, and end the turn; without one, tell the human."""
+        if channel is None and text:
+            return await self._say(text, None)
+        await self._tell_printed()
         if channel is None:
-            if last and (text is not None or self._told.by_human):
-                await self._say(last, None)
-            return
-        seat, epoch = self._seat, self._told.turns.pop(channel, None)
+            return None
+        seat, epoch = self._seat, self._told.turns.get(channel)
+        last = text or self._speech.take_printed(channel)
+        next_seat = None if to is None else await self._next_speaker(channel, to)
         if last:
-            speak = c.Speak(channel=channel, seat=seat, text=last, epoch=epoch, complete=complete)
-            await self._send(speak)
-        elif complete:
-            await self._send(c.CompleteTurn(channel=channel, seat=seat, epoch=epoch))
+            end = c.Speak(
+                channel=channel, seat=seat, text=last, epoch=epoch, complete=True, to=next_seat
+            )
+        else:
+            end = c.CompleteTurn(channel=channel, seat=seat, epoch=epoch, to=next_seat)
+        await self._act(end)
+
+    async def _next_speaker(self, channel: ChannelId, name: str) -> SeatId | None:
+        """The seat of the member that is handed the turn; a wrong name is put on record."""
+        seat = member_named(self._dispatcher.team, channel, name)
+        if seat is None:
+            why = f"the turn ends without a handoff: {name!r} is no member of {channel!r}"
+            await self._reject(f"TURN_COMPLETE @{name}", why)
+        return seat
+
+    async def _signal(self, said: ports.PartialText | ports.HandRaised) -> None:
+        """Handle a sign that is no speech: text in progress, or a raised hand."""
+        if isinstance(said, ports.PartialText):
+            self._show(said)
+        else:
+            await self._raise_hand(said)
+
+    async def _raise_hand(self, said: ports.HandRaised) -> None:
+        channel = said.channel or only_channel(self._agent)
+        if channel is None:
+            await self._reject("raise_hand", "it must name one of its channels")
+        else:
+            hand = c.RaiseHand(channel=ChannelId(channel), seat=self._seat, raised=said.raised)
+            await self._send(hand)
+
+    async def _act(self, act: TurnAct) -> None:
+        """Carry out an act on a turn now, or when the paused turn resumes."""
+        if await self._speech.act(act, self._send) and ends_turn(act):
+            self._told.turns.pop(act.channel, None)
 
     async def _result(self, result: ports.Result) -> None:
         """Handle a result: end the turn that the work was for, if the agent did not end it."""
         worked_in = self._told.channel
         if result.answers:
             # the result of other work does not end a turn that was announced during that work
-            taken = self._told.confirms
-            turns = active_turns(self._dispatcher.team, self._agent, taken=taken)
-            channel = next(turns, None)
+            channel = self._speech.current(taken=self._told.confirms)
             if channel is not None:
                 await self._end_forgotten_turn(channel, result)
             elif worked_in is None and not self._told.answered:
@@ -188,15 +248,20 @@ class Intake:
 
     async def _end_forgotten_turn(self, channel: ChannelId, result: ports.Result) -> None:
         """End a turn whose work is done and that the agent did not end."""
-        printed = self._take_printed()
+        if self._speech.has_ended(channel):
+            return None  # it is paused, and ends when it resumes
+        if result.ok and self._told.has_unread(channel):
+            # The program works on those messages next: that belongs to this turn, and ends it.
+            return await self._say(result.text, channel) if result.text else None
+        printed = self._speech.take_printed(channel)
         ended = c.EndForgottenTurn(
             channel=channel,
             seat=self._seat,
-            epoch=self._told.turns.pop(channel, None),
+            epoch=self._told.turns.get(channel),
             ok=result.ok,
             text=result.text or (printed if result.ok else ""),
         )
-        await self._send(ended)
+        await self._act(ended)
 
     async def _see(
         self, said: ports.Working | ports.SessionActivity | ports.PromptAccepted
@@ -219,33 +284,34 @@ class Intake:
             await self._send(activity)
 
     async def _take(self, took: ports.PromptAccepted) -> None:
-        channels = self._told.accept(took.text)
+        turns = self._told.accept(took.text, took.how)
+        # Compared without an await before the report: a later turn is not taken with this prompt.
+        channels = still_held(self._dispatcher.head, self._seat, turns)
         taken = c.ReportTaken(
             session=self._session, how=took.how, text=took.text, channels=channels
         )
         await self._send(taken)
 
     async def _wait(self, said: ports.TurnWaits | ports.TurnResumes) -> None:
-        held = held_turns(self._dispatcher.team, self._agent)
-        channel = said.channel or next((name for name, _ in held), None)
+        channel = self._turn(said.channel)
         if channel is None:
             await self._reject(type(said).__name__, "it has no turn that could wait")
         elif isinstance(said, ports.TurnResumes):
-            await self._send(c.ResumeTurn(channel=ChannelId(channel), seat=self._seat))
+            await self._send(c.ResumeTurn(channel=channel, seat=self._seat))
         else:
             wait = c.WaitTurn(
-                channel=ChannelId(channel),
+                channel=channel,
                 seat=self._seat,
                 reason=said.reason,
+                epoch=self._told.turns.get(channel),
                 timeout_seconds=said.seconds,
+                awaits=said.awaits,
             )
-            await self._send(wait)
+            await self._act(wait)
 
     def _turn(self, named: str | None) -> ChannelId | None:
-        """The channel that is named, or else the first one where the agent has the turn."""
-        if named is not None:
-            return ChannelId(named)
-        return next(active_turns(self._dispatcher.team, self._agent), None)
+        """The channel that is named, or else that of the turn that the program works on."""
+        return self._speech.current() if named is None else ChannelId(named)
 
     # ── markers ───────────────────────────────────────────────────────────────────────────────────
 

@@ -7,7 +7,8 @@ that did not reach the program is delivered again.
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -18,17 +19,26 @@ from muster.errors import MusterError
 from muster.inbox.errands import Known
 from muster.inbox.inbox import Inbox
 from muster.machines.backoff import pause_s
-from muster.machines.commands import Command
-from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId
+from muster.machines.commands import Command, DeliverMessages, ReportTaken
+from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId, SessionId
 from muster.machines.state import Agent, Status, Team, TurnState
-from muster.machines.vocabulary import RunMode
-from muster.sessions.prompt_state import PromptState
+from muster.machines.turns.order import RING
+from muster.machines.vocabulary import RunMode, Taken
+from muster.sessions.prompt_state import PromptState, still_held
 from muster.sessions.prompt_templates import BIRTH, LEAD, WAKE, PromptTemplates
 from muster.store.base import EventStore
 from muster.views.answers.messages import Do, HandedMessage, Next
 from muster.views.wake_payload import as_xml, wake_payload
 
 NEW_MESSAGES = "You have new messages:"
+
+HOW_TO_END: Final = "with the tool turn_complete if you have it, or else with a line TURN_COMPLETE."
+
+NOBODY: Final = "nobody"
+"""The answer of a selector that ends a conversation."""
+
+Reports = Callable[[Mapping[ChannelId, int]], Awaitable[None]]
+"""Records that a program was told of turns: their epochs by channel."""
 
 CLEANUP = (
     "This is a cleanup session: tidy up. Refactor, remove dead code, improve the tests. "
@@ -69,7 +79,7 @@ class Prompter:
         parts = [identity_line(self._dispatcher.team, agent), *await self.memory(agent)]
         if mode is RunMode.RUN_CLEANUP:
             parts.append(CLEANUP)
-        deliveries: list[Command] = []
+        deliveries: list[DeliverMessages] = []
         items = await self._first_items(agent.seat, told, deliveries)
         parts.extend(map(prompt_for, items))
         text = "\n\n".join(parts) + "\n"
@@ -110,8 +120,23 @@ class Prompter:
                 recorded = False
         return recorded
 
-    async def keep_telling(self, seat: SeatId, session: SessionHandle, told: PromptState) -> None:
+    async def report_taken(
+        self, seat: SeatId, session: SessionId, turns: Mapping[ChannelId, int]
+    ) -> None:
+        """Record that a program was told of turns, where the program itself does not say so."""
+        # Compared without an await before the report: a turn that was granted since is not told.
+        channels = still_held(self._dispatcher.head, seat, turns)
+        if channels:
+            text = ", ".join(f"turn {turns[each]} in {each}" for each in channels)
+            taken = ReportTaken(session=session, how=Taken.STARTED, text=text, channels=channels)
+            await self.hand_over([taken])
+
+    async def keep_telling(
+        self, seat: SeatId, session: SessionHandle, told: PromptState, reports: Reports
+    ) -> None:
         """Send a long-lived program its turns and messages, until it accepts no more prompts.
+
+        `reports` records the turns of each prompt that was accepted.
 
         Every round waits: for a commit that concerns the seat, or after a delivery that could not
         be recorded, for a backoff. The answer of the inbox alone never starts another round: a
@@ -121,21 +146,24 @@ class Prompter:
         while not self._inbox.closed:
             # Subscribe before asking, so that no commit between asking and waiting is missed.
             news = self._inbox.news(seat)
-            deliveries: list[Command] = []
+            deliveries: list[DeliverMessages] = []
             found = await self._ask(seat, told, deliveries)
             if found is None:
                 await news.wait()
                 continue
             text = prompt_for(found)
-            told.send(text, _turns([found]), human_text_of([found]))
+            turns, words = _turns([found]), human_text_of([found])
+            prompt = told.send(text, turns, words, about=found.channel)
             if not await session.send_prompt(text):
+                told.withdraw(prompt)
                 return
+            await reports(turns)
             failures = 0 if await self.hand_over(deliveries) else failures + 1
             if failures:
                 await asyncio.sleep(pause_s(failures))
 
     async def _first_items(
-        self, seat: SeatId, told: PromptState, deliveries: list[Command]
+        self, seat: SeatId, told: PromptState, deliveries: list[DeliverMessages]
     ) -> Sequence[Next]:
         """Every turn of the agent, and the first batch of messages; later prompts have the rest."""
         found: list[Next] = []
@@ -145,9 +173,12 @@ class Prompter:
                 break
         return found
 
-    async def _ask(self, seat: SeatId, told: PromptState, deliveries: list[Command]) -> Next | None:
+    async def _ask(
+        self, seat: SeatId, told: PromptState, deliveries: list[DeliverMessages]
+    ) -> Next | None:
         """The next turn or message to send, if there is one; updates the prompt state."""
-        pending = await self._inbox.pending(seat, self._still_running(seat, told))
+        known = self._still_running(seat, told)
+        pending = await self._inbox.pending(seat, known, tuple(deliveries))
         deliveries.extend(pending.deliveries)
         found = pending.next
         if found is None:
@@ -191,11 +222,12 @@ def identity_line(team: Team, agent: Agent) -> str:
 def prompt_for(found: Next) -> str:
     """The prompt text for a turn or for messages."""
     lines: list[str] = []
-    if found.do is Do.TURN:
+    if found.choosing:
+        lines.extend(_choice(found))
+    elif found.do is Do.TURN:
         lines.append(
-            f"It is your turn in the channel {found.channel} (turn {found.epoch}). Say what you "
-            "have to say, and end your turn: with the tool turn_complete if you have it, or else "
-            "with a line TURN_COMPLETE."
+            f"It is your turn in the channel {found.channel} ({_number(found)}). Say what you "
+            f"have to say, and end your turn: {HOW_TO_END}"
         )
     elif found.channel is not None:
         lines.append(f"New in the channel {found.channel}:")
@@ -205,15 +237,36 @@ def prompt_for(found: Next) -> str:
     return "\n".join(lines)
 
 
+def _number(found: Next) -> str:
+    """The number of a turn, and the reason of its grant if the ring did not decide."""
+    why = "" if found.reason in (None, RING) else f", {found.reason}"
+    return f"turn {found.epoch}{why}"
+
+
+def _choice(found: Next) -> Iterator[str]:
+    """The request to a channel's selector."""
+    yield (
+        f"You choose who speaks next in the channel {found.channel} (turn {found.epoch}). Answer "
+        f"with one name alone, or with {NOBODY} to end the conversation. What you say is not "
+        f"posted. Then end your turn: {HOW_TO_END}"
+    )
+    yield "The members are:"
+    for each in found.candidates:
+        yield f"- {each.name}: {each.description}" if each.description else f"- {each.name}"
+    if found.messages:
+        yield "New messages:"
+
+
 def human_text_of(items: Sequence[Next]) -> str:
     """The text of direct messages in these items, without channel messages."""
     alone = (each for each in items if each.channel is None)
     return "\n".join(message.text for each in alone for message in each.messages)
 
 
-def _turns(items: Sequence[Next]) -> tuple[ChannelId, ...]:
-    """The channels in which these items give the turn."""
-    return tuple(each.channel for each in items if each.do is Do.TURN and each.channel)
+def _turns(items: Sequence[Next]) -> dict[ChannelId, int]:
+    """The epochs of the turns that these items announce, by channel."""
+    turns = (each for each in items if each.do is Do.TURN)
+    return {each.channel: each.epoch for each in turns if each.channel and each.epoch is not None}
 
 
 def _line(message: HandedMessage) -> str:

@@ -5,11 +5,14 @@ prompt repeats its text and does not know its id, so prompts are found by their 
 """
 
 from collections import deque
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
-from muster.machines.ids import ChannelId
+from muster.machines.ids import ChannelId, SeatId
+from muster.machines.state import Team
+from muster.machines.vocabulary import Taken
 
 PROMPTS_MAX: Final = 64
 """How many of the last prompts are kept."""
@@ -20,8 +23,11 @@ class SentPrompt(msgspec.Struct, frozen=True, kw_only=True):
 
     id: int
     text: str
-    channels: tuple[ChannelId, ...] = ()
-    """The channels in which the prompt gives the turn."""
+    turns: Mapping[ChannelId, int] = {}
+    """The epochs of the turns that the prompt announces, by channel."""
+
+    about: ChannelId | None = None
+    """The channel whose messages it has."""
 
     words: str = ""
     """The text of humans' direct messages in the prompt."""
@@ -33,6 +39,9 @@ class PromptState(msgspec.Struct):
     turns: dict[ChannelId, int] = msgspec.field(default_factory=dict[ChannelId, int])
     """The epochs of the turns that were announced, by channel."""
 
+    asks: bool = False
+    """Whether the program gets no initial prompt, and learns of turns by asking."""
+
     by_human: bool = False
     """Whether a direct message of a human is not answered yet."""
 
@@ -40,7 +49,7 @@ class PromptState(msgspec.Struct):
     """Whether the agent has messaged the human since the last prompt."""
 
     channel: ChannelId | None = None
-    """The channel of the turn that it works on; None for a direct message."""
+    """The channel that it works for; None for a direct message."""
 
     confirms: bool = False
     """Whether the program confirms prompts. Without that, a prompt counts as accepted at once."""
@@ -55,19 +64,36 @@ class PromptState(msgspec.Struct):
 
     last_id: int = 0
 
-    def send(self, text: str, channels: tuple[ChannelId, ...], words: str = "") -> SentPrompt:
-        """Record a prompt that is being sent."""
+    def send(
+        self,
+        text: str,
+        turns: Mapping[ChannelId, int],
+        words: str = "",
+        *,
+        about: ChannelId | None = None,
+    ) -> SentPrompt:
+        """Record a prompt that is being sent, and the turns that it announces."""
         self.last_id += 1
-        prompt = SentPrompt(id=self.last_id, text=_echo(text), channels=channels, words=words)
+        prompt = SentPrompt(
+            id=self.last_id, text=_echo(text), turns=turns, words=words, about=about
+        )
+        self.turns.update(turns)
         self.sent.append(prompt)
         self.pending.add(prompt.id)
         self.pending = {each.id for each in self.sent if each.id in self.pending}
         if not self.confirms:
-            self._begin(channels)
+            self._begin(prompt, joins=self.channel in self.turns)
         return prompt
 
-    def accept(self, text: str) -> tuple[ChannelId, ...]:
-        """Record that the program has accepted a prompt; return the channels of its turns.
+    def withdraw(self, prompt: SentPrompt) -> None:
+        """Record that a prompt could not be sent."""
+        self.pending.discard(prompt.id)
+        for channel, epoch in prompt.turns.items():
+            if self.turns.get(channel) == epoch:
+                del self.turns[channel]
+
+    def accept(self, text: str, how: Taken) -> Mapping[ChannelId, int]:
+        """Record that the program has accepted a prompt; return the turns that it announces.
 
         Of several prompts with the same text, this is the oldest.
         """
@@ -76,11 +102,16 @@ class PromptState(msgspec.Struct):
         found = next(
             (each for each in self.sent if each.id in self.pending and each.text == echo), None
         )
-        channels = () if found is None else found.channels
-        if found is not None:
-            self.pending.discard(found.id)
-        self._begin(channels)
-        return channels
+        if found is None:
+            found = SentPrompt(id=0, text=echo)
+        self.pending.discard(found.id)
+        self._begin(found, joins=how is Taken.INJECTED)
+        return found.turns
+
+    def has_unread(self, channel: ChannelId) -> bool:
+        """Whether messages of a channel wait in the program, behind the work in progress."""
+        unread = (each for each in self.sent if each.id in self.pending and not each.turns)
+        return self.confirms and any(each.about == channel for each in unread)
 
     def human_text_in(self, text: str) -> str:
         """The text of humans' direct messages in an input that consists of sent prompts.
@@ -95,9 +126,25 @@ class PromptState(msgspec.Struct):
                 words.append((prompt.id, prompt.words))
         return "\n".join(each for _, each in sorted(words) if each)
 
-    def _begin(self, channels: tuple[ChannelId, ...]) -> None:
-        self.channel = next(iter(channels), None)
+    def _begin(self, prompt: SentPrompt, *, joins: bool) -> None:
+        """The program works on a prompt; one that joins other work does not change its channel."""
         self.answered = False
+        if prompt.turns:
+            self.channel = next(iter(prompt.turns))
+        elif not joins:
+            self.channel = prompt.about if prompt.about in self.turns else None
+
+
+def still_held(team: Team, seat: SeatId, turns: Mapping[ChannelId, int]) -> tuple[ChannelId, ...]:
+    """The channels in which an announced turn is still the seat's, and no later one."""
+    return tuple(
+        name
+        for name, epoch in turns.items()
+        if (channel := team.channels.get(name)) is not None
+        and channel.epoch == epoch
+        and channel.turn is not None
+        and channel.turn.holder == seat
+    )
 
 
 def _echo(text: str) -> str:

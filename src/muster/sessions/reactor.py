@@ -10,11 +10,12 @@ works on a conversation, delegation does both (`TaskSessions`).
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from muster.engine import ports
 from muster.engine.dispatcher import Dispatcher
+from muster.engine.partials import Partials
 from muster.engine.ports import Exit, Launch, Leftover
 from muster.errors import Broken, Closed, Invalid, Refused, Unavailable
 from muster.limits import KILL_SECONDS
@@ -26,8 +27,9 @@ from muster.machines.commands import (
     ReportWorkStopped,
 )
 from muster.machines.events import Event
-from muster.machines.ids import MUSTER, ConversationId, SessionId
+from muster.machines.ids import MUSTER, ChannelId, ConversationId, SessionId
 from muster.machines.state import Agent, Team
+from muster.machines.turns.table import held_turns
 from muster.machines.vocabulary import Outcome, Urgency
 from muster.sessions.approvals import Approvals
 from muster.sessions.environment import SessionEnvironment
@@ -106,8 +108,10 @@ class Sessions:
         prompter: Prompter,
         around: SessionEnvironment,
         delegated: TaskSessions,
+        partials: Partials | None = None,
     ) -> None:
         """Run sessions in the task group `tasks`."""
+        self._partials = partials
         self._approvals = Approvals(dispatcher)
         self._dispatcher = dispatcher
         self._runtimes = runtimes
@@ -168,27 +172,47 @@ class Sessions:
                 session=order.session, pid=session.pid, started=session.started
             )
             if await self._report(up, cause):
+                await self._told_at_start(order, setup.runtime, told)
                 await self._prompter.hand_over(setup.deliveries)
-                return await self._wait_for_end(order, session, setup.intake, told)
+                return await self._wait_for_end(order, session, setup, told)
             await session.kill()
             await session.wait()
         except Exception as error:  # a program can fail in any way
             return Exit(outcome=Outcome.CRASHED, reason=str(error) or repr(error))
 
+    async def _told_at_start(self, order: Spawn, runtime: ports.Runtime, told: PromptState) -> None:
+        """Record the turns that a program knows of since it has started.
+
+        A program without an initial prompt asks for its turns: it is told of all that it holds.
+        """
+        if order.task is not None or runtime.confirms_prompts:
+            return
+        turns = dict(told.turns)
+        if told.asks:
+            held = held_turns(self._dispatcher.team, self._agent(order))
+            channels = self._dispatcher.team.channels
+            turns = {channel: channels[channel].epoch for channel, _ in held}
+        await self._prompter.report_taken(order.seat, order.session, turns)
+
     async def _wait_for_end(
-        self, order: Spawn, session: ports.SessionHandle, intake: Intake, told: PromptState
+        self, order: Spawn, session: ports.SessionHandle, setup: SessionSetup, told: PromptState
     ) -> Exit:
         """Wait for a session to end; send prompts to a long-lived one until then."""
         telling = None
+
+        async def report(turns: Mapping[ChannelId, int]) -> None:
+            if not setup.runtime.confirms_prompts:
+                await self._prompter.report_taken(order.seat, order.session, turns)
+
         if order.task is None and self._agent(order).run.long_lived:
-            tells = self._prompter.keep_telling(order.seat, session, told)
+            tells = self._prompter.keep_telling(order.seat, session, told, report)
             telling = self._tasks.create_task(tells)
         try:
             end = await session.wait()
         finally:
             if telling is not None:
                 telling.cancel()
-        await intake.finish(end)
+        await setup.intake.finish(end)
         return end
 
     def _agent(self, order: Order) -> Agent:
@@ -200,7 +224,7 @@ class Sessions:
         runtime = self._runtimes(agent)
         if runtime is None:
             raise Invalid(what=agent.id, why="has no runtime; name one in the settings")
-        opening = NOTHING_TO_TELL
+        opening, told.asks = NOTHING_TO_TELL, not runtime.has_initial_prompt
         if runtime.has_initial_prompt:
             opening = await self._prompter.opening(agent, order.mode, told)
         intake = Intake(
@@ -211,6 +235,7 @@ class Sessions:
             is_output_speech=runtime.is_output_speech,
             told=told,
             approvals=self._approvals,
+            partials=self._partials,
         )
         launch = Launch(
             session=order.session,

@@ -17,8 +17,9 @@ from muster.machines.commands import Command
 from muster.machines.ids import ChannelId, SeatId, SessionId, agent_actor, name_key
 from muster.machines.state import MAIN, Agent, Status, Team
 from muster.machines.turns.table import active_turns
-from muster.machines.vocabulary import RunMode, StatusEntry
+from muster.machines.vocabulary import Awaits, RunMode, StatusEntry
 from muster.sessions.prompt_state import PromptState
+from muster.sessions.turn_speech import TurnAct, TurnSpeech, ends_turn
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -49,6 +50,7 @@ class TurnCompleteArguments(_Arguments, frozen=True, kw_only=True):
 
     message: str = ""
     channel: str | None = None
+    to: str | None = None
 
 
 class TurnPassArguments(_Arguments, frozen=True, kw_only=True):
@@ -63,6 +65,7 @@ class TurnWaitArguments(_Arguments, frozen=True, kw_only=True):
 
     reason: str
     seconds: float | None = None
+    awaits: Awaits = Awaits.PERSON
     channel: str | None = None
 
 
@@ -71,6 +74,13 @@ class MessageArguments(_Arguments, frozen=True, kw_only=True):
 
     text: str
     channel: str | None = None
+
+
+class HandArguments(_Arguments, frozen=True, kw_only=True):
+    """The arguments to raise the hand in a channel, or to lower it."""
+
+    channel: str | None = None
+    raised: bool = True
 
 
 class StatusArguments(_Arguments, frozen=True, kw_only=True):
@@ -94,20 +104,27 @@ class HandoffArguments(_Arguments, frozen=True, kw_only=True):
 TOOLS: Final = (
     _tool(
         "turn_complete",
-        "End your turn, saying `message` with it. Call it once, when your turn is done.",
+        "End your turn, saying `message` with it. Call it once, when your turn is done. With `to`, "
+        "the named member of the channel speaks next.",
         TurnCompleteArguments,
     ),
     _tool("turn_pass", "End your turn without saying anything.", TurnPassArguments),
     _tool(
         "turn_wait",
-        "Keep your turn while you wait for something; its timeout is suspended. "
-        "Whatever you do next resumes it.",
+        "Keep your turn while you wait; its timeout is suspended. A person's message resumes it "
+        "(not if `awaits` is resume), and so does whatever you do next.",
         TurnWaitArguments,
     ),
     _tool(
         "send_message",
         "Say something: in the channel where you have the turn, or else to the human you work for.",
         MessageArguments,
+    ),
+    _tool(
+        "raise_hand",
+        "Ask to speak next in a channel of yours where somebody else has the turn; with `raised` "
+        "false, no longer.",
+        HandArguments,
     ),
     _tool(
         "report_status",
@@ -129,10 +146,17 @@ class Toolbox:
     """Executes tool calls for one session."""
 
     def __init__(
-        self, dispatcher: Dispatcher, *, session: SessionId, seat: SeatId, told: PromptState
+        self,
+        dispatcher: Dispatcher,
+        *,
+        session: SessionId,
+        seat: SeatId,
+        told: PromptState,
+        speech: TurnSpeech,
     ) -> None:
-        """Act for this seat until the session ends."""
+        """Act for this seat until the session ends; `speech` keeps acts on paused turns."""
         self._dispatcher = dispatcher
+        self._speech = speech
         self._session = session
         self._seat = seat
         self._told = told
@@ -167,7 +191,13 @@ class Toolbox:
         channel = await self._turn(given.channel)
         if channel is None:
             return "You have no turn, so there is none to end."
-        await self._end(channel, given.message)
+        to = None
+        if given.to is not None:
+            to = member_named(self._team, channel, given.to)
+            if to is None:
+                return self._no_member(channel, given.to)
+        if not await self._end(channel, given.message, to):
+            return _kept(channel, "your turn ends")
         return f"Your turn in {channel} is over. Stop now; you are told when it is your turn again."
 
     async def turn_pass(self, given: TurnPassArguments) -> str:
@@ -176,10 +206,9 @@ class Toolbox:
         if channel is None:
             return "You have no turn, so there is none to pass."
         epoch, reason = self._told.turns.get(channel), given.reason or None
-        await self._send(
-            c.CompleteTurn(channel=channel, seat=self._seat, epoch=epoch, reason=reason)
-        )
-        self._told.turns.pop(channel, None)
+        end = c.CompleteTurn(channel=channel, seat=self._seat, epoch=epoch, reason=reason)
+        if not await self._act(end):
+            return _kept(channel, "your turn ends")
         return f"You passed in {channel}. Stop now; you are told when it is your turn again."
 
     async def turn_wait(self, given: TurnWaitArguments) -> str:
@@ -193,8 +222,10 @@ class Toolbox:
             reason=given.reason,
             epoch=self._told.turns.get(channel),
             timeout_seconds=given.seconds,
+            awaits=given.awaits,
         )
-        await self._send(wait)
+        if not await self._act(wait):
+            return _kept(channel, "your turn waits")
         return f"Your turn in {channel} waits. Go on when you can: any muster tool resumes it."
 
     async def send_message(self, given: MessageArguments) -> str:
@@ -206,21 +237,42 @@ class Toolbox:
             return f"{self._team.human} was told."
         epoch = self._told.turns.get(channel)
         said = c.Speak(channel=channel, seat=self._seat, text=given.text, epoch=epoch)
-        await self._send(said)
+        if not await self._act(said):
+            return _kept(channel, "your message is posted")
         return f"Said in {channel}. It is still your turn: end it with turn_complete."
 
-    async def _end(self, channel: ChannelId, message: str) -> None:
+    async def raise_hand(self, given: HandArguments) -> str:
+        """Ask to speak next, or no longer."""
+        channel = given.channel or only_channel(self._agent)
+        if channel is None:
+            names = ", ".join(self._agent.channels)
+            return f"Name one of your channels: {names or 'you are in none'}."
+        hand = c.RaiseHand(channel=ChannelId(channel), seat=self._seat, raised=given.raised)
+        await self._send(hand)
+        return f"Your hand is {'raised' if given.raised else 'down'} in {channel}."
+
+    async def _end(self, channel: ChannelId, message: str, to: SeatId | None) -> bool:
+        """End a turn; False if it is paused and ends when it resumes."""
         seat, epoch = self._seat, self._told.turns.get(channel)
         if message:
-            done = c.Speak(channel=channel, seat=seat, text=message, epoch=epoch, complete=True)
-            await self._send(done)
+            done = c.Speak(
+                channel=channel, seat=seat, text=message, epoch=epoch, complete=True, to=to
+            )
         else:
-            await self._send(c.CompleteTurn(channel=channel, seat=seat, epoch=epoch))
-        self._told.turns.pop(channel, None)
+            done = c.CompleteTurn(channel=channel, seat=seat, epoch=epoch, to=to)
+        return await self._act(done)
+
+    async def _act(self, act: TurnAct) -> bool:
+        """Carry out an act; False if the turn is paused and it is carried out at its resumption."""
+        done = await self._speech.act(act, self._send)
+        if done and ends_turn(act):
+            self._told.turns.pop(act.channel, None)
+        return done
 
     async def _turn(self, named: str | None) -> ChannelId | None:
         """The channel that is named, or the first with a turn; ends the agent's own wait there."""
-        channel = ChannelId(named) if named else next(iter(self._agent.holding), None)
+        holding = next(iter(self._agent.holding), None)
+        channel = ChannelId(named) if named else self._speech.current() or holding
         if channel is not None:
             await self._send(c.ResumeTurn(channel=channel, seat=self._seat, if_own=True))
         return channel
@@ -254,14 +306,18 @@ class Toolbox:
         channel = await self._turn(None)
         if channel is None:
             return await self._hand_conversation(given)
-        seat = self._team.names.get(name_key(given.to))
-        ring = self._team.channel(channel).ring
-        if seat is None or seat not in ring:
-            others = ", ".join(self._team.agents[each].id for each in ring if each != self._seat)
-            return f"{given.to!r} is not in {channel}. Its other members are: {others or 'nobody'}."
+        seat = member_named(self._team, channel, given.to)
+        if seat is None:
+            return self._no_member(channel, given.to)
         text = f"@{self._team.agents[seat].id} {given.reason}"
-        await self._end(channel, text)
-        return f"Your turn in {channel} is over, and {given.to} was asked. Stop now."
+        if not await self._end(channel, text, seat):
+            return _kept(channel, f"your turn ends and {given.to} is asked")
+        return f"Your turn in {channel} is over, and {given.to} is next. Stop now."
+
+    def _no_member(self, channel: ChannelId, name: str) -> str:
+        ring = self._team.channel(channel).ring
+        others = ", ".join(self._team.agents[each].id for each in ring if each != self._seat)
+        return f"{name!r} is not in {channel}. Its other members are: {others or 'nobody'}."
 
     async def _hand_conversation(self, given: HandoffArguments) -> str:
         conversation = self._agent.conversation
@@ -276,6 +332,26 @@ class Toolbox:
 
     async def _send(self, command: Command) -> None:
         await self._dispatcher.send(command, actor=agent_actor(self._agent.id))
+
+
+def member_named(team: Team, channel: ChannelId, name: str) -> SeatId | None:
+    """The seat of a channel's member by its name, with or without an @."""
+    seat = team.names.get(name_key(name.strip().removeprefix("@")))
+    found = team.channels.get(channel)
+    return seat if found is not None and seat in found.ring else None
+
+
+def only_channel(agent: Agent) -> ChannelId | None:
+    """The channel of an agent that is in one only."""
+    return agent.channels[0] if len(agent.channels) == 1 else None
+
+
+def _kept(channel: ChannelId, what: str) -> str:
+    """The answer to an act on a paused turn."""
+    return (
+        f"Your turn in {channel} is paused, by a person or for an approval. When it goes on, "
+        f"{what}; you need not do it again."
+    )
 
 
 def _line(team: Team, agent: Agent, *, me: bool) -> str:
@@ -295,6 +371,7 @@ _KINDS: Final[Mapping[str, tuple[type[object], Callable[[Toolbox, Any], Awaitabl
     "turn_pass": (TurnPassArguments, Toolbox.turn_pass),
     "turn_wait": (TurnWaitArguments, Toolbox.turn_wait),
     "send_message": (MessageArguments, Toolbox.send_message),
+    "raise_hand": (HandArguments, Toolbox.raise_hand),
     "report_status": (StatusArguments, Toolbox.report_status),
     "who": (WhoArguments, Toolbox.who),
     "handoff": (HandoffArguments, Toolbox.handoff),

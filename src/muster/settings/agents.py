@@ -141,6 +141,12 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_turns: Annotated[
         int, Rule("Number of turns the agent may hold at once.", 1, MAX_TURNS_MAX)
     ] = 1
+    description: Annotated[
+        str, Rule("What the agent is for; a channel's selector chooses by it.")
+    ] = ""
+    unasked: Annotated[
+        bool, Rule("Whether the agent is granted turns in which there is nothing new for it.")
+    ] = False
     state_file: Annotated[
         str | None, Rule("Path of the agent's `agent_state.json`, relative to the home's parent.")
     ] = None

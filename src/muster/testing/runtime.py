@@ -181,6 +181,7 @@ class ScriptedRuntime:
 
     is_output_speech = False
     has_initial_prompt = True
+    confirms_prompts = False
 
     async def start(self, launch: Launch, listener: SessionListener) -> ScriptedSession:
         """Start a session as the script says."""

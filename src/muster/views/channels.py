@@ -12,7 +12,7 @@ import msgspec
 
 from muster.machines import events as e
 from muster.machines.events import Event
-from muster.machines.ids import ChannelId, SeatId
+from muster.machines.ids import MUSTER, ChannelId, SeatId
 from muster.machines.state import Agent, Approval, Channel, ClaimedTurn, Team, Wait
 from muster.machines.turns.order import reason as claim_reason
 from muster.machines.turns.order import upcoming
@@ -34,6 +34,11 @@ UNREAD_MAX: Final = 1000
 """Unread messages are counted up to here; a larger number would tell a reader no more."""
 
 MESSAGE_TYPES: Final = frozenset({"user_message", "agent_message"})
+"""Messages of people and agents."""
+
+CHANNEL_TYPES: Final = MESSAGE_TYPES | {"announcement"}
+"""Messages in a channel: with the notices of muster, which are no news."""
+
 THREAD_TYPES: Final = MESSAGE_TYPES | {"message_imported"}
 
 
@@ -157,8 +162,17 @@ def usage_or_nothing(used: Usage) -> UsageView | None:
 
 
 def message_view(event: Event) -> MessageView:
-    """A message of an agent or of a human."""
+    """A message of a person, of an agent, or of muster itself."""
     fact = event.fact
+    if isinstance(fact, e.Announcement):
+        return MessageView(
+            seq=event.seq,
+            ts=event.ts,
+            speaker=MUSTER,
+            text=fact.text,
+            by_human=False,
+            channel=fact.channel,
+        )
     if isinstance(fact, e.AgentMessage):
         return MessageView(
             seq=event.seq,
@@ -214,7 +228,12 @@ def _delivery(channel: Channel, seat: SeatId, seq: int) -> Delivery:
 
 
 def said_in(channel: ChannelId) -> LogFilter:
-    """The messages of a channel."""
+    """The messages of a channel, with notices."""
+    return LogFilter(types=CHANNEL_TYPES, channel=channel)
+
+
+def news_in(channel: ChannelId) -> LogFilter:
+    """The messages of people and agents in a channel."""
     return LogFilter(types=MESSAGE_TYPES, channel=channel)
 
 
@@ -228,7 +247,7 @@ async def read_state(store: EventStore, team: Team, channel: Channel) -> Channel
     after = min((channel.delivered.get(seat, 0) for seat in channel.ring), default=0)
     unread: Sequence[Stored] = ()
     if channel.ring and after < channel.last_message:
-        unread = await store.read(after=after, limit=UNREAD_MAX, where=said_in(channel.id))
+        unread = await store.read(after=after, limit=UNREAD_MAX, where=news_in(channel.id))
     return channel_state(team, channel, unread_of(channel, unread))
 
 

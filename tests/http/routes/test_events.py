@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,14 +14,18 @@ from starlette.types import Message
 
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
+from muster.engine.partials import Partials
 from muster.http import stream as http_stream
 from muster.http.stream import EventStream, Streams
-from muster.machines.commands import PostMessage
+from muster.machines.commands import AddMember, ConnectAgent, EnrollAgent, PostMessage, Speak
 from muster.machines.ids import ChannelId
+from muster.machines.vocabulary import Authority
 from muster.store.base import EVERYTHING, LogFilter
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock
 from tests.builders import (
+    ADA,
+    BEN,
     DESIGN,
     HUMAN,
     a_dispatcher,
@@ -44,6 +48,8 @@ class Team(NamedTuple):
     dispatcher: Dispatcher
     feed: Feed
     streams: Streams
+    partials: Partials
+    clock: ManualClock
 
     @property
     def seq(self) -> int:
@@ -56,11 +62,13 @@ class Team(NamedTuple):
 
 async def a_team() -> Team:
     store = MemoryStore()
-    dispatcher = await a_dispatcher(store, ManualClock())
+    clock = ManualClock()
+    dispatcher = await a_dispatcher(store, clock)
     feed = a_feed(store, dispatcher)
     await with_channel(dispatcher, [])
     await with_channel(dispatcher, [], channel=OPS)
-    return Team(store, dispatcher, feed, Streams(feed))
+    partials = Partials(dispatcher, clock)
+    return Team(store, dispatcher, feed, Streams(feed, partials), partials, clock)
 
 
 class Reader:
@@ -481,3 +489,104 @@ def test_a_server_that_ends_ends_its_streams_in_order(tmp_path: Path) -> None:
             assert len(list(lines)) == 2  # to its end, without an error
         _, complaint = server.process.communicate(timeout=WAIT_SECONDS)
         assert (server.process.returncode, complaint) == (0, "")
+
+
+# ── partial text ──────────────────────────────────────────────────────────────────────────────────
+
+
+def partials_of(reader: Reader) -> list[Any]:
+    """The partial texts that a reader got."""
+    return [json.loads(data) for data in re.findall(r"event: partial\ndata: (.*)", reader.text)]
+
+
+async def a_writing_team() -> Team:
+    """A team in which Ada has the turn in both channels."""
+    team = await a_team()
+    enrol = EnrollAgent(name="Ada", authority=Authority.SELF, max_turns=2)
+    await team.dispatcher.send(enrol, actor=HUMAN)
+    await team.dispatcher.send(ConnectAgent(seat=ADA), actor=HUMAN)
+    for channel in (DESIGN, OPS):
+        await team.dispatcher.send(AddMember(channel=channel, seat=ADA), actor=HUMAN)
+    return team
+
+
+def test_partial_text_goes_out_without_an_id_and_in_its_order_with_events() -> None:
+    async def scene() -> None:
+        team = await a_writing_team()
+        async with reading(team.streams.open(None, EVERYTHING)) as reader:
+            team.partials.put(DESIGN, ADA, "I\nthink \ud800")
+            await settled()
+            assert partials_of(reader) == [
+                {"channel": "design", "agent": "Ada", "epoch": 1, "text": "I\nthink ?"}
+            ]
+            assert "id:" not in reader.text.partition("event: partial")[2]
+            say = Speak(channel=DESIGN, seat=ADA, text="I think so.", complete=True)
+            await team.dispatcher.send(say, actor=HUMAN)
+            await settled()
+            assert [each["text"] for each in partials_of(reader)] == ["I\nthink ?", ""]
+            assert "agent_message" in reader.text
+
+    run(scene())
+
+
+def test_a_stream_has_partial_text_only_as_far_as_it_asks_for_it_and_may_read_it() -> None:
+    async def scene() -> None:
+        team = await a_writing_team()
+        streams = {
+            "all": team.streams.open(None, EVERYTHING),
+            "design": team.streams.open(None, LogFilter(channel=DESIGN)),
+            "ben": team.streams.open(None, LogFilter(seat=BEN)),
+            "messages": team.streams.open(None, LogFilter(types=frozenset({"user_message"}))),
+            "partial": team.streams.open(None, LogFilter(types=frozenset({"partial"}))),
+            "may": team.streams.open(None, EVERYTHING, may_read=lambda name: name == OPS),
+        }
+        async with AsyncExitStack() as stack:
+            readers = {
+                name: await stack.enter_async_context(reading(stream))
+                for name, stream in streams.items()
+            }
+            team.partials.put(DESIGN, ADA, "in design")
+            team.partials.put(OPS, ADA, "in ops")
+            await settled()
+            read = {
+                name: [each["text"] for each in partials_of(reader)]
+                for name, reader in readers.items()
+            }
+        assert read == {
+            "all": ["in design", "in ops"],
+            "design": ["in design"],
+            "ben": [],
+            "messages": [],
+            "partial": ["in design", "in ops"],
+            "may": ["in ops"],
+        }
+
+    run(scene())
+
+
+def test_a_reader_that_does_not_read_is_told_only_the_newest_partial_text() -> None:
+    async def scene() -> None:
+        team = await a_writing_team()
+        async with reading(team.streams.open(None, EVERYTHING)) as reader:
+            reader.reads.clear()
+            for text in ("I", "I th", "I think"):
+                team.partials.put(DESIGN, ADA, text)
+                team.clock.advance(1)
+                await settled()
+            reader.reads.set()
+            await settled()
+            assert [each["text"] for each in partials_of(reader)] == ["I", "I think"]
+
+    run(scene())
+
+
+def test_a_revoked_reader_gets_no_partial_text() -> None:
+    async def scene() -> None:
+        team = await a_writing_team()
+        stream = team.streams.open(None, EVERYTHING, is_allowed=lambda: False)
+        async with reading(stream) as reader:
+            team.partials.put(DESIGN, ADA, "secret")
+            await settled()
+            assert partials_of(reader) == []
+
+    run(scene())

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from muster.limits import PARTIAL_CHARS_MAX
 from tests.live import Json, Scene, Server, a_scene, live
 from tests.waits import WAIT_SECONDS
 
@@ -259,3 +260,20 @@ def test_a_turn_that_waits_in_vain_for_the_next_says_so(scene: Scene) -> None:
     assert scene.turn("pass", "dev")["next"] is None
     scene.refused("POST", f"{scene.channel}/turn/pass?wait=61", {}, by="pm", status=422)
     scene.refused("POST", f"{scene.channel}/turn/pass?wait=1&known=x", {}, by="pm", status=422)
+
+
+# ── partial text ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_holder_shows_partial_text_and_nobody_else_may(scene: Scene) -> None:
+    path = f"{scene.channel}/turn/partial"
+    first = scene.call("POST", path, {"text": "I <b>think", "epoch": 1}, by="pm")
+    assert (first.status_code, first.content) == (204, b"")
+    named = {"text": "I think so", "agent": scene.named("pm")}
+    assert scene.call("POST", path, named).status_code == 204
+    assert scene.refused("POST", path, {"text": "me"}, by="dev")["code"] == "not_your_turn"
+    stale = {"text": "late", "epoch": 7}
+    assert scene.refused("POST", path, stale, by="pm")["code"] == "stale_epoch"
+    long = {"text": "x" * (PARTIAL_CHARS_MAX + 1)}
+    assert scene.refused("POST", path, long, by="pm", status=422)["status"] == 422
+    assert scene.get(f"{scene.channel}/messages")["messages"] == []

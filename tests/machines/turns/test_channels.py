@@ -313,21 +313,13 @@ def test_members_leave_and_return_while_a_channel_is_archived() -> None:
     archive(scene)
     leave(scene, "pm")
     events = scene.ends("Lyra")
-    assert moves(events) == [("Lyra", IDLE, OFFLINE, "agent_stops")]
+    assert moves(events) == [("Lyra", QUEUED, OFFLINE, "agent_stops")]
     scene.do(remove(scene, "dev"))
     scene.want("Lyra", RunMode.CONTINUOUS)
     scene.up("Lyra")
     archive(scene, archived=False)
     assert scene.channel().ring == seats(scene, "qa", "Lyra")
     assert scene.holder() == "qa"
-
-
-def test_an_agent_is_idle_when_its_only_channel_is_archived() -> None:
-    scene = trio()
-    archive(scene)
-    assert scene.own_state("qa") is IDLE
-    archive(scene, archived=False)
-    assert scene.own_state("qa") is QUEUED
 
 
 def test_only_a_person_archives_a_channel() -> None:

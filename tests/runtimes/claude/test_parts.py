@@ -21,6 +21,7 @@ from muster.runtimes.claude.reading import excerpt, flat
 from muster.runtimes.claude.speech import Prose, Spoken, spoken
 from muster.runtimes.claude.usage import since, total
 from muster.runtimes.claude.wire import Wire
+from muster.runtimes.claude.written import StreamedEvent, WrittenText, argument
 from muster.runtimes.process.output import PipeReader
 from muster.runtimes.process.pipes import OutputBudget
 from muster.runtimes.process.stdin import StdinWriter
@@ -75,6 +76,12 @@ def test_a_turn_ends_with_what_was_said_before_it() -> None:
     done = [each.text for each in twice.said if isinstance(each, TurnDone)]
     assert done == ["One.", "Two."]
     assert twice.after == ""
+
+
+def test_a_turn_can_be_handed_over_with_its_end() -> None:
+    assert TurnDone(text="Done.", to="Ben") in speak("Done.\nTURN_COMPLETE @Ben").said
+    fenced = speak("```\nTURN_COMPLETE @Ben\n```")
+    assert not [each for each in fenced.said if isinstance(each, TurnDone)]
 
 
 def test_a_flood_is_left_out_but_what_is_meant_for_muster_is_not() -> None:
@@ -294,3 +301,55 @@ def test_messages_come_whole_however_their_bytes_come(monkeypatch: pytest.Monkey
         tap.close()
 
     run(scene())
+
+
+# ── the text that a model is writing ──────────────────────────────────────────────────────────────
+
+
+def starts(**block: object) -> StreamedEvent:
+    return {"type": "content_block_start", "index": 0, "content_block": block}
+
+
+def delta(**more: object) -> StreamedEvent:
+    return {"type": "content_block_delta", "index": 0, "delta": more}
+
+
+def test_text_grows_as_it_is_written_without_the_lines_for_muster() -> None:
+    written = WrittenText()
+    seen: list[str] = []
+    for event in (
+        {"type": "message_start"},
+        starts(type="thinking"),
+        delta(thinking="hm"),
+        starts(type="text", text=""),
+        delta(text="I "),
+        delta(text="think\n"),
+        delta(text="TURN_COMPLETE @Ben"),
+        {"type": "content_block_stop"},
+        starts(type="tool_use", name="Bash", input={}),
+        delta(partial_json='{"message":"not for anybody"}'),
+    ):
+        written.take(event)
+        seen.append(written.text)
+    assert seen == ["", "", "", "", "I ", "I think\n", "I think", "I think", "", ""]
+
+
+def test_the_words_in_the_arguments_of_a_tool_grow_as_they_are_written() -> None:
+    written = WrittenText()
+    written.take(starts(type="tool_use", name="mcp__muster__turn_complete", input={}))
+    seen: list[str] = []
+    for piece in (
+        '{"channel": "design", "mess',
+        'age": "Say \\',
+        '"hi\\"\\u00',
+        "e9 \\ud83d",
+        '"}',
+    ):
+        written.take(delta(partial_json=piece))
+        seen.append(written.text)
+    assert seen == ["", "Say ", 'Say "hi"', 'Say "hi"é ', 'Say "hi"é ']
+
+
+def test_arguments_that_are_no_json_have_no_words() -> None:
+    assert argument('{"text": "\\x"}', "text") == ""
+    assert argument('{"text": 3}', "text") == ""

@@ -13,7 +13,7 @@ from muster.engine.ports import (
     TurnWaits,
 )
 from muster.limits import OUTPUT_LINE_BYTES_MAX
-from muster.machines.vocabulary import Usage
+from muster.machines.vocabulary import Awaits, Usage
 from muster.runtimes.process.framing import Framer, Run
 from muster.runtimes.process.lines import SHOWN_CHARS, Interpreter, Interrupted, LineRest
 
@@ -38,7 +38,17 @@ def said(*lines: str, hasty: bool = False) -> list[SessionReport]:
         ('{"type":"turn_complete"}', TurnDone()),
         ('{"type":"turn_complete","channel":"c","text":"t"}', TurnDone(channel="c", text="t")),
         ('{"type":"turn_wait","reason":"ci","seconds":5}', TurnWaits(reason="ci", seconds=5)),
+        ('{"type":"turn_complete","to":"Ben"}', TurnDone(to="Ben")),
+        (
+            '{"type":"turn_wait","reason":"ci","awaits":"resume"}',
+            TurnWaits(reason="ci", awaits=Awaits.RESUME),
+        ),
         ('{"type":"turn_resume","channel":"c"}', ports.TurnResumes(channel="c")),
+        ('{"type":"partial","text":"I th"}', ports.PartialText(text="I th")),
+        ('{"type":"raise_hand","channel":"c"}', ports.HandRaised(channel="c")),
+        ('{"type":"raise_hand","raised":false}', ports.HandRaised(raised=False)),
+        ("TURN_COMPLETE @Ben", TurnDone(to="Ben")),
+        ("TURN_COMPLETE @Ada Lovelace ", TurnDone(to="Ada Lovelace")),
         ('{"type":"working"}', ports.Working()),
         ('{"type":"result"}', Result()),
         ('{"type":"result","ok":false,"text":"no"}', Result(ok=False, text="no")),

@@ -10,6 +10,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
+from muster.engine.partials import EVENT as PARTIAL
 from muster.http.auth import token_for
 from muster.http.log_pages import LOG_EVENTS, LOG_EVENTS_MAX, EventQuery, read_slice
 from muster.http.routing import EVERYBODY, ApiCall, route
@@ -35,7 +36,8 @@ async def stream_events(call: ApiCall, query: EventQuery) -> EventStream:
             is not None
         )
 
-    return call.streams.open(cursor, query.filter(call), is_allowed)
+    where = query.filter(call, also=frozenset({PARTIAL}))
+    return call.streams.open(cursor, where, is_allowed, may_read=lambda channel: True)
 
 
 def _cursor(given: str) -> int | str:

@@ -18,6 +18,7 @@ from muster.http.routing import ACTORS, OPERATOR, ApiCall, route
 from muster.http.sending import send_message
 from muster.http.types import Epoch, Note, Query, Seconds, StrictBody
 from muster.http.waiting import unless_gone
+from muster.limits import PARTIAL_CHARS_MAX
 from muster.machines.commands import (
     Command,
     CompleteTurn,
@@ -67,6 +68,12 @@ class WaitTurnBody(TurnBody, frozen=True, kw_only=True):
     timeout_seconds: Seconds | None = None
     awaits: Awaits = Awaits.PERSON
     """What ends the wait, beside its timeout: a person's message, or a resume only."""
+
+
+class PartialTextBody(TurnBody, frozen=True, kw_only=True):
+    """The text so far, from its beginning; an empty one takes it back."""
+
+    text: Annotated[str, msgspec.Meta(max_length=PARTIAL_CHARS_MAX)]
 
 
 class OverrideTurnBody(StrictBody, frozen=True, kw_only=True):
@@ -168,6 +175,16 @@ async def override_turn(
     receipt = await call.send(OverrideTurn(channel=channel, seat=seat, to=body.to))
     team = call.team
     return turn_overridden(team, team.channel(channel), team.agent(seat), receipt.seq)
+
+
+@route("POST", "/api/channels/{channel}/turn/partial", may=ACTORS, status=204)
+async def show_partial_text(call: ApiCall, channel: ChannelId, body: PartialTextBody) -> None:
+    """Show the text that the holder of a turn is writing; the log never has it.
+
+    Readers of `GET /api/events` get it as `event: partial`. The message replaces it.
+    """
+    seat = _holder(call, channel, body.agent)
+    call.muster.partials.put(channel, seat, body.text, body.epoch)
 
 
 async def _carry_out(call: ApiCall, command: Command) -> Recorded:

@@ -235,8 +235,7 @@ def depart(team: Team, command: c.Depart, now: datetime) -> Iterator[Fact]:
         membership = Membership(team, team.channels[channel_id], agent, now)
         yield from leave(membership, command.reason)
     if command.orderly:
-        channels = (team.channels[channel] for channel in agent.channels)
-        waiting = any(each.idle != agent.seat for each in channels if not each.archived)
+        waiting = any(team.channels[channel].idle != agent.seat for channel in agent.channels)
         yield move_agent(team, agent, QUEUED if waiting else IDLE, "agent_stops", now)
     elif not agent.channels:
         yield move_agent(team, agent, IDLE, "agent_stops", now, reason=command.reason)

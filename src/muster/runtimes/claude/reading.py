@@ -29,14 +29,22 @@ from claude_agent_sdk import (
     UserMessage,
 )
 
-from muster.engine.ports import Output, Result, SessionActivity, SessionReport, Working
-from muster.limits import ACTIVITY_CHARS_MAX
+from muster.engine.ports import (
+    Output,
+    PartialText,
+    Result,
+    SessionActivity,
+    SessionReport,
+    Working,
+)
+from muster.limits import ACTIVITY_CHARS_MAX, PARTIAL_SECONDS
 from muster.machines.vocabulary import Activity, Usage
 from muster.runtimes.claude.faults import fault, refusal
 from muster.runtimes.claude.prompts import Prompts
 from muster.runtimes.claude.speech import Prose, spoken
 from muster.runtimes.claude.usage import since, total
 from muster.runtimes.claude.wire import LIFECYCLE
+from muster.runtimes.claude.written import WrittenText
 from muster.runtimes.process.pipes import STDERR, OutputBudget
 
 AGENT_TOOLS: Final = ("Agent", "Task")
@@ -79,6 +87,8 @@ class MessageReader:
         self._helpers: set[str] = set()  # tasks of those who work
         self._finished: set[str] = set()  # those among them who have not said what came of it
         self._worked_at = now()
+        self._written = WrittenText()
+        self._written_at = 0.0
         self._last_text = ""
         """The last text, as long as no turn has ended with it."""
 
@@ -115,8 +125,8 @@ class MessageReader:
                 return list(self._result(message))
             case SystemMessage():
                 return list(self._system(message))
-            case StreamEvent():
-                return list(self._stream())
+            case StreamEvent(event=event, parent_tool_use_id=parent):
+                return list(self._stream(event, main=parent is None))
             case ConversationResetMessage(new_conversation_id=conversation):
                 self.conversation = conversation
                 return []
@@ -176,10 +186,18 @@ class MessageReader:
         kind = Activity.TOOL_FAILED if failed else Activity.TOOL_DONE
         return SessionActivity(kind=kind, name=name, text=excerpt(text), ref=call, by=by)
 
-    def _stream(self) -> Iterator[SessionReport]:
-        if self._now() - self._worked_at >= WORKING_SECONDS:
-            self._worked_at = self._now()
+    def _stream(self, event: Input, *, main: bool) -> Iterator[SessionReport]:
+        """The model is writing: a sign of work, and the text so far, both not too often."""
+        now = self._now()
+        if now - self._worked_at >= WORKING_SECONDS:
+            self._worked_at = now
             yield Working()
+        if not main:
+            return
+        self._written.take(event)
+        if now - self._written_at >= PARTIAL_SECONDS and (text := self._written.text):
+            self._written_at = now
+            yield PartialText(text=text)
 
     # ── what the program says ─────────────────────────────────────────────────────────────────────
 

@@ -48,6 +48,11 @@ class ClaudeRuntime:
         """Claude Code gets the initial prompt."""
         return True
 
+    @property
+    def confirms_prompts(self) -> bool:
+        """Claude Code reports when it begins with a prompt."""
+        return True
+
     async def start(self, launch: Launch, listener: SessionListener) -> SessionHandle:
         """Start it and return when it is up, in its old conversation where it has one.
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from muster.engine.ports import BadLine, SessionReport, TurnDone
 from muster.runtimes.process.framing import Run
-from muster.runtimes.process.lines import TURN_COMPLETE, Interpreter, ParsedLine
+from muster.runtimes.process.lines import END_OF_TURN, Interpreter, ParsedLine
 from muster.runtimes.process.pipes import STDOUT, OutputBudget, OutputStream
 
 
@@ -16,7 +16,7 @@ class SpeechInterpreter(Interpreter):
     """Reads one text. The next one is read by another: a fence ends with its text."""
 
     def _whole(self, text: str) -> SessionReport | None:
-        if text[:1] == "{" or (self._fence and text == TURN_COMPLETE):
+        if text[:1] == "{" or (self._fence and END_OF_TURN.fullmatch(text)):
             return None
         return super()._whole(text)
 
@@ -62,7 +62,7 @@ def spoken(text: str, prose: Prose, now: float, *, before: str = "") -> Spoken:
         said += _told(prose, piece, now)
         rest, since, at = rest + piece, since + piece, word.end
         if isinstance(word.said, TurnDone):
-            said.append(TurnDone(text=_text(since) or before or None))
+            said.append(TurnDone(text=_text(since) or before or None, to=word.said.to))
             since, before = b"", ""
         else:
             said.append(word.said)

@@ -1,9 +1,9 @@
 """Finds the lines of a program's stdout that are meant for muster.
 
-Three kinds of line are meant for muster: a JSON object whose `type` is known, `TURN_COMPLETE`
-alone, and an identity marker with what follows it, outside code fences. Each begins where its line
-begins: what is indented, quoted or in the middle of a line is text that somebody talks about. So is
-all of stderr.
+Three kinds of line are meant for muster: a JSON object whose `type` is known, `TURN_COMPLETE` alone
+or with the name of the next speaker (`TURN_COMPLETE @Ada`), and an identity marker with what
+follows it, outside code fences. Each begins where its line begins: what is indented, quoted or in
+the middle of a line is text that somebody talks about. So is all of stderr.
 """
 
 import re
@@ -17,7 +17,8 @@ from muster.engine.ports import BadLine, Marker, SessionReport, TurnDone
 from muster.limits import OUTPUT_LINE_BYTES_MAX
 from muster.runtimes.process.framing import Run
 
-TURN_COMPLETE: Final = "TURN_COMPLETE"
+END_OF_TURN: Final = re.compile(r"TURN_COMPLETE(?: +@(\S.*))?")
+"""The line that ends a turn, and the name of the member that is to speak next."""
 
 INDENT_MAX: Final = 3
 """How far a fence may be indented."""
@@ -51,9 +52,11 @@ class _Kind(msgspec.Struct):
 
 TYPES: Final[Mapping[str, type[SessionReport]]] = {
     "say": ports.AgentText,
+    "partial": ports.PartialText,
     "turn_complete": TurnDone,
     "turn_wait": ports.TurnWaits,
     "turn_resume": ports.TurnResumes,
+    "raise_hand": ports.HandRaised,
     "working": ports.Working,
     "result": ports.Result,
     "interrupted": Interrupted,
@@ -108,8 +111,9 @@ class Interpreter:
         return self._whole(raw.decode("utf-8", "replace").rstrip())
 
     def _whole(self, text: str) -> SessionReport | None:
-        if text == TURN_COMPLETE:
-            return TurnDone()
+        done = END_OF_TURN.fullmatch(text)
+        if done is not None:
+            return TurnDone(to=done[1])
         if text[:1] == "{":
             return _object(text)
         fence = _FENCE.match(text)

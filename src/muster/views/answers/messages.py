@@ -131,6 +131,13 @@ class Do(StrEnum):
     NOTHING = "nothing"  # ask again
 
 
+class SpeakerCandidate(View, frozen=True, kw_only=True):
+    """A member of a channel that its selector may choose as the next speaker."""
+
+    name: str
+    description: str = ""
+
+
 class Next(View, frozen=True, kw_only=True):
     """The next thing for an agent to do, with what it needs for it."""
 
@@ -144,6 +151,13 @@ class Next(View, frozen=True, kw_only=True):
     timeout_at: datetime | None = None
     messages: tuple[HandedMessage, ...] = ()
     reason: str | None = None
+    """Why it is to stop, or why it was given the turn."""
+
+    choosing: bool = False
+    """Whether it is the channel's selector, and its turn is to choose the next speaker."""
+
+    candidates: tuple[SpeakerCandidate, ...] = ()
+    """The members that it may choose."""
 
 
 class TurnEnded(Recorded, frozen=True, kw_only=True):
