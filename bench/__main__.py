@@ -16,10 +16,12 @@ from bench import (
     hooks,
     http,
     idle,
+    inject,
     kernel,
     memory,
     report,
     run_control,
+    search,
     sse,
     startup,
     web,
@@ -54,12 +56,16 @@ _INTRO: Final = """\
   bytes are counted on the wire; an event is on the screen after the frame that shows it.
 - *A policy hook* is the hook that Claude Code runs before every tool call, here for an allowed call
   in an open state machine session. *All hooks* are those before and after the real Claude Code
-  writes a file, from a scripted model's reply until the next request to the model."""
+  writes a file, from a scripted model's reply until the next request to the model.
+- *Search* asks the open store and builds the answer as it is sent. The words of the messages are as
+  frequent as in a language: the n-th is about n times as rare as the first.
+- *An injected agent* waits in the long-poll while it has the turn; a human posts in mode `inject`.
+  The bare socket has one flush, muster two: the message, and that it was handed over."""
 
 
 GROUPS: Final = (
     *("kernel", "durable", "boot", "memory", "startup", "http", "sse", "idle"),
-    *("starts", "stops", "crowd", "flood", "web", "hooks"),
+    *("starts", "stops", "crowd", "flood", "web", "hooks", "search", "inject"),
 )
 
 
@@ -88,6 +94,9 @@ class Effort(NamedTuple):
     web_tabs: int
     hook_rounds: int
     hook_sessions: int
+    search_rounds: int
+    search_messages: int
+    inject_rounds: int
 
 
 _FULL: Final = Effort(
@@ -103,6 +112,9 @@ _FULL: Final = Effort(
     web_tabs=10,
     hook_rounds=60,
     hook_sessions=9,
+    search_rounds=9,
+    search_messages=1_000_000,
+    inject_rounds=15,
 )
 _QUICK: Final = Effort(
     *(60, 8, 10, 3, 100_000, 2, 2, 6, 3, 1, 2),
@@ -117,6 +129,9 @@ _QUICK: Final = Effort(
     web_tabs=8,
     hook_rounds=20,
     hook_sessions=3,
+    search_rounds=3,
+    search_messages=50_000,
+    inject_rounds=4,
 )
 
 
@@ -189,6 +204,13 @@ def _benchmarks(
         "hooks": partial(
             hooks.measure, folder / "hooks", effort.hook_rounds, sessions=effort.hook_sessions
         ),
+        "search": partial(
+            search.measure,
+            folder / "search",
+            effort.search_rounds,
+            messages=effort.search_messages,
+        ),
+        "inject": partial(inject.measure, folder / "inject", effort.inject_rounds),
     }
 
 

@@ -18,6 +18,7 @@ from typing import Final, Protocol
 
 import msgspec
 
+from muster.attachments import AttachmentFolder
 from muster.delegation.conversations import Conversations
 from muster.delegation.following.owner import IsAlive, assume_alive
 from muster.delegation.held_back import follow, hold_back
@@ -57,7 +58,7 @@ from muster.sessions.reactor import Sessions
 from muster.sessions.session_tokens import SessionTokens
 from muster.settings.agents import ANYBODY
 from muster.settings.model import HEARTBEAT_TIMEOUT_SECONDS, DelegationSettings, Settings
-from muster.store.base import EventStore
+from muster.store.base import SEQ_END, EventStore, MessageSearch
 from muster.store.reading import LogReader
 from muster.store.sqlite import SqliteStore
 from muster.team import Births, Muster
@@ -280,6 +281,9 @@ async def run_team(
         try:
             async with background() as services:
                 timers = Timers(dispatcher, clock)
+                attachments = None if home is None else AttachmentFolder(home)
+                if attachments is not None:
+                    services.create_task(_remove_unused(attachments, store, clock))
                 for each in (timers, presence, snapshots, reactor, requests.queue, *files):
                     services.create_task(each.run())
                 yield Muster(
@@ -298,6 +302,7 @@ async def run_team(
                     turns=options.turns,
                     births=options.births,
                     requests=requests,
+                    files=attachments,
                 )
         finally:
             await run_to_completion(_stop(dispatcher, feed, sessions, files, reactor, snapshots))
@@ -314,6 +319,23 @@ def _feed(store: EventStore, dispatcher: Dispatcher) -> Feed:
     feed = Feed(store, last_seq=dispatcher.team.seq)
     dispatcher.watch(lambda commit: feed.publish(commit.stored))
     return feed
+
+
+async def _remove_unused(files: AttachmentFolder, store: EventStore, clock: Clock) -> None:
+    """Remove the uploads of earlier days that no message names."""
+
+    async def is_named(digest: str) -> bool:
+        before: int | None = SEQ_END
+        while before is not None:
+            found, before = await store.search(MessageSearch(file=digest), before=before, limit=1)
+            if found:
+                return True
+        return False
+
+    try:
+        await files.clean(clock.now().timestamp(), is_named)
+    except (OSError, MusterError) as error:  # the next start tries again
+        log.warning("%s", error, extra={"action": "files_not_cleaned"})
 
 
 def _tasks(

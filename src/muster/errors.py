@@ -288,6 +288,14 @@ class TooLarge(Refused):
     exit_code = 2
 
 
+class FilesFull(Refused):
+    """The attached files of the team would take more than {limit} bytes. Delete files that nobody
+    needs from `files/` in its home.
+    """
+
+    status = 413
+
+
 class WrongMethod(Refused):
     """{path!r} does not take {method}; it takes {allowed}."""
 

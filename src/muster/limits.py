@@ -14,6 +14,27 @@ SOUL_BYTES_MAX: Final = 256 * 1024
 MESSAGE_BYTES_MAX: Final = 1024 * 1024
 """One message. Larger things are files, and files are named, not pasted."""
 
+MESSAGE_FILES_MAX: Final = 16
+"""Files of one message: a folder is an archive."""
+
+FILE_BYTES_MAX: Final = 8 * 1024 * 1024
+"""One attached file. It is held in memory while it is sent."""
+
+FILES_BYTES_MAX: Final = 2 * 1024 * 1024 * 1024
+"""All attached files of a team together: an agent in a loop must not fill the disk."""
+
+FILE_NAME_BYTES_MAX: Final = 200
+"""The name of an attached file: file systems take 255, and a download adds to it."""
+
+FILE_UNUSED_SECONDS: Final = 24 * 3600.0
+"""An uploaded file that no message names is removed after this, at a start of the server."""
+
+SEARCH_CHARS_MAX: Final = 1000
+"""The words of one search: more than anybody types, less than a request line holds."""
+
+SEARCH_WORDS_MAX: Final = 32
+"""Distinct words of one search: each is looked up in the index."""
+
 MESSAGE_KEYS_MAX: Final = 256
 """Idempotency keys kept per channel, for its recent messages: more than any sender retries."""
 

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from muster.attachments import AttachmentFolder
 from muster.delegation.requests import Requests
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
@@ -46,6 +47,7 @@ class Muster:
         turns: TurnConfig,
         births: Births,
         requests: Requests,
+        files: AttachmentFolder | None = None,
     ) -> None:
         """Hold what interfaces need: the write path, the feed, the store, the clock."""
         self.store = store
@@ -67,6 +69,9 @@ class Muster:
 
         self.births = births
         self.requests = requests
+        self.files = files
+        """Files of messages; none for a team without a home on disk."""
+
         self.notice = ""
         """A notice that interfaces show first."""
 

@@ -39,6 +39,18 @@ def test_a_turn_news_and_a_direct_message_are_told_apart() -> None:
     ]
 
 
+def test_a_turn_that_was_claimed_is_a_turn() -> None:
+    claimed = Next(
+        do=Do.TURN,
+        agent="Wren",
+        state=TurnState.ACTIVE,
+        channel=ChannelId("workshop"),
+        epoch=7,
+        reason="mentioned by Juno",
+    )
+    assert parse_prompt(prompt_for(claimed)) == [PromptItem(Kind.TURN, "workshop", ())]
+
+
 def test_a_transcript_contains_no_tasks() -> None:
     memory = f"<agent>\n<transcript>\n{told(Do.TURN, 'old', 1)}\n</transcript>\n</agent>\n"
     assert parse_prompt(memory) == []

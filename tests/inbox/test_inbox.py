@@ -112,6 +112,32 @@ def test_an_agent_that_knows_its_turn_gets_only_new_messages() -> None:
     run(scene())
 
 
+def test_a_notice_wakes_nobody_and_comes_with_the_next_message_or_turn() -> None:
+    async def scene() -> None:
+        store, clock = MemoryStore(), ManualClock()
+        dispatcher = await a_dispatcher(store, clock)
+        feed = a_feed(store, dispatcher)
+        await with_agents(dispatcher, "Ada", "Ben")
+        await with_channel(dispatcher, [ADA, BEN])
+        team = Team(store, dispatcher, Inbox(feed, dispatcher))
+        clock.advance(60)
+        await dispatcher.send(c.CheckChannel(channel=DESIGN), actor=HUMAN)  # Ada's turn is over
+
+        waiting = asyncio.ensure_future(team.ask(BEN, {DESIGN: 2}, wait_s=LONG_SECONDS))
+        await settled()
+        assert not waiting.done()
+        await team.says("by the way")
+        told = await waiting
+        assert [each.kind for each in told.messages] == ["notice", "person"]
+        assert (await team.ask(BEN, {DESIGN: 2})).do is Do.NOTHING  # delivered once
+        await team.speaks(BEN, "well")
+        assert [each.kind for each in (await team.ask(ADA)).messages] == [
+            *("notice", "person", "agent")
+        ]
+
+    run(scene())
+
+
 def test_after_a_lost_answer_the_turn_comes_again_with_delivered_messages_marked() -> None:
     async def scene() -> None:
         team = await a_team()

@@ -7,6 +7,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.state import HeldTurn, TurnState
 from muster.machines.vocabulary import RunMode, Taken, TurnConfig
+from muster.sessions.prompt_state import PromptState
 from muster.testing.runtime import Interrupts, ScriptedSession, Starts
 from tests.builders import ADA, DESIGN, eventually, run, settled, with_channel
 from tests.sessions.test_intake import Stage, staged
@@ -151,3 +152,13 @@ def test_a_turn_and_its_message_are_told_once_in_the_first_prompt() -> None:
             assert "New in the channel" not in prompt
 
     run(story())
+
+
+def test_the_end_of_a_turn_does_not_forget_the_next_one_that_was_announced_meanwhile() -> None:
+    told = PromptState()
+    told.send("turn 3", {DESIGN: 3})
+    told.send("turn 4", {DESIGN: 4})
+    told.end(DESIGN, 3)
+    assert told.turns == {DESIGN: 4}
+    told.end(DESIGN, 4)
+    assert told.turns == {}

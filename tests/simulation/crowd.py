@@ -50,8 +50,8 @@ class Crowd:
             speaker_order=self._chance.choice(list(SpeakerOrder)),
             selector=self._chance.choice(("self0", "mine0", "stranger")),
             stop_phrase=self._chance.choice(("", "we are done")),
-            turns_per_message=self._chance.choice((0, 3, 100)),
-            rounds_per_message=self._chance.choice((0, 0, 2)),
+            turns_per_message=self._chance.choice((0, 0, 5, 100)),
+            rounds_per_message=self._chance.choice((0, 0, 0, 3)),
             max_turns=self._chance.choice((0, 0, 0, 500)),
             join_rule=self._chance.choice(list(JoinRule)),
         )
@@ -60,7 +60,7 @@ class Crowd:
         """A message: plain, with a mention, a selector's answer, or the stop phrase."""
         name = self._any_agent(team).id
         return self._chance.choice(
-            ("word", "word", f"@{name} please", f"{name}", "nobody", "so we are done")
+            ("word", "word", "word", f"@{name} please", name, "nobody", "so we are done")
         )
 
     def _any_agent(self, team: Team) -> Agent:
@@ -76,7 +76,8 @@ class Crowd:
         if self._chance.random() < 0.1:
             seat = self._any_agent(team).seat
         epoch = self._chance.choice((None, channel.epoch, channel.epoch, channel.epoch - 1))
-        to = self._chance.choice((None, None, *channel.ring))
+        handing = channel.ring and self._chance.random() < 0.2
+        to = self._chance.choice(channel.ring) if handing else None
         if self._chance.random() < 0.6:  # it was handed what was said, before it acts
             yield c.DeliverMessages(channel=channel.id, seat=seat, upto=channel.last_message)
         act = self._chance.randrange(10)

@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import resource
+import sqlite3
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -24,6 +25,11 @@ def in_loop(test: Callable[Given, Coroutine[Any, Any, None]]) -> Callable[Given,
         asyncio.run(asyncio.wait_for(test(*args, **kwargs), WAIT_SECONDS))
 
     return bounded
+
+
+def without_fts5(_: sqlite3.Connection) -> bool:
+    """Stand in for `has_fts5` of an SQLite without it."""
+    return False
 
 
 class Harness(Protocol):

@@ -8,16 +8,24 @@ from typing import NoReturn
 import pytest
 
 from muster.errors import Closed, Impossible, StoreFailed
-from muster.machines.events import Event, Fact, MarkerRejected
+from muster.machines.events import AgentMessage, Announcement, Event, Fact, MarkerRejected
 from muster.machines.ids import ChannelId, SeatId
-from muster.store import sqlite
-from muster.store.base import LogFilter, Snapshot, Stored
+from muster.machines.vocabulary import Text
+from muster.store import indexing, reading, sqlite
+from muster.store.base import SEQ_END, EventStore, LogFilter, MessageSearch, Snapshot, Stored
 from muster.store.codec import decode, stored
 from tests.store.building import DESIGN, SEAT, Counter, event, said
-from tests.store.harness import Harness, MemoryHarness, SqliteHarness, in_loop
+from tests.store.harness import Harness, MemoryHarness, SqliteHarness, in_loop, without_fts5
 
 
-@pytest.fixture(params=["memory", "sqlite on a slow disk", "sqlite on a quick disk"])
+@pytest.fixture(
+    params=[
+        "memory",
+        "sqlite on a slow disk",
+        "sqlite on a quick disk",
+        "sqlite without FTS5, quick disk",
+    ]
+)
 def harness(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Harness:
@@ -25,6 +33,9 @@ def harness(
     if request.param == "memory":
         return MemoryHarness()
     quick = request.param.endswith("quick disk")
+    if "without FTS5" in request.param:
+        for module in (indexing, reading):
+            monkeypatch.setattr(module, "has_fts5", without_fts5)
     monkeypatch.setattr(sqlite, "HOP_SECONDS", float("inf") if quick else 0.0)
     return SqliteHarness(tmp_path / "home")
 
@@ -487,3 +498,121 @@ async def test_closing_continues_when_its_caller_is_cancelled(harness: Harness) 
 
     again = await harness.open()
     await again.close()
+
+
+# ── searching ─────────────────────────────────────────────────────────────────────────────────────
+
+
+async def fill(store: EventStore, messages: int) -> None:
+    """Messages of an agent and notices, and after each another event."""
+    counter = Counter()
+    facts: list[Fact] = []
+    for number in range(messages):
+        channel = DESIGN if number % 2 else OPS
+        text = f"word{number} {'even' if number % 2 == 0 else 'odd'} Café"
+        facts.append(
+            AgentMessage(agent_name="Ada", content=(Text(text),), seat=SEAT, channel=channel)
+            if number % 3
+            else Announcement(channel=channel, text=text)
+        )
+        facts.append(MarkerRejected(seat=SEAT, marker="café", reason="even odd"))
+    for begin in range(0, len(facts), 50):
+        await store.append(counter.decide(*facts[begin : begin + 50]))
+
+
+async def found(store: EventStore, search: MessageSearch, before: int = SEQ_END) -> list[int]:
+    """The seqs that a search finds."""
+    return [each.seq for each in (await store.search(search, before=before, limit=1000)).found]
+
+
+@in_loop
+async def test_a_search_finds_every_committed_message_newest_first(harness: Harness) -> None:
+    store = await harness.open()
+    await fill(store, 300)
+
+    assert await found(store, MessageSearch(words=("cafe",))) == list(range(599, 0, -2))
+    assert await found(store, MessageSearch(words=("cafe", "even"))) == list(range(597, 0, -4))
+    assert await found(store, MessageSearch(words=("word299",))) == [
+        599
+    ]  # the newest, not in the index yet
+    assert await found(store, MessageSearch(words=("word3",))) == [7]  # a word is whole
+    assert await found(store, MessageSearch(words=("word3", "even"))) == []
+    assert await found(store, MessageSearch(words=("nothing",))) == []
+    await store.close()
+
+
+@in_loop
+async def test_a_search_is_limited_to_a_channel_an_agent_and_what_may_be_read(
+    harness: Harness,
+) -> None:
+    store = await harness.open()
+    await fill(store, 200)
+    odd, agents = list(range(399, 0, -4)), [n * 2 + 1 for n in range(199, -1, -1) if n % 3]
+
+    assert await found(store, MessageSearch(words=("cafe",), channel=DESIGN)) == odd
+    assert await found(store, MessageSearch(words=("cafe",), seat=SEAT)) == agents
+    assert await found(store, MessageSearch(seat=SEAT, channel=DESIGN)) == [
+        n for n in agents if n % 4 == 3
+    ]
+    assert await found(store, MessageSearch(words=("cafe",), hidden=frozenset({OPS, None}))) == odd
+    assert await found(store, MessageSearch(words=("cafe",), hidden=frozenset({OPS, DESIGN}))) == []
+    await store.close()
+
+
+@in_loop
+async def test_a_search_goes_on_where_the_last_page_ended(harness: Harness) -> None:
+    store = await harness.open()
+    await fill(store, 150)
+    seen: list[int] = []
+    before: int | None = SEQ_END
+    while before is not None:
+        page = await store.search(MessageSearch(words=("odd",)), before=before, limit=20)
+        seen += [each.seq for each in page.found]
+        before = page.before
+
+    assert seen == list(range(299, 0, -4))
+    assert await found(store, MessageSearch(words=("odd",)), before=0) == []
+    assert await found(store, MessageSearch(words=("odd",)), before=4) == [3]
+    await store.close()
+
+
+@in_loop
+async def test_messages_are_found_after_a_restart(harness: Harness) -> None:
+    store = await harness.open()
+    await fill(store, 100)
+    await store.close()
+    again = await harness.open()
+
+    assert await found(again, MessageSearch(words=("cafe",))) == list(range(199, 0, -2))
+    await again.close()
+
+
+@in_loop
+async def test_a_failed_commit_leaves_nothing_to_find(harness: Harness) -> None:
+    store = await harness.open()
+    counter = Counter()
+    lot = [said(f"lost {number}") for number in range(100)]
+    with harness.broken_disk(), pytest.raises(StoreFailed):
+        await store.append(counter.decide(*lot))
+    await store.append(Counter().decide(said("kept one"), *lot))
+
+    assert await found(store, MessageSearch(words=("kept",))) == [1]
+    assert await found(store, MessageSearch(words=("lost",))) == list(range(101, 1, -1))
+    await store.close()
+
+
+@in_loop
+async def test_events_are_read_before_a_place(harness: Harness) -> None:
+    store = await harness.open()
+    await store.append(append(Counter(), *map(str, range(9))))
+
+    def seqs(page: Sequence[Stored]) -> list[int]:
+        return [each.seq for each in page]
+
+    assert seqs(await store.read(after=2, before=5, limit=9)) == [3, 4]
+    assert seqs(await store.read(after=0, before=5, limit=2, backwards=True)) == [4, 3]
+    where = LogFilter(types=frozenset({"agent_message"}))
+    found = await store.read(after=0, before=5, limit=2, backwards=True, where=where)
+    assert seqs(found) == [4, 3]
+    assert seqs(await store.read(after=0, before=0, limit=9)) == []
+    await store.close()

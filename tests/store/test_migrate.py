@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from muster.errors import LogCorrupt, LogTooNew
+from muster.store.indexing import open_index
 from muster.store.migrate import SQLITE, migrate, version_of
 from muster.store.sql import Migration, queries
 
@@ -92,6 +93,7 @@ def test_a_file_with_tables_of_its_own_is_not_taken_over(log: sqlite3.Connection
 
 def test_every_query_is_described_and_can_be_prepared(log: sqlite3.Connection) -> None:
     migrate(log, SOMEWHERE)
+    open_index(log)
     text = (Path(queries.__code__.co_filename).parent / "sqlite" / "queries.sql").read_text()
     lines = text.splitlines()
     described = [lines[at + 1] for at, line in enumerate(lines) if line.startswith("-- name:")]
@@ -100,6 +102,8 @@ def test_every_query_is_described_and_can_be_prepared(log: sqlite3.Connection) -
 
     found = queries("sqlite")
     found["append_events"] += found.pop("append_row")
+    assert "words" in found.pop("create_words")  # `open_index` has run it
     for query in found.values():
-        named = {"after": 0, "limit": 0, "types": None, "seat": None, "channel": None}
+        named = {"after": 0, "before": 9, "limit": 0, "types": None, "seat": None}
+        named |= {"channel": None, "terms": "x"}
         log.execute(f"EXPLAIN {query}", named if ":" in query else [None] * query.count("?"))

@@ -54,6 +54,7 @@ ROOMS: dict[str, Room] = {
     "muster.machines": Room(GROUND, "a decision depends on nothing but state and command"),
     "muster.settings": Room(CORE, "settings give the machines' defaults other values"),
     "muster.home": Room(GROUND, "a client finds a server by the home, and loads no store"),
+    "muster.attachments": Room(CORE, "a file's content and its name, and no message"),
     "muster.store": Room((*CORE, "muster.home"), "a store keeps events, and interprets none"),
     "muster.engine": Room((*CORE, *STORE_READERS), "a store is known by its protocol"),
     "muster.views": Room(
@@ -75,6 +76,7 @@ ROOMS: dict[str, Room] = {
     "muster.team": Room(
         (
             *CORE,
+            "muster.attachments",
             "muster.delegation",
             "muster.engine",
             "muster.inbox",
@@ -121,6 +123,7 @@ ROOMS: dict[str, Room] = {
         (
             *CORE,
             *STORE_READERS,
+            "muster.attachments",
             "muster.delegation",
             "muster.engine",
             "muster.identity",
@@ -185,6 +188,11 @@ class Door(NamedTuple):
 
 DOORS = (
     Door(
+        ("muster.views.searching",),
+        ("muster.store.words",),
+        "a snippet marks the words by which the store found a message",
+    ),
+    Door(
         ("muster.runtimes.claude.asking",),
         ("muster.sessions.tools",),
         "the tools that a model is told of are the session's own list",
@@ -217,6 +225,7 @@ DOORS = (
             "muster.cli.look.exporting",
             "muster.cli.look.log",
             "muster.cli.look.logs",
+            "muster.cli.look.search",
             "muster.cli.look.status",
             "muster.cli.look.why",
             "muster.cli.setup.doctor",

@@ -5,7 +5,7 @@ from datetime import timedelta
 import msgspec
 
 from muster.machines import commands as c
-from muster.machines.ids import SeatId
+from muster.machines.ids import MUSTER, SeatId
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import InterruptMode, Outcome, TurnConfig
 from muster.store.base import Stored
@@ -13,7 +13,7 @@ from muster.store.codec import decode, stored
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock
 from muster.views.answers.channels import ChannelState
-from muster.views.answers.messages import Delivery, MessageView
+from muster.views.answers.messages import Delivery, MessageKind, MessageView
 from muster.views.channels import (
     channel_state,
     message_view,
@@ -116,9 +116,10 @@ def test_a_message_shows_who_said_what_to_whom() -> None:
     scene = trio()
     scene.posts("hello")
     scene.says("pm", "word")
-    human, agent = (message_view(decode(each.data)) for each in messages(scene))
+    human, agent = (message_view(decode(each.data), scene.team) for each in messages(scene))
     assert (human.speaker, human.text, human.by_human) == ("Marcus", "hello", True)
-    assert (human.mode, human.deliver_to) == (InterruptMode.INJECT, (scene.seat("pm"),))
+    assert (human.kind, agent.kind) == (MessageKind.PERSON, MessageKind.AGENT)
+    assert (human.mode, human.deliver_to) == (InterruptMode.INJECT, ("pm",))
     assert (agent.speaker, agent.text, agent.by_human) == ("pm", "word", False)
     assert (agent.channel, agent.seat, agent.epoch) == (REVIEWS, scene.seat("pm"), 1)
 
@@ -130,7 +131,7 @@ def _delivery(scene: Scene, message: MessageView) -> dict[str, Delivery]:
 def test_a_message_is_accepted_then_delivered_then_read_by_each_but_its_speaker() -> None:
     scene = trio()
     scene.says("pm")
-    [message] = (message_view(decode(each.data)) for each in messages(scene))
+    [message] = (message_view(decode(each.data), scene.team) for each in messages(scene))
     assert _delivery(scene, message) == {"dev": Delivery.ACCEPTED, "qa": Delivery.ACCEPTED}
     scene.complete("pm")
     delivered(scene, "dev")
@@ -172,6 +173,71 @@ def test_messages_are_paged_through_in_order_and_unread_ones_are_counted() -> No
         assert [each.text for each in rest.messages] == ["three"]
         assert rest.next_after is None
         assert [each.unread for each in (await read_state(store, team, channel)).members] == [3, 3]
+
+    run(scene())
+
+
+def test_a_notice_is_a_message_of_muster_and_never_counts_as_unread() -> None:
+    async def scene() -> None:
+        store, clock = MemoryStore(), ManualClock()
+        dispatcher = await a_dispatcher(store, clock)
+        await with_agents(dispatcher, "Ada", "Ben")
+        await with_channel(dispatcher, [ADA, BEN])
+        clock.advance(60)
+        await dispatcher.send(c.CheckChannel(channel=DESIGN), actor=MUSTER)
+        team = dispatcher.team
+        channel = team.channel(DESIGN)
+
+        [notice] = (await read_page(store, team, channel, limit=9)).messages
+        assert (notice.speaker, notice.kind, notice.by_human) == ("muster", "notice", False)
+        assert notice.text == "⏱️ Ada turn timed out"
+        assert set(notice.delivery) == {"Ada", "Ben"}
+        assert [each.unread for each in (await read_state(store, team, channel)).members] == [0, 0]
+
+    run(scene())
+
+
+def test_messages_are_paged_through_newest_first_between_two_places() -> None:
+    async def scene() -> None:
+        store = MemoryStore()
+        dispatcher = await a_dispatcher(store, ManualClock())
+        await with_agents(dispatcher, "Ada")
+        await with_channel(dispatcher, [ADA])
+        for text in ("one", "two", "three"):
+            post = c.PostMessage(channel=DESIGN, text=text, speaker_name="Marcus")
+            await dispatcher.send(post, actor=HUMAN)
+        team = dispatcher.team
+        channel = team.channel(DESIGN)
+
+        newest = await read_page(store, team, channel, limit=2, newest_first=True)
+        assert [each.text for each in newest.messages] == ["three", "two"]
+        assert (newest.next_after, newest.next_before) == (None, newest.messages[-1].seq)
+        before = newest.next_before
+        rest = await read_page(store, team, channel, before=before, limit=2, newest_first=True)
+        assert ([each.text for each in rest.messages], rest.next_before) == (["one"], None)
+        until = await read_page(store, team, channel, before=before, limit=2)
+        assert [each.text for each in until.messages] == ["one"]
+
+    run(scene())
+
+
+def test_a_reply_shows_the_start_of_the_message_that_it_answers() -> None:
+    async def scene() -> None:
+        store = MemoryStore()
+        dispatcher = await a_dispatcher(store, ManualClock())
+        await with_agents(dispatcher, "Ada")
+        await with_channel(dispatcher, [ADA])
+        post = c.PostMessage(channel=DESIGN, text=f"so\n{'x' * 500}", speaker_name="Marcus")
+        asked = (await dispatcher.send(post, actor=HUMAN)).events[0].seq
+        speak = c.Speak(channel=DESIGN, seat=ADA, text="yes", reply_to=asked)
+        await dispatcher.send(speak, actor=HUMAN)
+        team = dispatcher.team
+
+        first, reply = (await read_page(store, team, team.channel(DESIGN), limit=9)).messages
+        assert (first.quoted, reply.reply_to) == (None, asked)
+        assert reply.quoted is not None
+        assert (reply.quoted.seq, reply.quoted.speaker) == (asked, "Marcus")
+        assert reply.quoted.text == f"so {'x' * 116}…"
 
     run(scene())
 

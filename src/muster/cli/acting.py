@@ -45,9 +45,11 @@ def print_json(answer: object) -> None:
 
 
 def print_said(said: Recorded, as_json: bool) -> None:
-    """Print the event number of an answer."""
+    """Print what a message did to the turn; of other acts, the event number."""
     if as_json:
         print_json(said)
+    elif said.effect and not said.repeated:
+        click.echo(f"{clean(said.effect)} (message {said.seq})")
     else:
         click.echo(f"{'repeated, see' if said.repeated else 'done:'} event {said.seq}")
 

@@ -68,6 +68,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "transcript": Verb("look.agents", LOOK, "Show the messages of an agent, sent and received."),
     "costs": Verb("look.costs", LOOK, "Show tokens and cost by agent and channel."),
     "log": Verb("look.log", LOOK, "Show events; --follow prints new ones."),
+    "search": Verb("look.search", LOOK, "Search all messages for words, newest first."),
     "logs": Verb("look.logs", LOOK, "Show the output of an agent's sessions."),
     "why": Verb(
         "look.why", LOOK, "Explain why an agent, channel or event is in its current state."

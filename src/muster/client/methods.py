@@ -24,7 +24,7 @@ from muster.client.retry import PATIENCE_SECONDS, POLL_SECONDS, SILENT_SECONDS, 
 from muster.client.sync_or_async import sync_or_async, sync_or_async_iterator
 from muster.client.transport import ConnectionPool, FrameReader, ServerEvent, Transport, locate
 from muster.errors import AlreadyAMember, Closed, MusterError, Refused, Unavailable
-from muster.machines.vocabulary import TurnState
+from muster.machines.vocabulary import AttachedFile, TurnState
 from muster.views.answers import Recorded
 from muster.views.answers.agents import (
     AgentList,
@@ -44,6 +44,7 @@ from muster.views.answers.messages import (
     MessagePage,
     MessageView,
     Next,
+    SearchPage,
     ThreadPage,
     TurnEnded,
     WakePreview,
@@ -254,21 +255,68 @@ class ClientMethods(Generic[TurnT]):
         return await self._ask(requests.add_member(channel, agent))
 
     @sync_or_async
-    async def post(self, channel: str, message: str) -> Recorded:
-        """Post a message in a channel."""
-        return await self._ask(requests.post(channel, message))
+    async def post(
+        self,
+        channel: str,
+        message: str,
+        *,
+        reply_to: int | None = None,
+        files: Sequence[str] = (),
+    ) -> Recorded:
+        """Post a message in a channel; `files` are digests of uploaded files."""
+        return await self._ask(requests.post(channel, message, reply_to=reply_to, files=files))
 
     @sync_or_async
-    async def messages(self, channel: str, *, after: int = 0) -> MessagePage:
+    async def messages(
+        self,
+        channel: str,
+        *,
+        after: int = 0,
+        before: int | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> MessagePage:
         """Messages of a channel, with their delivery to each member."""
-        return await self._ask(requests.messages(channel, after=after))
+        return await self._ask(
+            requests.messages(
+                channel, after=after, before=before, limit=limit, newest_first=newest_first
+            )
+        )
+
+    @sync_or_async
+    async def search(
+        self,
+        words: str,
+        *,
+        channel: str | None = None,
+        agent: str | None = None,
+        before: int | None = None,
+        limit: int | None = None,
+    ) -> SearchPage:
+        """Messages that have all of these words, newest first."""
+        return await self._ask(
+            requests.search(words, channel=channel, agent=agent, before=before, limit=limit)
+        )
+
+    @sync_or_async
+    async def upload_file(self, name: str, content: bytes) -> AttachedFile:
+        """Upload a file; a message names it by its digest."""
+        return await self._ask(requests.upload_file(name, content))
 
     @sync_or_async
     async def send(
-        self, message: str, *, to: str | None = None, channel: str | None = None
+        self,
+        message: str,
+        *,
+        to: str | None = None,
+        channel: str | None = None,
+        reply_to: int | None = None,
+        files: Sequence[str] = (),
     ) -> Recorded:
         """Send a message to an agent, to a channel, or to the lead."""
-        return await self._ask(requests.send(message, to=to, channel=channel))
+        return await self._ask(
+            requests.send(message, to=to, channel=channel, reply_to=reply_to, files=files)
+        )
 
     @sync_or_async
     async def next(

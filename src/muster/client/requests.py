@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from muster.machines.documents import AgentDocument, MessageCopy
-from muster.machines.vocabulary import Role
+from muster.machines.vocabulary import AttachedFile, Role
 from muster.views.answers import Recorded
 from muster.views.answers.agents import (
     AgentList,
@@ -33,6 +33,7 @@ from muster.views.answers.messages import (
     EventPage,
     MessagePage,
     Next,
+    SearchPage,
     ThreadPage,
     TurnEnded,
     WakePreview,
@@ -49,6 +50,9 @@ class ApiRequest(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     answer: type[T]
     query: Mapping[str, object] = {}
     body: object = None
+    raw: bytes = b""
+    """A body that is no JSON."""
+
     key: str | None = None
     """The idempotency key of a post: however often it is sent, it counts once."""
 
@@ -63,8 +67,8 @@ class ApiRequest(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
 
     @property
     def content(self) -> bytes:
-        """The body as JSON."""
-        return b"" if self.body is None else msgspec.json.encode(self.body)
+        """The body: JSON, or bytes as they are."""
+        return self.raw if self.body is None else msgspec.json.encode(self.body)
 
 
 def api_path(*segments: str) -> str:
@@ -399,26 +403,80 @@ def override_turn(channel: str, to: str, *, agent: str | None = None) -> ApiRequ
 
 
 def post(
-    channel: str, message: str, *, agent: str | None = None, epoch: int | None = None
+    channel: str,
+    message: str,
+    *,
+    agent: str | None = None,
+    epoch: int | None = None,
+    reply_to: int | None = None,
+    files: Sequence[str] = (),
 ) -> ApiRequest[Recorded]:
-    """Post a message in a channel: as an agent in its turn, or as a human at any time."""
+    """Post a message in a channel: as an agent in its turn, or as a human at any time.
+
+    `reply_to` is the seq of the message that it answers, `files` are digests of uploaded files.
+    """
     path = api_path("channels", channel, "messages")
-    body = given(message=message, agent=agent, epoch=epoch)
+    body = given(
+        message=message, agent=agent, epoch=epoch, replyTo=reply_to, files=list(files) or None
+    )
     return ApiRequest(method="POST", path=path, answer=Recorded, body=body, key=new_key())
 
 
-def messages(channel: str, *, after: int = 0, limit: int | None = None) -> ApiRequest[MessagePage]:
+def messages(
+    channel: str,
+    *,
+    after: int = 0,
+    before: int | None = None,
+    limit: int | None = None,
+    newest_first: bool = False,
+) -> ApiRequest[MessagePage]:
     """Messages of a channel, with their delivery to each member."""
     path = api_path("channels", channel, "messages")
-    query = {"after": after, "limit": limit}
+    order = "desc" if newest_first else None
+    query = {"after": after, "before": before, "limit": limit, "order": order}
     return ApiRequest(method="GET", path=path, answer=MessagePage, query=query)
 
 
+def search(
+    words: str,
+    *,
+    channel: str | None = None,
+    agent: str | None = None,
+    before: int | None = None,
+    limit: int | None = None,
+) -> ApiRequest[SearchPage]:
+    """Messages that have all of these words, newest first."""
+    query = {"q": words, "channel": channel, "agent": agent, "before": before, "limit": limit}
+    return ApiRequest(method="GET", path=api_path("search"), answer=SearchPage, query=query)
+
+
+def upload_file(name: str, content: bytes) -> ApiRequest[AttachedFile]:
+    """Upload a file, for a message to name by its digest."""
+    return ApiRequest(
+        method="POST",
+        path=api_path("files"),
+        answer=AttachedFile,
+        query={"name": name},
+        raw=content,
+    )
+
+
 def send(
-    message: str, *, to: str | None = None, channel: str | None = None
+    message: str,
+    *,
+    to: str | None = None,
+    channel: str | None = None,
+    reply_to: int | None = None,
+    files: Sequence[str] = (),
 ) -> ApiRequest[Recorded]:
     """Send a message to an agent, to a channel, or to the lead."""
-    body = given(message=message, targetAgent=to, channel=channel)
+    body = given(
+        message=message,
+        targetAgent=to,
+        channel=channel,
+        replyTo=reply_to,
+        files=list(files) or None,
+    )
     return ApiRequest(
         method="POST", path=api_path("send"), answer=Recorded, body=body, key=new_key()
     )

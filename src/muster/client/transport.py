@@ -263,6 +263,8 @@ def _headers(request: ApiRequest[T], server: ServerAddress) -> list[tuple[str, s
         headers["Authorization"] = f"Bearer {server.token}"
     if request.body is not None:
         headers["Content-Type"] = "application/json"
+    elif request.raw:
+        headers["Content-Type"] = "application/octet-stream"
     if request.key is not None:
         headers["Idempotency-Key"] = request.key
     return list(headers.items())

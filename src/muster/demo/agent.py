@@ -36,6 +36,9 @@ CRASH_SECONDS: Final = 150.0
 REST_SECONDS: Final = 60.0
 """Uptime after a crash; then the agent exits cleanly, which resets its failure count."""
 
+MUSTER: Final = "muster"
+"""The speaker of notices."""
+
 WAIT_SECONDS: Final = 6 * 3600.0
 """Timeout of a question to a person; then the agent asks again."""
 
@@ -196,16 +199,16 @@ class Actor:
     def _thank(self, item: PromptItem, words: Message) -> None:
         """Thank a person for the answer, and complete the turn."""
         channel, self._holding, self._waiting = self._holding, "", False
-        if item.kind is Kind.DIRECT:
+        if item.kind is Kind.DIRECT:  # a message in the channel resumes the turn by itself
+            emit(type="turn_resume", channel=channel)
             emit(type="say", text="Thank you. That was what I waited for.")
-        emit(type="turn_resume", channel=channel)
         text = f"{words.speaker} has answered: “{quoted(words.text)}”. Thank you, then we go on."
         emit(type="turn_complete", channel=channel, text=text)
 
 
 def _last_words(messages: tuple[Message, ...]) -> Message | None:
-    """The last message of a person: of a speaker that is not in the team."""
-    people = [message for message in messages if message.speaker not in NAMES]
+    """The last message of a person: neither of the team, nor a notice of muster."""
+    people = [message for message in messages if message.speaker not in (*NAMES, MUSTER)]
     return people[-1] if people else None
 
 

@@ -40,6 +40,9 @@ class Character(NamedTuple):
     """Questions to a person, asked one after another; the character waits for each answer."""
 
     crashes: bool = False
+    unasked: bool = False
+    """Whether the character speaks first, without a message that it could answer."""
+
     channel: str = WORKSHOP
 
 
@@ -47,14 +50,17 @@ LEAD: Final = Character(
     seat=LEAD_SEAT,
     name="Juno",
     does="lead the team",
+    unasked=True,
     lines=(
         "Welcome. I am Juno, and I lead this demo team. No model is behind any of us: we are nine "
         "short scripts, with no key and no network. The rest is real: the processes, the turns, "
         "the log.",
         "We sit in a ring, and one of us has the turn. The others cannot speak meanwhile, and a "
-        "turn has a timeout. That is how nine agents avoid talking all at once.",
-        "These were our lines. After a round of silence this channel rests, and costs nothing. "
-        "Write a message here, and it wakes.",
+        "turn has a timeout. That is how nine agents avoid talking all at once. A name with an @ "
+        "goes before the ring: @Hugo, how does a person join in?",
+        "These were our lines. An agent for which there is nothing new is not even asked, and "
+        "after a round of silence this channel rests and costs nothing. Write a message here, and "
+        "it wakes.",
     ),
 )
 
@@ -153,6 +159,7 @@ CREW: Final = (
             "Shall the demo have a tenth agent?",
             "Should Rusty get a day off?",
         ),
+        unasked=True,
         channel=APPROVALS,
     ),
     Character(
@@ -165,8 +172,9 @@ CREW: Final = (
         mouth="straight",
         soul="I am Hugo. A plan is a list that somebody has crossed something off from.",
         lines=(
-            "I am Hugo. Write a message with one of our names, and that agent answers. The agent "
-            "that has the turn gets your message at once, the others in their own turn.",
+            "I am Hugo. Write a message with one of our names, and that agent answers; with an @ "
+            "before the name it speaks next. The agent that has the turn gets your message at "
+            "once, the others in their own turn.",
         ),
     ),
     Character(

@@ -43,7 +43,7 @@ class PromptItem(NamedTuple):
 
 
 _HEADS: Final = (
-    (Kind.TURN, re.compile(r"It is your turn in the channel (.+) \(turn \d+\)\. ")),
+    (Kind.TURN, re.compile(r"It is your turn in the channel (.+) \(turn \d+(?:, .+?)?\)\. ")),
     (Kind.NEWS, re.compile(r"New in the channel (.+):$")),
     (Kind.DIRECT, re.compile(r"You have new messages(:)$")),
 )

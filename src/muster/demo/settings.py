@@ -25,6 +25,6 @@ def demo_settings(settings: Settings) -> Settings:
     defaults = AgentSettings(
         command=program("agent"), speaks="lines", long_lived=True, interrupt_seconds=0.5
     )
-    lead = replace(defaults, seat=LEAD_SEAT, color=LEAD_COLOR)
+    lead = replace(defaults, seat=LEAD_SEAT, color=LEAD_COLOR, unasked=LEAD.unasked)
     delegation = replace(settings.delegation, command=program("delegate"), prompt="stdin")
     return replace(settings, agents={LEAD.name: lead, ANYBODY: defaults}, delegation=delegation)

@@ -20,10 +20,17 @@ from muster.engine.tasks import background
 from muster.errors import MusterError
 from muster.identity.waking import PALETTE
 from muster.machines import events as e
-from muster.machines.commands import AddMember, Command, CreateChannel, SetDesired, SummonAgents
+from muster.machines.commands import (
+    AddMember,
+    Command,
+    ConfigureAgent,
+    CreateChannel,
+    SetDesired,
+    SummonAgents,
+)
 from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId
-from muster.machines.state import Status
-from muster.machines.vocabulary import Authority, InterruptMode, Machine, RunMode, TurnConfig
+from muster.machines.state import Agent, Status
+from muster.machines.vocabulary import Authority, Machine, RunMode, SpeakerOrder, TurnConfig
 from muster.routing.agent_files import read_folders
 from muster.team import Muster
 
@@ -39,9 +46,8 @@ MARK: Final = "demo"
 """A marker file: the home belongs to the demo."""
 
 CHANNELS: Final = {
-    WORKSHOP: TurnConfig(rest_after_idle_rounds=1),
-    # PARALLEL: a person's message reaches the agent that waits
-    APPROVALS: TurnConfig(rest_after_idle_rounds=2, human_interrupt_mode=InterruptMode.PARALLEL),
+    WORKSHOP: TurnConfig(rest_after_idle_rounds=1, speaker_order=SpeakerOrder.MENTION),
+    APPROVALS: TurnConfig(rest_after_idle_rounds=2),
 }
 
 log = logging.getLogger(__name__)
@@ -132,6 +138,8 @@ class Stage:
         agent = self._muster.team.agents[seat]
         gone = not agent.present or channel in agent.channels
         if not gone and (seat, channel) not in self._removed:
+            if character.unasked and not agent.unasked:
+                await self._try(_unasked(agent))
             await self._try(AddMember(channel=channel, seat=seat))
 
     async def _hand_out(self) -> None:
@@ -165,6 +173,18 @@ class Stage:
             await self._muster.dispatcher.send(command, actor=MUSTER)
         except MusterError as error:
             log.warning("%s", error, extra={"action": "demo_failed"})
+
+
+def _unasked(agent: Agent) -> ConfigureAgent:
+    """The agent's settings, with turns of its own accord."""
+    return ConfigureAgent(
+        seat=agent.seat,
+        authority=agent.authority,
+        long_lived=agent.run.long_lived,
+        max_turns=agent.max_turns,
+        budget=agent.run.budget,
+        unasked=True,
+    )
 
 
 _SEATS: Final = frozenset(SeatId(character.seat) for character in ALL)

@@ -88,6 +88,16 @@ class Feed:
             else:
                 await self._waiting.setdefault(where, asyncio.Event()).wait()
 
+    async def at(self, seq: int) -> Stored | None:
+        """The published event at a place in the log."""
+        if not 0 < seq <= self._last:
+            return None
+        behind = self._last - seq
+        if behind < len(self._recent):
+            return self._recent[-1 - behind]
+        found = await self._store.read(after=seq - 1, limit=1)
+        return found[0]
+
     def recent(self, after: int, types: frozenset[str], channel: ChannelId) -> list[Stored] | None:
         """The published events of a channel with `seq > after`; none if some left memory."""
         behind = self._last - after

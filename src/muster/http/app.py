@@ -31,6 +31,8 @@ from muster.http.routes import (
     costs,
     dialogues,
     events,
+    exports,
+    files,
     health,
     history,
     identity,
@@ -38,6 +40,7 @@ from muster.http.routes import (
     markdown,
     messages,
     runs,
+    search,
     state,
     tokens,
     turns,
@@ -61,7 +64,7 @@ def routes() -> tuple[Route, ...]:
 
 
 def _plain_routes() -> Iterator[Route]:
-    talking = (channels, turns, messages, work, conversations, dialogues)
+    talking = (channels, turns, messages, files, search, exports, work, conversations, dialogues)
     showing = (static, state, costs, history, markdown, why, events)
     acting = (agents, identity, importing, runs, approvals, tokens)
     for module in (health, signin, *acting, *talking, *showing):

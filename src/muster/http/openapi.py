@@ -106,6 +106,9 @@ def _operation(route: Route, refs: Refs, components: Schema) -> Schema:
         described["parameters"].append(_KEY)
     if route.body is not None:
         described["requestBody"] = {"required": True, **_content(route.body, refs, JSON)}
+    if route.takes:
+        content = {route.takes: {"schema": {"type": "string", "format": "binary"}}}
+        described["requestBody"] = {"required": True, "content": content}
     if route.is_public:
         described["security"] = []
     else:

@@ -73,16 +73,16 @@ def parse_known(text: str) -> Known:
     return known
 
 
-async def read_body(request: Request) -> bytes:
+async def read_body(request: Request, bytes_max: int = limits.REQUEST_BYTES_MAX) -> bytes:
     """The whole body. One that is too large is read to its end, or its sender reads no answer."""
     parts: list[bytes] = []
     size = 0
     async for part in request.stream():
         size += len(part)
-        if size <= limits.REQUEST_BYTES_MAX:
+        if size <= bytes_max:
             parts.append(part)
         elif size > limits.DISCARDED_BYTES_MAX:
             break
-    if size > limits.REQUEST_BYTES_MAX:
-        raise TooLarge(limit=limits.REQUEST_BYTES_MAX)
+    if size > bytes_max:
+        raise TooLarge(limit=bytes_max)
     return b"".join(parts)

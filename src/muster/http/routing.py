@@ -167,6 +167,9 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     body: type[msgspec.Struct] | None = None
     """The type of the JSON body; a body that is left out is an empty object."""
 
+    takes: str = ""
+    """The media type of a body that is no JSON; the handler reads it."""
+
     answer: type[msgspec.Struct] | None = None
     status: int = 200
     is_public: bool = False
@@ -188,6 +191,7 @@ def route(
     public: bool = False,
     waits: bool = False,
     compress: bool = False,
+    takes: str = "",
 ) -> Callable[[Callable[Concatenate[ApiCall, ...], Awaitable[Answer]]], Route]:
     """Declare a handler as the route for a path; `may` names the roles, or it is `public`."""
     if public == bool(may):
@@ -210,6 +214,7 @@ def route(
             summary=" ".join((handler.__doc__ or "").partition("\n\n")[0].split()),
             query=_struct(name, hints.get("query")),
             body=_struct(name, hints.get("body")),
+            takes=takes,
             answer=_answer(name, hints["return"]),
             status=status,
             is_public=public,

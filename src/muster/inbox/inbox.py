@@ -47,8 +47,9 @@ from muster.machines.state import Agent, Channel, Status, Team, TurnState
 from muster.machines.vocabulary import Authority, InterruptMode
 from muster.store.base import LogFilter, Stored
 from muster.store.codec import decode
-from muster.views.answers.messages import Do, MessageView, Next
-from muster.views.channels import MESSAGE_TYPES, handed_message, message_view, said_in
+from muster.views.answers.messages import Do, MessageKind, MessageView, Next
+from muster.views.channels import CHANNEL_TYPES, handed_message, message_view, said_in
+from muster.views.quotes import with_quotes
 
 PAGE_MESSAGES: Final = 200
 PAGE_BYTES: Final = 4 * 1024 * 1024
@@ -242,26 +243,28 @@ class Inbox:
 
     def _page_in_memory(self, channel: Channel, seat: SeatId) -> MessageBatch | None:
         """The messages of others since a member's last turn, also those that are not on disk yet;
-        none where they do not fit into one answer, or have to be read from the store.
+        none where they do not fit into one answer, quote others, or have to be read from the store.
         """
         after = channel.read.get(seat, 0)
-        kept = self._feed.recent(after, MESSAGE_TYPES, channel.id)
+        kept = self._feed.recent(after, CHANNEL_TYPES, channel.id)
         if kept is None or self._feed.last_seq != self._team.seq:
             return None
         said = [each for each in kept if each.type != "agent_message" or each.seat != seat]
-        found = [message_view(decode(each.data)) for each in said]
+        team = self._dispatcher.head
+        found = [message_view(decode(each.data), team) for each in said]
         size, own = sum(len(each.data) for each in said), len(kept) - len(said)
         reached = kept[-1].seq if kept else after
         for event in self._dispatcher.uncommitted:
-            if event.type not in MESSAGE_TYPES or _channel_of(event) != channel.id:
+            if event.type not in CHANNEL_TYPES or _channel_of(event) != channel.id:
                 continue
             reached = event.seq
             if isinstance(event.fact, e.AgentMessage) and event.fact.seat == seat:
                 own += 1
             else:
-                found.append(message_view(event))
+                found.append(message_view(event, team))
                 size += len(found[-1].text)
-        if len(found) > PAGE_MESSAGES or size > PAGE_BYTES:
+        is_too_long = len(found) > PAGE_MESSAGES or size > PAGE_BYTES
+        if is_too_long or any(each.reply_to is not None for each in found):
             return None
         return MessageBatch(tuple(found), reached, own)
 
@@ -298,9 +301,9 @@ class Inbox:
         page = EMPTY
         if after < channel.last_message:
             page = await self._page(after, channel.last_message, said_in(channel.id), but=seat)
-            page = await self._due(channel, seat, page)
+            page = await self._due(channel, agent, page)
             if page.messages and not fresh:
-                page = page.until(lambda each: each.by_human or each.seat is not None)
+                page = page.until(lambda each: each.kind is not MessageKind.NOTICE)
         return self._offer(team, channel, agent, page, fresh=fresh)
 
     def _offer(
@@ -322,10 +325,11 @@ class Inbox:
         told = answer(team, seat, do, channel=channel, messages=messages, describe=self.describe)
         return Pending(told, deliveries)
 
-    async def _due(self, channel: Channel, seat: SeatId, page: MessageBatch) -> MessageBatch:
+    async def _due(self, channel: Channel, agent: Agent, page: MessageBatch) -> MessageBatch:
         """The part of a page that may be delivered now."""
+        seat = agent.seat
         if channel.state_of(seat) is not TurnState.ACTIVE:
-            return page.until(lambda each: seat in each.deliver_to)
+            return page.until(lambda each: agent.id in each.deliver_to)
         # A queued message waits for the turn after the one in which it was said. The grant is
         # looked up in the log only when a queued message is newer than the last vacancy.
         held = [each for each in page.messages if each.mode is InterruptMode.QUEUE]
@@ -371,11 +375,11 @@ class Inbox:
                     size += len(each.data)
                     if len(found) == PAGE_MESSAGES or (found and size > PAGE_BYTES):
                         break
-                    found.append(message_view(decode(each.data)))
+                    found.append(message_view(decode(each.data), self._team))
                 reached = each.seq
                 if reached >= upto:
                     break
-        return MessageBatch(tuple(found), reached, own)
+        return MessageBatch(tuple(await with_quotes(found, self._feed.at)), reached, own)
 
     def _log(self, after: int, where: LogFilter) -> aclosing[AsyncGenerator[Stored]]:
         """The log after a `seq`. Stop at a known event: at the end of the log the stream waits."""

@@ -426,6 +426,7 @@ class SendMessage(Command, frozen=True, kw_only=True):
     speaker_name: str
     seat: SeatId | None = None
     key: str | None = None
+    files: tuple[AttachedFile, ...] = ()
 
 
 class DeliverMessages(Command, frozen=True, kw_only=True):

@@ -27,7 +27,8 @@ from muster.machines.vocabulary import RunMode, Taken
 from muster.sessions.prompt_state import PromptState, still_held
 from muster.sessions.prompt_templates import BIRTH, LEAD, WAKE, PromptTemplates
 from muster.store.base import EventStore
-from muster.views.answers.messages import Do, HandedMessage, Next
+from muster.views.answers.messages import Do, Next
+from muster.views.prompt_lines import prompt_line
 from muster.views.wake_payload import as_xml, wake_payload
 
 NEW_MESSAGES = "You have new messages:"
@@ -233,7 +234,7 @@ def prompt_for(found: Next) -> str:
         lines.append(f"New in the channel {found.channel}:")
     else:
         lines.append(NEW_MESSAGES)
-    lines.extend(_line(each) for each in found.messages)
+    lines.extend(prompt_line(each) for each in found.messages)
     return "\n".join(lines)
 
 
@@ -267,8 +268,3 @@ def _turns(items: Sequence[Next]) -> dict[ChannelId, int]:
     """The epochs of the turns that these items announce, by channel."""
     turns = (each for each in items if each.do is Do.TURN)
     return {each.channel: each.epoch for each in turns if each.channel and each.epoch is not None}
-
-
-def _line(message: HandedMessage) -> str:
-    again = " (told before)" if message.again else ""
-    return f"[{message.speaker}]{again}: {message.text}"

@@ -92,6 +92,11 @@ class PromptState(msgspec.Struct):
             if self.turns.get(channel) == epoch:
                 del self.turns[channel]
 
+    def end(self, channel: ChannelId, epoch: int | None) -> None:
+        """Record that a turn is over. The next one of the same channel may be announced already."""
+        if self.turns.get(channel) == epoch:
+            self.turns.pop(channel, None)
+
     def accept(self, text: str, how: Taken) -> Mapping[ChannelId, int]:
         """Record that the program has accepted a prompt; return the turns that it announces.
 

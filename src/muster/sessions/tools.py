@@ -266,7 +266,7 @@ class Toolbox:
         """Carry out an act; False if the turn is paused and it is carried out at its resumption."""
         done = await self._speech.act(act, self._send)
         if done and ends_turn(act):
-            self._told.turns.pop(act.channel, None)
+            self._told.end(act.channel, act.epoch)
         return done
 
     async def _turn(self, named: str | None) -> ChannelId | None:

@@ -1,8 +1,8 @@
 """The protocol of a store, and its guarantees.
 
 A store keeps one team's log: events in one total order, `seq` from 1 on without gaps. Events are
-durable once `append` has answered. Beside the log a store keeps two small things that can be
-rebuilt: snapshots of the folded state, and the cursors of reactors.
+durable once `append` has answered. Beside the log a store keeps what can be rebuilt from it:
+snapshots of the folded state, the cursors of reactors, and an index of the words in messages.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,6 +16,9 @@ if TYPE_CHECKING:  # a reader of a snapshot need not load every kind of fact
     import asyncio
 
     from muster.machines.events import Event
+
+SEQ_END: Final = 2**63 - 1
+"""A `seq` behind every event."""
 
 SNAPSHOTS_KEPT: Final = 2
 """The last, and the one before it in case the last is damaged."""
@@ -57,6 +60,34 @@ class LogFilter(msgspec.Struct, frozen=True, kw_only=True):
 EVERYTHING = LogFilter()
 
 
+class MessageSearch(msgspec.Struct, frozen=True, kw_only=True):
+    """A search for messages. Conditions are joined by *and*; at least one is given.
+
+    PostgreSQL can answer it with a `tsvector` of the same terms (`words.terms_of`).
+    """
+
+    words: tuple[str, ...] = ()
+    """Words as `words.words_of` cuts and folds them."""
+
+    channel: ChannelId | None = None
+    seat: SeatId | None = None
+    """The agent that wrote the message, or that a person wrote it to alone."""
+
+    file: str | None = None
+    """The digest of an attached file."""
+
+    hidden: frozenset[ChannelId | None] = frozenset()
+    """Channels whose messages are left out; None stands for messages outside of channels."""
+
+
+class SearchSlice(NamedTuple):
+    """The messages that a search found, the newest first."""
+
+    found: Sequence[Stored]
+    before: int | None
+    """Where to search on; None where the whole log was searched."""
+
+
 class EventStore(Protocol):
     """One team's durable log."""
 
@@ -80,9 +111,23 @@ class EventStore(Protocol):
         ...
 
     async def read(
-        self, *, after: int, limit: int, where: LogFilter = EVERYTHING, backwards: bool = False
+        self,
+        *,
+        after: int,
+        limit: int,
+        where: LogFilter = EVERYTHING,
+        backwards: bool = False,
+        before: int = SEQ_END,
     ) -> Sequence[Stored]:
-        """Up to `limit` events with `seq > after` in order (or, backwards, the newest first)."""
+        """Up to `limit` events with `after < seq < before` in order (backwards: newest first)."""
+        ...
+
+    async def search(self, search: MessageSearch, *, before: int, limit: int) -> SearchSlice:
+        """Up to `limit` messages with `seq < before` that a search finds, the newest first.
+
+        Every committed message is found, whether the index has it yet or not. A search without an
+        index may stop early; the slice says where to go on.
+        """
         ...
 
     async def last_seq(self) -> int:

@@ -8,8 +8,18 @@ import asyncio
 from collections.abc import Sequence
 from itertools import islice
 
-from muster.store.base import EVERYTHING, SNAPSHOTS_KEPT, LogFilter, Snapshot, Stored
+from muster.store.base import (
+    EVERYTHING,
+    SEQ_END,
+    SNAPSHOTS_KEPT,
+    LogFilter,
+    MessageSearch,
+    SearchSlice,
+    Snapshot,
+    Stored,
+)
 from muster.store.batching import Batch, BatchingStore, vet
+from muster.store.words import matches
 
 
 class MemoryStore(BatchingStore):
@@ -42,13 +52,27 @@ class MemoryStore(BatchingStore):
         return again
 
     async def read(
-        self, *, after: int, limit: int, where: LogFilter = EVERYTHING, backwards: bool = False
+        self,
+        *,
+        after: int,
+        limit: int,
+        where: LogFilter = EVERYTHING,
+        backwards: bool = False,
+        before: int = SEQ_END,
     ) -> Sequence[Stored]:
-        """Up to `limit` events with `seq > after` in order (or, backwards, the newest first)."""
+        """Up to `limit` events with `after < seq < before` in order (backwards: newest first)."""
         self._require_open()
-        newer = self._log[max(after - self._forgotten, 0) :]  # seq n is at n - 1 - forgotten
-        candidates = reversed(newer) if backwards else newer
+        first, end = (max(seq - self._forgotten, 0) for seq in (after, before - 1))
+        between = self._log[first:end]  # seq n is at n - 1 - forgotten
+        candidates = reversed(between) if backwards else between
         return list(islice(filter(where.wants, candidates), limit))
+
+    async def search(self, search: MessageSearch, *, before: int, limit: int) -> SearchSlice:
+        """Up to `limit` messages with `seq < before` that a search finds, the newest first."""
+        self._require_open()
+        older = self._log[: max(before - 1 - self._forgotten, 0)]
+        found = list(islice((each for each in reversed(older) if matches(search, each)), limit))
+        return SearchSlice(found, found[-1].seq if len(found) == limit else None)
 
     async def load_snapshot(self, version: int) -> Snapshot | None:
         """The newest snapshot of that version, if any."""

@@ -18,14 +18,31 @@ import msgspec
 
 from muster.errors import LogCorrupt, LogUnreadable, MusterError, NoTeam
 from muster.machines.ids import ChannelId, SeatId
-from muster.store.base import EVERYTHING, LogFilter, Snapshot, Stored
+from muster.store.base import (
+    EVERYTHING,
+    SEQ_END,
+    LogFilter,
+    MessageSearch,
+    SearchSlice,
+    Snapshot,
+    Stored,
+)
 from muster.store.migrate import version_of
 from muster.store.sql import queries
+from muster.store.words import SEARCHED_TYPES, expression, has_fts5, matches
 
 SQL: Final = queries("sqlite")
 
 _BUSY_SECONDS: Final = 5.0
 """How long to wait while another process recovers the log after a crash."""
+
+INDEX_CURSOR: Final = "search"
+"""The reader whose cursor says how far the index of words has come."""
+
+SPOKEN: Final = LogFilter(types=SEARCHED_TYPES)
+SCAN_PAGE: Final = 1000
+SCAN_PAGES_MAX: Final = 20
+"""Without an index, one search looks at so many messages; the caller searches on from there."""
 
 _CIRCUMSTANCE: Final = frozenset(
     {
@@ -61,6 +78,16 @@ def _explained(error: Exception, path: Path) -> MusterError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
     kind = LogUnreadable if code in _CIRCUMSTANCE else LogCorrupt
     return kind(path=str(path), detail=str(error))
+
+
+@contextmanager
+def _snapshot(connection: sqlite3.Connection) -> Generator[None]:
+    """All reads inside see the same commits."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("COMMIT")
 
 
 def _is_file(path: Path) -> bool:
@@ -109,16 +136,59 @@ class LogReader:
         self.read(after=0, limit=1, backwards=True)
 
     def read(
-        self, *, after: int, limit: int, where: LogFilter = EVERYTHING, backwards: bool = False
+        self,
+        *,
+        after: int,
+        limit: int,
+        where: LogFilter = EVERYTHING,
+        backwards: bool = False,
+        before: int = SEQ_END,
     ) -> Sequence[Stored]:
-        """Up to `limit` events with `seq > after` in order (or, backwards, the newest first)."""
+        """Up to `limit` events with `after < seq < before` in order (backwards: newest first)."""
         verb = "read" if where == EVERYTHING else "find"
-        page = self._page(
-            f"{verb}_backwards" if backwards else f"{verb}_forwards", after, limit, where
-        )
+        way = "backwards" if backwards else "forwards"
+        page = self._page(f"{verb}_{way}", after, before, limit, where)
         if page and where == EVERYTHING:
             self._require_no_gap(page, after, backwards=backwards)
         return page
+
+    def search(self, search: MessageSearch, *, before: int, limit: int) -> SearchSlice:
+        """Up to `limit` messages with `seq < before` that a search finds, the newest first."""
+        # One snapshot for the cursor of the index, the index, and the messages behind it.
+        with damage_reported(self._path), _snapshot(self._connection):
+            indexed = self._indexed()
+            tail = self._scan(search, after=indexed, before=before, limit=limit)
+            if tail.before is not None or not indexed:
+                return tail
+            query = {
+                "terms": expression(search),
+                "before": min(before, indexed + 1),
+                "limit": limit - len(tail.found),
+            }
+            seqs = [int(seq) for (seq,) in self._connection.execute(SQL["search_words"], query)]
+            hits = [each for seq in seqs for each in self.read(after=seq - 1, limit=1)]
+            found = [*tail.found, *hits]
+            return SearchSlice(found, found[-1].seq if len(found) == limit else None)
+
+    def _indexed(self) -> int:
+        """The last `seq` whose words are in the index; 0 where there is none."""
+        (tables,) = self._connection.execute(SQL["has_words"]).fetchone()
+        return self.load_cursor(INDEX_CURSOR) if tables and has_fts5(self._connection) else 0
+
+    def _scan(self, search: MessageSearch, *, after: int, before: int, limit: int) -> SearchSlice:
+        """Search message by message, for the messages that the index does not have yet."""
+        found: list[Stored] = []
+        for _ in range(SCAN_PAGES_MAX):
+            page = self._page("find_backwards", after, before, SCAN_PAGE, SPOKEN)
+            for message in page:
+                before = message.seq
+                if matches(search, message):
+                    found.append(message)
+                    if len(found) == limit:
+                        return SearchSlice(found, before)
+            if len(page) < SCAN_PAGE:
+                return SearchSlice(found, None)
+        return SearchSlice(found, before)
 
     def last_seq(self) -> int:
         """The newest committed `seq`; 0 for an empty log."""
@@ -156,9 +226,12 @@ class LogReader:
     ) -> None:
         self.close()
 
-    def _page(self, query: str, after: int, limit: int, where: LogFilter) -> list[Stored]:
+    def _page(
+        self, query: str, after: int, before: int, limit: int, where: LogFilter
+    ) -> list[Stored]:
         wanted = {
             "after": after,
+            "before": before,
             "limit": limit,
             "types": msgspec.json.encode(sorted(where.types)).decode() if where.types else None,
             "seat": where.seat,

@@ -26,8 +26,18 @@ from typing import Final, NamedTuple, TypeVar
 from muster.errors import NoTeam, StoreFailed
 from muster.home.file_lock import FileLock
 from muster.home.lock import LOG_FILE, lock_home
-from muster.store.base import EVERYTHING, SNAPSHOTS_KEPT, LogFilter, Snapshot, Stored
+from muster.store.base import (
+    EVERYTHING,
+    SEQ_END,
+    SNAPSHOTS_KEPT,
+    LogFilter,
+    MessageSearch,
+    SearchSlice,
+    Snapshot,
+    Stored,
+)
 from muster.store.batching import Batch, BatchingStore, vet
+from muster.store.indexing import Lot, Statement, WordIndex, in_transaction, open_index
 from muster.store.migrate import migrate
 from muster.store.reading import SQL, LogReader, checksum
 from muster.store.writer import Writer
@@ -47,13 +57,13 @@ HOP_SECONDS: Final = 0.0005
 """Longest commit that runs on the loop: about the delay of a hop to the thread and back."""
 
 Found = TypeVar("Found")
-Statement = tuple[str, Sequence[object]]
 
 
 class _Files(NamedTuple):
     lock: FileLock
     connection: sqlite3.Connection
     reader: LogReader
+    words: WordIndex
     last_seq: int
 
     def close(self) -> None:
@@ -88,13 +98,29 @@ class SqliteStore(BatchingStore):
             raise
 
     async def read(
-        self, *, after: int, limit: int, where: LogFilter = EVERYTHING, backwards: bool = False
+        self,
+        *,
+        after: int,
+        limit: int,
+        where: LogFilter = EVERYTHING,
+        backwards: bool = False,
+        before: int = SEQ_END,
     ) -> Sequence[Stored]:
-        """Up to `limit` events with `seq > after` in order (or, backwards, the newest first)."""
+        """Up to `limit` events with `after < seq < before` in order (backwards: newest first)."""
         read = partial(
-            self._files.reader.read, after=after, limit=limit, where=where, backwards=backwards
+            self._files.reader.read,
+            after=after,
+            limit=limit,
+            where=where,
+            backwards=backwards,
+            before=before,
         )
         return await self._in_reader(read)
+
+    async def search(self, search: MessageSearch, *, before: int, limit: int) -> SearchSlice:
+        """Up to `limit` messages with `seq < before` that a search finds, the newest first."""
+        reader = self._files.reader
+        return await self._in_reader(partial(reader.search, search, before=before, limit=limit))
 
     async def load_snapshot(self, version: int) -> Snapshot | None:
         """The newest snapshot of that version, if any."""
@@ -124,9 +150,25 @@ class SqliteStore(BatchingStore):
         """Commit batches in one transaction. Runs in the writer's thread or on the loop."""
         began = perf_counter()
         last_seq = vet(batches, self._written_seq)
-        _execute(self._files.connection, list(_statements(batches)))
+        is_indexed = self._write_and_index(batches, last_seq)
         self._written_seq = last_seq
-        self._commit_seconds += (perf_counter() - began - self._commit_seconds) / 4
+        if not is_indexed:  # a lot for the index says nothing about the disk
+            self._commit_seconds += (perf_counter() - began - self._commit_seconds) / 4
+
+    def _write_and_index(self, batches: Sequence[Batch], last_seq: int) -> bool:
+        """Write batches; whether a lot of messages was indexed in the same transaction."""
+        words, statements = self._files.words, list(_statements(batches))
+        events = [event for batch in batches for event in batch.events]
+        lot = words.due(events, last_seq)
+        try:
+            _execute(self._files.connection, statements, lot)
+        except sqlite3.Error as error:
+            if lot is None:
+                raise
+            _execute(self._files.connection, statements)  # fails too, unless it was the index
+            words.give_up(error)
+        words.committed(events, last_seq, indexed=lot is not None)
+        return lot is not None
 
     def _finish(self, closed: asyncio.Future[None]) -> None:
         self._writer.end(partial(self._release, asyncio.get_running_loop(), closed))
@@ -135,6 +177,7 @@ class SqliteStore(BatchingStore):
         """Close the files, in the writer's thread, so that no cancellation can skip it."""
         try:
             self._readers.shutdown()
+            self._files.words.finish(self._files.connection, self._written_seq)
             self._files.close()
         finally:
             loop.call_soon_threadsafe(closed.set_result, None)
@@ -166,19 +209,14 @@ def _append(rows: int) -> str:
     return SQL["append_events"] + ", ".join([SQL["append_row"]] * rows)
 
 
-def _execute(connection: sqlite3.Connection, statements: Sequence[Statement]) -> None:
+def _execute(
+    connection: sqlite3.Connection, statements: Sequence[Statement], lot: Lot | None = None
+) -> None:
     """Execute statements in one transaction. A single statement needs no BEGIN."""
-    if len(statements) == 1:
+    if lot is None and len(statements) == 1:
         connection.execute(*statements[0])
-    elif statements:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            for statement in statements:
-                connection.execute(*statement)
-            connection.execute("COMMIT")
-        finally:
-            if connection.in_transaction:
-                connection.rollback()
+    elif lot is not None or statements:
+        in_transaction(connection, statements, lot)
 
 
 # ── opening ───────────────────────────────────────────────────────────────────────────────────────
@@ -203,14 +241,14 @@ def _open_log(lock: FileLock, path: Path) -> _Files:
     with suppress(NoTeam):
         LogReader.open(path).close()  # refuses a damaged or foreign file, and cannot change it
     try:
-        connection = _connect(path)
+        connection, words = _connect(path)
     except (sqlite3.Error, OSError) as error:
         raise StoreFailed(detail=str(error)) from error
     reader = LogReader.open(path)
-    return _Files(lock, connection, reader, reader.last_seq())
+    return _Files(lock, connection, reader, words, reader.last_seq())
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> tuple[sqlite3.Connection, WordIndex]:
     if not path.exists():
         path.touch(mode=0o600)
     connection = sqlite3.connect(
@@ -221,11 +259,12 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
         migrate(connection, path)
+        words = open_index(connection)
         _grow_wal(path.with_name(f"{path.name}-wal"))
     except BaseException:
         connection.close()
         raise
-    return connection
+    return connection, words
 
 
 def _grow_wal(wal: Path) -> None:

@@ -11,23 +11,26 @@ from typing import Any, Final
 import msgspec
 
 from muster.machines import events as e
+from muster.machines.documents import MessageCopy
 from muster.machines.events import Event
 from muster.machines.ids import MUSTER, ChannelId, SeatId
 from muster.machines.state import Agent, Approval, Channel, ClaimedTurn, Team, Wait
 from muster.machines.turns.order import reason as claim_reason
 from muster.machines.turns.order import upcoming
 from muster.machines.vocabulary import NOTHING_USED, Usage
-from muster.store.base import EventStore, LogFilter, Stored
+from muster.store.base import SEQ_END, EventStore, LogFilter, Stored
 from muster.store.codec import decode
 from muster.views.answers.agents import ApprovalView, UsageView
 from muster.views.answers.channels import ChannelState, ClaimView, MemberView, Rules, WaitView
 from muster.views.answers.messages import (
     Delivery,
     HandedMessage,
+    MessageKind,
     MessagePage,
     MessageView,
     PostedMessage,
 )
+from muster.views.quotes import reader, with_quotes
 from muster.views.turns import why_resting
 
 UNREAD_MAX: Final = 1000
@@ -161,40 +164,61 @@ def usage_or_nothing(used: Usage) -> UsageView | None:
 # ── messages ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def message_view(event: Event) -> MessageView:
+def message_view(event: Event, team: Team) -> MessageView:
     """A message of a person, of an agent, or of muster itself."""
     fact = event.fact
-    if isinstance(fact, e.Announcement):
-        return MessageView(
-            seq=event.seq,
-            ts=event.ts,
-            speaker=MUSTER,
-            text=fact.text,
-            by_human=False,
-            channel=fact.channel,
-        )
     if isinstance(fact, e.AgentMessage):
         return MessageView(
             seq=event.seq,
             ts=event.ts,
             speaker=fact.agent_name,
+            kind=MessageKind.AGENT,
             text="\n".join(block.text for block in fact.content),
             by_human=False,
             channel=fact.channel,
             seat=fact.seat,
             epoch=fact.epoch,
+            reply_to=fact.reply_to,
+            files=fact.files,
+        )
+    if isinstance(fact, e.Announcement):
+        return MessageView(
+            seq=event.seq,
+            ts=event.ts,
+            speaker=MUSTER,
+            kind=MessageKind.NOTICE,
+            text=fact.text,
+            by_human=False,
+            channel=fact.channel,
         )
     assert isinstance(fact, e.UserMessage)
     return MessageView(
         seq=event.seq,
         ts=event.ts,
         speaker=fact.speaker_name,
+        kind=MessageKind.PERSON,
         text=fact.text,
         by_human=True,
         channel=fact.channel,
         seat=fact.seat,
         mode=fact.mode,
-        deliver_to=fact.deliver_to,
+        deliver_to=tuple(team.agent(seat).id for seat in fact.deliver_to),
+        reply_to=fact.reply_to,
+        files=fact.files,
+    )
+
+
+def imported_view(copy: MessageCopy, seq: int = 0) -> MessageView:
+    """A message of another machine; its own log had it in another place."""
+    by_human = copy.speaker_type == "human"
+    return MessageView(
+        seq=seq,
+        ts=copy.created_at,
+        speaker=copy.speaker_name,
+        kind=MessageKind.PERSON if by_human else MessageKind.AGENT,
+        text=copy.text,
+        by_human=by_human,
+        channel=copy.channel,
     )
 
 
@@ -203,7 +227,7 @@ def posted_message(team: Team, channel: Channel, message: MessageView) -> Posted
     delivery = {
         team.agent(seat).id: _delivery(channel, seat, message.seq)
         for seat in channel.ring
-        if message.by_human or message.seat != seat
+        if message.kind is not MessageKind.AGENT or message.seat != seat
     }
     return PostedMessage(**_fields(message), delivery=delivery)
 
@@ -252,13 +276,30 @@ async def read_state(store: EventStore, team: Team, channel: Channel) -> Channel
 
 
 async def read_page(
-    store: EventStore, team: Team, channel: Channel, *, after: int, limit: int
+    store: EventStore,
+    team: Team,
+    channel: Channel,
+    *,
+    after: int = 0,
+    before: int | None = None,
+    limit: int,
+    newest_first: bool = False,
 ) -> MessagePage:
-    """Up to `limit` messages of a channel after a place in the log."""
-    stored = await store.read(after=after, limit=limit, where=said_in(channel.id))
-    messages = [message_view(decode(each.data)) for each in stored]
+    """Up to `limit` messages of a channel between two places in the log."""
+    stored = await store.read(
+        after=after,
+        before=SEQ_END if before is None else before,
+        limit=limit,
+        where=said_in(channel.id),
+        backwards=newest_first,
+    )
+    messages = await with_quotes(
+        [message_view(decode(each.data), team) for each in stored], reader(store)
+    )
+    last = messages[-1].seq if len(messages) == limit else None
     return MessagePage(
         channel=channel.id,
         messages=tuple(posted_message(team, channel, message) for message in messages),
-        next_after=messages[-1].seq if len(messages) == limit else None,
+        next_after=None if newest_first else last,
+        next_before=last if newest_first else None,
     )

@@ -12,20 +12,19 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from muster.limits import TRANSCRIPT_BYTES_MAX
-from muster.machines.documents import MessageCopy
 from muster.machines.events import MessageImported
 from muster.machines.state import Agent, Team
 from muster.store.base import EventStore, LogFilter, Stored
 from muster.store.codec import decode
 from muster.views.answers.messages import MessageView, WakePayload
-from muster.views.channels import MESSAGE_TYPES, message_view
+from muster.views.channels import MESSAGE_TYPES, imported_view, message_view
 
 PAGE: Final = 200
 
 
 async def wake_payload(store: EventStore, team: Team, agent: Agent) -> WakePayload:
     """The memory that an agent would be given if it woke now."""
-    messages, omitted = await last_life(store, agent)
+    messages, omitted = await last_life(store, team, agent)
     transcript = as_lines(messages, team.human)
     if omitted:
         transcript = f"[{omitted} earlier messages left out]\n{transcript}"
@@ -42,12 +41,14 @@ async def wake_payload(store: EventStore, team: Team, agent: Agent) -> WakePaylo
     )
 
 
-async def last_life(store: EventStore, agent: Agent) -> tuple[Sequence[MessageView], int]:
+async def last_life(
+    store: EventStore, team: Team, agent: Agent
+) -> tuple[Sequence[MessageView], int]:
     """The newest messages of its last session that fit, in order, and how many do not."""
     found: list[MessageView] = []
     size = 0
     omitted = 0
-    said = await _said_here(store, agent)
+    said = await _said_here(store, team, agent)
     elsewhere = await _said_elsewhere(store, agent)
     if elsewhere and (not said or said[-1].ts < elsewhere[-1].ts):
         said = elsewhere
@@ -61,11 +62,11 @@ async def last_life(store: EventStore, agent: Agent) -> tuple[Sequence[MessageVi
     return found, omitted
 
 
-async def _said_here(store: EventStore, agent: Agent) -> Sequence[MessageView]:
+async def _said_here(store: EventStore, team: Team, agent: Agent) -> Sequence[MessageView]:
     """Delivered messages of its last session on this machine."""
     own = LogFilter(types=MESSAGE_TYPES, seat=agent.seat)
     stored = await _all(store, agent.transcript_from, own)
-    said = [message_view(decode(each.data)) for each in stored]
+    said = [message_view(decode(each.data), team) for each in stored]
     return [each for each in said if not each.by_human or each.seq <= agent.delivered]
 
 
@@ -78,17 +79,7 @@ async def _said_elsewhere(store: EventStore, agent: Agent) -> Sequence[MessageVi
         key=lambda copy: (copy.created_at, copy.id),
     )
     last = copies[-1].server_session_id if copies else None
-    return [_as_said(copy) for copy in copies if copy.server_session_id == last]
-
-
-def _as_said(copy: MessageCopy) -> MessageView:
-    return MessageView(
-        seq=0,
-        ts=copy.created_at,
-        speaker=copy.speaker_name,
-        text=copy.text,
-        by_human=copy.speaker_type == "human",
-    )
+    return [imported_view(copy) for copy in copies if copy.server_session_id == last]
 
 
 async def _all(store: EventStore, after: int, where: LogFilter) -> Sequence[Stored]:

@@ -11,6 +11,7 @@ from msgspec import structs
 from muster.engine.ports import (
     Launch,
     MusterToolCall,
+    PartialText,
     Permission,
     PermissionAnswer,
     PromptAccepted,
@@ -77,8 +78,9 @@ class AnsweringListener(Listener):
         return [each for each in self.all(SessionActivity) if each.kind is kind]
 
     def kinds(self) -> list[str]:
-        """The kinds of reports in order, without signs of work."""
-        return [type(each).__name__ for each in self.said if not isinstance(each, Working)]
+        """The kinds of reports in order, without signs of work and partial text."""
+        passing = (Working, PartialText)
+        return [type(each).__name__ for each in self.said if not isinstance(each, passing)]
 
     def taken(self) -> list[tuple[str, str]]:
         return [(each.how.value, each.text) for each in self.all(PromptAccepted)]

@@ -96,6 +96,7 @@ def test_three_speak_in_turn_and_a_killed_one_wakes_with_its_soul_and_repeats_no
             seat=seat,
             cwd=str(box.work),
             claude='allowed_tools = ["Bash"]',
+            unasked=True,
         )
         for seat, name in enumerate(NAMES)
     ]

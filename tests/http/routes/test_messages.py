@@ -58,7 +58,7 @@ def test_a_retry_with_the_same_idempotency_key_is_sent_once(scene: Scene) -> Non
     first = scene.call("POST", path, body, key="a")
     again = scene.call("POST", path, body, key="a")
     assert (first.status_code, again.status_code) == (201, 201)
-    assert again.json() == {"seq": first.json()["seq"], "repeated": True}
+    assert (again.json()["seq"], again.json()["repeated"]) == (first.json()["seq"], True)
     scene.post(path, {"message": "twice"}, by="pm", key="b")
     scene.post(path, {"message": "twice"}, by="pm", key="b")
     direct = {"message": "for you", "targetAgent": scene.named("dev")}
@@ -144,3 +144,69 @@ def test_a_message_of_one_megabyte_is_taken_and_a_larger_one_refused(scene: Scen
 def test_a_channel_that_is_not_there_is_not_found(scene: Scene) -> None:
     scene.refused("POST", "/api/channels/nowhere/messages", {"message": "x"}, status=404)
     scene.refused("GET", "/api/channels/nowhere/messages", status=404)
+
+
+def test_a_message_says_to_whom_it_went_and_what_it_did_to_the_turn(scene: Scene) -> None:
+    pm, dev = scene.named("pm"), scene.named("dev")
+    said = scene.says("hello")
+    assert (said["deliveredTo"], said["effect"]) == ([pm], f"{pm} gets it now, in its turn.")
+    told = scene.says("over to you", by="pm", complete=True)
+    assert (told["deliveredTo"], told["effect"]) == ([dev], f"{dev} has the turn.")
+    direct = scene.post("/api/send", {"message": "psst", "targetAgent": dev})
+    assert direct["deliveredTo"] == [dev]
+    assert [each["deliverTo"] for each in page(scene)["messages"]] == [[pm], []]
+
+
+def test_a_notice_is_in_the_channel_and_is_handed_over_with_the_next_turn(scene: Scene) -> None:
+    scene.leaves("dev")
+    scene.agent("pm", "disconnect")
+    notices = page(scene)["messages"]
+    assert [(each["speaker"], each["kind"]) for each in notices] == [("muster", "notice")] * 2
+    assert notices[1]["text"] == "⚠️ No agents available in this channel"
+    assert scene.next("dev", wait=0)["do"] == "nothing"  # nobody is woken by it
+    scene.joins("dev")
+    handed = scene.next("dev")
+    assert (handed["do"], [each["kind"] for each in handed["messages"]]) == (
+        "turn",
+        ["notice", "notice"],
+    )
+
+
+def test_messages_are_read_newest_first(scene: Scene) -> None:
+    for number in range(5):
+        scene.says(str(number))
+    seen: list[str] = []
+    query = "?order=desc&limit=2"
+    while True:
+        found = page(scene, query)
+        seen += [each["text"] for each in found["messages"]]
+        if found["nextBefore"] is None:
+            break
+        query = f"?order=desc&limit=2&before={found['nextBefore']}"
+    assert seen == ["4", "3", "2", "1", "0"]
+    middle = page(scene, f"?before={page(scene)['messages'][2]['seq']}")
+    assert [each["text"] for each in middle["messages"]] == ["0", "1"]
+    scene.refused("GET", f"{scene.channel}/messages?order=newest", status=422)
+
+
+def test_a_reply_quotes_a_message_of_the_same_channel(scene: Scene) -> None:
+    asked = scene.says("Is the plan ready?")["seq"]
+    scene.says("yes", by="pm", replyTo=asked)
+    scene.post(
+        "/api/send", {"message": "good", "channel": scene.named("reviews"), "replyTo": asked}
+    )
+    *_, reply, thanks = page(scene)["messages"]
+    assert (reply["replyTo"], thanks["replyTo"]) == (asked, asked)
+    quoted = {"seq": asked, "speaker": "Grace", "text": "Is the plan ready?"}
+    assert reply["quoted"] == quoted
+    assert scene.next("pm")["messages"][-1]["quoted"] == quoted
+
+
+def test_a_reply_to_anything_else_is_refused(scene: Scene) -> None:
+    path = f"{scene.channel}/messages"
+    joined = scene.facts("member_joined")[0]["seq"]
+    direct = scene.post("/api/send", {"message": "psst", "targetAgent": scene.named("dev")})["seq"]
+    for nothing in (0, joined, direct, 10**9):
+        scene.refused("POST", path, {"message": "?", "replyTo": nothing}, status=404)
+    answer = {"message": "x", "targetAgent": scene.named("dev"), "replyTo": direct}
+    scene.refused("POST", "/api/send", answer, status=422)

@@ -38,7 +38,7 @@ def test_a_last_word_that_is_sent_twice_is_said_once_and_ends_nobody_elses_turn(
     body, path = {"message": "done"}, f"{scene.channel}/turn/complete"
     first = scene.post(path, body, by="pm", key="k1")
     again = scene.post(path, body, by="pm", key="k1")
-    assert again == {"seq": first["seq"], "repeated": True, "next": None}
+    assert (again["seq"], again["repeated"]) == (first["seq"], True)
     assert len(scene.get(f"{scene.channel}/messages")["messages"]) == 1
     assert scene.holder() == "dev"
 

@@ -1,11 +1,12 @@
 """Messages: idempotent by key, and delivered to their recipients."""
 
 import pytest
+from msgspec.structs import replace
 
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, SeatId
-from muster.machines.vocabulary import Authority, Role, TurnConfig
+from muster.machines.vocabulary import AttachedFile, Authority, Role, TurnConfig
 from tests.machines.scene import REVIEWS, facts
 from tests.machines.turns.test_turns import trio
 
@@ -57,6 +58,48 @@ def test_a_message_without_a_recipient_goes_to_the_lead_if_there_is_one() -> Non
     assert (message.target_agent, message.seat) == (None, LEAD_SEAT)
     scene.refuse(c.SendMessage(text="x", speaker_name="Marcus", seat=SeatId(99)), "not_found")
     scene.refuse(c.SendMessage(text="", speaker_name="Marcus"), "invalid")
+
+
+FILE = AttachedFile(name="plan.png", digest="ab" * 32, size=3, media_type="image/png")
+
+
+def test_a_message_keeps_what_it_answers_and_its_files() -> None:
+    scene = trio()
+    [asked] = scene.posts("ready?")
+    answer = c.PostMessage(
+        channel=REVIEWS, text="x", speaker_name="Marcus", reply_to=asked.seq, files=(FILE,)
+    )
+    [message] = facts(scene.do(answer), e.UserMessage)
+    assert (message.reply_to, message.files) == (asked.seq, (FILE,))
+    speak = c.Speak(
+        channel=REVIEWS, seat=scene.seat("pm"), text="yes", reply_to=asked.seq, files=(FILE,)
+    )
+    [spoken] = facts(scene.do(speak), e.AgentMessage)
+    assert (spoken.reply_to, spoken.files) == (asked.seq, (FILE,))
+    direct = c.SendMessage(
+        text="psst", speaker_name="Marcus", seat=scene.seat("dev"), files=(FILE,)
+    )
+    [told] = facts(scene.do(direct), e.UserMessage)
+    assert told.files == (FILE,)
+
+
+def test_a_reply_to_nothing_and_files_that_cannot_be_are_refused() -> None:
+    scene = trio()
+    last = scene.posts("ready?")[0].seq
+    post = c.PostMessage(channel=REVIEWS, text="x", speaker_name="Marcus")
+    for seq in (0, -1, last + 1):
+        scene.refuse(replace(post, reply_to=seq), "not_found")
+    many = tuple(replace(FILE, digest=f"{number:064x}") for number in range(17))
+    for files in (
+        many,
+        (FILE, FILE),
+        (replace(FILE, digest="../x"),),
+        (replace(FILE, name="../x"),),
+        (replace(FILE, name=""),),
+    ):
+        scene.refuse(replace(post, files=files), "invalid")
+        speak = c.Speak(channel=REVIEWS, seat=scene.seat("pm"), text="x", files=files)
+        scene.refuse(speak, "invalid")
 
 
 def test_delivery_only_moves_forward_and_not_past_the_newest_message() -> None:

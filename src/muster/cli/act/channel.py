@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from muster.cli.act.channel_facts import channel_facts
+from muster.cli.act.channel_messages import export, messages
 from muster.cli.act.rule_options import given_rules, rule_options
 from muster.cli.acting import (
     channel_table,
@@ -32,6 +33,10 @@ _MEMBERS: Final = ("AGENT", "STATE", "TIMEOUT", "UNREAD")
 @click.group()
 def channel() -> None:
     """Create, show, configure and archive channels, and change their members."""
+
+
+channel.add_command(messages)
+channel.add_command(export)
 
 
 @channel.command()

@@ -1,29 +1,67 @@
 """`muster send`: a message from a person to an agent, a channel or the lead."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from muster import limits
 from muster.cli.acting import print_said, server
 from muster.cli.options import home_option, json_option
 from muster.client import requests
+from muster.client.sync import Client
+from muster.errors import Invalid
+from muster.regular_files import read_regular
 
 
 @click.command()
 @home_option
-@json_option("Print the event number as JSON.")
+@json_option("Print the answer as JSON.")
 @click.option("--to", metavar="AGENT", help="Send to this agent only.")
 @click.option("--channel", metavar="C", help="Send to this channel.")
+@click.option(
+    "--reply-to", type=int, metavar="N", help="Answer message number N of the same channel."
+)
+@click.option(
+    "--file",
+    "paths",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Attach a file; repeatable.",
+)
 @click.argument("text")
-def send(home: Path, as_json: bool, to: str | None, channel: str | None, text: str) -> None:
+def send(
+    home: Path,
+    as_json: bool,
+    to: str | None,
+    channel: str | None,
+    reply_to: int | None,
+    paths: Sequence[Path],
+    text: str,
+) -> None:
     """Send a message to an agent, a channel or the lead.
 
-    With TEXT `-` it is read from standard input.
+    With TEXT `-` it is read from standard input. It prints what happened to the turn.
     """
     if to is not None and channel is not None:
         raise click.UsageError("--to and --channel exclude each other.")
     if text == "-":
         text = sys.stdin.read()
+    contents = [_content(path) for path in paths]
     with server(home) as client:
-        print_said(client.ask(requests.send(text, to=to, channel=channel)), as_json)
+        files = [_uploaded(client, path, each) for path, each in zip(paths, contents, strict=True)]
+        message = requests.send(text, to=to, channel=channel, reply_to=reply_to, files=files)
+        print_said(client.ask(message), as_json)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_regular(path, bytes_max=limits.FILE_BYTES_MAX)
+    except OSError as error:
+        raise Invalid(what=f"the file {str(path)!r}", why=f"cannot be attached: {error}") from error
+
+
+def _uploaded(client: Client, path: Path, content: bytes) -> str:
+    return client.ask(requests.upload_file(path.name, content)).digest

@@ -4,15 +4,16 @@ A message with an `Idempotency-Key` is sent once; a retry gets the place of the 
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 from muster.engine.dispatcher import Receipt
 from muster.errors import Invalid
+from muster.http.attaching import Digests, answered, attached
 from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, ApiCall, route
 from muster.http.sending import send_message
-from muster.http.types import Epoch, Query, StrictBody
+from muster.http.types import Epoch, Query, Seq, StrictBody
 from muster.identity import waking
 from muster.machines.commands import PostMessage, SendMessage, Speak
 from muster.machines.ids import ChannelId, SeatId
@@ -46,6 +47,12 @@ class MessageBody(StrictBody, frozen=True, kw_only=True):
     to: str | None = None
     """The member that is handed the turn, where the message ends it."""
 
+    reply_to: Seq | None = None
+    """The seq of a message in the same channel that this one answers."""
+
+    files: Digests = ()
+    """The digests of uploaded files (`POST /api/files`)."""
+
 
 class SendBody(StrictBody, frozen=True, kw_only=True):
     """A message to an agent, to a channel, or, where neither is named, to the lead."""
@@ -53,13 +60,23 @@ class SendBody(StrictBody, frozen=True, kw_only=True):
     message: str
     target_agent: str | None = None
     channel: str | None = None
+    reply_to: Seq | None = None
+    """The seq of a message in the same channel that this one answers."""
+
+    files: Digests = ()
+    """The digests of uploaded files (`POST /api/files`)."""
 
 
 class MessageQuery(Query, frozen=True, kw_only=True):
     """Which messages to show."""
 
     after: Annotated[int, msgspec.Meta(ge=0)] = 0
+    before: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    """Only messages with a smaller seq."""
+
     limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 100
+    order: Literal["asc", "desc"] = "asc"
+    """`asc` begins with the oldest message, `desc` with the newest."""
 
 
 def _speaker(call: ApiCall, agent: str | None) -> SeatId | None:
@@ -82,16 +99,25 @@ async def post_message(call: ApiCall, channel: ChannelId, body: MessageBody) -> 
             complete=body.complete,
             to=None if body.to is None else call.agent(body.to).seat,
             key=call.key,
+            reply_to=await answered(call, channel, body.reply_to),
+            files=await attached(call, body.files),
         )
         return await send_message(call, spoken)
     if body.complete or body.epoch is not None or body.to is not None:
         why = "apply to an agent's turn; name the agent"
         raise Invalid(what="complete, epoch and to", why=why)
-    return await send_message(call, _human(call, channel, body.message))
+    return await send_message(call, await _human(call, channel, body))
 
 
-def _human(call: ApiCall, channel: ChannelId, text: str) -> PostMessage:
-    return PostMessage(channel=channel, text=text, speaker_name=call.team.human, key=call.key)
+async def _human(call: ApiCall, channel: ChannelId, body: MessageBody | SendBody) -> PostMessage:
+    return PostMessage(
+        channel=channel,
+        text=body.message,
+        speaker_name=call.team.human,
+        key=call.key,
+        reply_to=await answered(call, channel, body.reply_to),
+        files=await attached(call, body.files),
+    )
 
 
 @route("GET", "/api/channels/{channel}/messages", may=EVERYBODY)
@@ -99,7 +125,13 @@ async def read_messages(call: ApiCall, channel: ChannelId, query: MessageQuery) 
     """Read messages of a channel, each with its delivery to every member."""
     team = call.team
     return await read_page(
-        call.muster.store, team, team.channel(channel), after=query.after, limit=query.limit
+        call.muster.store,
+        team,
+        team.channel(channel),
+        after=query.after,
+        before=query.before,
+        limit=query.limit,
+        newest_first=query.order == "desc",
     )
 
 
@@ -112,11 +144,16 @@ async def send_to(call: ApiCall, body: SendBody) -> Recorded:
     if body.channel is None:
         seat = call.agent(body.target_agent).seat if body.target_agent is not None else None
         human = call.team.human
-        message = SendMessage(text=body.message, speaker_name=human, seat=seat, key=call.key)
+        if body.reply_to is not None:
+            raise Invalid(what="replyTo", why="applies to a message in a channel; name the channel")
+        files = await attached(call, body.files)
+        message = SendMessage(
+            text=body.message, speaker_name=human, seat=seat, key=call.key, files=files
+        )
         return await send_message(call, message)
     if body.target_agent is not None:
         raise Invalid(what="targetAgent and channel", why="exclude each other; give one of them")
-    return await send_message(call, _human(call, ChannelId(body.channel), body.message))
+    return await send_message(call, await _human(call, ChannelId(body.channel), body))
 
 
 def _order(body: SendBody) -> Order | None:

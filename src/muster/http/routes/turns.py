@@ -131,12 +131,12 @@ async def _end(call: ApiCall, seat: SeatId, query: EndQuery, end: Command) -> Tu
     known = parse_known(query.known)
     ended = await send_message(call, end)
     if query.wait is None:
-        return TurnEnded(seq=ended.seq, repeated=ended.repeated)
+        return TurnEnded(**msgspec.structs.asdict(ended))
     work = call.muster.inbox.next(
         seat, call.send, known=known, wait_s=query.wait, actor=call.caller.actor
     )
     found = await unless_gone(work, call.request)
-    return TurnEnded(seq=ended.seq, repeated=ended.repeated, next=found)
+    return TurnEnded(**msgspec.structs.asdict(ended), next=found)
 
 
 def _named(call: ApiCall, name: str | None) -> SeatId | None:

@@ -15,16 +15,19 @@ Surprising:
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from msgspec.structs import replace
+
 from muster import limits
 from muster.errors import CannotSpeak, ChannelIsArchived, Invalid
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.actors import refuse_agent
+from muster.machines.attachments import check_files
 from muster.machines.events import Fact
 from muster.machines.ids import SeatId
 from muster.machines.state import Channel, HeldTurn, Team, Wait
 from muster.machines.turns.ends import rest
-from muster.machines.turns.messages import check_key, check_text
+from muster.machines.turns.messages import check_key, check_reply, check_text
 from muster.machines.turns.order import (
     chosen_speaker,
     claim_of,
@@ -63,6 +66,8 @@ def post_message(team: Team, command: c.PostMessage, now: datetime) -> Iterator[
     channel = open_channel(team, command.channel)
     check_text(command.text)
     check_key(channel.keys, command.key)
+    check_reply(channel, command.reply_to)
+    check_files(command.files)
     turn, mode = channel.turn, channel.config.human_interrupt_mode
     answers = turn is not None and turn.wait is not None and _awaits_person(turn.wait)
     if answers and mode is not InterruptMode.PARALLEL:
@@ -76,6 +81,8 @@ def post_message(team: Team, command: c.PostMessage, now: datetime) -> Iterator[
         mode=mode,
         deliver_to=recipients,
         key=command.key,
+        reply_to=command.reply_to,
+        files=command.files,
     )
     # The speaker that is handed the message now needs no further turn for it.
     told = turn.holder if turn is not None and turn.holder in recipients else None
@@ -122,13 +129,16 @@ def speak(team: Team, command: c.Speak, now: datetime) -> Iterator[Fact]:
         check_key(team.channel(command.channel).keys, command.key)
     membership = require_turn(team, command.channel, command.seat, command.epoch, "speak", now)
     check_text(command.text)
+    check_reply(membership.channel, command.reply_to)
+    check_files(command.files)
     if is_choosing(membership):
         yield from _choose(membership, command.text, command.to)
         return
     if command.to is not None and not command.complete:
         raise Invalid(what="to", why="hands the turn over, so the message must complete the turn")
     handoff = hand_over(membership, command.to) if command.to is not None else None
-    yield _message(membership, command.text, command.key)
+    message = _message(membership, command.text, command.key)
+    yield replace(message, reply_to=command.reply_to, files=command.files)
     yield from _mentions_by_speaker(membership, command.text)
     if handoff is not None:
         yield handoff
@@ -169,7 +179,7 @@ def _choose(
         yield from rest(channel, Limit.SELECTOR, f"{selector.id} chose nobody")
 
 
-def _message(membership: Membership, text: str, key: str | None = None) -> Fact:
+def _message(membership: Membership, text: str, key: str | None = None) -> e.AgentMessage:
     return e.AgentMessage(
         agent_name=membership.agent.id,
         content=(e.Text(text=text),),

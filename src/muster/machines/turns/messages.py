@@ -7,17 +7,19 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from muster import limits
-from muster.errors import Invalid, NoLead, Repeated
+from muster.errors import Invalid, NoLead, NotFound, Repeated
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines.attachments import check_files
 from muster.machines.events import Fact
 from muster.machines.ids import LEAD_SEAT
-from muster.machines.state import Team
+from muster.machines.state import Channel, Team
 from muster.machines.turns.table import member
 
 
 def send_message(team: Team, command: c.SendMessage, now: datetime) -> Sequence[Fact]:
     check_text(command.text)
+    check_files(command.files)
     if command.seat is None and team.lead is None:
         raise NoLead()
     agent = team.agent(LEAD_SEAT if command.seat is None else command.seat)
@@ -29,6 +31,7 @@ def send_message(team: Team, command: c.SendMessage, now: datetime) -> Sequence[
         seat=agent.seat,
         deliver_to=(agent.seat,),
         key=command.key,
+        files=command.files,
     )
     return (message,)
 
@@ -89,6 +92,15 @@ def check_text(text: str) -> None:
         return  # UTF-8 needs at most four bytes for a character
     if len(text.encode(errors="surrogatepass")) > limits.MESSAGE_BYTES_MAX:
         raise Invalid(what="the message", why=f"is over {limits.MESSAGE_BYTES_MAX} bytes")
+
+
+def check_reply(channel: Channel, reply_to: int | None) -> None:
+    """Refuse a reply to something that cannot be a message of the channel.
+
+    The state does not have the messages; interfaces look the message up in the log.
+    """
+    if reply_to is not None and not 0 < reply_to <= channel.last_message:
+        raise NotFound(kind="message", name=str(reply_to))
 
 
 def check_key(known: Mapping[str, int], key: str | None) -> None:

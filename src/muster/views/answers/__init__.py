@@ -18,3 +18,9 @@ class Recorded(View, frozen=True, kw_only=True):
     seq: int
     repeated: bool = False
     """Whether the log had it already under the same idempotency key, and nothing was added."""
+
+    delivered_to: tuple[str, ...] = ()
+    """For a message, the agents that are handed it now; the others get it with their next turn."""
+
+    effect: str = ""
+    """What a message, or a person's decision about a turn, did to the turn, in a sentence."""

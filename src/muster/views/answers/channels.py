@@ -133,9 +133,6 @@ class TurnOverridden(Recorded, frozen=True, kw_only=True):
     is_next: bool
     """Whether it speaks next, because a person chose it while it could not have the turn."""
 
-    effect: str
-    """The same in a sentence."""
-
 
 class ChannelView(View, frozen=True, kw_only=True):
     """A channel in a line: a `ChannelState` in short, with the time that is left."""

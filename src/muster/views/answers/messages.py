@@ -1,4 +1,4 @@
-"""Answers about messages: in channels, in an agent's thread, and what an agent is to do next."""
+"""Answers about messages: in channels and threads, found by a search, handed to an agent."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from muster.machines.ids import ChannelId, SeatId, SessionId
-from muster.machines.vocabulary import InterruptMode, TurnState
+from muster.machines.vocabulary import AttachedFile, InterruptMode, TurnState
 from muster.views.answers import Recorded, View
 
 
@@ -19,12 +19,31 @@ class Delivery(StrEnum):
     READ = "read"  # and has ended a turn since
 
 
+class MessageKind(StrEnum):
+    """The kinds of speakers."""
+
+    PERSON = "person"
+    AGENT = "agent"
+    NOTICE = "notice"  # muster itself: shown and handed over, but nothing to answer
+
+
+class QuotedMessage(View, frozen=True, kw_only=True):
+    """The start of a message that another one answers."""
+
+    seq: int
+    speaker: str
+    text: str
+
+
 class MessageView(View, frozen=True, kw_only=True):
     """A message in a channel or to one agent."""
 
     seq: int
     ts: datetime
     speaker: str
+    """The person or the agent; `muster` for a notice."""
+
+    kind: MessageKind
     text: str
     by_human: bool
     channel: ChannelId | None = None
@@ -33,8 +52,17 @@ class MessageView(View, frozen=True, kw_only=True):
 
     epoch: int | None = None
     mode: InterruptMode | None = None
-    deliver_to: tuple[SeatId, ...] = ()
-    """The seats that were to have a human's message at once."""
+    deliver_to: tuple[str, ...] = ()
+    """The agents that were to have a human's message at once."""
+
+    reply_to: int | None = None
+    """The seq of the message that it answers."""
+
+    quoted: QuotedMessage | None = None
+    """The start of that message."""
+
+    files: tuple[AttachedFile, ...] = ()
+    """Attached files; `GET /api/files/{digest}` has the content of each."""
 
 
 class PostedMessage(MessageView, frozen=True, kw_only=True):
@@ -51,12 +79,48 @@ class HandedMessage(MessageView, frozen=True, kw_only=True):
 
 
 class MessagePage(View, frozen=True, kw_only=True):
-    """Messages of a channel, oldest first."""
+    """Messages of a channel: oldest first, or with `order=desc` newest first."""
 
     channel: ChannelId
     messages: tuple[PostedMessage, ...]
-    next_after: int | None
-    """Where the next page begins; null where there is none yet."""
+    next_after: int | None = None
+    """`after` of the next page; null where there is none yet."""
+
+    next_before: int | None = None
+    """With `order=desc`, `before` of the next page; null where there is none."""
+
+
+# ── search ────────────────────────────────────────────────────────────────────────────────────────
+
+
+class SnippetPart(View, frozen=True, kw_only=True):
+    """A piece of a snippet."""
+
+    text: str
+    is_match: bool = False
+    """Whether it is a word of the search."""
+
+
+class FoundMessage(MessageView, frozen=True, kw_only=True):
+    """A message that a search found; its `text` is whole."""
+
+    snippet: tuple[SnippetPart, ...] = ()
+    """The text around the first words that match, in order; joined, it is one line."""
+
+
+class SearchPage(View, frozen=True, kw_only=True):
+    """Messages that have all words of a search, newest first."""
+
+    query: str
+    words: tuple[str, ...]
+    """The words that were searched, without case and accents."""
+
+    messages: tuple[FoundMessage, ...]
+    next_before: int | None = None
+    """`before` of the next page; null where the whole log was searched."""
+
+    note: str = ""
+    """A remark on how the search was done, where it matters."""
 
 
 # ── threads ───────────────────────────────────────────────────────────────────────────────────────

@@ -12,19 +12,19 @@ INSERT INTO events (seq, type, seat, channel, crc, data) VALUES
 -- name: read_forwards
 -- A page of the log.
 SELECT seq, type, seat, channel, crc, data FROM events
-WHERE seq > :after
+WHERE seq > :after AND seq < :before
 ORDER BY seq LIMIT :limit
 
 -- name: read_backwards
 -- The newest events first.
 SELECT seq, type, seat, channel, crc, data FROM events
-WHERE seq > :after
+WHERE seq > :after AND seq < :before
 ORDER BY seq DESC LIMIT :limit
 
 -- name: find_forwards
 -- A page of the events that pass a filter; a null condition passes all. `types` is JSON.
 SELECT seq, type, seat, channel, crc, data FROM events
-WHERE seq > :after
+WHERE seq > :after AND seq < :before
   AND (:types IS NULL OR type IN (SELECT value FROM json_each(:types)))
   AND (:seat IS NULL OR seat = :seat)
   AND (:channel IS NULL OR channel = :channel)
@@ -33,7 +33,7 @@ ORDER BY seq LIMIT :limit
 -- name: find_backwards
 -- The events that pass a filter, the newest first.
 SELECT seq, type, seat, channel, crc, data FROM events
-WHERE seq > :after
+WHERE seq > :after AND seq < :before
   AND (:types IS NULL OR type IN (SELECT value FROM json_each(:types)))
   AND (:seat IS NULL OR seat = :seat)
   AND (:channel IS NULL OR channel = :channel)
@@ -63,3 +63,33 @@ SELECT seq FROM cursors WHERE reader = ?
 -- Save the last event that a reactor has handled.
 INSERT INTO cursors (reader, seq) VALUES (?, ?)
 ON CONFLICT (reader) DO UPDATE SET seq = excluded.seq
+
+-- name: create_words
+-- The index of the words in messages, by `seq`. It has no text (`content=''`), no positions
+-- (`detail=none`) and no lengths: the log has the messages. `words.py` cuts and folds the words, so
+-- a token is what stands between two spaces.
+CREATE VIRTUAL TABLE words USING fts5(
+    terms, content='', detail=none, columnsize=0, tokenize="ascii tokenchars '_'"
+)
+
+-- name: has_words
+-- Whether the log has an index.
+SELECT count(*) FROM sqlite_schema WHERE name = 'words'
+
+-- name: index_message
+-- Add a message to the index.
+INSERT INTO words (rowid, terms) VALUES (?, ?)
+
+-- name: search_words
+-- The newest messages that the index finds.
+SELECT rowid FROM words WHERE words MATCH :terms AND rowid < :before
+ORDER BY rowid DESC LIMIT :limit
+
+-- name: unindexed
+-- The events behind the cursor of the index; only messages have a type and data.
+SELECT seq, kind, seat, CAST(channel AS BLOB), CASE WHEN kind IS NULL THEN x'' ELSE data END FROM (
+  SELECT seq, seat, channel, data,
+    CASE WHEN type IN ('user_message', 'agent_message', 'announcement', 'message_imported')
+    THEN type END AS kind
+  FROM events WHERE seq > ? ORDER BY seq LIMIT ?
+)

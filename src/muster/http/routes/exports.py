@@ -1,0 +1,51 @@
+"""A channel's messages as one document, streamed page by page."""
+
+from collections.abc import AsyncIterator
+from typing import Final
+
+from starlette.responses import StreamingResponse
+
+from muster.errors import NotFound
+from muster.http.readable import readable
+from muster.http.routing import EVERYBODY, ApiCall, route
+from muster.http.types import Query
+from muster.machines.ids import ChannelId
+from muster.views.channels import read_page
+from muster.views.exporting import MEDIA_TYPES, ExportFormat, ExportWriter
+
+PAGE: Final = 200
+
+
+class ExportQuery(Query, frozen=True, kw_only=True):
+    """The format of the document."""
+
+    format: ExportFormat = ExportFormat.MARKDOWN
+
+
+@route("GET", "/api/channels/{channel}/export", may=EVERYBODY)
+async def export_channel(
+    call: ApiCall, channel: ChannelId, query: ExportQuery
+) -> StreamingResponse:
+    """Every message of a channel, oldest first, as Markdown or JSON."""
+    if not readable(call.team, call.caller)(call.team.channel(channel).id):
+        raise NotFound(kind="channel", name=channel)
+    headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+    end = "md" if query.format is ExportFormat.MARKDOWN else "json"
+    headers["content-disposition"] = f'attachment; filename="messages.{end}"'
+    parts = _parts(call, channel, query.format)
+    return StreamingResponse(parts, headers=headers, media_type=MEDIA_TYPES[query.format])
+
+
+async def _parts(call: ApiCall, channel: ChannelId, form: ExportFormat) -> AsyncIterator[str]:
+    writer = ExportWriter(channel, form)
+    yield writer.begin()
+    after: int | None = 0
+    last = call.muster.feed.last_seq  # a channel in which agents talk has no end otherwise
+    while after is not None:
+        team = call.team
+        found = await read_page(
+            call.muster.store, team, team.channel(channel), after=after, before=last + 1, limit=PAGE
+        )
+        yield writer.write(found.messages)
+        after = found.next_after
+    yield writer.end()

@@ -1,0 +1,78 @@
+"""Files that belong to messages: their names, digests, kinds, and their place in the home. Pure.
+
+The content of a file lies in the home under its digest, so the same content lies there once, and a
+name that somebody chose never becomes a path. Browsers must not run a file: it is served with one
+of a few media types that are shown as they are, or as plain bytes.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from muster import limits
+from muster.errors import Invalid
+from muster.machines.vocabulary import AttachedFile
+
+FILES_FOLDER: Final = "files"
+"""The folder in the home."""
+
+ANY_BYTES: Final = "application/octet-stream"
+
+SAFE_TYPES: Final[Mapping[str, str]] = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+    ".txt": "text/plain",
+    ".log": "text/plain",
+    ".md": "text/plain",
+    ".csv": "text/plain",
+    ".json": "text/plain",
+    ".diff": "text/plain",
+    ".patch": "text/plain",
+}
+"""Media types that a browser shows without running anything, by the end of the name. SVG, HTML and
+PDF can have scripts, so they are plain bytes."""
+
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+_UNSAFE: Final = frozenset("/\\")
+
+
+def check_digest(digest: str) -> None:
+    """Refuse anything but a SHA-256 in hex: a digest becomes a path."""
+    if not _DIGEST.fullmatch(digest):
+        raise Invalid(what="the digest", why="must be the SHA-256 of the content, 64 hex digits")
+
+
+def check_file_name(name: str) -> None:
+    """Refuse a name that could escape a folder, hide its end, or break a header."""
+    if not 1 <= len(name.encode(errors="surrogatepass")) <= limits.FILE_NAME_BYTES_MAX:
+        why = f"must have 1 to {limits.FILE_NAME_BYTES_MAX} bytes"
+        raise Invalid(what="the file name", why=why)
+    if not name.isprintable() or _UNSAFE & set(name) or name.strip(" .") == "" or name[0] == " ":
+        why = "may not have slashes, control characters or only dots, nor begin with a space"
+        raise Invalid(what=f"the file name {name!r}", why=why)
+
+
+def media_type_of(name: str) -> str:
+    """The media type under which a file with this name is served."""
+    _, dot, end = name.rpartition(".")
+    return SAFE_TYPES.get(f"{dot}{end}".lower(), ANY_BYTES)
+
+
+def stored_path(digest: str) -> str:
+    """Where the content lies in the home."""
+    return f"{FILES_FOLDER}/{digest[:2]}/{digest[2:]}"
+
+
+def check_files(files: Sequence[AttachedFile]) -> None:
+    """Refuse files that a message cannot have."""
+    if len(files) > limits.MESSAGE_FILES_MAX:
+        why = f"may have {limits.MESSAGE_FILES_MAX} files at most"
+        raise Invalid(what="a message", why=why)
+    if len({each.digest for each in files}) != len(files):
+        raise Invalid(what="a message", why="may have a file once only")
+    for each in files:
+        check_digest(each.digest)
+        check_file_name(each.name)

@@ -1,0 +1,31 @@
+"""A message as a line of a prompt, for programs that muster runs."""
+
+from typing import Final
+
+from muster.machines.attachments import stored_path
+from muster.machines.vocabulary import AttachedFile
+from muster.views.answers.messages import HandedMessage, MessageKind
+from muster.views.quotes import shortened
+
+QUOTE_CHARS: Final = 60
+
+
+def prompt_line(message: HandedMessage) -> str:
+    """Who said it, what it answers, the text, and where its files are."""
+    notes: list[str] = []
+    if message.again:
+        notes.append("told before")
+    if message.kind is MessageKind.NOTICE:
+        notes.append("notice")
+    if message.quoted is not None:
+        short = shortened(message.quoted.text, QUOTE_CHARS)
+        notes.append(f"in reply to {message.quoted.speaker}: {short}")
+    remark = f" ({'; '.join(notes)})" if notes else ""
+    lines = [f"[{message.speaker}]{remark}: {message.text}"]
+    lines += [_file(each) for each in message.files]
+    return "\n".join(lines)
+
+
+def _file(file: AttachedFile) -> str:
+    place = f"$MUSTER_HOME/{stored_path(file.digest)}"
+    return f"[file {file.name}, {file.size} bytes]: {place} (or GET /api/files/{file.digest})"
