@@ -22,7 +22,7 @@ from muster.http.auth import new_token
 from muster.http.server import HttpServer, listen, serve_until, url_of
 from muster.machines import commands as c
 from muster.machines.events import ApprovalRequested
-from muster.machines.ids import MUSTER, ChannelId, SessionId, agent_actor, name_key, person
+from muster.machines.ids import MUSTER, ChannelId, SeatId, SessionId, agent_actor, name_key, person
 from muster.machines.state import Agent, Phase, Team
 from muster.machines.vocabulary import Role, RunMode, Usage
 from muster.settings.model import load_settings
@@ -69,6 +69,15 @@ class Inside:
             while not so(self.team):
                 self._changed.clear()
                 await self._changed.wait()
+
+    def until_called(self, name: str) -> None:
+        """Wait until a call of an agent has arrived and waits for its answer."""
+        self._do(self._until_called(self.agent(name).seat))
+
+    async def _until_called(self, seat: SeatId) -> None:
+        async with asyncio.timeout(WAIT_SECONDS):
+            while not self._muster.presence.is_calling(seat):  # noqa: ASYNC110  # calls tell nobody
+                await asyncio.sleep(0)
 
     # ── a session ─────────────────────────────────────────────────────────────────────────────────
 

@@ -97,6 +97,14 @@ class NotTheAuthority(Refused):
     recorded = True
 
 
+class Retired(Refused):
+    """{name!r} is retired and never connects again. `muster agent register` makes a new agent."""
+
+
+class CannotRetire(Refused):
+    """Cannot retire {name!r}: {why}. {remedy}"""
+
+
 class WrongState(Refused):
     """Cannot {act} {name!r}: it is {state}."""
 
@@ -134,6 +142,10 @@ class RunElsewhere(Refused):
 
 class StaleGeneration(Refused):
     """{name!r} has a newer desired state (generation {generation}, not {given}). Reload it."""
+
+
+class UsageCounted(Refused):
+    """The usage of {name!r} is counted already: muster runs its sessions, and they report it."""
 
 
 class Stopping(Refused):
@@ -226,6 +238,17 @@ class NoLead(Refused):
 
 class Repeated(Refused):
     """Event {seq} has the same idempotency key. It is not repeated."""
+
+    def __init__(self, *, seq: int) -> None:
+        """Keep the place of the first event."""
+        super().__init__(seq=seq)
+        self.seq = seq
+
+
+class SecretShown(Refused):
+    """This was done with the same idempotency key (event {seq}), and its secret was shown then.
+    A secret is shown once: `muster token issue` makes another, `muster token revoke` ends this one.
+    """
 
 
 # ── who may do what ───────────────────────────────────────────────────────────────────────────────

@@ -35,11 +35,11 @@ SEARCH_CHARS_MAX: Final = 1000
 SEARCH_WORDS_MAX: Final = 32
 """Distinct words of one search: each is looked up in the index."""
 
-MESSAGE_KEYS_MAX: Final = 256
-"""Idempotency keys kept per channel, for its recent messages: more than any sender retries."""
+KEYS_MAX: Final = 16_384
+"""Idempotency keys in a generation, of which two are kept: half a minute of retries at 500/s."""
 
 KEY_CHARS_MAX: Final = 128
-"""A sender's idempotency key for a message: a UUID and some."""
+"""A sender's idempotency key: a UUID and some."""
 
 TRANSCRIPT_BYTES_MAX: Final = 256 * 1024
 """Transcript of the last session that a waking agent gets; the newest part."""

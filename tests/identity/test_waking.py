@@ -62,7 +62,7 @@ def test_a_lead_gets_soul_and_transcript_to_wake_a_sleeping_agent() -> None:
             lead = await stage.start(LEAD_SEAT)
             await stage.say(lead, ports.Marker(name="AGENT_REGISTERED", body=BORN))
             await stage.send(c.TellHuman(seat=SeatId(0), text="first words"))
-            await waking.sleep(stage.muster, HUMAN, (SeatId(0),))
+            await stage.muster.dispatcher.send(c.SleepAgents(seats=(SeatId(0),)), actor=HUMAN)
             await settled()
             assert lead.told[-1].endswith("[STOP AGENT: Lyra] put to sleep")
             await stage.say(lead, ports.Marker(name="AGENT_STATUS", body='{"agents":[]}'))
@@ -94,7 +94,7 @@ def test_a_lead_is_asked_first_about_unconfirmed_agents(confirmed: bool) -> None
             await stage.send(started)
             lead = await stage.start(LEAD_SEAT)
             assert lyra(stage) is Status.UNKNOWN
-            woken = asyncio.ensure_future(waking.wake(stage.muster, HUMAN, (SeatId(0),)))
+            woken = asyncio.ensure_future(waking.wake(stage.muster, HUMAN, seats=(SeatId(0),)))
             await settled()
             assert lead.told[-1].endswith(waking.WHO_IS_THERE)
             body = HERE if confirmed else '{"agents":[]}'

@@ -38,20 +38,28 @@ class Scene:
         session = SessionId(f"boot{self.boots}")
         return self.do(c.StartMuster(server_session=session, muster_version="0", human=self.human))
 
-    def do(self, command: Command, actor: str = "person:Marcus") -> list[Event]:
+    def do(
+        self, command: Command, actor: str = "person:Marcus", key: str | None = None
+    ) -> list[Event]:
         """Carry out a command and return its events."""
-        decision = decide(self.team, command, self.now, actor=actor)
+        decision = decide(self.team, command, self.now, actor=actor, key=key)
         assert fold(self.team, decision.events) == decision.team
         self.team = decision.team
         self.log.extend(decision.events)
         assert list(violations(self.team)) == []
         return list(decision.events)
 
-    def refuse(self, command: Command, code: str, actor: str = "person:Marcus") -> Refused:
+    def refuse(
+        self,
+        command: Command,
+        code: str,
+        actor: str = "person:Marcus",
+        key: str | None = None,
+    ) -> Refused:
         """Assert that a command is refused with this code and changes nothing."""
         before = self.team
         with pytest.raises(Refused) as caught:
-            self.do(command, actor)
+            self.do(command, actor, key)
         assert caught.value.code == code, caught.value
         assert self.team == before
         return caught.value

@@ -46,10 +46,16 @@ TURNS = (
         },
     ),
     Promise(
-        "Sending a message is idempotent, and each message is delivered in order, exactly once.",
+        "Every act is idempotent by its key, and each message is delivered in order, exactly once.",
         {
+            "machines/test_keys.py": [
+                "test_an_act_is_carried_out_once_under_its_key_whatever_it_is",
+                "test_a_retry_after_the_end_of_the_turn_is_a_repeat_and_not_stale",
+            ],
+            "http/test_retries.py": [
+                "test_a_request_that_is_sent_twice_with_one_key_is_carried_out_once",
+            ],
             "machines/turns/test_messages.py": [
-                "test_a_message_sent_twice_with_one_key_is_recorded_once",
                 "test_delivery_only_moves_forward_and_not_past_the_newest_message",
             ],
         },
@@ -948,6 +954,50 @@ WHO_MAY = (
 )
 
 CLIENTS = (
+    Promise(
+        "Only requests are signs of life, and a revoked token ends all that it opened.",
+        {
+            "http/test_liveness.py": [
+                "test_an_open_event_stream_is_no_sign_of_life",
+                "test_a_revoked_token_ends_its_stream_at_once",
+                "test_a_revoked_token_ends_its_long_poll_at_once_and_its_agent_is_offline",
+            ],
+        },
+    ),
+    Promise(
+        "An agent that connects by itself can be retired: its name is free, its history stays.",
+        {
+            "machines/identity/test_retiring.py": [
+                "test_a_retired_agent_loses_its_turn_its_places_its_tokens_and_its_name",
+                "test_another_agent_may_take_the_name_of_a_retired_one",
+                "test_nothing_brings_a_retired_agent_back",
+            ],
+            "http/routes/test_agents.py": [
+                "test_a_retired_agent_is_gone_from_lists_and_its_history_stays_readable",
+            ],
+        },
+    ),
+    Promise(
+        "The usage that an agent reports counts for the agent and for the limits of its channel.",
+        {
+            "machines/turns/test_usage.py": [
+                "test_usage_counts_for_the_agent_and_for_the_channel_of_its_turn",
+                "test_reported_usage_ends_a_conversation_at_the_limit_of_its_channel",
+            ],
+            "http/routes/test_agents.py": [
+                "test_an_agent_reports_what_it_has_used_and_it_counts_for_the_limits_of_its_channel",
+            ],
+        },
+    ),
+    Promise(
+        "A private channel exists only for its members and for operators, in every answer.",
+        {
+            "http/test_private_channels.py": [
+                "test_no_answer_tells_a_stranger_of_a_private_channel",
+                "test_an_event_stream_has_a_private_channel_only_while_its_reader_is_a_member",
+            ],
+        },
+    ),
     Promise(
         "A subscriber gets every event once and in order, from any `seq` on.",
         {

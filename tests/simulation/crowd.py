@@ -64,7 +64,8 @@ class Crowd:
         )
 
     def _any_agent(self, team: Team) -> Agent:
-        return team.agents[self._chance.choice(sorted(team.agents))]
+        seats = [seat for seat in sorted(team.agents) if not team.agents[seat].retired]
+        return team.agents[self._chance.choice(seats)]
 
     def _any_channel(self, team: Team) -> Channel:
         return team.channels[self._chance.choice(CHANNELS)]
@@ -137,9 +138,8 @@ class Crowd:
         """A person posts, or overrides a turn."""
         channel = self._any_channel(team)
         if self._chance.random() < 0.7:
-            key = self._chance.choice((None, f"k{self._chance.randint(0, 400)}"))
             text = self._text(team)
-            yield c.PostMessage(channel=channel.id, text=text, speaker_name="Ann", key=key)
+            yield c.PostMessage(channel=channel.id, text=text, speaker_name="Ann")
         elif channel.ring:
             seat = self._chance.choice(channel.ring)
             to = self._chance.choice((TurnState.ACTIVE, TurnState.QUEUED))
@@ -161,6 +161,9 @@ class Crowd:
             yield c.WakeAgents(seats=self._chance.choice(((), (agent.seat,))))
         elif act == 7:
             yield c.SleepAgents(seats=self._chance.choice(((), (agent.seat,))))
+        elif act == 8 and agent.authority is Authority.SELF and self._chance.random() < 0.2:
+            yield c.RetireAgent(seat=agent.seat)
+            yield c.EnrollAgent(name=agent.id, authority=Authority.SELF)
         elif act == 8:
             yield c.DisableAgent(seat=agent.seat)
         else:

@@ -292,6 +292,7 @@ def _run_tries(team: Team, seat: SeatId) -> Iterator[Command]:
     if seat != LEAD_SEAT:
         yield c.DisableAgent(seat=seat)
         yield c.EnableAgent(seat=seat)
+        yield c.RetireAgent(seat=seat)
         yield c.SetDesired(seat=seat, desired=RunMode.PAUSE, set_by="Ann", now=True)
     if agent is not None and agent.session is not None:
         yield c.ReportSessionStarted(session=agent.session)
@@ -311,6 +312,7 @@ def _one_agent_key(team: Team, agent: Agent) -> Hashable:
         agent.status,
         agent.name is not None,
         agent.disabled,
+        agent.retired,
         team.shown_status(agent),
         run.desired,
         run.current,

@@ -113,11 +113,11 @@ class World:
             if run.current is not run.desired and not older:  # a session may finish first
                 self._fail(f"{agent.id} is {run.current} when all is quiet, not {run.desired}")
 
-    def send(self, command: Command, actor: str = "muster") -> None:
+    def send(self, command: Command, actor: str = "muster", key: str | None = None) -> None:
         """Send a command to muster; check that a refusal changes nothing."""
         before = self.team
         try:
-            decision = decide(self.team, command, self.now, actor=actor)
+            decision = decide(self.team, command, self.now, actor=actor, key=key)
         except Refused as refused:
             self.counts[f"refused: {refused.code}"] += 1
             if self.team is not before:
@@ -129,8 +129,8 @@ class World:
         for event in decision.events:
             for problem in self.checker.read(event):
                 self._fail(problem)
-            for key in deadlines.touched(event):
-                self.timers[key] = deadlines.of(self.team, key)
+            for due in deadlines.touched(event):
+                self.timers[due] = deadlines.of(self.team, due)
         for problem in granted_in_vain(self.team, decision.events):
             self._fail(problem)
         if decision.events:
@@ -287,7 +287,8 @@ class World:
 
         def happen() -> None:
             for command in deed(self.team):
-                self.send(command, actor)
+                has_key = self.chance.random() < 0.03
+                self.send(command, actor, f"k{self.chance.randrange(1000)}" if has_key else None)
 
         return happen
 

@@ -126,3 +126,10 @@ def test_a_renamed_event_is_upcast_to_its_new_name() -> None:
 
     assert decode(line(type="agent_allowed", v=4)) == event(1, AgentEnabled(seat=SEAT))
     assert _allowed_is_enabled in UPCASTS.values()
+
+
+def test_the_key_of_an_older_message_is_that_of_its_envelope() -> None:
+    older = encode(event(7))[:-1] + b',"key":"k-1"}'
+
+    assert decode(older).key == "k-1"
+    assert b'"v":1,"key":"k-1","type":' in encode(decode(older))

@@ -46,6 +46,7 @@ ENVELOPE = {
     "actor": "The author: `person:NAME`, `agent:NAME`, or `muster` itself.",
     "cause": "The `seq` of the event that caused this one, or null.",
     "v": "The schema version of the fields that follow.",
+    "key": "The idempotency key of the command, on its first event; omitted where it has none.",
     "type": "The type of the event: one of those below.",
 }
 
@@ -88,15 +89,19 @@ open a local page that you do not trust while you are signed in.
 it `found`. A body that is not JSON is a 400, an invalid one a 422, one over two megabytes a 413; a
 token that exceeds its rate limit (a thousand requests a second) gets a 429.
 
-**Retries.** A message with an `Idempotency-Key` can be sent again after a broken connection: it is
-stored once, and the answer to a retry has the first one's `seq` and `repeated: true`.
+**Retries.** A request with an `Idempotency-Key` can be sent again after a broken connection: it is
+carried out once, and a retry gets the first one's `seq` with `repeated: true`, or the current state
+where the answer shows a state. A key is for one request, and belongs to its caller; muster knows at
+least the last 16,384. An answer with a secret cannot be repeated: the retry is a 409
+(`secret_shown`). A request that changed nothing, or was refused, is decided again.
 
 **Presence.** An agent that registers gets a seat from 9 on. It is present from `connect` on. Every
-request as itself counts for as long as it lasts, so an agent that waits in `next` or follows
-`events` needs no heartbeat beside it. An agent without a request for
-`presence.heartbeat_timeout_seconds` is OFFLINE and loses its turn and its places; its heartbeat is
-then refused with `wrong_state`, and it connects again. A heartbeat with `working` also renews the
-timeouts of the turns that it holds.
+request as itself counts until it is answered, so an agent that waits in `next` needs no heartbeat
+beside it. An open `events` stream does not count: a process that hangs holds it open, too. An agent
+without a request for `presence.heartbeat_timeout_seconds` is OFFLINE and loses its turn and its
+places; its heartbeat is then refused with `wrong_state`, and it connects again. A heartbeat with
+`working` also renews the timeouts of the turns that it holds. A token that is revoked ends its
+streams and long polls at once; an agent whose last token is revoked is OFFLINE.
 
 **Hosts and origins.** The server answers to loopback names and to `server.host`, and to no other
 `Host` header. A request that changes something and comes from another site's page is refused by its

@@ -18,8 +18,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
 
+from msgspec.structs import replace
+
 from muster.client import requests
-from muster.client.requests import ApiRequest
+from muster.client.requests import ApiRequest, new_key
 from muster.client.retry import PATIENCE_SECONDS, POLL_SECONDS, SILENT_SECONDS, RetryBudget
 from muster.client.sync_or_async import sync_or_async, sync_or_async_iterator
 from muster.client.transport import ConnectionPool, FrameReader, ServerEvent, Transport, locate
@@ -90,6 +92,8 @@ class ClientMethods(Generic[TurnT]):
     async def _ask(self, request: ApiRequest[T], *, patience_s: float | None = None) -> T:
         """Send a request. A server that has answered before is retried for a while."""
         budget = RetryBudget(self._patience_s if patience_s is None else patience_s)
+        if request.key is None and request.method != "GET":
+            request = replace(request, key=new_key())
         while True:
             try:
                 answer = await self._reach().ask(request)

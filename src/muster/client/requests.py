@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from muster.machines.documents import AgentDocument, MessageCopy
-from muster.machines.vocabulary import AttachedFile, Role
+from muster.machines.vocabulary import AttachedFile, Role, Usage
 from muster.views.answers import Recorded
 from muster.views.answers.agents import (
     AgentList,
@@ -54,7 +54,9 @@ class ApiRequest(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """A body that is no JSON."""
 
     key: str | None = None
-    """The idempotency key of a post: however often it is sent, it counts once."""
+    """The idempotency key: however often the request is sent, it counts once. A client gives every
+    request that changes something a key, so that a retry after a broken connection is safe.
+    """
 
     waits_s: float = 0.0
     """How long the server may hold the answer back."""
@@ -89,9 +91,10 @@ def given(**fields: object) -> dict[str, object]:
 # ── agents ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def agents() -> ApiRequest[AgentList]:
-    """Every agent of the team."""
-    return ApiRequest(method="GET", path=api_path("agents"), answer=AgentList)
+def agents(*, retired: bool = False) -> ApiRequest[AgentList]:
+    """Every agent of the team; with `retired`, also those that were retired."""
+    query = {"retired": "true"} if retired else {}
+    return ApiRequest(method="GET", path=api_path("agents"), answer=AgentList, query=query)
 
 
 def agent(name: str) -> ApiRequest[AgentView]:
@@ -146,6 +149,18 @@ def disable(name: str, reason: str | None = None) -> ApiRequest[AgentView]:
     """Disable an agent until it is enabled again."""
     path = api_path("agents", name, "disable")
     return ApiRequest(method="POST", path=path, answer=AgentView, body=given(reason=reason))
+
+
+def retire(name: str) -> ApiRequest[AgentView]:
+    """Retire an agent that connects by itself."""
+    return ApiRequest(method="DELETE", path=api_path("agents", name), answer=AgentView)
+
+
+def report_usage(name: str, usage: Usage, channel: str | None = None) -> ApiRequest[Recorded]:
+    """Report what an agent that connects by itself has used, for a turn in a channel or not."""
+    body = {**msgspec.to_builtins(usage), **given(channel=channel)}
+    path = api_path("agents", name, "usage")
+    return ApiRequest(method="POST", path=path, answer=Recorded, body=body)
 
 
 def enable(name: str) -> ApiRequest[AgentView]:

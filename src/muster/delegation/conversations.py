@@ -61,24 +61,37 @@ class Conversations:
         self._clock = clock
         self._is_alive = is_alive
 
-    async def begin(self, text: str, *, speaker: str, to: str | None = None) -> OpenedConversation:
-        """Open a conversation, and delegate it to the agent that it is routed to, or to `to`."""
+    async def begin(
+        self, text: str, *, speaker: str, to: str | None = None, key: str | None = None
+    ) -> OpenedConversation:
+        """Open a conversation, and delegate it to the agent that it is routed to, or to `to`.
+
+        A retry with the same key gets the conversation that the first try opened.
+        """
         async with self.log_provider.access() as session_log:
+            if key is not None and (known := await session_log.opened_by_key(person(speaker), key)):
+                assert isinstance(known.fact, e.ConversationStart)
+                return OpenedConversation(known.fact.conversation, known.seq)
             delegation = require_open(session_log)
             if to is not None and to not in (MAIN, *delegation.agents):
                 raise NotFound(kind="agent description", name=to)
             await self.close_abandoned(session_log)
-            return await self.open(session_log, text, speaker, to)
+            return await self.open(session_log, text, speaker, to, key)
 
     async def open(
-        self, session_log: SessionLog, text: str, speaker: str, to: str | None = None
+        self,
+        session_log: SessionLog,
+        text: str,
+        speaker: str,
+        to: str | None = None,
+        key: str | None = None,
     ) -> OpenedConversation:
         """Open a conversation in a log that is open, and delegate or answer it."""
         delegation = session_log.team.delegation
         agents = await asyncio.to_thread(agents_of, delegation)
         decision = await asyncio.to_thread(decide, list(agents.values()), text, to)
         opening = c.OpenConversation(text=text, speaker_name=speaker)
-        receipt = await session_log.send(opening, actor=person(speaker))
+        receipt = await session_log.send(opening, actor=person(speaker), key=key)
         conversation = opened_by(receipt)
         routed = await session_log.send(route_command(conversation, decision), actor=MUSTER)
         fact = routed.events[0].fact

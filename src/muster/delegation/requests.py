@@ -61,13 +61,19 @@ class Requests:
         self.queue.close()
 
     async def ask(
-        self, text: str, *, speaker: str, to: str | None = None, wait: bool = True
+        self,
+        text: str,
+        *,
+        speaker: str,
+        to: str | None = None,
+        wait: bool = True,
+        key: str | None = None,
     ) -> ConversationView:
-        """Open a conversation for a request.
+        """Open a conversation for a request; a retry with its key gets the same conversation.
 
         With `wait`, return when it is closed or in the queue; without, at once.
         """
-        begun = await self.conversations.begin(text, speaker=speaker, to=to)
+        begun = await self.conversations.begin(text, speaker=speaker, to=to, key=key)
         if wait and self._dispatcher.team.delegation.mode is not DelegationMode.RESPONSE:
             await self._closed(begun.conversation)
         return (await self.conversations.views(after=begun.seq - 1))[begun.conversation]
@@ -93,7 +99,13 @@ class Requests:
     # ── sessions ──────────────────────────────────────────────────────────────────────────────────
 
     async def open_session(
-        self, *, mode: DelegationMode | None, path: str | None, agents: Sequence[str], actor: str
+        self,
+        *,
+        mode: DelegationMode | None,
+        path: str | None,
+        agents: Sequence[str],
+        actor: str,
+        key: str | None = None,
     ) -> Opened:
         """Open a session in a folder of the project, or resume the one that is open there."""
         given = [self.inside(folder) for folder in agents]
@@ -112,13 +124,14 @@ class Requests:
             folders=session_folder.folders_of(given, project=self.project, user=Path.home()),
             policy=policy_of(root),
             actor=actor,
+            key=key,
             allowance=self._allowance,
         )
         return Opened(delegation=delegation, resumed=resumed, warnings=found.warnings)
 
-    async def end_session(self, *, actor: str) -> None:
+    async def end_session(self, *, actor: str, key: str | None = None) -> None:
         """Close the session and all its open conversations."""
-        await session_folder.end(self.conversations.log_provider, actor=actor)
+        await session_folder.end(self.conversations.log_provider, actor=actor, key=key)
 
     async def agents(self, folders: Sequence[str]) -> list[AgentFile]:
         """The agents in these folders of the project; without any, those of the session."""

@@ -60,6 +60,7 @@ async def start(
     folders: Sequence[Path],
     policy: Policy,
     actor: str,
+    key: str | None = None,
     allowance: Allowance = NO_LIMIT,
 ) -> tuple[Delegation, bool]:
     """Open a session, or resume the one that is open there; the second value tells which."""
@@ -80,7 +81,7 @@ async def start(
             permissions=permissions_of(policy),
             allowance=allowance,
         )
-        await session_log.send(opening, actor=actor)
+        await session_log.send(opening, actor=actor, key=key)
         return session_log.team.delegation, False
 
 
@@ -90,11 +91,13 @@ async def was_here(log_provider: LogProvider, root: Path) -> bool:
         return bool(await session_log.history(str(root)))
 
 
-async def end(log_provider: LogProvider, *, actor: str, reason: str = "ended") -> Delegation:
+async def end(
+    log_provider: LogProvider, *, actor: str, reason: str = "ended", key: str | None = None
+) -> Delegation:
     """Close the session and its open conversations; return its state before that."""
     async with log_provider.access() as session_log:
         before = session_log.team.delegation
-        await session_log.send(EndDelegation(reason=reason), actor=actor)
+        await session_log.send(EndDelegation(reason=reason), actor=actor, key=key)
         return before
 
 

@@ -42,9 +42,16 @@ class SessionLog:
         """The team as of the last event on disk."""
         return self._dispatcher.team
 
-    async def send(self, command: Command, *, actor: str) -> Receipt:
+    async def send(self, command: Command, *, actor: str, key: str | None = None) -> Receipt:
         """Execute a command; return when its events are on disk."""
-        return await self._dispatcher.send(command, actor=actor)
+        return await self._dispatcher.send(command, actor=actor, key=key)
+
+    async def opened_by_key(self, actor: str, key: str) -> Event | None:
+        """The beginning of the conversation that this actor opened with the key."""
+        seq = await self._dispatcher.seq_of_key(actor, key)
+        found = () if seq is None else await self._store.read(after=seq - 1, limit=1)
+        event = decode(found[0].data) if found else None
+        return event if event and isinstance(event.fact, e.ConversationStart) else None
 
     @property
     def root(self) -> str:

@@ -14,10 +14,11 @@ from typing import NamedTuple
 import msgspec
 
 from muster.engine.ports import Clock
-from muster.errors import Refused
+from muster.errors import Refused, Repeated
 from muster.machines.commands import Command
 from muster.machines.events import Event
 from muster.machines.kernel.team import CommandDecision, decide, refusal
+from muster.machines.keys import seq_of_key
 from muster.machines.state import Team
 from muster.store.base import EventStore, Stored
 
@@ -30,6 +31,9 @@ class Receipt(msgspec.Struct, frozen=True, gc=False):
 
     events: Sequence[Event]
     """Empty if the command changed nothing."""
+
+    repeated: bool = False
+    """Whether the command was sent before with its key; then `seq` is the place of its event."""
 
 
 class Commit(NamedTuple):
@@ -99,23 +103,31 @@ class Dispatcher:
         """Stop calling this watcher."""
         self._watchers.remove(watcher)
 
-    async def send(self, command: Command, *, actor: str, cause: int | None = None) -> Receipt:
+    async def send(
+        self, command: Command, *, actor: str, cause: int | None = None, key: str | None = None
+    ) -> Receipt:
         """Decide a command and its follow-up commands; return when the events are on disk.
 
         Raises the refusal of `decide`. A refusal that must be recorded is on disk before it is
-        raised.
+        raised, and so is the event that a `Repeated` names.
         """
-        begun = self.begin(command, actor=actor, cause=cause)
+        try:
+            begun = self.begin(command, actor=actor, cause=cause, key=key)
+        except Repeated:
+            await self._store.append(())  # the first try may still be on its way to the disk
+            raise
         await begun.written
         if begun.refused is not None:
             raise begun.refused
         return Receipt(begun.decision.team.seq, begun.decision.events)
 
-    def begin(self, command: Command, *, actor: str, cause: int | None = None) -> Begun:
+    def begin(
+        self, command: Command, *, actor: str, cause: int | None = None, key: str | None = None
+    ) -> Begun:
         """Decide a command and queue its events for the commit of this iteration of the loop."""
         now, refused = self._clock.now(), None
         try:
-            decision = decide(self._head, command, now, actor=actor, cause=cause)
+            decision = decide(self._head, command, now, actor=actor, cause=cause, key=key)
         except Refused as error:
             if not error.recorded:
                 raise
@@ -129,6 +141,13 @@ class Dispatcher:
             for follower in self._followers:
                 follower(decision.events)
         return Begun(decision, written, refused)
+
+    async def seq_of_key(self, actor: str, key: str) -> int | None:
+        """The place of the event that this actor's key belongs to, once that is on disk."""
+        seq = seq_of_key(self._head, actor, key)
+        if seq is not None and seq > self._team.seq:
+            await self._store.append(())
+        return seq
 
     def _committed(self, stored: Sequence[Stored]) -> None:
         """Move the decisions that are on disk from `head` to `team`, and call the watchers."""

@@ -1,7 +1,8 @@
 """Heartbeats of agents that connect by themselves, and their timeouts.
 
-Every call of an agent counts as a heartbeat, for as long as the call lasts: an agent in a long-poll
-or on the event stream needs no other heartbeat. An agent without a heartbeat for `timeout_s` is
+Every call of an agent counts as a heartbeat, from the request to the answer: an agent in a
+long-poll needs no other heartbeat. An open event stream is none: a process that is stopped or hangs
+holds its connection open all the same. An agent without a heartbeat for `timeout_s` is
 disconnected, with the reason `heartbeat`.
 
 The time of the last heartbeat is kept in memory only, on the monotonic clock: storing it would cost
@@ -83,6 +84,10 @@ class Presence:
                 del self._calling[seat]
             self.hear(seat)
 
+    def is_calling(self, seat: SeatId) -> bool:
+        """Whether a call of the agent in this seat is not yet answered."""
+        return seat in self._calling
+
     async def run(self) -> None:
         """Disconnect agents whose heartbeat timed out, for ever."""
         while True:
@@ -141,7 +146,7 @@ class Presence:
             until = self._until.get(seat)
             if until is None:
                 continue
-            if self._calling[seat]:
+            if seat in self._calling:
                 until = now + self._timeout_s
             if until > now:
                 self._expect(seat, until)

@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from muster.engine.dispatcher import Commit
 from muster.errors import MusterError
 from muster.http import openapi, problems, signin, static
 from muster.http.auth import AccessControl
@@ -49,10 +50,15 @@ from muster.http.routes import (
 )
 from muster.http.routing import Answer, ApiCall, Route, RouteTable, routes_in
 from muster.http.stream import Streams
-from muster.http.waiting import CallerGone, unless_gone
+from muster.http.waiting import CallerGone, LongPolls
+from muster.machines.events import SessionEnd, TokenRevoked
 from muster.team import Muster
+from muster.views.answers import Recorded
 
 ANSWER_HEADERS: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+
+_ENDS_OF_TOKENS: Final = frozenset({TokenRevoked, SessionEnd})
+"""Facts that end tokens: a revocation, and the end of a session with its own token."""
 
 log = logging.getLogger(__name__)
 
@@ -94,6 +100,8 @@ class Api:
         self._table = table
         self._access = access
         self._streams = Streams(muster.feed, muster.partials)
+        self._long_polls = LongPolls()
+        muster.dispatcher.watch(self._on_commit)
 
     def end_waiting(self) -> None:
         """Answer long polls and end streams: the server is shutting down."""
@@ -108,7 +116,8 @@ class Api:
         request = Request(scope, receive)
         with ExitStack() as present:
             response = await self._respond(request, present)
-            await response(scope, receive, send)
+        # Sending is no sign of life: a stopped process takes nothing, and an event stream lasts.
+        await response(scope, receive, send)
 
     async def _respond(self, request: Request, present: ExitStack) -> ASGIApp:
         try:
@@ -134,15 +143,26 @@ class Api:
             caller=caller,
             request=request,
             present=present,
+            is_authorized=lambda: self._access.is_authorized(request, self._muster.team),
+            long_polls=self._long_polls,
         )
         arguments: dict[str, object] = {**path}
         if route.query is not None:
             arguments["query"] = parse_query(request, route.query)
         if route.body is not None:
             arguments["body"] = parse_body(await read_body(request), route.body)
+        if route.answer is Recorded and (first := await call.first_try()) is not None:
+            return _response(route, request, Recorded(seq=first.seq, repeated=True))
         work = route.handler(call, **arguments)
-        answer = await (unless_gone(work, request) if route.is_waiting else work)
+        answer = await (call.unless_ended(work) if route.is_waiting else work)
         return _response(route, request, answer)
+
+    def _on_commit(self, commit: Commit) -> None:
+        """End the streams and long polls of tokens that a commit has ended."""
+        if all(type(event.fact) not in _ENDS_OF_TOKENS for event in commit.events):
+            return
+        self._streams.end_unauthorized()
+        self._long_polls.end_unauthorized()
 
 
 def _raw_path(request: Request) -> str:

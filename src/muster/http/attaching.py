@@ -8,7 +8,6 @@ import msgspec
 from muster import limits
 from muster.attachments import AttachmentFolder
 from muster.errors import Invalid, NotFound
-from muster.http.readable import hidden_from
 from muster.http.routing import ApiCall
 from muster.machines.attachments import check_digest
 from muster.machines.events import AgentMessage, UserMessage
@@ -54,7 +53,7 @@ def folder_of(call: ApiCall) -> AttachmentFolder:
 
 async def named_file(call: ApiCall, digest: str) -> AttachedFile:
     """A file as a message names it that the caller may read; else there is no such file."""
-    search = MessageSearch(file=digest, hidden=hidden_from(call.team, call.caller))
+    search = MessageSearch(file=digest, hidden=call.access.hidden)
     before: int | None = SEQ_END
     while before is not None:
         found, before = await call.muster.store.search(search, before=before, limit=1)

@@ -18,14 +18,13 @@ from muster import limits
 from muster.engine.ports import Ids
 from muster.errors import Forbidden, TooFast, Unauthenticated, WrongHost, WrongOrigin
 from muster.http.browser_sessions import BrowserSessions, cookie_name, digest
-from muster.http.routing import ApiCaller, Route
+from muster.http.routing import SAFE, ApiCaller, Route
 from muster.machines.commands import IssueToken
 from muster.machines.ids import SeatId, agent_actor, person
 from muster.machines.state import Team, Token
 from muster.machines.vocabulary import Role
 from muster.sessions.session_tokens import SessionTokens
 
-SAFE: Final = frozenset({"GET", "HEAD"})
 ANONYMOUS: Final = ApiCaller(Role.VIEWER, "nobody")
 """The caller of a public route."""
 
@@ -85,6 +84,10 @@ class AccessControl:
         if token.role not in route.may:
             raise _forbidden(token, route)
         return caller_of(token, team)
+
+    def is_authorized(self, request: Request, team: Team) -> bool:
+        """Whether the token or the browser session of a request is valid."""
+        return token_for(request, team, self.browsers, self._session_tokens) is not None
 
     def _check_host(self, request: Request) -> None:
         name = request.headers.get("host", "")

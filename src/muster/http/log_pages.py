@@ -1,6 +1,6 @@
 """Pages of the log: which events a request asks for, and reading them from a cursor on."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Final, NamedTuple
 
 from muster.errors import Invalid
@@ -9,7 +9,7 @@ from muster.http.types import Cursor, Query
 from muster.machines.events import FACTS
 from muster.machines.ids import ChannelId
 from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored
-from muster.team import Muster
+from muster.views.access import CanRead, read_all
 
 LOG_EVENTS: Final = 100
 LOG_EVENTS_MAX: Final = 1000
@@ -59,29 +59,48 @@ class LogSlice(NamedTuple):
     more: bool
 
 
-async def read_slice(muster: Muster, where: LogFilter, after: int | None, limit: int) -> LogSlice:
-    """Events after a cursor (-1: from the beginning), or, without one, the newest."""
-    store, last = muster.store, muster.feed.last_seq
+async def read_slice(
+    call: ApiCall, where: LogFilter, after: int | None, limit: int, wanted: CanRead = read_all
+) -> LogSlice:
+    """Events that the caller may read, after a cursor (-1: from the beginning), or the newest."""
+    store, last, can_read = call.muster.store, call.muster.feed.last_seq, call.access.can_read
+
+    def keep(each: Stored) -> bool:
+        return can_read(each) and wanted(each)
+
     if after is None:
-        found = (await store.read(after=0, limit=limit, where=where, backwards=True))[::-1]
-        found, more = [each for each in found if each.seq <= last], False
-    else:
-        found, more = await _gather(store, max(0, after), limit, where, last)
-    return LogSlice(found, found[-1].seq if found and more else max(last, after or 0), more)
-
-
-async def _gather(
-    store: EventStore, after: int, limit: int, where: LogFilter, last: int
-) -> tuple[list[Stored], bool]:
-    """Events after a cursor, and whether the page was full before the end of the log."""
+        return LogSlice(await _newest(store, limit, where, last, keep), last, more=False)
     found: list[Stored] = []
     size = 0
-    while len(found) < limit and size < LOG_BYTES:
-        count = min(limit - len(found), READ_EVENTS)
-        page = await store.read(after=after, limit=count, where=where)
-        if not page or page[0].seq > last:
-            return found, False
-        found += [each for each in page if each.seq <= last]
-        size += sum(len(each.data) for each in page)
+    async for each in _following(store, max(0, after), where, last, keep):
+        if len(found) >= limit or size >= LOG_BYTES:
+            return LogSlice(found, found[-1].seq, more=True)
+        found.append(each)
+        size += len(each.data)
+    return LogSlice(found, max(last, after), more=False)
+
+
+async def _following(
+    store: EventStore, after: int, where: LogFilter, last: int, keep: CanRead
+) -> AsyncIterator[Stored]:
+    """The events after a cursor that are asked for."""
+    while page := await store.read(after=after, limit=READ_EVENTS, where=where):
+        for each in page:
+            if each.seq > last:
+                return
+            if keep(each):
+                yield each
         after = page[-1].seq
-    return found, True
+
+
+async def _newest(
+    store: EventStore, limit: int, where: LogFilter, last: int, keep: CanRead
+) -> list[Stored]:
+    """The newest events that are asked for, in order."""
+    count = limit
+    while True:  # twice as many each time, because `keep` may leave out any number of them
+        page = await store.read(after=0, limit=count, where=where, backwards=True)
+        found = [each for each in page if each.seq <= last and keep(each)]
+        if len(found) >= limit or len(page) < count:
+            return found[:limit][::-1]
+        count *= 2

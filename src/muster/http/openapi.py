@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, Response
 
 from muster.http.handbook import STYLE_DIGEST, handbook
 from muster.http.problems import MEDIA_TYPE, Problem
-from muster.http.routing import EVERYBODY, ApiCall, Route, route
+from muster.http.routing import EVERYBODY, SAFE, ApiCall, Route, route
 from muster.http.signin import NOTHING_ELSE, PAGE_HEADERS
 from muster.version import __version__
 
@@ -102,7 +102,7 @@ def _operation(route: Route, refs: Refs, components: Schema) -> Schema:
         "parameters": [*_path_parameters(route), *_query_parameters(route, refs, components)],
         "responses": {str(route.status): _answer(route, refs), "default": problem},
     }
-    if route.method == "POST":
+    if route.method not in SAFE:
         described["parameters"].append(_KEY)
     if route.body is not None:
         described["requestBody"] = {"required": True, **_content(route.body, refs, JSON)}
@@ -120,7 +120,7 @@ _KEY: Final = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "A retry with the same key does not send a message twice.",
+    "description": "A retry with the same key is carried out once and answered like the first.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 128},
 }
 

@@ -33,20 +33,29 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from muster.engine.dispatcher import Receipt
-from muster.errors import Forbidden, NotFound, WrongMethod
+from muster.errors import Forbidden, NotFound, Repeated, WrongMethod
 from muster.http.browser_sessions import BrowserSessions
 from muster.http.stream import EventStream, Streams
+from muster.http.waiting import LongPolls
 from muster.machines.commands import Command
 from muster.machines.ids import SeatId, name_key
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Role
+from muster.store.base import Stored
+from muster.store.codec import decode
 from muster.team import Muster
+from muster.views.access import Access, access_of
 
 EVERYBODY: Final = frozenset(Role)
 OPERATOR: Final = frozenset({Role.OPERATOR})
 ACTORS: Final = frozenset({Role.OPERATOR, Role.AGENT})
 
+SAFE: Final = frozenset({"GET", "HEAD"})
+"""Methods that change nothing."""
+
 _DOCUMENT: Final = "agent-identity:"
+
+T = TypeVar("T")
 
 
 # ── a request ─────────────────────────────────────────────────────────────────────────────────────
@@ -65,7 +74,16 @@ class ApiCaller(msgspec.Struct, frozen=True):
 class ApiCall:
     """One request whose caller is authenticated and allowed to make it."""
 
-    __slots__ = ("_present", "browsers", "caller", "muster", "request", "streams")
+    __slots__ = (
+        "_present",
+        "browsers",
+        "caller",
+        "is_authorized",
+        "long_polls",
+        "muster",
+        "request",
+        "streams",
+    )
 
     def __init__(
         self,
@@ -76,23 +94,41 @@ class ApiCall:
         caller: ApiCaller,
         request: Request,
         present: ExitStack,
+        is_authorized: Callable[[], bool],
+        long_polls: LongPolls,
     ) -> None:
-        """Hold the parts. An agent that acts is present until `present` is closed."""
+        """Hold the parts. An agent that acts is present until `present` is closed.
+
+        `is_authorized` tells whether the token of the request is still valid.
+        """
         self.muster = muster
         self.streams = streams
         self.browsers = browsers
         self.caller = caller
         self.request = request
+        self.is_authorized = is_authorized
+        self.long_polls = long_polls
         self._present = present
 
     @property
+    def access(self) -> Access:
+        """The caller's access to channels, as things are now."""
+        return access_of(self.muster.team, self.caller.role, self.caller.seat)
+
+    @property
     def team(self) -> Team:
-        """The team as far as it is on disk."""
-        return self.muster.team
+        """The team as far as it is on disk, without what the caller may not see."""
+        return self.access.shown(self.muster.team)
+
+    def can_read(self, stored: Stored) -> bool:
+        """Whether the caller may see an event, as things are now."""
+        return self.access.can_read(stored)
 
     @property
     def key(self) -> str | None:
-        """The `Idempotency-Key` of the request."""
+        """The `Idempotency-Key` of a request that changes something."""
+        if self.request.method in SAFE:
+            return None
         return self.request.headers.get("idempotency-key")
 
     def agent(self, name: str) -> Agent:
@@ -121,9 +157,41 @@ class ApiCall:
             self._present.enter_context(self.muster.presence.calling(agent.seat))
         return agent
 
-    async def send(self, command: Command) -> Receipt:
-        """Send a command of the caller; return when it is on disk."""
-        return await self.muster.dispatcher.send(command, actor=self.caller.actor)
+    async def send(self, command: Command, *, has_key: bool = True) -> Receipt:
+        """Send a command of the caller; return when it is on disk.
+
+        A retry with the request's key gets the receipt of the first try. A request that sends
+        several commands gives its key to the one that matters.
+        """
+        actor, key = self.caller.actor, self.key if has_key else None
+        if getattr(command, "channel", None) in self.access.hidden:
+            first = await self.first_try()  # by an agent that has left the channel since
+            if first is not None:
+                return first
+            raise NotFound(kind="channel", name=getattr(command, "channel", None))
+        try:
+            return await self.muster.dispatcher.send(command, actor=actor, key=key)
+        except Repeated as repeated:
+            return await self._first_receipt(repeated.seq)
+
+    async def send_more(self, command: Command) -> Receipt:
+        """Send a further command of a request, which its key does not belong to."""
+        return await self.send(command, has_key=False)
+
+    async def unless_ended(self, work: Awaitable[T]) -> T:
+        """Wait for work, unless the caller disconnects or loses its token before."""
+        return await self.long_polls.unless_ended(work, self.request, self.is_authorized)
+
+    async def first_try(self) -> Receipt | None:
+        """The receipt of the first request with the same key; none if this one is the first."""
+        if self.key is None:
+            return None
+        seq = await self.muster.dispatcher.seq_of_key(self.caller.actor, self.key)
+        return None if seq is None else await self._first_receipt(seq)
+
+    async def _first_receipt(self, seq: int) -> Receipt:
+        found = await self.muster.store.read(after=seq - 1, limit=1)
+        return Receipt(seq, [decode(each.data) for each in found], repeated=True)
 
 
 def _seat(digits: str) -> SeatId | None:

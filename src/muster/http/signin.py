@@ -84,6 +84,7 @@ async def sign_in(call: ApiCall, body: SignInBody) -> JsonResponse[SignedIn]:
 async def sign_out(call: ApiCall) -> Response:
     """Sign out: end the session and delete the cookie."""
     call.browsers.end(_cookie(call))
+    call.streams.end_unauthorized()
     answer = Response(status_code=204, headers=PAGE_HEADERS)
     answer.delete_cookie(cookie_name(call.request), httponly=True, samesite="strict")
     return answer

@@ -27,6 +27,7 @@ from muster.engine.partials import EVENT as PARTIAL
 from muster.engine.partials import Partial, Partials
 from muster.machines.ids import ChannelId
 from muster.store.base import LogFilter, Stored
+from muster.views.access import FULL_ACCESS, Access
 
 KEEP_ALIVE_SECONDS: Final = 15.0
 """Between keep-alive comments: proxies close a silent connection after 30 to 60 s."""
@@ -67,14 +68,14 @@ class Streams:
         cursor: int | str | None,
         where: LogFilter,
         is_allowed: Callable[[], bool] = lambda: True,
-        may_read: Callable[[ChannelId], bool] = lambda channel: True,
+        access: Callable[[], Access] = lambda: FULL_ACCESS,
     ) -> "EventStream":
         """A stream from a cursor on: a place in the log, or text that is none.
 
-        The stream ends when `is_allowed` says no: the reader signed out, or its token was revoked.
-        Partial text goes out for channels that `may_read` allows.
-        Without a cursor it has only new events. A cursor that is not in the log is answered with
-        `cursor_unknown`, and new events follow: the reader has to load everything again.
+        `access` tells for every page what the reader may read at that time. The stream ends when
+        `is_allowed` says no: the reader signed out, or its token was revoked. Without a cursor it
+        has only new events. A cursor that is not in the log is answered with `cursor_unknown`, and
+        new events follow: the reader has to load everything again.
         """
         last = self._feed.last_seq
         after = max(0, cursor) if isinstance(cursor, int) and cursor <= last else last
@@ -82,12 +83,18 @@ class Streams:
         if cursor is not None and cursor != after and cursor != -1:
             told = msgspec.json.encode({"cursor": cursor, "lastSeq": last})
             opening += b"event: cursor_unknown\ndata: %b\n\n" % told
-        return EventStream(self, opening, after, where, is_allowed, may_read)
+        return EventStream(self, opening, after, where, is_allowed, access)
 
     def close(self) -> None:
         """End every stream; readers reconnect when the server is back."""
         for each in self._open:
             each.end()
+
+    def end_unauthorized(self) -> None:
+        """End the streams of readers that signed out, or whose token was revoked."""
+        for each in self._open:
+            if not each.is_allowed():
+                each.end()
 
     def _tell(self, partial: Partial) -> None:
         """Hand partial text to every stream that may have it, framed once."""
@@ -104,10 +111,22 @@ class Streams:
             async for page in self._feed.follow(after=after, where=where):
                 if not opened.is_allowed():
                     return
-                for chunk in self._framed(page, where):
+                for chunk in self._readable(page, where, opened.access()):
                     await send(_body(chunk))
         finally:
             self._open.discard(opened)
+
+    def _readable(
+        self, page: Sequence[Stored], where: LogFilter, access: Access
+    ) -> Iterable[bytes]:
+        """The part of a page that the reader may read. The cursor moves over the rest."""
+        shown = [each for each in page if access.can_read(each)] if access.hidden else page
+        if len(shown) == len(page):
+            yield from self._framed(page, where)
+            return
+        yield from _chunks(shown)
+        if not shown or shown[-1] is not page[-1]:
+            yield b"id: %d\n\n" % page[-1].seq
 
     def _framed(self, page: Sequence[Stored], where: LogFilter) -> Iterable[bytes]:
         """A page as it goes over the wire. Readers wake together, so most find it in the cache."""
@@ -131,13 +150,13 @@ class EventStream:
         "_after",
         "_ended",
         "_life",
-        "_may_read",
         "_opening",
         "_partials",
         "_send",
         "_streams",
         "_tasks",
         "_where",
+        "access",
         "is_allowed",
     )
 
@@ -148,16 +167,16 @@ class EventStream:
         after: int,
         where: LogFilter,
         is_allowed: Callable[[], bool],
-        may_read: Callable[[ChannelId], bool],
+        access: Callable[[], Access],
     ) -> None:
         self._streams = streams
-        self._may_read = may_read
         self._partials: dict[ChannelId, bytes] = {}
         """Partial texts that are not sent yet; a newer one of its channel replaces an older."""
 
         self._send: Send | None = None
         self._tasks: asyncio.TaskGroup | None = None
         self.is_allowed = is_allowed
+        self.access = access
         self._opening = opening
         self._after = after
         self._where = where
@@ -189,7 +208,7 @@ class EventStream:
             (not where.types or PARTIAL in where.types)
             and (where.seat is None or where.seat == partial.seat)
             and (where.channel is None or where.channel == partial.channel)
-            and self._may_read(partial.channel)
+            and partial.channel not in self.access().hidden
         )
 
     def tell(self, channel: ChannelId, frame: bytes) -> None:
@@ -208,7 +227,8 @@ class EventStream:
         assert self._send is not None
         while self._partials and self.is_allowed():
             channel, frame = next(iter(self._partials.items()))
-            await self._send(_body(frame))
+            if channel not in self.access().hidden:  # the reader may have left the channel since
+                await self._send(_body(frame))
             if self._partials[channel] is frame:
                 del self._partials[channel]
         self._partials.clear()

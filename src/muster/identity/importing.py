@@ -5,7 +5,7 @@ before the command is decided. That check is safe outside the transaction: no ot
 create an id of an event in this log.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -30,7 +30,7 @@ class _Said(msgspec.Struct, frozen=True, rename="camel"):
 
 async def import_team(
     muster: Muster,
-    actor: str,
+    send: Callable[[ImportTeam], Awaitable[Receipt]],
     documents: Iterable[AgentDocument],
     messages: Sequence[MessageCopy] = (),
 ) -> Receipt:
@@ -40,7 +40,7 @@ async def import_team(
     own = await _own(muster.store, messages)
     foreign = tuple(message for message in messages if message.id not in own)
     command = ImportTeam(documents=tuple(documents), messages=foreign)
-    return await muster.dispatcher.send(command, actor=actor)
+    return await send(command)
 
 
 async def _own(store: EventStore, messages: Iterable[MessageCopy]) -> set[str]:

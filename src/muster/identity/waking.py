@@ -13,7 +13,7 @@ from xml.sax.saxutils import quoteattr
 
 from muster.engine.dispatcher import Commit, Receipt
 from muster.errors import NobodyToSummon
-from muster.machines.commands import SendMessage, SleepAgents, SummonAgents, WakeAgents
+from muster.machines.commands import SendMessage, SummonAgents, WakeAgents
 from muster.machines.events import AgentStatus
 from muster.machines.ids import GRID_SEATS, SeatId
 from muster.machines.state import Agent, Status, Team
@@ -48,7 +48,7 @@ PALETTE: Final = (
 assert tuple(place.grid_position for place in PALETTE) == GRID_SEATS
 
 
-async def summon(muster: Muster, actor: str) -> Receipt:
+async def summon(muster: Muster, actor: str, key: str | None = None) -> Receipt:
     """Reserve a seat for each agent and start their births: by the lead, or each on its own."""
     led = muster.team.lead is not None
     if not led and not muster.births.possible:
@@ -59,7 +59,7 @@ async def summon(muster: Muster, actor: str) -> Receipt:
         long_lived=muster.births.live_on and not led,
         message=_birth_list() if led else "",
     )
-    return await muster.dispatcher.send(command, actor=actor)
+    return await muster.dispatcher.send(command, actor=actor, key=key)
 
 
 def _birth_list() -> str:
@@ -71,7 +71,9 @@ def _birth_list() -> str:
     return f"{SUMMON}\n<seats>\n{seats}\n</seats>"
 
 
-async def wake(muster: Muster, actor: str, seats: Sequence[SeatId] = ()) -> Receipt:
+async def wake(
+    muster: Muster, actor: str, key: str | None = None, seats: Sequence[SeatId] = ()
+) -> Receipt:
     """Wake the agents in these seats, or all sleeping ones; skip those found to be alive."""
     asked = await _ask_lead(muster, actor, seats)
     chosen = tuple(seat for seat in seats if not asked or not _is_here(muster.team, seat))
@@ -80,12 +82,8 @@ async def wake(muster: Muster, actor: str, seats: Sequence[SeatId] = ()) -> Rece
     led = [agent for agent in _sleepers(muster.team, chosen) if agent.authority is Authority.LEAD]
     payloads = [as_xml(await wake_payload(muster.store, muster.team, agent)) for agent in led]
     message = "\n".join((WAKE, *payloads)) if payloads else ""
-    return await muster.dispatcher.send(WakeAgents(seats=chosen, message=message), actor=actor)
-
-
-async def sleep(muster: Muster, actor: str, seats: Sequence[SeatId] = ()) -> Receipt:
-    """Put the agents in these seats to sleep, or all that are awake."""
-    return await muster.dispatcher.send(SleepAgents(seats=tuple(seats)), actor=actor)
+    command = WakeAgents(seats=chosen, message=message)
+    return await muster.dispatcher.send(command, actor=actor, key=key)
 
 
 def _is_here(team: Team, seat: SeatId) -> bool:

@@ -170,6 +170,13 @@ class EnableAgent(Command, frozen=True, kw_only=True):
     seat: SeatId
 
 
+class RetireAgent(Command, frozen=True, kw_only=True):
+    """Retire an agent that connects by itself: its name becomes free, its history stays."""
+
+    seat: SeatId
+    reason: str = ""
+
+
 class Awaken(Command, frozen=True, kw_only=True):
     """The process of a sleeping agent is up."""
 
@@ -293,6 +300,14 @@ class ReportTaken(Command, frozen=True, kw_only=True):
     channels: tuple[ChannelId, ...] = ()
 
 
+class ReportUsage(Command, frozen=True, kw_only=True):
+    """An agent that connects by itself reports what it has used, for a turn of a channel or not."""
+
+    seat: SeatId
+    usage: Usage
+    channel: ChannelId | None = None
+
+
 class CheckSession(Command, frozen=True, kw_only=True):
     """Check the time limits of an agent's sessions."""
 
@@ -412,7 +427,6 @@ class PostMessage(Command, frozen=True, kw_only=True):
     channel: ChannelId
     text: str
     speaker_name: str
-    key: str | None = None
     reply_to: int | None = None
     """The seq of the message that it answers."""
 
@@ -425,7 +439,6 @@ class SendMessage(Command, frozen=True, kw_only=True):
     text: str
     speaker_name: str
     seat: SeatId | None = None
-    key: str | None = None
     files: tuple[AttachedFile, ...] = ()
 
 
@@ -455,7 +468,6 @@ class Speak(Command, frozen=True, kw_only=True):
     to: SeatId | None = None
     """The member that is handed the turn, where the post ends it."""
 
-    key: str | None = None
     reply_to: int | None = None
     files: tuple[AttachedFile, ...] = ()
 
@@ -465,7 +477,6 @@ class TellHuman(Command, frozen=True, kw_only=True):
 
     seat: SeatId
     text: str
-    key: str | None = None
 
 
 class CompleteTurn(Command, frozen=True, kw_only=True):

@@ -72,6 +72,8 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     actor: str
     cause: int | None
     fact: Fact
+    key: str | None = None
+    """The idempotency key of the command, on its first event."""
 
     @property
     def type(self) -> str:
@@ -213,6 +215,13 @@ class AgentEnabled(Fact, frozen=True, kw_only=True):
     """An agent was enabled and may be started again."""
 
     seat: SeatId
+
+
+class AgentRetired(Fact, frozen=True, kw_only=True):
+    """An agent was retired: its name is free, and it never connects again."""
+
+    seat: SeatId
+    reason: str = ""
 
 
 class MarkerRejected(Fact, frozen=True, kw_only=True):
@@ -363,6 +372,15 @@ class SessionResult(Fact, frozen=True, kw_only=True):
 
     conversation: ConversationId | None = None
     """The conversation that the agent led or worked on."""
+
+
+class UsageReported(Fact, frozen=True, kw_only=True):
+    """An agent that connects by itself reported what it has used."""
+
+    seat: SeatId
+    usage: Usage
+    channel: ChannelId | None = None
+    """The channel in which it has the turn, or had the last one."""
 
 
 class AgentActivity(Fact, frozen=True, kw_only=True):
@@ -579,9 +597,6 @@ class UserMessage(Fact, frozen=True, kw_only=True):
     channel: ChannelId | None = None
     mode: InterruptMode | None = None
     deliver_to: tuple[SeatId, ...] = ()
-    key: str | None = None
-    """The sender's idempotency key: a message that is sent twice is recorded once."""
-
     reply_to: int | None = None
     """The seq of the message that it answers."""
 
@@ -596,7 +611,6 @@ class AgentMessage(Fact, frozen=True, kw_only=True):
     seat: SeatId
     channel: ChannelId | None = None
     epoch: int | None = None
-    key: str | None = None
     reply_to: int | None = None
     files: tuple[AttachedFile, ...] = ()
 
@@ -633,6 +647,8 @@ class TokenRevoked(Fact, frozen=True, kw_only=True):
     """A token was revoked."""
 
     token_id: str
+    seat: SeatId | None = None
+    """The seat of the agent that it stood for, if any."""
 
 
 # ── delegation ────────────────────────────────────────────────────────────────────────────────────

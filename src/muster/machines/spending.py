@@ -1,7 +1,7 @@
 """Spending: cost and tokens of work with models, and the limits on them.
 
-A session's result reports its usage. An agent that reaches a limit is paused before its next turn
-starts, and the note names the limit.
+A session's result reports its usage; an agent that connects by itself reports its own. An agent
+that reaches a limit is paused before its next turn starts, and the note names the limit.
 """
 
 from typing import Final
@@ -38,6 +38,15 @@ def session_result(team: Team, event: Event, fact: e.SessionResult) -> Team:
     if channel is None:
         return team
     return charge_channel(team, channel, fact.usage)
+
+
+def usage_reported(team: Team, event: Event, fact: e.UsageReported) -> Team:
+    """Add the usage that an agent reported to the agent and to its channel."""
+    agent = charged(team.agents[fact.seat], fact.usage, None)
+    team = replace(team, agents=put(team.agents, agent.seat, agent))
+    if fact.channel is None:
+        return team
+    return charge_channel(team, team.channels[fact.channel], fact.usage)
 
 
 def charge_channel(team: Team, channel: Channel, usage: Usage) -> Team:

@@ -171,9 +171,6 @@ class Agent(Record, frozen=True, kw_only=True):
     read: int = 0
     """The seq up to which it has acted on direct messages."""
 
-    keys: Mapping[str, int] = {}
-    """Idempotency keys of recent messages to it, and their seq."""
-
     approvals: tuple[Approval, ...] = ()
     """Its open requests for approval, oldest first."""
 
@@ -317,6 +314,9 @@ class Channel(Record, frozen=True, kw_only=True):
 
     turn: HeldTurn | None = None
     drain: Drain | None = None
+    last_holder: SeatId | None = None
+    """The holder of the last turn that has ended."""
+
     idle: SeatId | None = None
     """A lone member that has completed its turn: it waits for the next post or member."""
 
@@ -361,9 +361,6 @@ class Channel(Record, frozen=True, kw_only=True):
 
     read: Mapping[SeatId, int] = {}
     """The seq up to which each member has acted on its messages."""
-
-    keys: Mapping[str, int] = {}
-    """Idempotency keys of recent messages, and their seq."""
 
     used: Usage = Usage()
 
@@ -464,6 +461,19 @@ class Delegation(Record, frozen=True, kw_only=True):
         return QUEUE if self.mode is DelegationMode.RESPONSE else MAIN
 
 
+class RecentKeys(Record, frozen=True, kw_only=True):
+    """Idempotency keys of recent commands, each with its actor and the seq of its event.
+
+    Two generations: when the newer one is full it becomes the older one, which is forgotten. So
+    at least `limits.KEYS_MAX` keys are known, and a new one costs the same however many there are.
+    """
+
+    newer: Mapping[str, int] = {}
+    older: Mapping[str, int] = {}
+    count: int = 0
+    """The number of keys in `newer`."""
+
+
 class Team(Record, frozen=True, kw_only=True):
     """The current state of a team."""
 
@@ -481,6 +491,9 @@ class Team(Record, frozen=True, kw_only=True):
 
     next_seat: SeatId = FIRST_ENROLLED_SEAT
     channels: Mapping[ChannelId, Channel] = {}
+    private: tuple[ChannelId, ...] = ()
+    """The channels that only their members and operators read."""
+
     sessions: Mapping[SessionId, Session] = {}
     delegation: Delegation = Delegation()
     tokens: Mapping[str, Token] = {}
@@ -488,6 +501,8 @@ class Team(Record, frozen=True, kw_only=True):
 
     imported: Mapping[str, int] = {}
     """Ids of imported messages and digests of discarded documents: a second import adds nothing."""
+
+    keys: RecentKeys = RecentKeys()
 
     @property
     def lead(self) -> Agent | None:

@@ -39,9 +39,10 @@ def issue_token(team: Team, command: c.IssueToken, now: datetime) -> Sequence[Fa
 
 
 def revoke_token(team: Team, command: c.RevokeToken, now: datetime) -> Sequence[Fact]:
-    if all(token.id != command.token_id for token in team.tokens.values()):
+    found = [token for token in team.tokens.values() if token.id == command.token_id]
+    if not found:
         raise NotFound(kind="token", name=command.token_id)
-    return (e.TokenRevoked(token_id=command.token_id),)
+    return (e.TokenRevoked(token_id=command.token_id, seat=found[0].seat),)
 
 
 def token_issued(team: Team, event: Event, fact: e.TokenIssued) -> Team:

@@ -134,10 +134,15 @@ class LinkedFile(Generic[D]):
     # ── the log ───────────────────────────────────────────────────────────────────────────────────
 
     async def send(
-        self, command: Command, *, actor: str = MUSTER, cause: int | None = None
+        self,
+        command: Command,
+        *,
+        actor: str = MUSTER,
+        cause: int | None = None,
+        key: str | None = None,
     ) -> None:
         """Send a command. Raises `Refused`."""
-        await self._dispatcher.send(command, actor=actor, cause=cause)
+        await self._dispatcher.send(command, actor=actor, cause=cause, key=key)
 
     async def report(self, text: str) -> None:
         """Put a warning on record."""

@@ -27,6 +27,7 @@ from muster.machines.vocabulary import RunMode, Taken
 from muster.sessions.prompt_state import PromptState, still_held
 from muster.sessions.prompt_templates import BIRTH, LEAD, WAKE, PromptTemplates
 from muster.store.base import EventStore
+from muster.views.access import CanRead, read_all
 from muster.views.answers.messages import Do, Next
 from muster.views.prompt_lines import prompt_line
 from muster.views.wake_payload import as_xml, wake_payload
@@ -95,8 +96,11 @@ class Prompter:
         state = self._states.get(seat)
         return "" if state is None else state.human_text_in(prompt)
 
-    async def memory(self, agent: Agent) -> Sequence[str]:
-        """The templates for the agent: birth, or else waking with its soul and transcript."""
+    async def memory(self, agent: Agent, can_read: CanRead = read_all) -> Sequence[str]:
+        """The templates for the agent: birth, or else waking with its soul and transcript.
+
+        `can_read` leaves out what a person or agent that looks at them may not read.
+        """
         team = self._dispatcher.team
         words = {"name": agent.id, "human": team.human, "seat": agent.seat, "color": agent.color}
         parts: list[str] = []
@@ -105,7 +109,7 @@ class Prompter:
         if agent.status is Status.HATCHING:
             parts.append(self._templates.write(BIRTH, **words))
         else:
-            payload = await wake_payload(self._store, team, agent)
+            payload = await wake_payload(self._store, team, agent, can_read)
             if payload.has_soul or payload.has_transcript:
                 parts.append(self._templates.write(WAKE, payload=as_xml(payload), **words))
         return parts

@@ -28,7 +28,7 @@ SEAT_COLUMN_MAX: Final = 2**63 - 1
 """The largest integer of a column. A larger one must fail its own event, not the whole commit."""
 
 
-class Envelope(msgspec.Struct, frozen=True, rename="camel"):
+class Envelope(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """An event without its fact. `v` is the version of the fact's shape."""
 
     seq: int
@@ -37,9 +37,11 @@ class Envelope(msgspec.Struct, frozen=True, rename="camel"):
     actor: str
     cause: int | None
     v: int
+    key: str | None = None
+    """Older messages have it in the fact, which in the flat object is the same place."""
 
 
-class _Opened(Envelope, frozen=True):
+class _Opened(Envelope, frozen=True, kw_only=True):
     """An envelope as it is read: with the type of the fact."""
 
     type: str
@@ -117,7 +119,7 @@ def stored(event: Event) -> Stored:
 
 def _splice(event: Event, version: int) -> bytes:
     ts = event.ts if event.ts.tzinfo is UTC else event.ts.astimezone(UTC)
-    head = Envelope(event.seq, ts, event.session_id, event.actor, event.cause, version)
+    head = Envelope(event.seq, ts, event.session_id, event.actor, event.cause, version, event.key)
     return b"%b,%b" % (_to_json(head)[:-1], _to_json(event.fact)[1:])
 
 
@@ -131,7 +133,7 @@ def decode(data: bytes, path: str = HERE) -> Event:
         fact = _decoders[kind.fact](data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise LogCorrupt(path=path, detail=str(error)) from error
-    return Event(head.seq, head.ts, head.session_id, head.actor, head.cause, fact)
+    return Event(head.seq, head.ts, head.session_id, head.actor, head.cause, fact, head.key)
 
 
 def _lifted(head: _Opened, data: bytes, path: str) -> tuple[_Kind, bytes]:

@@ -53,7 +53,8 @@ _DIMMED: Final = frozenset({Status.SLEEPING, Status.UNKNOWN})
 
 def button_of(team: Team) -> Button | None:
     """The button of a team: SUMMON while no agent but the lead is shown, WAKE while one sleeps."""
-    crew = (agent for seat, agent in team.agents.items() if seat != LEAD_SEAT)
+    others = (agent for seat, agent in team.agents.items() if seat != LEAD_SEAT)
+    crew = (agent for agent in others if not agent.retired)
     shown = {team.shown_status(agent) for agent in crew} - _HIDDEN
     if not shown:
         return Button.SUMMON
@@ -76,10 +77,11 @@ def view_team(team: Team, now: datetime, *, running: bool) -> TeamView:
     )
 
 
-def view_agents(team: Team, now: datetime, *, running: bool) -> AgentList:
-    """Every agent with its document, in the order of seats."""
+def view_agents(team: Team, now: datetime, *, running: bool, retired: bool = False) -> AgentList:
+    """Every agent with its document, in the order of seats; with `retired`, also retired ones."""
     team = team if running else _at_rest(team)
-    agents = tuple(view_agent(team, agent, now, whole=True) for agent in _in_order(team))
+    shown = _in_order(team, retired=retired)
+    agents = tuple(view_agent(team, agent, now, whole=True) for agent in shown)
     return AgentList(agents=agents, button=button_of(team))
 
 
@@ -88,9 +90,10 @@ def _at_rest(team: Team) -> Team:
     return msgspec.structs.replace(team, boot=SessionId(""))
 
 
-def _in_order(team: Team) -> Iterator[Agent]:
+def _in_order(team: Team, *, retired: bool = False) -> Iterator[Agent]:
     agents = (team.agents[seat] for seat in sorted(team.agents))
-    return (agent for agent in agents if agent.status is not Status.NONE)
+    known = (agent for agent in agents if agent.status is not Status.NONE)
+    return (agent for agent in known if retired or not agent.retired)
 
 
 def view_agent(team: Team, agent: Agent, now: datetime, *, whole: bool = False) -> AgentView:
@@ -114,6 +117,7 @@ def view_agent(team: Team, agent: Agent, now: datetime, *, whole: bool = False) 
         on_call=agent.run.on_call,
         tasks=tuple(filter(None, (team.sessions[each].task for each in agent.tasks))),
         used=usage_or_nothing(agent.used),
+        retired=agent.retired,
         document=document_of(agent) if whole else None,
     )
 

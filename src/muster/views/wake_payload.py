@@ -16,15 +16,18 @@ from muster.machines.events import MessageImported
 from muster.machines.state import Agent, Team
 from muster.store.base import EventStore, LogFilter, Stored
 from muster.store.codec import decode
+from muster.views.access import CanRead, read_all
 from muster.views.answers.messages import MessageView, WakePayload
 from muster.views.channels import MESSAGE_TYPES, imported_view, message_view
 
 PAGE: Final = 200
 
 
-async def wake_payload(store: EventStore, team: Team, agent: Agent) -> WakePayload:
-    """The memory that an agent would be given if it woke now."""
-    messages, omitted = await last_life(store, team, agent)
+async def wake_payload(
+    store: EventStore, team: Team, agent: Agent, can_read: CanRead = read_all
+) -> WakePayload:
+    """The memory that an agent would be given if it woke now, as far as a reader may see it."""
+    messages, omitted = await last_life(store, team, agent, can_read)
     transcript = as_lines(messages, team.human)
     if omitted:
         transcript = f"[{omitted} earlier messages left out]\n{transcript}"
@@ -42,14 +45,14 @@ async def wake_payload(store: EventStore, team: Team, agent: Agent) -> WakePaylo
 
 
 async def last_life(
-    store: EventStore, team: Team, agent: Agent
+    store: EventStore, team: Team, agent: Agent, can_read: CanRead = read_all
 ) -> tuple[Sequence[MessageView], int]:
     """The newest messages of its last session that fit, in order, and how many do not."""
     found: list[MessageView] = []
     size = 0
     omitted = 0
-    said = await _said_here(store, team, agent)
-    elsewhere = await _said_elsewhere(store, agent)
+    said = await _said_here(store, team, agent, can_read)
+    elsewhere = await _said_elsewhere(store, agent, can_read)
     if elsewhere and (not said or said[-1].ts < elsewhere[-1].ts):
         said = elsewhere
     for message in reversed(said):
@@ -62,18 +65,23 @@ async def last_life(
     return found, omitted
 
 
-async def _said_here(store: EventStore, team: Team, agent: Agent) -> Sequence[MessageView]:
+async def _said_here(
+    store: EventStore, team: Team, agent: Agent, can_read: CanRead
+) -> Sequence[MessageView]:
     """Delivered messages of its last session on this machine."""
     own = LogFilter(types=MESSAGE_TYPES, seat=agent.seat)
     stored = await _all(store, agent.transcript_from, own)
-    said = [message_view(decode(each.data), team) for each in stored]
+    said = [message_view(decode(each.data), team) for each in stored if can_read(each)]
     return [each for each in said if not each.by_human or each.seq <= agent.delivered]
 
 
-async def _said_elsewhere(store: EventStore, agent: Agent) -> Sequence[MessageView]:
+async def _said_elsewhere(
+    store: EventStore, agent: Agent, can_read: CanRead
+) -> Sequence[MessageView]:
     """Imported messages of its last session on another machine."""
     imported = LogFilter(types=frozenset({"message_imported"}), seat=agent.seat)
-    events = [decode(each.data) for each in await _all(store, 0, imported)]
+    stored = [each for each in await _all(store, 0, imported) if can_read(each)]
+    events = [decode(each.data) for each in stored]
     copies = sorted(
         (event.fact.message for event in events if isinstance(event.fact, MessageImported)),
         key=lambda copy: (copy.created_at, copy.id),

@@ -23,6 +23,7 @@ from muster.machines.turns.table import reachable, selector_of, unreachable_beca
 from muster.machines.vocabulary import Machine
 from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored
 from muster.store.codec import decode
+from muster.views.access import CanRead
 from muster.views.answers import View
 from muster.views.turns import why_resting
 
@@ -76,12 +77,13 @@ def read_from(log: BlockingLog, reading: Reading[T]) -> T:
         return done.value
 
 
-async def read_async(store: EventStore, reading: Reading[T]) -> T:
-    """Run a reading on a store."""
+async def read_async(store: EventStore, reading: Reading[T], can_read: CanRead) -> T:
+    """Run a reading on a store, as if it had only the events that `can_read` allows."""
     try:
         wanted = next(reading)
         while True:
-            wanted = reading.send(await store.read(**wanted._asdict()))
+            page = await store.read(**wanted._asdict())
+            wanted = reading.send([each for each in page if can_read(each)])
     except StopIteration as done:
         return done.value
 

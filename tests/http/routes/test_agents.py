@@ -1,12 +1,14 @@
 """Agents that register, connect, are heard of and leave, through the HTTP API of a real server."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from time import monotonic
 
 import httpx
 import pytest
 
 from tests.asking import Asker, a_name, asker
+from tests.homes import muster
 from tests.live import LONGEST_WAIT, Scene, Server, a_scene, heard, live
 from tests.waits import LIFE_SECONDS, WAIT_SECONDS
 
@@ -142,3 +144,73 @@ def test_one_that_dies_while_it_waits_is_soon_offline(scene: Scene) -> None:
     gone = (scene.named("pm"), "heartbeat_lost")
     scene.until(lambda event: (event.get("agentId"), event.get("trigger")) == gone)
     assert scene.state("pm") == "OFFLINE"
+
+
+# ── retiring ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_retired_agent_is_gone_from_lists_and_its_history_stays_readable(
+    server: Server, boss: Asker
+) -> None:
+    name = a_name("pm")
+    joined = boss.post("/api/agents", {"name": name}, 201)
+    seat, document = joined["agent"]["seat"], f"agent-identity:{joined['agent']['seat']}"
+    with asker(server, joined["token"]["secret"]) as agent:
+        agent.post(f"/api/agents/{name}/connect")
+        agent.post(f"/api/agents/{name}/messages", {"message": "farewell"}, 201)
+        agent.refused("DELETE", f"/api/agents/{name}", 403, "forbidden")
+        gone = boss.delete(f"/api/agents/{name}")
+        assert (gone["retired"], gone["status"], gone["turn"]) == (True, "sleeping", "OFFLINE")
+        agent.get("/api/agents", 401)
+    assert seat not in [each["seat"] for each in boss.get("/api/agents")["agents"]]
+    assert seat not in [each["seat"] for each in boss.get("/api/state")["agents"]]
+    everybody = boss.get("/api/agents?retired=true")["agents"]
+    assert [each["retired"] for each in everybody if each["seat"] == seat] == [True]
+    boss.get(f"/api/agents/{name}", 404)
+    [said] = boss.get(f"/api/agents/{document}/messages")["messages"]
+    assert (said["speakerName"], said["text"]) == (name, "farewell")
+    boss.refused("POST", f"/api/agents/{document}/connect", 409, "retired")
+    again = boss.post("/api/agents", {"name": name}, 201)
+    assert again["agent"]["seat"] != seat
+    boss.refused("DELETE", f"/api/agents/{document}", 409, "retired")
+
+
+def test_the_command_line_retires_an_agent(tmp_path: Path) -> None:
+    home = ("--home", str(tmp_path))
+    with live(tmp_path):
+        muster("agent", "register", "pm", *home)
+        done = muster("agent", "retire", "pm", *home)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == "pm is retired\n"
+        assert "pm" not in muster("agent", "list", *home).stdout
+        assert "retired" in muster("agent", "list", "--retired", *home).stdout
+        assert muster("agent", "register", "pm", *home).returncode == 0
+
+
+# ── usage ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_agent_reports_what_it_has_used_and_it_counts_for_the_limits_of_its_channel(
+    server: Server,
+) -> None:
+    with a_scene(server) as scene:
+        scene.connected("pm", "dev")
+        scene.opened("pm", "dev", maxCostUsd=1.0)
+        path = f"/api/agents/{scene.named('pm')}/usage"
+        used = {"costUsd": 0.75, "inputTokens": 100, "channel": scene.named("reviews")}
+        scene.post(path, used, by="pm")
+        scene.refused("POST", path, {"costUsd": -1}, by="pm", status=422)
+        scene.refused("POST", path, used, by="dev", status=403)
+        other = f"/api/agents/{scene.named('dev')}/usage"
+        assert scene.refused("POST", other, used, by="dev")["code"] == "not_your_turn"
+        scene.post(path, used, by="pm")
+        costs = scene.get("/api/costs")
+        [agent] = [each for each in costs["agents"] if each["agent"] == scene.named("pm")]
+        [channel] = [
+            each for each in costs["channels"] if each["channel"] == scene.named("reviews")
+        ]
+        assert (agent["costUsd"], agent["tokens"]) == (1.5, 200)
+        assert (channel["costUsd"], channel["maxCostUsd"]) == (1.5, 1.0)
+        scene.turn("complete", by="pm", message="done")
+        state = scene.get(scene.channel)
+        assert (state["resting"], state["holder"]) == (True, None)

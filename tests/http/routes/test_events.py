@@ -35,7 +35,7 @@ from tests.builders import (
     settled,
     with_channel,
 )
-from tests.live import Scene, Server, a_scene, live
+from tests.live import Json, Scene, Server, a_scene, live
 from tests.waits import WAIT_SECONDS
 
 OPS = ChannelId("ops")
@@ -376,6 +376,37 @@ def test_the_log_is_read_page_by_page_without_a_gap(scene: Scene) -> None:
     newest = scene.get("/api/log?limit=2")
     assert [each["seq"] for each in newest["events"]] == [after - 1, after]
     assert newest["after"] == after
+
+
+@pytest.mark.parametrize("query", ["", "&types=user_message", "&format=turn-transitions"])
+def test_a_page_of_the_log_has_as_many_as_were_asked_for(scene: Scene, query: str) -> None:
+    """A page is short only at the end, and `more` says whether another one has anything."""
+    scene.connected("pm", "dev")
+    scene.opened("pm", "dev")
+    for epoch, name in enumerate(("pm", "dev", "pm"), start=1):
+        scene.says("a word of the human")
+        scene.turn("complete", by=name, epoch=epoch)
+    where = f"/api/log?channel={scene.named('reviews')}{query}"
+    whole = scene.get(f"{where}&after=-1&limit=1000")
+    assert not whole["more"]
+    total = len(whole["events"])
+    assert total >= 3
+    for limit in (1, 2, 3, total - 1, total, total + 1):
+        found: list[Json] = []
+        after, more = -1, True
+        while more:
+            page = scene.get(f"{where}&after={after}&limit={limit}")
+            assert len(page["events"]) == min(limit, total - len(found))
+            found += page["events"]
+            after, more = page["after"], page["more"]
+            assert more is (len(found) < total)
+        assert found == whole["events"]
+        assert scene.get(f"{where}&limit={limit}")["events"] == whole["events"][-limit:]
+
+
+def test_a_format_of_turns_with_other_types_is_refused(scene: Scene) -> None:
+    answer = scene.call("GET", "/api/log?format=turn-transitions&types=user_message")
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
 
 
 def test_the_log_of_turn_transitions_has_seven_fields_and_nothing_else(scene: Scene) -> None:

@@ -290,7 +290,7 @@ def test_an_agent_may_be_called_like_a_path(operator: Asker) -> None:
         assert operator.get(pm.path)["name"] == name
         assert operator.post(f"{pm.path}/connect")["agent"]["status"] == "alive"
     problem = operator.asked("PUT", "/api/agents/wake", 405)
-    assert problem["found"]["allowed"] == "GET, POST"
+    assert problem["found"]["allowed"] == "DELETE, GET, POST"
 
 
 # ── what it would be told ─────────────────────────────────────────────────────────────────────────

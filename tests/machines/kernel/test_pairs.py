@@ -210,6 +210,8 @@ def _about(seat: SeatId) -> Iterator[Command]:
     yield c.DisconnectAgent(seat=seat, reason="left")
     yield c.DisableAgent(seat=seat)
     yield c.EnableAgent(seat=seat)
+    yield c.RetireAgent(seat=seat)
+    yield c.ReportUsage(seat=seat, usage=e.Usage(cost_usd=1.0))
     yield c.CheckAgent(seat=seat)
     yield c.CheckSession(seat=seat)
     yield c.CheckApprovals(seat=seat)
@@ -237,6 +239,8 @@ def _in(channel: ChannelId, seat: SeatId) -> Iterator[Command]:
     yield c.EndForgottenTurn(channel=channel, seat=seat)
     yield c.RenewTurn(channel=channel, seat=seat)
     yield c.AwaitApproval(channel=channel, seat=seat)
+    usage = e.Usage(output_tokens=5)
+    yield c.ReportUsage(seat=seat, usage=usage, channel=channel)
     yield c.ReportWorkStopped(channel=channel, seat=seat)
     for to in TurnState:
         yield c.OverrideTurn(channel=channel, seat=seat, to=to)

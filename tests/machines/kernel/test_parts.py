@@ -28,11 +28,12 @@ from muster.machines.state import (
     RunControl,
     Status,
     Team,
+    Token,
     TurnState,
     Wait,
 )
 from muster.machines.turns.table import TABLE
-from muster.machines.vocabulary import Authority, Claim, Limit, Machine
+from muster.machines.vocabulary import Authority, Claim, Limit, Machine, Role
 from tests.machines.identity import test_identity
 from tests.machines.scene import REVIEWS, START, Scene
 from tests.machines.turns.test_turns import BASIC_ROWS, trio
@@ -261,6 +262,13 @@ def broken_teams() -> dict[str, Team]:
         session.id: agent(replace(lyra, session=None)),
         "has a task session that is over": agent(replace(lyra, tasks=(SessionId("old"),))),
         "is worked on in session 'old'": _conversing(team, state="ada", session=SessionId("old")),
+        "retired, but alive or in a channel": agent(replace(pm, retired=True)),
+        "retired, but has a token": replace(
+            agent(replace(pm, retired=True)),
+            tokens={"d": Token(id="t", role=Role.AGENT, seat=pm.seat)},
+        ),
+        "retired, but its name is not free": agent(replace(pm, retired=True)),
+        "the private channels are []": replace(team, private=(REVIEWS,)),
         "is ada in session None": _conversing(team, state="ada"),
     }
 

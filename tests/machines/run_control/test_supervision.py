@@ -326,9 +326,9 @@ def test_an_answer_is_idempotent_by_its_key_and_marks_messages_as_read() -> None
     scene.do(c.SendMessage(text="well?", speaker_name="Marcus", seat=pm))
     asked = scene.agent("pm").last_message
     scene.do(c.DeliverMessages(seat=pm, upto=asked))
-    scene.do(c.TellHuman(seat=pm, text="fine", key="k1"))
+    scene.do(c.TellHuman(seat=pm, text="fine"), key="k1")
     assert scene.agent("pm").read == asked
-    scene.refuse(c.TellHuman(seat=pm, text="fine", key="k1"), "repeated")
+    scene.refuse(c.TellHuman(seat=pm, text="fine"), "repeated", key="k1")
 
 
 def test_only_delivered_messages_can_be_marked_as_read() -> None:

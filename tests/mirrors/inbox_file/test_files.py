@@ -520,8 +520,8 @@ def test_a_message_that_was_routed_before_a_crash_is_not_routed_again(desk: Desk
         await desk.with_lead()
         desk.path("Lyra").mkdir(parents=True)
         seq = await desk.say("Lyra", "one")
-        routed = SendMessage(text="routed", speaker_name="Marcus", key=f"inboxes-{seq}")
-        await desk.dispatcher.send(routed, actor=HUMAN)
+        routed = SendMessage(text="routed", speaker_name="Marcus")
+        await desk.dispatcher.send(routed, actor=HUMAN, key=f"inboxes-{seq}")
         async with desk.followed():
             await desk.until(lambda: desk.agent("Lyra").delivered == seq)
         assert await desk.to_lead() == ["routed"]

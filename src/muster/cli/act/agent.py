@@ -1,4 +1,4 @@
-"""`muster agent`: register, list, enable and disable agents."""
+"""`muster agent`: register, list, enable, disable and retire agents."""
 
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,7 @@ _AGENTS: Final = ("SEAT", "AGENT", "STATUS", "TURN", "CHANNELS")
 
 @click.group()
 def agent() -> None:
-    """Register, list, enable and disable agents.
+    """Register, list, enable, disable and retire agents.
 
     An agent that is registered connects by itself, with the token that it is given.
     """
@@ -51,10 +51,11 @@ def register(
 @agent.command("list")
 @home_option
 @json_option("Print all agents as JSON.")
-def list_(home: Path, as_json: bool) -> None:
+@click.option("--retired", is_flag=True, help="List retired agents, too.")
+def list_(home: Path, as_json: bool, retired: bool) -> None:
     """List all agents: presence, and turns by channel."""
     with server(home) as client:
-        found = client.ask(requests.agents())
+        found = client.ask(requests.agents(retired=retired))
     if as_json:
         print_json(found)
     elif found.agents:
@@ -66,6 +67,7 @@ def list_(home: Path, as_json: bool) -> None:
 def _row(agent: AgentView) -> tuple[str, ...]:
     channels = ", ".join(f"{channel} ({state})" for channel, state in agent.channels.items())
     status = "disabled" if agent.disabled else str(agent.status)
+    status = "retired" if agent.retired else status
     return (str(agent.seat), agent.label, status, str(agent.turn), channels or "-")
 
 
@@ -90,9 +92,24 @@ def enable(home: Path, as_json: bool, name: str) -> None:
         _print(client.ask(requests.enable(name)), as_json)
 
 
+@agent.command()
+@home_option
+@json_option("Print the agent as JSON.")
+@click.argument("name")
+def retire(home: Path, as_json: bool, name: str) -> None:
+    """Retire an agent that connects by itself: it never connects again.
+
+    It leaves its channels, its tokens are revoked, and its name is free for another agent. Its
+    messages and its history stay.
+    """
+    with server(home) as client:
+        _print(client.ask(requests.retire(name)), as_json)
+
+
 def _print(agent: AgentView, as_json: bool) -> None:
     if as_json:
         print_json(agent)
     else:
         state = "disabled" if agent.disabled else f"{agent.status} and {agent.turn}"
+        state = "retired" if agent.retired else state
         click.echo(f"{clean(agent.label)} is {state}")

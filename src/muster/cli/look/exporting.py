@@ -39,8 +39,9 @@ def export(home: Path, file: Path) -> None:
     with LogReader.open(home / LOG_FILE) as reader:
         team = load(reader)
         messages = sorted(_messages(reader, team.seq), key=said_order)
-    seats = [seat for seat in sorted(team.agents) if team.agents[seat].status in STORED]
-    documents = [document_of(team.agents[seat]) for seat in seats]
+    agents = [team.agents[seat] for seat in sorted(team.agents)]
+    stored = [agent for agent in agents if agent.status in STORED and not agent.retired]
+    documents = [document_of(agent) for agent in stored]
     content = write_paper(team.human, documents, messages)
     if str(file) == "-":
         sys.stdout.buffer.write(content)

@@ -71,9 +71,8 @@ def log(
         team = load(reader)
         where = _filter(team, agent, channel, kind)
         shown = look()
-        for page in _pages(reader, where, after, limit):
-            # newer events are left to --follow
-            _print([event for event in page if event.seq <= team.seq], team, as_json, shown)
+        for page in _pages(reader, where, after, limit, team.seq):
+            _print(page, team, as_json, shown)
         if follow:
             _follow(reader, where, team, as_json, shown)
 
@@ -89,19 +88,21 @@ def _filter(team: Team, agent: str | None, channel: str | None, kind: str | None
 
 
 def _pages(
-    reader: LogReader, where: LogFilter, after: int | None, limit: int | None
+    reader: LogReader, where: LogFilter, after: int | None, limit: int | None, last: int
 ) -> Iterator[Sequence[Stored]]:
-    """Past events: the newest, or those after a number."""
+    """Past events: the newest, or those after a number. Those after `last` are left to --follow."""
     if after is None:
-        newest = reader.read(after=0, limit=limit or SHOWN, where=where, backwards=True)
-        yield newest[::-1]
+        wanted = limit or SHOWN
+        newer = max(0, reader.last_seq() - last)  # written since the team was read
+        newest = reader.read(after=0, limit=wanted + newer, where=where, backwards=True)
+        yield [event for event in newest if event.seq <= last][:wanted][::-1]
         return
     left = limit
     while left is None or left > 0:
         page = reader.read(after=after, limit=min(PAGE, left or PAGE), where=where)
         if not page:
             return
-        yield page
+        yield [event for event in page if event.seq <= last]
         after = page[-1].seq
         left = None if left is None else left - len(page)
 

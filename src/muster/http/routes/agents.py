@@ -9,10 +9,11 @@ from typing import Annotated, Final
 import msgspec
 
 from muster import limits
-from muster.errors import Disabled, WrongState
+from muster.errors import Disabled, Repeated, SecretShown, WrongState
 from muster.http.auth import new_token
+from muster.http.recording import record
 from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, ApiCall, route
-from muster.http.types import Body, Note
+from muster.http.types import Body, Note, Query, StrictBody
 from muster.machines.commands import (
     ConnectAgent,
     DisableAgent,
@@ -21,11 +22,15 @@ from muster.machines.commands import (
     EnrollAgent,
     RenewTurn,
     ReportCurrent,
+    ReportUsage,
+    RetireAgent,
 )
+from muster.machines.events import AgentRetired
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import Agent, Status, TurnState
-from muster.machines.vocabulary import Authority, Role, RunMode
+from muster.machines.vocabulary import Authority, Role, RunMode, Usage
 from muster.views.agents import view_agent, view_agents
+from muster.views.answers import Recorded
 from muster.views.answers.agents import (
     AgentList,
     AgentView,
@@ -66,10 +71,18 @@ class ReasonBody(Body, frozen=True, kw_only=True):
 # ── the team ──────────────────────────────────────────────────────────────────────────────────────
 
 
+class AgentsQuery(Query, frozen=True, kw_only=True):
+    """Which agents."""
+
+    retired: bool = False
+    """Whether to show retired agents, too."""
+
+
 @route("GET", "/api/agents", may=EVERYBODY)
-async def list_agents(call: ApiCall) -> AgentList:
+async def list_agents(call: ApiCall, query: AgentsQuery) -> AgentList:
     """List the agents with their documents, and the team's button: SUMMON, WAKE or none."""
-    return view_agents(call.team, call.muster.clock.now(), running=True)
+    now = call.muster.clock.now()
+    return view_agents(call.team, now, running=True, retired=query.retired)
 
 
 @route("GET", "/api/agents/{name}", may=EVERYBODY)
@@ -85,10 +98,12 @@ async def register_agent(call: ApiCall, body: RegistrationBody) -> RegisteredAge
     enroll = EnrollAgent(
         name=body.name, authority=Authority.SELF, color=body.color, max_turns=body.max_turns
     )
-    await call.send(enroll)
+    receipt = await call.send(enroll)
+    if receipt.repeated:
+        raise SecretShown(seq=receipt.seq)
     agent = call.agent(body.name)
     command, secret = new_token(call.muster.ids, Role.AGENT, seat=agent.seat, note="registered")
-    await call.send(command)
+    await call.send_more(command)
     token = NewToken(
         id=command.token_id, role=Role.AGENT, agent=agent.id, note=command.note, secret=secret
     )
@@ -99,6 +114,48 @@ def _view(call: ApiCall, agent: Agent) -> AgentView:
     return view_agent(call.team, agent, call.muster.clock.now())
 
 
+@route("DELETE", "/api/agents/{name}", may=OPERATOR)
+async def retire_agent(call: ApiCall, name: str) -> AgentView:
+    """Retire an agent that connects by itself: it never connects again, and its name is free."""
+    receipt = await call.first_try()  # of a retry the name may be another agent's
+    if receipt is None:
+        receipt = await call.send(RetireAgent(seat=call.agent(name).seat))
+    retired = next(each.fact for each in receipt.events)
+    if not isinstance(retired, AgentRetired):
+        raise Repeated(seq=receipt.seq)  # the key was used for another kind of request
+    return _view(call, call.team.agent(retired.seat))
+
+
+# ── usage ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+class UsageBody(StrictBody, frozen=True, kw_only=True):
+    """The usage of an agent since its last report."""
+
+    cost_usd: float = 0.0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    channel: str | None = None
+    """The channel whose turn it was for: one in which the agent has the turn, or had the last."""
+
+
+@route("POST", "/api/agents/{name}/usage", may=ACTORS)
+async def report_usage(call: ApiCall, name: str, body: UsageBody) -> Recorded:
+    """Report cost and tokens of an agent that connects by itself. They count for its limits."""
+    agent = call.acting_as(name)
+    usage = Usage(
+        cost_usd=body.cost_usd,
+        input_tokens=body.input_tokens,
+        output_tokens=body.output_tokens,
+        cache_read_tokens=body.cache_read_tokens,
+        cache_write_tokens=body.cache_write_tokens,
+    )
+    channel = None if body.channel is None else ChannelId(body.channel)
+    return await record(call, ReportUsage(seat=agent.seat, usage=usage, channel=channel))
+
+
 # ── presence ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -106,7 +163,7 @@ def _view(call: ApiCall, agent: Agent) -> AgentView:
 async def connect_agent(call: ApiCall, name: str) -> PresenceView:
     """Connect an agent: it is present from now on."""
     agent = call.acting_as(name)
-    await call.send(ConnectAgent(seat=agent.seat))
+    await call.send_more(ConnectAgent(seat=agent.seat))  # a retry connects it again
     return _presence(call, agent.seat)
 
 
@@ -122,12 +179,12 @@ async def take_heartbeat(call: ApiCall, name: str, body: HeartbeatBody) -> Prese
     if agent.status is not Status.ALIVE:
         raise WrongState(act="take a heartbeat of", name=agent.id, state=agent.status)
     if body.current is not None:
-        await call.send(ReportCurrent(seat=agent.seat, current=body.current))
+        report = ReportCurrent(seat=agent.seat, current=body.current)
+        await call.send_more(report)
     if body.working:
         for channel, epoch in _turns(call, agent.seat).items():
-            await call.send(
-                RenewTurn(channel=channel, seat=agent.seat, epoch=epoch, heartbeat=True)
-            )
+            renew = RenewTurn(channel=channel, seat=agent.seat, epoch=epoch, heartbeat=True)
+            await call.send_more(renew)
     return _presence(call, agent.seat)
 
 

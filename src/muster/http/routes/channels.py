@@ -23,6 +23,7 @@ from muster.machines.commands import (
     RemoveMember,
 )
 from muster.machines.ids import ChannelId
+from muster.machines.state import Channel
 from muster.machines.vocabulary import (
     InterruptMode,
     JoinRule,
@@ -165,6 +166,8 @@ async def remove_member(call: ApiCall, channel: ChannelId, agent: str) -> Channe
     """Remove an agent from a channel; a turn that it holds goes to the next."""
     seat = call.acting_as(agent).seat
     await call.send(RemoveMember(channel=channel, seat=seat))
+    if channel in call.access.hidden:  # the agent left a private channel
+        return channel_state(call.team, Channel(id=channel, config=TurnConfig()))
     return await _state(call, channel)
 
 

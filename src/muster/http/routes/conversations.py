@@ -69,8 +69,10 @@ async def show_session(call: ApiCall) -> DelegationView:
 @route("POST", "/api/delegation", may=OPERATOR)
 async def start_session(call: ApiCall, body: SessionWish) -> DelegationView:
     """Open a state machine session, or resume it."""
+    if await call.first_try() is not None:
+        return _view(call.team.delegation, resumed=True)
     opened = await call.muster.requests.open_session(
-        mode=body.mode, path=body.path, agents=body.agents, actor=call.caller.actor
+        mode=body.mode, path=body.path, agents=body.agents, actor=call.caller.actor, key=call.key
     )
     view = _view(opened.delegation, resumed=opened.resumed)
     return msgspec.structs.replace(view, warnings=tuple(map(str, opened.warnings)))
@@ -79,7 +81,8 @@ async def start_session(call: ApiCall, body: SessionWish) -> DelegationView:
 @route("DELETE", "/api/delegation", may=OPERATOR)
 async def end_session(call: ApiCall) -> DelegationView:
     """Close the state machine session."""
-    await call.muster.requests.end_session(actor=call.caller.actor)
+    if await call.first_try() is None:
+        await call.muster.requests.end_session(actor=call.caller.actor, key=call.key)
     return _view(call.team.delegation)
 
 
@@ -138,7 +141,7 @@ class ConversationQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 async def ask(call: ApiCall, body: Request) -> ConversationView:
     """Hand a request to the agent whose description matches."""
     return await call.muster.requests.ask(
-        body.text, speaker=call.team.human, to=body.to, wait=body.wait
+        body.text, speaker=call.team.human, to=body.to, wait=body.wait, key=call.key
     )
 
 

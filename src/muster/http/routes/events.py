@@ -4,14 +4,13 @@ A stream resumes from `Last-Event-ID` (which browsers send by themselves) or fro
 gap and no repeat.
 """
 
-from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Annotated, Final, Literal
 
 import msgspec
 
 from muster.engine.partials import EVENT as PARTIAL
-from muster.http.auth import token_for
+from muster.errors import Invalid
 from muster.http.log_pages import LOG_EVENTS, LOG_EVENTS_MAX, EventQuery, read_slice
 from muster.http.routing import EVERYBODY, ApiCall, route
 from muster.http.stream import EventStream
@@ -20,6 +19,7 @@ from muster.machines.ids import ChannelId
 from muster.machines.vocabulary import Machine
 from muster.store.base import Stored
 from muster.store.codec import decode
+from muster.views.access import read_all
 
 _DIGITS_MAX: Final = 16
 
@@ -29,15 +29,8 @@ async def stream_events(call: ApiCall, query: EventQuery) -> EventStream:
     """Stream every event after a cursor, as server-sent events."""
     given = call.request.headers.get("last-event-id")
     cursor = query.after if given is None else _cursor(given)
-
-    def is_allowed() -> bool:
-        return (
-            token_for(call.request, call.team, call.browsers, call.muster.session_tokens)
-            is not None
-        )
-
     where = query.filter(call, also=frozenset({PARTIAL}))
-    return call.streams.open(cursor, where, is_allowed, may_read=lambda channel: True)
+    return call.streams.open(cursor, where, call.is_authorized, lambda: call.access)
 
 
 def _cursor(given: str) -> int | str:
@@ -80,24 +73,41 @@ class LogPage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 @route("GET", "/api/log", may=EVERYBODY)
 async def read_log(call: ApiCall, query: LogQuery) -> LogPage:
     """Read a page of the log; with `format=turn-transitions`, the changes of turns alone."""
-    where, is_turns = query.filter(call), query.format == "turn-transitions"
+    where, keep = query.filter(call), read_all
+    is_turns = query.format == "turn-transitions"
     if is_turns:
+        if where.types and "state_transition" not in where.types:
+            raise Invalid(what="types", why="has no state_transition, which the format shows alone")
         where = msgspec.structs.replace(where, types=frozenset({"state_transition"}))
-    found, after, more = await read_slice(call.muster, where, query.after, query.limit)
-    events = _turn_entries(found) if is_turns else (msgspec.Raw(each.data) for each in found)
+        keep = _is_turn
+    found, after, more = await read_slice(call, where, query.after, query.limit, keep)
+    events = map(_turn_entry, found) if is_turns else (msgspec.Raw(each.data) for each in found)
     return LogPage(events=tuple(events), after=after, more=more)
 
 
-def _turn_entries(page: Sequence[Stored]) -> Iterator[TurnEntry]:
-    for event in (decode(each.data) for each in page):
-        fact = event.fact
-        if isinstance(fact, StateTransition) and fact.machine is Machine.TURNS:
-            yield TurnEntry(
-                timestamp=event.ts,
-                event="state_transition",
-                agent_id=fact.agent_id,
-                source=fact.source,
-                target=fact.target,
-                trigger=fact.trigger,
-                channel=fact.channel,
-            )
+class _OfMachine(msgspec.Struct):
+    """The machine of a transition, without the rest."""
+
+    machine: Machine
+
+
+_machine_of: Final = msgspec.json.Decoder(_OfMachine).decode
+
+
+def _is_turn(each: Stored) -> bool:
+    return _machine_of(each.data).machine is Machine.TURNS
+
+
+def _turn_entry(each: Stored) -> TurnEntry:
+    event = decode(each.data)
+    fact = event.fact
+    assert isinstance(fact, StateTransition)
+    return TurnEntry(
+        timestamp=event.ts,
+        event="state_transition",
+        agent_id=fact.agent_id,
+        source=fact.source,
+        target=fact.target,
+        trigger=fact.trigger,
+        channel=fact.channel,
+    )

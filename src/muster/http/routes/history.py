@@ -159,7 +159,7 @@ class LogSentencesPage(View, frozen=True, kw_only=True):
 async def read_sentences(call: ApiCall, query: SentencesQuery) -> LogSentencesPage:
     """Read a page of the log, each event as a sentence."""
     where = query.filter(call)
-    found, after, more = await read_slice(call.muster, where, query.after, query.limit)
+    found, after, more = await read_slice(call, where, query.after, query.limit)
     lines = tuple(_line(call.team, each, decode(each.data)) for each in found)
     return LogSentencesPage(lines=lines, after=after, more=more)
 

@@ -10,11 +10,11 @@ import msgspec
 from muster.engine.dispatcher import Receipt
 from muster.errors import Invalid, WrongState
 from muster.http.log_pages import read_slice
+from muster.http.recording import record
 from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, ApiCall, route
-from muster.http.sending import send_message
 from muster.http.types import Body, Cursor, Query
 from muster.identity import waking
-from muster.machines.commands import TellHuman
+from muster.machines.commands import SleepAgents, TellHuman
 from muster.machines.events import AgentsSummoned, SleepRequested, WakeRequested
 from muster.machines.ids import SeatId
 from muster.machines.state import Status
@@ -57,19 +57,24 @@ class ThreadQuery(Query, frozen=True, kw_only=True):
 @route("POST", "/api/agents/summon", may=OPERATOR, status=201)
 async def summon(call: ApiCall) -> Called:
     """Prepare the eight seats around the lead for new agents."""
-    return _called(call, await waking.summon(call.muster, call.caller.actor))
+    receipt = await call.first_try()
+    return _called(call, receipt or await waking.summon(call.muster, call.caller.actor, call.key))
 
 
 @route("POST", "/api/agents/wake", may=OPERATOR)
 async def wake(call: ApiCall, body: AgentsBody) -> Called:
     """Wake sleeping agents: the named ones, or all."""
-    return _called(call, await waking.wake(call.muster, call.caller.actor, _seats(call, body)))
+    receipt = await call.first_try()  # before the lead is asked a second time
+    if receipt is None:
+        seats = _seats(call, body)
+        receipt = await waking.wake(call.muster, call.caller.actor, call.key, seats)
+    return _called(call, receipt)
 
 
 @route("POST", "/api/agents/sleep", may=OPERATOR)
 async def sleep(call: ApiCall, body: AgentsBody) -> Called:
     """Put agents to sleep: the named ones, or all."""
-    return _called(call, await waking.sleep(call.muster, call.caller.actor, _seats(call, body)))
+    return _called(call, await call.send(SleepAgents(seats=_seats(call, body))))
 
 
 def _seats(call: ApiCall, body: AgentsBody) -> tuple[SeatId, ...]:
@@ -104,11 +109,12 @@ async def preview_wake(call: ApiCall, name: str) -> WakePreview:
     agent = call.agent(name)
     if agent.status not in (Status.ALIVE, Status.SLEEPING):
         raise WrongState(act="wake", name=agent.id, state=agent.status)
-    payload = await wake_payload(call.muster.store, call.team, agent)
+    can_read = call.access.can_read
+    payload = await wake_payload(call.muster.store, call.team, agent, can_read)
     if agent.authority is Authority.LEAD:
         text = f"{waking.WAKE}\n{as_xml(payload)}"
     else:
-        text = "\n\n".join(await call.muster.prompter.memory(agent))
+        text = "\n\n".join(await call.muster.prompter.memory(agent, can_read))
     return WakePreview(payload=payload, text=text)
 
 
@@ -120,7 +126,7 @@ async def read_thread(call: ApiCall, name: str, query: ThreadQuery) -> ThreadPag
     """Read an agent's thread: its messages to the human, and messages to it alone."""
     agent = call.agent(name)
     where = thread_of(agent.seat)
-    found, after, more = await read_slice(call.muster, where, query.after, query.limit)
+    found, after, more = await read_slice(call, where, query.after, query.limit)
     agent = call.team.agent(agent.seat)  # with what it has read by now
     messages = tuple(message_document(decode(each.data), agent) for each in found)
     return ThreadPage(messages=messages, after=after, more=more)
@@ -130,4 +136,4 @@ async def read_thread(call: ApiCall, name: str, query: ThreadQuery) -> ThreadPag
 async def tell_human(call: ApiCall, name: str, body: ToHumanBody) -> Recorded:
     """Send a message to the human, as this agent."""
     agent = call.acting_as(name)
-    return await send_message(call, TellHuman(seat=agent.seat, text=body.message, key=call.key))
+    return await record(call, TellHuman(seat=agent.seat, text=body.message))

@@ -11,7 +11,7 @@ from muster.views.paper import LoosePaper, documents_in
 async def import_documents(call: ApiCall, body: LoosePaper) -> Imported:
     """Merge the agents' documents and messages of another machine. It starts nothing."""
     documents = documents_in(body)
-    receipt = await import_team(call.muster, call.caller.actor, documents, body.messages)
+    receipt = await import_team(call.muster, call.send, documents, body.messages)
     team = call.team
     for event in receipt.events:
         fact = event.fact

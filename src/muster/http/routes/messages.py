@@ -1,7 +1,4 @@
-"""Messages over HTTP: what people and agents say, and its delivery.
-
-A message with an `Idempotency-Key` is sent once; a retry gets the place of the first.
-"""
+"""Messages over HTTP: what people and agents say, and its delivery."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Final, Literal
@@ -11,8 +8,8 @@ import msgspec
 from muster.engine.dispatcher import Receipt
 from muster.errors import Invalid
 from muster.http.attaching import Digests, answered, attached
+from muster.http.recording import record
 from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, ApiCall, route
-from muster.http.sending import send_message
 from muster.http.types import Epoch, Query, Seq, StrictBody
 from muster.identity import waking
 from muster.machines.commands import PostMessage, SendMessage, Speak
@@ -23,8 +20,8 @@ from muster.views.answers import Recorded
 from muster.views.answers.messages import MessagePage
 from muster.views.channels import read_page
 
-Order = Callable[[Muster, str], Awaitable[Receipt]]
-"""A command to the whole team, sent by this actor."""
+Order = Callable[[Muster, str, str | None], Awaitable[Receipt]]
+"""A command to the whole team, sent by this actor with this key."""
 
 ORDERS: Final[Mapping[str, Order]] = {
     waking.SUMMON: waking.summon,
@@ -98,15 +95,14 @@ async def post_message(call: ApiCall, channel: ChannelId, body: MessageBody) -> 
             epoch=body.epoch,
             complete=body.complete,
             to=None if body.to is None else call.agent(body.to).seat,
-            key=call.key,
             reply_to=await answered(call, channel, body.reply_to),
             files=await attached(call, body.files),
         )
-        return await send_message(call, spoken)
+        return await record(call, spoken)
     if body.complete or body.epoch is not None or body.to is not None:
         why = "apply to an agent's turn; name the agent"
         raise Invalid(what="complete, epoch and to", why=why)
-    return await send_message(call, await _human(call, channel, body))
+    return await record(call, await _human(call, channel, body))
 
 
 async def _human(call: ApiCall, channel: ChannelId, body: MessageBody | SendBody) -> PostMessage:
@@ -114,7 +110,6 @@ async def _human(call: ApiCall, channel: ChannelId, body: MessageBody | SendBody
         channel=channel,
         text=body.message,
         speaker_name=call.team.human,
-        key=call.key,
         reply_to=await answered(call, channel, body.reply_to),
         files=await attached(call, body.files),
     )
@@ -140,20 +135,18 @@ async def send_to(call: ApiCall, body: SendBody) -> Recorded:
     """Send a message to an agent, to a channel, or to the lead."""
     order = _order(body)
     if order is not None:
-        return Recorded(seq=(await order(call.muster, call.caller.actor)).seq)
+        return Recorded(seq=(await order(call.muster, call.caller.actor, call.key)).seq)
     if body.channel is None:
         seat = call.agent(body.target_agent).seat if body.target_agent is not None else None
         human = call.team.human
         if body.reply_to is not None:
             raise Invalid(what="replyTo", why="applies to a message in a channel; name the channel")
         files = await attached(call, body.files)
-        message = SendMessage(
-            text=body.message, speaker_name=human, seat=seat, key=call.key, files=files
-        )
-        return await send_message(call, message)
+        message = SendMessage(text=body.message, speaker_name=human, seat=seat, files=files)
+        return await record(call, message)
     if body.target_agent is not None:
         raise Invalid(what="targetAgent and channel", why="exclude each other; give one of them")
-    return await send_message(call, await _human(call, ChannelId(body.channel), body))
+    return await record(call, await _human(call, ChannelId(body.channel), body))
 
 
 def _order(body: SendBody) -> Order | None:

@@ -77,7 +77,7 @@ async def read_output(call: ApiCall, name: str, query: OutputQuery) -> OutputPag
     """Read the output of an agent's sessions."""
     seat = call.agent(name).seat
     where = LogFilter(types=frozenset({"agent_output"}), seat=seat)
-    found, after, more = await read_slice(call.muster, where, query.after, query.limit)
+    found, after, more = await read_slice(call, where, query.after, query.limit)
     return OutputPage(output=_views(found), after=after, more=more)
 
 

@@ -5,8 +5,6 @@ from typing import Annotated, Final
 import msgspec
 
 from muster import limits
-from muster.errors import NotFound
-from muster.http.readable import hidden_from
 from muster.http.routing import EVERYBODY, ApiCall, route
 from muster.http.types import Query
 from muster.machines.ids import ChannelId
@@ -37,14 +35,12 @@ class SearchQuery(Query, frozen=True, kw_only=True):
 @route("GET", "/api/search", may=EVERYBODY)
 async def search_messages(call: ApiCall, query: SearchQuery) -> SearchPage:
     """Search the messages of all channels that the caller may read, newest first."""
-    team, hidden = call.team, hidden_from(call.team, call.caller)
-    if query.channel is not None and query.channel in hidden:
-        raise NotFound(kind="channel", name=query.channel)
+    team = call.team
     search = MessageSearch(
         words=searched_words(query.q),
         channel=None if query.channel is None else team.channel(ChannelId(query.channel)).id,
         seat=None if query.agent is None else call.agent(query.agent).seat,
-        hidden=hidden,
+        hidden=call.access.hidden,
     )
     before = SEQ_END if query.before is None else query.before
     found = await call.muster.store.search(search, before=before, limit=query.limit)

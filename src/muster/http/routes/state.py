@@ -89,7 +89,8 @@ async def show_state(call: ApiCall, query: StateQuery) -> StateView:
     names = sorted(team.channels) if whole else _channels(team, query.channels)
     seats = sorted(team.agents) if whole else _seats(team, query.seats, names)
     shown = (team.agents[seat] for seat in seats)
-    agents = tuple(card(team, each, now) for each in shown if each.status is not Status.NONE)
+    known = (each for each in shown if each.status is not Status.NONE and not each.retired)
+    agents = tuple(card(team, each, now) for each in known)
     return StateView(
         seq=team.seq,
         now=now,
@@ -119,10 +120,11 @@ async def _team_at(call: ApiCall, seq: int | None, at: datetime | None) -> TeamM
     history, now = call.muster.history, call.muster.clock.now()
     if at is not None:
         at = in_utc("at", at)
-        return TeamMoment(await history.team_at(await history.seq_at(at)), at)
+        team = await history.team_at(await history.seq_at(at))
+        return TeamMoment(call.access.shown(team), at)
     if seq is not None:
         moment = await history.moment(seq)
-        return TeamMoment(moment.team, moment.at or now)
+        return TeamMoment(call.access.shown(moment.team), moment.at or now)
     return TeamMoment(call.team, now)
 
 

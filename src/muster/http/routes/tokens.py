@@ -3,7 +3,9 @@
 A secret is in one answer and nowhere else: the log has only its digest.
 """
 
+from muster.errors import SecretShown
 from muster.http.auth import new_token
+from muster.http.recording import record
 from muster.http.routing import OPERATOR, ApiCall, route
 from muster.http.types import Body, Note
 from muster.machines.commands import RevokeToken
@@ -28,7 +30,9 @@ async def issue_token(call: ApiCall, body: TokenBody) -> NewToken:
     """Issue a token; its secret is in this answer only."""
     seat = None if body.agent is None else call.agent(body.agent).seat
     command, secret = new_token(call.muster.ids, body.role, seat=seat, note=body.note)
-    await call.send(command)
+    receipt = await call.send(command)
+    if receipt.repeated:
+        raise SecretShown(seq=receipt.seq)
     name = None if seat is None else call.team.agent(seat).id
     return NewToken(id=command.token_id, role=body.role, agent=name, note=body.note, secret=secret)
 
@@ -50,5 +54,4 @@ def _view(team: Team, token: Token) -> TokenView:
 @route("DELETE", "/api/tokens/{token}", may=OPERATOR)
 async def revoke_token(call: ApiCall, token: str) -> Recorded:
     """Revoke a token. It is invalid from then on."""
-    receipt = await call.send(RevokeToken(token_id=token))
-    return Recorded(seq=receipt.seq)
+    return await record(call, RevokeToken(token_id=token))

@@ -14,10 +14,9 @@ import msgspec
 
 from muster.errors import Invalid
 from muster.http.parsing import parse_known
+from muster.http.recording import place_of, record
 from muster.http.routing import ACTORS, OPERATOR, ApiCall, route
-from muster.http.sending import send_message
 from muster.http.types import Epoch, Note, Query, Seconds, StrictBody
-from muster.http.waiting import unless_gone
 from muster.limits import PARTIAL_CHARS_MAX
 from muster.machines.commands import (
     Command,
@@ -98,7 +97,7 @@ async def complete_turn(
     call: ApiCall, channel: ChannelId, query: EndQuery, body: CompleteTurnBody
 ) -> TurnEnded:
     """End a turn, with a message or without; with `wait`, wait for the agent's next work."""
-    seat, to = _holder(call, channel, body.agent), _named(call, body.to)
+    seat, to = await _seat(call, channel, body.agent), _named(call, body.to)
     end: Command
     if body.message is None:
         end = CompleteTurn(channel=channel, seat=seat, epoch=body.epoch, reason=body.reason, to=to)
@@ -110,7 +109,6 @@ async def complete_turn(
             epoch=body.epoch,
             complete=True,
             to=to,
-            key=call.key,
         )
     return await _end(call, seat, query, end)
 
@@ -120,7 +118,7 @@ async def pass_turn(
     call: ApiCall, channel: ChannelId, query: EndQuery, body: PassTurnBody
 ) -> TurnEnded:
     """End a turn without a message; with `wait`, wait for the agent's next work."""
-    seat, to = _holder(call, channel, body.agent), _named(call, body.to)
+    seat, to = await _seat(call, channel, body.agent), _named(call, body.to)
     reason = body.reason or "pass"
     end = CompleteTurn(channel=channel, seat=seat, epoch=body.epoch, reason=reason, to=to)
     return await _end(call, seat, query, end)
@@ -129,13 +127,13 @@ async def pass_turn(
 async def _end(call: ApiCall, seat: SeatId, query: EndQuery, end: Command) -> TurnEnded:
     """End a turn, then wait for the next work of the agent that ended it."""
     known = parse_known(query.known)
-    ended = await send_message(call, end)
+    ended = await record(call, end)
     if query.wait is None:
         return TurnEnded(**msgspec.structs.asdict(ended))
     work = call.muster.inbox.next(
-        seat, call.send, known=known, wait_s=query.wait, actor=call.caller.actor
+        seat, call.send_more, known=known, wait_s=query.wait, actor=call.caller.actor
     )
-    found = await unless_gone(work, call.request)
+    found = await call.unless_ended(work)
     return TurnEnded(**msgspec.structs.asdict(ended), next=found)
 
 
@@ -146,7 +144,7 @@ def _named(call: ApiCall, name: str | None) -> SeatId | None:
 @route("POST", "/api/channels/{channel}/turn/wait", may=ACTORS)
 async def wait_turn(call: ApiCall, channel: ChannelId, body: WaitTurnBody) -> Recorded:
     """Pause a turn and keep it."""
-    return await _carry_out(
+    return await record(
         call,
         WaitTurn(
             channel=channel,
@@ -163,7 +161,7 @@ async def wait_turn(call: ApiCall, channel: ChannelId, body: WaitTurnBody) -> Re
 async def resume_turn(call: ApiCall, channel: ChannelId, body: TurnBody) -> Recorded:
     """Resume a turn that was paused. Only a human resumes a turn that a human interrupted."""
     seat = _holder(call, channel, body.agent)
-    return await _carry_out(call, ResumeTurn(channel=channel, seat=seat, epoch=body.epoch))
+    return await record(call, ResumeTurn(channel=channel, seat=seat, epoch=body.epoch))
 
 
 @route("POST", "/api/channels/{channel}/turn/override", may=OPERATOR)
@@ -171,10 +169,11 @@ async def override_turn(
     call: ApiCall, channel: ChannelId, body: OverrideTurnBody
 ) -> TurnOverridden:
     """Give the turn to an agent, now or as the next, or take it away."""
-    seat = _holder(call, channel, body.agent)
+    seat = await _seat(call, channel, body.agent)
     receipt = await call.send(OverrideTurn(channel=channel, seat=seat, to=body.to))
     team = call.team
-    return turn_overridden(team, team.channel(channel), team.agent(seat), receipt.seq)
+    shown = turn_overridden(team, team.channel(channel), team.agent(seat), place_of(receipt))
+    return msgspec.structs.replace(shown, repeated=receipt.repeated)
 
 
 @route("POST", "/api/channels/{channel}/turn/partial", may=ACTORS, status=204)
@@ -183,12 +182,16 @@ async def show_partial_text(call: ApiCall, channel: ChannelId, body: PartialText
 
     Readers of `GET /api/events` get it as `event: partial`. The message replaces it.
     """
+    call.team.channel(channel)  # a private one does not exist for others than its members
     seat = _holder(call, channel, body.agent)
     call.muster.partials.put(channel, seat, body.text, body.epoch)
 
 
-async def _carry_out(call: ApiCall, command: Command) -> Recorded:
-    return Recorded(seq=(await call.send(command)).seq)
+async def _seat(call: ApiCall, channel: ChannelId, agent: str | None) -> SeatId:
+    """The seat whose turn is meant; of a retry the one that was meant first."""
+    first = await call.first_try()
+    meant = None if first is None else getattr(first.events[0].fact, "seat", None)
+    return _holder(call, channel, agent) if meant is None else meant
 
 
 def _holder(call: ApiCall, channel: ChannelId, agent: str | None) -> SeatId:

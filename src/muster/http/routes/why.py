@@ -46,4 +46,5 @@ async def why_event(call: ApiCall, query: WhyQuery) -> ExplanationList:
 
 
 async def _explained(call: ApiCall, reading: Reading[list[Explanation]]) -> ExplanationList:
-    return view_explanations(call.team, await read_async(call.muster.store, reading))
+    found = await read_async(call.muster.store, reading, call.access.can_read)
+    return view_explanations(call.team, found)

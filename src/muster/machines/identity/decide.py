@@ -6,21 +6,25 @@ the lead for an agent that the lead runs, the process for one that muster runs, 
 one that connects on its own. A report from any other source is logged and changes nothing.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Final
 
 from muster import limits
 from muster.errors import (
     AlreadySummoned,
+    CannotRetire,
     Disabled,
     Invalid,
     NobodyIs,
     NotTheAuthority,
+    Retired,
     SeatTaken,
     WrongState,
 )
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines.actors import refuse_agent
 from muster.machines.events import Fact
 from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, SessionId, document_id
 from muster.machines.names import check_agent_name, check_seat
@@ -55,7 +59,8 @@ TABLE: Table[None] = Table(
 
 
 def summon_agents(team: Team, command: c.SummonAgents, now: datetime) -> Iterator[Fact]:
-    visible = [agent.id for agent in _without_lead(team) if agent.status not in (NONE, EXPIRED)]
+    crew = [agent for agent in _without_lead(team) if not agent.retired]
+    visible = [agent.id for agent in crew if agent.status not in (NONE, EXPIRED)]
     if visible:
         raise AlreadySummoned(names=", ".join(visible))
     seats = [placeholder.grid_position for placeholder in command.placeholders]
@@ -144,6 +149,7 @@ def register_agent(team: Team, command: c.RegisterAgent, now: datetime) -> Itera
     if seat == LEAD_SEAT:
         raise Invalid(what=f"seat {seat}", why="is the lead's; agents cannot register there")
     check_seat(seat)
+    check_not_retired(team, seat)
     agent = team.agents.get(seat) or Agent(seat=seat, authority=Authority.LEAD)
     _require_authority(team, agent, command.session)
     check_agent_name(team, profile.name, seat)
@@ -254,7 +260,8 @@ def _chosen(team: Team, seats: tuple[SeatId, ...], act: str, status: Status) -> 
     fitting = {
         agent.seat
         for agent in team.agents.values()
-        if agent.status is status or team.shown_status(agent) is Status.UNKNOWN
+        if (agent.status is status or team.shown_status(agent) is Status.UNKNOWN)
+        and not agent.retired
     }
     for seat in seats:
         if seat not in fitting:
@@ -274,6 +281,39 @@ def disable_agent(team: Team, command: c.DisableAgent, now: datetime) -> Sequenc
 def enable_agent(team: Team, command: c.EnableAgent, now: datetime) -> Sequence[Fact]:
     agent = team.agent(command.seat)
     return (e.AgentEnabled(seat=agent.seat),) if agent.disabled else ()
+
+
+def retire_agent(team: Team, command: c.RetireAgent, now: datetime) -> Sequence[Fact]:
+    agent = team.agent(command.seat)
+    why = _NOT_RETIRED.get(agent.authority)
+    if agent.seat == LEAD_SEAT:
+        why = "it is the lead"
+    if why is not None:
+        remedy = f"`muster agent disable {agent.id}` stops it for now."
+        if agent.authority is Authority.MUSTER:
+            remedy = f"Take [agents.{agent.id}] out of muster.toml and restart, or disable it."
+        raise CannotRetire(name=agent.id, why=why, remedy=remedy)
+    return (e.AgentRetired(seat=agent.seat, reason=command.reason),)
+
+
+_NOT_RETIRED: Final[Mapping[Authority, str]] = {
+    Authority.MUSTER: "muster runs it",
+    Authority.LEAD: "its lead runs it",
+    Authority.FILE: "it is run by the program that follows its state file",
+}
+"""Why an agent cannot be retired, by its authority."""
+
+
+def check_retire(team: Team, command: c.RetireAgent, actor: str) -> None:
+    """Only people retire agents."""
+    refuse_agent(actor, "retire an agent")
+
+
+def check_not_retired(team: Team, seat: SeatId) -> None:
+    """Refuse every command about a retired agent."""
+    agent = team.agents.get(seat)
+    if agent is not None and agent.retired:
+        raise Retired(name=agent.id)
 
 
 def awaken(team: Team, command: c.Awaken, now: datetime) -> Sequence[Fact]:

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.ids import SeatId, SessionId, name_key
-from muster.machines.maps import put
+from muster.machines.maps import drop, put
 from muster.machines.run_control.fold import initial_run
 from muster.machines.state import Agent, Evidence, Status, Team
 from muster.machines.vocabulary import Authority
@@ -116,6 +116,13 @@ def agent_disabled(team: Team, event: Event, fact: e.AgentDisabled) -> Team:
 
 def agent_enabled(team: Team, event: Event, fact: e.AgentEnabled) -> Team:
     return _with(team, replace(team.agents[fact.seat], disabled=False))
+
+
+def agent_retired(team: Team, event: Event, fact: e.AgentRetired) -> Team:
+    """The seat keeps its name for the history; another agent may take the name."""
+    agent = team.agents[fact.seat]
+    team = replace(team, names=drop(team.names, name_key(agent.id)))
+    return _with(team, replace(agent, retired=True))
 
 
 def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:

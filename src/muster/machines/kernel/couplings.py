@@ -82,6 +82,24 @@ def _presence(team: Team, event: Event, fact: StateTransition) -> Iterator[Comma
         yield c.Depart(seat=fact.seat, orderly=False, reason=fact.trigger)
 
 
+@coupling(e.TokenRevoked, "An agent without a token is no longer alive.")
+def _revoked(team: Team, event: Event, fact: e.TokenRevoked) -> Iterator[Command]:
+    if fact.seat is None or any(token.seat == fact.seat for token in team.tokens.values()):
+        return
+    if team.agents[fact.seat].authority is Authority.SELF:
+        yield c.DisconnectAgent(seat=fact.seat, reason="its last token was revoked")
+
+
+@coupling(e.AgentRetired, "A retired agent is OFFLINE, in no channel, and has no token.")
+def _retired(team: Team, event: Event, fact: e.AgentRetired) -> Iterator[Command]:
+    yield c.DisconnectAgent(seat=fact.seat, reason="retired")
+    for channel in team.agents[fact.seat].channels:  # one that is connected has left them by then
+        yield c.RemoveMember(channel=channel, seat=fact.seat)
+    for token in sorted(team.tokens.values(), key=lambda each: each.id):
+        if token.seat == fact.seat:
+            yield c.RevokeToken(token_id=token.id)
+
+
 @coupling(e.AgentDisabled, "A disabled agent is OFFLINE, and its session ends.")
 def _disabled(team: Team, event: Event, fact: e.AgentDisabled) -> Iterator[Command]:
     agent = team.agents[fact.seat]

@@ -11,6 +11,7 @@ from muster.machines import events as e
 from muster.machines.delegation import fold as delegation_fold
 from muster.machines.events import Event, Fact, StateTransition
 from muster.machines.identity import fold as identity_fold
+from muster.machines.keys import remember_key
 from muster.machines.run_control import fold as run_fold
 from muster.machines.state import Team
 from muster.machines.teams import importing
@@ -46,6 +47,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.SleepRequested: _unchanged,
     e.AgentDisabled: identity_fold.agent_disabled,
     e.AgentEnabled: identity_fold.agent_enabled,
+    e.AgentRetired: identity_fold.agent_retired,
     e.MarkerRejected: _unchanged,
     e.Conflict: _unchanged,
     e.DocumentsImported: importing.documents_imported,
@@ -54,6 +56,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.AgentConfigured: run_fold.agent_configured,
     e.AgentOutput: run_fold.seen_at_work,
     e.SessionResult: spending.session_result,
+    e.UsageReported: spending.usage_reported,
     e.AgentActivity: run_fold.seen_at_work,
     e.PromptTaken: turn_fold.prompt_taken,
     e.ApprovalRequested: approvals.approval_requested,
@@ -111,6 +114,8 @@ def evolve(team: Team, event: Event) -> Team:
         after = TRANSITIONS[fact.machine](team, event, fact)
     else:
         after = EVOLVERS[type(fact)](team, event, fact)
+    if event.key is not None:
+        after = remember_key(after, event.actor, event.key, event.seq)
     return after if after.seq == event.seq else replace(after, seq=event.seq)
 
 

@@ -20,6 +20,9 @@ def violations(team: Team) -> Iterator[str]:
     for channel in team.channels.values():
         yield from _of_channel(team, channel)
     yield from _of_sessions(team)
+    rules = {name for name, each in team.channels.items() if each.config.read_rule == "members"}
+    if sorted(team.private) != sorted(rules):
+        yield f"the private channels are {sorted(rules)}, but {sorted(team.private)} are listed"
     for conversation in team.delegation.conversations.values():
         yield from _of_conversation(team, conversation)
 
@@ -38,6 +41,8 @@ def _of_agent(team: Team, agent: Agent) -> Iterator[str]:
     who = f"agent {agent.id!r}"
     if len(agent.holding) > agent.max_turns:
         yield f"{who} holds {len(agent.holding)} turns, more than {agent.max_turns}"
+    if agent.retired:
+        yield from _of_retired(team, agent)
     if len(set(agent.channels)) < len(agent.channels):
         yield f"{who} is in the same channel twice"
     if agent.status is Status.HATCHING and agent.name is not None:
@@ -47,6 +52,16 @@ def _of_agent(team: Team, agent: Agent) -> Iterator[str]:
     for channel in agent.holding:
         if not _is_held(team, agent, channel):
             yield f"{who} is busy in {channel!r} without a turn or work to stop there"
+
+
+def _of_retired(team: Team, agent: Agent) -> Iterator[str]:
+    who = f"agent {agent.id!r}"
+    if agent.status is Status.ALIVE or agent.channels or agent.holding:
+        yield f"{who} is retired, but alive or in a channel"
+    if any(token.seat == agent.seat for token in team.tokens.values()):
+        yield f"{who} is retired, but has a token"
+    if agent.seat in team.names.values():
+        yield f"{who} is retired, but its name is not free"
 
 
 def _of_run(team: Team, agent: Agent) -> Iterator[str]:

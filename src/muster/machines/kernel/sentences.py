@@ -163,6 +163,11 @@ def dollars(cost_usd: float) -> str:
     return f"${cost_usd:.2f}" if cost_usd >= 1 else f"${cost_usd:.4f}"
 
 
+def _usage_reported(fact: e.UsageReported, team: Team) -> str:
+    where = f" for its turn in {fact.channel}" if fact.channel is not None else ""
+    return f"{_who(team, fact.seat)} reported its usage{where}: {used(fact.usage)}"
+
+
 def _result(fact: e.SessionResult, team: Team) -> str:
     text = f": {_clip(fact.text)}" if fact.text else ""
     where = f" in {fact.channel}" if fact.channel else ""
@@ -260,6 +265,8 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.WakeRequested: lambda f, t: f"asked to wake {_list(t, f.seats)}",
     e.SleepRequested: lambda f, t: f"asked to put {_list(t, f.seats)} to sleep",
     e.AgentDisabled: lambda f, t: f"{_who(t, f.seat)} was disabled",
+    e.AgentRetired: lambda f, t: f"{_who(t, f.seat)} was retired, and its name is free",
+    e.UsageReported: _usage_reported,
     e.AgentEnabled: lambda f, t: f"{_who(t, f.seat)} was enabled",
     e.MarkerRejected: lambda f, t: f"a {f.marker} of {_who(t, f.seat)} was rejected: {f.reason}",
     e.Conflict: lambda f, t: f"{_who(t, f.seat)} was reported {f.reported}, but {f.evidence}",

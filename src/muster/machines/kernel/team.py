@@ -24,10 +24,11 @@ from muster.machines.identity import decide as identity
 from muster.machines.ids import MUSTER
 from muster.machines.kernel.couplings import follow
 from muster.machines.kernel.fold import evolve
+from muster.machines.keys import check_key
 from muster.machines.run_control import decide as run_control
 from muster.machines.state import Team
 from muster.machines.teams import importing
-from muster.machines.turns import channels, granting, messages
+from muster.machines.turns import channels, granting, messages, usage
 from muster.machines.turns import decide as turns
 
 
@@ -73,6 +74,7 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.SleepAgents: identity.sleep_agents,
     c.DisableAgent: identity.disable_agent,
     c.EnableAgent: identity.enable_agent,
+    c.RetireAgent: identity.retire_agent,
     c.Awaken: identity.awaken,
     c.Doze: identity.doze,
     c.CheckAgent: identity.check_agent,
@@ -86,6 +88,7 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.ReportResult: run_control.report_result,
     c.ReportActivity: run_control.report_activity,
     c.ReportTaken: run_control.report_taken,
+    c.ReportUsage: usage.report_usage,
     c.CheckSession: run_control.check_session,
     c.ReportCurrent: run_control.report_current,
     c.RequestApproval: approvals.request_approval,
@@ -142,18 +145,29 @@ ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
     c.AddMember: channels.check_join,
     c.ArchiveChannel: channels.check_archive,
     c.AnswerApproval: approvals.check_answer,
+    c.RetireAgent: identity.check_retire,
 }
 
 
 def decide(
-    team: Team, command: Command, now: datetime, *, actor: str, cause: int | None = None
+    team: Team,
+    command: Command,
+    now: datetime,
+    *,
+    actor: str,
+    cause: int | None = None,
+    key: str | None = None,
 ) -> CommandDecision:
-    """Carry out a command and its consequences, or raise the refusal with its rule."""
+    """Carry out a command and its consequences, or raise the refusal with its rule.
+
+    A `key` that the actor has used before raises `Repeated` before any other rule: a retry is not
+    stale because the first try ended the turn.
+    """
+    if key is not None:
+        check_key(team, actor, key)
+    _check_actor_and_seat(team, command, actor)
     if type(command) is c.StartMuster:  # its events belong to the new session
         team = replace(team, boot=command.server_session)
-    rule = ACTOR_RULES.get(type(command))
-    if rule is not None:
-        rule(team, command, actor)
     events: list[Event] = []
     queue: list[tuple[Command, str, int | None]] = [(command, actor, cause)]
     for each, sender, caused_by in queue:  # couplings append to it meanwhile
@@ -164,7 +178,8 @@ def decide(
                 raise
             continue  # the refusal of a coupled command is ignored: see couplings.py
         for fact in facts:
-            event = Event(team.seq + 1, now, team.boot, sender, caused_by, fact)
+            event = Event(team.seq + 1, now, team.boot, sender, caused_by, fact, key)
+            key = None  # it is on the first event alone
             team = evolve(team, event)
             events.append(event)
             for then in follow(team, event):
@@ -174,6 +189,16 @@ def decide(
                 what=f"{type(command).__name__} leads to over {COUPLING_STEPS_MAX} commands"
             )
     return CommandDecision(team, tuple(events))
+
+
+def _check_actor_and_seat(team: Team, command: Command, actor: str) -> None:
+    """The rules for commands from outside. Couplings are not checked: they follow from one."""
+    rule = ACTOR_RULES.get(type(command))
+    if rule is not None:
+        rule(team, command, actor)
+    seat = getattr(command, "seat", None)
+    if seat is not None:
+        identity.check_not_retired(team, seat)
 
 
 def refusal(

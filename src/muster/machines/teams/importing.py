@@ -69,6 +69,8 @@ def _is_held(team: Team, seat: SeatId) -> bool:
     agent = team.agents.get(seat)
     if agent is None:
         return seat == LEAD_SEAT
+    if agent.retired:
+        return True
     if agent.status is not Status.ALIVE:
         return agent.session is not None
     unconfirmed = agent.confirmed_in != team.boot
@@ -77,7 +79,8 @@ def _is_held(team: Team, seat: SeatId) -> bool:
 
 def _merged(team: Team, incoming: Iterable[AgentDocument], held: set[SeatId]) -> Documents:
     """All documents after the merge, under their final names."""
-    agents = [agent for agent in team.agents.values() if agent.status is not Status.NONE]
+    known = (agent for agent in team.agents.values() if agent.status is not Status.NONE)
+    agents = [agent for agent in known if not agent.retired]
     here = {agent.seat: document_of(agent) for agent in agents}
     mine = {agent.seat: agent.name for agent in agents if agent.name and _keeps_name(team, agent)}
     coming = [

@@ -27,7 +27,7 @@ from muster.machines.events import Fact
 from muster.machines.ids import SeatId
 from muster.machines.state import Channel, HeldTurn, Team, Wait
 from muster.machines.turns.ends import rest
-from muster.machines.turns.messages import check_key, check_reply, check_text
+from muster.machines.turns.messages import check_reply, check_text
 from muster.machines.turns.order import (
     chosen_speaker,
     claim_of,
@@ -65,7 +65,6 @@ from muster.machines.vocabulary import Awaits, Claim, InterruptMode, Limit, Spea
 def post_message(team: Team, command: c.PostMessage, now: datetime) -> Iterator[Fact]:
     channel = open_channel(team, command.channel)
     check_text(command.text)
-    check_key(channel.keys, command.key)
     check_reply(channel, command.reply_to)
     check_files(command.files)
     turn, mode = channel.turn, channel.config.human_interrupt_mode
@@ -80,7 +79,6 @@ def post_message(team: Team, command: c.PostMessage, now: datetime) -> Iterator[
         channel=channel.id,
         mode=mode,
         deliver_to=recipients,
-        key=command.key,
         reply_to=command.reply_to,
         files=command.files,
     )
@@ -125,8 +123,6 @@ def _hold(team: Team, channel: Channel, turn: HeldTurn, now: datetime) -> Iterat
 
 
 def speak(team: Team, command: c.Speak, now: datetime) -> Iterator[Fact]:
-    if command.key is not None:  # a retry after the end of the turn is a repeat, not stale
-        check_key(team.channel(command.channel).keys, command.key)
     membership = require_turn(team, command.channel, command.seat, command.epoch, "speak", now)
     check_text(command.text)
     check_reply(membership.channel, command.reply_to)
@@ -137,7 +133,7 @@ def speak(team: Team, command: c.Speak, now: datetime) -> Iterator[Fact]:
     if command.to is not None and not command.complete:
         raise Invalid(what="to", why="hands the turn over, so the message must complete the turn")
     handoff = hand_over(membership, command.to) if command.to is not None else None
-    message = _message(membership, command.text, command.key)
+    message = _message(membership, command.text)
     yield replace(message, reply_to=command.reply_to, files=command.files)
     yield from _mentions_by_speaker(membership, command.text)
     if handoff is not None:
@@ -179,14 +175,13 @@ def _choose(
         yield from rest(channel, Limit.SELECTOR, f"{selector.id} chose nobody")
 
 
-def _message(membership: Membership, text: str, key: str | None = None) -> e.AgentMessage:
+def _message(membership: Membership, text: str) -> e.AgentMessage:
     return e.AgentMessage(
         agent_name=membership.agent.id,
         content=(e.Text(text=text),),
         seat=membership.agent.seat,
         channel=membership.channel.id,
         epoch=membership.channel.epoch,
-        key=key,
     )
 
 

@@ -1,10 +1,7 @@
 """The fold of the facts about channels, turns and messages: how each one changes the state."""
 
-from collections.abc import Mapping
-
 from msgspec.structs import replace
 
-from muster import limits
 from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.ids import ChannelId, SeatId, is_agent
@@ -32,16 +29,24 @@ from muster.machines.turns.table import (
     seconds,
     timeout_of,
 )
-from muster.machines.vocabulary import Awaits, Claim
+from muster.machines.vocabulary import Awaits, Claim, ReadRule
 
 
 def channel_created(team: Team, event: Event, fact: e.ChannelCreated) -> Team:
     channel = Channel(id=fact.channel, config=fact.config, vacant_since=event.seq)
-    return _with_channel(team, channel)
+    return _with_channel(_with_read_rule(team, channel), channel)
 
 
 def channel_configured(team: Team, event: Event, fact: e.ChannelConfigured) -> Team:
-    return _with_channel(team, replace(team.channels[fact.channel], config=fact.config))
+    channel = replace(team.channels[fact.channel], config=fact.config)
+    return _with_channel(_with_read_rule(team, channel), channel)
+
+
+def _with_read_rule(team: Team, channel: Channel) -> Team:
+    """The team with the channel among the private ones, or not."""
+    others = tuple(name for name in team.private if name != channel.id)
+    is_private = channel.config.read_rule is ReadRule.MEMBERS
+    return replace(team, private=(*others, channel.id) if is_private else others)
 
 
 def channel_archived(team: Team, event: Event, fact: e.ChannelArchived) -> Team:
@@ -148,7 +153,7 @@ def member_left(team: Team, event: Event, fact: e.MemberLeft) -> Team:
         idle=None if channel.idle == fact.seat else channel.idle,
     )
     channel = _without_claim(channel, fact.seat)
-    if fact.reason == REMOVED and not is_agent(event.actor):
+    if fact.reason == REMOVED and not is_agent(event.actor) and not agent.retired:
         channel = replace(channel, barred=(*channel.barred, fact.seat))
     if not any(reachable(team.agents[seat]) for seat in channel.ring):
         channel = replace(channel, resting=False, rest_limit=None, silent_turns=0)
@@ -255,6 +260,7 @@ def _vacant(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
     return replace(
         channel,
         turn=None,
+        last_holder=turn.holder,
         read=read,
         idle=fact.seat if idle else None,
         silent_turns=_silent_turns(channel, turn, idle=idle),
@@ -293,10 +299,7 @@ def turn_renewed(team: Team, event: Event, fact: e.TurnRenewed) -> Team:
 def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
     if fact.channel is not None:
         channel = team.channels[fact.channel]
-        keys = _with_key(channel.keys, fact.key, event.seq)
-        changed = replace(
-            channel, silent_turns=0, since_message=Spent(), selector_asked=False, keys=keys
-        )
+        changed = replace(channel, silent_turns=0, since_message=Spent(), selector_asked=False)
         return _with_channel(team, _said(changed, event.seq, None))
     if fact.seat is not None:
         agent = team.agents[fact.seat]
@@ -306,7 +309,6 @@ def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
             last_message=event.seq,
             pending_from=event.seq - 1 if first else agent.pending_from,
             transcript_from=agent.alive_from,
-            keys=_with_key(agent.keys, fact.key, event.seq),
         )
         return replace(team, agents=put(team.agents, agent.seat, agent))
     return team
@@ -316,14 +318,6 @@ def _said(channel: Channel, seq: int, by: SeatId | None) -> Channel:
     """A channel with one more message of an agent, or of a person."""
     other = channel.newest_other if channel.newest_by == by else channel.newest
     return replace(channel, last_message=seq, newest=seq, newest_by=by, newest_other=other)
-
-
-def _with_key(keys: Mapping[str, int], key: str | None, seq: int) -> Mapping[str, int]:
-    """The keys with one more, and without the oldest beyond the limit."""
-    if key is None:
-        return keys
-    recent = list(keys.items())[-(limits.MESSAGE_KEYS_MAX - 1) :]
-    return {**dict(recent), key: seq}
 
 
 def messages_read(team: Team, event: Event, fact: e.MessagesRead) -> Team:
@@ -350,9 +344,6 @@ def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
         agent = replace(agent, transcript_from=agent.alive_from, read=read)
         team = replace(team, agents=put(team.agents, agent.seat, agent))
     if fact.channel is None:
-        if fact.key is not None:
-            agent = replace(agent, keys=_with_key(agent.keys, fact.key, event.seq))
-            team = replace(team, agents=put(team.agents, agent.seat, agent))
         return team
     channel = team.channels[fact.channel]
     turn = channel.turn
@@ -362,11 +353,10 @@ def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
     if channel.config.auto_detect_turn_end:
         silent_at = event.ts + seconds(channel.config.auto_detect_silence_seconds)
     turn = replace(turn, posted=True, until=until, silent_at=silent_at)
-    keys = _with_key(channel.keys, fact.key, event.seq)
     phrase, since = channel.config.stop_phrase, channel.since_message
     if phrase and any(phrase in block.text for block in fact.content):
         since = replace(since, stopped=True)
-    changed = replace(channel, turn=turn, keys=keys, since_message=since)
+    changed = replace(channel, turn=turn, since_message=since)
     return _with_channel(team, _said(changed, event.seq, fact.seat))
 
 

@@ -1,13 +1,13 @@
 """Direct messages between a human and one agent, and the delivery of all messages.
 
-Posts in a channel belong to turns (`decide.py`); the same rules for texts and keys apply.
+Posts in a channel belong to turns (`decide.py`); the same rule for texts applies.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from muster import limits
-from muster.errors import Invalid, NoLead, NotFound, Repeated
+from muster.errors import Invalid, NoLead, NotFound
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.attachments import check_files
@@ -23,14 +23,12 @@ def send_message(team: Team, command: c.SendMessage, now: datetime) -> Sequence[
     if command.seat is None and team.lead is None:
         raise NoLead()
     agent = team.agent(LEAD_SEAT if command.seat is None else command.seat)
-    check_key(agent.keys, command.key)
     message = e.UserMessage(
         text=command.text,
         speaker_name=command.speaker_name,
         target_agent=None if command.seat is None else agent.id,
         seat=agent.seat,
         deliver_to=(agent.seat,),
-        key=command.key,
         files=command.files,
     )
     return (message,)
@@ -52,13 +50,11 @@ def message_to_lead(team: Team, text: str) -> Fact:
 
 def tell_human(team: Team, command: c.TellHuman, now: datetime) -> Sequence[Fact]:
     agent = team.agent(command.seat)
-    check_key(agent.keys, command.key)
     check_text(command.text)
     said = e.AgentMessage(
         agent_name=agent.id,
         content=(e.Text(text=command.text),),
         seat=agent.seat,
-        key=command.key,
     )
     return (said,)
 
@@ -101,13 +97,3 @@ def check_reply(channel: Channel, reply_to: int | None) -> None:
     """
     if reply_to is not None and not 0 < reply_to <= channel.last_message:
         raise NotFound(kind="message", name=str(reply_to))
-
-
-def check_key(known: Mapping[str, int], key: str | None) -> None:
-    """Refuse a message whose idempotency key was used before."""
-    if key is None:
-        return
-    if not 1 <= len(key) <= limits.KEY_CHARS_MAX:
-        raise Invalid(what="the key", why=f"must have 1 to {limits.KEY_CHARS_MAX} characters")
-    if key in known:
-        raise Repeated(seq=known[key])

@@ -124,10 +124,10 @@ class AgentInbox:
         routed = SendMessage(
             text=ROUTE.format(name=self._agent.id, text=fact.text),
             speaker_name=fact.speaker_name,
-            key=f"inboxes-{event.seq}",
         )
+        key = f"inboxes-{event.seq}"
         try:
-            await self._file.send(routed, actor=event.actor, cause=event.seq)
+            await self._file.send(routed, actor=event.actor, cause=event.seq, key=key)
         except Repeated:
             pass  # before a crash
         except NoLead:

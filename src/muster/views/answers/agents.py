@@ -129,6 +129,9 @@ class AgentView(View, frozen=True, kw_only=True):
     used: UsageView | None = None
     """All usage ever; null where there is none."""
 
+    retired: bool = False
+    """Whether it was retired: it never connects again, and its name may be another agent's."""
+
     document: AgentDocument | None = None
     """The agent's identity; left out in answers about its state only."""
 

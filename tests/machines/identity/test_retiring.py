@@ -1,0 +1,106 @@
+"""Retiring agents that connect by themselves: the name becomes free, the history stays."""
+
+from collections.abc import Iterator
+
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.commands import Command
+from muster.machines.ids import LEAD_SEAT, SeatId
+from muster.machines.state import Status, TurnState
+from muster.machines.teams.papers import document_of
+from muster.machines.vocabulary import Authority, Profile, Role
+from tests.machines.scene import REVIEWS, Scene, facts
+from tests.machines.turns.test_turns import trio
+
+
+def retire(scene: Scene, name: str) -> list[e.Event]:
+    return scene.do(c.RetireAgent(seat=scene.seat(name)))
+
+
+def test_a_retired_agent_loses_its_turn_its_places_its_tokens_and_its_name() -> None:
+    scene = trio()
+    pm = scene.seat("pm")
+    scene.do(c.IssueToken(token_id="t", role=Role.AGENT, digest="d", seat=pm))
+    retire(scene, "pm")
+    agent = scene.team.agents[pm]
+    assert (agent.retired, agent.status, agent.channels) == (True, Status.SLEEPING, ())
+    assert scene.team.turn_state(agent) is TurnState.OFFLINE
+    assert scene.holder() == "dev"
+    assert scene.team.tokens == {}
+    assert scene.channel().barred == ()
+    assert "pm" not in scene.team.names
+
+
+def test_an_agent_that_is_not_connected_leaves_its_channels_when_it_is_retired() -> None:
+    scene = trio()
+    scene.do(c.EnrollAgent(name="later", authority=Authority.SELF))
+    scene.do(c.AddMember(channel=REVIEWS, seat=scene.seat("later")))
+    later = scene.seat("later")
+    retire(scene, "later")
+    assert later not in scene.channel().ring
+
+
+def test_another_agent_may_take_the_name_of_a_retired_one() -> None:
+    scene = trio()
+    old = scene.seat("pm")
+    retire(scene, "pm")
+    scene.connected("pm")
+    assert scene.seat("pm") != old
+    assert scene.team.agents[old].name == "pm"  # its history has its name
+
+
+def commands_about(seat: SeatId) -> Iterator[Command]:
+    yield c.ConnectAgent(seat=seat)
+    yield c.EnableAgent(seat=seat)
+    yield c.AddMember(channel=REVIEWS, seat=seat)
+    yield c.SendMessage(text="hello", speaker_name="Marcus", seat=seat)
+    yield c.IssueToken(token_id="t", role=Role.AGENT, digest="d", seat=seat)
+    yield c.RetireAgent(seat=seat)
+    yield c.RegisterAgent(profile=Profile(name="pm", grid_position=seat))
+
+
+def test_nothing_brings_a_retired_agent_back() -> None:
+    scene = trio()
+    pm = scene.seat("pm")
+    retire(scene, "pm")
+    for command in commands_about(pm):
+        scene.refuse(command, "retired")
+
+
+def test_retired_agents_are_not_woken_and_do_not_prevent_a_summons() -> None:
+    scene = Scene()
+    scene.connected("pm")
+    retire(scene, "pm")
+    scene.refuse(c.WakeAgents(), "nobody_is")
+    place = e.Placeholder(grid_position=SeatId(0), color="#c9b1e8", gender="woman")
+    scene.do(c.SummonAgents(placeholders=(place,), authority=Authority.MUSTER))
+
+
+def test_an_import_leaves_a_retired_agent_alone() -> None:
+    scene = Scene()
+    scene.connected("pm")
+    pm = scene.seat("pm")
+    document = document_of(scene.agent("pm"))
+    retire(scene, "pm")
+    before = scene.team.agents[pm]
+    scene.do(c.ImportTeam(documents=(document,)))
+    assert scene.team.agents[pm] == before
+    assert "pm" not in scene.team.names
+
+
+def test_only_agents_that_connect_by_themselves_are_retired_and_only_by_people() -> None:
+    scene = trio()
+    scene.running("Lyra")
+    refused = scene.refuse(c.RetireAgent(seat=scene.seat("Lyra")), "cannot_retire")
+    assert "muster.toml" in str(refused)
+    scene.do(c.EnrollAgent(name="Julian", authority=Authority.SELF, seat=LEAD_SEAT))
+    scene.refuse(c.RetireAgent(seat=LEAD_SEAT), "cannot_retire")
+    scene.refuse(c.RetireAgent(seat=scene.seat("pm")), "forbidden", actor="agent:dev")
+
+
+def test_its_words_stay_in_the_log() -> None:
+    scene = trio()
+    scene.says("pm")
+    retire(scene, "pm")
+    [said] = facts(scene.log, e.AgentMessage)
+    assert said.agent_name == "pm"
