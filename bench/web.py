@@ -25,8 +25,13 @@ _MEMBERS: Final = 5
 RATE: Final = 50.0
 """Events per second."""
 
-_SETTLE_SECONDS: Final = 1.0
+SETTLE_SECONDS: Final = 1.0
+"""How long a page is left alone until its bytes and the server's memory are counted."""
+
 _KB: Final = 1000
+
+SEEN: Final = "text => window.bench.seen.some(each => each[0] === text)"
+"""Whether a text has been on the screen."""
 
 
 def measure(folder: Path, rounds: int, *, events: int, seconds: float, tabs: int) -> list[Line]:
@@ -69,7 +74,7 @@ def _first_view_kilobytes(browser: Browser, server: Served) -> float:
     context = cold(browser, server, wire.url)
     try:
         open_team(context, wire.url, cards=FEW)
-        pause(_SETTLE_SECONDS)
+        pause(SETTLE_SECONDS)
         return wire.received / _KB
     finally:
         context.close()
@@ -84,11 +89,11 @@ def _tab_kilobytes(browser: Browser, server: Served, tabs: int) -> float:
         contexts = [cold(browser, server) for _ in range(tabs)]
         for context in contexts:
             open_team(context, server.url, cards=FEW)
-        pause(_SETTLE_SECONDS)
+        pause(SETTLE_SECONDS)
         figures.append((own_bytes(server.pid) - before) / tabs / _KB)
         for context in contexts:
             context.close()
-        pause(_SETTLE_SECONDS)
+        pause(SETTLE_SECONDS)
     return figures[-1]
 
 
@@ -106,7 +111,7 @@ def _delays(browser: Browser, server: Served, seconds: float) -> list[float]:
         speakers = Speakers(server.client, names, rate=RATE)
         with speakers.speaking():
             pause(seconds)
-        pause(_SETTLE_SECONDS)
+        page.wait_for_function(SEEN, arg=f"{speakers.word} {len(speakers.sent) - 1}")
         found = speakers.delays(page.evaluate("window.bench.seen"))
         if len(found) < len(speakers.sent):
             raise RuntimeError(f"{len(speakers.sent) - len(found)} events were never seen")
@@ -129,7 +134,7 @@ def _long_tasks(browser: Browser, server: Served, seconds: float) -> list[float]
     context = cold(browser, server)
     try:
         page = open_team(context, server.url, cards=MANY)
-        pause(_SETTLE_SECONDS)
+        pause(SETTLE_SECONDS)
         page.evaluate("window.bench.long = []")
         speakers = Speakers(server.client, _names(MANY), rate=RATE)
         with speakers.speaking():

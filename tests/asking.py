@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from tests.live import Server
+from tests.live import NO_TLS, Server
 from tests.waits import WAIT_SECONDS
 
 Json = Any  # any JSON value
@@ -21,7 +21,9 @@ class Asker:
 
     def __init__(self, server: Server, token: str | None) -> None:
         headers = {} if token is None else {"authorization": f"Bearer {token}"}
-        self.http = httpx.Client(base_url=server.url, timeout=WAIT_SECONDS, headers=headers)
+        self.http = httpx.Client(
+            base_url=server.url, timeout=WAIT_SECONDS, headers=headers, verify=NO_TLS
+        )
         self._server = server
 
     def get(self, path: str, status: int = 200) -> Json:

@@ -2,10 +2,24 @@
 
 import signal
 import sys
+import threading
 from collections.abc import Generator
+from pathlib import Path
+from typing import Final
 
 import pytest
 from hypothesis import settings
+
+TESTS: Final = Path(__file__).parent
+
+NOT_MEASURED: Final = frozenset(
+    {
+        *("acceptance", "bench", "claude_plugin", "cli", "demo", "guides", "permissions"),
+        *("requirements", "routing", "runtimes", "settings", "testing", "tidy", "web"),
+    }
+)
+"""Folders whose tests do not count for the coverage of machines and store: they run muster from the
+outside, or other parts of it."""
 
 # A shell starts background jobs with Ctrl-C (SIGINT) ignored, and children inherit that. Some tests
 # send Ctrl-C to programs, so it is restored here.
@@ -22,16 +36,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Run exhaustive tests without branch coverage: it would triple their time, and cover nothing
-    new. The marker `no_cover` has no effect in a worker of pytest-xdist."""
-    trace = sys.gettrace()
-    if is_exhaustive(item):
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Measure branch coverage only where it counts: it doubles the time of a test and more. The
+    marker `no_cover` has no effect in a worker of pytest-xdist."""
+    trace, thread_trace = sys.gettrace(), threading.gettrace()
+    if is_exhaustive(item) or item.path.relative_to(TESTS).parts[0] in NOT_MEASURED:
         sys.settrace(None)
+        threading.settrace(None)  # pyright: ignore[reportArgumentType]  # as its documentation says
     try:
-        yield
+        return (yield)
     finally:
         sys.settrace(trace)
+        threading.settrace(thread_trace)  # pyright: ignore[reportArgumentType]
 
 
 def is_exhaustive(item: pytest.Item) -> bool:

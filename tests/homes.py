@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from muster.engine.dispatcher import Dispatcher
@@ -14,6 +15,7 @@ from muster.machines import events as e
 from muster.machines.ids import MUSTER, ChannelId, SeatId, SessionId, person
 from muster.store.sqlite import SqliteStore
 from muster.testing.clock import ManualClock
+from tests.forkserver import ForkedProcess, can_fork
 from tests.waits import WAIT_SECONDS
 
 MUSTER_SCRIPT = str(Path(sys.executable).with_name("muster"))
@@ -67,17 +69,25 @@ async def _append(home: Path, facts: Sequence[e.Fact]) -> None:
         await store.close()
 
 
-def muster(*args: str, cwd: Path | None = None, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Run the installed command line to its end."""
-    return subprocess.run(
-        [MUSTER_SCRIPT, *args],
-        cwd=cwd,
-        env=environment(environ),
-        capture_output=True,
-        text=True,
-        timeout=WAIT_SECONDS,
-        check=False,
-    )
+def muster(
+    *args: str, cwd: Path | None = None, stdin: str = "", **environ: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command line to its end."""
+    command, env = [MUSTER_SCRIPT, *args], environment(environ)
+    if not can_fork(args, environ):
+        return subprocess.run(
+            command,
+            cwd=cwd,
+            env=env,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=WAIT_SECONDS,
+            check=False,
+        )
+    with closing(ForkedProcess(command, env=env, cwd=cwd, stdin=stdin)) as process:
+        output, errors = process.communicate(timeout=WAIT_SECONDS)
+        return subprocess.CompletedProcess(command, process.wait(), output, errors)
 
 
 def environment(changes: dict[str, str]) -> dict[str, str]:

@@ -32,8 +32,12 @@ from tests.waits import WAIT_SECONDS
 
 T = TypeVar("T")
 
-PATIENT = '[agents.{name}]\nlong_lived = true\ncommand = ["sh", "-c", "cat >/dev/null"]\n'
-"""A long-lived program without output."""
+PATIENT = """[agents.{name}]
+long_lived = true
+unasked = true
+command = ["sh", "-c", "cat >/dev/null"]
+"""
+"""A long-lived program without output, which has turns without news."""
 
 
 class Inside:

@@ -19,16 +19,19 @@ class MusterError(Exception):
     exit_code: ClassVar[int]
     """The exit code of the command line for the error."""
 
+    message: ClassVar[str] = "Something went wrong."
+    """The docstring on one line, once for each class: it may span lines."""
+
     def __init_subclass__(cls) -> None:
         """Derive the stable code from the class name, unless the class says another."""
         if "code" not in cls.__dict__:
             cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+        cls.message = " ".join((cls.__doc__ or cls.code).split())
 
     def __init__(self, **found: object) -> None:
         """Keep the fields of the error; they fill the braces of the docstring."""
         self.found = found
-        message = " ".join((self.__doc__ or self.code).split())  # a docstring may span lines
-        super().__init__(message.format(**found))
+        super().__init__(self.message.format(**found))
 
 
 class Refused(MusterError):

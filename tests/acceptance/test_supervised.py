@@ -171,7 +171,8 @@ class Place:
         """Wait until API and file both say so."""
 
         def seen() -> list[tuple[str, str]]:
-            run, fields = self.run(agent), self.fields(agent)
+            run, written = self.run(agent), self.file(agent).exists()  # soon after the start
+            fields = self.fields(agent) if written else {"desired_state": "", "current_state": ""}
             in_file = (fields["desired_state"], fields["current_state"])
             return [(run["desired"], run["current"]), in_file]
 

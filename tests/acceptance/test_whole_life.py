@@ -11,7 +11,7 @@ from time import monotonic
 import httpx
 import pytest
 
-from tests.live import Json, Server, live
+from tests.live import NO_TLS, Json, Server, live
 from tests.waits import WAIT_SECONDS
 
 PROGRAM = """
@@ -70,7 +70,9 @@ class Team:
     def __init__(self, server: Server) -> None:
         self.server = server
         headers = {"authorization": f"Bearer {server.token}"}
-        self._http = httpx.Client(base_url=server.url, headers=headers, timeout=WAIT_SECONDS)
+        self._http = httpx.Client(
+            base_url=server.url, headers=headers, timeout=WAIT_SECONDS, verify=NO_TLS
+        )
 
     def close(self) -> None:
         self._http.close()

@@ -216,6 +216,49 @@ def test_the_default_of_snapshots_is_the_services_own() -> None:
     assert Settings().store.snapshot_every == SNAPSHOT_EVENTS
 
 
+# ── the fork server of the tests ──────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--version"],
+        ["nonsense"],
+        ["status"],
+        ["agents", "--json"],
+        ["init"],
+        ["permit", "--batch"],
+    ],
+    ids=" ".join,
+)
+def test_a_forked_command_line_does_what_the_installed_one_does(
+    args: list[str], tmp_path: Path
+) -> None:
+    command, given = [MUSTER_SCRIPT, *args], '{"state": "MAIN"}\n'
+    folders = [tmp_path / "installed" / "here", tmp_path / "forked" / "here"]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    env = environment({"MUSTER_HOME": "home"})
+    installed = subprocess.run(
+        command,
+        cwd=folders[0],
+        env=env,
+        input=given,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        check=False,
+    )
+    forked = muster(*args, cwd=folders[1], stdin=given, MUSTER_HOME="home")
+    assert (forked.returncode, forked.stdout, forked.stderr) == (
+        installed.returncode,
+        installed.stdout.replace("installed/here", "forked/here"),
+        installed.stderr.replace("installed/here", "forked/here"),
+    )
+    before, after = ({each.relative_to(folder) for each in folder.rglob("*")} for folder in folders)
+    assert before == after
+
+
 # ── pipes and terminals ───────────────────────────────────────────────────────────────────────────
 
 

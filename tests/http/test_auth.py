@@ -20,7 +20,7 @@ from muster.testing.clock import ManualClock
 from muster.testing.ids import CountingIds
 from tests.asking import Asker, a_name, asker
 from tests.inside import inside
-from tests.live import Server, live
+from tests.live import NO_TLS, Server, live
 from tests.waits import LIFE_SECONDS, WAIT_SECONDS
 
 
@@ -96,7 +96,7 @@ def test_the_operators_token_is_in_a_private_file_and_in_a_link_that_signs_in(
         assert server.process.stdout is not None
         link = re.search(r"http://\S+", server.process.stdout.readline())
         assert link
-        with httpx.Client(follow_redirects=True) as browser:
+        with httpx.Client(follow_redirects=True, verify=NO_TLS) as browser:
             page = browser.get(link[0])
             assert page.status_code == 200
             assert '<script type="module" src="/web/' in page.text  # the dashboard
@@ -178,7 +178,7 @@ def test_a_browser_is_signed_out_when_its_token_is_revoked(boss: Asker, stranger
 
 
 def test_two_servers_on_one_host_do_not_sign_each_other_out(server: Server, tmp_path: Path) -> None:
-    with live(tmp_path / "other") as other, httpx.Client() as browser:
+    with live(tmp_path / "other") as other, httpx.Client(verify=NO_TLS) as browser:
         for each in (server, other):
             browser.post(f"{each.url}/api/session", json={"token": each.token})
         for each in (server, other):
@@ -189,7 +189,7 @@ def test_two_servers_on_one_host_do_not_sign_each_other_out(server: Server, tmp_
 
 
 def test_a_restart_signs_no_browser_out_and_the_home_has_no_secret_of_it(tmp_path: Path) -> None:
-    with httpx.Client() as browser:
+    with httpx.Client(verify=NO_TLS) as browser:
         with live(tmp_path) as before:
             browser.post(f"{before.url}/api/session", json={"token": before.token})
             (cookie,) = browser.cookies.jar

@@ -1,5 +1,6 @@
 """A team on a manual clock: tests send commands and query the state."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
@@ -42,12 +43,24 @@ class Scene:
         self, command: Command, actor: str = "person:Marcus", key: str | None = None
     ) -> list[Event]:
         """Carry out a command and return its events."""
-        decision = decide(self.team, command, self.now, actor=actor, key=key)
-        assert fold(self.team, decision.events) == decision.team
-        self.team = decision.team
-        self.log.extend(decision.events)
+        return self.do_all([command], actor, key)
+
+    def do_all(
+        self, commands: Iterable[Command], actor: str = "person:Marcus", key: str | None = None
+    ) -> list[Event]:
+        """Carry out commands, check the state after the last one, and return all events.
+
+        For very many commands: a check compares whole teams, so its time grows with the team.
+        """
+        before, events = self.team, list[Event]()
+        for command in commands:
+            decision = decide(self.team, command, self.now, actor=actor, key=key)
+            self.team = decision.team
+            events.extend(decision.events)
+        self.log.extend(events)
+        assert fold(before, events) == self.team
         assert list(violations(self.team)) == []
-        return list(decision.events)
+        return events
 
     def refuse(
         self,

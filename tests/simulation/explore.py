@@ -34,7 +34,9 @@ from tests.simulation.checkers import forgotten_turns, granted_in_vain, usurped
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 _STATES_MAX = 1_000_000
-_OF_AGENTS = (c.CompleteTurn, c.Speak, c.WaitTurn, c.EndForgottenTurn)
+_OF_AGENTS = frozenset({c.CompleteTurn, c.Speak, c.WaitTurn, c.EndForgottenTurn})
+_DUE = frozenset({c.CheckChannel, c.CheckAgent, c.StartSession, c.CheckApprovals, c.CheckSession})
+"""Commands that muster sends at a deadline."""
 
 _ASKED_MAX = 2  # open requests of one agent
 
@@ -75,13 +77,15 @@ def explore(space: Space) -> Report:
     while frontier:
         team, now = frontier.pop()
         for command, actor in _sent(space.tries(team)):
-            when = max(now, _when(team, command, now))
+            when = max(now, _when(team, command, now)) if type(command) in _DUE else now
             try:
                 decision = decide(team, command, when, actor=actor)
             except Refused:
                 refusals += 1
                 continue
             transitions += 1
+            if not decision.events:
+                continue  # the same state
             assert not [wrong for event in decision.events for wrong in usurped(event)]
             assert not list(granted_in_vain(decision.team, decision.events))
             moves.update(_moves(decision.events))
@@ -97,11 +101,12 @@ def explore(space: Space) -> Report:
 def _sent(commands: Iterable[Command]) -> Iterator[tuple[Command, str]]:
     """Each command with its sender; where there is a rule about that, by a person and an agent."""
     for command in commands:
-        if type(command) in ACTOR_RULES:
+        kind = type(command)
+        if kind in ACTOR_RULES:
             yield command, "person:Ann"
             yield command, "agent:explorer"
         else:
-            yield command, "agent:explorer" if isinstance(command, _OF_AGENTS) else "muster"
+            yield command, "agent:explorer" if kind in _OF_AGENTS else "muster"
 
 
 def check(team: Team, now: datetime) -> None:
@@ -191,43 +196,55 @@ def _turn_tries(channel: Channel, agent: Agent) -> Iterator[Command]:
         yield c.OverrideTurn(channel=name, seat=seat, to=TurnState.ACTIVE)
 
 
+Keyed = tuple[tuple[int, ...], tuple[tuple[SeatId, bool], ...]]
+"""A channel's key but for its agents, and its agents in the order of the ring, present or not."""
+
+
 def _turn_key(team: Team) -> Hashable:
     """The key of a team for turns. Agents and channels are numbered in order of appearance."""
-    channels = sorted(team.channels.values(), key=lambda channel: channel.id)
-    orders = [channels] if len(channels) == 1 else [channels, channels[::-1]]
-    return min(_numbered(team, order) for order in orders)
-
-
-def _numbered(team: Team, channels: list[Channel]) -> tuple[object, ...]:
-    numbers: dict[SeatId, int] = {}
-    for channel in channels:
-        for seat in channel.ring:
-            numbers.setdefault(seat, len(numbers))
-    waiting = sorted(channel.vacant_since for channel in channels if channel.turn is None)
-    strangers = sorted(agent.present for agent in team.agents.values() if not agent.channels)
-    here = tuple(team.agents[seat].present for seat in numbers)  # a member may join in advance
-    keys = (_channel_key(channel, numbers, waiting) for channel in channels)
-    return (*keys, tuple(strangers), here)
-
-
-def _channel_key(
-    channel: Channel, numbers: dict[SeatId, int], waiting: list[int]
-) -> tuple[object, ...]:
-    turn = channel.turn
-    held = (
-        (-1, waiting.index(channel.vacant_since))
-        if turn is None
-        else (
-            turn.posted,
-            turn.silent_at is not None,
-            0 if turn.wait is None else 1 + turn.wait.by_human + 2 * turn.wait.approval,
-            has_news(channel, turn.holder, channel.delivered, turn.granted),
+    channels = list(team.channels.values())
+    waiting = sorted([channel.vacant_since for channel in channels if channel.turn is None])
+    keyed: list[Keyed] = [
+        (
+            _channel_key(channel, waiting),
+            # a member may join in advance, and is not present then
+            tuple([(seat, team.agents[seat].present) for seat in channel.ring]),
         )
-    )
+        for channel in channels
+    ]
+    strangers = sorted([agent.present for agent in team.agents.values() if not agent.channels])
+    if len(keyed) > 1:
+        keyed.sort(key=_without_ring)
+    numbered = _numbered(keyed)
+    if len(keyed) > 1 and keyed[0][0] == keyed[1][0]:  # alike but for the agents: in either order
+        numbered = min(numbered, _numbered(keyed[::-1]))
+    return (*numbered, *strangers)
+
+
+def _without_ring(keyed: Keyed) -> tuple[int, ...]:
+    return keyed[0]
+
+
+def _numbered(keyed: list[Keyed]) -> list[tuple[int, ...]]:
+    numbers: dict[SeatId, int] = {}
+    return [
+        (*key, *[2 * numbers.setdefault(seat, len(numbers)) + here for seat, here in ring])
+        for key, ring in keyed
+    ]
+
+
+def _channel_key(channel: Channel, waiting: list[int]) -> tuple[int, ...]:
+    """What decides the next steps in a channel, but for its agents."""
+    turn = channel.turn
+    wait = None if turn is None else turn.wait
     return (
-        tuple(numbers[seat] for seat in channel.ring),
+        len(channel.ring),
         channel.cursor,
-        held,
+        waiting.index(channel.vacant_since) if turn is None else -1,
+        turn is not None and turn.posted,
+        turn is not None and turn.silent_at is not None,
+        0 if wait is None else 1 + wait.by_human + 2 * wait.approval,
+        turn is not None and has_news(channel, turn.holder, channel.delivered, turn.granted),
         channel.idle is not None,
         channel.resting,
         channel.silent_turns,

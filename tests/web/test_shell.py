@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
 from tests.asking import Asker, a_name, asker
-from tests.live import Server, live
+from tests.live import NO_TLS, Server, live
 from tests.waits import WAIT_SECONDS
 from tests.web.pages import PHONE, Watched, a_free_port, hard_to_use, live_at, watched
 from tests.web.teams import programs
@@ -86,23 +86,24 @@ def test_the_page_has_a_strict_policy_and_nothing_inline(server: Server) -> None
 def test_static_files_are_cached_for_ever_and_compressed(server: Server) -> None:
     front = _front(server)
     (path,) = re.findall(r'src="(/web/[^"]+/app\.js)"', front.text)
-    answer = httpx.get(server.url + path)
+    answer = httpx.get(server.url + path, verify=NO_TLS)
     assert answer.headers["content-encoding"] == "gzip"
     assert "immutable" in answer.headers["cache-control"]
     assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
-    plain = httpx.get(server.url + path, headers={"accept-encoding": "identity"})
+    as_is = {"accept-encoding": "identity"}
+    plain = httpx.get(server.url + path, headers=as_is, verify=NO_TLS)
     assert "content-encoding" not in plain.headers
     assert plain.text == answer.text
     known = {"if-none-match": answer.headers["etag"]}
-    assert httpx.get(server.url + path, headers=known).status_code == 304
+    assert httpx.get(server.url + path, headers=known, verify=NO_TLS).status_code == 304
     assert _front(server, **known).status_code == 304
     assert "no-cache" in front.headers["cache-control"]
     for wrong in (path.replace("app.js", "none.js"), "/web/older/app.js", "/web/x/..%2fapp.js"):
-        assert httpx.get(server.url + wrong).status_code == 404
+        assert httpx.get(server.url + wrong, verify=NO_TLS).status_code == 404
 
 
 def _front(server: Server, **headers: str) -> httpx.Response:
-    with httpx.Client(base_url=server.url) as browser:
+    with httpx.Client(base_url=server.url, verify=NO_TLS) as browser:
         browser.post("/api/session", json={"token": server.token})
         return browser.get("/", headers=headers)
 

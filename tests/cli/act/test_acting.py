@@ -215,15 +215,8 @@ def test_a_message_is_for_one_or_for_all(team: Team) -> None:
 
 
 def test_a_long_message_comes_from_standard_input(team: Team) -> None:
-    subprocess.run(
-        [MUSTER_SCRIPT, "send", "--channel", team.channel, "-", "--home", str(team.home)],
-        input="first line\nsecond line\n",
-        env=environment({}),
-        capture_output=True,
-        text=True,
-        timeout=WAIT_SECONDS,
-        check=True,
-    )
+    where = ("--channel", team.channel, "--home", str(team.home))
+    muster("send", "-", *where, stdin="first line\nsecond line\n").check_returncode()
     with Client(home=team.home) as client:
         assert client.messages(team.channel).messages[0].text == "first line\nsecond line\n"
 

@@ -13,6 +13,7 @@ import pytest
 
 from muster.runtimes.process import processes
 from tests.delegation.stage import AGENTS, DOCS, HELLO, PYTHON, agent_file, number_in
+from tests.forkserver import ForkedProcess
 from tests.homes import MUSTER_SCRIPT, environment, muster
 from tests.live import live
 from tests.waits import WAIT_SECONDS
@@ -39,21 +40,10 @@ class Desk:
         text = f'[team]\nhuman = "Marcus"\n[delegation]\ncommand = {command}\n'
         (self.home / "muster.toml").write_text(text)
 
-    def muster(self, *args: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-        if stdin is None:
-            return muster(*args, cwd=self.base, HOME=str(self.base / "nobody"))
-        return subprocess.run(
-            [MUSTER_SCRIPT, *args],
-            cwd=self.base,
-            env=environment({"HOME": str(self.base / "nobody")}),
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=WAIT_SECONDS,
-            check=False,
-        )
+    def muster(self, *args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        return muster(*args, cwd=self.base, stdin=stdin, HOME=str(self.base / "nobody"))
 
-    def good(self, *args: str, stdin: str | None = None) -> str:
+    def good(self, *args: str, stdin: str = "") -> str:
         ran = self.muster(*args, stdin=stdin)
         assert (ran.returncode, ran.stderr) == (0, "")
         return ran.stdout
@@ -234,15 +224,9 @@ def test_a_policy_that_cannot_be_read_starts_nothing(desk: Desk) -> None:
 # ── several at once, and after a crash ────────────────────────────────────────────────────────────
 
 
-def spawned(desk: Desk, *args: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [MUSTER_SCRIPT, *args],
-        cwd=desk.base,
-        env=environment({"HOME": str(desk.base / "nobody")}),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def spawned(desk: Desk, *args: str) -> ForkedProcess:
+    env = environment({"HOME": str(desk.base / "nobody")})
+    return ForkedProcess([MUSTER_SCRIPT, *args], cwd=desk.base, env=env, piped=True)
 
 
 def test_requests_of_several_processes_never_collide(desk: Desk) -> None:
@@ -274,7 +258,6 @@ def test_after_a_kill_the_next_request_ends_what_was_left_and_says_so(desk: Desk
     desk.good("agent-state-machine", "--path", "s")
     asking = spawned(desk, "ask", PYTHON)
     try:
-        assert asking.stdout is not None
         assert asking.stdout.readline() == "[State: MAIN] [Conv: 001]\n"
         assert asking.stdout.readline().startswith("[MAIN → PYTHON_ENGINEER]")
         pid = number_in(desk.base / "s/conversations/conv_001/outputs/pid")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.homes import MUSTER_SCRIPT, environment
+from tests import homes
+from tests.homes import MUSTER_SCRIPT
 from tests.routing.teams import DATA
 from tests.waits import WAIT_SECONDS
 
@@ -19,16 +20,7 @@ def muster(
     *args: str, cwd: Path, given: str = "", home: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """The command line in a folder, with a home of its own: the user's agents do not count."""
-    return subprocess.run(
-        [MUSTER_SCRIPT, *args],
-        cwd=cwd,
-        env=environment({"HOME": str(home or cwd)}),
-        input=given,
-        capture_output=True,
-        text=True,
-        timeout=WAIT_SECONDS,
-        check=False,
-    )
+    return homes.muster(*args, cwd=cwd, stdin=given, HOME=str(home or cwd))
 
 
 def define(folder: Path, name: str, description: str) -> None:

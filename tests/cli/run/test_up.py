@@ -21,6 +21,7 @@ from muster.home import address
 from muster.http.server import url_for
 from muster.version import __version__
 from tests.homes import MUSTER_SCRIPT, environment, muster
+from tests.live import NO_TLS
 from tests.waits import LIFE_SECONDS, WAIT_SECONDS
 
 
@@ -72,11 +73,11 @@ def types_of(home: Path) -> list[str]:
 
 def test_when_the_address_is_printed_health_is_answered(tmp_path: Path) -> None:
     with up(tmp_path / "home") as running:
-        answer = httpx.get(f"{running.url}/api/health")
+        answer = httpx.get(f"{running.url}/api/health", verify=NO_TLS)
         assert answer.status_code == 200
         assert answer.json() == {"status": "ok", "version": __version__, "seq": 2}
-        assert httpx.get(f"{running.url}/nowhere").status_code == 404
-        assert httpx.post(f"{running.url}/api/health").status_code == 405
+        assert httpx.get(f"{running.url}/nowhere", verify=NO_TLS).status_code == 404
+        assert httpx.post(f"{running.url}/api/health", verify=NO_TLS).status_code == 405
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
@@ -89,13 +90,13 @@ def test_a_signal_ends_it_in_order(tmp_path: Path, how: signal.Signals) -> None:
 
 
 def test_a_signal_ends_it_though_somebody_is_connected(tmp_path: Path) -> None:
-    with up(tmp_path) as running, httpx.Client() as client:
+    with up(tmp_path) as running, httpx.Client(verify=NO_TLS) as client:
         client.get(f"{running.url}/api/health")
         assert running.end(signal.SIGTERM) == (0, "")
 
 
 def test_a_signal_ends_it_though_somebody_waits_for_something_to_happen(tmp_path: Path) -> None:
-    with up(tmp_path) as running, httpx.Client(timeout=WAIT_SECONDS) as client:
+    with up(tmp_path) as running, httpx.Client(timeout=WAIT_SECONDS, verify=NO_TLS) as client:
         token = (tmp_path / "operator.token").read_text().strip()
         headers = {"authorization": f"Bearer {token}"}
         with client.stream("GET", f"{running.url}/api/events", headers=headers) as events:
@@ -112,7 +113,7 @@ def test_one_that_was_killed_starts_again_and_loses_nothing(tmp_path: Path) -> N
     left = muster("status", "--home", str(tmp_path))
     assert "server not running" in left.stdout
     with up(tmp_path) as running:
-        assert httpx.get(f"{running.url}/api/health").json()["seq"] >= 3
+        assert httpx.get(f"{running.url}/api/health", verify=NO_TLS).json()["seq"] >= 3
         assert running.end(signal.SIGTERM) == (0, "")
     assert types_of(tmp_path)[:3] == ["muster_started", "token_issued", "muster_started"]
     assert [event["seq"] for event in log_of(tmp_path)] == [1, 2, 3, 4]
@@ -125,7 +126,7 @@ def test_a_second_muster_in_the_same_home_is_refused(tmp_path: Path) -> None:
         assert f"Another muster (process {running.process.pid}) runs in {tmp_path}" in second.stderr
         same_port = muster("up", "--home", str(tmp_path), "--port", running.url.rpartition(":")[2])
         assert same_port.returncode == 3
-        assert httpx.get(f"{running.url}/api/health").status_code == 200
+        assert httpx.get(f"{running.url}/api/health", verify=NO_TLS).status_code == 200
         assert running.end(signal.SIGTERM) == (0, "")
     assert types_of(tmp_path) == ["muster_started", "token_issued", "muster_stopped"]
 
@@ -161,7 +162,8 @@ def test_what_the_settings_say_about_turns_holds_for_a_new_channel(tmp_path: Pat
         token = (tmp_path / "operator.token").read_text().strip()
         headers = {"authorization": f"Bearer {token}"}
         wish = {"channel": "design", "config": {"waitTimeoutSeconds": 9}}
-        opened = httpx.post(f"{running.url}/api/channels", json=wish, headers=headers).json()
+        where = f"{running.url}/api/channels"
+        opened = httpx.post(where, json=wish, headers=headers, verify=NO_TLS).json()
         assert opened["config"]["defaultTimeoutSeconds"] == 7
         assert opened["config"]["waitTimeoutSeconds"] == 9
 

@@ -128,7 +128,7 @@ def test_a_channel_has_limits_that_a_person_may_change(muster: Inside, operator:
         operator.refused("PATCH", "/api/channels/design", 422, "invalid", json=wrong)
 
 
-def test_the_next_member_of_a_channel_that_reached_its_limit_is_paused(
+def test_a_channel_that_reached_its_limit_rests_and_says_so(
     muster: Inside, operator: Asker
 ) -> None:
     muster.opens("design", "Ada", "Bo")
@@ -137,9 +137,11 @@ def test_the_next_member_of_a_channel_that_reached_its_limit_is_paused(
     operator.asked("PATCH", "/api/channels/design", 200, json={"maxCostUsd": 0.5})
     muster.spends("Ada", 0.75, 10, "design")
     operator.post("/api/channels/design/turn/complete", {"agent": "Ada"})
-    run = operator.get("/api/agents/Bo/run")
-    assert (run["desired"], run["setBy"]) == ("pause", "muster")
-    assert run["note"] == "$0.7500 used in the channel design, and $0.5 are allowed"
+    shown = operator.get("/api/channels/design")
+    assert (shown["resting"], shown["restLimit"], shown["holder"]) == (True, "maxCostUsd", None)
+    assert operator.get("/api/agents/Bo/run")["desired"] == "continuous"
+    notice = operator.get("/api/channels/design/messages")["messages"][-1]["text"]
+    assert "$0.7500 used in all, and $0.5 are allowed (maxCostUsd)." in notice
     [channel] = operator.get("/api/costs")["channels"]
     assert (channel["costUsd"], channel["maxCostUsd"]) == (0.75, 0.5)
 

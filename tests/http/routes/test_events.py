@@ -35,7 +35,7 @@ from tests.builders import (
     settled,
     with_channel,
 )
-from tests.live import Json, Scene, Server, a_scene, live
+from tests.live import NO_TLS, Json, Scene, Server, a_scene, live
 from tests.waits import WAIT_SECONDS
 
 OPS = ChannelId("ops")
@@ -482,12 +482,12 @@ def test_an_invalid_cursor_or_filter_is_refused(
 
 def test_a_stream_needs_a_token(server: Server) -> None:
     for path in ("/api/events", "/api/log"):
-        assert httpx.get(f"{server.url}{path}").status_code == 401
+        assert httpx.get(f"{server.url}{path}", verify=NO_TLS).status_code == 401
 
 
 def test_a_stream_ends_when_its_token_is_revoked(server: Server) -> None:
     bearer = {"Authorization": f"Bearer {server.token}"}
-    with httpx.Client(base_url=server.url, timeout=WAIT_SECONDS) as client:
+    with httpx.Client(base_url=server.url, timeout=WAIT_SECONDS, verify=NO_TLS) as client:
         issued = client.post("/api/tokens", json={"role": "viewer"}, headers=bearer).json()
         viewer = {"Authorization": f"Bearer {issued['secret']}"}
         with client.stream("GET", "/api/events", headers=viewer) as stream:
@@ -500,7 +500,7 @@ def test_a_stream_ends_when_its_token_is_revoked(server: Server) -> None:
 
 def test_a_stream_ends_when_its_browser_signs_out(server: Server) -> None:
     bearer = {"Authorization": f"Bearer {server.token}"}
-    with httpx.Client(base_url=server.url, timeout=WAIT_SECONDS) as browser:
+    with httpx.Client(base_url=server.url, timeout=WAIT_SECONDS, verify=NO_TLS) as browser:
         browser.post("/api/session", json={"token": server.token})
         with browser.stream("GET", "/api/events") as stream:
             chunks = stream.iter_text()

@@ -188,7 +188,7 @@ def test_the_diagrams_have_every_state_and_every_way_of_every_machine(boss: Aske
     assert {"from": "QUEUED", "to": "ACTIVE", "trigger": "turn_granted"}.items() <= next(
         arrow for arrow in turns["arrows"] if arrow["trigger"] == "turn_granted"
     ).items()
-    assert [arrow for arrow in turns["arrows"] if arrow["condition"] == "alone"]
+    assert [arrow for arrow in turns["arrows"] if arrow["condition"] == "done"]
 
 
 def test_a_viewer_may_read_the_history_and_a_stranger_may_not(server: Server, boss: Asker) -> None:

@@ -60,8 +60,7 @@ def test_a_conversation_that_another_program_leads_is_left_for_it_to_close() -> 
 
 def test_every_input_is_a_conversation_with_a_number_of_its_own() -> None:
     scene = session()
-    for _ in range(1001):
-        scene.do(c.OpenConversation(text="next", speaker_name="Marcus"))
+    scene.do_all([c.OpenConversation(text="next", speaker_name="Marcus")] * 1001)
     assert "conv_1002" in scene.team.delegation.conversations
     scene.do(c.EndDelegation())
     scene.do(c.StartDelegation(mode=ORCHESTRATOR, path="here", agents=("ada",)))

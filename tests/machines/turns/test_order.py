@@ -3,12 +3,14 @@
 import time
 
 import pytest
+from msgspec.structs import replace
 
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import ChannelId
 from muster.machines.state import Channel, TurnState
 from muster.machines.turns.order import upcoming
+from muster.machines.turns.table import reachable, unreachable_because
 from muster.machines.vocabulary import (
     Authority,
     Claim,
@@ -436,6 +438,15 @@ def test_of_two_claims_of_a_member_the_more_important_one_stays() -> None:
     assert claims(scene.channel()) == [Claim.PERSON]
     raises(scene, "qa")
     assert claims(scene.channel()) == [Claim.PERSON]
+    scene.ends_with("pm", to="qa")
+    assert reason(scene) == "chosen by Marcus"
+
+
+def test_a_retired_agent_cannot_take_a_turn() -> None:
+    scene = trio()
+    retired = replace(scene.agent("qa"), retired=True)
+    assert not reachable(retired)
+    assert unreachable_because(retired) == "is retired"
 
 
 def test_a_claim_of_an_agent_that_is_gone_for_now_is_passed_over() -> None:
