@@ -17,7 +17,7 @@ from muster.machines.ids import SessionId
 from muster.machines.state import Team
 from muster.store.base import SEQ_END, MessageSearch
 from muster.store.sqlite import SqliteStore
-from muster.views.searching import found_page
+from muster.views.content.searching import found_page
 
 CHANNELS: Final = 12
 LETTERS: Final = "etaoinshrdlu"

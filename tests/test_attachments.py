@@ -1,6 +1,7 @@
 """Attached files on disk: private, bounded, never through a link, and removed when unused."""
 
 import os
+import stat
 from hashlib import sha256
 from pathlib import Path
 
@@ -41,6 +42,8 @@ def test_each_uploader_has_its_own_name_for_the_same_content(tmp_path: Path) -> 
         assert await folder.uploaded(first.digest, by="agent:pm") == second
         assert await folder.uploaded(first.digest, by="agent:dev") is None
         assert await folder.read(first.digest) == b"same"
+        modes = {stat.S_IMODE(each.stat().st_mode) for each in (tmp_path / "files").rglob("*")}
+        assert modes | {stat.S_IMODE((tmp_path / "files").stat().st_mode)} == {0o600, 0o700}
         for number in range(attachments.UPLOADERS_MAX):
             await folder.keep(b"same", name="x", by=f"agent:{number}")
         assert await folder.uploaded(first.digest, by="agent:pm") is None  # the oldest made room

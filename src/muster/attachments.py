@@ -76,6 +76,7 @@ class AttachmentFolder:
         path = self._home / stored_path(digest)
         if not path.exists():
             self._make_room(size)
+        self._folder.mkdir(mode=0o700, exist_ok=True)
         # The note first: content without a note would never be removed.
         earlier = self._note(digest)
         names = {**(earlier.names if earlier else {}), by: name}

@@ -228,4 +228,36 @@ GUIDES: Mapping[str, Guide] = {
             "{": Parse(),
         },
     ),
+    "docs/guides/who-speaks-next.md": Guide(
+        {
+            "import json, os, sys": Write("member.py"),
+            "import json, sys": Write("chair.py"),
+            "[agents.writer]": Configure(),
+            "muster start": Shell(),
+            "muster channel create drafts": Shell(
+                after={"muster channel show": '"channel":"drafts","limit":"selector"'},
+                prints={"muster channel show": "the selector chair chose nobody (selector)"},
+            ),
+            "muster channel create ideas": Shell(
+                after={"muster why": '"channel":"ideas","limit":"turnsPerMessage"'},
+                prints={
+                    "muster why": "it rests: 4 turns",
+                    "muster log": "chose reviewer as the next",
+                },
+            ),
+            "muster channel create layout": Shell(
+                after={"muster log": '"channel":"layout","limit":"turnsPerMessage"'},
+                prints={"muster log": "writer handed the turn in layout to editor"},
+            ),
+            "muster channel order": Shell(
+                prints={
+                    "muster channel order": "editor → writer → reviewer",
+                    "muster turn next": "reviewer has the turn",
+                    "muster channel set": "that is all",
+                    "muster channel list": "archived",
+                }
+            ),
+            "POST /api/channels": Leave("a request; tests/http/routes/test_turns.py sends it"),
+        },
+    ),
 }

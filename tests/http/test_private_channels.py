@@ -5,6 +5,7 @@ import re
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from hashlib import sha256
 from itertools import count
 from queue import Queue
 from typing import NamedTuple
@@ -23,8 +24,10 @@ from tests.inside import Inside, inside
 from tests.waits import LIFE_SECONDS, WAIT_SECONDS
 
 NAME = "xq-secret-room"
-WORDS = "xq-plan"
+WORDS = "xqplan"
 HERE = "the-hall"
+FILE = f"{WORDS} in a file".encode()
+DIGEST = sha256(FILE).hexdigest()
 
 QUERIES: dict[str, tuple[str, ...]] = {
     "/api/why": tuple(f"?seq={seq}" for seq in range(1, 200)),
@@ -50,7 +53,7 @@ NAMES = {
     "channel": (NAME, HERE),
     "approval": tuple(map(str, range(1, 100))),
     "conversation": ("1",),
-    "digest": ("0" * 64,),
+    "digest": (DIGEST, "0" * 64),
     "build": ("x",),
     "folder": ("x",),
     "file": ("x",),
@@ -93,6 +96,10 @@ def _live(team: Inside, boss: Asker) -> None:
     for name in ("member", "Ada"):
         boss.post(f"/api/channels/{NAME}/members", {"agent": name}, 201)
     boss.post(f"/api/channels/{NAME}/messages", {"message": f"{WORDS} of the human"}, 201)
+    uploaded = boss.http.post(f"/api/files?name={WORDS}.txt", content=FILE).json()
+    assert uploaded["digest"] == DIGEST
+    with_file = {"message": f"{WORDS} in a file", "files": [DIGEST]}
+    boss.post(f"/api/channels/{NAME}/messages", with_file, 201)
     done = {"message": f"{WORDS} of a member", "agent": "member"}
     boss.post(f"/api/channels/{NAME}/turn/complete", done)
     session = team.agent("Ada").session
@@ -163,10 +170,13 @@ def test_a_member_and_an_operator_see_the_private_channel(stage: Stage, who: str
             "/api/log?after=-1&limit=1000",
             "/api/log/told?after=-1&limit=1000",
             "/api/costs",
+            f"/api/search?q={WORDS}",
+            f"/api/channels/{NAME}/export?format=json",
         ):
             answer = somebody.http.get(path)
             assert answer.status_code == 200
             assert NAME in answer.text, path
+        assert somebody.http.get(f"/api/files/{DIGEST}").content == FILE
 
 
 ACTS: tuple[tuple[str, str, Json], ...] = (

@@ -25,6 +25,7 @@ NOT_KEPT = {
     ("POST", "/api/agents/{name}/heartbeat"): "a second heartbeat is as good as one",
     ("POST", "/api/agents/summon"): "see the last test",
     ("POST", "/api/channels/{channel}/turn/partial"): "partial text is not in the log",
+    ("POST", "/api/files"): "the same content is the same file",
     ("POST", "/api/delegation/queue"): "carries out what is in the queue, each message once",
 }
 """Routes that are not among the cases, with the reason."""
@@ -357,7 +358,7 @@ def test_a_request_that_is_sent_twice_with_one_key_is_carried_out_once(
         return
     assert again.status_code == first.status_code, again.text
     if "repeated" in first.json():
-        assert again.json() == first.json() | {"repeated": True}
+        assert (again.json()["seq"], again.json()["repeated"]) == (first.json()["seq"], True)
 
 
 def test_the_answer_to_an_approval_is_given_again(stage: Stage) -> None:

@@ -761,6 +761,65 @@ EDGES = (
         },
     ),
     Promise(
+        "A search finds every committed message with all of its words, whatever is typed.",
+        {
+            "store/test_words.py": [
+                "test_a_text_is_cut_into_words_without_case_and_accents",
+                "test_every_term_of_a_search_is_quoted_so_that_none_is_an_operator",
+            ],
+            "store/test_conformance.py": [
+                "test_a_search_finds_every_committed_message_newest_first",
+            ],
+            "store/test_indexing.py": [
+                "test_a_log_without_an_index_is_indexed_in_steps_when_it_is_opened",
+                "test_a_damaged_index_fails_no_commit_and_is_rebuilt_at_the_next_start",
+            ],
+            "views/content/test_searching.py": [
+                "test_a_snippet_marks_whole_words_as_they_were_written"
+            ],
+            "http/routes/content/test_search.py": ["test_whatever_is_typed_is_words"],
+            "bench/test_search.py": ["test_a_measured_search_looks_through_every_message"],
+        },
+    ),
+    Promise(
+        "A message says to whom it went and what it did to the turn.",
+        {
+            "views/test_effects.py": ["test_a_message_says_what_it_does_to_the_turn"],
+            "cli/act/test_channel_messages.py": ["test_send_says_what_happened_to_the_turn"],
+        },
+    ),
+    Promise(
+        "A reply shows the message that it answers, in the channel and in the agent's prompt.",
+        {
+            "http/routes/test_messages.py": ["test_a_reply_quotes_a_message_of_the_same_channel"],
+            "views/test_prompt_lines.py": [
+                "test_a_reply_a_repetition_a_notice_and_a_file_are_named",
+            ],
+        },
+    ),
+    Promise(
+        "An attached file is private, and is served to its readers so that no browser runs it.",
+        {
+            "test_attachments.py": ["test_nothing_is_read_or_written_through_a_link"],
+            "http/routes/content/test_files.py": [
+                "test_a_file_is_served_so_that_no_browser_runs_it",
+                "test_a_file_that_no_message_names_is_not_served",
+                "test_nobody_attaches_the_upload_of_another",
+            ],
+        },
+    ),
+    Promise(
+        "In the export of a channel no message can pass as that of another speaker.",
+        {
+            "views/content/test_exporting.py": [
+                "test_a_message_cannot_forge_another_speakers_heading"
+            ],
+            "http/routes/content/test_exports.py": [
+                "test_a_channel_in_markdown_cannot_be_forged_by_a_message",
+            ],
+        },
+    ),
+    Promise(
         "Errors go to standard error, with documented exit codes.",
         {
             "cli/test_main.py": [
@@ -1087,6 +1146,11 @@ CLIENTS = (
             ],
             "inbox/test_inbox.py": [
                 "test_a_turn_is_granted_and_delivered_in_one_commit_to_an_agent_that_waits",
+            ],
+            "acceptance/test_who_speaks_next.py": [
+                "test_a_selector_chooses_the_speakers_of_a_channel_of_three",
+                "test_a_mentioned_member_speaks_before_the_ring_goes_on",
+                "test_a_handoff_goes_to_the_member_that_the_speaker_names",
             ],
         },
     ),

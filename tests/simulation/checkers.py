@@ -194,7 +194,7 @@ class LogChecker:
             return
         ring.remove(fact.seat)
         self.lanes.pop((fact.seat, fact.channel), None)
-        if fact.reason == "removed" and not by_agent:
+        if fact.reason == "removed" and actor.startswith("person:"):
             self.barred.add(place)
         if self.quiet.get(fact.channel) != "archived":
             self.quiet.pop(fact.channel, None)  # nobody may be left, and that ends a rest

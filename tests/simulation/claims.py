@@ -163,7 +163,7 @@ def _news_key(team: Team) -> Hashable:
     most = channel.config.turns_per_message
     members = tuple(_member_key(channel, seat) for seat in PAIR)
     killing = channel.drain is not None and channel.drain.killing
-    return (_channel_key(channel), members, most, min(channel.since_message.turns, 2), killing)
+    return (_channel_key(channel), members, most, min(channel.turns_since_message, 2), killing)
 
 
 def _member_key(channel: Channel, seat: SeatId) -> Hashable:

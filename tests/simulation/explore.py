@@ -164,6 +164,8 @@ def turn_space(agents: int, channels: int) -> Space:
         for seat in seats:
             yield c.ConnectAgent(seat=seat)
             yield c.DisconnectAgent(seat=seat, reason="left")
+            if channels == 1 and agents < 3:
+                yield c.RetireAgent(seat=seat)
         for name in names:
             yield c.PostMessage(channel=name, text="hello", speaker_name="Ann")
             yield c.CheckChannel(channel=name)
@@ -212,7 +214,8 @@ def _turn_key(team: Team) -> Hashable:
         )
         for channel in channels
     ]
-    strangers = sorted([agent.present for agent in team.agents.values() if not agent.channels])
+    outside = [agent for agent in team.agents.values() if not agent.channels]
+    strangers = sorted([agent.present + 2 * agent.retired for agent in outside])
     if len(keyed) > 1:
         keyed.sort(key=_without_ring)
     numbered = _numbered(keyed)

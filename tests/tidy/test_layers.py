@@ -188,7 +188,7 @@ class Door(NamedTuple):
 
 DOORS = (
     Door(
-        ("muster.views.searching",),
+        ("muster.views.content.searching",),
         ("muster.store.words",),
         "a snippet marks the words by which the store found a message",
     ),

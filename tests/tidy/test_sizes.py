@@ -25,9 +25,10 @@ class Allowed(NamedTuple):
 
 
 LONG_FILES: dict[str, Allowed] = {
-    "muster.machines.commands": Allowed(740, "a list of records: one subject, read by looking up"),
-    "muster.machines.events": Allowed(765, "a list of records: one subject, read by looking up"),
-    "muster.machines.state": Allowed(535, "a list of records: one subject, read by looking up"),
+    "muster.client.requests": Allowed(540, "a list of requests: one subject, read by looking up"),
+    "muster.machines.commands": Allowed(760, "a list of records: one subject, read by looking up"),
+    "muster.machines.events": Allowed(785, "a list of records: one subject, read by looking up"),
+    "muster.machines.state": Allowed(565, "a list of records: one subject, read by looking up"),
 }
 """A ratchet: a number here goes down when its file does, and up only with a reason."""
 

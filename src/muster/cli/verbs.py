@@ -35,12 +35,12 @@ VERBS: Final[Mapping[str, Verb]] = {
     "channel": Verb(
         "act.channel",
         ACT,
-        "Create, show, configure and archive channels, and change their members.",
+        "Create, show, change and archive channels, and their members.",
     ),
     "turn": Verb(
         "act.turn",
         ACT,
-        "Complete, pass, pause, resume or override a turn, and say who speaks next.",
+        "End, pause, resume or override a turn, or say who is next.",
     ),
     "send": Verb("act.send", ACT, "Send a message to an agent, a channel or the lead."),
     "watch": Verb("act.watch", ACT, "Watch a channel live: ring, turn and messages."),

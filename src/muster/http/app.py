@@ -32,8 +32,6 @@ from muster.http.routes import (
     costs,
     dialogues,
     events,
-    exports,
-    files,
     health,
     history,
     identity,
@@ -41,13 +39,13 @@ from muster.http.routes import (
     markdown,
     messages,
     runs,
-    search,
     state,
     tokens,
     turns,
     why,
     work,
 )
+from muster.http.routes.content import exports, files, search
 from muster.http.routing import Answer, ApiCall, Route, RouteTable, routes_in
 from muster.http.stream import Streams
 from muster.http.waiting import CallerGone, LongPolls

@@ -1,4 +1,4 @@
-"""What a message refers to: the message that it answers, and uploaded files. Both are looked up."""
+"""References of a message: the message that it answers, and uploaded files, looked up."""
 
 from collections.abc import Sequence
 from typing import Annotated, Final

@@ -53,20 +53,23 @@ async def summon(muster: Muster, actor: str, key: str | None = None) -> Receipt:
     led = muster.team.lead is not None
     if not led and not muster.births.possible:
         raise NobodyToSummon()
+    agents = muster.team.agents
+    retired = {seat for seat in GRID_SEATS if seat in agents and agents[seat].retired}
+    places = tuple(place for place in PALETTE if place.grid_position not in retired)
     command = SummonAgents(
-        placeholders=PALETTE,
+        placeholders=places,
         authority=Authority.LEAD if led else Authority.MUSTER,
         long_lived=muster.births.live_on and not led,
-        message=_birth_list() if led else "",
+        message=_birth_list(places) if led else "",
     )
     return await muster.dispatcher.send(command, actor=actor, key=key)
 
 
-def _birth_list() -> str:
+def _birth_list(places: Sequence[Placeholder]) -> str:
     seats = "\n".join(
         f"<seat position={quoteattr(str(place.grid_position))} color={quoteattr(place.color)} "
         f"gender={quoteattr(place.gender)}/>"
-        for place in PALETTE
+        for place in places
     )
     return f"{SUMMON}\n<seats>\n{seats}\n</seats>"
 

@@ -21,6 +21,7 @@ from muster.machines.ids import (
 )
 from muster.machines.vocabulary import (
     NO_LIMIT,
+    NOTHING_USED,
     Allowance,
     Authority,
     Awaits,
@@ -240,8 +241,10 @@ class ClaimedTurn(Record, frozen=True, kw_only=True):
 class Spent(Record, frozen=True, kw_only=True):
     """Turns and usage since the last message of a person in a channel."""
 
-    turns: int = 0
-    used: Usage = Usage()
+    turns_before: int = 0
+    """The channel's turns until that message: a grant then changes one number only."""
+
+    used: Usage = NOTHING_USED
     stopped: bool = False
     """Whether the stop phrase was said."""
 
@@ -362,7 +365,12 @@ class Channel(Record, frozen=True, kw_only=True):
     read: Mapping[SeatId, int] = {}
     """The seq up to which each member has acted on its messages."""
 
-    used: Usage = Usage()
+    used: Usage = NOTHING_USED
+
+    @property
+    def turns_since_message(self) -> int:
+        """The number of turns since the last message of a person."""
+        return self.turns - self.since_message.turns_before
 
     def state_of(self, seat: SeatId) -> TurnState:
         """The state of a member in this channel."""

@@ -77,7 +77,7 @@ def channel_state(
         granted_because=turn.reason or None if turn else None,
         choosing=turn.choosing if turn else False,
         turns=channel.turns,
-        turns_since_message=channel.since_message.turns,
+        turns_since_message=channel.turns_since_message,
         used_since_message=usage_or_nothing(channel.since_message.used),
         barred=tuple(team.agent(seat).id for seat in channel.barred),
         last_message=channel.last_message,

@@ -1,4 +1,4 @@
-"""What a message did, in a sentence: to whom it went, and what happened to the turn."""
+"""The effect of a message, in a sentence: to whom it went, and what happened to the turn."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

@@ -11,7 +11,7 @@ QUOTE_CHARS: Final = 60
 
 
 def prompt_line(message: HandedMessage) -> str:
-    """Who said it, what it answers, the text, and where its files are."""
+    """The speaker, the message that it answers, the text, and the places of its files."""
     notes: list[str] = []
     if message.again:
         notes.append("told before")

@@ -23,6 +23,7 @@ from muster.machines.vocabulary import Authority
 from muster.store.base import EVERYTHING, LogFilter
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock
+from muster.views.access import Access
 from tests.builders import (
     ADA,
     BEN,
@@ -569,7 +570,9 @@ def test_a_stream_has_partial_text_only_as_far_as_it_asks_for_it_and_may_read_it
             "ben": team.streams.open(None, LogFilter(seat=BEN)),
             "messages": team.streams.open(None, LogFilter(types=frozenset({"user_message"}))),
             "partial": team.streams.open(None, LogFilter(types=frozenset({"partial"}))),
-            "may": team.streams.open(None, EVERYTHING, may_read=lambda name: name == OPS),
+            "may": team.streams.open(
+                None, EVERYTHING, access=lambda: Access(hidden=frozenset({DESIGN}))
+            ),
         }
         async with AsyncExitStack() as stack:
             readers = {

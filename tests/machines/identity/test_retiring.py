@@ -104,3 +104,21 @@ def test_its_words_stay_in_the_log() -> None:
     retire(scene, "pm")
     [said] = facts(scene.log, e.AgentMessage)
     assert said.agent_name == "pm"
+
+
+def test_the_tokens_of_others_outlive_a_retired_agent() -> None:
+    scene = trio()
+    for name in ("pm", "dev"):
+        seat = scene.seat(name)
+        scene.do(c.IssueToken(token_id=name, role=Role.AGENT, digest=name, seat=seat))
+    retire(scene, "pm")
+    assert [token.id for token in scene.team.tokens.values()] == ["dev"]
+
+
+def test_an_agent_that_muster_runs_stays_alive_without_a_token_of_its_own() -> None:
+    scene = Scene()
+    scene.running("Lyra")
+    lyra = scene.seat("Lyra")
+    scene.do(c.IssueToken(token_id="t", role=Role.AGENT, digest="d", seat=lyra))
+    scene.do(c.RevokeToken(token_id="t"))
+    assert scene.agent("Lyra").present

@@ -66,7 +66,7 @@ def test_the_turns_of_the_selector_do_not_count() -> None:
     scene = team()
     answers(scene, "pm")
     scene.complete("pm")
-    assert (scene.channel().turns, scene.channel().since_message.turns) == (1, 1)
+    assert (scene.channel().turns, scene.channel().turns_since_message) == (1, 1)
     assert scene.channel().silent_turns == 1
     assert scene.channel().epoch == 3  # but every turn has a number of its own
 

@@ -32,7 +32,7 @@ _MEMBERS: Final = ("AGENT", "STATE", "TIMEOUT", "UNREAD")
 
 @click.group()
 def channel() -> None:
-    """Create, show, configure and archive channels, and change their members."""
+    """Create, show, change and archive channels, and their members."""
 
 
 channel.add_command(messages)

@@ -17,7 +17,7 @@ from muster.client import requests
 from muster.client.sync import Client
 from muster.machines.ids import ChannelId
 from muster.views.answers.messages import MessageKind, MessagePage, MessageView
-from muster.views.exporting import ExportFormat, ExportWriter
+from muster.views.content.exporting import ExportFormat, ExportWriter
 
 SHOWN: Final = 50
 PAGE: Final = 200

@@ -34,7 +34,7 @@ def channel_option(function: Function) -> Function:
 
 @click.group()
 def turn() -> None:
-    """Complete, pass, pause, resume or override a turn, and say who speaks next."""
+    """End, pause, resume or override a turn, or say who is next."""
 
 
 @turn.command()

@@ -17,7 +17,7 @@ from muster.machines.ids import ChannelId
 from muster.store.base import SEQ_END, MessageSearch
 from muster.store.reading import LogReader
 from muster.views.answers.messages import FoundMessage, SearchPage, SnippetPart
-from muster.views.searching import found_page, searched_words
+from muster.views.content.searching import found_page, searched_words
 
 SHOWN: Final = 20
 

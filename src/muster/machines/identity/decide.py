@@ -68,6 +68,7 @@ def summon_agents(team: Team, command: c.SummonAgents, now: datetime) -> Iterato
         raise Invalid(what="placeholders", why="must name different seats, not the lead's")
     for seat in seats:
         check_seat(seat)
+        check_not_retired(team, seat)
     yield e.AgentsSummoned(
         authority=command.authority,
         placeholders=command.placeholders,
@@ -286,8 +287,8 @@ def enable_agent(team: Team, command: c.EnableAgent, now: datetime) -> Sequence[
 def retire_agent(team: Team, command: c.RetireAgent, now: datetime) -> Sequence[Fact]:
     agent = team.agent(command.seat)
     why = _NOT_RETIRED.get(agent.authority)
-    if agent.seat == LEAD_SEAT:
-        why = "it is the lead"
+    if why is None and agent.seat < FIRST_ENROLLED_SEAT:
+        why = "its seat is one of the grid, which keeps its agent"
     if why is not None:
         remedy = f"`muster agent disable {agent.id}` stops it for now."
         if agent.authority is Authority.MUSTER:

@@ -185,15 +185,14 @@ def _message(membership: Membership, text: str) -> e.AgentMessage:
     )
 
 
-def complete_turn(team: Team, command: c.CompleteTurn, now: datetime) -> Iterator[Fact]:
+def complete_turn(team: Team, command: c.CompleteTurn, now: datetime) -> Sequence[Fact]:
     membership = require_turn(team, command.channel, command.seat, command.epoch, "complete", now)
-    if is_choosing(membership):
-        yield from _choose(membership, "", command.to, command.reason)
-        return
-    if command.to is not None:
-        yield hand_over(membership, command.to)
-    epoch = membership.channel.epoch
-    yield move(membership, ACTIVE, TURN_COMPLETE, epoch=epoch, reason=command.reason)
+    channel, turn = membership.channel, membership.channel.turn
+    if turn is not None and turn.choosing:
+        return tuple(_choose(membership, "", command.to, command.reason))
+    reason = command.reason
+    completed = move(membership, ACTIVE, TURN_COMPLETE, epoch=channel.epoch, reason=reason)
+    return (completed,) if command.to is None else (hand_over(membership, command.to), completed)
 
 
 def wait_turn(team: Team, command: c.WaitTurn, now: datetime) -> Sequence[Fact]:

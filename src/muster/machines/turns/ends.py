@@ -12,7 +12,7 @@ from muster.machines.events import Fact
 from muster.machines.spending import over
 from muster.machines.state import Channel, Team
 from muster.machines.turns.order import in_ring_order
-from muster.machines.vocabulary import Limit
+from muster.machines.vocabulary import NOTHING_USED, Limit
 
 QUIET: Final = frozenset({Limit.IDLE_ROUNDS, Limit.NOTHING_NEW})
 """Ends that are no news: the channel rests without a notice."""
@@ -32,23 +32,22 @@ def limit_reached(team: Team, channel: Channel) -> tuple[Limit, str] | None:
     rules, since = channel.config, channel.since_message
     if since.stopped and rules.stop_phrase:
         return Limit.STOP_PHRASE, f"{rules.stop_phrase!r} was said"
-    if 0 < rules.turns_per_message <= since.turns:
-        return Limit.TURNS_PER_MESSAGE, f"{since.turns} turns {_PER_MESSAGE}"
+    turns = channel.turns - since.turns_before
+    if 0 < rules.turns_per_message <= turns:
+        return Limit.TURNS_PER_MESSAGE, f"{turns} turns {_PER_MESSAGE}"
     if 0 < rules.max_turns <= channel.turns:
         return Limit.TURNS, f"{channel.turns} turns {_IN_ALL}"
     if rules.rounds_per_message or rules.max_rounds:
         rounds = _rounds_reached(team, channel)
         if rounds is not None:
             return rounds
-    if since.used.cost_usd or since.used.tokens or channel.used.cost_usd or channel.used.tokens:
-        return _usage_reached(channel)
-    return None
+    return None if channel.used is NOTHING_USED else _usage_reached(channel)
 
 
 def _rounds_reached(team: Team, channel: Channel) -> tuple[Limit, str] | None:
     """A round has as many turns as there are members that can speak now."""
     rules, speakers = channel.config, max(1, sum(1 for _ in in_ring_order(team, channel)))
-    if 0 < rules.rounds_per_message * speakers <= channel.since_message.turns:
+    if 0 < rules.rounds_per_message * speakers <= channel.turns_since_message:
         return Limit.ROUNDS_PER_MESSAGE, f"{rules.rounds_per_message} rounds {_PER_MESSAGE}"
     if 0 < rules.max_rounds * speakers <= channel.turns:
         return Limit.ROUNDS, f"{rules.max_rounds} rounds {_IN_ALL}"
@@ -74,8 +73,6 @@ def silence_reached(team: Team, channel: Channel, passed_over: int = 0) -> tuple
     Members that are about to be passed over count as silent.
     """
     rounds, silent_turns = channel.config.rest_after_idle_rounds, channel.silent_turns + passed_over
-    if silent_turns < rounds:
-        return None
     speakers = sum(1 for _ in in_ring_order(team, channel))
     if not 0 < speakers * rounds <= silent_turns:
         return None

@@ -195,18 +195,16 @@ def _granted(team: Team, channel: Channel, event: Event, fact: e.StateTransition
         choosing=choosing,
     )
     if choosing:
-        return replace(channel, turn=turn, epoch=fact.epoch, idle=None, selector_asked=True)
+        return replace(channel, turn=turn, epoch=fact.epoch, selector_asked=True)
     by_ring = fact.trigger != "turn_claimed" or _is_next_in_ring(team, channel, fact.seat)
-    since = channel.since_message
+    if channel.claims or channel.selector_asked:
+        claims = _claims_after(channel, fact.seat)
+        channel = replace(channel, claims=claims, selector_asked=False)
     return replace(
         channel,
-        claims=_claims_after(channel, fact.seat) if channel.claims else (),
         turn=turn,
         epoch=fact.epoch,
         cursor=channel.ring.index(fact.seat) if by_ring else channel.cursor,
-        idle=None,
-        selector_asked=False,
-        since_message=replace(since, turns=since.turns + 1),
         turns=channel.turns + 1,
     )
 
@@ -253,25 +251,21 @@ def _vacant(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
     """A post or an orderly end marks delivered messages as read; a timeout does not."""
     turn, idle = channel.turn, fact.target == IDLE
     assert turn is not None
-    read = channel.read
+    read, silent_turns = channel.read, channel.silent_turns
     acted = turn.posted or fact.trigger == TURN_COMPLETE
     if acted and turn.holder in channel.delivered:
         read = put(read, turn.holder, channel.delivered[turn.holder])
+    if not turn.choosing:
+        silent_turns = 0 if idle or turn.posted else silent_turns + 1
     return replace(
         channel,
         turn=None,
         last_holder=turn.holder,
         read=read,
         idle=fact.seat if idle else None,
-        silent_turns=_silent_turns(channel, turn, idle=idle),
+        silent_turns=silent_turns,
         vacant_since=event.seq,
     )
-
-
-def _silent_turns(channel: Channel, turn: HeldTurn, *, idle: bool) -> int:
-    if turn.choosing:
-        return channel.silent_turns
-    return 0 if idle or turn.posted else channel.silent_turns + 1
 
 
 def prompt_taken(team: Team, event: Event, fact: e.PromptTaken) -> Team:
@@ -299,7 +293,12 @@ def turn_renewed(team: Team, event: Event, fact: e.TurnRenewed) -> Team:
 def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
     if fact.channel is not None:
         channel = team.channels[fact.channel]
-        changed = replace(channel, silent_turns=0, since_message=Spent(), selector_asked=False)
+        changed = replace(
+            channel,
+            silent_turns=0,
+            since_message=Spent(turns_before=channel.turns),
+            selector_asked=False,
+        )
         return _with_channel(team, _said(changed, event.seq, None))
     if fact.seat is not None:
         agent = team.agents[fact.seat]

@@ -29,9 +29,10 @@ from muster.machines.turns.table import (
     reachable,
     selector_of,
 )
-from muster.machines.vocabulary import Claim, Limit
+from muster.machines.vocabulary import Authority, Claim, Limit, SpeakerOrder
 
-_PERSON = Claim.PERSON
+# Looking up an enum member costs as much as a call; every grant uses these.
+_PERSON, _SELF, _SELECTOR = Claim.PERSON, Authority.SELF, SpeakerOrder.SELECTOR
 
 
 def offer_turn(team: Team, command: c.OfferTurn, now: datetime) -> Sequence[Fact]:
@@ -47,9 +48,10 @@ def offer_turn(team: Team, command: c.OfferTurn, now: datetime) -> Sequence[Fact
         return _end_idleness(Membership(team, channel, team.agents[channel.idle], now), claimed)
     if claimed is not None and by_person:
         return (_grant_claim(team, channel, claimed, now),)
-    silence = silence_reached(team, channel)
-    if silence is not None:
-        return rest(channel, *silence)
+    if channel.silent_turns >= channel.config.rest_after_idle_rounds:
+        silence = silence_reached(team, channel)
+        if silence is not None:
+            return rest(channel, *silence)
     reached = limit_reached(team, channel)
     if claimed is None:
         return _grant_in_ring(team, channel, now, reached)
@@ -83,7 +85,8 @@ def _grant_in_ring(
     """Grant the turn in the ring's order, or ask the selector; or let the channel rest."""
     # A loop, and no generators: every turn of every channel comes through here.
     agents, ring, size = team.agents, channel.ring, len(channel.ring)
-    selector = selector_of(team, channel)
+    is_asking = channel.config.speaker_order is _SELECTOR
+    selector = selector_of(team, channel) if is_asking else None
     passed: list[SeatId] = []
     speaker: Agent | None = None
     is_busy = False
@@ -91,7 +94,7 @@ def _grant_in_ring(
         agent = agents[ring[(channel.cursor + step) % size]]
         if not reachable(agent) or agent is selector:
             continue
-        if not wants_turn(channel, agent):
+        if agent.authority is not _SELF and not wants_turn(channel, agent):
             passed.append(agent.seat)
         elif agent.free:
             speaker = agent

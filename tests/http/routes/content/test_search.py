@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import pytest
 
-from muster.http.routes import search as routes
+from muster.http.routes.content import search as routes
 from tests.live import Json, Scene, Server, a_scene, live
 
 

@@ -9,7 +9,7 @@ from muster.http.routing import EVERYBODY, ApiCall, route
 from muster.http.types import Query
 from muster.machines.ids import ChannelId
 from muster.views.channels import read_page
-from muster.views.exporting import MEDIA_TYPES, ExportFormat, ExportWriter
+from muster.views.content.exporting import MEDIA_TYPES, ExportFormat, ExportWriter
 
 PAGE: Final = 200
 

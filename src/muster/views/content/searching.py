@@ -1,4 +1,4 @@
-"""What a search found: messages, each with a snippet in which the words are marked."""
+"""Results of a search: messages, each with a snippet in which the words are marked."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

@@ -10,7 +10,7 @@ from muster.http.types import Query
 from muster.machines.ids import ChannelId
 from muster.store.base import SEQ_END, MessageSearch
 from muster.views.answers.messages import SearchPage
-from muster.views.searching import found_page, searched_words
+from muster.views.content.searching import found_page, searched_words
 
 SEARCH_MESSAGES: Final = 20
 SEARCH_MESSAGES_MAX: Final = 100

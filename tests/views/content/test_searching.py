@@ -10,7 +10,7 @@ from muster.machines.state import Team
 from muster.store.base import MessageSearch, SearchSlice
 from muster.store.codec import stored
 from muster.views.answers.messages import SearchPage
-from muster.views.searching import SNIPPET_CHARS, found_page, searched_words, snippet
+from muster.views.content.searching import SNIPPET_CHARS, found_page, searched_words, snippet
 from tests.store.building import NOON, event
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from muster.machines.ids import ChannelId
 from muster.machines.vocabulary import AttachedFile
 from muster.views.answers.messages import MessageKind, MessageView, QuotedMessage
-from muster.views.exporting import ExportFormat, ExportWriter, escaped, markdown_of
+from muster.views.content.exporting import ExportFormat, ExportWriter, escaped, markdown_of
 
 NOON = datetime(2026, 5, 9, 12, tzinfo=UTC)
 

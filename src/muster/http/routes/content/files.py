@@ -33,14 +33,14 @@ CONTENT_HEADERS: Final = {
 _SERVED: Final = frozenset(SAFE_TYPES.values())
 
 
-class FileQuery(Query, frozen=True, kw_only=True):
+class UploadQuery(Query, frozen=True, kw_only=True):
     """The name of a file."""
 
     name: str
 
 
 @route("POST", "/api/files", may=ACTORS, status=201, takes=ANY_BYTES)
-async def upload_file(call: ApiCall, query: FileQuery) -> AttachedFile:
+async def upload_file(call: ApiCall, query: UploadQuery) -> AttachedFile:
     """Upload a file, for a message to name by its digest. A day later an unused one is removed."""
     check_file_name(query.name)
     content = await read_body(call.request, limits.FILE_BYTES_MAX)
