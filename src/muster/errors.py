@@ -205,6 +205,10 @@ class StaleEpoch(Refused):
         super().__init__(channel=channel, given=given, state=state, epoch=epoch)
 
 
+class TurnLost(Refused):
+    """The turn in {channel!r} is lost: {reason}. Ask for a new turn."""
+
+
 class CannotSpeak(Refused):
     """{name!r} cannot be given the turn: it {why}."""
 

@@ -11,7 +11,7 @@ from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
 from muster.machines.commands import CreateChannel, PostMessage
 from muster.machines.ids import ChannelId
-from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored
+from muster.store.base import EVERYTHING, SEQ_END, EventStore, LogFilter, Stored
 from muster.store.memory import MemoryStore
 from muster.store.sqlite import SqliteStore
 from muster.testing.clock import ManualClock
@@ -44,11 +44,19 @@ class CountingStore(MemoryStore):
     reads = 0
 
     async def read(
-        self, *, after: int, limit: int, where: LogFilter = EVERYTHING, backwards: bool = False
+        self,
+        *,
+        after: int,
+        limit: int,
+        where: LogFilter = EVERYTHING,
+        backwards: bool = False,
+        before: int = SEQ_END,
     ) -> Sequence[Stored]:
         self.reads += 1
         await asyncio.sleep(0)
-        return await super().read(after=after, limit=limit, where=where, backwards=backwards)
+        return await super().read(
+            after=after, limit=limit, where=where, backwards=backwards, before=before
+        )
 
 
 def test_a_subscriber_sees_every_event_from_its_cursor_on_as_it_is_committed() -> None:
@@ -136,7 +144,13 @@ def test_a_subscriber_never_sees_an_event_before_the_committed_state_has_it() ->
         """A store that returns a committed event before `on_commit` was called for it."""
 
         async def read(
-            self, *, after: int, limit: int, where: LogFilter = EVERYTHING, backwards: bool = False
+            self,
+            *,
+            after: int,
+            limit: int,
+            where: LogFilter = EVERYTHING,
+            backwards: bool = False,
+            before: int = SEQ_END,
         ) -> Sequence[Stored]:
             page = await super().read(after=after, limit=limit, where=where)
             ahead = Stored(page[-1].seq + 1, "user_message", None, None, b"{}")

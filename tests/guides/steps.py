@@ -96,10 +96,12 @@ GUIDES: Mapping[str, Guide] = {
             "muster agent register pm": Shell(
                 until={"muster watch": "I have read [human: Is the plan ready?]."}
             ),
-            "from muster import Client": Python(
-                first=("muster agent register dev",),
-                then="muster send --channel reviews 'And you?'",
-                until="I agree.",
+            "from muster import Client": Write("dev.py"),
+            "muster agent register dev": Shell(until={"muster watch": "The conversation rests: 6"}),
+            "#!/bin/sh": Write("tester.sh"),
+            "muster agent register tester": Shell(
+                after={"muster send": '"agentId":"tester","from":"OFFLINE"'},
+                until={"muster watch": "tester: I have read: "}
             ),
         },
     ),

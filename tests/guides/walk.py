@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Generator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from shutil import which
 from threading import Timer
@@ -171,13 +171,15 @@ class Reader:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            start_new_session=True,
         ) as process:
             bound = Timer(LINE_SECONDS, process.kill)
             bound.start()
             try:
                 yield process
             finally:
-                process.send_signal(signal.SIGINT)
+                with suppress(ProcessLookupError):  # a script is ended with the programs it runs
+                    os.killpg(process.pid, signal.SIGINT)
                 process.communicate(timeout=LINE_SECONDS)
                 bound.cancel()
 

@@ -172,6 +172,48 @@ def test_an_agent_that_works_on_a_lost_turn_is_told_that_it_is_over() -> None:
     run(scene())
 
 
+def test_an_agent_that_knows_of_the_pause_is_told_when_its_turn_goes_on_or_is_lost() -> None:
+    async def scene() -> None:
+        team = await a_team(InterruptMode.INTERRUPT)
+        await team.says("wait a moment")
+
+        async def watch(messages: bool) -> Next:
+            return await team.inbox.next(
+                ADA, team.send, known={}, paused={DESIGN: 1}, messages=messages, wait_s=0.0
+            )
+
+        assert (await watch(messages=False)).do is Do.NOTHING
+        told = await watch(messages=True)
+        assert (told.do, told.state, texts(told)) == (
+            Do.MESSAGE,
+            TurnState.WAITING,
+            ["wait a moment"],
+        )
+        release = c.OverrideTurn(channel=DESIGN, seat=ADA, to=TurnState.ACTIVE)
+        await team.dispatcher.send(release, actor=HUMAN)
+        told = await watch(messages=False)
+        assert (told.do, told.epoch, texts(told)) == (Do.TURN, 1, [])
+        await team.dispatcher.send(c.RemoveMember(channel=DESIGN, seat=ADA), actor=HUMAN)
+        told = await watch(messages=False)
+        assert (told.do, told.reason) == (Do.OVER, "no longer a member of the channel")
+
+    run(scene())
+
+
+def test_a_request_that_only_watches_a_turn_leaves_messages_for_later() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        await team.says("hello")
+        told = await team.inbox.next(
+            ADA, team.send, known={DESIGN: 1}, messages=False, wait_s=0.0, actor=HUMAN
+        )
+        assert told.do is Do.NOTHING
+        told = await team.ask(ADA, {DESIGN: 1})
+        assert [(each.text, each.again) for each in told.messages] == [("hello", False)]
+
+    run(scene())
+
+
 def test_messages_during_a_paused_turn_come_when_it_resumes() -> None:
     async def scene() -> None:
         team = await a_team()

@@ -1103,6 +1103,50 @@ CLIENTS = (
         },
     ),
     Promise(
+        "An agent hears what is said in its turn, and what it did not ask for in the next.",
+        {
+            "client/test_turn.py": [
+                "test_a_turn_hears_what_is_said_while_it_lasts",
+                "test_a_turn_on_an_event_loop_hears_it_too",
+                "test_iterating_over_a_turn_gives_every_message_until_it_ends",
+                "test_news_that_the_body_did_not_ask_for_comes_with_the_next_turn",
+            ],
+        },
+    ),
+    Promise(
+        "An interruption, a lost turn and a removal never end the program of an agent.",
+        {
+            "client/test_turn.py": [
+                "test_words_said_while_a_person_holds_the_turn_are_posted_at_the_release",
+                "test_a_body_is_told_that_its_turn_was_taken_away_and_the_loop_goes_on",
+                "test_the_body_of_a_lost_turn_is_cancelled_on_an_event_loop",
+                "test_a_handler_is_cancelled_with_its_turn_and_called_with_the_next",
+                "test_a_removed_agent_stays_out_until_a_person_adds_it",
+                "test_an_agent_whose_token_was_revoked_stops_without_an_error",
+            ],
+        },
+    ),
+    Promise(
+        "A client passes turns with nothing new for its agent, unless the agent wants them.",
+        {
+            "client/test_turn.py": [
+                "test_a_turn_with_nothing_new_is_passed_for_the_agent",
+                "test_an_agent_with_turns_of_its_own_accord_is_not_passed_over",
+                "test_an_agent_that_a_person_chose_speaks_although_nothing_is_new",
+            ],
+        },
+    ),
+    Promise(
+        "An agent can be a shell script: `muster next` tells it what to do, and when to stop.",
+        {
+            "cli/act/test_next.py": [
+                "test_a_turn_is_printed_with_its_messages",
+                "test_a_turn_with_nothing_new_is_passed",
+                "test_an_agent_that_is_to_stop_is_told_by_the_exit_code",
+            ],
+        },
+    ),
+    Promise(
         "The operator's token is sent to the server of its home only.",
         {
             "client/test_client.py": [

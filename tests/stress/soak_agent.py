@@ -57,9 +57,12 @@ def entries(path: Path) -> Iterator[dict[str, Json]]:
 class Api:
     """A connection to the muster of a home, at its current address."""
 
-    def __init__(self, home: Path, token: str) -> None:
+    def __init__(self, home: Path, token: str, retired: Path | None = None) -> None:
         self._home = home
         self._token = token
+        self._retired = retired
+        """Where this file exists, the agent was retired, and a refusal ends its program."""
+
         self._connection: HTTPConnection | None = None
         self._parent = os.getppid()
 
@@ -71,6 +74,8 @@ class Api:
         while True:
             try:
                 status, answer = self._send(method, path, body, key)
+                if status >= 400 and self._retired is not None and self._retired.exists():
+                    sys.exit(0)
                 if status not in AGAIN:
                     return status, answer
             except (OSError, HTTPException, ValueError):
@@ -109,7 +114,7 @@ class Speaker:
     """
 
     def __init__(self, part: Json) -> None:
-        self.api = Api(Path(part["home"]), part["token"])
+        self.api = Api(Path(part["home"]), part["token"], Path(part["retired"]))
         self.journal = Journal(Path(part["journal"]))
         self.chance = random.Random(part["seed"])
         self.name = str(part["name"])

@@ -10,7 +10,16 @@ from tests.stress.soak import Plan, Soak
 
 pytestmark = pytest.mark.exhaustive
 
-SHORT = Plan(agents=8, channels=2, seconds=6, seed=1, agent_life_s=6, muster_life_s=2)
+SHORT = Plan(
+    agents=10,
+    channels=2,
+    seconds=6,
+    seed=1,
+    agent_life_s=6,
+    muster_life_s=2,
+    meddle_s=0.2,
+    retire_s=2,
+)
 
 
 @pytest.fixture(scope="module")
@@ -19,9 +28,11 @@ def soaked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("soak")
     played = Soak(SHORT, folder)
     verdict = played.run()
-    assert verdict.wrong == [], soak.told(SHORT, played.killed, verdict)
+    assert verdict.wrong == [], soak.told(SHORT, played, verdict)
     assert played.killed["musters"] > 0
     assert played.killed["agents"] > 0
+    assert played.meddled["take"] > 0
+    assert played.meddled["remove"] > 0
     assert verdict.figures["starts"] == 1 + played.killed["musters"]
     assert verdict.figures["fewest turns of an agent"] > 0
     assert verdict.figures["acknowledged"] > 50

@@ -399,8 +399,9 @@ KEEPERS = {
     "random": CHANCE,
     "secrets": CHANCE,
     "time": Keeper(
-        (*CHANCE.who, "muster.store.sqlite"),
-        f"{CHANCE.reason}; a store measures how quick its disk is, which decides nothing else",
+        (*CHANCE.who, "muster.store.sqlite", "muster.client"),
+        f"{CHANCE.reason}; a store measures how quick its disk is, which decides nothing else, and"
+        " a client bounds its own waits",
     ),
     "uuid": CHANCE,
 }
@@ -490,7 +491,7 @@ def test_a_fast_verb_loads_no_event_loop_and_no_server(call: str, home: Path) ->
 
 # ── imports of a client ───────────────────────────────────────────────────────────────────────────
 
-CLIENT_MODULES_MAX = 20
+CLIENT_MODULES_MAX = 26
 """Modules behind `from muster import Client`: the client, the answers, and their words."""
 
 CLIENT_PROGRAM = """

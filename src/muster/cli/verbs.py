@@ -40,8 +40,9 @@ VERBS: Final[Mapping[str, Verb]] = {
     "turn": Verb(
         "act.turn",
         ACT,
-        "End, pause, resume or override a turn, or say who is next.",
+        "Post, complete, pass, pause, resume or override a turn, and say who speaks next.",
     ),
+    "next": Verb("act.next", ACT, "Print the next thing for an agent to do."),
     "send": Verb("act.send", ACT, "Send a message to an agent, a channel or the lead."),
     "watch": Verb("act.watch", ACT, "Watch a channel live: ring, turn and messages."),
     "approvals": Verb("act.approvals", ACT, "List requests that wait for your approval."),

@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncClient", "AsyncTurn", "Client", "Turn", "requests"]
 
-_MODULES = {"AsyncClient": "async_", "AsyncTurn": "async_", "Client": "sync", "Turn": "sync"}
+_MODULES = {
+    "AsyncClient": "async_",
+    "AsyncTurn": "async_",
+    "Client": "sync",
+    "Turn": "sync",
+}
 
 
 def __getattr__(name: str) -> object:

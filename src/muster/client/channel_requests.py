@@ -1,12 +1,14 @@
-"""Requests about a channel's members, its order of turns and its archive, one function each.
+"""Requests about a channel: members, order, archive, export; one function each.
 
 `client.ask(channel_requests.order_ring("design", ["dev", "pm"]))` sends one, as with `requests.py`.
 """
 
 from collections.abc import Sequence
 
-from muster.client.requests import ApiRequest, api_path
+from muster.client.requests import ApiRequest, api_path, given
 from muster.views.answers.channels import ChannelState
+
+# ── members and order ─────────────────────────────────────────────────────────────────────────────
 
 
 def order_ring(channel: str, agents: Sequence[str]) -> ApiRequest[ChannelState]:
@@ -40,3 +42,24 @@ def restore_channel(channel: str) -> ApiRequest[ChannelState]:
     """Bring an archived channel back."""
     path = api_path("channels", channel, "restore")
     return ApiRequest(method="POST", path=path, answer=ChannelState)
+
+
+# ── turns ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def partial(
+    channel: str, text: str, *, agent: str | None = None, epoch: int | None = None
+) -> ApiRequest[None]:
+    """Show the beginning of a text that is still being written. It is no event in the log."""
+    path = api_path("channels", channel, "turn", "partial")
+    body = given(text=text, agent=agent, epoch=epoch)
+    return ApiRequest(method="POST", path=path, answer=type(None), body=body)
+
+
+# ── messages ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def export(channel: str, form: str = "markdown") -> ApiRequest[bytes]:
+    """All messages of a channel, as `markdown` or `json`."""
+    path = api_path("channels", channel, "export")
+    return ApiRequest(method="GET", path=path, answer=bytes, query={"format": form})

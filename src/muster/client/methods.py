@@ -1,32 +1,26 @@
 """Every method of both clients, written once: `sync_or_async` makes of it what each needs.
 
 Within these methods only `_ask` and other plain coroutines are awaited; a decorated method would
-block in one client and be awaited in the other.
+block in one client and be awaited in the other. Methods about channels are in `channels.py`, those
+of a turn in `turn.py`.
 """
 
 import math
-import os
 from abc import abstractmethod
-from collections.abc import (
-    AsyncGenerator,
-    Coroutine,
-    Mapping,
-    Sequence,
-)
-from contextlib import aclosing, suppress
-from pathlib import Path
-from threading import Lock
-from typing import Any, Generic, Protocol, TypeVar
-
-from msgspec.structs import replace
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from inspect import isawaitable
+from typing import Generic, TypeVar
 
 from muster.client import requests
-from muster.client.requests import ApiRequest, new_key
-from muster.client.retry import PATIENCE_SECONDS, POLL_SECONDS, SILENT_SECONDS, RetryBudget
+from muster.client.channels import ChannelMethods
+from muster.client.retry import POLL_SECONDS, SILENT_SECONDS, RetryBudget
 from muster.client.sync_or_async import sync_or_async, sync_or_async_iterator
-from muster.client.transport import ConnectionPool, FrameReader, ServerEvent, Transport, locate
-from muster.errors import AlreadyAMember, Closed, MusterError, Refused, Unavailable
-from muster.machines.vocabulary import AttachedFile, TurnState
+from muster.client.transport import FrameReader, ServerEvent
+from muster.client.turn import NOTHING_NEW, TurnMethods
+from muster.client.watching import GONE
+from muster.errors import Closed, Disabled, NotFound, Refused, Retired, Unavailable
+from muster.machines.vocabulary import TurnState
 from muster.views.answers import Recorded
 from muster.views.answers.agents import (
     AgentList,
@@ -40,96 +34,17 @@ from muster.views.answers.agents import (
     RunView,
     Settled,
 )
-from muster.views.answers.channels import ChannelState
-from muster.views.answers.messages import (
-    Do,
-    MessagePage,
-    MessageView,
-    Next,
-    SearchPage,
-    ThreadPage,
-    TurnEnded,
-    WakePreview,
-)
+from muster.views.answers.messages import Do, MessageView, Next, ThreadPage, WakePreview
 
-T = TypeVar("T")
-
-# ── the client ────────────────────────────────────────────────────────────────────────────────────
-
-TurnT = TypeVar("TurnT", bound="TurnMethods")
+TurnT = TypeVar("TurnT", bound=TurnMethods)
 
 
-class ClientMethods(Generic[TurnT]):
+class ClientMethods(ChannelMethods, Generic[TurnT]):
     """A team's server: requests with retries, an agent's turns, and the stream of events."""
-
-    def __init__(
-        self,
-        url: str | None = None,
-        token: str | None = None,
-        *,
-        home: Path | None = None,
-        patience_s: float = PATIENCE_SECONDS,
-    ) -> None:
-        """Use the server at `url`, or the one that runs in the home. Nothing is sent yet."""
-        self._given = (url, token, home)
-        self._patience_s = patience_s
-        self._answered = False
-        self._transport = self._new_transport()
-        self._pool: ConnectionPool | None = None
-        self._pool_lock = Lock()
-        self._present: set[str] = set()
-
-    @abstractmethod
-    def _new_transport(self) -> Transport:
-        """The way in which this client connects and waits."""
 
     @abstractmethod
     def _new_turn(self, told: Next, heard: Sequence[MessageView]) -> TurnT:
         """A turn of this client's kind."""
-
-    # ── requests ──────────────────────────────────────────────────────────────────────────────────
-
-    async def _ask(self, request: ApiRequest[T], *, patience_s: float | None = None) -> T:
-        """Send a request. A server that has answered before is retried for a while."""
-        budget = RetryBudget(self._patience_s if patience_s is None else patience_s)
-        if request.key is None and request.method != "GET":
-            request = replace(request, key=new_key())
-        while True:
-            try:
-                answer = await self._reach().ask(request)
-            except Unavailable as error:
-                await self._retry_after(error, budget)
-            else:
-                self._answered = True
-                return answer
-
-    async def _retry_after(self, error: Unavailable, budget: RetryBudget) -> None:
-        await self._forget()
-        if not self._answered:
-            raise error
-        await self._transport.sleep(budget.pause_s(error))
-
-    def _reach(self) -> ConnectionPool:
-        with self._pool_lock:
-            if self._pool is None:
-                self._pool = ConnectionPool(locate(*self._given, os.environ), self._transport)
-            return self._pool
-
-    async def _forget(self) -> None:
-        """Locate the server anew next time: after a restart it may have another address."""
-        with self._pool_lock:
-            pool, self._pool = self._pool, None
-        if pool is not None:
-            await pool.close()
-
-    @sync_or_async
-    async def close(self) -> None:
-        """Disconnect the agents that took turns, and close the connections."""
-        while self._present:
-            with suppress(MusterError):
-                await self._ask(requests.disconnect(self._present.pop()), patience_s=0.0)
-        await self._transport.close()
-        await self._forget()
 
     # ── agents ────────────────────────────────────────────────────────────────────────────────────
 
@@ -239,88 +154,7 @@ class ClientMethods(Generic[TurnT]):
         """Usage of the team: in all, and by agent, session, channel and conversation."""
         return await self._ask(requests.costs())
 
-    # ── channels ──────────────────────────────────────────────────────────────────────────────────
-
-    @sync_or_async
-    async def create_channel(
-        self, name: str, config: Mapping[str, object] | None = None
-    ) -> ChannelState:
-        """Open a channel. Members join it one by one, in the order of their turns."""
-        return await self._ask(requests.create_channel(name, config))
-
-    @sync_or_async
-    async def channel(self, name: str) -> ChannelState:
-        """A channel: its ring, holder, epoch, deadline and members."""
-        return await self._ask(requests.channel(name))
-
-    @sync_or_async
-    async def add_member(self, channel: str, agent: str) -> ChannelState:
-        """Give an agent a place at the end of a channel's ring."""
-        return await self._ask(requests.add_member(channel, agent))
-
-    @sync_or_async
-    async def post(
-        self,
-        channel: str,
-        message: str,
-        *,
-        reply_to: int | None = None,
-        files: Sequence[str] = (),
-    ) -> Recorded:
-        """Post a message in a channel; `files` are digests of uploaded files."""
-        return await self._ask(requests.post(channel, message, reply_to=reply_to, files=files))
-
-    @sync_or_async
-    async def messages(
-        self,
-        channel: str,
-        *,
-        after: int = 0,
-        before: int | None = None,
-        limit: int | None = None,
-        newest_first: bool = False,
-    ) -> MessagePage:
-        """Messages of a channel, with their delivery to each member."""
-        return await self._ask(
-            requests.messages(
-                channel, after=after, before=before, limit=limit, newest_first=newest_first
-            )
-        )
-
-    @sync_or_async
-    async def search(
-        self,
-        words: str,
-        *,
-        channel: str | None = None,
-        agent: str | None = None,
-        before: int | None = None,
-        limit: int | None = None,
-    ) -> SearchPage:
-        """Messages that have all of these words, newest first."""
-        return await self._ask(
-            requests.search(words, channel=channel, agent=agent, before=before, limit=limit)
-        )
-
-    @sync_or_async
-    async def upload_file(self, name: str, content: bytes) -> AttachedFile:
-        """Upload a file; a message names it by its digest."""
-        return await self._ask(requests.upload_file(name, content))
-
-    @sync_or_async
-    async def send(
-        self,
-        message: str,
-        *,
-        to: str | None = None,
-        channel: str | None = None,
-        reply_to: int | None = None,
-        files: Sequence[str] = (),
-    ) -> Recorded:
-        """Send a message to an agent, to a channel, or to the lead."""
-        return await self._ask(
-            requests.send(message, to=to, channel=channel, reply_to=reply_to, files=files)
-        )
+    # ── turns ─────────────────────────────────────────────────────────────────────────────────────
 
     @sync_or_async
     async def next(
@@ -329,46 +163,88 @@ class ClientMethods(Generic[TurnT]):
         """The next thing for an agent to do."""
         return await self._ask(requests.next_step(name, wait_s, known))
 
-    # ── turns and events ──────────────────────────────────────────────────────────────────────────
-
     @sync_or_async_iterator
-    async def turns(self, name: str, *, join: Sequence[str] = ()) -> AsyncGenerator[TurnT]:
-        """Every turn of an agent, when it comes, until the agent is paused or disabled.
+    async def turns(
+        self, name: str, *, join: Sequence[str] = (), unasked: bool = False
+    ) -> AsyncGenerator[TurnT]:
+        """Every turn of an agent, when it comes, until the agent is paused, disabled or retired.
 
-        The agent joins the channels in `join`, and joins again where it lost its place. While the
-        body works on a turn, heartbeats renew it. A turn that the body leaves open ends when the
-        body asks for the next one.
+        The agent joins the channels in `join`, and joins again where it lost its place, unless a
+        person removed it. A turn in which there is nothing new for the agent is passed for it, but
+        with `unasked`. While the body works on a turn, heartbeats renew it. A turn that the body
+        leaves open ends when the body asks for the next one.
         """
-        heartbeat_s = (await self._ask(requests.connect(name))).heartbeat_seconds
+        async with aclosing(self._turns(name, join, unasked=unasked)) as turns:
+            async for turn in turns:
+                yield turn
+
+    @sync_or_async
+    async def serve(
+        self,
+        name: str,
+        handler: Callable[[TurnT], Awaitable[object] | None],
+        *,
+        join: Sequence[str] = (),
+        unasked: bool = False,
+    ) -> None:
+        """Call a function with every turn of an agent, as `turns` yields it.
+
+        On an event loop the function is a coroutine function, which is cancelled when its turn is
+        lost; in a program that waits it may call `turn.check()`.
+        """
+        async with aclosing(self._turns(name, join, unasked=unasked)) as turns:
+            async for turn in turns:
+                await _handle(turn, handler)
+
+    async def _turns(
+        self, name: str, join: Sequence[str], *, unasked: bool
+    ) -> AsyncGenerator[TurnT]:
+        try:
+            heartbeat_s = (await self._ask(requests.connect(name))).heartbeat_seconds
+        except (Disabled, Retired):
+            return
         self._present.add(name)
-        await self._join(name, join)
-        heard: list[MessageView] = []
+        places = JoinedChannels(join)
+        await self._join(name, places)
+        heard: Sequence[MessageView] = ()
         while True:
-            told = await self._ask(requests.next_step(name, POLL_SECONDS), patience_s=math.inf)
+            told = await self._next(name)
             if told.do is Do.STOP:
                 return
             if told.state is TurnState.IDLE:
-                await self._join(name, join)
+                await self._join(name, places)
             if told.do is Do.MESSAGE:
-                heard += told.messages
+                heard = (*heard, *told.messages)
             if told.do is Do.TURN:
-                turn = self._new_turn(told, heard)
-                heard = []
-                with self._transport.repeat(heartbeat_s, lambda: self._beat(name)):
-                    yield turn
-                if not turn.over:
-                    with suppress(Refused):
-                        await self._ask(turn.completion())
+                turn, heard = self._new_turn(told, heard), ()
+                places.joined(turn.channel)
+                if unasked or turn.asks_for_something:
+                    with self._transport.beside(turn.watch(heartbeat_s)):
+                        yield turn
+                    await turn.end_if_open()
+                else:
+                    await turn.end_if_open(NOTHING_NEW)
+                    heard = turn.messages  # notices of muster, for the next turn
 
-    async def _join(self, name: str, channels: Sequence[str]) -> None:
-        for channel in channels:
-            with suppress(AlreadyAMember):
+    async def _next(self, name: str) -> Next:
+        """The next thing to do; an agent that exists no longer is to stop."""
+        try:
+            return await self._ask(requests.next_step(name, POLL_SECONDS), patience_s=math.inf)
+        except GONE as gone:
+            self._present.discard(name)
+            state = TurnState.OFFLINE
+            return Next(do=Do.STOP, agent=name, state=state, reason=str(gone))
+
+    async def _join(self, name: str, places: "JoinedChannels") -> None:
+        for channel in places.missing:
+            try:
                 await self._ask(requests.add_member(channel, name))
-
-    async def _beat(self, name: str) -> None:
-        """Send a heartbeat; one that is lost is followed by the next."""
-        with suppress(MusterError):
-            await self._ask(requests.heartbeat(name, working=True), patience_s=0.0)
+            except NotFound:
+                if places.is_new:
+                    raise  # a wrong name, most likely
+            except Refused:
+                places.refused(channel)
+        places.is_new = False
 
     @sync_or_async_iterator
     async def events(
@@ -397,85 +273,41 @@ class ClientMethods(Generic[TurnT]):
             frames = FrameReader(frames.cursor)
 
 
-# ── a turn ────────────────────────────────────────────────────────────────────────────────────────
+class JoinedChannels:
+    """The channels that an agent is to be in.
+
+    A channel that refuses the agent is not asked again before the agent has had a turn in it: a
+    person who removed the agent must add it again.
+    """
+
+    def __init__(self, channels: Sequence[str]) -> None:
+        """Join these channels."""
+        self.is_new = True
+        self._channels = channels
+        self._refused: set[str] = set()
+
+    @property
+    def missing(self) -> Sequence[str]:
+        """The channels to join."""
+        return [channel for channel in self._channels if channel not in self._refused]
+
+    def refused(self, channel: str) -> None:
+        """Leave a channel alone."""
+        self._refused.add(channel)
+
+    def joined(self, channel: str) -> None:
+        """Note that the agent is a member."""
+        self._refused.discard(channel)
 
 
-class Ask(Protocol):
-    """The coroutine by which a client sends a request."""
-
-    # Any: what a coroutine sends and yields, which is its driver's affair.
-    def __call__(self, request: ApiRequest[T]) -> Coroutine[Any, Any, T]:
-        """Send a request; the answer."""
-        ...
-
-
-class TurnMethods:
-    """A turn that an agent holds: the messages it came with, and the ways to end it."""
-
-    def __init__(self, ask: Ask, told: Next, heard: Sequence[MessageView] = ()) -> None:
-        """Take the turn; `heard` are messages to the agent since its last turn."""
-        assert told.channel is not None  # there is no turn without a channel
-        assert told.epoch is not None
-        self._ask = ask
-        self.agent = told.agent
-        self.channel: str = told.channel
-        self.epoch = told.epoch
-        self.timeout_at = told.timeout_at
-        """When the turn times out; the client's heartbeats move that."""
-
-        self.messages = (*heard, *told.messages)
-        """Messages that the agent has not seen yet: of this channel, and to itself alone."""
-
-        self.over = False
-        """Whether the agent has ended it."""
-
-    @sync_or_async
-    async def post(self, message: str) -> Recorded:
-        """Post a message and keep the turn."""
-        return await self._ask(
-            requests.post(self.channel, message, agent=self.agent, epoch=self.epoch)
-        )
-
-    @sync_or_async
-    async def complete(self, message: str | None = None) -> Recorded:
-        """End the turn, with a last message or without."""
-        return await self._ask(self.completion(message))
-
-    @sync_or_async
-    async def pass_on(self, reason: str | None = None) -> Recorded:
-        """End the turn without a message."""
-        self.over = True
-        return await self._ask(
-            requests.pass_turn(self.channel, reason, agent=self.agent, epoch=self.epoch)
-        )
-
-    @sync_or_async
-    async def wait(self, reason: str, timeout_seconds: float | None = None) -> Recorded:
-        """Pause the turn and keep it."""
-        return await self._ask(
-            requests.wait_turn(
-                self.channel,
-                reason,
-                agent=self.agent,
-                epoch=self.epoch,
-                timeout_seconds=timeout_seconds,
-            )
-        )
-
-    @sync_or_async
-    async def resume(self) -> Recorded:
-        """Go on after `wait`."""
-        return await self._ask(
-            requests.resume_turn(self.channel, agent=self.agent, epoch=self.epoch)
-        )
-
-    @sync_or_async
-    async def finish(self) -> None:
-        """End the turn, unless that was done."""
-        if not self.over:
-            await self._ask(self.completion())
-
-    def completion(self, message: str | None = None) -> ApiRequest[TurnEnded]:
-        """The request that ends the turn."""
-        self.over = True
-        return requests.complete(self.channel, message, agent=self.agent, epoch=self.epoch)
+async def _handle(turn: TurnT, handler: Callable[[TurnT], Awaitable[object] | None]) -> None:
+    turn.enter()
+    try:
+        working = handler(turn)
+        if isawaitable(working):
+            await working
+    except BaseException as error:
+        if not turn.leave(type(error)):
+            raise
+    else:
+        turn.leave(None)

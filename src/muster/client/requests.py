@@ -61,6 +61,11 @@ class ApiRequest(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     waits_s: float = 0.0
     """How long the server may hold the answer back."""
 
+    once: bool = False
+    """Whether a connection that breaks before the answer is an error: the answer hands something
+    over that the same request would not hand over again.
+    """
+
     @property
     def target(self) -> str:
         """The path with its query."""
@@ -130,19 +135,29 @@ def disconnect(name: str, reason: str | None = None) -> ApiRequest[PresenceView]
     return ApiRequest(method="POST", path=path, answer=PresenceView, body=given(reason=reason))
 
 
-def next_step(name: str, wait_s: float, known: Mapping[str, int] | None = None) -> ApiRequest[Next]:
+def next_step(
+    name: str,
+    wait_s: float,
+    known: Mapping[str, int] | None = None,
+    *,
+    paused: Mapping[str, int] | None = None,
+    messages: bool = True,
+) -> ApiRequest[Next]:
     """The next thing for an agent to do: a long-poll of up to `wait_s` seconds.
 
-    `known` are the turns that the agent is working on, by channel with their epochs.
+    `known` are the turns that the agent is working on, by channel with their epochs, and `paused`
+    those of its turns that it knows to be paused. Without `messages` none are handed over.
     """
-    turns = ",".join(f"{channel}:{epoch}" for channel, epoch in (known or {}).items())
-    return ApiRequest(
-        method="GET",
-        path=api_path("agents", name, "next"),
-        answer=Next,
-        query={"wait": wait_s, "known": turns or None},
-        waits_s=wait_s,
-    )
+    query = {"wait": wait_s, "known": _epochs(known), "paused": _epochs(paused)}
+    query["messages"] = None if messages else "false"
+    path = api_path("agents", name, "next")
+    # without a known turn, what an answer handed over is handed over again
+    once = messages and bool(known or paused)
+    return ApiRequest(method="GET", path=path, answer=Next, query=query, waits_s=wait_s, once=once)
+
+
+def _epochs(turns: Mapping[str, int] | None) -> str | None:
+    return ",".join(f"{channel}:{epoch}" for channel, epoch in (turns or {}).items()) or None
 
 
 def disable(name: str, reason: str | None = None) -> ApiRequest[AgentView]:

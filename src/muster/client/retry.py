@@ -1,5 +1,6 @@
 """Retries: how long a client waits for a server that does not answer, and how often it asks."""
 
+from time import monotonic
 from typing import Final
 
 from muster.errors import Unavailable
@@ -18,6 +19,24 @@ ANSWER_SECONDS: Final = 30.0
 
 _FIRST_PAUSE_S: Final = 0.1
 _LONGEST_PAUSE_S: Final = 2.0
+
+
+class TimeLimit:
+    """A moment some seconds from now, on the monotonic clock."""
+
+    def __init__(self, seconds: float) -> None:
+        """Begin now."""
+        self._at = monotonic() + seconds
+
+    @property
+    def left_s(self) -> float:
+        """The seconds that are left; 0 when it is over."""
+        return max(0.0, self._at - monotonic())
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no time is left."""
+        return monotonic() >= self._at
 
 
 class RetryBudget:

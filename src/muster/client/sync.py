@@ -1,15 +1,17 @@
 """`Client`: a team's server for a program that waits for each answer."""
 
 import socket
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Self
 
-from muster.client.methods import ClientMethods, T, TurnMethods
+from muster.client.methods import ClientMethods
 from muster.client.requests import ApiRequest
+from muster.client.sending import T
 from muster.client.sync_or_async import Blocking, run_blocking
-from muster.client.transport import READ_BYTES, Action, ByteStream, ServerAddress, Transport
+from muster.client.transport import READ_BYTES, ByteStream, ServerAddress, Transport, Work
+from muster.client.turn import TurnMethods
 from muster.views.answers.messages import MessageView, Next
 
 
@@ -39,12 +41,29 @@ class Client(Blocking, ClientMethods["Turn"]):
 class Turn(Blocking, TurnMethods):
     """The right to speak in a channel, for a program that waits."""
 
+    def __iter__(self) -> Iterator[MessageView]:
+        """The messages that the turn came with, then each new one, until the turn is over."""
+        return self.follow()
+
+    def __enter__(self) -> Self:
+        """Work on the turn: a `TurnLost` that `check` raises ends the body, and no more."""
+        self.enter()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *more: object) -> bool:
+        """Go on after the body."""
+        return self.leave(kind)
+
 
 # ── sockets ───────────────────────────────────────────────────────────────────────────────────────
 
 
 class BlockingTransport:
-    """Sockets that block, and a thread for what is repeated. Its coroutines never suspend."""
+    """Sockets that block, and a thread for the work beside a turn. Its coroutines never suspend."""
+
+    def __init__(self) -> None:
+        self._ends: set[Event] = set()
+        """Of each thread that works beside a body, the event that ends it."""
 
     async def open(self) -> None:
         """Nothing to prepare: a thread belongs to the body that it runs beside."""
@@ -64,22 +83,28 @@ class BlockingTransport:
         Event().wait(seconds)
 
     @contextmanager
-    def repeat(self, every_s: float, action: Action) -> Generator[None]:
-        """Repeat an action in a thread until the body ends."""
+    def beside(self, work: Work) -> Generator[None]:
+        """Do some work in a thread until the body ends."""
         over = Event()
+        self._ends.add(over)
+
+        async def pause(seconds: float) -> bool:
+            return not over.wait(seconds)
 
         def run() -> None:
-            while not over.wait(every_s):
-                run_blocking(action())
+            run_blocking(work(pause))
 
         Thread(target=run, name="muster heartbeats", daemon=True).start()
         try:
             yield
         finally:
             over.set()
+            self._ends.discard(over)
 
     async def close(self) -> None:
-        """Nothing to end: a thread ends with the body that it runs beside."""
+        """End the threads of loops that were left without an end."""
+        for over in tuple(self._ends):
+            over.set()
 
 
 def _with_tls(opened: socket.socket, host: str) -> socket.socket:

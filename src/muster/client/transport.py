@@ -4,10 +4,11 @@ HTTP itself is h11's, which reads and writes bytes and no sockets. The bytes go 
 of the client's `Transport`: one that blocks for `Client`, one on the event loop for `AsyncClient`.
 """
 
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from time import monotonic
+from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
 
 import h11
@@ -20,11 +21,16 @@ from muster.version import __version__
 
 TOKEN_VARIABLE: Final = "MUSTER_TOKEN"
 READ_BYTES: Final = 64 * 1024
+IDLE_SECONDS: Final = 2.0
+"""A connection that was idle for longer is not used for a request that is sent once only."""
 
 T = TypeVar("T")
 
+Pause = Callable[[float], Awaitable[bool]]
+"""Waits for some seconds; False if the body beside which the work is done has ended meanwhile."""
+
 # Any: the values that a coroutine sends and yields are its driver's affair.
-Action = Callable[[], Coroutine[Any, Any, None]]
+Work = Callable[[Pause], Coroutine[Any, Any, None]]
 
 # ── the server ────────────────────────────────────────────────────────────────────────────────────
 
@@ -106,7 +112,7 @@ class Transport(Protocol):
     """The part in which the two clients differ: how they connect, wait, and work in parallel."""
 
     async def open(self) -> None:
-        """Make ready for `repeat`."""
+        """Make ready for `beside`."""
         ...
 
     async def connect(self, server: ServerAddress, timeout_s: float) -> ByteStream:
@@ -117,12 +123,12 @@ class Transport(Protocol):
         """Wait."""
         ...
 
-    def repeat(self, every_s: float, action: Action) -> AbstractContextManager[None]:
-        """Repeat an action beside the body of a `with`, until the body ends."""
+    def beside(self, work: Work) -> AbstractContextManager[None]:
+        """Do some work beside the body of a `with`, until the body ends."""
         ...
 
     async def close(self) -> None:
-        """End whatever `repeat` still runs."""
+        """End whatever `beside` still runs."""
         ...
 
 
@@ -137,6 +143,7 @@ class _Connection:
 
     def __init__(self, stream: ByteStream) -> None:
         self.stream = stream
+        self.used_at = monotonic()
         self._http = h11.Connection(our_role=h11.CLIENT)
 
     async def begin(self, request: ApiRequest[T], server: ServerAddress, timeout_s: float) -> int:
@@ -173,6 +180,7 @@ class _Connection:
         if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
             return False
         self._http.start_next_cycle()
+        self.used_at = monotonic()
         return True
 
     async def _next(self, timeout_s: float) -> h11.Event:
@@ -188,6 +196,7 @@ class ConnectionPool:
         self.server = server
         self._transport = transport
         self._idle: list[_Connection] = []
+        self._closed = False
 
     async def ask(self, request: ApiRequest[T]) -> T:
         """Send a request and return its answer, or raise the error that the server answered."""
@@ -213,7 +222,8 @@ class ConnectionPool:
             raise NotRunning(home=self.server.url) from failed
 
     async def close(self) -> None:
-        """Close every connection that is not in use."""
+        """Close every connection that is not in use; the others close after their answers."""
+        self._closed = True
         while (connection := self._kept()) is not None:
             connection.stream.close()
             await connection.stream.wait_closed()
@@ -226,12 +236,17 @@ class ConnectionPool:
 
     async def _answer(self, request: ApiRequest[T]) -> "ApiResponse":
         while (connection := self._kept()) is not None:
+            if request.once and monotonic() - connection.used_at > IDLE_SECONDS:
+                connection.stream.close()  # the server may have closed it
+                continue
             try:
                 return await self._exchange(connection, request)
             except TimeoutError:
                 raise  # the server is there, and does not answer
             except _BROKEN:
-                pass  # the server has closed an idle connection; a post that it saw has its key
+                # the server has closed an idle connection; a post that it saw has its key
+                if request.once:
+                    raise
         return await self._exchange(await self._connect(), request)
 
     async def _connect(self) -> _Connection:
@@ -249,6 +264,8 @@ class ConnectionPool:
             self._idle.append(connection)
         else:
             connection.stream.close()
+        if self._closed:  # meanwhile, perhaps by another thread
+            await self.close()
         return response
 
 
@@ -336,6 +353,8 @@ def understand(request: ApiRequest[T], response: ApiResponse) -> T:
     """The answer as its type; raises the error that it reports."""
     if not 200 <= response.status < 300:
         raise error_of(response)
+    if request.answer is bytes:
+        return cast("T", response.content)
     try:
         return msgspec.json.decode(response.content or b"null", type=request.answer)
     except msgspec.DecodeError as wrong:

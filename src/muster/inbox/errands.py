@@ -4,12 +4,15 @@ Stopping comes first, then a turn that was lost, so that no agent works in vain;
 messages outside a turn. `inbox.py` reads and delivers the messages.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from muster.machines.commands import DeliverMessages
 from muster.machines.ids import ChannelId, SeatId
+from muster.machines.maps import put
 from muster.machines.state import Agent, Channel, Team, TurnState
 from muster.machines.turns.order import in_ring_order
 from muster.machines.vocabulary import Authority, InterruptMode, RunMode
@@ -24,6 +27,8 @@ DESCRIPTION_CHARS: Final = 300
 Known = Mapping[ChannelId, int]
 """Turns that an agent reports as in progress: the epoch by channel."""
 
+NONE: Final[Known] = MappingProxyType({})
+
 
 def soul_line(agent: Agent) -> str:
     """The first line of an agent's soul; empty if it has none."""
@@ -31,7 +36,7 @@ def soul_line(agent: Agent) -> str:
     return lines[0][:DESCRIPTION_CHARS].strip() if lines else ""
 
 
-def paused(agent: Agent) -> bool:
+def is_paused(agent: Agent) -> bool:
     """Whether an agent that connects by itself is paused; such an agent must be asked to stop."""
     return agent.authority is Authority.SELF and agent.run.desired is RunMode.PAUSE
 
@@ -40,19 +45,41 @@ def to_stop(team: Team, agent: Agent) -> Next | None:
     """The answer to stop, if the agent is disabled, or paused and without a turn to finish."""
     if agent.disabled:
         return answer(team, agent.seat, Do.STOP, reason="disabled")
-    if paused(agent) and not agent.holding:
+    if is_paused(agent) and not agent.holding:
         return answer(team, agent.seat, Do.STOP, reason=agent.run.note or "paused")
     return None
 
 
-def lost_turn(team: Team, agent: Agent, known: Known) -> Next | None:
-    """The answer for the first turn in progress that the agent has lost, or that is paused."""
-    for name, epoch in known.items():
+def lost_turn(team: Team, agent: Agent, known: Known, paused: Known = NONE) -> Next | None:
+    """The answer for the first turn that the agent has lost, or that is paused unknown to it."""
+    for name, epoch in (*known.items(), *paused.items()):
         channel = team.channels.get(name)
-        active = channel is not None and channel.state_of(agent.seat) is TurnState.ACTIVE
-        if channel is None or not active or channel.epoch != epoch:
-            over = answer(team, agent.seat, Do.OVER, channel=channel)
+        state = channel.state_of(agent.seat) if channel is not None else None
+        expected = state is TurnState.ACTIVE or (state is TurnState.WAITING and name in paused)
+        if channel is None or not expected or channel.epoch != epoch:
+            reason = _why_over(channel, agent, epoch)
+            over = answer(team, agent.seat, Do.OVER, channel=channel, reason=reason)
             return replace(over, channel=name, epoch=epoch, timeout_at=None)
+    return None
+
+
+def _why_over(channel: Channel | None, agent: Agent, epoch: int) -> str:
+    if channel is None:
+        return "the channel does not exist"
+    if agent.seat not in channel.ring:
+        return "no longer a member of the channel"
+    turn = channel.turn
+    if turn is not None and turn.wait is not None and channel.epoch == epoch:
+        return turn.wait.reason
+    return "the turn is over"
+
+
+def resumed_turn(team: Team, agent: Agent, paused: Known) -> Next | None:
+    """The answer for the first turn that the agent takes for paused, and that goes on."""
+    for name in paused:
+        channel = team.channels.get(name)
+        if channel is not None and channel.state_of(agent.seat) is TurnState.ACTIVE:
+            return answer(team, agent.seat, Do.TURN, channel=channel)
     return None
 
 
@@ -114,6 +141,21 @@ def _candidates(team: Team, channel: Channel, describe: Describe) -> tuple[Speak
         SpeakerCandidate(name=agent.id, description=describe(agent))
         for agent in in_ring_order(team, channel)
     )
+
+
+def as_if_delivered(team: Team, handed: Sequence[DeliverMessages]) -> Team:
+    """The team as it is when these deliveries are committed."""
+    for each in handed:
+        found = None if each.channel is None else team.channels.get(each.channel)
+        if found is not None:
+            upto = max(each.upto, found.delivered.get(each.seat, 0))
+            found = replace(found, delivered={**found.delivered, each.seat: upto})
+            team = replace(team, channels=put(team.channels, found.id, found))
+        elif each.channel is None:
+            agent = team.agent(each.seat)
+            agent = replace(agent, delivered=max(each.upto, agent.delivered))
+            team = replace(team, agents=put(team.agents, agent.seat, agent))
+    return team
 
 
 class MessageBatch(NamedTuple):

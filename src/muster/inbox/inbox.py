@@ -21,20 +21,21 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequ
 from contextlib import aclosing, contextmanager
 from typing import Final, NamedTuple, cast
 
-from msgspec.structs import replace
-
 from muster.engine.dispatcher import Commit, Dispatcher, Receipt
 from muster.engine.feed import Feed
 from muster.errors import Impossible, NotAMember
 from muster.inbox.errands import (
     EMPTY,
+    NONE,
     Describe,
     Known,
     MessageBatch,
     answer,
+    as_if_delivered,
     channels_to_check,
+    is_paused,
     lost_turn,
-    paused,
+    resumed_turn,
     soul_line,
     to_stop,
 )
@@ -42,7 +43,6 @@ from muster.machines import events as e
 from muster.machines.commands import Command, ConnectAgent, DeliverMessages
 from muster.machines.events import Event
 from muster.machines.ids import ChannelId, SeatId
-from muster.machines.maps import put
 from muster.machines.state import Agent, Channel, Status, Team, TurnState
 from muster.machines.vocabulary import Authority, InterruptMode
 from muster.store.base import LogFilter, Stored
@@ -129,11 +129,21 @@ class Inbox:
         return self._waiting.setdefault(seat, asyncio.Event())
 
     async def next(
-        self, seat: SeatId, send: Send, *, known: Known, wait_s: float, actor: str | None = None
+        self,
+        seat: SeatId,
+        send: Send,
+        *,
+        known: Known,
+        paused: Known = NONE,
+        messages: bool = True,
+        wait_s: float,
+        actor: str | None = None,
     ) -> Next:
         """Long-poll: the next task of the agent in this seat, or nothing after `wait_s` seconds.
 
-        With `actor`, a turn that is granted meanwhile is delivered in the commit of the grant.
+        Without `messages` nothing is delivered: only the end, the pause and the resumption of the
+        turns in `known` and `paused` are answered, and a stop. With `actor`, a turn that is granted
+        meanwhile is delivered in the commit of the grant.
         """
         await self._connect(seat, send)
         deadline = asyncio.get_running_loop().time() + wait_s
@@ -144,7 +154,7 @@ class Inbox:
             # Locked per seat: two requests that read the same cursor would both deliver the same
             # messages as new.
             async with self._asking.setdefault(seat, asyncio.Lock()):
-                found = await self._find(seat, known)
+                found = await self._find(seat, known, paused=paused, messages=messages)
                 # Committed before the answer: after a crash the messages count as delivered, and
                 # come again, marked as such, with the turn.
                 if not await _delivered(found.deliveries, send):
@@ -153,7 +163,8 @@ class Inbox:
                 return found.next
             if self._closed:
                 return answer(self._team, seat, Do.NOTHING)
-            with self._parking(seat, None if known else actor) as poll:
+            fresh = messages and not known and not paused
+            with self._parking(seat, actor if fresh else None) as poll:
                 in_time = await _is_set_by(news, deadline)
             if poll.handed is not None:
                 for written in poll.written:
@@ -176,7 +187,7 @@ class Inbox:
         """Connect a sleeping agent that polls, unless the answer will be to stop."""
         agent = self._team.agent(seat)
         away = agent.status is Status.SLEEPING and agent.authority is Authority.SELF
-        if away and not agent.disabled and not paused(agent):
+        if away and not agent.disabled and not is_paused(agent):
             await send(ConnectAgent(seat=seat))
 
     # ── waiting ───────────────────────────────────────────────────────────────────────────────────
@@ -271,13 +282,21 @@ class Inbox:
     # ── finding the next task ─────────────────────────────────────────────────────────────────────
 
     async def _find(
-        self, seat: SeatId, known: Known, handed: Sequence[DeliverMessages] = ()
+        self,
+        seat: SeatId,
+        known: Known,
+        handed: Sequence[DeliverMessages] = (),
+        *,
+        paused: Known = NONE,
+        messages: bool = True,
     ) -> Pending:
-        team = _as_if_delivered(self._team, handed)
+        team = as_if_delivered(self._team, handed)
         agent = team.agent(seat)
-        urgent = to_stop(team, agent) or lost_turn(team, agent, known)
+        urgent = to_stop(team, agent) or lost_turn(team, agent, known, paused)
         if urgent is not None:
             return Pending(urgent)
+        if not messages:
+            return Pending(resumed_turn(team, agent, paused))
         deliveries: tuple[DeliverMessages, ...] = ()
         for channel in channels_to_check(team, agent):
             found = await self._in_channel(team, channel, agent, known)
@@ -384,21 +403,6 @@ class Inbox:
     def _log(self, after: int, where: LogFilter) -> aclosing[AsyncGenerator[Stored]]:
         """The log after a `seq`. Stop at a known event: at the end of the log the stream waits."""
         return aclosing(_one_by_one(self._feed, after, where))
-
-
-def _as_if_delivered(team: Team, handed: Sequence[DeliverMessages]) -> Team:
-    """The team as it is when these deliveries are committed."""
-    for each in handed:
-        found = None if each.channel is None else team.channels.get(each.channel)
-        if found is not None:
-            upto = max(each.upto, found.delivered.get(each.seat, 0))
-            found = replace(found, delivered={**found.delivered, each.seat: upto})
-            team = replace(team, channels=put(team.channels, found.id, found))
-        elif each.channel is None:
-            agent = team.agent(each.seat)
-            agent = replace(agent, delivered=max(each.upto, agent.delivered))
-            team = replace(team, agents=put(team.agents, agent.seat, agent))
-    return team
 
 
 async def _delivered(deliveries: Sequence[DeliverMessages], send: Send) -> bool:

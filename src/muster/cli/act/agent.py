@@ -94,6 +94,21 @@ def enable(home: Path, as_json: bool, name: str) -> None:
 
 @agent.command()
 @home_option
+@json_option("Print the agent and its turns as JSON.")
+@click.option("--working", is_flag=True, help="Renew the timeouts of its turns.")
+@click.argument("name")
+def heartbeat(home: Path, as_json: bool, working: bool, name: str) -> None:
+    """Send a heartbeat of an agent, as its program does in long work."""
+    with server(home) as client:
+        present = client.ask(requests.heartbeat(name, working=working))
+    if as_json:
+        print_json(present)
+    else:
+        _print(present.agent, as_json)
+
+
+@agent.command()
+@home_option
 @json_option("Print the agent as JSON.")
 @click.argument("name")
 def retire(home: Path, as_json: bool, name: str) -> None:

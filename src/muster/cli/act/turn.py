@@ -1,5 +1,6 @@
-"""`muster turn`: complete, pass, pause, resume or override a turn, and say who speaks next."""
+"""`muster turn`: post, complete, pass, pause, resume or override a turn; who speaks next."""
 
+import sys
 from pathlib import Path
 
 import click
@@ -34,7 +35,7 @@ def channel_option(function: Function) -> Function:
 
 @click.group()
 def turn() -> None:
-    """End, pause, resume or override a turn, or say who is next."""
+    """Post, complete, pass, pause, resume or override a turn, and say who speaks next."""
 
 
 @turn.command()
@@ -54,10 +55,37 @@ def complete(
     channel: str,
     text: str | None,
 ) -> None:
-    """Complete a turn, with a final post (TEXT) or without."""
+    """Complete a turn, with a final post (TEXT) or without.
+
+    With TEXT `-` it is read from standard input.
+    """
     with server(home) as client:
-        said = client.ask(requests.complete(channel, text, agent=agent, epoch=epoch, to=to))
+        ending = requests.complete(channel, _given(text), agent=agent, epoch=epoch, to=to)
+        said = client.ask(ending)
     print_said(said, as_json)
+
+
+@turn.command()
+@home_option
+@json_option(JSON)
+@agent_option
+@epoch_option
+@click.argument("channel")
+@click.argument("text")
+def post(
+    home: Path, as_json: bool, agent: str | None, epoch: int | None, channel: str, text: str
+) -> None:
+    """Post TEXT in a turn, and keep the turn.
+
+    With TEXT `-` it is read from standard input.
+    """
+    with server(home) as client:
+        said = client.ask(requests.post(channel, _given(text) or "", agent=agent, epoch=epoch))
+    print_said(said, as_json)
+
+
+def _given(text: str | None) -> str | None:
+    return sys.stdin.read() if text == "-" else text
 
 
 @turn.command("pass")

@@ -2,6 +2,7 @@
 
     GET /api/agents/pm/next                  a fresh start: its turn is handed out, again if need be
     GET /api/agents/pm/next?known=design:7   it works on turn 7 in 'design': only what is new
+    GET /api/agents/pm/next?paused=design:7  it knows that turn 7 is paused, and waits to go on
 
 The order of work, and the delivery of messages, belong to `inbox/inbox.py`.
 """
@@ -23,12 +24,23 @@ class NextQuery(Query, frozen=True, kw_only=True):
     known: str = ""
     """Turns that the agent is working on: `channel:epoch`, joined by commas."""
 
+    paused: str = ""
+    """Turns of the agent that it knows to be paused: answered when they go on, or are lost."""
+
+    messages: bool = True
+    """Whether to hand over messages. Without them only these turns are watched."""
+
 
 @route("GET", "/api/agents/{name}/next", may=ACTORS, waits=True)
 async def next_work(call: ApiCall, name: str, query: NextQuery) -> Next:
     """Wait for the next work of an agent: its turn, messages, stop, or nothing yet."""
     agent = call.acting_as(name)
-    known = parse_known(query.known)
     return await call.muster.inbox.next(
-        agent.seat, call.send, known=known, wait_s=query.wait, actor=call.caller.actor
+        agent.seat,
+        call.send,
+        known=parse_known(query.known),
+        paused=parse_known(query.paused),
+        messages=query.messages,
+        wait_s=query.wait,
+        actor=call.caller.actor,
     )

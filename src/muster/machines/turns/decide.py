@@ -305,14 +305,14 @@ def _grant_by_override(membership: Membership) -> Iterator[Fact]:
         raise ChannelIsArchived(channel=channel.id)
     if not reachable(agent):
         raise CannotSpeak(name=agent.id, why=unreachable_because(agent))
+    by = membership.team.human
     if channel.turn is not None or channel.drain is not None or not agent.free:
-        by = membership.team.human
         yield e.TurnClaimed(channel=channel.id, seat=agent.seat, claim=Claim.PERSON, by=by)
         return
     if channel.resting:
         yield e.ChannelRoused(channel=channel.id)
     yield from rouse_idle(membership.team, channel, "human_override", membership.now)
-    yield grant(membership, "human_override")
+    yield grant(membership, "human_override", f"chosen by {by}")
 
 
 def renew_turn(team: Team, command: c.RenewTurn, now: datetime) -> Sequence[Fact]:

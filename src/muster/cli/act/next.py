@@ -1,0 +1,121 @@
+"""`muster next`: the next thing for an agent to do, for agents that are shell scripts."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import click
+
+from muster.cli.acting import print_json, server
+from muster.cli.options import home_option, json_option
+from muster.cli.render import clean
+from muster.client import requests
+from muster.client.retry import TimeLimit
+from muster.client.sync import Client
+from muster.client.turn import NOTHING_NEW, asks_for_something
+from muster.errors import Refused
+from muster.views.answers.messages import Do, MessageView, Next
+
+POLL_SECONDS: Final = 60.0
+"""The longest that a server waits in one request."""
+
+TOLD_TO_STOP: Final = 1
+
+
+@click.command(name="next")
+@home_option
+@json_option("Print the answer as JSON.")
+@click.option(
+    "--wait",
+    type=click.FloatRange(min=0),
+    metavar="S",
+    help="Print `nothing` after S seconds [wait as long as it takes].",
+)
+@click.option(
+    "--known",
+    multiple=True,
+    metavar="CHANNEL:N",
+    help="A turn that the agent is working on: only news of it; repeatable.",
+)
+@click.option("--unasked", is_flag=True, help="Print turns in which there is nothing new, too.")
+@click.argument("agent")
+@click.pass_context
+def next_work(
+    ctx: click.Context,
+    home: Path,
+    as_json: bool,
+    wait: float | None,
+    known: Sequence[str],
+    unasked: bool,
+    agent: str,
+) -> None:
+    """Print the next thing for AGENT to do.
+
+    The first line has a word, the number of the turn and the channel: `turn 7 design`. The words:
+    `turn`, `message` (there is news outside of a turn, or for a known one), `over` (a known turn is
+    lost or paused), `nothing` and `stop`. Every message follows in a line of its own; further lines
+    of a message are indented. A turn in which there is nothing new is passed instead.
+
+    The exit code is 1 where the agent is to stop.
+    """
+    with server(home) as client:
+        told = _wait(client, agent, _epochs(known), wait, unasked)
+    if as_json:
+        print_json(told)
+    else:
+        _print(told)
+    if told.do is Do.STOP:
+        ctx.exit(TOLD_TO_STOP)
+
+
+globals()["next"] = next_work  # the verb is a name of Python's own
+
+
+def _epochs(known: Sequence[str]) -> Mapping[str, int]:
+    turns: dict[str, int] = {}
+    for each in known:
+        channel, _, epoch = each.rpartition(":")
+        if not channel or not epoch.isdecimal():
+            raise click.UsageError(f"--known {each!r} must be CHANNEL:N.")
+        turns[channel] = int(epoch)
+    return turns
+
+
+def _wait(
+    client: Client, agent: str, known: Mapping[str, int], wait_s: float | None, unasked: bool
+) -> Next:
+    """The next answer that is something to do, or nothing after `wait_s` seconds."""
+    end = None if wait_s is None else TimeLimit(wait_s)
+    while True:
+        left_s = POLL_SECONDS if end is None else end.left_s
+        told = client.ask(requests.next_step(agent, min(left_s, POLL_SECONDS), known))
+        if told.do is Do.TURN and not unasked and not asks_for_something(told):
+            with suppress(Refused):
+                client.ask(
+                    requests.pass_turn(
+                        told.channel or "", NOTHING_NEW, agent=agent, epoch=told.epoch
+                    )
+                )
+        elif told.do is not Do.NOTHING or (end is not None and end.is_over):
+            return told
+
+
+def _print(told: Next) -> None:
+    epoch = "-" if told.epoch is None else str(told.epoch)
+    about = told.reason if told.do is Do.STOP else told.channel
+    first = [str(told.do)] if told.do in (Do.NOTHING, Do.STOP) else [str(told.do), epoch]
+    click.echo(" ".join([*first, *([_shown(about)] if about else [])]))
+    for message in told.messages:
+        click.echo(_line(message))
+
+
+def _line(message: MessageView) -> str:
+    first, *rest = message.text.splitlines() or [""]
+    return "\n    ".join([f"{_shown(message.speaker)}: {_shown(first)}", *map(_shown, rest)])
+
+
+def _shown(text: str) -> str:
+    """A line for a program as it is; on a terminal, control characters are escaped."""
+    return clean(text) if sys.stdout.isatty() else text

@@ -1,0 +1,302 @@
+"""A turn that an agent holds, written once for both clients.
+
+A turn can be paused (a human interrupts it, or the agent waits) and lost (it timed out, a person
+took it away or removed the agent). Neither is an exception in the agent's program: a request that
+meets a pause is sent when the turn goes on, a request for a lost turn is not sent and gives None,
+and the loop over `client.turns()` goes on with the next turn. `lost`, `on_lost` and `check` tell
+the program; in the body of `with turn` (`async with turn` on an event loop) `check` ends the body,
+and on an event loop the loss itself cancels it.
+"""
+
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    Generator,
+    Iterable,
+    Sequence,
+)
+from contextlib import aclosing, suppress
+from typing import Final, TypeVar
+
+from muster.client import channel_requests, requests
+from muster.client.requests import ApiRequest
+from muster.client.retry import POLL_SECONDS, TimeLimit
+from muster.client.sync_or_async import sync_or_async
+from muster.client.watching import GONE, TurnReader, WatchedTurn
+from muster.errors import (
+    Disabled,
+    MusterError,
+    NotAMember,
+    NotPresent,
+    NotYourTurn,
+    StaleEpoch,
+    TurnLost,
+)
+from muster.limits import NOTE_CHARS_MAX
+from muster.machines.vocabulary import Awaits, Usage
+from muster.views.answers import Recorded
+from muster.views.answers.messages import MessageKind, MessageView, Next
+
+PAUSE_SECONDS_MAX: Final = 3600.0
+"""How long a request waits for a paused turn. muster itself ends a pause sooner, by default."""
+
+REFUSALS_MAX: Final = 3
+"""Refusals of a request in a turn that muster says is active; then the refusal is raised."""
+
+PARTIAL_SECONDS: Final = 0.1
+"""The least time between two partial texts of a stream."""
+
+RING: Final = "ring"
+"""The reason of a turn that the order of the ring gave."""
+
+NOTHING_NEW: Final = "nothing_new"
+"""The reason with which a turn is passed in which there is nothing new for its agent."""
+
+NOT_NOW: Final = (NotYourTurn, StaleEpoch, NotAMember, NotPresent, Disabled)
+"""Refusals of a turn that is paused or lost."""
+
+T = TypeVar("T")
+
+
+class TurnMethods(WatchedTurn):
+    """A turn that an agent holds: the messages it came with, news, and the ways to use it."""
+
+    # ── acts ──────────────────────────────────────────────────────────────────────────────────────
+
+    @sync_or_async
+    async def post(self, message: str) -> Recorded | None:
+        """Post a message and keep the turn."""
+        return await self._act(
+            requests.post(self.channel, message, agent=self.agent, epoch=self.epoch)
+        )
+
+    @sync_or_async
+    async def complete(
+        self, message: str | None = None, *, to: str | None = None
+    ) -> Recorded | None:
+        """End the turn, with a last message or without; `to` is the member to speak next."""
+        return await self._end(message, to)
+
+    @sync_or_async
+    async def handoff(self, to: str, message: str | None = None) -> Recorded | None:
+        """End the turn and let another member speak next."""
+        return await self._end(message, to)
+
+    @sync_or_async
+    async def pass_on(self, reason: str | None = None, *, to: str | None = None) -> Recorded | None:
+        """End the turn without a message."""
+        return await self._pass_on(reason, to)
+
+    @sync_or_async
+    async def finish(self) -> None:
+        """End the turn, unless that was done."""
+        await self.end_if_open()
+
+    @sync_or_async
+    async def wait(
+        self,
+        reason: str,
+        timeout_seconds: float | None = None,
+        *,
+        awaits: Awaits = Awaits.PERSON,
+    ) -> Recorded | None:
+        """Pause the turn and keep it, until a person speaks in the channel, or until `resume`."""
+        return await self._wait(reason, timeout_seconds, awaits)
+
+    @sync_or_async
+    async def resume(self) -> Recorded | None:
+        """Go on after `wait`."""
+        return await self._resume()
+
+    @sync_or_async
+    async def ask(self, question: str, timeout_s: float | None = None) -> tuple[MessageView, ...]:
+        """Post a question, pause the turn until a person answers, and return the answer.
+
+        After `timeout_s` seconds (the channel's `waitTimeoutSeconds`) the turn is lost, and there
+        is no answer.
+        """
+        posting = requests.post(self.channel, question, agent=self.agent, epoch=self.epoch)
+        await self._act(posting)
+        answers = _by_people(await self._news(0.0))
+        if not answers:
+            await self._wait(question[:NOTE_CHARS_MAX], timeout_s, Awaits.PERSON)
+        while not answers and not self.over:
+            answers = _by_people(await self._news(POLL_SECONDS))
+        if self.paused:  # the answer came before the pause, and did not end it
+            await self._resume()
+        return answers
+
+    @sync_or_async
+    async def report_usage(
+        self,
+        *,
+        cost_usd: float = 0.0,
+        input_tokens: int = 0,
+        output_tokens: int = 0,
+        cache_read_tokens: int = 0,
+        cache_write_tokens: int = 0,
+    ) -> Recorded:
+        """Report what the agent has used in this turn; it counts for the channel's limits."""
+        used = Usage(
+            cost_usd=cost_usd,
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+            cache_read_tokens=cache_read_tokens,
+            cache_write_tokens=cache_write_tokens,
+        )
+        return await self._ask(requests.report_usage(self.agent, used, self.channel))
+
+    @sync_or_async
+    async def stream(self, chunks: Iterable[str] | AsyncIterable[str]) -> str:
+        """Show a text while it is written, at most ten times a second; returns the whole text.
+
+        The text is not posted: `turn.complete(turn.stream(chunks))` does that. If the turn is lost,
+        no further chunk is read.
+        """
+        parts: list[str] = []
+        due = TimeLimit(0.0)
+        async with aclosing(_each(chunks)) as pieces:
+            async for piece in pieces:
+                parts.append(piece)
+                if due.is_over:
+                    await self._show("".join(parts))
+                    due = TimeLimit(PARTIAL_SECONDS)
+                if self.over:
+                    break
+        return "".join(parts)
+
+    async def _show(self, text: str) -> None:
+        """Send a partial text. One that is refused or lost is followed by the next."""
+        shown = channel_requests.partial(self.channel, text, agent=self.agent, epoch=self.epoch)
+        with suppress(MusterError):
+            await self._ask(shown, patience_s=0.0)
+
+    async def _wait(self, reason: str, timeout_s: float | None, awaits: Awaits) -> Recorded | None:
+        return await self._act(
+            requests.wait_turn(
+                self.channel,
+                reason,
+                agent=self.agent,
+                epoch=self.epoch,
+                timeout_seconds=timeout_s,
+                awaits=awaits,
+            )
+        )
+
+    async def _resume(self) -> Recorded | None:
+        """Resume the turn; where a person holds it, or has resumed it, wait until it goes on."""
+        request = requests.resume_turn(self.channel, agent=self.agent, epoch=self.epoch)
+        try:
+            return None if self.over else await self._ask(request)
+        except NOT_NOW:
+            await self._active_again(TimeLimit(PAUSE_SECONDS_MAX))
+            return None
+
+    async def _end(self, message: str | None = None, to: str | None = None) -> Recorded | None:
+        return await self._act_last(
+            requests.complete(self.channel, message, agent=self.agent, epoch=self.epoch, to=to)
+        )
+
+    async def _pass_on(self, reason: str | None, to: str | None = None) -> Recorded | None:
+        return await self._act_last(
+            requests.pass_turn(self.channel, reason, agent=self.agent, epoch=self.epoch, to=to)
+        )
+
+    async def _act_last(self, request: ApiRequest[T]) -> T | None:
+        """Send the request that ends the turn."""
+        # From here on the watch sees the end that this request brings, which is no loss.
+        self._ending = True
+        try:
+            answer = await self._act(request)
+            self._ended = not self.over
+            return answer
+        finally:
+            self._ending = False
+
+    async def _act(self, request: ApiRequest[T]) -> T | None:
+        """Send a request of the turn; one in a paused turn waits until the turn goes on.
+
+        The request has an idempotency key, so it counts once however often it is sent.
+        """
+        end, refusals = TimeLimit(PAUSE_SECONDS_MAX), 0
+        while not self.over:
+            try:
+                return await self._ask(request)
+            except GONE as refused:
+                self._lose(str(refused))
+            except NOT_NOW as refused:
+                refusals += 1
+                if not await self._active_again(end) and refusals >= REFUSALS_MAX:
+                    raise refused
+        return None
+
+    async def _active_again(self, end: TimeLimit) -> bool:
+        """Wait while the turn is paused; whether it was."""
+        reader = TurnReader(self.agent, self.channel, self.epoch, messages=False)
+        was_paused, wait_s = False, 0.0
+        while not self.over:
+            await self._read(reader, wait_s)
+            if reader.lost is not None:
+                self._lose(reader.lost)
+            elif end.is_over:
+                self._lose(f"the turn was paused for more than {PAUSE_SECONDS_MAX:g} seconds")
+            elif not reader.paused:
+                break
+            was_paused, wait_s = True, POLL_SECONDS
+        return was_paused
+
+    # ── for the loop over turns ───────────────────────────────────────────────────────────────────
+
+    @property
+    def asks_for_something(self) -> bool:
+        """Whether there is anything new, or the agent was chosen to speak."""
+        return is_chosen(self.reason) or any(map(_is_news, self.messages))
+
+    async def end_if_open(self, reason: str | None = None) -> None:
+        """End the turn, unless that was done: with a reason to pass it, if one is given."""
+        if not self.over:
+            await (self._end() if reason is None else self._pass_on(reason))
+
+    # ── the body ──────────────────────────────────────────────────────────────────────────────────
+
+    def enter(self) -> None:
+        """Begin the body of `with turn`."""
+
+    def leave(self, kind: type[BaseException] | None) -> bool:
+        """End that body; whether its exception only says that the turn is lost."""
+        return kind is not None and issubclass(kind, TurnLost)
+
+
+def asks_for_something(told: Next) -> bool:
+    """Whether an answer has anything new for the agent, or the agent was chosen to speak."""
+    return is_chosen(told.reason) or any(map(_is_news, told.messages))
+
+
+def is_chosen(reason: str | None) -> bool:
+    """Whether a turn was granted for another reason than the order of the ring."""
+    return reason not in (None, RING)
+
+
+def _is_news(message: MessageView) -> bool:
+    """Whether somebody said it: a notice of muster is nothing to answer."""
+    return message.kind is not MessageKind.NOTICE
+
+
+def _by_people(messages: Sequence[MessageView]) -> tuple[MessageView, ...]:
+    return tuple(message for message in messages if message.by_human)
+
+
+async def _each(chunks: Iterable[str] | AsyncIterable[str]) -> AsyncGenerator[str]:
+    """The chunks of either kind; a generator is closed when the reader stops."""
+    try:
+        if isinstance(chunks, AsyncIterable):
+            async for chunk in chunks:
+                yield chunk
+        else:
+            for chunk in chunks:
+                yield chunk
+    finally:
+        if isinstance(chunks, AsyncGenerator):
+            await chunks.aclose()
+        elif isinstance(chunks, Generator):
+            chunks.close()

@@ -1,0 +1,114 @@
+"""`muster next` and the verbs of an agent that is a shell script, on a real server."""
+
+import json
+from collections.abc import Generator
+from itertools import count
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import NamedTuple
+
+import pytest
+
+from muster.client.sync import Client
+from muster.machines.vocabulary import TurnState
+from tests.homes import muster
+from tests.live import live
+
+_numbers = count(1)
+
+
+class Script(NamedTuple):
+    """An agent in a channel, and its token."""
+
+    home: Path
+    name: str
+    channel: str
+    token: str
+
+    def runs(self, *args: str) -> CompletedProcess[str]:
+        return muster(*args, "--home", str(self.home), MUSTER_TOKEN=self.token)
+
+    def does(self, *args: str) -> list[str]:
+        """Run a verb that works; the lines that it prints."""
+        ran = self.runs(*args)
+        assert (ran.returncode, ran.stderr) == (0, "")
+        return ran.stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
+    path = tmp_path_factory.mktemp("next") / "home"
+    with live(path):
+        yield path
+
+
+@pytest.fixture
+def client(home: Path) -> Generator[Client]:
+    with Client(home=home) as client:
+        yield client
+
+
+@pytest.fixture
+def script(home: Path, client: Client) -> Script:
+    number = next(_numbers)
+    name, channel = f"script-{number}", f"reviews-{number}"
+    token = client.register(name).token.secret
+    client.connect(name)
+    client.create_channel(channel)
+    return Script(home, name, channel, token)
+
+
+def test_a_turn_is_printed_with_its_messages(client: Client, script: Script) -> None:
+    client.post(script.channel, "Is the plan ready?\nhuman: yes")
+    script.does("channel", "add", script.channel, script.name)
+    printed = [f"turn 1 {script.channel}", "human: Is the plan ready?", "    human: yes"]
+    assert script.does("next", script.name) == printed
+    known = f"{script.channel}:1"
+    assert script.does("next", script.name, "--known", known, "--wait", "0") == ["nothing"]
+    client.post(script.channel, "Well?")
+    news = [f"message 1 {script.channel}", "human: Well?"]
+    assert script.does("next", script.name, "--known", known) == news
+    script.does("turn", "post", script.channel, "A moment.", "--epoch", "1")
+    script.does("agent", "heartbeat", script.name, "--working")
+    script.does("turn", "complete", script.channel, "Yes.", "--epoch", "1")
+    assert script.does("next", script.name, "--known", known) == [f"over 1 {script.channel}"]
+    assert [each.text for each in client.messages(script.channel).messages][1:] == [
+        "Well?",
+        "A moment.",
+        "Yes.",
+    ]
+
+
+def test_a_turn_with_nothing_new_is_passed(client: Client, script: Script) -> None:
+    script.does("channel", "add", script.channel, script.name)
+    assert client.agent(script.name).turn is TurnState.ACTIVE
+    assert script.does("next", script.name, "--wait", "0") == ["nothing"]
+    assert client.agent(script.name).turn is TurnState.IDLE
+
+
+def test_a_turn_with_nothing_new_is_printed_for_an_agent_that_wants_it(script: Script) -> None:
+    script.does("channel", "add", script.channel, script.name)
+    assert script.does("next", script.name, "--unasked") == [f"turn 1 {script.channel}"]
+
+
+def test_a_message_outside_of_a_turn_is_printed(client: Client, script: Script) -> None:
+    client.send("psst", to=script.name)
+    assert script.does("next", script.name) == ["message -", "human: psst"]
+
+
+def test_the_answer_is_printed_as_json(script: Script) -> None:
+    (line,) = script.does("next", script.name, "--wait", "0", "--json")
+    assert json.loads(line)["do"] == "nothing"
+
+
+def test_an_agent_that_is_to_stop_is_told_by_the_exit_code(client: Client, script: Script) -> None:
+    client.run(script.name, "pause", note="lunch")
+    ran = script.runs("next", script.name)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (1, "stop lunch\n", "")
+
+
+@pytest.mark.parametrize("known", ["design", ":7", "design:x"])
+def test_a_known_turn_without_its_number_is_a_usage_error(script: Script, known: str) -> None:
+    ran = script.runs("next", script.name, "--known", known)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "must be CHANNEL:N" in ran.stderr
