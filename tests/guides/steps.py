@@ -101,7 +101,7 @@ GUIDES: Mapping[str, Guide] = {
             "#!/bin/sh": Write("tester.sh"),
             "muster agent register tester": Shell(
                 after={"muster send": '"agentId":"tester","from":"OFFLINE"'},
-                until={"muster watch": "tester: I have read: "}
+                until={"muster watch": "tester: I have read: "},
             ),
         },
     ),

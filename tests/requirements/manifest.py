@@ -1639,10 +1639,65 @@ PAST = (
         {
             "web/test_channel.py": [
                 "test_the_ring_shows_the_turn_holder_the_timeout_and_the_next_member",
-                "test_the_effect_of_a_message_on_the_turn_is_shown_before_sending_and_can_be_changed",
+                "test_the_effect_on_the_turn_is_shown_before_sending_and_chosen_for_one_message",
                 "test_a_person_passes_the_turn_on_takes_it_away_and_gives_it",
-                "test_members_are_added_and_removed_and_a_refusal_is_shown",
+                "test_members_are_added_and_removed",
                 "test_a_click_is_pending_until_its_event_has_come_back",
+            ],
+            "machines/turns/test_turns.py": [
+                "test_a_message_may_have_a_mode_of_its_own_and_the_rule_of_the_channel_stays",
+            ],
+            "http/routes/test_messages.py": [
+                "test_a_human_message_may_have_a_mode_of_its_own",
+            ],
+        },
+    ),
+    Promise(
+        "The page shows who speaks next and why, and a person changes that and the order.",
+        {
+            "web/test_channel_order.py": [
+                "test_a_person_chooses_who_speaks_next_while_another_member_has_the_turn",
+                "test_a_handoff_names_the_agent_that_handed_over",
+                "test_a_hand_is_raised_and_lowered",
+                "test_the_selector_is_marked_and_its_choice_is_shown",
+                "test_the_order_changes_by_dragging_a_member",
+                "test_the_order_changes_by_touch",
+                "test_the_order_changes_by_keys_and_by_buttons",
+                "test_the_timeout_of_a_member_is_changed_and_a_refusal_is_shown",
+                "test_an_agent_is_added_before_it_connects",
+                "test_a_removed_agent_is_barred_until_a_person_lets_it_back_in",
+            ],
+        },
+    ),
+    Promise(
+        "The page has every rule of a channel, and says which limit ended a conversation.",
+        {
+            "web/test_channel_life.py": [
+                "test_a_channel_is_created_with_its_members_in_the_order_of_choosing",
+                "test_a_team_without_agents_is_told_how_to_get_one",
+                "test_every_rule_of_a_channel_has_a_field",
+                "test_a_channel_that_rests_at_a_limit_says_which_and_a_message_starts_it_again",
+                "test_a_channel_that_rests_at_a_limit_in_all_goes_on_when_the_limit_is_raised",
+                "test_a_channel_is_archived_listed_under_a_fold_and_brought_back",
+                "test_a_channel_is_exported_as_a_download",
+            ],
+        },
+    ),
+    Promise(
+        "The page loads messages from the end, has replies, files and search, and shows partial text.",
+        {
+            "web/test_channel_messages.py": [
+                "test_the_thread_opens_at_the_end_and_loads_earlier_messages_on_scrolling_up",
+                "test_a_link_to_an_old_message_shows_it_and_the_rest_follows",
+                "test_a_person_replies_and_the_quoted_line_leads_to_the_original",
+                "test_files_are_attached_by_button_drop_and_paste_and_shown_as_links",
+                "test_a_file_over_the_limit_is_refused_before_it_is_sent",
+                "test_what_a_message_did_to_the_turn_is_said_in_the_servers_words",
+                "test_text_appears_while_it_is_written_and_its_message_replaces_it",
+                "test_partial_text_goes_with_its_turn",
+            ],
+            "web/test_search.py": [
+                "test_messages_are_found_newest_first_with_marked_words_and_enter_shows_one",
             ],
         },
     ),

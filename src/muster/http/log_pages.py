@@ -60,10 +60,20 @@ class LogSlice(NamedTuple):
 
 
 async def read_slice(
-    call: ApiCall, where: LogFilter, after: int | None, limit: int, wanted: CanRead = read_all
+    call: ApiCall,
+    where: LogFilter,
+    after: int | None,
+    limit: int,
+    wanted: CanRead = read_all,
+    before: int | None = None,
 ) -> LogSlice:
-    """Events that the caller may read, after a cursor (-1: from the beginning), or the newest."""
+    """Events that the caller may read, after a cursor (-1: from the beginning), or the newest.
+
+    With `before`, the log is read as if it ended there.
+    """
     store, last, can_read = call.muster.store, call.muster.feed.last_seq, call.access.can_read
+    if before is not None:
+        last = min(last, before - 1)
 
     def keep(each: Stored) -> bool:
         return can_read(each) and wanted(each)
@@ -99,8 +109,8 @@ async def _newest(
     """The newest events that are asked for, in order."""
     count = limit
     while True:  # twice as many each time, because `keep` may leave out any number of them
-        page = await store.read(after=0, limit=count, where=where, backwards=True)
-        found = [each for each in page if each.seq <= last and keep(each)]
+        page = await store.read(after=0, limit=count, where=where, backwards=True, before=last + 1)
+        found = [each for each in page if keep(each)]
         if len(found) >= limit or len(page) < count:
             return found[:limit][::-1]
         count *= 2

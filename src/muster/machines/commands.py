@@ -22,6 +22,7 @@ from muster.machines.vocabulary import (
     Budget,
     DelegationMode,
     FileChange,
+    InterruptMode,
     Outcome,
     Placeholder,
     Profile,
@@ -427,6 +428,9 @@ class PostMessage(Command, frozen=True, kw_only=True):
     channel: ChannelId
     text: str
     speaker_name: str
+    mode: InterruptMode | None = None
+    """The effect on the turn in progress; none means the channel's rule."""
+
     reply_to: int | None = None
     """The seq of the message that it answers."""
 

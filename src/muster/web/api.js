@@ -11,7 +11,10 @@ export class Problem extends Error {
 
 async function ask(method, path, body, headers = {}) {
   const options = { method, headers, credentials: "same-origin", cache: "no-store" };
-  if (body !== undefined) {
+  if (body instanceof Blob) {
+    options.body = body;
+    headers["content-type"] = body.type || "application/octet-stream";
+  } else if (body !== undefined) {
     options.body = JSON.stringify(body);
     headers["content-type"] = "application/json";
   }
@@ -43,6 +46,9 @@ export const remove = (path) => ask("DELETE", path);
 
 /** Post with an idempotency key: a retry has no further effect. */
 export const say = (path, body, key) => ask("POST", path, body, { "idempotency-key": key });
+
+/** Send the content of a file. */
+export const upload = (path, file) => ask("POST", path, file);
 
 /** A path with names in it: path`/api/agents/${name}/run`. */
 export function path(parts, ...names) {

@@ -2,21 +2,44 @@
 
 import { get, path, post } from "./api.js";
 import { secondsUntil, span } from "./clock.js";
+import { dollars } from "./costs.js";
 import { store } from "./store.js";
 
 export const MODES = {
   inject: {
     button: "Send",
+    label: "inject: into the turn",
     does: "Delivered at once to the agent that has the turn; unread for the others.",
   },
-  queue: { button: "Send after this turn", does: "Delivered when the turn ends." },
-  interrupt: { button: "Interrupt and send", does: "Pauses the turn until you resume it." },
-  parallel: { button: "Send to all", does: "Delivered to every member at once." },
+  queue: {
+    button: "Send after this turn",
+    label: "queue: after the turn",
+    does: "Delivered when the turn ends.",
+  },
+  interrupt: {
+    button: "Interrupt and send",
+    label: "interrupt: pause the turn",
+    does: "Pauses the turn.",
+  },
+  parallel: {
+    button: "Send to all",
+    label: "parallel: to all at once",
+    does: "Delivered to every member at once.",
+  },
 };
+
+/** The effect of a mode on the turn in progress. */
+export function effectOf(mode, { interruptHoldSeconds }) {
+  const { does } = MODES[mode];
+  if (mode !== "interrupt") return does;
+  return `${does} It goes on by itself after ${span(interruptHoldSeconds)}, or when you resume it.`;
+}
 
 /** The state of a channel, in two words and in a sentence. */
 export function stateOf(channel) {
-  const { holder, waiting, stopping, resting, ring, epoch } = channel;
+  const { holder, waiting, stopping, resting, archived, choosing, ring, epoch } = channel;
+  if (archived)
+    return { short: "archived", long: "Archived: no agent speaks here, and nothing can be posted." };
   if (stopping)
     return {
       short: `stopping ${stopping}`,
@@ -25,7 +48,7 @@ export function stateOf(channel) {
   if (waiting?.byHuman)
     return {
       short: `${holder} is interrupted`,
-      long: `You interrupted ${holder}; turn ${epoch} is paused until you resume it.`,
+      long: `You interrupted ${holder}; turn ${epoch} goes on by itself when the time is over, or when you resume it.`,
     };
   if (waiting?.approval)
     return {
@@ -37,11 +60,108 @@ export function stateOf(channel) {
       short: `${holder} is waiting`,
       long: `${holder} is waiting in turn ${epoch}: ${waiting.reason}`,
     };
+  if (choosing)
+    return {
+      short: `${holder} is choosing`,
+      long: `${holder} is asked who speaks next (turn ${epoch}).`,
+    };
   if (holder) return { short: `${holder} has the turn`, long: `${holder} has turn ${epoch}.` };
-  if (resting) return { short: "resting", long: "Resting after silent rounds. A message wakes the channel." };
+  if (resting) return { short: "resting", long: restSentence(channel) };
   if (!ring.length) return { short: "no members", long: "No members yet. Add a member." };
   return { short: "idle", long: "No agent has the turn. A message gives it to the next agent present." };
 }
+
+// ── ends ──────────────────────────────────────────────────────────────────────────────────────
+
+const amount = (count) => count.toLocaleString("en");
+const turns = (count) => `${amount(count)} turn${count === 1 ? "" : "s"}`;
+const rounds = (count) => `${amount(count)} round${count === 1 ? "" : "s"}`;
+const tokens = (count) => `${amount(count)} tokens`;
+
+/** The ends of a conversation, by the rule that a channel names as its `restLimit`. */
+const ENDS = {
+  restAfterIdleRounds: ({ restAfterIdleRounds: n }) =>
+    `every member passed for ${n === 1 ? "a whole round" : `${n} whole rounds`}`,
+  nothingNew: () => "there is nothing new for any member",
+  stopPhrase: ({ stopPhrase }) => `the stop phrase “${stopPhrase}” was said`,
+  selector: ({ selector }) => `the selector ${selector} ended the conversation`,
+  turnsPerMessage: (rule) => `the limit of ${turns(rule.turnsPerMessage)} per message is reached`,
+  roundsPerMessage: (rule) => `the limit of ${rounds(rule.roundsPerMessage)} per message is reached`,
+  costUsdPerMessage: (rule) => `the limit of ${dollars(rule.costUsdPerMessage)} per message is reached`,
+  tokensPerMessage: (rule) => `the limit of ${tokens(rule.tokensPerMessage)} per message is reached`,
+  maxTurns: (rule) => `the limit of ${turns(rule.maxTurns)} in all is reached`,
+  maxRounds: (rule) => `the limit of ${rounds(rule.maxRounds)} in all is reached`,
+  maxCostUsd: (rule) => `the limit of ${dollars(rule.maxCostUsd)} in all is reached`,
+  maxTokens: (rule) => `the limit of ${tokens(rule.maxTokens)} in all is reached`,
+};
+
+/** Why a channel rests, and what starts it again. */
+function restSentence({ restLimit, config }) {
+  const why = ENDS[restLimit]?.(config) ?? "the conversation has ended";
+  const then = restLimit?.startsWith("max")
+    ? "Raise the limit in the rules to let it go on."
+    : "A message starts it again.";
+  return `Resting: ${why}. ${then}`;
+}
+
+/** Use since the last message of a person and in all, each against its limits. */
+export function progress(channel) {
+  const { config, turnsSinceMessage, usedSinceMessage, turns: all, used } = channel;
+  const since = [
+    against(turnsSinceMessage, config.turnsPerMessage, turns),
+    against(usedSinceMessage?.costUsd, config.costUsdPerMessage, dollars),
+    against(usedSinceMessage?.tokens, config.tokensPerMessage, tokens),
+    config.roundsPerMessage ? `at most ${rounds(config.roundsPerMessage)}` : "",
+  ];
+  const total = [
+    against(all, config.maxTurns, turns),
+    against(used?.costUsd, config.maxCostUsd, dollars),
+    against(used?.tokens, config.maxTokens, tokens),
+    config.maxRounds ? `at most ${rounds(config.maxRounds)}` : "",
+  ];
+  return [
+    turnsSinceMessage || usedSinceMessage ? `Since the last message: ${listed(since)}` : "",
+    all || used ? `In all: ${listed(total)}` : "",
+  ].filter(Boolean);
+}
+
+const listed = (parts) => parts.filter(Boolean).join(", ");
+
+/** “3 of 100 turns”, or without a limit “3 turns”; empty where nothing was used. */
+function against(value, most, unit) {
+  if (!value) return "";
+  if (!most) return unit(value);
+  const [whole, word = ""] = unit(most).split(" ");
+  return `${unit(value).split(" ")[0]} of ${whole} ${word}`.trim();
+}
+
+// ── who is next ───────────────────────────────────────────────────────────────────────────────
+
+/** The next speakers in a sentence: claims first, then the ring's next. */
+export function nextInWords(channel) {
+  const { claims, next, holder, ring } = channel;
+  if (claims.length) {
+    const [first, ...others] = claims;
+    const then = others.map(({ agent, reason }) => `${agent}, ${reason}`).join("; ");
+    return `Next: ${first.agent}, ${first.reason}${then ? `; then ${then}` : ""}`;
+  }
+  const selector = ring.find((agent) => isSelector(channel, agent));
+  if (selector && holder) return holder === selector ? "" : `Next: ${selector} chooses the next speaker`;
+  return next && next !== holder && ring.length > 1 ? `Next: ${next}, by the order of the ring` : "";
+}
+
+/** Whether a member chooses the next speaker of a channel. Names differ by more than their case. */
+export function isSelector({ config }, agent) {
+  return config.speakerOrder === "selector" && config.selector.toLowerCase() === agent.toLowerCase();
+}
+
+/** Why the holder has the turn. */
+export function becauseInWords({ holder, grantedBecause, choosing }) {
+  if (!holder || choosing || !grantedBecause) return "";
+  return grantedBecause === "ring" ? "by the order of the ring" : grantedBecause;
+}
+
+// ── time ──────────────────────────────────────────────────────────────────────────────────────
 
 /** Time left until the timeout: {seconds, part of the whole}, or null without a timeout. */
 export function timeLeft(channel) {
@@ -58,8 +178,14 @@ export function timeLeft(channel) {
 export function countdown(channel) {
   const left = timeLeft(channel);
   if (!left) return "";
-  if (left.seconds <= 0) return "timeout reached";
-  return `${clockFace(left.seconds)} ${channel.stopping ? "to stop" : channel.waiting ? "until the wait times out" : "until timeout"}`;
+  if (left.seconds <= 0) return channel.waiting?.byHuman ? "going on" : "timeout reached";
+  return `${clockFace(left.seconds)} ${untilWhat(channel)}`;
+}
+
+function untilWhat({ stopping, waiting }) {
+  if (stopping) return "to stop";
+  if (waiting?.byHuman) return "until the turn goes on by itself";
+  return waiting ? "until the wait times out" : "until timeout";
 }
 
 function clockFace(seconds) {
@@ -67,6 +193,8 @@ function clockFace(seconds) {
   const whole = Math.ceil(seconds);
   return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
 }
+
+// ── requests ──────────────────────────────────────────────────────────────────────────────────
 
 /** Await a request, then return a `seq` at which its effect is in the log for certain. */
 export async function confirmed(asking) {

@@ -14,9 +14,10 @@ export class Connection {
   #flush = null;
   #types = [];
   last = null; // the newest seq received
+  partials = new Map(); // by channel: the text that the turn holder has written so far
   status = { state: "connecting", since: Date.now() };
 
-  /** `tell` is called with {events}, {status} or {reset}. */
+  /** `tell` is called with {events}, {status}, {partial} or {reset}. */
   constructor(tell) {
     this.#tell = tell;
   }
@@ -48,9 +49,10 @@ export class Connection {
     this.#retry = null;
     const source = new EventSource(`/api/events?after=${this.last}`);
     this.#source = source;
-    source.onopen = () => this.#become("live");
+    source.onopen = () => this.#opened();
     source.onerror = () => this.#lost(source);
     source.addEventListener("cursor_unknown", (message) => this.#forget(JSON.parse(message.data)));
+    source.addEventListener("partial", (message) => this.#written(JSON.parse(message.data)));
     for (const type of this.#types) source.addEventListener(type, (message) => this.#heard(message));
   }
 
@@ -65,6 +67,19 @@ export class Connection {
       this.#flush = null;
       this.#tell({ events: this.#gathered.splice(0) });
     }, 0);
+  }
+
+  /** Partial text is not in the log, and the end of one may have been missed while disconnected. */
+  #opened() {
+    for (const channel of [...this.partials.keys()]) this.#written({ channel, text: "" });
+    this.#become("live");
+  }
+
+  /** An empty text means that the turn has ended, or that the message is posted. */
+  #written(partial) {
+    if (partial.text) this.partials.set(partial.channel, partial);
+    else this.partials.delete(partial.channel);
+    this.#tell({ partial });
   }
 
   /** The server does not know our cursor: the log was replaced. Drop what is buffered and start at its end. */

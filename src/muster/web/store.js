@@ -4,7 +4,7 @@
 // state by itself, so it cannot disagree with the server. Views watch a topic and are called after a change,
 // at most about every 80 ms.
 //
-//   topics:  team  agents  agent:9  channels  channel:design  events  pending  status
+//   topics:  team  agents  agent:9  channels  channel:design  partial:design  events  pending  status
 
 import { get } from "./api.js";
 import { setServerTime } from "./clock.js";
@@ -41,6 +41,7 @@ class Store {
   channels = new Map(); // by name
   notes = new Map(); // by seat: {doing, ended, conflict}, from events
   events = []; // the newest EVENTS_KEPT, oldest first
+  partials = new Map(); // by channel: the text that the turn holder has written so far
   pending = new Map(); // actions not confirmed yet: key to {label, since}
   failed = new Map(); // actions refused or not confirmed in time: key to the error
   status = { state: "connecting", since: Date.now() };
@@ -58,10 +59,10 @@ class Store {
     return this.channels.get(name) ?? null;
   }
 
-  /** The visible agents, by seat. */
+  /** The visible agents, by seat: without expired and retired ones. */
   get shown() {
     return [...this.agents.values()]
-      .filter((each) => each.status !== "expired")
+      .filter((each) => each.status !== "expired" && !each.retired)
       .sort((a, b) => a.seat - b.seat);
   }
 
@@ -135,6 +136,7 @@ class Store {
     if (told.status) this.#connected(told.status);
     if (told.reset !== undefined) this.#startAnew(told.reset);
     if (told.events) this.#heard(told.events);
+    if (told.partial) this.#written(told.partial);
   }
 
   #connected({ state, since }) {
@@ -170,6 +172,12 @@ class Store {
     for (const hear of this.#listeners) hear(events);
     this.touch("events");
     this.#askFor({});
+  }
+
+  #written(partial) {
+    if (partial.text) this.partials.set(partial.channel, partial);
+    else this.partials.delete(partial.channel);
+    this.touch(`partial:${partial.channel}`);
   }
 
   /** Mark the parts of the state that an event may have changed. */

@@ -7,8 +7,8 @@ import { workerURL } from "./trusted.js";
 const build = document.querySelector("meta[name=build]").content;
 const types = document.querySelector("meta[name=events]").content.split(" ");
 
-/** Follow the log after a seq. `hear` is called with {events}, {status} or {reset}; after a reset the caller must
- *  reload everything. */
+/** Follow the log after a seq. `hear` is called with {events}, {status}, {partial} or {reset}; after a reset the caller
+ *  must reload everything. */
 export function follow(after, hear) {
   const way = new URLSearchParams(location.search).get("stream");
   if (window.SharedWorker && way === null) byWorker(after, hear);

@@ -379,6 +379,21 @@ def test_the_log_is_read_page_by_page_without_a_gap(scene: Scene) -> None:
     assert newest["after"] == after
 
 
+def test_the_log_is_read_backwards_page_by_page_without_a_gap(scene: Scene) -> None:
+    scene.opened()
+    for number in range(10):
+        scene.says(f"message {number}")
+    whole = [each["seq"] for each in scene.facts("user_message")]
+    where = f"/api/log?channel={scene.named('reviews')}&types=user_message&limit=4"
+    found: list[int] = []
+    while page := scene.get(f"{where}&before={found[0] if found else whole[-1] + 1}")["events"]:
+        found = [each["seq"] for each in page] + found
+    assert found == whole
+    between = scene.get(f"{where}&after={whole[2]}&before={whole[5]}")
+    assert [each["seq"] for each in between["events"]] == whole[3:5]
+    assert not between["more"]
+
+
 @pytest.mark.parametrize("query", ["", "&types=user_message", "&format=turn-transitions"])
 def test_a_page_of_the_log_has_as_many_as_were_asked_for(scene: Scene, query: str) -> None:
     """A page is short only at the end, and `more` says whether another one has anything."""

@@ -42,6 +42,15 @@ def test_a_human_may_always_speak_and_an_agent_in_its_turn(scene: Scene) -> None
     assert actors == [f"agent:{scene.named('pm')}"] * 2 + ["person:Grace"]
 
 
+def test_a_human_message_may_have_a_mode_of_its_own(scene: Scene) -> None:
+    scene.says("one moment", mode="interrupt")
+    assert scene.state("pm") == "WAITING"
+    assert page(scene)["messages"][0]["mode"] == "interrupt"
+    assert scene.get(scene.channel)["config"]["humanInterruptMode"] == "inject"
+    body = {"message": "x", "mode": "queue"}
+    assert scene.refused("POST", f"{scene.channel}/messages", body, by="pm", status=422)
+
+
 def test_an_agent_out_of_turn_is_refused_with_its_state(scene: Scene) -> None:
     problem = scene.refused("POST", f"{scene.channel}/messages", {"message": "me!"}, by="dev")
     assert (problem["code"], problem["found"]["state"]) == ("not_your_turn", "QUEUED")

@@ -190,6 +190,15 @@ def test_a_human_message_in_mid_turn_goes_where_its_mode_says(
     assert scene.holder() == "pm"
 
 
+def test_a_message_may_have_a_mode_of_its_own_and_the_rule_of_the_channel_stays() -> None:
+    scene = trio(TurnConfig(human_interrupt_mode=InterruptMode.QUEUE))
+    mode = InterruptMode.INTERRUPT
+    events = scene.do(c.PostMessage(channel=REVIEWS, text="stop", speaker_name="Marcus", mode=mode))
+    assert [message.mode for message in facts(events, e.UserMessage)] == [mode]
+    assert scene.state("pm") is TurnState.WAITING
+    assert scene.channel().config.human_interrupt_mode is InterruptMode.QUEUE
+
+
 def test_inject_is_the_default_mode() -> None:
     assert TurnConfig().human_interrupt_mode is InterruptMode.INJECT
 

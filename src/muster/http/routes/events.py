@@ -14,6 +14,7 @@ from muster.errors import Invalid
 from muster.http.log_pages import LOG_EVENTS, LOG_EVENTS_MAX, EventQuery, read_slice
 from muster.http.routing import EVERYBODY, ApiCall, route
 from muster.http.stream import EventStream
+from muster.http.types import Seq
 from muster.machines.events import StateTransition
 from muster.machines.ids import ChannelId
 from muster.machines.vocabulary import Machine
@@ -46,6 +47,9 @@ class LogQuery(EventQuery, frozen=True, kw_only=True):
     """Which events, and in which format."""
 
     limit: Annotated[int, msgspec.Meta(ge=1, le=LOG_EVENTS_MAX)] = LOG_EVENTS
+    before: Seq | None = None
+    """Only events with a smaller seq: without `after`, the newest of these."""
+
     format: Literal["muster", "turn-transitions"] = "muster"
     """`turn-transitions` has only the changes of turns, each with the fields of a `TurnEntry`."""
 
@@ -80,7 +84,7 @@ async def read_log(call: ApiCall, query: LogQuery) -> LogPage:
             raise Invalid(what="types", why="has no state_transition, which the format shows alone")
         where = msgspec.structs.replace(where, types=frozenset({"state_transition"}))
         keep = _is_turn
-    found, after, more = await read_slice(call, where, query.after, query.limit, keep)
+    found, after, more = await read_slice(call, where, query.after, query.limit, keep, query.before)
     events = map(_turn_entry, found) if is_turns else (msgspec.Raw(each.data) for each in found)
     return LogPage(events=tuple(events), after=after, more=more)
 

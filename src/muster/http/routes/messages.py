@@ -14,7 +14,7 @@ from muster.http.types import Epoch, Query, Seq, StrictBody
 from muster.identity import waking
 from muster.machines.commands import PostMessage, SendMessage, Speak
 from muster.machines.ids import ChannelId, SeatId
-from muster.machines.vocabulary import Role
+from muster.machines.vocabulary import InterruptMode, Role
 from muster.team import Muster
 from muster.views.answers import Recorded
 from muster.views.answers.messages import MessagePage
@@ -44,6 +44,9 @@ class MessageBody(StrictBody, frozen=True, kw_only=True):
     to: str | None = None
     """The member that is handed the turn, where the message ends it."""
 
+    mode: InterruptMode | None = None
+    """The effect of a human's message on the turn in progress; left out, the channel's rule."""
+
     reply_to: Seq | None = None
     """The seq of a message in the same channel that this one answers."""
 
@@ -57,6 +60,9 @@ class SendBody(StrictBody, frozen=True, kw_only=True):
     message: str
     target_agent: str | None = None
     channel: str | None = None
+    mode: InterruptMode | None = None
+    """The effect on the turn in progress in the channel; left out, the channel's rule."""
+
     reply_to: Seq | None = None
     """The seq of a message in the same channel that this one answers."""
 
@@ -88,6 +94,8 @@ async def post_message(call: ApiCall, channel: ChannelId, body: MessageBody) -> 
     """Post a message in a channel, as a human or as the agent whose turn it is."""
     seat = _speaker(call, body.agent)
     if seat is not None:
+        if body.mode is not None:
+            raise Invalid(what="mode", why="applies to a human's message")
         spoken = Speak(
             channel=channel,
             seat=seat,
@@ -110,6 +118,7 @@ async def _human(call: ApiCall, channel: ChannelId, body: MessageBody | SendBody
         channel=channel,
         text=body.message,
         speaker_name=call.team.human,
+        mode=body.mode,
         reply_to=await answered(call, channel, body.reply_to),
         files=await attached(call, body.files),
     )
@@ -139,8 +148,9 @@ async def send_to(call: ApiCall, body: SendBody) -> Recorded:
     if body.channel is None:
         seat = call.agent(body.target_agent).seat if body.target_agent is not None else None
         human = call.team.human
-        if body.reply_to is not None:
-            raise Invalid(what="replyTo", why="applies to a message in a channel; name the channel")
+        if body.reply_to is not None or body.mode is not None:
+            why = "apply to a message in a channel; name the channel"
+            raise Invalid(what="replyTo and mode", why=why)
         files = await attached(call, body.files)
         message = SendMessage(text=body.message, speaker_name=human, seat=seat, files=files)
         return await record(call, message)

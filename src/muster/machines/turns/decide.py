@@ -67,7 +67,7 @@ def post_message(team: Team, command: c.PostMessage, now: datetime) -> Iterator[
     check_text(command.text)
     check_reply(channel, command.reply_to)
     check_files(command.files)
-    turn, mode = channel.turn, channel.config.human_interrupt_mode
+    turn, mode = channel.turn, command.mode or channel.config.human_interrupt_mode
     answers = turn is not None and turn.wait is not None and _awaits_person(turn.wait)
     if answers and mode is not InterruptMode.PARALLEL:
         mode = InterruptMode.INJECT  # the agent waits for this message: it gets it now

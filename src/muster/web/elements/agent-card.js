@@ -130,10 +130,7 @@ class AgentCard extends Part {
     const { agent, parts } = this;
     if (!agent) return;
     const { evidence } = agent;
-    setText(
-      parts.age,
-      evidence ? evidenceText(evidence) : "no evidence yet",
-    );
+    setText(parts.age, evidence ? evidenceText(evidence) : "no evidence yet");
   }
 }
 

@@ -1,7 +1,10 @@
-// The members of a channel in turn order, with state and unread count, and a form to add more.
+// The members of a channel in turn order: state, unread count, who speaks next, order, timeout; and a form to add more.
+//
+// The order changes by dragging a handle (mouse, pen or touch), by the arrow keys on a handle, or by buttons. While a
+// drag or its request lasts, the list shows the new order; afterwards it shows the server's.
 
-import { get, path, post, remove } from "../api.js";
-import { confirmed, turn } from "../channels.js";
+import { get, patch, path, post, put, remove } from "../api.js";
+import { confirmed, isSelector, turn } from "../channels.js";
 import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { link } from "../router.js";
@@ -13,10 +16,21 @@ const COUNT_MS = 400; // minimum interval between two counts of unread messages
 class ChannelMembers extends Part {
   #unread = new Map();
   #counting = null;
+  #dragged = null; // {agent, order} during a drag
+  #before = Promise.resolve(); // the change of a timeout that is being sent
+  #asked = null; // the order of a request that is not confirmed yet
 
   start() {
     this.classList.add("panel");
-    this.list = h("ol", { class: "members" });
+    this.list = h("ol", {
+      class: "members",
+      on: {
+        pointerdown: (event) => this.#grab(event),
+        pointermove: (event) => this.#drag(event),
+        pointerup: () => this.#drop(),
+        pointercancel: () => this.#letGo(),
+      },
+    });
     this.select = h("select", { "aria-label": "Agent to add" });
     this.add = h(
       "form",
@@ -24,8 +38,17 @@ class ChannelMembers extends Part {
       this.select,
       h("button", { text: "Add" }),
     );
+    this.none = h("p", { class: "muted nobody", hidden: true });
+    this.barred = h("ul", { class: "barred", "aria-label": "Removed agents" });
     this.error = h("p", { class: "error", role: "alert" });
-    this.replaceChildren(h("h2", { text: "Members" }), this.list, this.add, this.error);
+    this.replaceChildren(
+      h("h2", { text: "Members" }),
+      this.list,
+      this.barred,
+      this.add,
+      this.none,
+      this.error,
+    );
     this.watch([`channel:${this.channel}`, "agents", "pending"], () => this.#paint());
     this.watch(`channel:${this.channel}`, () => this.#count());
     this.until(() => clearTimeout(this.#counting));
@@ -35,71 +58,197 @@ class ChannelMembers extends Part {
     return `members:${this.channel}`;
   }
 
+  // ── painting ─────────────────────────────────────────────────────────────────────────────────
+
   #paint() {
     const state = store.channel(this.channel);
     if (!state) return;
+    const focused = this.list.contains(document.activeElement) ? document.activeElement : null;
     keyed(
       this.list,
-      state.members,
+      this.#ordered(state),
       ({ agent }) => agent,
       (member) => this.#row(member),
       (row, member) => this.#paintRow(row, member, state),
     );
-    const others = store.shown.filter(
-      ({ name, status }) => name && status !== "hatching" && !state.ring.includes(name),
-    );
+    if (focused?.isConnected && document.activeElement !== focused) focused.focus(); // its row was moved
+    this.#paintOthers(state);
+    this.#paintBarred(state);
+    setText(this.error, store.failed.get(this.acting) ?? store.failed.get(`${this.acting}:timeout`) ?? "");
+  }
+
+  #ordered({ members }) {
+    const order = this.#dragged?.order ?? this.#asked;
+    if (!order) return members;
+    return [...members].sort((a, b) => order.indexOf(a.agent) - order.indexOf(b.agent));
+  }
+
+  #paintOthers(state) {
+    const named = store.shown.filter(({ name, status }) => name && status !== "hatching");
+    const others = named.filter(({ name }) => !state.ring.includes(name) && !state.barred.includes(name));
     keyed(
       this.select,
       others,
       ({ seat }) => seat,
       ({ name }) => h("option", { text: name, value: name }),
     );
-    setHidden(this.add, others.length === 0);
-    setText(this.error, store.failed.get(this.acting) ?? "");
+    setHidden(this.add, others.length === 0 || state.archived);
+    setHidden(this.none, others.length > 0 || state.archived);
+    if (!others.length) this.#paintNobody(named.length === 0);
+  }
+
+  /** Without anybody to add, say how to get somebody. */
+  #paintNobody(empty) {
+    if (this.none.dataset.empty === String(empty)) return;
+    this.none.dataset.empty = String(empty);
+    this.none.replaceChildren(
+      empty
+        ? "There are no agents yet. Register one that connects by itself: "
+        : "Every agent is a member. Register another one: ",
+      h("code", { text: "muster agent register pm" }),
+      "; or let muster run a program: ",
+      h("a", { href: link(""), text: empty ? "how to begin" : "see the team" }),
+      ".",
+    );
+  }
+
+  #paintBarred(state) {
+    keyed(
+      this.barred,
+      state.barred,
+      (agent) => agent,
+      (agent) =>
+        h(
+          "li",
+          {},
+          h("span", { class: "name", text: agent }),
+          h("span", { class: "badge", text: "barred" }),
+          h("button", {
+            type: "button",
+            class: "quiet",
+            text: "Let it back in",
+            "aria-label": `Let ${agent} back in`,
+            title: "A person removed this agent: it cannot join by itself",
+            on: { click: () => this.#addMember(agent) },
+          }),
+        ),
+    );
   }
 
   #row({ agent, seat }) {
     const parts = {
-      state: h("span", { class: "badge" }),
-      unread: h("span", { class: "unread" }),
-      give: h("button", {
+      handle: h("button", {
         type: "button",
-        class: "quiet",
-        text: "Give the turn",
-        on: { click: () => turn(this.channel, "override", "Giving the turn", { agent, to: "ACTIVE" }) },
+        class: "quiet handle",
+        text: "⠿",
+        "aria-label": `Move ${agent}`,
+        title: "Drag to change the order, or press the arrow keys",
+        on: { keydown: (event) => this.#moveByKey(event, agent) },
       }),
-      leave: h("button", {
+      state: h("span", { class: "badge" }),
+      role: h("span", { class: "role", text: "selector", title: "Chooses the next speaker" }),
+      unread: h("span", { class: "unread" }),
+      claim: h("span", { class: "claim" }),
+      give: h("button", { type: "button", class: "quiet give", on: { click: () => this.#give(agent) } }),
+      more: h("button", {
         type: "button",
-        class: "quiet",
-        text: "✕",
-        title: "Remove",
-        "aria-label": `Remove ${agent}`,
-        on: { click: () => this.#leave(agent) },
+        class: "quiet more",
+        text: "⋯",
+        title: "More",
+        "aria-expanded": "false",
+        "aria-label": `More about ${agent}`,
+        on: { click: () => this.#toggle(agent) },
       }),
     };
+    const acts = this.#acts(agent);
     const row = h(
       "li",
-      {},
+      { data: { agent } },
+      parts.handle,
       face(store.agents.get(seat) ?? { seat, name: agent }),
-      h("a", { class: "name", href: link("agent", agent), text: agent }),
-      parts.state,
-      parts.unread,
+      h(
+        "div",
+        { class: "who" },
+        h("a", { class: "name", href: link("agent", agent), text: agent }),
+        parts.state,
+        parts.role,
+        parts.unread,
+        parts.claim,
+      ),
       parts.give,
-      parts.leave,
+      parts.more,
+      acts.box,
     );
-    row.parts = parts;
+    row.parts = { ...parts, ...acts };
     return row;
   }
 
+  /** The less frequent actions of a row. */
+  #acts(agent) {
+    const quiet = (text, label, run) =>
+      h("button", { type: "button", class: "quiet", text, "aria-label": label, on: { click: run } });
+    const hand = quiet("", "", () => this.#raise(agent));
+    const up = quiet("↑ Earlier", `Move ${agent} up`, () => this.#moveBy(agent, -1));
+    const down = quiet("↓ Later", `Move ${agent} down`, () => this.#moveBy(agent, 1));
+    const leave = quiet("Remove", `Remove ${agent}`, () => this.#leave(agent));
+    const timeout = h("input", {
+      type: "number",
+      min: "0.1",
+      step: "any",
+      "aria-label": `Turn timeout of ${agent} (s)`,
+      on: { change: ({ target }) => this.#setTimeout(agent, target) },
+    });
+    const box = h(
+      "div",
+      { class: "acts", hidden: true },
+      hand,
+      up,
+      down,
+      h("label", {}, "Timeout ", timeout, " s"),
+      leave,
+    );
+    return { box, hand, up, down, leave, timeout };
+  }
+
   #paintRow({ parts }, member, state) {
-    setText(parts.state, member.present ? member.state : `${member.state}, away`);
-    parts.state.dataset.turn = member.state;
-    const count = this.#unread.get(member.agent) ?? 0;
+    const { agent } = member;
+    setText(parts.state, member.present ? member.state : "not connected");
+    parts.state.dataset.turn = member.present ? member.state : "";
+    setHidden(parts.role, !isSelector(state, agent));
+    const count = this.#unread.get(agent) ?? 0;
     setText(parts.unread, count ? `${count} unread` : "");
-    setHidden(parts.give, Boolean(state.holder || state.stopping));
-    setAttribute(parts.give, "aria-label", `Give the turn to ${member.agent}`);
-    for (const each of [parts.give, parts.leave])
-      setAttribute(each, "aria-disabled", store.pending.has(this.acting) ? "true" : null);
+    const claimed = state.claims.find((claim) => claim.agent === agent);
+    setText(
+      parts.claim,
+      claimed ? `${claimed === state.claims[0] ? "next" : "waits to speak"}: ${claimed.reason}` : "",
+    );
+    this.#paintActs(parts, member, claimed, state);
+    const busy = store.pending.has(this.acting) || store.pending.has(`turn:${this.channel}`);
+    for (const each of [parts.give, parts.hand, parts.up, parts.down, parts.leave])
+      setAttribute(each, "aria-disabled", busy ? "true" : null);
+  }
+
+  #paintActs(parts, member, claimed, state) {
+    const { agent } = member;
+    const holds = state.holder === agent;
+    const free = !state.holder && !state.stopping;
+    setText(parts.give, free ? "Give the turn" : "You next");
+    setAttribute(parts.give, "aria-label", free ? `Give the turn to ${agent}` : `${agent} speaks next`);
+    setAttribute(parts.give, "title", free ? null : "This member speaks after the present turn");
+    const first = claimed?.claim === "person" && claimed === state.claims[0];
+    setHidden(parts.give, holds || !member.present || first || isSelector(state, agent) || state.archived);
+    const raised = claimed?.claim === "hand";
+    setText(parts.hand, raised ? "Lower hand" : "Raise hand");
+    setAttribute(parts.hand, "aria-label", `${raised ? "Lower" : "Raise"} the hand of ${agent}`);
+    setHidden(parts.hand, holds || (Boolean(claimed) && !raised));
+    if (document.activeElement !== parts.timeout) parts.timeout.value = member.timeoutSeconds;
+  }
+
+  #toggle(agent) {
+    const { parts } = [...this.list.children].find(({ dataset }) => dataset.agent === agent);
+    const open = parts.box.hidden;
+    setHidden(parts.box, !open);
+    setAttribute(parts.more, "aria-expanded", String(open));
   }
 
   /** Unread counts come from the server, which computes them for one channel at a time. */
@@ -113,13 +262,125 @@ class ChannelMembers extends Part {
     }, COUNT_MS);
   }
 
+  // ── order ────────────────────────────────────────────────────────────────────────────────────
+
+  get #ring() {
+    return this.#asked ?? store.channel(this.channel)?.ring ?? [];
+  }
+
+  /** The list captures the pointer, because the row under it moves in the page. */
+  #grab(event) {
+    const handle = event.target.closest(".handle");
+    if (!handle || event.button !== 0 || store.pending.has(this.acting)) return;
+    this.list.setPointerCapture(event.pointerId);
+    this.#dragged = { agent: handle.closest("li").dataset.agent, order: [...this.#ring] };
+    this.#markDragged();
+  }
+
+  #drag(event) {
+    if (!this.#dragged) return;
+    const { agent, order } = this.#dragged;
+    const rows = [...this.list.children].filter(({ dataset }) => dataset.agent !== agent);
+    const above = rows.filter((row) => {
+      const { top, height } = row.getBoundingClientRect();
+      return event.clientY > top + height / 2;
+    }).length;
+    const moved = order.filter((each) => each !== agent);
+    moved.splice(above, 0, agent);
+    if (moved.join("\n") === order.join("\n")) return;
+    this.#dragged.order = moved;
+    this.#paint();
+  }
+
+  #drop() {
+    if (!this.#dragged) return;
+    const { order } = this.#dragged;
+    this.#dragged = null;
+    this.#markDragged();
+    this.#order(order);
+  }
+
+  #letGo() {
+    this.#dragged = null;
+    this.#markDragged();
+    this.#paint();
+  }
+
+  #markDragged() {
+    for (const row of this.list.children)
+      row.classList.toggle("dragged", row.dataset.agent === this.#dragged?.agent);
+  }
+
+  #moveByKey(event, agent) {
+    const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    this.#moveBy(agent, by);
+  }
+
+  #moveBy(agent, by) {
+    const order = [...this.#ring];
+    const from = order.indexOf(agent);
+    const to = from + by;
+    if (to < 0 || to >= order.length) return;
+    order.splice(from, 1);
+    order.splice(to, 0, agent);
+    this.#order(order, `${agent} is number ${to + 1} of ${order.length}.`);
+  }
+
+  async #order(agents, told = "") {
+    if (agents.join("\n") === store.channel(this.channel)?.ring.join("\n")) return this.#paint();
+    this.#asked = agents;
+    this.#paint();
+    const done = await store.act(this.acting, "Changing the order", () =>
+      confirmed(put(path`/api/channels/${this.channel}/ring`, { agents })),
+    );
+    this.#asked = null;
+    this.#paint();
+    if (done && told) document.getElementById("notices").textContent = told;
+  }
+
+  // ── acting ───────────────────────────────────────────────────────────────────────────────────
+
+  /** While another member speaks, this one is the next speaker; otherwise it has the turn at once. */
+  #give(agent) {
+    const busy = store.channel(this.channel)?.holder;
+    turn(this.channel, "override", busy ? "Choosing the next speaker" : "Giving the turn", {
+      agent,
+      to: "ACTIVE",
+    });
+  }
+
+  #raise(agent) {
+    const { claims } = store.channel(this.channel);
+    const raised = !claims.some((each) => each.agent === agent && each.claim === "hand");
+    store.act(this.acting, raised ? "Raising the hand" : "Lowering the hand", () =>
+      confirmed(post(path`/api/channels/${this.channel}/members/${agent}/hand`, { raised })),
+    );
+  }
+
+  async #setTimeout(agent, input) {
+    const timeoutSeconds = input.value === "" ? null : Number(input.value); // empty: the channel's
+    this.#before = this.#before.then(() =>
+      store.act(`${this.acting}:timeout`, "Changing the timeout", () =>
+        confirmed(patch(path`/api/channels/${this.channel}/members/${agent}`, { timeoutSeconds })),
+      ),
+    );
+    if ((await this.#before) && input.value !== "") return this.#paint();
+    const member = store.channel(this.channel)?.members.find((each) => each.agent === agent);
+    if (member) input.value = member.timeoutSeconds; // reset a refused value
+    this.#paint();
+  }
+
   #join(event) {
     event.preventDefault();
-    const agent = this.select.value;
-    if (agent)
-      store.act(this.acting, "Adding", () =>
-        confirmed(post(path`/api/channels/${this.channel}/members`, { agent })),
-      );
+    if (this.select.value) this.#addMember(this.select.value);
+  }
+
+  #addMember(agent) {
+    store.act(this.acting, "Adding", () =>
+      confirmed(post(path`/api/channels/${this.channel}/members`, { agent })),
+    );
   }
 
   #leave(agent) {

@@ -1,39 +1,101 @@
-// The message form of a channel. It shows the effect on the turn in progress before the message is sent.
+// The message form of a channel: text, files, the message that it replies to, and its effect on the turn in progress.
 
-import { newKey, patch, path, say } from "../api.js";
-import { confirmed, MODES } from "../channels.js";
-import { h, setAttribute, setText } from "../dom.js";
+import { newKey, path, say, upload } from "../api.js";
+import { effectOf, MODES } from "../channels.js";
+import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
+import { bytes, visible } from "../visible.js";
+import { quoted } from "./channel-entries.js";
+
+const FILE_BYTES_MAX = 8 * 1024 * 1024;
+const FILE_LIMIT = "8 MiB";
 
 class ChannelPost extends Part {
+  #files = []; // {id, name, size, digest | null while it is sent, error}
+  #ids = 0;
+
   start() {
     this.text = h("textarea", {
       rows: "2",
-      placeholder: "Write a message to the channel",
+      placeholder: "Write a message to the channel. Enter sends, @name lets a member speak next.",
       "aria-label": "Message",
-      on: { keydown: (event) => this.#typed(event), input: () => this.#keep() },
+      on: {
+        keydown: (event) => this.#typed(event),
+        input: () => this.#keep(),
+        paste: (event) => this.#paste(event),
+      },
     });
     this.text.value = sessionStorage.getItem(this.draft) ?? "";
     this.send = h("button", { class: "main" });
     this.mode = h(
       "select",
-      { "aria-label": "Effect on the turn in progress", on: { change: () => this.#setMode() } },
-      Object.keys(MODES).map((mode) => h("option", { value: mode, text: mode })),
+      { "aria-label": "Effect of this message on the turn", on: { change: () => this.#paint() } },
+      h("option", { value: "" }),
+      Object.entries(MODES).map(([mode, { label }]) => h("option", { value: mode, text: label })),
     );
     this.does = h("span", { class: "muted does" });
+    this.effect = h("p", { class: "muted effect", role: "status" });
     this.error = h("p", { class: "error", role: "alert" });
-    this.replaceChildren(
+    this.form = h(
+      "form",
+      {
+        class: "panel",
+        on: {
+          submit: (event) => this.#say(event),
+          dragover: (event) => this.#over(event),
+          dragleave: () => this.form.classList.remove("over"),
+          drop: (event) => this.#drop(event),
+        },
+      },
+      this.#buildReply(),
+      this.text,
+      this.#buildFiles(),
       h(
-        "form",
-        { class: "panel", on: { submit: (event) => this.#say(event) } },
-        this.text,
-        h("div", { class: "row" }, this.send, h("label", { class: "mode" }, "Mode ", this.mode), this.does),
-        this.error,
+        "div",
+        { class: "row" },
+        this.send,
+        this.attach,
+        h("label", { class: "mode" }, "This message ", this.mode),
+        this.does,
       ),
+      this.effect,
+      this.error,
     );
+    this.replaceChildren(this.form);
     this.watch([`channel:${this.channel}`, "pending"], () => this.#paint());
     this.key("m", "Write a message to the channel", () => this.text.focus());
+  }
+
+  #buildReply() {
+    this.original = h("span");
+    const cancel = h("button", {
+      type: "button",
+      class: "quiet",
+      text: "✕",
+      "aria-label": "Do not reply",
+      on: { click: () => this.replyTo(null) },
+    });
+    this.reply = h("p", { class: "replying", hidden: true }, this.original, cancel);
+    return this.reply;
+  }
+
+  #buildFiles() {
+    this.picker = h("input", {
+      type: "file",
+      multiple: true,
+      hidden: true,
+      "aria-label": "Files to attach",
+      on: { change: () => this.#pick() },
+    });
+    this.attach = h("button", {
+      type: "button",
+      text: "Attach",
+      title: `Attach files, up to ${FILE_LIMIT} each; or drop them here, or paste them`,
+      on: { click: () => this.picker.click() },
+    });
+    this.list = h("ul", { class: "files", "aria-label": "Attached files", hidden: true });
+    return h("div", {}, this.list, this.picker);
   }
 
   get draft() {
@@ -44,58 +106,176 @@ class ChannelPost extends Part {
     return `post:${this.channel}`;
   }
 
-  get modeKey() {
-    return `mode:${this.channel}`;
+  /** Reply to a message: {seq, speaker, text}; null for none. */
+  replyTo(message) {
+    this.replied = message;
+    setHidden(this.reply, !message);
+    setText(this.original, message ? `Reply to ${quoted(message)}` : "");
+    this.text.focus();
   }
 
   #paint() {
     const state = store.channel(this.channel);
     if (!state) return;
-    const mode = state.config.humanInterruptMode;
+    const rule = state.config.humanInterruptMode;
+    const mode = this.mode.value || rule;
     const busy = Boolean(state.holder);
     const sending = store.pending.has(this.postKey);
-    if (document.activeElement !== this.mode || !store.pending.has(this.modeKey)) this.mode.value = mode;
+    setText(this.mode.firstElementChild, `as the channel: ${rule}`);
     setText(this.send, sending ? "Sending …" : busy ? MODES[mode].button : "Send");
     this.send.dataset.mode = busy ? mode : "";
     setAttribute(this.send, "aria-disabled", sending ? "true" : null);
-    setText(
-      this.does,
-      busy ? MODES[mode].does : "No agent has the turn: your message gives it to the next one.",
-    );
-    setText(this.error, store.failed.get(this.postKey) ?? store.failed.get(this.modeKey) ?? "");
+    setText(this.does, said(state, mode));
+    setText(this.error, store.failed.get(this.postKey) ?? "");
+    setHidden(this.form, state.archived);
   }
 
   #typed(event) {
-    if (event.key === "Escape") this.text.blur();
+    if (event.key === "Escape") this.replied ? this.replyTo(null) : this.text.blur();
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     this.#say(event);
   }
 
   #keep() {
     sessionStorage.setItem(this.draft, this.text.value);
+    setText(this.effect, "");
   }
 
-  /** The text is cleared only after the server has accepted it. A retry of the same text has the same key. */
+  /** The text is cleared only after the server has accepted it. A retry of the same message has the same key. */
   async #say(event) {
     event.preventDefault();
-    const message = this.text.value;
-    if (!message.trim()) return;
-    if (this.sent?.message !== message) this.sent = { message, key: newKey() };
-    const said = await store.act(this.postKey, "Sending", () =>
-      say(path`/api/channels/${this.channel}/messages`, { message }, this.sent.key),
+    const body = this.#message();
+    if (!body || store.pending.has(this.postKey)) return;
+    const same = JSON.stringify(body);
+    if (this.sent?.same !== same) this.sent = { same, key: newKey() };
+    const answer = await store.act(this.postKey, "Sending", () =>
+      say(path`/api/channels/${this.channel}/messages`, body, this.sent.key),
     );
-    if (!said || this.text.value !== message) return;
-    this.sent = null;
-    this.text.value = "";
-    this.#keep();
+    if (!answer) return;
+    setText(this.effect, answer.effect ?? "");
+    if (JSON.stringify(this.#message()) !== same) return; // edited meanwhile
+    this.#clear();
   }
 
-  #setMode() {
-    const change = { humanInterruptMode: this.mode.value };
-    store.act(this.modeKey, "Changing the mode", () =>
-      confirmed(patch(path`/api/channels/${this.channel}`, change)),
+  /** The message as it is sent; null while there is nothing to send, or a file is not there yet. */
+  #message() {
+    if (this.#files.some(({ digest }) => !digest)) return null;
+    const written = this.text.value;
+    const message = written.trim() ? written : this.#files.map(({ name }) => name).join(", ");
+    if (!message) return null;
+    return {
+      message,
+      ...(this.mode.value && { mode: this.mode.value }),
+      ...(this.replied && { replyTo: this.replied.seq }),
+      ...(this.#files.length && { files: this.#files.map(({ digest }) => digest) }),
+    };
+  }
+
+  #clear() {
+    this.sent = null;
+    this.text.value = "";
+    this.mode.value = "";
+    sessionStorage.removeItem(this.draft);
+    this.#files = [];
+    this.#paintFiles();
+    if (this.replied) this.replyTo(null);
+    this.#paint();
+  }
+
+  // ── files ────────────────────────────────────────────────────────────────────────────────────
+
+  #pick() {
+    this.#take([...this.picker.files]);
+    this.picker.value = ""; // so that the same file can be chosen again
+  }
+
+  #paste(event) {
+    const files = [...(event.clipboardData?.files ?? [])];
+    if (!files.length) return;
+    event.preventDefault();
+    this.#take(files);
+  }
+
+  #over(event) {
+    if (![...event.dataTransfer.types].includes("Files")) return;
+    event.preventDefault();
+    this.form.classList.add("over");
+  }
+
+  #drop(event) {
+    this.form.classList.remove("over");
+    const files = [...event.dataTransfer.files];
+    if (!files.length) return;
+    event.preventDefault();
+    this.#take(files);
+  }
+
+  /** Send files to the server at once; the message names them by digest. */
+  #take(files) {
+    for (const file of files) this.#upload(file);
+  }
+
+  async #upload(file) {
+    this.#ids += 1;
+    const entry = { id: this.#ids, name: file.name || "pasted", size: file.size, digest: null, error: "" };
+    this.#files.push(entry);
+    if (file.size > FILE_BYTES_MAX) {
+      entry.error = `is ${bytes(file.size)}; the limit is ${FILE_LIMIT}`;
+      return this.#paintFiles();
+    }
+    this.#paintFiles();
+    try {
+      const { digest } = await upload(`/api/files?${new URLSearchParams({ name: entry.name })}`, file);
+      if (this.#files.some((each) => each.digest === digest)) return this.#forget(entry); // it is there already
+      entry.digest = digest;
+    } catch (problem) {
+      entry.error = problem.message;
+    }
+    this.#paintFiles();
+  }
+
+  #paintFiles() {
+    setHidden(this.list, !this.#files.length);
+    keyed(
+      this.list,
+      this.#files,
+      ({ id }) => id,
+      (entry) =>
+        h(
+          "li",
+          {},
+          h("span", { text: visible(entry.name, 80) }),
+          h("span", { class: "age" }),
+          h("button", {
+            type: "button",
+            class: "quiet",
+            text: "✕",
+            "aria-label": `Remove ${visible(entry.name, 80)}`,
+            on: { click: () => this.#forget(entry) },
+          }),
+        ),
+      (item, entry) => {
+        const [, state] = item.children;
+        setText(state, entry.error || (entry.digest ? bytes(entry.size) : "sending …"));
+        state.classList.toggle("error", Boolean(entry.error));
+      },
     );
   }
+
+  #forget(entry) {
+    this.#files = this.#files.filter((each) => each !== entry);
+    this.#paintFiles();
+  }
+}
+
+/** The effect of the message that is being written. */
+function said(state, mode) {
+  if (state.waiting && !state.waiting.byHuman && !state.waiting.approval && state.waiting.awaits === "person")
+    return `${state.holder} is waiting for your message: it is the answer, and the turn goes on.`;
+  if (state.holder) return effectOf(mode, state.config);
+  return state.ring.length
+    ? "No agent has the turn: your message gives it to the next one."
+    : "Nobody is in this channel: your message is kept for whoever joins.";
 }
 
 customElements.define("channel-post", ChannelPost);

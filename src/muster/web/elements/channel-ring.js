@@ -1,7 +1,17 @@
-// The ring of a channel: the members in turn order, the turn holder, and the time until the timeout.
+// The ring of a channel: the members in turn order, the turn holder and its reason, the next speakers, and the time
+// until the timeout.
 
-import { countdown, stateOf, timeLeft, turn } from "../channels.js";
-import { h, setAttribute, setHidden, setText, svg } from "../dom.js";
+import {
+  becauseInWords,
+  countdown,
+  isSelector,
+  nextInWords,
+  progress,
+  stateOf,
+  timeLeft,
+  turn,
+} from "../channels.js";
+import { h, keyed, setAttribute, setHidden, setText, svg } from "../dom.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
 import { face } from "./agent-face.js";
@@ -18,7 +28,10 @@ class ChannelRing extends Part {
     this.classList.add("panel");
     this.picture = svg("svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, class: "ring", role: "img" });
     this.said = h("p", { class: "countdown", "aria-hidden": "true" });
+    this.because = h("p", { class: "because" });
+    this.next = h("p", { class: "upcoming" });
     this.why = h("p", { class: "wait" });
+    this.progress = h("ul", { class: "progress muted" });
     this.error = h("p", { class: "error", role: "alert" });
     this.acts = {
       pass: button("Pass the turn", "Ends the turn and gives it to the next member", () =>
@@ -39,7 +52,10 @@ class ChannelRing extends Part {
       h("h2", { text: "Turns" }),
       this.picture,
       this.said,
+      this.because,
       this.why,
+      this.next,
+      this.progress,
       h("div", { class: "row acts" }, ...Object.values(this.acts)),
       this.error,
     );
@@ -64,9 +80,7 @@ class ChannelRing extends Part {
     const { state } = this;
     if (!state) return;
     this.#paintRing(state);
-    setText(this.why, state.waiting ? `Waiting: ${state.waiting.reason}` : "");
-    setAttribute(this.why, "title", state.waiting?.reason);
-    setHidden(this.why, !state.waiting);
+    this.#paintWords(state);
     const pending = store.pending.get(`turn:${this.channel}`);
     setHidden(this.acts.pass, !state.holder || Boolean(state.waiting));
     setHidden(this.acts.resume, !state.waiting || state.waiting.approval); // the approval's answer resumes it
@@ -76,11 +90,32 @@ class ChannelRing extends Part {
     this.#paintTime(pending);
   }
 
+  #paintWords(state) {
+    const because = becauseInWords(state);
+    show(this.because, because && `${state.holder} speaks: ${because}`);
+    show(this.next, nextInWords(state));
+    const why = waitInWords(state.waiting);
+    show(this.why, why);
+    setAttribute(this.why, "title", why || null);
+    const lines = progress(state);
+    setHidden(this.progress, !lines.length);
+    keyed(
+      this.progress,
+      lines.map((text, index) => ({ text, index })),
+      ({ index }) => index,
+      () => h("li"),
+      (item, { text }) => setText(item, text),
+    );
+  }
+
   /** Redrawn only after a change of members or states; the countdown is painted separately. */
   #paintRing(state) {
     const looks = JSON.stringify([
       state.members.map(({ agent, state: now, present }) => [agent, now, present]),
       state.next,
+      state.claims,
+      state.config.speakerOrder,
+      state.config.selector,
     ]);
     if (this.looks === looks) return;
     this.looks = looks;
@@ -89,7 +124,7 @@ class ChannelRing extends Part {
     const middle = svg(
       "text",
       { x: MIDDLE, y: MIDDLE, class: "middle" },
-      state.holder ?? stateOf(state).short,
+      short(state.holder ?? stateOf(state).short, 20),
     );
     this.picture.replaceChildren(
       svg("circle", { cx: MIDDLE, cy: MIDDLE, r: RADIUS, class: "track" }),
@@ -115,8 +150,24 @@ function button(label, title, run) {
   return h("button", { type: "button", text: label, title, on: { click: () => run() } });
 }
 
+function show(node, text) {
+  setText(node, text || "");
+  setHidden(node, !text);
+}
+
+/** The reason of a wait, and what ends it. */
+function waitInWords(waiting) {
+  if (!waiting) return "";
+  if (waiting.byHuman) return "Paused: you interrupted it.";
+  if (waiting.approval) return "Waiting for your approval.";
+  const ends =
+    waiting.awaits === "person" ? "Your message is the answer." : "Resume the turn to end the wait.";
+  return `Waiting: ${waiting.reason} (${ends})`;
+}
+
 /** A member on the ring: the first at the top, the others clockwise. */
-function placed(member, index, { members, next, ring }) {
+function placed(member, index, state) {
+  const { members } = state;
   const angle = (2 * Math.PI * index) / members.length - Math.PI / 2;
   const x = MIDDLE + RADIUS * Math.cos(angle);
   const y = MIDDLE + RADIUS * Math.sin(angle);
@@ -134,9 +185,19 @@ function placed(member, index, { members, next, ring }) {
     svg("circle", { r: small ? 7 : 23, class: "seat" }),
   );
   if (!small) group.append(portrait(member), svg("text", { y: 38, class: "who" }, short(member.agent)));
-  if (ring[index] === next && !holds && members.length > 1)
-    group.append(svg("text", { y: -28, class: "next" }, "next"));
+  const mark = markOf(member, holds, state);
+  if (mark) group.append(svg("text", { y: holds ? -33 : -28, class: "next" }, mark));
   return group;
+}
+
+/** The word above a face: its claim, `next` by the ring, or its part. */
+function markOf({ agent }, holds, state) {
+  const place = state.claims.findIndex((claim) => claim.agent === agent);
+  if (place === 0) return "next";
+  if (place > 0) return state.claims[place].claim === "hand" ? "hand up" : `${place + 1}. next`;
+  if (isSelector(state, agent)) return "selector";
+  if (state.config.speakerOrder === "selector" || state.claims.length || holds) return "";
+  return state.members.length > 1 && state.next === agent ? "next" : "";
 }
 
 function portrait(member) {
@@ -146,7 +207,7 @@ function portrait(member) {
   return picture;
 }
 
-const short = (name) => (name.length > 12 ? `${name.slice(0, 11)}…` : name);
+const short = (name, most = 12) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
 
 /** The ring in words, for screen readers. */
 function described(state) {

@@ -1,50 +1,131 @@
-// The rules of a channel: timeouts, announcements, rest, limits. A turn in progress keeps the timeout it started with.
+// The rules of a channel, all of them, by subject. A turn in progress keeps the timeout it started with.
 
 import { patch, path } from "../api.js";
-import { confirmed } from "../channels.js";
-import { h, setAttribute, setText } from "../dom.js";
+import { confirmed, MODES } from "../channels.js";
+import { h, keyed, setAttribute, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { store } from "../store.js";
 
-const RULES = {
-  announceTimeouts: "Announce timeouts",
-  announceDisconnects: "Announce disconnects",
-  autoDetectTurnEnd: "End the turn on silence after a post",
-  defaultTimeoutSeconds: "Turn timeout (s)",
-  waitTimeoutSeconds: "Wait timeout (s)",
-  maxTurnSeconds: "Maximum length of a turn (s)",
-  interruptHoldSeconds: "Resume after an interruption (s)",
-  restAfterIdleRounds: "Rest after silent rounds",
-  maxCostUsd: "Cost limit ($, 0 = no limit)",
-  maxTokens: "Token limit (0 = no limit)",
+const seconds = { type: "number", min: "0.1", step: "any" };
+const limit = { type: "number", min: "0", step: "any" }; // 0 = no limit
+const count = { type: "number", min: "1", step: "1" };
+const yes = { type: "checkbox" };
+
+const ORDERS = {
+  ring: "One after the other",
+  mention: "Mentioned members first",
+  selector: "A selector chooses",
 };
-const LIMITS = new Set(["maxCostUsd", "maxTokens"]);
-const SWITCHES = new Set(["announceTimeouts", "announceDisconnects", "autoDetectTurnEnd"]);
+const JOINS = { open: "Every agent", invited: "Only invited agents" };
+const READS = { everybody: "Everybody", members: "Members, operators" };
+const modes = Object.fromEntries(Object.entries(MODES).map(([mode, { label }]) => [mode, label]));
+
+/** Fieldsets: a title, a hint, and the rules with their label and input. An object is a list of choices. */
+const GROUPS = [
+  {
+    title: "Who speaks next",
+    hint: "You go first in every order: mention a member with @, or press You next. Then come handoffs and raised hands.",
+    rules: {
+      speakerOrder: ["Order", { choices: ORDERS }],
+      selector: ["Selector", { members: true }],
+    },
+  },
+  {
+    title: "Turns",
+    rules: {
+      defaultTimeoutSeconds: ["Turn timeout (s)", seconds],
+      maxTurnSeconds: ["Longest turn (s)", seconds],
+      waitTimeoutSeconds: ["Wait timeout (s)", seconds],
+      autoDetectTurnEnd: ["End the turn on silence after a post", yes],
+      autoDetectSilenceSeconds: ["Silence that ends a turn (s)", seconds],
+    },
+  },
+  {
+    title: "Your message during a turn",
+    hint: "For every message that does not choose another effect.",
+    rules: {
+      humanInterruptMode: ["Effect", { choices: modes }],
+      interruptHoldSeconds: ["Go on after an interruption (s)", seconds],
+    },
+  },
+  {
+    title: "End of the conversation, per message of a person",
+    hint: "At a limit the channel rests, and the next message starts it again. 0 or empty = no limit.",
+    rules: {
+      turnsPerMessage: ["Turns", limit],
+      roundsPerMessage: ["Rounds", limit],
+      costUsdPerMessage: ["Cost ($)", limit],
+      tokensPerMessage: ["Tokens", limit],
+      restAfterIdleRounds: ["Silent rounds", count],
+      stopPhrase: ["Stop phrase", { type: "text", maxlength: "200" }],
+    },
+  },
+  {
+    title: "End of the conversation, in all",
+    hint: "At a limit the channel rests until you raise it. 0 = no limit.",
+    rules: {
+      maxTurns: ["Turns in all", limit],
+      maxRounds: ["Rounds in all", limit],
+      maxCostUsd: ["Cost in all ($)", limit],
+      maxTokens: ["Tokens in all", limit],
+    },
+  },
+  {
+    title: "Notices",
+    rules: {
+      announceTimeouts: ["Announce timeouts", yes],
+      announceDisconnects: ["Announce disconnects", yes],
+    },
+  },
+  {
+    title: "Access",
+    rules: {
+      joinRule: ["May join", { choices: JOINS }],
+      readRule: ["May read", { choices: READS }],
+    },
+  },
+];
 
 class ChannelRules extends Part {
+  #before = Promise.resolve(); // the change that is being sent
+
   start() {
     this.classList.add("panel");
-    this.inputs = Object.keys(RULES).map((rule) => {
-      const kind = SWITCHES.has(rule)
-        ? { type: "checkbox" }
-        : { type: "number", min: LIMITS.has(rule) ? "0" : "0.1", step: "any" };
-      return h("input", { ...kind, name: rule, on: { change: ({ target }) => this.#change(rule, target) } });
-    });
+    this.inputs = new Map();
     this.error = h("p", { class: "error", role: "alert" });
     this.replaceChildren(
       h(
         "details",
         {},
         h("summary", { text: "Rules" }),
-        h(
-          "div",
-          { class: "rules" },
-          this.inputs.map((input) => h("label", {}, h("span", { text: RULES[input.name] }), input)),
-        ),
+        GROUPS.map((group) => this.#group(group)),
         this.error,
       ),
     );
     this.watch([`channel:${this.channel}`, "pending"], () => this.#paint());
+  }
+
+  #group({ title, hint, rules }) {
+    const fields = Object.entries(rules).map(([rule, [label, kind]]) => {
+      const input = this.#input(rule, kind);
+      this.inputs.set(rule, input);
+      return h("label", {}, h("span", { text: label }), input);
+    });
+    return h(
+      "fieldset",
+      { class: "rules" },
+      h("legend", { text: title }),
+      hint ? h("p", { class: "muted", text: hint }) : null,
+      fields,
+    );
+  }
+
+  #input(rule, kind) {
+    const on = { change: ({ target }) => this.#change(rule, target) };
+    if (kind.members) return h("select", { name: rule, on });
+    if (!kind.choices) return h("input", { ...kind, name: rule, on });
+    const options = Object.entries(kind.choices).map(([value, text]) => h("option", { value, text }));
+    return h("select", { name: rule, on }, options);
   }
 
   /** One pending key for each rule, so that several can change at once. */
@@ -54,28 +135,63 @@ class ChannelRules extends Part {
 
   /** Show the server's values, except in the field that has the focus. */
   #paint() {
-    const config = store.channel(this.channel)?.config;
-    if (!config) return;
-    for (const input of this.inputs) {
-      setAttribute(input, "aria-busy", store.pending.has(this.#acting(input.name)) ? "true" : null);
-      if (SWITCHES.has(input.name)) input.checked = config[input.name];
-      else if (document.activeElement !== input && input.value !== String(config[input.name]))
-        input.value = config[input.name];
+    const channel = store.channel(this.channel);
+    if (!channel) return;
+    this.#paintSelectors(channel);
+    for (const [rule, input] of this.inputs) {
+      setAttribute(input, "aria-busy", store.pending.has(this.#acting(rule)) ? "true" : null);
+      if (document.activeElement !== input || input.type === "checkbox") put(input, channel.config[rule]);
     }
-    const failed = Object.keys(RULES).map((rule) => store.failed.get(this.#acting(rule)));
+    const failed = [...this.inputs.keys()].map((rule) => store.failed.get(this.#acting(rule)));
     setText(this.error, failed.find(Boolean) ?? "");
   }
 
-  async #change(rule, input) {
-    const value = SWITCHES.has(rule) ? input.checked : Number(input.value);
-    for (const each of Object.keys(RULES)) store.failed.delete(this.#acting(each));
-    await store.act(this.#acting(rule), "Changing the rules", () =>
-      confirmed(patch(path`/api/channels/${this.channel}`, { [rule]: value })),
+  /** The members, and the named selector where it is none yet. */
+  #paintSelectors({ config, ring }) {
+    const names = [...new Set([...ring, config.selector].filter(Boolean))];
+    keyed(
+      this.inputs.get("selector"),
+      ["", ...names],
+      (name) => name,
+      (value) => h("option", { value, text: value || "nobody" }),
     );
+  }
+
+  /** Changes are sent one after the other: the server replaces the whole set of rules with each. */
+  async #change(rule, input) {
+    for (const each of this.inputs.keys()) store.failed.delete(this.#acting(each));
+    const change = this.#asked(rule, input);
+    this.#before = this.#before.then(() =>
+      store.act(this.#acting(rule), "Changing the rules", () =>
+        confirmed(patch(path`/api/channels/${this.channel}`, change)),
+      ),
+    );
+    const changed = await this.#before;
     const config = store.channel(this.channel)?.config;
-    if (config && !SWITCHES.has(rule)) input.value = config[rule]; // reset a refused value
+    if (config && !changed) put(input, config[rule]); // reset a refused value
     this.#paint();
   }
+
+  /** The rules to change: a selector belongs to its order, and without one the first member is it. */
+  #asked(rule, input) {
+    const value = read(input);
+    if (rule === "speakerOrder" && value === "selector") {
+      const channel = store.channel(this.channel);
+      return { speakerOrder: value, selector: channel.config.selector || channel.ring[0] || "" };
+    }
+    if (rule === "selector" && value) return { speakerOrder: "selector", selector: value };
+    return { [rule]: value };
+  }
+}
+
+function read(input) {
+  if (input.type === "checkbox") return input.checked;
+  return input.type === "number" ? Number(input.value) : input.value;
+}
+
+function put(input, value) {
+  if (input.type === "checkbox") input.checked = value;
+  else if (input.value !== String(value)) input.value = value;
 }
 
 customElements.define("channel-rules", ChannelRules);

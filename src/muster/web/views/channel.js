@@ -2,13 +2,13 @@
 
 import "../elements/approval-list.js";
 import "../elements/channel-members.js";
+import "../elements/channel-new.js";
 import "../elements/channel-post.js";
 import "../elements/channel-ring.js";
 import "../elements/channel-rules.js";
 import "../elements/channel-thread.js";
-import { post } from "../api.js";
+import { path, post } from "../api.js";
 import { confirmed, stateOf } from "../channels.js";
-import { spentInFull } from "../costs.js";
 import { h, keyed, loadStyle, setAttribute, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { go, link } from "../router.js";
@@ -18,9 +18,13 @@ loadStyle("channel");
 
 class ChannelView extends Part {
   start() {
-    const [asked] = this.params;
-    this.name = asked ?? [...store.channels.keys()].sort()[0] ?? null;
+    const [asked, seq] = this.params;
+    this.name = asked ?? this.#names[0] ?? null;
+    this.at = Number(seq) || null; // a message to go to
     this.list = h("ul", { class: "channels" });
+    this.old = h("ul", { class: "channels" });
+    this.archive = h("details", { class: "archive" }, h("summary"), this.old);
+    this.archive.open = Boolean(store.channel(this.name)?.archived);
     this.missing = h("section", { class: "empty", hidden: true });
     this.room = h("div", { class: "room" }, this.missing);
     this.whole = null; // built once the channel exists
@@ -30,36 +34,92 @@ class ChannelView extends Part {
         { class: "panel side", "aria-label": "Channels" },
         h("h2", { text: "Channels" }),
         this.list,
-        newChannel(),
+        this.archive,
+        h("channel-new"),
       ),
       this.room,
     );
-    this.watch("channels", () => this.#paint());
+    this.watch(["channels", "pending"], () => this.#paint());
+    this.list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
     this.key("[", "Previous channel", () => this.#step(-1));
     this.key("]", "Next channel", () => this.#step(1));
   }
 
+  /** The names of the channels that are not archived. */
+  get #names() {
+    return named(({ archived }) => !archived);
+  }
+
   #build() {
-    const part = (tag) => Object.assign(document.createElement(tag), { channel: this.name });
-    this.state = h("p", { class: "muted" });
-    this.cost = h("p", { class: "cost muted", hidden: true });
-    const head = h("header", { class: "head" }, h("h1", { text: `#${this.name}` }), this.state, this.cost);
+    const part = (tag, more = {}) =>
+      Object.assign(document.createElement(tag), { channel: this.name, ...more });
     const asked = part("approval-list");
     asked.className = "panel";
+    const thread = part("channel-thread", { at: this.at });
+    const form = part("channel-post");
+    thread.addEventListener("reply", ({ detail }) => form.replyTo(detail));
     return h(
       "div",
       { class: "whole" },
-      head,
+      this.#buildHead(),
       asked,
       h("div", { class: "column" }, part("channel-ring"), part("channel-members"), part("channel-rules")),
-      h("div", { class: "column talk" }, part("channel-thread"), part("channel-post")),
+      h("div", { class: "column talk" }, thread, form),
+    );
+  }
+
+  #buildHead() {
+    this.state = h("p", { class: "muted" });
+    this.error = h("p", { class: "error", role: "alert" });
+    this.put = h("button", { type: "button", class: "quiet", on: { click: () => this.#putAside() } });
+    const exported = (format, text) =>
+      h("a", {
+        href: path`/api/channels/${this.name}/export?format=${format}`,
+        download: true,
+        text,
+        title: "Download every message of the channel",
+      });
+    return h(
+      "header",
+      { class: "head" },
+      h("h1", { text: `#${this.name}` }),
+      this.state,
+      h(
+        "p",
+        { class: "keep" },
+        h("span", { class: "muted", text: "Export " }),
+        exported("markdown", "Markdown"),
+        " ",
+        exported("json", "JSON"),
+        " ",
+        this.put,
+      ),
+      this.error,
     );
   }
 
   #paint() {
-    const names = [...store.channels.keys()].sort();
+    const names = this.#names;
+    this.#paintList(this.list, names);
+    const archived = named((channel) => channel.archived);
+    this.#paintList(this.old, archived);
+    setText(this.archive.firstChild, `Archived (${archived.length})`);
+    setHidden(this.archive, archived.length === 0);
+    if (this.name === null && names.length) return go("channel", names[0]);
+    const channel = this.name && store.channel(this.name);
+    if (channel && !this.whole) {
+      this.whole = this.#build();
+      this.room.append(this.whole);
+    }
+    if (this.whole) setHidden(this.whole, !channel);
+    setHidden(this.missing, Boolean(channel));
+    if (channel) this.#paintHead(channel);
+    else this.#paintMissing();
+  }
+
+  #paintList(list, names) {
     keyed(
-      this.list,
+      list,
       names,
       (name) => name,
       (name) =>
@@ -78,27 +138,29 @@ class ChannelView extends Part {
         setText(item.firstChild.lastChild, stateOf(store.channel(name)).short);
       },
     );
-    if (this.name === null && names.length) return go("channel", names[0]);
-    const channel = this.name && store.channel(this.name);
-    if (channel && !this.whole) {
-      this.whole = this.#build();
-      this.room.append(this.whole);
-    }
-    if (this.whole) setHidden(this.whole, !channel);
-    setHidden(this.missing, Boolean(channel));
-    if (channel) this.#paintHead(channel);
-    else this.#paintMissing();
   }
 
   #paintHead(channel) {
     setText(this.state, stateOf(channel).long);
-    const used = spentInFull(channel.used);
-    const limits = [
-      channel.config.maxCostUsd && `$${channel.config.maxCostUsd}`,
-      channel.config.maxTokens && `${channel.config.maxTokens.toLocaleString("en")} tokens`,
-    ].filter(Boolean);
-    setText(this.cost, `used ${used}${limits.length ? ` of at most ${limits.join(" or ")}` : ""}`);
-    setHidden(this.cost, !used);
+    setText(this.put, channel.archived ? "Bring back" : "Archive");
+    setAttribute(
+      this.put,
+      "title",
+      channel.archived ? null : "Ends the turn and puts the channel aside; its members keep their places",
+    );
+    setAttribute(this.put, "aria-disabled", store.pending.has(this.acting) ? "true" : null);
+    setText(this.error, store.failed.get(this.acting) ?? "");
+  }
+
+  get acting() {
+    return `archive:${this.name}`;
+  }
+
+  #putAside() {
+    const { archived } = store.channel(this.name);
+    store.act(this.acting, archived ? "Bringing back" : "Archiving", () =>
+      confirmed(post(path`/api/channels/${this.name}/${archived ? "restore" : "archive"}`)),
+    );
   }
 
   #paintMissing() {
@@ -119,35 +181,19 @@ class ChannelView extends Part {
   }
 
   #step(by) {
-    const names = [...store.channels.keys()].sort();
+    const names = this.#names;
     const next = names[names.indexOf(this.name) + by];
     if (next === undefined) return false;
     go("channel", next);
   }
 }
 
-/** A form that creates a channel and shows it. */
-function newChannel() {
-  const name = h("input", {
-    name: "channel",
-    placeholder: "name",
-    "aria-label": "Name of the new channel",
-    autocomplete: "off",
-    maxlength: "64",
-    required: true,
-  });
-  const error = h("p", { class: "error", role: "alert" });
-  const open = async (event) => {
-    event.preventDefault();
-    const channel = name.value.trim();
-    if (!channel) return;
-    const opened = await store.act("channel:new", "Creating", () =>
-      confirmed(post("/api/channels", { channel })),
-    );
-    setText(error, store.failed.get("channel:new") ?? "");
-    if (opened) go("channel", channel);
-  };
-  return h("form", { class: "row", on: { submit: open } }, name, h("button", { text: "Create" }), error);
+/** The names of some channels, in order. */
+function named(wanted) {
+  return [...store.channels.values()]
+    .filter(wanted)
+    .map(({ channel }) => channel)
+    .sort();
 }
 
 customElements.define("channel-view", ChannelView);

@@ -1,0 +1,180 @@
+// Entries of a channel's thread, made of events: messages, notices, and thin lines for changes of the turn.
+
+import { timeOfDay } from "../clock.js";
+import { h, setText } from "../dom.js";
+import { showMarkdown } from "../markdown.js";
+import { store } from "../store.js";
+import { bytes, visible } from "../visible.js";
+import { face } from "./agent-face.js";
+
+/** The events that a thread is made of. */
+export const TYPES =
+  "user_message,agent_message,announcement,state_transition,member_joined,member_left,speaker_chosen,turn_claimed,channel_rested,channel_roused,channel_archived,channel_restored,warning_logged";
+const LONG_LINES = 20;
+const LONG_CHARS = 2000;
+const QUOTE_CHARS = 120;
+const SILENT_ENDS = {
+  // ends without a notice of their own
+  restAfterIdleRounds: "resting: every member passed",
+  nothingNew: "resting: nothing new for any member",
+};
+const WAITS = {
+  human_interrupt: (event) => `${event.agentId} was interrupted by a person`,
+  approval_requested: (event) => `${event.agentId} is waiting for an approval`,
+};
+
+const MAKERS = {
+  user_message: (event) => said(event, true),
+  agent_message: (event) => said(event, false),
+  announcement: (event) => note(event, "announced"),
+  warning_logged: (event) => note(event, "warning"),
+  member_joined: (event) => line(event, `${named(event.seat)} joined`),
+  member_left: (event) => line(event, `${named(event.seat)} left${event.reason ? `: ${event.reason}` : ""}`),
+  speaker_chosen: (event) =>
+    line(
+      event,
+      Number.isInteger(event.chosen)
+        ? `${named(event.seat)} chose ${named(event.chosen)}`
+        : `${named(event.seat)} chose nobody`,
+    ),
+  turn_claimed: (event) =>
+    event.claim === "hand" ? line(event, `${named(event.seat)} raised its hand`) : null,
+  channel_rested: (event) => {
+    const text = SILENT_ENDS[event.limit ?? "restAfterIdleRounds"];
+    return text ? line(event, text) : null;
+  },
+  channel_roused: (event) => line(event, "no longer resting"),
+  channel_archived: (event) => line(event, "archived"),
+  channel_restored: (event) => line(event, "brought back"),
+  state_transition: (event) => (event.machine === "turns" ? ofTurn(event) : null),
+};
+
+/** The entry of an event, or null. */
+export const entry = (event) => MAKERS[event.type]?.(event) ?? null;
+
+/** Speaker and text of a message or notice, or null for other events. */
+export function words(event) {
+  if (event.type === "user_message") return { speaker: event.speakerName, text: event.text };
+  if (event.type === "agent_message")
+    return { speaker: event.agentName, text: event.content.map(({ text }) => text).join("\n") };
+  return event.type === "announcement" ? { speaker: "muster", text: event.text } : null;
+}
+
+/** A message in one line: “pm: The plan is …”. */
+export const quoted = ({ speaker, text }) => `${visible(speaker, 60)}: ${visible(text.trim(), QUOTE_CHARS)}`;
+
+function ofTurn(event) {
+  const { agentId, to, from, epoch, reason, trigger } = event;
+  if (to === "ACTIVE" && from !== "WAITING") {
+    if (trigger === "selector_asked")
+      return line(event, `turn ${epoch}: ${agentId} is asked who speaks next`);
+    return line(event, `turn ${epoch}: ${agentId}${reason && reason !== "ring" ? `, ${reason}` : ""}`);
+  }
+  if (to === "WAITING")
+    return line(event, WAITS[trigger]?.(event) ?? `${agentId} is waiting${reason ? `: ${reason}` : ""}`);
+  return from === "WAITING" && to === "ACTIVE" ? line(event, `${agentId} resumed`) : null;
+}
+
+const named = (seat) => store.agents.get(seat)?.id ?? `seat ${seat}`;
+const time = (event) =>
+  h("time", {
+    class: "age",
+    datetime: event.ts,
+    text: timeOfDay(event.ts),
+    title: new Date(event.ts).toLocaleString(),
+  });
+
+function said(event, human) {
+  const { speaker, text } = words(event);
+  const agent = human ? null : store.agents.get(event.seat);
+  const body = h("div", { class: "text" });
+  if (text) showMarkdown(body, text);
+  const item = h(
+    "article",
+    { class: "said", tabindex: "-1", data: { seq: event.seq, speaker, ...(human ? { human: "" } : {}) } },
+    agent ? face(agent) : h("span", { class: "face human", "aria-hidden": "true", text: "●" }),
+    h(
+      "header",
+      {},
+      h("strong", { text: speaker }),
+      human && event.mode ? h("span", { class: "badge", text: event.mode }) : null,
+      time(event),
+      h("span", { class: "age delivery" }),
+      replyButton(event),
+    ),
+    event.replyTo ? quote(event.replyTo) : null,
+    text ? body : null,
+    event.files?.length ? files(event.files) : null,
+  );
+  if (text.length > LONG_CHARS || text.split("\n").length > LONG_LINES) fold(item, body);
+  return item;
+}
+
+function replyButton(event) {
+  const { speaker } = words(event);
+  const reply = ({ target }) =>
+    target.dispatchEvent(
+      new CustomEvent("reply", { bubbles: true, detail: { seq: event.seq, ...words(event) } }),
+    );
+  return h("button", {
+    type: "button",
+    class: "quiet reply",
+    text: "Reply",
+    "aria-label": `Reply to ${speaker}`,
+    on: { click: reply },
+  });
+}
+
+/** The line of the original above a reply; the thread fills it in. */
+function quote(seq) {
+  const show = ({ currentTarget }) =>
+    currentTarget.dispatchEvent(new CustomEvent("jump", { bubbles: true, detail: { seq } }));
+  return h("button", {
+    type: "button",
+    class: "quote",
+    text: "↪ an earlier message",
+    title: "Go to the original",
+    data: { of: seq },
+    on: { click: show },
+  });
+}
+
+/** Attached files as links. The server sends each as a download in a sandbox, never as a page. */
+function files(attached) {
+  return h(
+    "ul",
+    { class: "files", "aria-label": "Files" },
+    attached.map(({ name, digest, size }) =>
+      h(
+        "li",
+        {},
+        h("a", {
+          href: `/api/files/${encodeURIComponent(digest)}`,
+          download: name,
+          text: visible(name, 120),
+        }),
+        h("span", { class: "age", text: bytes(size) }),
+      ),
+    ),
+  );
+}
+
+function fold(item, body) {
+  body.classList.add("folded");
+  const more = h("button", { type: "button", class: "quiet", text: "Show all", "aria-expanded": "false" });
+  more.addEventListener("click", () => {
+    const open = !body.classList.toggle("folded");
+    setText(more, open ? "Show less" : "Show all");
+    more.setAttribute("aria-expanded", String(open));
+  });
+  item.append(more);
+}
+
+const note = (event, kind) =>
+  h(
+    "p",
+    { class: "note", tabindex: "-1", data: { kind, seq: event.seq } },
+    h("span", { text: event.text }),
+    time(event),
+  );
+const line = (event, text) => h("p", { class: "line", data: { seq: event.seq } }, h("span", { text }));
