@@ -115,8 +115,11 @@ class ForkedProcess:
         self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End the process at once."""
+        """End the process at once, and wait for that: the next command may start within a
+        millisecond, and would find its lock still held.
+        """
         self.send_signal(signal.SIGKILL)
+        self.wait()
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
         """Wait for the end, and return the rest of the output, and all errors."""

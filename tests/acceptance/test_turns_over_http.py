@@ -306,7 +306,8 @@ def test_when_all_are_gone_messages_wait_for_the_first_who_comes_back(scene: Sce
     scene.agent("dev", "connect")
     scene.joins("dev")
     assert scene.holder() == "dev"
-    [message] = scene.next("dev")["messages"]
+    *notices, message = scene.next("dev")["messages"]
+    assert {each["kind"] for each in notices} == {"notice"}
     assert (message["seq"], message["text"]) == (said["seq"], "is anybody there?")
 
 

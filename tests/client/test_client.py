@@ -18,8 +18,7 @@ import muster
 from muster import AsyncClient, Client
 from muster.client import requests
 from muster.client.requests import api_path
-from muster.client.retry import RetryBudget
-from muster.client.sync_or_async import run_blocking
+from muster.client.sending import RetryBudget, run_blocking
 from muster.client.transport import (
     EVENT_BYTES_MAX,
     ApiResponse,

@@ -498,9 +498,9 @@ def test_an_agent_that_a_person_chose_speaks_although_nothing_is_new(
 def test_a_turn_is_handed_to_the_member_that_its_speaker_names(
     operator: Client, scene: Scene
 ) -> None:
+    operator.post(scene.reviews, "begin")
     operator.connect(scene.dev)
     operator.add_member(scene.reviews, scene.dev)
-    operator.post(scene.reviews, "begin")
     operator.ask(requests.complete(scene.reviews, agent=scene.dev))
     with scene.client(scene.pm) as pm, scene.client(scene.dev) as dev:
         next(pm.turns(scene.pm, join=[scene.reviews])).handoff(scene.dev, "over to you")

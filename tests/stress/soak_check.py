@@ -71,7 +71,10 @@ def _read(reader: LogReader) -> Iterator[Event]:
 
 
 def check_turns(log: Sequence[Event], verdict: Verdict) -> None:
-    """Check fairness: no agent waits while others have turn after turn."""
+    """Check fairness: no agent waits while others have turn after turn.
+
+    An agent that is killed, removed or retired early may have had none.
+    """
     waited: dict[ChannelId, Counter[SeatId]] = defaultdict(Counter)
     turns: Counter[SeatId] = Counter()
     for event in log:
@@ -89,7 +92,6 @@ def check_turns(log: Sequence[Event], verdict: Verdict) -> None:
                     _wait(waited[fact.channel], fact.seat, verdict)
             case _:
                 pass
-    verdict.wrong += [f"seat {seat} never had a turn" for seat in turns if not turns[seat]]
     verdict.figures["turns"] = turns.total()
     verdict.figures["fewest turns of an agent"] = min(turns.values(), default=0)
 

@@ -34,7 +34,6 @@ def soaked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert played.meddled["take"] > 0
     assert played.meddled["remove"] > 0
     assert verdict.figures["starts"] == 1 + played.killed["musters"]
-    assert verdict.figures["fewest turns of an agent"] > 0
     assert verdict.figures["acknowledged"] > 50
     return folder
 
@@ -59,16 +58,20 @@ def test_an_acknowledged_message_missing_in_the_log_is_found(soaked: Path) -> No
 
 
 def test_a_refused_message_in_the_log_is_found(soaked: Path) -> None:
-    (wrong,) = held_against(soaked, "agent-0", {"refused": "agent-0/1/1"})
+    journal = map(json.loads, filter(None, (soaked / "human.journal").read_text().splitlines()))
+    said = next(entry["said"] for entry in journal if "said" in entry)
+    (wrong,) = held_against(soaked, "human", {"refused": said})
     assert "was refused, but stands at" in wrong
 
 
 def test_a_message_delivered_as_new_twice_is_found(soaked: Path) -> None:
-    journal = (soaked / "agent-0.journal").read_text().splitlines()
-    handed = [
-        json.loads(line) for line in journal if '"new": [' in line and '"new": []' not in line
-    ]
-    (wrong,) = held_against(soaked, "agent-0", handed[-1])
+    name, handed = next(
+        (path.stem, json.loads(line))
+        for path in sorted(soaked.glob("agent-*.journal"))
+        for line in reversed(path.read_text().splitlines())
+        if '"new": [' in line and '"new": []' not in line
+    )
+    (wrong,) = held_against(soaked, name, handed)
     assert "as new, which is not on record" in wrong
 
 

@@ -24,7 +24,7 @@ SET_UP: Final = "Set up and understand"
 VERBS: Final[Mapping[str, Verb]] = {
     "up": Verb("run.up", RUN, "Run the team's server in the foreground until Ctrl-C."),
     "run": Verb("run.run", RUN, "Run one program under a state file, without a server."),
-    "agent": Verb("act.agent", ACT, "Register, list, enable and disable agents."),
+    "agent": Verb("act.agent", ACT, "Register, list, enable, disable and retire agents."),
     "summon": Verb("act.identity", ACT, "Create eight new agents."),
     "wake": Verb("act.identity", ACT, "Wake the given agents, or all sleeping ones."),
     "sleep": Verb("act.identity", ACT, "Put the given agents to sleep, or all awake ones."),
@@ -37,12 +37,8 @@ VERBS: Final[Mapping[str, Verb]] = {
         ACT,
         "Create, show, change and archive channels, and their members.",
     ),
-    "turn": Verb(
-        "act.turn",
-        ACT,
-        "Post, complete, pass, pause, resume or override a turn, and say who speaks next.",
-    ),
-    "next": Verb("act.next", ACT, "Print the next thing for an agent to do."),
+    "turn": Verb("act.turn", ACT, "End, pause, resume or override a turn, or say who is next."),
+    "next": Verb("act.next", ACT, "Print the next thing for AGENT to do."),
     "send": Verb("act.send", ACT, "Send a message to an agent, a channel or the lead."),
     "watch": Verb("act.watch", ACT, "Watch a channel live: ring, turn and messages."),
     "approvals": Verb("act.approvals", ACT, "List requests that wait for your approval."),

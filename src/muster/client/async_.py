@@ -7,8 +7,7 @@ from typing import Any, Self
 
 from muster.client.methods import ClientMethods
 from muster.client.requests import ApiRequest
-from muster.client.sending import T
-from muster.client.sync_or_async import Suspending
+from muster.client.sending import Suspending, T
 from muster.client.transport import READ_BYTES, ByteStream, ServerAddress, Transport, Work
 from muster.client.turn import TurnMethods
 from muster.views.answers.messages import MessageView, Next

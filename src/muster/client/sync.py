@@ -8,8 +8,7 @@ from typing import Self
 
 from muster.client.methods import ClientMethods
 from muster.client.requests import ApiRequest
-from muster.client.sending import T
-from muster.client.sync_or_async import Blocking, run_blocking
+from muster.client.sending import Blocking, T, run_blocking
 from muster.client.transport import READ_BYTES, ByteStream, ServerAddress, Transport, Work
 from muster.client.turn import TurnMethods
 from muster.views.answers.messages import MessageView, Next

@@ -15,11 +15,12 @@ import h11
 import msgspec
 
 from muster.client.requests import ApiRequest
-from muster.client.retry import ANSWER_SECONDS
 from muster.errors import Broken, Invalid, MusterError, NotRunning, Refused, Unavailable
-from muster.version import __version__
 
 TOKEN_VARIABLE: Final = "MUSTER_TOKEN"
+ANSWER_SECONDS: Final = 30.0
+"""The timeout of an answer, beside the time that the server was asked to wait."""
+
 READ_BYTES: Final = 64 * 1024
 IDLE_SECONDS: Final = 2.0
 """A connection that was idle for longer is not used for a request that is sent once only."""
@@ -270,6 +271,8 @@ class ConnectionPool:
 
 
 def _headers(request: ApiRequest[T], server: ServerAddress) -> list[tuple[str, str]]:
+    from muster.version import __version__  # only requests need it
+
     headers = {
         "Host": server.netloc,
         "User-Agent": f"muster/{__version__}",

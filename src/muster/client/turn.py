@@ -18,10 +18,9 @@ from collections.abc import (
 from contextlib import aclosing, suppress
 from typing import Final, TypeVar
 
-from muster.client import channel_requests, requests
+from muster.client import requests
 from muster.client.requests import ApiRequest
-from muster.client.retry import POLL_SECONDS, TimeLimit
-from muster.client.sync_or_async import sync_or_async
+from muster.client.sending import POLL_SECONDS, TimeLimit, sync_or_async
 from muster.client.watching import GONE, TurnReader, WatchedTurn
 from muster.errors import (
     Disabled,
@@ -167,7 +166,7 @@ class TurnMethods(WatchedTurn):
 
     async def _show(self, text: str) -> None:
         """Send a partial text. One that is refused or lost is followed by the next."""
-        shown = channel_requests.partial(self.channel, text, agent=self.agent, epoch=self.epoch)
+        shown = requests.partial(self.channel, text, agent=self.agent, epoch=self.epoch)
         with suppress(MusterError):
             await self._ask(shown, patience_s=0.0)
 

@@ -14,8 +14,12 @@ from typing import Any, Final, Protocol, TypeVar
 
 from muster.client import requests
 from muster.client.requests import ApiRequest
-from muster.client.retry import POLL_SECONDS, TimeLimit
-from muster.client.sync_or_async import sync_or_async, sync_or_async_iterator
+from muster.client.sending import (
+    POLL_SECONDS,
+    TimeLimit,
+    sync_or_async,
+    sync_or_async_iterator,
+)
 from muster.client.transport import Pause, Work
 from muster.errors import MusterError, NotFound, Retired, TurnLost, Unauthenticated
 from muster.machines.vocabulary import TurnState

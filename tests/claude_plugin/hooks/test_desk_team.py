@@ -18,6 +18,7 @@ from muster.machines.commands import (
     EnrollAgent,
     ImportTeam,
     OpenConversation,
+    PostMessage,
     ReportTaken,
     SendMessage,
 )
@@ -224,6 +225,8 @@ def test_an_agent_that_still_has_the_turn_is_reminded_once(tmp_path: Path) -> No
         async with a_team(tmp_path, ADA, BEN) as team:
             ada, ben = await team.run("Ada", ADA), await team.run("Ben", BEN)
             await with_channel(team.muster.dispatcher, [ADA, BEN])
+            say = PostMessage(channel=DESIGN, text="hello", speaker_name="Grace")
+            await team.muster.dispatcher.send(say, actor=MUSTER)
             await eventually(lambda: team.muster.team.channels[DESIGN].turn)
             turn = team.muster.team.channels[DESIGN].turn
             assert turn is not None

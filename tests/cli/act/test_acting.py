@@ -170,9 +170,8 @@ def test_values_are_numbers_truths_or_texts() -> None:
 
 
 def test_a_turn_is_completed_passed_paused_and_resumed(team: Team) -> None:
-    assert re.fullmatch(
-        r"done: event \d+\n", team.does("turn", "complete", team.channel, "my last words")
-    )
+    told = team.does("turn", "complete", team.channel, "my last words")
+    assert re.fullmatch(rf"{team.dev} has the turn\. \(message \d+\)\n", told)
     assert team.holder() == team.dev
     team.does("turn", "pass", team.channel, "--agent", team.dev, "--epoch", "2")
     assert team.holder() == team.pm

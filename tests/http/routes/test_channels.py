@@ -1,6 +1,7 @@
 """Channels over HTTP: opened, looked at, changed, joined and left, by those who may."""
 
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -67,6 +68,16 @@ def test_a_change_of_rules_leaves_the_others_as_they_are(scene: Scene) -> None:
     changed = scene.call("PATCH", scene.channel, {"humanInterruptMode": "queue"}).json()
     assert changed["config"]["humanInterruptMode"] == "queue"
     assert changed["config"]["defaultTimeoutSeconds"] == 5
+
+
+def test_two_changes_of_rules_at_the_same_time_are_both_kept(scene: Scene) -> None:
+    scene.opened()
+    for number in range(1, 11):
+        changes = [{"waitTimeoutSeconds": float(number)}, {"maxTurns": number}]
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda change: scene.call("PATCH", scene.channel, change), changes))
+        config = scene.get(scene.channel)["config"]
+        assert (config["waitTimeoutSeconds"], config["maxTurns"]) == (number, number)
 
 
 def test_a_member_that_joins_or_leaves_is_seen_in_the_ring_with_its_state(scene: Scene) -> None:

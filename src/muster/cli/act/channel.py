@@ -20,7 +20,7 @@ from muster.cli.acting import (
 from muster.cli.options import home_option, json_option
 from muster.cli.render import Look, Row, clean, table
 from muster.cli.terminal import look
-from muster.client import channel_requests, requests
+from muster.client import requests
 from muster.errors import Invalid
 from muster.machines.vocabulary import TurnConfig
 from muster.views.answers.channels import ChannelState, MemberView
@@ -135,7 +135,7 @@ def remove(home: Path, as_json: bool, name: str, agents: Sequence[str]) -> None:
 def order(home: Path, as_json: bool, name: str, agents: Sequence[str]) -> None:
     """Change the order of turns: AGENTS are all members of the channel, each once."""
     with server(home) as client:
-        print_channel(client.ask(channel_requests.order_ring(name, agents)), as_json)
+        print_channel(client.ask(requests.order_ring(name, agents)), as_json)
 
 
 @channel.command()
@@ -150,7 +150,7 @@ def timeout(home: Path, as_json: bool, name: str, agent: str, seconds: str) -> N
     A turn in progress keeps its deadline.
     """
     with server(home) as client:
-        state = client.ask(channel_requests.configure_member(name, agent, _seconds(seconds)))
+        state = client.ask(requests.configure_member(name, agent, _seconds(seconds)))
     print_channel(state, as_json)
 
 
@@ -174,7 +174,7 @@ def archive(home: Path, as_json: bool, name: str) -> None:
     Its members keep their places, its messages stay. `muster channel restore` brings it back.
     """
     with server(home) as client:
-        print_channel(client.ask(channel_requests.archive_channel(name)), as_json)
+        print_channel(client.ask(requests.archive_channel(name)), as_json)
 
 
 @channel.command()
@@ -184,7 +184,7 @@ def archive(home: Path, as_json: bool, name: str) -> None:
 def restore(home: Path, as_json: bool, name: str) -> None:
     """Bring an archived channel back; it goes on where it was."""
     with server(home) as client:
-        print_channel(client.ask(channel_requests.restore_channel(name)), as_json)
+        print_channel(client.ask(requests.restore_channel(name)), as_json)
 
 
 @channel.command("set")

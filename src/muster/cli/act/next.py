@@ -12,7 +12,7 @@ from muster.cli.acting import print_json, server
 from muster.cli.options import home_option, json_option
 from muster.cli.render import clean
 from muster.client import requests
-from muster.client.retry import TimeLimit
+from muster.client.sending import TimeLimit
 from muster.client.sync import Client
 from muster.client.turn import NOTHING_NEW, asks_for_something
 from muster.errors import Refused

@@ -14,7 +14,7 @@ from muster.cli.acting import (
     server,
 )
 from muster.cli.options import Function, home_option, json_option
-from muster.client import channel_requests, requests
+from muster.client import requests
 from muster.client.sync import Client
 from muster.errors import Invalid
 
@@ -35,7 +35,7 @@ def channel_option(function: Function) -> Function:
 
 @click.group()
 def turn() -> None:
-    """Post, complete, pass, pause, resume or override a turn, and say who speaks next."""
+    """End, pause, resume or override a turn, or say who is next."""
 
 
 @turn.command()
@@ -194,7 +194,7 @@ def hand(home: Path, as_json: bool, channel: str | None, lower: bool, agent: str
     """Raise the hand of AGENT: it speaks before the ring's next."""
     with server(home) as client:
         place = channel or _only_channel(client, agent)
-        state = client.ask(channel_requests.raise_hand(place, agent, raised=not lower))
+        state = client.ask(requests.raise_hand(place, agent, raised=not lower))
     print_channel(state, as_json)
 
 

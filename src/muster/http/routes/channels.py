@@ -148,7 +148,9 @@ async def _state(call: ApiCall, channel: ChannelId) -> ChannelState:
 @route("PATCH", "/api/channels/{channel}", may=OPERATOR)
 async def configure_channel(call: ApiCall, channel: ChannelId, body: ConfigChange) -> ChannelState:
     """Change some rules of a channel. A turn in progress keeps its deadline."""
-    config = body.applied(call.team.channel(channel).config)
+    # The rules as decided, not as committed, and no await before `send`: of two changes at the same
+    # time, the second keeps the first.
+    config = body.applied(call.muster.dispatcher.head.channel(channel).config)
     await call.send(ConfigureChannel(channel=channel, config=config))
     return await _state(call, channel)
 
