@@ -8,9 +8,13 @@ from pathlib import Path
 import pytest
 
 from muster import attachments, limits
+from muster.app import TeamOptions, run_team
 from muster.attachments import AttachmentFolder
-from muster.errors import FilesFull, Invalid, NotFound
-from tests.builders import run
+from muster.errors import FilesFull, Invalid, NotFound, UploadsFull
+from muster.store.memory import MemoryStore
+from muster.testing.clock import ManualClock
+from muster.testing.ids import CountingIds
+from tests.builders import eventually, run
 
 NOW = 2_000_000_000.0
 DAY = 24 * 3600.0
@@ -130,3 +134,65 @@ def test_nothing_is_read_or_written_through_a_link(tmp_path: Path) -> None:
         assert secret.read_text() == "secret"
 
     run(scene())
+
+
+def test_the_unnamed_uploads_of_one_uploader_have_a_quota(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "UNNAMED_FILES_MAX", 3)
+    monkeypatch.setattr(limits, "UNNAMED_BYTES_MAX", 1000)
+
+    async def scene() -> None:
+        folder = AttachmentFolder(tmp_path)
+        large = await folder.keep(bytes(900), name="x", by="agent:pm")
+        with pytest.raises(UploadsFull, match="'pm' may have 3 uploaded files, or 1000 bytes"):
+            await folder.keep(b"1" * 200, name="y", by="agent:pm")
+        await folder.keep(bytes(900), name="again", by="agent:pm")  # the same content counts once
+        await folder.keep(b"1" * 200, name="y", by="agent:dev")
+        await folder.named([large])  # a message names it: it counts no longer
+        for content in (b"a", b"b", b"c"):
+            await folder.keep(content, name="x", by="agent:pm")
+        again = AttachmentFolder(tmp_path)  # after a restart they are counted again
+        with pytest.raises(UploadsFull):
+            await again.keep(b"d", name="x", by="agent:pm")
+        assert await again.clean(NOW, nobody) == 4  # NOW is years later
+        await again.keep(b"d", name="x", by="agent:pm")
+
+    run(scene())
+
+
+def test_an_old_upload_that_a_message_is_about_to_name_is_not_removed(tmp_path: Path) -> None:
+    async def scene() -> None:
+        folder = AttachmentFolder(tmp_path)
+        file = await folder.keep(b"x", name="x", by="me")
+        now = (tmp_path / "files" / "uploads" / file.digest).stat().st_mtime
+        os.utime(tmp_path / "files" / "uploads" / file.digest, (now - 2 * DAY, now - 2 * DAY))
+
+        async def named_meanwhile(digest: str) -> bool:
+            assert await folder.uploaded(digest, by="me") == file
+            return False
+
+        assert await folder.clean(now, named_meanwhile) == 0
+        assert await folder.read(file.digest) == b"x"
+
+    run(scene())
+
+
+def test_unused_uploads_are_removed_while_the_server_runs(tmp_path: Path) -> None:
+    async def scene() -> None:
+        clock, options = ManualClock(), TeamOptions(human="Grace")
+        async with run_team(
+            MemoryStore(), options, clock=clock, ids=CountingIds("boot"), home=tmp_path
+        ) as muster:
+            assert muster.files is not None
+            file = await muster.files.keep(b"x", name="x", by="me")
+            old = clock.now().timestamp() - DAY
+            os.utime(tmp_path / "files" / "uploads" / file.digest, (old, old))
+            await eventually(lambda: _advance(clock) and not files_in(tmp_path))
+
+    run(scene())
+
+
+def _advance(clock: ManualClock) -> bool:
+    clock.advance(limits.FILE_CLEAN_SECONDS)
+    return True

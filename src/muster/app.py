@@ -18,6 +18,7 @@ from typing import Final, Protocol
 
 import msgspec
 
+from muster import limits
 from muster.attachments import AttachmentFolder
 from muster.delegation.conversations import Conversations
 from muster.delegation.following.owner import IsAlive, assume_alive
@@ -322,7 +323,7 @@ def _feed(store: EventStore, dispatcher: Dispatcher) -> Feed:
 
 
 async def _remove_unused(files: AttachmentFolder, store: EventStore, clock: Clock) -> None:
-    """Remove the uploads of earlier days that no message names."""
+    """Remove the uploads of earlier days that no message names, until cancelled."""
 
     async def is_named(digest: str) -> bool:
         before: int | None = SEQ_END
@@ -332,10 +333,12 @@ async def _remove_unused(files: AttachmentFolder, store: EventStore, clock: Cloc
                 return True
         return False
 
-    try:
-        await files.clean(clock.now().timestamp(), is_named)
-    except (OSError, MusterError) as error:  # the next start tries again
-        log.warning("%s", error, extra={"action": "files_not_cleaned"})
+    while True:
+        try:
+            await files.clean(clock.now().timestamp(), is_named)
+        except (OSError, MusterError) as error:  # the next round tries again
+            log.warning("%s", error, extra={"action": "files_not_cleaned"})
+        await clock.sleep(limits.FILE_CLEAN_SECONDS)
 
 
 def _tasks(

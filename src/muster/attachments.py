@@ -4,7 +4,8 @@
     files/uploads/abcdef...   who uploaded it under which name, until a message names it
 
 The event of a message has the name, size and media type of its files, so an upload's note is needed
-only until then. An upload that no message names is removed a day later, when the server starts.
+only until then. An upload that no message names is removed a day later, and each uploader may have
+a limited number of them, so that no agent alone uses up the room of the team.
 
 Every file is its owner's alone (mode 600), is written aside and renamed, and is opened without
 following links: nobody can make muster write or serve another file through a link in the folder.
@@ -23,7 +24,7 @@ from typing import Final
 import msgspec
 
 from muster import limits
-from muster.errors import FilesFull, Invalid, NotFound
+from muster.errors import FilesFull, Invalid, NotFound, UploadsFull
 from muster.machines.attachments import FILES_FOLDER, check_digest, media_type_of, stored_path
 from muster.machines.vocabulary import AttachedFile
 from muster.regular_files import read_regular
@@ -34,7 +35,7 @@ UPLOADERS_MAX: Final = 16
 """Uploaders of the same content that are remembered; the oldest makes room."""
 
 CLEANED_MAX: Final = 1000
-"""Uploads that one start looks at."""
+"""Uploads that one cleaning removes."""
 
 IsNamed = Callable[[str], Awaitable[bool]]
 """Whether a message names the file with this digest."""
@@ -60,6 +61,9 @@ class AttachmentFolder:
         self._used: int | None = None
         """Bytes of all files; counted when the first one is uploaded."""
 
+        self._unnamed: dict[str, UploadNote] | None = None
+        """The notes of uploads, by digest; read when the first file is uploaded."""
+
     # ── uploads ───────────────────────────────────────────────────────────────────────────────────
 
     async def keep(self, content: bytes, *, name: str, by: str) -> AttachedFile:
@@ -74,6 +78,7 @@ class AttachmentFolder:
     def _keep(self, content: bytes, name: str, by: str) -> AttachedFile:
         digest, size = sha256(content).hexdigest(), len(content)
         path = self._home / stored_path(digest)
+        self._check_quota(digest, size, by)
         if not path.exists():
             self._make_room(size)
         self._folder.mkdir(mode=0o700, exist_ok=True)
@@ -83,6 +88,7 @@ class AttachmentFolder:
         kept = dict(islice(reversed(names.items()), UPLOADERS_MAX))
         note = UploadNote(dict(reversed(kept.items())), size)
         write_private(self._note_path(digest), msgspec.json.encode(note))
+        self._notes()[digest] = note
         if not path.exists():
             write_private(path, content)
             self._used = (self._used or 0) + size
@@ -94,17 +100,44 @@ class AttachmentFolder:
         if self._used + size > limits.FILES_BYTES_MAX:
             raise FilesFull(limit=limits.FILES_BYTES_MAX)
 
+    def _check_quota(self, digest: str, size: int, by: str) -> None:
+        """Refuse an upload beyond the number or the bytes that one uploader may have unnamed."""
+        others = self._notes().items()
+        sizes = [note.size for each, note in others if each != digest and by in note.names]
+        files, bytes_max = limits.UNNAMED_FILES_MAX, limits.UNNAMED_BYTES_MAX
+        if len(sizes) >= files or sum(sizes) + size > bytes_max:
+            raise UploadsFull(who=by.partition(":")[2] or by, files=files, limit=bytes_max)
+
+    def _notes(self) -> dict[str, UploadNote]:
+        if self._unnamed is None:
+            with_notes = ((digest, self._note(digest)) for digest in self._digests())
+            self._unnamed = {digest: note for digest, note in with_notes if note is not None}
+        return self._unnamed
+
+    def _digests(self) -> list[str]:
+        with suppress(FileNotFoundError), os.scandir(self._folder / UPLOADS) as entries:
+            return [entry.name for entry in entries if _is_digest(entry.name)]
+        return []
+
+    def _forget(self, digest: str) -> None:
+        self._note_path(digest).unlink(missing_ok=True)
+        if self._unnamed is not None:
+            self._unnamed.pop(digest, None)
+
     async def uploaded(self, digest: str, *, by: str) -> AttachedFile | None:
         """A file that this uploader has uploaded and no message names yet."""
         note = await asyncio.to_thread(self._note, digest)
         if note is None or by not in note.names:
             return None
+        with suppress(FileNotFoundError):  # a message is about to name it: it is not removed now
+            os.utime(self._note_path(digest))
         return _file(digest, note.names[by], note.size)
 
     async def named(self, files: Iterable[AttachedFile]) -> None:
         """Forget the uploads of files that a message in the log now names."""
-        for each in files:
-            self._note_path(each.digest).unlink(missing_ok=True)
+        async with self._lock:
+            for each in files:
+                self._forget(each.digest)
 
     def _note(self, digest: str) -> UploadNote | None:
         with suppress(OSError, msgspec.DecodeError):
@@ -131,24 +164,26 @@ class AttachmentFolder:
         """Remove old uploads that no message names; the number of removed files."""
         removed = 0
         for digest in await asyncio.to_thread(self._old_uploads, now):
-            if await is_named(digest):  # the server died between the message and `named`
-                self._note_path(digest).unlink(missing_ok=True)
-                continue
-            (self._home / stored_path(digest)).unlink(missing_ok=True)
-            self._note_path(digest).unlink(missing_ok=True)
-            removed += 1
-        self._used = None
+            has_message = await is_named(digest)
+            async with self._lock:
+                if not self._is_old(digest, now):  # it was uploaded again, or is about to be named
+                    continue
+                if not has_message:  # else the server died between the message and `named`
+                    (self._home / stored_path(digest)).unlink(missing_ok=True)
+                    removed += 1
+                self._forget(digest)
+                self._used = None
         return removed
 
     def _old_uploads(self, now: float) -> list[str]:
-        old = now - limits.FILE_UNUSED_SECONDS
-        with suppress(FileNotFoundError), os.scandir(self._folder / UPLOADS) as entries:
-            return [
-                entry.name
-                for entry in islice(entries, CLEANED_MAX)
-                if _is_digest(entry.name) and entry.stat(follow_symlinks=False).st_mtime < old
-            ]
-        return []
+        old = (each for each in self._digests() if self._is_old(each, now))
+        return list(islice(old, CLEANED_MAX))
+
+    def _is_old(self, digest: str, now: float) -> bool:
+        with suppress(FileNotFoundError):
+            changed = os.lstat(self._note_path(digest)).st_mtime
+            return changed < now - limits.FILE_UNUSED_SECONDS
+        return False
 
 
 def _file(digest: str, name: str, size: int) -> AttachedFile:

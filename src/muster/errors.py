@@ -295,6 +295,14 @@ class TooFast(Refused):
     status = 429
 
 
+class TooManyStreams(Refused):
+    """The token has {limit} event streams open, and may not have more. Close one, or read several
+    channels in one stream.
+    """
+
+    status = 429
+
+
 # ── requests ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -321,6 +329,14 @@ class TooLarge(Refused):
 class FilesFull(Refused):
     """The attached files of the team would take more than {limit} bytes. Delete files that nobody
     needs from `files/` in its home.
+    """
+
+    status = 413
+
+
+class UploadsFull(Refused):
+    """{who!r} may have {files} uploaded files, or {limit} bytes of them, that no message names.
+    Name them in a message; unused ones are removed after a day.
     """
 
     status = 413

@@ -27,7 +27,16 @@ FILE_NAME_BYTES_MAX: Final = 200
 """The name of an attached file: file systems take 255, and a download adds to it."""
 
 FILE_UNUSED_SECONDS: Final = 24 * 3600.0
-"""An uploaded file that no message names is removed after this, at a start of the server."""
+"""An uploaded file that no message names is removed after this."""
+
+FILE_CLEAN_SECONDS: Final = 3600.0
+"""How often unused uploads are looked for while the server runs."""
+
+UNNAMED_FILES_MAX: Final = 100
+"""Uploads of one uploader that no message names: some messages with all the files they may have."""
+
+UNNAMED_BYTES_MAX: Final = MESSAGE_FILES_MAX * FILE_BYTES_MAX
+"""Bytes of such uploads: the files of one message must fit, and a team has room for many."""
 
 SEARCH_CHARS_MAX: Final = 1000
 """The words of one search: more than anybody types, less than a request line holds."""
@@ -76,6 +85,13 @@ OPERATOR_REQUESTS_PER_SECOND: Final = 20_000.0
 
 STRANGER_REQUESTS_PER_SECOND: Final = 100.0
 """Rate limit of all unauthenticated callers together; above it they get 429, not 401."""
+
+STREAMS_MAX: Final = 64
+"""Open event streams of one token of an agent or a viewer: more windows than anybody
+has. A stream that is not read holds some memory."""
+
+OPERATOR_STREAMS_MAX: Final = 8192
+"""Open event streams of one token of the operator: thousands of subscribers are a supported use."""
 
 BURST_SECONDS: Final = 2.0
 """Burst of a rate limit: unused capacity is kept for this long."""

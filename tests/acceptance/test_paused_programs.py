@@ -84,6 +84,18 @@ for _ in prompts():
     say(type="turn_complete", text="I think so.")
 """
 
+BUSY = """
+import select
+
+for number, prompt in enumerate(prompts()):
+    if number == 0:
+        print("(begun)", flush=True)
+        select.select([0], [], [])
+    say(type="turn_complete", text="to " + prompt.splitlines()[-1])
+    print("(after)", flush=True)
+"""
+"""Ends its first turn when a message waits on its stdin, which it reads only then."""
+
 PROGRAMS = {
     "printer": PRINTER,
     "liner": LINER,
@@ -91,8 +103,11 @@ PROGRAMS = {
     "mortal": MORTAL,
     "hangs": HANGS_ONCE,
     "writer": WRITER,
+    "busy-inject": BUSY,
+    "busy-interrupt": BUSY,
+    "busy-parallel": BUSY,
 }
-LINES = ("liner", "writer")
+LINES = ("liner", "writer", "busy-inject", "busy-interrupt", "busy-parallel")
 
 
 @pytest.fixture(scope="module")
@@ -185,10 +200,36 @@ def test_an_interruption_loses_no_word_and_no_end_of_turn(
     assert place.said(agent) == ["the plan?", "one moment"]
     assert spoken.state() == "WAITING"
     spoken.released()
-    spoken.until_said("the plan?", "one moment", *said)
+    # The program has not read the interruption before it ended the turn, and gets another turn.
+    spoken.until_said("the plan?", "one moment", *said, *said)
     until(lambda: spoken.state() == "IDLE", spoken.state)
     assert spoken.log("command_refused") == []
-    assert spoken.heard[-1] == f"New in the channel {agent}:\n[human]: one moment"
+    assert spoken.heard[-2] == f"New in the channel {agent}:\n[human]: one moment"
+    assert spoken.heard[-1].endswith("\n[human] (told before): one moment")
+
+
+@pytest.mark.parametrize("mode", ["inject", "interrupt", "parallel"])
+def test_a_message_that_a_program_reads_after_its_turn_is_answered_in_another(
+    place: Place, mode: str
+) -> None:
+    agent = f"busy-{mode}"
+    spoken = Spoken(place, agent, humanInterruptMode=mode)
+    spoken.post("first")
+    spoken.until_printed("(begun)")
+    spoken.post("second")
+    if mode == "interrupt":
+        spoken.until_printed("(after)")
+        spoken.released()
+    said = ["first", "second", "to [human]: first", "to [human] (told before): second"]
+    spoken.until_said(*said)
+    until(lambda: spoken.state() == "IDLE", spoken.state)
+    # A message that is answered at once is not told again.
+    for text in ("third", "fourth", "fifth"):
+        spoken.post(text)
+        said += [text, f"to [human]: {text}"]
+        spoken.until_said(*said)
+        until(lambda: spoken.state() == "IDLE", spoken.state)
+    assert "\n".join(spoken.heard).count("(told before)") == 1
 
 
 def test_a_program_that_exits_while_a_person_holds_its_turn_is_heard_at_the_release(

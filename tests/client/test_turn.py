@@ -394,7 +394,7 @@ def test_a_removed_agent_stays_out_until_a_person_adds_it(operator: Client, scen
         turn = next(turns)
         operator.remove_member(scene.reviews, scene.pm)
         assert turn.complete("too late") is None
-        assert turn.lost == "no longer a member of the channel"
+        assert turn.lost == "not a member of the channel"
         with working(lambda: next(turns).complete("I am back")):
             # in its next poll the agent has no channel, and would join again
             until(lambda: operator.agent(scene.pm).turn is TurnState.IDLE)
@@ -404,6 +404,37 @@ def test_a_removed_agent_stays_out_until_a_person_adds_it(operator: Client, scen
             operator.add_member(scene.reviews, scene.pm)
             operator.post(scene.reviews, "welcome back")
     assert texts(operator, scene.reviews) == ["begin", "welcome back", "I am back"]
+
+
+def test_a_member_of_a_private_channel_comes_back_to_its_place_by_itself(
+    home: Path, operator: Client
+) -> None:
+    scene = a_scene(home, operator, readRule="members", joinRule="invited")
+    for name in (scene.pm, scene.dev):
+        operator.add_member(scene.reviews, name)
+    operator.post(scene.reviews, "begin")
+    with scene.client(scene.pm) as client:
+        next(client.turns(scene.pm, join=[scene.reviews]))
+        operator.disconnect(scene.pm)
+    assert operator.channel(scene.reviews).ring == (scene.dev,)
+    with scene.client(scene.pm) as client:
+        next(client.turns(scene.pm, join=[scene.reviews])).complete("I am back")
+        assert operator.channel(scene.reviews).ring == (scene.pm, scene.dev)
+    assert texts(operator, scene.reviews) == ["begin", "I am back"]
+
+
+def test_a_channel_that_is_not_there_is_joined_when_it_is(operator: Client, scene: Scene) -> None:
+    later = f"later-{scene.pm}"
+    with scene.client(scene.pm) as client:
+        turns = client.turns(scene.pm, join=[later, scene.reviews])
+        operator.post(scene.reviews, "begin")
+        next(turns).complete("I am in the other one")
+        operator.remove_member(scene.reviews, scene.pm)
+        operator.create_channel(later)
+        operator.post(later, "is anybody here?")
+        next(turns).complete("I am")
+    assert texts(operator, scene.reviews) == ["begin", "I am in the other one"]
+    assert texts(operator, later) == ["is anybody here?", "I am"]
 
 
 def test_a_disabled_agent_s_loop_ends_without_an_error(operator: Client, scene: Scene) -> None:

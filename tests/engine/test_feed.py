@@ -11,7 +11,7 @@ from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
 from muster.machines.commands import CreateChannel, PostMessage
 from muster.machines.ids import ChannelId
-from muster.store.base import EVERYTHING, SEQ_END, EventStore, LogFilter, Stored
+from muster.store.base import BYTES_END, EVERYTHING, SEQ_END, EventStore, LogFilter, Stored
 from muster.store.memory import MemoryStore
 from muster.store.sqlite import SqliteStore
 from muster.testing.clock import ManualClock
@@ -51,11 +51,17 @@ class CountingStore(MemoryStore):
         where: LogFilter = EVERYTHING,
         backwards: bool = False,
         before: int = SEQ_END,
+        bytes_max: int = BYTES_END,
     ) -> Sequence[Stored]:
         self.reads += 1
         await asyncio.sleep(0)
         return await super().read(
-            after=after, limit=limit, where=where, backwards=backwards, before=before
+            after=after,
+            limit=limit,
+            where=where,
+            backwards=backwards,
+            before=before,
+            bytes_max=bytes_max,
         )
 
 
@@ -151,6 +157,7 @@ def test_a_subscriber_never_sees_an_event_before_the_committed_state_has_it() ->
             where: LogFilter = EVERYTHING,
             backwards: bool = False,
             before: int = SEQ_END,
+            bytes_max: int = BYTES_END,
         ) -> Sequence[Stored]:
             page = await super().read(after=after, limit=limit, where=where)
             ahead = Stored(page[-1].seq + 1, "user_message", None, None, b"{}")
@@ -230,5 +237,53 @@ def test_a_thousand_subscribers_are_woken_once_for_each_commit() -> None:
             commands = [CreateChannel(channel=ChannelId(f"c{n}")) for n in range(50)]
             await asyncio.gather(*(dispatcher.send(each, actor=HUMAN) for each in commands))
         assert pages == 1000
+
+    run(scene())
+
+
+@pytest.mark.parametrize("is_recent", [True, False])
+def test_a_page_is_bounded_in_bytes_and_shared_by_subscribers_at_the_same_place(
+    monkeypatch: pytest.MonkeyPatch, is_recent: bool
+) -> None:
+    monkeypatch.setattr(feeds, "PAGE_BYTES", 10_000)
+    if not is_recent:
+        monkeypatch.setattr(feeds, "RECENT_BYTES_MAX", 1)
+
+    async def scene() -> None:
+        store = MemoryStore()
+        dispatcher = await a_dispatcher(store, ManualClock())
+        feed = a_feed(store, dispatcher)
+        await with_channel(dispatcher, [])
+        after = feed.last_seq
+        for _ in range(40):
+            await say(dispatcher, "x" * 4000)
+        feed.close()
+        pages = [page async for page in feed.follow(after=after)]
+        again = [page async for page in feed.follow(after=after)]
+        assert [len(page) for page in pages] == [3] * 13 + [1]
+        assert [each.seq for page in pages for each in page] == list(range(after + 1, after + 41))
+        assert all(one.data is other.data for one, other in zip(pages[0], again[0], strict=True))
+        assert len(feed._pages) <= feeds.PAGES_KEPT  # pyright: ignore[reportPrivateUsage]
+
+    run(scene())
+
+
+def test_subscribers_that_catch_up_together_read_a_full_page_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(feeds, "RECENT_BYTES_MAX", 1)
+    monkeypatch.setattr(feeds, "PAGE_EVENTS", 10)
+
+    async def scene() -> None:
+        store = CountingStore()
+        dispatcher = await a_dispatcher(store, ManualClock())
+        feed = a_feed(store, dispatcher)
+        await with_channel(dispatcher, [])
+        for _ in range(20):
+            await say(dispatcher, "x")
+        before = store.reads
+        for _ in range(50):
+            assert await take(feed, after=0, until=10) == list(range(1, 11))
+        assert store.reads == before + 1
 
     run(scene())

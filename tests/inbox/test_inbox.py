@@ -195,7 +195,7 @@ def test_an_agent_that_knows_of_the_pause_is_told_when_its_turn_goes_on_or_is_lo
         assert (told.do, told.epoch, texts(told)) == (Do.TURN, 1, [])
         await team.dispatcher.send(c.RemoveMember(channel=DESIGN, seat=ADA), actor=HUMAN)
         told = await watch(messages=False)
-        assert (told.do, told.reason) == (Do.OVER, "no longer a member of the channel")
+        assert (told.do, told.reason) == (Do.OVER, "not a member of the channel")
 
     run(scene())
 

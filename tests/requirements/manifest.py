@@ -259,6 +259,26 @@ TURNS = (
         },
     ),
     Promise(
+        "An agent that crashed or lost its connection comes back to its place; a removal lasts.",
+        {
+            "machines/turns/test_lost_places.py": [
+                "test_an_agent_that_muster_starts_again_has_its_place_again",
+                "test_after_a_kill_of_muster_all_members_are_back_in_their_order",
+                "test_an_agent_that_connects_again_joins_again_at_its_old_place",
+                "test_a_person_s_removal_forgets_a_lost_place",
+                "test_a_disabled_agent_does_not_come_back_to_its_places",
+            ],
+            "acceptance/test_lost_places.py": [
+                "test_members_are_back_in_their_places_after_a_kill_of_muster",
+                "test_a_member_whose_program_crashes_is_back_in_its_place",
+            ],
+            "client/test_turn.py": [
+                "test_a_member_of_a_private_channel_comes_back_to_its_place_by_itself",
+                "test_a_channel_that_is_not_there_is_joined_when_it_is",
+            ],
+        },
+    ),
+    Promise(
         "A person can always post, and chooses how that interrupts a turn in progress.",
         {
             "machines/turns/test_turns.py": [
@@ -1429,6 +1449,19 @@ SUPERVISION = (
             "sessions/test_paused_turns.py": [
                 "test_lines_said_in_a_hold_are_posted_in_their_order_and_the_turn_ends_once",
                 "test_words_of_a_turn_that_is_taken_away_are_on_record_and_not_posted_later",
+            ],
+        },
+    ),
+    Promise(
+        "A message in the middle of a turn is answered, also by a program that reads it too late.",
+        {
+            "acceptance/test_paused_programs.py": [
+                "test_a_message_that_a_program_reads_after_its_turn_is_answered_in_another"
+            ],
+            "sessions/test_messages_in_turn.py": [
+                "test_a_message_in_the_middle_of_a_turn_is_told_again_in_the_next_turn",
+                "test_a_message_in_a_turn_that_is_lost_is_told_again_in_the_next_turn",
+                "test_a_message_that_is_answered_at_once_is_not_told_again",
             ],
         },
     ),

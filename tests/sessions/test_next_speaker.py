@@ -7,7 +7,7 @@ from muster.engine.partials import Partial
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import ChannelId, SeatId
-from muster.machines.vocabulary import Claim, SpeakerOrder, TurnConfig
+from muster.machines.vocabulary import Claim, ReadRule, SpeakerOrder, TurnConfig
 from muster.testing.runtime import ScriptedSession, Starts
 from tests.builders import ADA, BEN, DESIGN, run, settled, with_agents, with_channel
 from tests.sessions.test_intake import Stage, staged
@@ -184,5 +184,24 @@ def test_a_selector_reads_descriptions_from_souls() -> None:
             await stage.send(c.PostMessage(channel=DESIGN, text="who?", speaker_name="Marcus"))
             prompt = session.told[-1]
             assert "- Lyra: I test.\nNew messages:\n[Marcus]: who?" in prompt
+
+    run(story())
+
+
+def test_a_program_cannot_tell_a_private_channel_from_one_that_is_not_there() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol(long_lived=True)
+            session = await stage.start()
+            private = TurnConfig(read_rule=ReadRule.MEMBERS)
+            await stage.send(c.CreateChannel(channel=ChannelId("vault"), config=private))
+            for name in ("vault", "nowhere"):
+                await stage.say(session, ports.HandRaised(channel=name))
+                await stage.say(session, ports.AgentText(text="hello", channel=name))
+            vault, nowhere = list[str](), list[str]()
+            for _, reason in await stage.rejected():
+                (vault if "vault" in reason else nowhere).append(reason)
+            assert len(vault) == 2
+            assert [each.replace("vault", "nowhere") for each in vault] == nowhere
 
     run(story())

@@ -81,6 +81,8 @@ class LogChecker:
 
         self.passed: set[ChannelId] = set()
         self.barred: set[tuple[ChannelId, SeatId]] = set()
+        self.lost: set[tuple[ChannelId, SeatId]] = set()
+        """Places of agents that left by a crash or a disconnect."""
 
     def read(self, event: Event) -> Iterator[str]:
         """Check one event; return its violations."""
@@ -183,16 +185,26 @@ class LogChecker:
         self.statuses[fact.seat] = fact.target
 
     def _membership(self, fact: e.MemberJoined | e.MemberLeft, actor: str) -> Iterator[str]:
-        """A person's removal lasts until a person adds the agent again."""
+        """A person's removal lasts until a person adds the agent again; only a lost place comes
+        back.
+        """
         ring, place = self.rings.setdefault(fact.channel, []), (fact.channel, fact.seat)
         by_agent = actor.startswith("agent:")
         if isinstance(fact, e.MemberJoined):
             if by_agent and place in self.barred:
                 yield f"{actor} adds seat {fact.seat}, which a person removed, to {fact.channel}"
+            if (fact.place is not None) is not (place in self.lost):
+                yield f"seat {fact.seat} joins {fact.channel} at {fact.place}"
             self.barred.discard(place)
-            ring.append(fact.seat)
+            self.lost.discard(place)
+            ring.insert(len(ring) if fact.place is None else fact.place, fact.seat)
             return
-        ring.remove(fact.seat)
+        if place in self.lost:
+            self.lost.discard(place)
+        else:
+            ring.remove(fact.seat)
+        if fact.keeps_place:
+            self.lost.add(place)
         self.lanes.pop((fact.seat, fact.channel), None)
         if fact.reason == "removed" and actor.startswith("person:"):
             self.barred.add(place)
@@ -215,10 +227,16 @@ class LogChecker:
                 self.desired.setdefault(profile.grid_position, begun)
             case e.AgentDisabled(seat=seat):
                 self.disabled.add(seat)
+                self._forget_places(seat)
+            case e.AgentRetired(seat=seat):
+                self._forget_places(seat)
             case e.AgentEnabled(seat=seat):
                 self.disabled.discard(seat)
             case _:
                 pass
+
+    def _forget_places(self, seat: SeatId) -> None:
+        self.lost = {place for place in self.lost if place[1] != seat}
 
     def _wish(self, fact: e.DesiredSet) -> Iterator[str]:
         before = self.desired.get(fact.seat, (RunMode.PAUSE, 0))

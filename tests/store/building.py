@@ -290,8 +290,8 @@ EXAMPLES: tuple[Fact, ...] = (
     ChannelConfigured(
         channel=DESIGN, config=TurnConfig(human_interrupt_mode=InterruptMode.INTERRUPT)
     ),
-    MemberJoined(channel=DESIGN, seat=SEAT, timeout_seconds=90.0),
-    MemberLeft(channel=DESIGN, seat=SEAT, reason="crashed"),
+    MemberJoined(channel=DESIGN, seat=SEAT, timeout_seconds=90.0, place=0),
+    MemberLeft(channel=DESIGN, seat=SEAT, reason="crashed", keeps_place=True),
     TurnRenewed(channel=DESIGN, epoch=17, until=LATER),
     WorkStopped(channel=DESIGN, seat=SEAT),
     ChannelRested(channel=DESIGN, idle_rounds=3),

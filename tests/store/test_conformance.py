@@ -12,7 +12,15 @@ from muster.machines.events import AgentMessage, Announcement, Event, Fact, Mark
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.vocabulary import Text
 from muster.store import indexing, reading, sqlite
-from muster.store.base import SEQ_END, EventStore, LogFilter, MessageSearch, Snapshot, Stored
+from muster.store.base import (
+    SEARCH_BYTES,
+    SEQ_END,
+    EventStore,
+    LogFilter,
+    MessageSearch,
+    Snapshot,
+    Stored,
+)
 from muster.store.codec import decode, stored
 from tests.store.building import DESIGN, SEAT, Counter, event, said
 from tests.store.harness import Harness, MemoryHarness, SqliteHarness, in_loop, without_fts5
@@ -615,4 +623,36 @@ async def test_events_are_read_before_a_place(harness: Harness) -> None:
     found = await store.read(after=0, before=5, limit=2, backwards=True, where=where)
     assert seqs(found) == [4, 3]
     assert seqs(await store.read(after=0, before=0, limit=9)) == []
+    await store.close()
+
+
+@in_loop
+async def test_a_page_ends_with_the_event_that_reaches_its_bytes(harness: Harness) -> None:
+    store = await harness.open()
+    await fill(store, 20)
+    size = len((await store.read(after=0, limit=1))[0].data)
+
+    for bytes_max, events in ((1, 1), (size, 1), (size + 1, 2), (10**9, 40)):
+        page = await store.read(after=0, limit=100, bytes_max=bytes_max)
+        assert [each.seq for each in page] == list(range(1, events + 1))
+    (newest,) = await store.read(after=0, limit=100, backwards=True, bytes_max=1)
+    assert newest.seq == 40
+    await store.close()
+
+
+@in_loop
+async def test_a_search_of_large_messages_ends_early_and_goes_on(harness: Harness) -> None:
+    store, counter = await harness.open(), Counter()
+    text = "plan " * (SEARCH_BYTES // 15)
+    for _ in range(10):
+        await store.append(counter.decide(Announcement(channel=OPS, text=text)))
+    seen: list[int] = []
+    before: int | None = SEQ_END
+    while before is not None:
+        page = await store.search(MessageSearch(words=("plan",)), before=before, limit=100)
+        assert len(page.found) <= 4
+        seen += [each.seq for each in page.found]
+        before = page.before
+
+    assert seen == list(range(10, 0, -1))
     await store.close()

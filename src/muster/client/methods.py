@@ -332,9 +332,10 @@ class ClientMethods(ChannelMethods, Generic[TurnT]):
         """Every turn of an agent, when it comes, until the agent is paused, disabled or retired.
 
         The agent joins the channels in `join`, and joins again where it lost its place, unless a
-        person removed it. A turn in which there is nothing new for the agent is passed for it, but
-        with `unasked`. While the body works on a turn, heartbeats renew it. A turn that the body
-        leaves open ends when the body asks for the next one.
+        person removed it. A channel that does not exist (yet), or not for this agent, is tried
+        again when the agent is IDLE. A turn in which there is nothing new for the agent is passed
+        for it, but with `unasked`. While the body works on a turn, heartbeats renew it. A turn that
+        the body leaves open ends when the body asks for the next one.
         """
         async with aclosing(self._turns(name, join, unasked=unasked)) as turns:
             async for turn in turns:
@@ -402,11 +403,9 @@ class ClientMethods(ChannelMethods, Generic[TurnT]):
             try:
                 await self._ask(requests.add_member(channel, name))
             except NotFound:
-                if places.is_new:
-                    raise  # a wrong name, most likely
+                continue  # private, or not created yet: asked for again when the agent is IDLE
             except Refused:
                 places.refused(channel)
-        places.is_new = False
 
     @sync_or_async_iterator
     async def events(
@@ -444,7 +443,6 @@ class JoinedChannels:
 
     def __init__(self, channels: Sequence[str]) -> None:
         """Join these channels."""
-        self.is_new = True
         self._channels = channels
         self._refused: set[str] = set()
 

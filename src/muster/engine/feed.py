@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
 from muster.machines.ids import ChannelId
-from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored
+from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored, bounded, is_full
 
 RECENT_EVENTS_MAX: Final = 4096
 """How many recent events are kept in memory: some seconds of a busy team."""
@@ -21,6 +21,12 @@ RECENT_BYTES_MAX: Final = 16 * 1024 * 1024
 
 PAGE_EVENTS: Final = 512
 """How many events a subscriber is handed at once: enough to be quick, few enough to be fair."""
+
+PAGE_BYTES: Final = 256 * 1024
+"""A page ends with the event that reaches so many bytes: a subscriber that stops holds one page."""
+
+PAGES_KEPT: Final = 8
+"""Full pages of the store that other subscribers at the same place share: some megabytes."""
 
 
 class Feed:
@@ -35,6 +41,7 @@ class Feed:
         self._waiting: dict[LogFilter, asyncio.Event] = {}
         """Wakes the subscribers that have caught up, by their filter."""
 
+        self._pages: dict[tuple[LogFilter, int], Sequence[Stored]] = {}
         self._closed = False
 
     @property
@@ -115,7 +122,7 @@ class Feed:
         if behind > len(self._recent):
             return await self._stored_page(after, where)
         start = len(self._recent) - behind
-        page = self._recent[start : start + PAGE_EVENTS]
+        page = list(bounded(self._recent[start : start + PAGE_EVENTS], PAGE_BYTES))
         wanted = page if where is EVERYTHING else [each for each in page if where.wants(each)]
         return wanted, page[-1].seq
 
@@ -124,12 +131,26 @@ class Feed:
         # Events may be published during the read. A short page proves only that the log had no
         # more up to the `seq` that was published before the read, so the cursor stops there.
         known = self._last
-        page = await self._store.read(after=after, limit=PAGE_EVENTS, where=where)
-        full = len(page) == PAGE_EVENTS
+        shared = self._pages.get((where, after))
+        if shared is not None:
+            return shared, shared[-1].seq
+        page = await self._store.read(
+            after=after, limit=PAGE_EVENTS, where=where, bytes_max=PAGE_BYTES
+        )
+        full = is_full(page, limit=PAGE_EVENTS, bytes_max=PAGE_BYTES)
         page = [each for each in page if each.seq <= self._last]
         if full and page:
-            return page, page[-1].seq
+            return self._shared(after, where, page)
         return page, max(known, page[-1].seq if page else known)
+
+    def _shared(
+        self, after: int, where: LogFilter, page: Sequence[Stored]
+    ) -> tuple[Sequence[Stored], int]:
+        """A full page, which never changes, as other subscribers at the same place have it."""
+        page = self._pages.setdefault((where, after), page)
+        if len(self._pages) > PAGES_KEPT:
+            del self._pages[next(iter(self._pages))]
+        return page, page[-1].seq
 
     def _trim(self) -> None:
         drop = max(0, len(self._recent) - RECENT_EVENTS_MAX)

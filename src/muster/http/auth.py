@@ -113,8 +113,8 @@ def token_of(team: Team, secret: str | None) -> Token | None:
 def caller_of(token: Token, team: Team) -> ApiCaller:
     """The caller that a token stands for."""
     if token.seat is None:
-        return ApiCaller(token.role, person(team.human))
-    return ApiCaller(token.role, agent_actor(team.agent(token.seat).id), token.seat)
+        return ApiCaller(token.role, person(team.human), token=token.id)
+    return ApiCaller(token.role, agent_actor(team.agent(token.seat).id), token.seat, token=token.id)
 
 
 def _forbidden(token: Token, route: Route) -> Forbidden:

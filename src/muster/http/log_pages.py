@@ -94,7 +94,9 @@ async def _following(
     store: EventStore, after: int, where: LogFilter, last: int, keep: CanRead
 ) -> AsyncIterator[Stored]:
     """The events after a cursor that are asked for."""
-    while page := await store.read(after=after, limit=READ_EVENTS, where=where):
+    while page := await store.read(
+        after=after, limit=READ_EVENTS, where=where, bytes_max=LOG_BYTES
+    ):
         for each in page:
             if each.seq > last:
                 return
@@ -107,10 +109,20 @@ async def _newest(
     store: EventStore, limit: int, where: LogFilter, last: int, keep: CanRead
 ) -> list[Stored]:
     """The newest events that are asked for, in order."""
-    count = limit
-    while True:  # twice as many each time, because `keep` may leave out any number of them
-        page = await store.read(after=0, limit=count, where=where, backwards=True, before=last + 1)
-        found = [each for each in page if keep(each)]
-        if len(found) >= limit or len(page) < count:
-            return found[:limit][::-1]
-        count *= 2
+    found: list[Stored] = []
+    size, before = 0, last + 1
+    while page := await store.read(
+        after=0,
+        limit=max(limit, READ_EVENTS),
+        where=where,
+        backwards=True,
+        before=before,
+        bytes_max=LOG_BYTES,
+    ):
+        for each in filter(keep, page):
+            found.append(each)
+            size += len(each.data)
+            if len(found) >= limit or size >= LOG_BYTES:
+                return found[::-1]
+        before = page[-1].seq
+    return found[::-1]

@@ -69,6 +69,8 @@ class ApiCaller(msgspec.Struct, frozen=True):
     """As the log names it: `person:<human>` for an operator or a viewer, `agent:<name>`."""
 
     seat: SeatId | None = None
+    token: str = ""
+    """The id of its token."""
 
 
 class ApiCall:

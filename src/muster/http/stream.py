@@ -16,6 +16,7 @@ reconnects is told only what comes after that.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
@@ -25,6 +26,7 @@ from starlette.types import Message, Receive, Scope, Send
 from muster.engine.feed import Feed
 from muster.engine.partials import EVENT as PARTIAL
 from muster.engine.partials import Partial, Partials
+from muster.errors import TooManyStreams
 from muster.machines.ids import ChannelId
 from muster.store.base import LogFilter, Stored
 from muster.views.access import FULL_ACCESS, Access
@@ -38,8 +40,13 @@ RETRY_MS: Final = 2000
 WRITE_BYTES: Final = 256 * 1024
 """New events go out in writes of about this size; one that is not read blocks the next."""
 
+PIECE_BYTES: Final = 64 * 1024
+"""The largest write. The transport copies each, and takes the next only when less than this waits:
+so a reader that stops costs two of them, beside a page that it shares."""
+
 FRAMES_KEPT: Final = 32
-"""Framed pages in the cache for other readers at the same place: at most 8 MB of them."""
+FRAMES_BYTES: Final = 8 * 1024 * 1024
+"""Framed pages in the cache for other readers at the same place, and their bytes."""
 
 FAREWELL_SECONDS: Final = 1.0
 """How long the end of a stream waits for its reader to take the last chunk."""
@@ -61,7 +68,10 @@ class Streams:
         self._feed = feed
         partials.subscribe(self._tell)
         self._frames: dict[tuple[LogFilter, int, int], bytes] = {}
+        self._frames_bytes = 0
         self._open: set[EventStream] = set()
+        self.counts: Counter[str] = Counter()
+        """How many streams each token has open."""
 
     def open(
         self,
@@ -69,6 +79,7 @@ class Streams:
         where: LogFilter,
         is_allowed: Callable[[], bool] = lambda: True,
         access: Callable[[], Access] = lambda: FULL_ACCESS,
+        token: str = "",
     ) -> "EventStream":
         """A stream from a cursor on: a place in the log, or text that is none.
 
@@ -83,7 +94,12 @@ class Streams:
         if cursor is not None and cursor != after and cursor != -1:
             told = msgspec.json.encode({"cursor": cursor, "lastSeq": last})
             opening += b"event: cursor_unknown\ndata: %b\n\n" % told
-        return EventStream(self, opening, after, where, is_allowed, access)
+        return EventStream(self, opening, after, where, is_allowed, access, token)
+
+    def require_room(self, token: str, limit: int) -> None:
+        """Raise `TooManyStreams` if the token has so many open streams."""
+        if self.counts[token] >= limit:
+            raise TooManyStreams(limit=limit)
 
     def close(self) -> None:
         """End every stream; readers reconnect when the server is back."""
@@ -107,14 +123,18 @@ class Streams:
     async def follow(self, after: int, where: LogFilter, opened: "EventStream", send: Send) -> None:
         """Send new events until the feed closes."""
         self._open.add(opened)
+        self.counts[opened.token] += 1
         try:
             async for page in self._feed.follow(after=after, where=where):
                 if not opened.is_allowed():
                     return
                 for chunk in self._readable(page, where, opened.access()):
-                    await send(_body(chunk))
+                    await opened.write(chunk, send)
         finally:
             self._open.discard(opened)
+            self.counts[opened.token] -= 1
+            if not self.counts[opened.token]:
+                del self.counts[opened.token]
 
     def _readable(
         self, page: Sequence[Stored], where: LogFilter, access: Access
@@ -134,12 +154,13 @@ class Streams:
         found = self._frames.get(place)
         if found is not None:
             return (found,)
-        if sum(len(each.data) for each in page) >= WRITE_BYTES:
-            return _chunks(page)  # not cached: a reader so far behind is alone there
-        (found,) = _chunks(page)
+        found, *more = _chunks(page)
+        if more:
+            return (found, *more)
         self._frames[place] = found
-        if len(self._frames) > FRAMES_KEPT:
-            del self._frames[next(iter(self._frames))]
+        self._frames_bytes += len(found)
+        while len(self._frames) > FRAMES_KEPT or self._frames_bytes > FRAMES_BYTES:
+            self._frames_bytes -= len(self._frames.pop(next(iter(self._frames))))
         return (found,)
 
 
@@ -156,8 +177,10 @@ class EventStream:
         "_streams",
         "_tasks",
         "_where",
+        "_writing",
         "access",
         "is_allowed",
+        "token",
     )
 
     def __init__(
@@ -168,8 +191,13 @@ class EventStream:
         where: LogFilter,
         is_allowed: Callable[[], bool],
         access: Callable[[], Access],
+        token: str,
     ) -> None:
         self._streams = streams
+        self.token = token
+        self._writing = asyncio.Lock()
+        """Held for all writes of one chunk: nothing may come between the pieces of an event."""
+
         self._partials: dict[ChannelId, bytes] = {}
         """Partial texts that are not sent yet; a newer one of its channel replaces an older."""
 
@@ -228,10 +256,16 @@ class EventStream:
         while self._partials and self.is_allowed():
             channel, frame = next(iter(self._partials.items()))
             if channel not in self.access().hidden:  # the reader may have left the channel since
-                await self._send(_body(frame))
+                await self.write(frame, self._send)
             if self._partials[channel] is frame:
                 del self._partials[channel]
         self._partials.clear()
+
+    async def write(self, chunk: bytes, send: Send) -> None:
+        """Send whole events, or a comment, in writes of a bounded size."""
+        async with self._writing:
+            for piece in _pieces(chunk):
+                await send(_body(piece))
 
     def end(self) -> None:
         """End the stream now. Idempotent: a reader may disconnect while the server stops."""
@@ -248,7 +282,7 @@ class EventStream:
             except TimeoutError:
                 if not self.is_allowed():
                     return self.end()
-                await send(_body(_KEEP_ALIVE))
+                await self.write(_KEEP_ALIVE, send)
                 continue
             if message["type"] == "http.disconnect":
                 return self.end()
@@ -256,6 +290,15 @@ class EventStream:
 
 def _body(data: bytes, *, more: bool = True) -> Message:
     return {"type": "http.response.body", "body": data, "more_body": more}
+
+
+def _pieces(chunk: bytes) -> Iterator[bytes]:
+    """A chunk in writes of a bounded size."""
+    if len(chunk) <= PIECE_BYTES:
+        yield chunk
+        return
+    for begin in range(0, len(chunk), PIECE_BYTES):
+        yield chunk[begin : begin + PIECE_BYTES]
 
 
 def _partial_frame(partial: Partial) -> bytes:

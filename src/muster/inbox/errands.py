@@ -64,10 +64,8 @@ def lost_turn(team: Team, agent: Agent, known: Known, paused: Known = NONE) -> N
 
 
 def _why_over(channel: Channel | None, agent: Agent, epoch: int) -> str:
-    if channel is None:
-        return "the channel does not exist"
-    if agent.seat not in channel.ring:
-        return "no longer a member of the channel"
+    if channel is None or agent.seat not in channel.ring:  # alike: a private channel is unknown
+        return "not a member of the channel"
     turn = channel.turn
     if turn is not None and turn.wait is not None and channel.epoch == epoch:
         return turn.wait.reason

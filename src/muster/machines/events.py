@@ -526,19 +526,23 @@ class TurnsPassed(Fact, frozen=True, kw_only=True):
 
 
 class MemberJoined(Fact, frozen=True, kw_only=True):
-    """An agent took a place at the end of a channel's ring."""
+    """An agent took a place at the end of a channel's ring, or the place that it had lost."""
 
     channel: ChannelId
     seat: SeatId
     timeout_seconds: float | None = None
+    place: int | None = None
+    """The index in the ring of the place that it had lost; none at the end of the ring."""
 
 
 class MemberLeft(Fact, frozen=True, kw_only=True):
-    """An agent lost its place in a channel's ring."""
+    """An agent left a channel's ring, or one that had lost its place does not get it back."""
 
     channel: ChannelId
     seat: SeatId
     reason: str
+    keeps_place: bool = False
+    """Whether it gets its place back when it returns: it left by a crash or a disconnect."""
 
 
 class TurnRenewed(Fact, frozen=True, kw_only=True):

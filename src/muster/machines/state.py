@@ -311,7 +311,14 @@ class Channel(Record, frozen=True, kw_only=True):
     A claimed turn does not count, unless its member was the next one anyway.
     """
 
+    lost_places: Mapping[SeatId, int] = {}
+    """Agents that left by a crash or a disconnect, and get their places back: the index of each in
+    `places`.
+    """
+
     timeouts: dict[SeatId, float] = {}
+    """The turn timeouts of their own that members and agents with a lost place have."""
+
     epoch: int = 0
     """The number of the last grant. It never decreases, so a stale epoch is detected."""
 
@@ -371,6 +378,14 @@ class Channel(Record, frozen=True, kw_only=True):
     def turns_since_message(self) -> int:
         """The number of turns since the last message of a person."""
         return self.turns - self.since_message.turns_before
+
+    @property
+    def places(self) -> tuple[SeatId, ...]:
+        """The ring together with the agents that lost their places, in one order."""
+        places = list(self.ring)
+        for seat, place in sorted(self.lost_places.items(), key=lambda each: each[1]):
+            places.insert(place, seat)
+        return tuple(places)
 
     def state_of(self, seat: SeatId) -> TurnState:
         """The state of a member in this channel."""

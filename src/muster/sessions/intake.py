@@ -27,7 +27,7 @@ from muster.machines.turns.table import active_turns
 from muster.machines.vocabulary import NOTHING_USED, Outcome, Profile, StatusEntry
 from muster.sessions.approvals import Approvals
 from muster.sessions.prompt_state import PromptState, still_held
-from muster.sessions.tools import Toolbox, member_named, only_channel
+from muster.sessions.tools import Toolbox, check_exists, member_named, only_channel
 from muster.sessions.turn_speech import TurnAct, TurnSpeech, ends_turn
 
 log = logging.getLogger(__name__)
@@ -78,6 +78,8 @@ class Intake:
 
     async def on_report(self, report: ports.SessionReport) -> None:
         """Handle one report of the session. Log a failure, so that later reports are handled."""
+        async with self._told.recording:
+            pass  # only a wait: the prompter never waits for a report that is being handled
         try:
             await self._take_in(report)
         except Exception as error:
@@ -340,6 +342,7 @@ class Intake:
         failures = 0
         while True:
             try:
+                check_exists(self._dispatcher.team, self._seat, command)
                 await self._dispatcher.send(command, actor=agent_actor(self._agent.id))
             except Refused as refused:
                 if not refused.recorded or marker is not None:

@@ -2,7 +2,9 @@
 
 Turns and messages come from the inbox, as for an agent that polls it, so both see the same. A
 delivery is recorded after the program has started or has accepted the prompt, not before: a message
-that did not reach the program is delivered again.
+that did not reach the program is delivered again. A delivery in the middle of a turn is recorded
+when the turn is over, unless the program confirms prompts: it may have ended the turn before it
+read the message, and then gets another turn, with the message marked as told before.
 """
 
 import asyncio
@@ -23,7 +25,8 @@ from muster.machines.commands import Command, DeliverMessages, ReportTaken
 from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId, SessionId
 from muster.machines.state import Agent, Status, Team, TurnState
 from muster.machines.turns.order import RING
-from muster.machines.vocabulary import RunMode, Taken
+from muster.machines.turns.table import held_turns, is_own
+from muster.machines.vocabulary import Awaits, RunMode, Taken
 from muster.sessions.prompt_state import PromptState, still_held
 from muster.sessions.prompt_templates import BIRTH, LEAD, WAKE, PromptTemplates
 from muster.store.base import EventStore
@@ -38,6 +41,9 @@ HOW_TO_END: Final = "with the tool turn_complete if you have it, or else with a 
 
 NOBODY: Final = "nobody"
 """The answer of a selector that ends a conversation."""
+
+Turns = frozenset[tuple[ChannelId, int]]
+"""Turns by channel and epoch."""
 
 Reports = Callable[[Mapping[ChannelId, int]], Awaitable[None]]
 """Records that a program was told of turns: their epochs by channel."""
@@ -137,20 +143,25 @@ class Prompter:
             await self.hand_over([taken])
 
     async def keep_telling(
-        self, seat: SeatId, session: SessionHandle, told: PromptState, reports: Reports
+        self, seat: SeatId, session: SessionHandle, told: PromptState, reports: Reports | None
     ) -> None:
         """Send a long-lived program its turns and messages, until it accepts no more prompts.
 
-        `reports` records the turns of each prompt that was accepted.
+        `reports` records the turns of each prompt that was accepted; a program that confirms
+        prompts has none.
 
         Every round waits: for a commit that concerns the seat, or after a delivery that could not
         be recorded, for a backoff. The answer of the inbox alone never starts another round: a
         disabled agent gets STOP at once, every time, and the loop would never yield.
         """
-        failures = 0
+        failures, waits = 0, Turns()
         while not self._inbox.closed:
             # Subscribe before asking, so that no commit between asking and waiting is missed.
             news = self._inbox.news(seat)
+            while ended := told.take_ended(self._dispatcher.team, seat):
+                await self.hand_over(ended)  # without a record, the message is told as new
+            # The message that ends a wait is found in the round after the wait, or in the same.
+            before, waits = waits, _waits_for_person(self._dispatcher.team, seat)
             deliveries: list[DeliverMessages] = []
             found = await self._ask(seat, told, deliveries)
             if found is None:
@@ -162,8 +173,11 @@ class Prompter:
             if not await session.send_prompt(text):
                 told.withdraw(prompt)
                 return
-            await reports(turns)
-            failures = 0 if await self.hand_over(deliveries) else failures + 1
+            async with told.recording:
+                if reports is not None:
+                    deliveries = _without_handed(found, told, deliveries, before | waits)
+                    await reports(turns)
+                failures = 0 if await self.hand_over(deliveries) else failures + 1
             if failures:
                 await asyncio.sleep(pause_s(failures))
 
@@ -183,7 +197,8 @@ class Prompter:
     ) -> Next | None:
         """The next turn or message to send, if there is one; updates the prompt state."""
         known = self._still_running(seat, told)
-        pending = await self._inbox.pending(seat, known, tuple(deliveries))
+        handed = (*told.handed.values(), *deliveries)
+        pending = await self._inbox.pending(seat, known, handed)
         deliveries.extend(pending.deliveries)
         found = pending.next
         if found is None:
@@ -266,6 +281,34 @@ def human_text_of(items: Sequence[Next]) -> str:
     """The text of direct messages in these items, without channel messages."""
     alone = (each for each in items if each.channel is None)
     return "\n".join(message.text for each in alone for message in each.messages)
+
+
+def _waits_for_person(team: Team, seat: SeatId) -> Turns:
+    """The turns of a seat that wait for a person's answer because the agent asked for that."""
+    return Turns(
+        (name, team.channels[name].epoch)
+        for name, turn in held_turns(team, team.agents[seat])
+        if turn.wait is not None and is_own(turn.wait) and turn.wait.awaits is Awaits.PERSON
+    )
+
+
+def _without_handed(
+    found: Next, told: PromptState, deliveries: list[DeliverMessages], waits: Turns
+) -> list[DeliverMessages]:
+    """The deliveries to record now; those of messages in the middle of a turn are kept.
+
+    A program whose turn waits for a person reads the answer before it goes on, unless an earlier
+    message is before it.
+    """
+    if found.do is not Do.MESSAGE or found.channel is None or found.epoch is None:
+        return deliveries
+    turn = (found.channel, found.epoch)
+    if turn in waits and turn not in told.handed:
+        return deliveries
+    for each in deliveries:
+        if each.channel == found.channel:
+            told.handed[turn] = each
+    return [each for each in deliveries if each.channel != found.channel]
 
 
 def _turns(items: Sequence[Next]) -> dict[ChannelId, int]:

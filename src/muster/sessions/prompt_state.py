@@ -4,12 +4,14 @@ The prompter writes this state; the session's intake and tools read it. A progra
 prompt repeats its text and does not know its id, so prompts are found by their text.
 """
 
+import asyncio
 from collections import deque
 from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
+from muster.machines.commands import DeliverMessages
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import Team
 from muster.machines.vocabulary import Taken
@@ -64,6 +66,21 @@ class PromptState(msgspec.Struct):
 
     last_id: int = 0
 
+    handed: dict[tuple[ChannelId, int], DeliverMessages] = msgspec.field(
+        default_factory=dict[tuple[ChannelId, int], DeliverMessages]
+    )
+    """Deliveries in the middle of a turn that are recorded when it is over, by channel and epoch.
+
+    A program that does not confirm prompts may end the turn before it has read the messages. The
+    end of a turn marks delivered messages as read, so these must not count as delivered by then.
+    """
+
+    recording: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
+    """Held while the records of an accepted prompt are written; reports wait for it.
+
+    A program can answer before they are written, and its turn would end without them.
+    """
+
     def send(
         self,
         text: str,
@@ -96,6 +113,15 @@ class PromptState(msgspec.Struct):
         """Record that a turn is over. The next one of the same channel may be announced already."""
         if self.turns.get(channel) == epoch:
             self.turns.pop(channel, None)
+
+    def take_ended(self, team: Team, seat: SeatId) -> list[DeliverMessages]:
+        """Remove and return the deliveries in turns that are over."""
+        ended = [
+            (name, epoch)
+            for name, epoch in self.handed
+            if not still_held(team, seat, {name: epoch})
+        ]
+        return [self.handed.pop(each) for each in ended]
 
     def accept(self, text: str, how: Taken) -> Mapping[ChannelId, int]:
         """Record that the program has accepted a prompt; return the turns that it announces.

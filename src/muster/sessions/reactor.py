@@ -171,9 +171,12 @@ class Sessions:
             up = ReportSessionStarted(
                 session=order.session, pid=session.pid, started=session.started
             )
-            if await self._report(up, cause):
-                await self._told_at_start(order, setup.runtime, told)
-                await self._prompter.hand_over(setup.deliveries)
+            async with told.recording:
+                is_known = await self._report(up, cause)
+                if is_known:
+                    await self._told_at_start(order, setup.runtime, told)
+                    await self._prompter.hand_over(setup.deliveries)
+            if is_known:
                 return await self._wait_for_end(order, session, setup, told)
             await session.kill()
             await session.wait()
@@ -201,11 +204,11 @@ class Sessions:
         telling = None
 
         async def report(turns: Mapping[ChannelId, int]) -> None:
-            if not setup.runtime.confirms_prompts:
-                await self._prompter.report_taken(order.seat, order.session, turns)
+            await self._prompter.report_taken(order.seat, order.session, turns)
 
         if order.task is None and self._agent(order).run.long_lived:
-            tells = self._prompter.keep_telling(order.seat, session, told, report)
+            reports = None if setup.runtime.confirms_prompts else report
+            tells = self._prompter.keep_telling(order.seat, session, told, reports)
             telling = self._tasks.create_task(tells)
         try:
             end = await session.wait()

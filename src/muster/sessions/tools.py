@@ -11,15 +11,16 @@ import msgspec
 
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.ports import MusterToolCall, Reply
-from muster.errors import Refused, Unavailable
+from muster.errors import NotFound, Refused, Unavailable
 from muster.machines import commands as c
 from muster.machines.commands import Command
 from muster.machines.ids import ChannelId, SeatId, SessionId, agent_actor, name_key
 from muster.machines.state import MAIN, Agent, Status, Team
 from muster.machines.turns.table import active_turns
-from muster.machines.vocabulary import Awaits, RunMode, StatusEntry
+from muster.machines.vocabulary import Awaits, Role, RunMode, StatusEntry
 from muster.sessions.prompt_state import PromptState
 from muster.sessions.turn_speech import TurnAct, TurnSpeech, ends_turn
+from muster.views.access import access_of
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -331,7 +332,17 @@ class Toolbox:
         return f"{found.id} is with {given.to} now."
 
     async def _send(self, command: Command) -> None:
+        check_exists(self._dispatcher.team, self._seat, command)
         await self._dispatcher.send(command, actor=agent_actor(self._agent.id))
+
+
+def check_exists(team: Team, seat: SeatId, command: Command) -> None:
+    """Refuse a command about a private channel that its agent is not in, as about one that is not
+    there: a program could find out otherwise which channels there are.
+    """
+    name = getattr(command, "channel", None)
+    if name is not None and name in access_of(team, Role.AGENT, seat).hidden:
+        raise NotFound(kind="channel", name=name)
 
 
 def member_named(team: Team, channel: ChannelId, name: str) -> SeatId | None:

@@ -5,7 +5,7 @@ durable once `append` has answered. Beside the log a store keeps what can be reb
 snapshots of the folded state, the cursors of reactors, and an index of the words in messages.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import msgspec
@@ -20,6 +20,12 @@ if TYPE_CHECKING:  # a reader of a snapshot need not load every kind of fact
 SEQ_END: Final = 2**63 - 1
 """A `seq` behind every event."""
 
+BYTES_END: Final = 2**63 - 1
+"""More bytes than any page has."""
+
+SEARCH_BYTES: Final = 4 * 1024 * 1024
+"""A slice of a search ends after about so many bytes, whatever its limit."""
+
 SNAPSHOTS_KEPT: Final = 2
 """The last, and the one before it in case the last is damaged."""
 
@@ -32,6 +38,21 @@ class Stored(NamedTuple):
     seat: SeatId | None
     channel: ChannelId | None
     data: bytes
+
+
+def bounded(events: Iterable[Stored], bytes_max: int) -> Iterator[Stored]:
+    """The events up to the one that reaches `bytes_max`."""
+    size = 0
+    for each in events:
+        yield each
+        size += len(each.data)
+        if size >= bytes_max:
+            return
+
+
+def is_full(page: Sequence[Stored], *, limit: int, bytes_max: int) -> bool:
+    """Whether a page ended because of its limits, so that more may follow."""
+    return len(page) >= limit or sum(len(each.data) for each in page) >= bytes_max
 
 
 class Snapshot(NamedTuple):
@@ -118,15 +139,19 @@ class EventStore(Protocol):
         where: LogFilter = EVERYTHING,
         backwards: bool = False,
         before: int = SEQ_END,
+        bytes_max: int = BYTES_END,
     ) -> Sequence[Stored]:
-        """Up to `limit` events with `after < seq < before` in order (backwards: newest first)."""
+        """Up to `limit` events with `after < seq < before` in order (backwards: newest first).
+
+        The page ends with the event that reaches `bytes_max`: it has one event at least.
+        """
         ...
 
     async def search(self, search: MessageSearch, *, before: int, limit: int) -> SearchSlice:
         """Up to `limit` messages with `seq < before` that a search finds, the newest first.
 
         Every committed message is found, whether the index has it yet or not. A search without an
-        index may stop early; the slice says where to go on.
+        index, or with messages of megabytes, may stop early; the slice says where to go on.
         """
         ...
 

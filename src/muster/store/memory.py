@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from itertools import islice
 
 from muster.store.base import (
+    BYTES_END,
     EVERYTHING,
+    SEARCH_BYTES,
     SEQ_END,
     SNAPSHOTS_KEPT,
     LogFilter,
@@ -17,6 +19,8 @@ from muster.store.base import (
     SearchSlice,
     Snapshot,
     Stored,
+    bounded,
+    is_full,
 )
 from muster.store.batching import Batch, BatchingStore, vet
 from muster.store.words import matches
@@ -59,20 +63,23 @@ class MemoryStore(BatchingStore):
         where: LogFilter = EVERYTHING,
         backwards: bool = False,
         before: int = SEQ_END,
+        bytes_max: int = BYTES_END,
     ) -> Sequence[Stored]:
         """Up to `limit` events with `after < seq < before` in order (backwards: newest first)."""
         self._require_open()
         first, end = (max(seq - self._forgotten, 0) for seq in (after, before - 1))
         between = self._log[first:end]  # seq n is at n - 1 - forgotten
         candidates = reversed(between) if backwards else between
-        return list(islice(filter(where.wants, candidates), limit))
+        return list(bounded(islice(filter(where.wants, candidates), limit), bytes_max))
 
     async def search(self, search: MessageSearch, *, before: int, limit: int) -> SearchSlice:
         """Up to `limit` messages with `seq < before` that a search finds, the newest first."""
         self._require_open()
         older = self._log[: max(before - 1 - self._forgotten, 0)]
-        found = list(islice((each for each in reversed(older) if matches(search, each)), limit))
-        return SearchSlice(found, found[-1].seq if len(found) == limit else None)
+        hits = (each for each in reversed(older) if matches(search, each))
+        found = list(bounded(islice(hits, limit), SEARCH_BYTES))
+        more = is_full(found, limit=limit, bytes_max=SEARCH_BYTES)
+        return SearchSlice(found, found[-1].seq if more else None)
 
     async def load_snapshot(self, version: int) -> Snapshot | None:
         """The newest snapshot of that version, if any."""

@@ -9,6 +9,7 @@ import sqlite3
 import zlib
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from stat import S_ISREG
 from types import TracebackType
@@ -19,13 +20,17 @@ import msgspec
 from muster.errors import LogCorrupt, LogUnreadable, MusterError, NoTeam
 from muster.machines.ids import ChannelId, SeatId
 from muster.store.base import (
+    BYTES_END,
     EVERYTHING,
+    SEARCH_BYTES,
     SEQ_END,
     LogFilter,
     MessageSearch,
     SearchSlice,
     Snapshot,
     Stored,
+    bounded,
+    is_full,
 )
 from muster.store.migrate import version_of
 from muster.store.sql import queries
@@ -42,7 +47,9 @@ INDEX_CURSOR: Final = "search"
 SPOKEN: Final = LogFilter(types=SEARCHED_TYPES)
 SCAN_PAGE: Final = 1000
 SCAN_PAGES_MAX: Final = 20
-"""Without an index, one search looks at so many messages; the caller searches on from there."""
+SCAN_BYTES: Final = 1024 * 1024
+"""Without an index, one search looks at so many pages, each of so many messages or bytes; the
+caller searches on from there."""
 
 _CIRCUMSTANCE: Final = frozenset(
     {
@@ -143,11 +150,12 @@ class LogReader:
         where: LogFilter = EVERYTHING,
         backwards: bool = False,
         before: int = SEQ_END,
+        bytes_max: int = BYTES_END,
     ) -> Sequence[Stored]:
         """Up to `limit` events with `after < seq < before` in order (backwards: newest first)."""
         verb = "read" if where == EVERYTHING else "find"
         way = "backwards" if backwards else "forwards"
-        page = self._page(f"{verb}_{way}", after, before, limit, where)
+        page = self._page(f"{verb}_{way}", after, before, limit, where, bytes_max)
         if page and where == EVERYTHING:
             self._require_no_gap(page, after, backwards=backwards)
         return page
@@ -166,9 +174,10 @@ class LogReader:
                 "limit": limit - len(tail.found),
             }
             seqs = [int(seq) for (seq,) in self._connection.execute(SQL["search_words"], query)]
-            hits = [each for seq in seqs for each in self.read(after=seq - 1, limit=1)]
-            found = [*tail.found, *hits]
-            return SearchSlice(found, found[-1].seq if len(found) == limit else None)
+            hits = (each for seq in seqs for each in self.read(after=seq - 1, limit=1))
+            found = list(bounded(chain(tail.found, hits), SEARCH_BYTES))
+            more = is_full(found, limit=limit, bytes_max=SEARCH_BYTES)
+            return SearchSlice(found, found[-1].seq if more else None)
 
     def _indexed(self) -> int:
         """The last `seq` whose words are in the index; 0 where there is none."""
@@ -178,15 +187,17 @@ class LogReader:
     def _scan(self, search: MessageSearch, *, after: int, before: int, limit: int) -> SearchSlice:
         """Search message by message, for the messages that the index does not have yet."""
         found: list[Stored] = []
+        size = 0
         for _ in range(SCAN_PAGES_MAX):
-            page = self._page("find_backwards", after, before, SCAN_PAGE, SPOKEN)
+            page = self._page("find_backwards", after, before, SCAN_PAGE, SPOKEN, SCAN_BYTES)
             for message in page:
                 before = message.seq
                 if matches(search, message):
                     found.append(message)
-                    if len(found) == limit:
+                    size += len(message.data)
+                    if len(found) == limit or size >= SEARCH_BYTES:
                         return SearchSlice(found, before)
-            if len(page) < SCAN_PAGE:
+            if not is_full(page, limit=SCAN_PAGE, bytes_max=SCAN_BYTES):
                 return SearchSlice(found, None)
         return SearchSlice(found, before)
 
@@ -227,7 +238,7 @@ class LogReader:
         self.close()
 
     def _page(
-        self, query: str, after: int, before: int, limit: int, where: LogFilter
+        self, query: str, after: int, before: int, limit: int, where: LogFilter, bytes_max: int
     ) -> list[Stored]:
         wanted = {
             "after": after,
@@ -238,7 +249,8 @@ class LogReader:
             "channel": where.channel,
         }
         with damage_reported(self._path):
-            return [self._checked(*row) for row in self._connection.execute(SQL[query], wanted)]
+            rows = self._connection.execute(SQL[query], wanted)
+            return list(bounded((self._checked(*row) for row in rows), bytes_max))
 
     # SQLite guarantees no column types when the file is damaged.
     def _checked(

@@ -27,6 +27,7 @@ from muster.errors import NoTeam, StoreFailed
 from muster.home.file_lock import FileLock
 from muster.home.lock import LOG_FILE, lock_home
 from muster.store.base import (
+    BYTES_END,
     EVERYTHING,
     SEQ_END,
     SNAPSHOTS_KEPT,
@@ -105,6 +106,7 @@ class SqliteStore(BatchingStore):
         where: LogFilter = EVERYTHING,
         backwards: bool = False,
         before: int = SEQ_END,
+        bytes_max: int = BYTES_END,
     ) -> Sequence[Stored]:
         """Up to `limit` events with `after < seq < before` in order (backwards: newest first)."""
         read = partial(
@@ -114,6 +116,7 @@ class SqliteStore(BatchingStore):
             where=where,
             backwards=backwards,
             before=before,
+            bytes_max=bytes_max,
         )
         return await self._in_reader(read)
 

@@ -1,9 +1,10 @@
 """Access of callers: the one place that decides who reads what, for every route and stream.
 
-A channel with the read rule `members` is private: only its members and operators read it. For any
-other caller it does not exist: it is not in the team that the caller is shown, and its events are
-not in the log that the caller reads. The programs of its members have been told what was said in
-it, so what they print, ask and are prompted with is hidden with it.
+A channel with the read rule `members` is private: only its members (with those that lost their
+places and may come back) and operators read it. For any other caller it does not exist: it is not
+in the team that the caller is shown, and its events are not in the log that the caller reads. The
+programs of its members have been told what was said in it, so what they print, ask and are prompted
+with is hidden with it.
 """
 
 from collections.abc import Callable
@@ -93,10 +94,11 @@ def access_of(team: Team, role: Role, seat: SeatId | None) -> Access:
     """The access of the bearer of a token, which changes with the members of channels."""
     if role is Role.OPERATOR or not team.private:
         return FULL_ACCESS
-    hidden = [team.channels[name] for name in team.private if seat not in team.channels[name].ring]
+    private = [team.channels[name] for name in team.private]
+    hidden = [each for each in private if seat not in each.ring and seat not in each.lost_places]
     if not hidden:
         return FULL_ACCESS
-    told = {each for channel in hidden for each in (*channel.ring, *channel.delivered)}
+    told = {each for channel in hidden for each in (*channel.places, *channel.delivered)}
     return Access(
         hidden=frozenset(channel.id for channel in hidden),
         insiders=frozenset(told - {seat}),  # an agent may read what its own program said

@@ -18,7 +18,7 @@ from muster.machines.state import Agent, Approval, Channel, ClaimedTurn, Team, W
 from muster.machines.turns.order import reason as claim_reason
 from muster.machines.turns.order import upcoming
 from muster.machines.vocabulary import NOTHING_USED, Usage
-from muster.store.base import SEQ_END, EventStore, LogFilter, Stored
+from muster.store.base import SEQ_END, EventStore, LogFilter, Stored, is_full
 from muster.store.codec import decode
 from muster.views.answers.agents import ApprovalView, UsageView
 from muster.views.answers.channels import ChannelState, ClaimView, MemberView, Rules, WaitView
@@ -32,6 +32,9 @@ from muster.views.answers.messages import (
 )
 from muster.views.quotes import reader, with_quotes
 from muster.views.turns import why_resting
+
+PAGE_BYTES: Final = 4 * 1024 * 1024
+"""A page of messages ends after about so many bytes, whatever its limit."""
 
 UNREAD_MAX: Final = 1000
 """Unread messages are counted up to here; a larger number would tell a reader no more."""
@@ -284,6 +287,7 @@ async def read_page(
     before: int | None = None,
     limit: int,
     newest_first: bool = False,
+    bytes_max: int = PAGE_BYTES,
 ) -> MessagePage:
     """Up to `limit` messages of a channel between two places in the log."""
     stored = await store.read(
@@ -292,11 +296,12 @@ async def read_page(
         limit=limit,
         where=said_in(channel.id),
         backwards=newest_first,
+        bytes_max=bytes_max,
     )
     messages = await with_quotes(
         [message_view(decode(each.data), team) for each in stored], reader(store)
     )
-    last = messages[-1].seq if len(messages) == limit else None
+    last = messages[-1].seq if is_full(stored, limit=limit, bytes_max=bytes_max) else None
     return MessagePage(
         channel=channel.id,
         messages=tuple(posted_message(team, channel, message) for message in messages),

@@ -276,6 +276,18 @@ def test_into_a_pipe_what_happens_is_a_line_each(team: Team) -> None:
     assert lines[2].endswith(f"{team.dev}: QUEUED → ACTIVE (turn_granted)\n")
 
 
+def test_every_message_is_shown_where_there_are_fewer_than_asked_for(team: Team) -> None:
+    with Client(home=team.home) as client:
+        for number in range(12):
+            client.post(team.channel, f"message {number}")
+    with watching(team, subprocess.PIPE) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline().decode().rstrip()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(WAIT_SECONDS) == 0
+    assert first.endswith("human: message 0")
+
+
 def test_in_a_terminal_the_ring_the_turn_and_the_messages_are_shown(team: Team) -> None:
     ours, theirs = pty.openpty()
     with watching(team, theirs) as process, os.fdopen(ours, "rb", 0) as terminal:

@@ -11,8 +11,10 @@ import pytest
 
 from muster.client.sync import Client
 from muster.machines.vocabulary import TurnState
-from tests.homes import muster
+from tests.forkserver import ForkedProcess
+from tests.homes import MUSTER_SCRIPT, environment, muster
 from tests.live import live
+from tests.waits import WAIT_SECONDS
 
 _numbers = count(1)
 
@@ -112,3 +114,21 @@ def test_a_known_turn_without_its_number_is_a_usage_error(script: Script, known:
     ran = script.runs("next", script.name, "--known", known)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "must be CHANNEL:N" in ran.stderr
+
+
+def test_a_shell_agent_waits_for_a_server_that_is_away(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with live(home), Client(home=home) as client:
+        token = client.register("pm").token.secret
+        client.create_channel("design", members=["pm"])
+    command = [MUSTER_SCRIPT, "next", "pm", "--home", str(home)]
+    asked = ForkedProcess(command, env=environment({"MUSTER_TOKEN": token}))
+    try:
+        with live(home), Client(home=home) as client:
+            client.post("design", "hello")
+            out, errors = asked.communicate(WAIT_SECONDS)
+    finally:
+        asked.close()
+    assert out.splitlines()[0].startswith("turn ")
+    assert "human: hello" in out
+    assert errors.count("Waiting for it.") == 1

@@ -71,11 +71,13 @@ def test_a_change_of_rules_leaves_the_others_as_they_are(scene: Scene) -> None:
 
 
 def test_two_changes_of_rules_at_the_same_time_are_both_kept(scene: Scene) -> None:
+    def changed(change: Json) -> None:
+        scene.call("PATCH", scene.channel, change)
+
     scene.opened()
     for number in range(1, 11):
-        changes = [{"waitTimeoutSeconds": float(number)}, {"maxTurns": number}]
         with ThreadPoolExecutor(2) as pool:
-            list(pool.map(lambda change: scene.call("PATCH", scene.channel, change), changes))
+            list(pool.map(changed, [{"waitTimeoutSeconds": number}, {"maxTurns": number}]))
         config = scene.get(scene.channel)["config"]
         assert (config["waitTimeoutSeconds"], config["maxTurns"]) == (number, number)
 

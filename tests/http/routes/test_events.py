@@ -3,8 +3,9 @@
 import asyncio
 import json
 import re
+import tracemalloc
 from collections.abc import AsyncGenerator, Generator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from muster.engine.feed import Feed
 from muster.engine.partials import Partials
 from muster.http import stream as http_stream
 from muster.http.stream import EventStream, Streams
+from muster.limits import STREAMS_MAX
 from muster.machines.commands import AddMember, ConnectAgent, EnrollAgent, PostMessage, Speak
 from muster.machines.ids import ChannelId
 from muster.machines.vocabulary import Authority
@@ -93,7 +95,8 @@ class Reader:
             self.status = message["status"]
             self.headers = {key.decode(): value.decode() for key, value in message["headers"]}
             return
-        await self.reads.wait()
+        if self.writes:
+            await self.reads.wait()
         self.writes.append(message["body"])
         self.over = not message["more_body"]
 
@@ -108,9 +111,11 @@ class Reader:
 
 
 @asynccontextmanager
-async def reading(stream: EventStream) -> AsyncGenerator[Reader]:
+async def reading(stream: EventStream, *, is_stopped: bool = False) -> AsyncGenerator[Reader]:
     """Serve a stream to a reader, which is gone at the end; the stream must end by that."""
     reader = Reader()
+    if is_stopped:
+        reader.reads.clear()
     async with asyncio.timeout(WAIT_SECONDS), asyncio.TaskGroup() as tasks:
         tasks.create_task(stream({"type": "http"}, reader.receive, reader.send))
         await settled()
@@ -639,3 +644,75 @@ def test_a_revoked_reader_gets_no_partial_text() -> None:
             assert partials_of(reader) == []
 
     run(scene())
+
+
+def test_a_large_event_goes_out_in_bounded_writes_with_nothing_in_between(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_stream, "KEEP_ALIVE_SECONDS", 0.001)
+
+    async def scene() -> None:
+        team = await a_team()
+        begin = team.seq
+        for _ in range(3):
+            await team.say("x" * 500_000)
+        async with reading(team.streams.open(begin, EVERYTHING)) as reader:
+            reader.reads.clear()
+            await eventually(lambda: len(reader.writes) >= 1)
+            reader.reads.set()
+            await eventually(lambda: team.seq in reader.ids)
+            await eventually(lambda: ": keep-alive" in reader.text)
+        assert reader.ids == [begin + 1, begin + 2, begin + 3]
+        assert max(map(len, reader.writes)) <= http_stream.PIECE_BYTES
+        events = [part for part in reader.text.split("\n\n") if "event: user_message" in part]
+        assert all("keep-alive" not in part for part in events)
+
+    run(scene())
+
+
+def test_readers_that_stop_share_a_page_of_large_events() -> None:
+    async def scene() -> None:
+        team = await a_team()
+        begin = team.seq
+        for _ in range(20):
+            await team.say("x" * 1_000_000)
+        tracemalloc.start()
+        async with AsyncExitStack() as stack:
+            for _ in range(50):
+                stream = team.streams.open(begin, EVERYTHING)
+                await stack.enter_async_context(reading(stream, is_stopped=True))
+            held, _ = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+        assert held < 20_000_000
+
+    run(scene())
+
+
+def test_a_token_has_a_limited_number_of_streams(server: Server) -> None:
+    bearer = {"Authorization": f"Bearer {server.token}"}
+    with httpx.Client(base_url=server.url, timeout=WAIT_SECONDS, verify=NO_TLS) as client:
+        issued = client.post("/api/tokens", json={"role": "viewer"}, headers=bearer).json()
+        viewer = {"Authorization": f"Bearer {issued['secret']}"}
+        with ExitStack() as streams, unlimited(server) as many:
+            for _ in range(STREAMS_MAX):
+                opened = streams.enter_context(many.stream("GET", "/api/events", headers=viewer))
+                assert opened.status_code == 200
+            refused = client.get("/api/events", headers=viewer)
+            assert (refused.status_code, refused.json()["code"]) == (429, "too_many_streams")
+            with many.stream("GET", "/api/events", headers=bearer) as other:
+                assert other.status_code == 200
+        for _ in range(1000):  # until the server has seen that the readers disconnected
+            with client.stream("GET", "/api/events", headers=viewer) as again:
+                if again.status_code == 200:
+                    return
+        pytest.fail("closed streams still count")
+
+
+def unlimited(server: Server) -> httpx.Client:
+    """A client with any number of connections."""
+    return httpx.Client(
+        base_url=server.url,
+        timeout=WAIT_SECONDS,
+        verify=NO_TLS,
+        limits=httpx.Limits(max_connections=None),
+    )

@@ -135,3 +135,10 @@ def test_a_mode_that_follows_from_a_lost_heartbeat_is_not_called_a_report_of_the
     )
     assert shown(moved) == "dev went from continuous to pause, because its heartbeat timed out"
     assert shown(replace(moved, reason=None)).endswith("because it was reported so")
+
+
+def test_only_the_start_of_a_long_text_is_looked_at() -> None:
+    said = e.UserMessage(text=f"go{' ' * 1_000_000}on", speaker_name="Grace", target_agent=None)
+    assert shown(said).endswith(": go…")
+    short = replace(said, text="go \n on")
+    assert shown(short).endswith(": go on")

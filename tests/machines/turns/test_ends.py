@@ -336,3 +336,17 @@ def test_a_member_that_is_left_in_a_resting_channel_waits_on() -> None:
 def test_limits_out_of_range_are_refused(config: TurnConfig) -> None:
     scene = trio()
     scene.refuse(c.ConfigureChannel(channel=REVIEWS, config=config), "invalid")
+
+
+def test_turns_that_are_passed_because_nothing_is_new_do_not_count() -> None:
+    scene = trio(TurnConfig(turns_per_message=3, rest_after_idle_rounds=2))
+    for _ in range(5):
+        holder = scene.holder()
+        assert holder is not None
+        passed = c.CompleteTurn(channel=REVIEWS, seat=scene.seat(holder), reason="nothing_new")
+        scene.do(passed)
+    assert (scene.channel().turns_since_message, scene.channel().resting) == (1, False)
+    holder = scene.holder()
+    assert holder is not None
+    [rested] = facts(scene.complete(holder), e.ChannelRested)
+    assert rested.limit is Limit.IDLE_ROUNDS

@@ -796,3 +796,22 @@ def test_a_channel_has_a_limited_number_of_members() -> None:
         scene.do(c.AddMember(channel=REVIEWS, seat=scene.seat(f"a{number}")))
     scene.do(c.EnrollAgent(name="one more", authority=Authority.MUSTER))
     scene.refuse(c.AddMember(channel=REVIEWS, seat=scene.seat("one more")), "channel_full")
+
+
+def test_an_agent_cannot_end_a_person_s_hold_by_leaving() -> None:
+    scene = trio(TurnConfig(human_interrupt_mode=InterruptMode.INTERRUPT))
+    scene.do(c.PostMessage(channel=REVIEWS, text="wait", speaker_name="Marcus"))
+    assert scene.channel().state_of(scene.seat("pm")) is WAITING
+    gone = c.RemoveMember(channel=REVIEWS, seat=scene.seat("pm"))
+    scene.refuse(gone, "forbidden", actor="agent:pm")
+    scene.do(c.RemoveMember(channel=REVIEWS, seat=scene.seat("dev")), actor="agent:dev")
+    scene.do(gone)
+    assert scene.holder() == "qa"
+
+
+def test_an_agent_waits_no_longer_than_the_channel_lets_it() -> None:
+    scene = trio(TurnConfig(wait_timeout_seconds=1, max_turn_seconds=2))
+    week = c.WaitTurn(channel=REVIEWS, seat=scene.seat("pm"), reason="hog", timeout_seconds=604_800)
+    scene.do(week)
+    scene.later(2)
+    assert scene.holder() == "dev"

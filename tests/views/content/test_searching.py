@@ -9,7 +9,9 @@ from muster.machines.ids import SessionId
 from muster.machines.state import Team
 from muster.store.base import MessageSearch, SearchSlice
 from muster.store.codec import stored
+from muster.store.words import folded
 from muster.views.answers.messages import SearchPage
+from muster.views.content import searching
 from muster.views.content.searching import SNIPPET_CHARS, found_page, searched_words, snippet
 from tests.store.building import NOON, event
 
@@ -73,3 +75,35 @@ def test_a_search_that_stopped_early_says_so() -> None:
     assert page().note == ""
     assert "FTS5" in page(before=7).note
     assert page(before=7).next_before == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plan " * 200_000, "[plan]"),
+        ("of " * 300_000 + "the Plan", "[Plan]"),
+        ("of " * 300_000, ""),
+    ],
+)
+def test_a_snippet_of_a_megabyte_looks_at_few_of_its_words(
+    monkeypatch: pytest.MonkeyPatch, text: str, shown: str
+) -> None:
+    looked: list[int] = []
+
+    def counted(word: str) -> str:
+        looked.append(1)
+        return folded(word)
+
+    monkeypatch.setattr(searching, "folded", counted)
+    assert shown in marked(text, "plan")
+    assert len(looked) < searching.SNIPPET_LOOKED
+
+
+def test_a_word_far_back_in_a_text_is_marked_only_where_it_is_whole() -> None:
+    far = "x " * searching.SNIPPET_LOOKED
+    assert "planning [plan]" in marked(f"{far}planning plan", "plan", "other")
+    assert "[" not in marked(f"{far}{'planning ' * 100}plan", "plan")  # given up
+    assert "[" not in marked(f"\u0130{far}plan", "plan")  # in lower case it is longer
+    at_the_border = "x" * (searching.SNIPPET_LOOKED - 6)
+    assert "[" not in marked(f"{at_the_border} planning of it", "planni")
+    assert "[planning]" in marked(f"{at_the_border} planning of it", "planning")

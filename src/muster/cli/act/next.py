@@ -4,6 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from threading import Event
 from typing import Final
 
 import click
@@ -15,11 +16,15 @@ from muster.client import requests
 from muster.client.sending import TimeLimit
 from muster.client.sync import Client
 from muster.client.turn import NOTHING_NEW, asks_for_something
-from muster.errors import Refused
+from muster.errors import Refused, Unavailable
+from muster.machines.backoff import pause_s
 from muster.views.answers.messages import Do, MessageView, Next
 
 POLL_SECONDS: Final = 60.0
 """The longest that a server waits in one request."""
+
+SERVER_PAUSE_SECONDS: Final = 2.0
+"""The longest pause before a server that is away is asked again."""
 
 TOLD_TO_STOP: Final = 1
 
@@ -58,7 +63,8 @@ def next_work(
     lost or paused), `nothing` and `stop`. Every message follows in a line of its own; further lines
     of a message are indented. A turn in which there is nothing new is passed instead.
 
-    The exit code is 1 where the agent is to stop.
+    Without --wait, a server that is away is waited for. The exit code is 1 where the agent is to
+    stop.
     """
     with server(home) as client:
         told = _wait(client, agent, _epochs(known), wait, unasked)
@@ -87,10 +93,19 @@ def _wait(
     client: Client, agent: str, known: Mapping[str, int], wait_s: float | None, unasked: bool
 ) -> Next:
     """The next answer that is something to do, or nothing after `wait_s` seconds."""
-    end = None if wait_s is None else TimeLimit(wait_s)
+    end, failures = None if wait_s is None else TimeLimit(wait_s), 0
     while True:
         left_s = POLL_SECONDS if end is None else end.left_s
-        told = client.ask(requests.next_step(agent, min(left_s, POLL_SECONDS), known))
+        try:
+            told = client.ask(requests.next_step(agent, min(left_s, POLL_SECONDS), known))
+        except Unavailable as error:
+            if end is not None:
+                raise
+            if not failures:
+                click.echo(f"muster: {error} Waiting for it.", err=True)
+            failures += 1
+            Event().wait(min(pause_s(failures), SERVER_PAUSE_SECONDS))
+            continue
         if told.do is Do.TURN and not unasked and not asks_for_something(told):
             with suppress(Refused):
                 client.ask(

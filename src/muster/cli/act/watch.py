@@ -102,13 +102,14 @@ def watch(home: Path, last: int, channel: str) -> None:
     with Client(home=home) as client:
         state = client.channel(channel)
         page = client.ask(requests.log(limit=max(1, last), channel=channel, types=_MESSAGES))
-        happened = [msgspec.json.decode(each, type=Happening) for each in page.events]
+        events = page.events[-last:] if last else ()
+        happened = [msgspec.json.decode(each, type=Happening) for each in events]
         news = _follow(client, channel, page.after)
         try:
             if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
-                _draw(client, state, happened[len(happened) - last :], news)
+                _draw(client, state, happened, news)
             else:
-                _print(happened[len(happened) - last :], news)
+                _print(happened, news)
         except KeyboardInterrupt:
             return
 

@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
+from muster import limits
 from muster.engine.partials import EVENT as PARTIAL
 from muster.errors import Invalid
 from muster.http.log_pages import LOG_EVENTS, LOG_EVENTS_MAX, EventQuery, read_slice
@@ -17,7 +18,7 @@ from muster.http.stream import EventStream
 from muster.http.types import Seq
 from muster.machines.events import StateTransition
 from muster.machines.ids import ChannelId
-from muster.machines.vocabulary import Machine
+from muster.machines.vocabulary import Machine, Role
 from muster.store.base import Stored
 from muster.store.codec import decode
 from muster.views.access import read_all
@@ -31,7 +32,12 @@ async def stream_events(call: ApiCall, query: EventQuery) -> EventStream:
     given = call.request.headers.get("last-event-id")
     cursor = query.after if given is None else _cursor(given)
     where = query.filter(call, also=frozenset({PARTIAL}))
-    return call.streams.open(cursor, where, call.is_authorized, lambda: call.access)
+    is_operator = call.caller.role is Role.OPERATOR
+    most = limits.OPERATOR_STREAMS_MAX if is_operator else limits.STREAMS_MAX
+    call.streams.require_room(call.caller.token, most)
+    return call.streams.open(
+        cursor, where, call.is_authorized, lambda: call.access, call.caller.token
+    )
 
 
 def _cursor(given: str) -> int | str:

@@ -24,6 +24,16 @@ def _unchanged(team: Team, event: Event, fact: Fact) -> Team:
     return team
 
 
+def _disabled(team: Team, event: Event, fact: e.AgentDisabled) -> Team:
+    after = identity_fold.agent_disabled(team, event, fact)
+    return turn_fold.forget_places(after, fact.seat)
+
+
+def _retired(team: Team, event: Event, fact: e.AgentRetired) -> Team:
+    after = identity_fold.agent_retired(team, event, fact)
+    return turn_fold.forget_places(after, fact.seat)
+
+
 TRANSITIONS: dict[Machine, Callable[[Team, Event, StateTransition], Team]] = {
     Machine.IDENTITY: identity_fold.transition,
     Machine.RUN: run_fold.transition,
@@ -45,9 +55,9 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.AgentConfirmed: identity_fold.agent_confirmed,
     e.WakeRequested: _unchanged,
     e.SleepRequested: _unchanged,
-    e.AgentDisabled: identity_fold.agent_disabled,
+    e.AgentDisabled: _disabled,
     e.AgentEnabled: identity_fold.agent_enabled,
-    e.AgentRetired: identity_fold.agent_retired,
+    e.AgentRetired: _retired,
     e.MarkerRejected: _unchanged,
     e.Conflict: _unchanged,
     e.DocumentsImported: importing.documents_imported,

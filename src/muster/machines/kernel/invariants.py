@@ -107,7 +107,17 @@ def _of_channel(team: Team, channel: Channel) -> Iterator[str]:
         yield f"{where} has two claims of one agent"
     if any(seat in channel.ring for seat in channel.barred):
         yield f"{where} has an agent that is barred, but a member"
+    yield from _of_lost_places(team, channel)
     yield from _of_rest(channel)
+
+
+def _of_lost_places(team: Team, channel: Channel) -> Iterator[str]:
+    """A place is kept for an agent that is not in the ring and may come back."""
+    for agent in (team.agents[seat] for seat in channel.lost_places):
+        is_out = agent.seat in channel.barred or agent.disabled or agent.retired
+        if is_out or agent.seat in channel.ring:
+            where = f"channel {channel.id!r}"
+            yield f"{where} keeps a place for {agent.id!r}, which is a member or must not return"
 
 
 def _of_rest(channel: Channel) -> Iterator[str]:

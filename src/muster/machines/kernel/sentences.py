@@ -18,6 +18,9 @@ from muster.machines.vocabulary import (
 )
 
 _TEXT_CHARS = 80  # of a message; the full text is in the log
+_LOOKED_CHARS = (
+    10 * _TEXT_CHARS
+)  # cut first: a message may be a megabyte, a page a thousand of them
 
 
 def sentence(event: Event, team: Team) -> str:
@@ -43,8 +46,9 @@ def _list(team: Team, seats: tuple[SeatId, ...]) -> str:
 
 
 def _clip(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _TEXT_CHARS else line[: _TEXT_CHARS - 1] + "…"
+    line = " ".join(text[:_LOOKED_CHARS].split())
+    is_whole = len(line) <= _TEXT_CHARS and len(text) <= _LOOKED_CHARS
+    return line if is_whole else line[: _TEXT_CHARS - 1] + "…"
 
 
 _TRIGGERS = {
@@ -298,7 +302,10 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.RetryScheduled: _retried,
     e.ChannelCreated: lambda f, t: f"channel {f.channel} was opened",
     e.ChannelConfigured: lambda f, t: f"the rules of channel {f.channel} changed",
-    e.MemberJoined: lambda f, t: f"{_who(t, f.seat)} joined {f.channel}",
+    e.MemberJoined: lambda f, t: (
+        f"{_who(t, f.seat)} joined {f.channel}"
+        + (", at the place that it had lost" if f.place is not None else "")
+    ),
     e.MemberLeft: lambda f, t: f"{_who(t, f.seat)} left {f.channel}: {f.reason}",
     e.TurnRenewed: lambda f, t: f"turn {f.epoch} in {f.channel} was extended to {f.until:%H:%M:%S}",
     e.WorkStopped: lambda f, t: f"the work of {_who(t, f.seat)} in {f.channel} has stopped",

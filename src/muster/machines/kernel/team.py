@@ -143,6 +143,7 @@ ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
     c.ResumeTurn: turns.check_resume,
     c.OverrideTurn: turns.check_override,
     c.AddMember: channels.check_join,
+    c.RemoveMember: channels.check_leave,
     c.ArchiveChannel: channels.check_archive,
     c.AnswerApproval: approvals.check_answer,
     c.RetireAgent: identity.check_retire,

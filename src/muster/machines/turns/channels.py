@@ -1,8 +1,9 @@
 """Channels and their members: creating, joining, leaving, arriving and departing.
 
-The order of a channel's ring is fixed: a new member goes to its end, and loses its place only if it
+The order of a channel's ring is fixed: a new member goes to its end, and leaves the ring only if it
 is removed, crashes, disconnects or loses its heartbeat. A member that goes to sleep in order keeps
-its place.
+its place. A member that left without being removed gets its place back: from muster when it
+arrives again, or, if it connects by itself, when it joins again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -181,9 +182,11 @@ def add_member(team: Team, command: c.AddMember, now: datetime) -> Iterator[Fact
 
 
 def check_join(team: Team, command: c.AddMember, actor: str) -> None:
-    """A person's removal lasts, and where only people invite, no agent joins by itself."""
+    """A person's removal lasts, and where only people invite, no agent joins by itself, unless it
+    comes back to the place that it lost.
+    """
     channel = team.channel(command.channel)
-    if not is_agent(actor) or command.seat in channel.ring:
+    if not is_agent(actor) or command.seat in (*channel.ring, *channel.lost_places):
         return
     if command.seat in channel.barred:
         raise RemovedByPerson(name=team.agent(command.seat).id, channel=channel.id)
@@ -200,15 +203,31 @@ def _check_can_join(agent: Agent) -> None:
 
 
 def _join(membership: Membership, timeout_seconds: float | None) -> Iterator[Fact]:
+    channel, seat = membership.channel, membership.agent.seat
+    place = None
+    if seat in channel.lost_places:
+        before = channel.places[: channel.places.index(seat)]
+        place = sum(each in channel.ring for each in before)
     yield e.MemberJoined(
-        channel=membership.channel.id,
-        seat=membership.agent.seat,
-        timeout_seconds=timeout_seconds,
+        channel=channel.id, seat=seat, timeout_seconds=timeout_seconds, place=place
     )
     yield move(membership, IDLE, "assigned_to_channel")
 
 
+def check_leave(team: Team, command: c.RemoveMember, actor: str) -> None:
+    """An agent does not end a person's hold by leaving and joining again."""
+    turn = team.channel(command.channel).turn
+    if turn is None or turn.holder != command.seat or turn.wait is None or not turn.wait.by_human:
+        return
+    remedy = "It can leave when the human has finished."
+    refuse_agent(actor, "leave while a human holds its turn", remedy)
+
+
 def remove_member(team: Team, command: c.RemoveMember, now: datetime) -> Iterator[Fact]:
+    channel = team.channel(command.channel)
+    if command.seat in channel.lost_places:
+        yield e.MemberLeft(channel=channel.id, seat=command.seat, reason=REMOVED)
+        return
     membership = member(team, command.channel, command.seat, now)
     state = membership.channel.state_of(command.seat)
     if state is not IDLE:
@@ -225,6 +244,18 @@ def arrive(team: Team, command: c.Arrive, now: datetime) -> Iterator[Fact]:
         channel = team.channels[channel_id]
         if channel.state_of(agent.seat) is QUEUED:
             yield move(Membership(team, channel, agent, now), IDLE, "place_kept")
+            yield from rouse_idle(team, channel, "member_joined", now)
+    if agent.authority is not Authority.SELF:
+        yield from _come_back(team, agent, now)
+
+
+def _come_back(team: Team, agent: Agent, now: datetime) -> Iterator[Fact]:
+    """An agent that does not connect by itself cannot join by itself: it gets back what it lost."""
+    for channel_id in sorted(team.channels):
+        channel = team.channels[channel_id]
+        lost = agent.seat in channel.lost_places
+        if lost and len(channel.ring) < limits.CHANNEL_MEMBERS_MAX:
+            yield from _join(Membership(team, channel, agent, now), None)
             yield from rouse_idle(team, channel, "member_joined", now)
 
 
@@ -258,12 +289,15 @@ def _leave_in_order(membership: Membership, reason: str) -> Iterator[Fact]:
 
 
 def _leave_for_good(membership: Membership, reason: str) -> Iterator[Fact]:
-    """A crash, a lost heartbeat or a disconnect removes the member from the ring."""
+    """A crash, a lost heartbeat or a disconnect removes the member from the ring. Its place is kept
+    for its return, unless a person disabled or retired it.
+    """
     channel, agent = membership.channel, membership.agent
     state = channel.state_of(agent.seat)
     trigger = "agent_crashes" if state is ACTIVE else "agent_disconnects"
     yield move(membership, state, trigger, reason=reason)
-    yield e.MemberLeft(channel=channel.id, seat=agent.seat, reason=reason)
+    keeps = not agent.disabled and not agent.retired
+    yield e.MemberLeft(channel=channel.id, seat=agent.seat, reason=reason, keeps_place=keeps)
     if state in (ACTIVE, WAITING):
         yield from stop_work(membership)
     if channel.config.announce_disconnects:

@@ -201,7 +201,10 @@ def wait_turn(team: Team, command: c.WaitTurn, now: datetime) -> Sequence[Fact]:
     if timeout is None:
         timeout = membership.channel.config.wait_timeout_seconds
     check_seconds("timeout_seconds", timeout)
-    until = now + seconds(timeout)
+    # An agent does not hold the turn for longer than the channel lets it wait or speak.
+    rules = membership.channel.config
+    longest = max(rules.wait_timeout_seconds, rules.max_turn_seconds)
+    until = now + seconds(min(timeout, longest))
     epoch = membership.channel.epoch
     trigger = "wait_requested" if command.awaits is Awaits.PERSON else "dependency_awaited"
     return (move(membership, ACTIVE, trigger, epoch=epoch, until=until, reason=command.reason),)

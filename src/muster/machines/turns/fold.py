@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.ids import ChannelId, SeatId, is_agent
-from muster.machines.maps import put
+from muster.machines.maps import drop, put
 from muster.machines.state import (
     Agent,
     Channel,
@@ -21,6 +21,7 @@ from muster.machines.turns.table import (
     ACTIVE,
     HELD,
     IDLE,
+    NOTHING_NEW,
     RANK,
     REMOVED,
     TURN_COMPLETE,
@@ -125,12 +126,15 @@ def announcement(team: Team, event: Event, fact: e.Announcement) -> Team:
 
 def member_joined(team: Team, event: Event, fact: e.MemberJoined) -> Team:
     channel, agent = team.channels[fact.channel], team.agents[fact.seat]
-    timeouts = channel.timeouts
+    timeouts, cursor = channel.timeouts, channel.cursor
     if fact.timeout_seconds is not None:
         timeouts = {**timeouts, fact.seat: fact.timeout_seconds}
+    place = len(channel.ring) if fact.place is None else fact.place
     channel = replace(
         channel,
-        ring=(*channel.ring, fact.seat),
+        ring=(*channel.ring[:place], fact.seat, *channel.ring[place:]),
+        cursor=cursor + 1 if place <= cursor else cursor,
+        lost_places=drop(channel.lost_places, fact.seat),
         timeouts=timeouts,
         silent_turns=0,
         barred=tuple(seat for seat in channel.barred if seat != fact.seat),
@@ -144,21 +148,47 @@ def member_left(team: Team, event: Event, fact: e.MemberLeft) -> Team:
     is left to speak does not rest: the next one to come may.
     """
     channel, agent = team.channels[fact.channel], team.agents[fact.seat]
-    place = channel.ring.index(fact.seat)
-    channel = replace(
-        channel,
-        ring=channel.ring[:place] + channel.ring[place + 1 :],
-        cursor=channel.cursor - 1 if place <= channel.cursor else channel.cursor,
-        timeouts={seat: s for seat, s in channel.timeouts.items() if seat != fact.seat},
-        idle=None if channel.idle == fact.seat else channel.idle,
-    )
-    channel = _without_claim(channel, fact.seat)
+    channel = _without_claim(_without_member(channel, fact.seat), fact.seat)
+    if not fact.keeps_place:
+        channel = _without_place(channel, fact.seat)
     if fact.reason == REMOVED and not is_agent(event.actor) and not agent.retired:
         channel = replace(channel, barred=(*channel.barred, fact.seat))
     if not any(reachable(team.agents[seat]) for seat in channel.ring):
         channel = replace(channel, resting=False, rest_limit=None, silent_turns=0)
     left = tuple(each for each in agent.channels if each != fact.channel)
     return _with(team, event, replace(agent, channels=left), channel)
+
+
+def _without_member(channel: Channel, seat: SeatId) -> Channel:
+    """A channel without a member, whose place is lost, but not forgotten."""
+    if seat not in channel.ring:
+        return channel
+    place = channel.ring.index(seat)
+    return replace(
+        channel,
+        ring=channel.ring[:place] + channel.ring[place + 1 :],
+        cursor=channel.cursor - 1 if place <= channel.cursor else channel.cursor,
+        lost_places=put(channel.lost_places, seat, channel.places.index(seat)),
+        idle=None if channel.idle == seat else channel.idle,
+    )
+
+
+def _without_place(channel: Channel, seat: SeatId) -> Channel:
+    """A channel to which an agent that left does not come back by itself."""
+    others = [each for each in channel.places if each != seat]
+    return replace(
+        channel,
+        lost_places={each: i for i, each in enumerate(others) if each not in channel.ring},
+        timeouts={each: s for each, s in channel.timeouts.items() if each != seat},
+    )
+
+
+def forget_places(team: Team, seat: SeatId) -> Team:
+    """The team after an agent was disabled or retired: it gets no lost place back."""
+    for channel in team.channels.values():
+        if seat in channel.lost_places:
+            team = _with_channel(team, _without_place(channel, seat))
+    return team
 
 
 def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
@@ -257,9 +287,12 @@ def _vacant(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
         read = put(read, turn.holder, channel.delivered[turn.holder])
     if not turn.choosing:
         silent_turns = 0 if idle or turn.posted else silent_turns + 1
+    # A turn that a client passed for its agent, unasked, is none of the conversation.
+    passed = fact.reason == NOTHING_NEW and not turn.posted and not turn.choosing
     return replace(
         channel,
         turn=None,
+        turns=channel.turns - passed,
         last_holder=turn.holder,
         read=read,
         idle=fact.seat if idle else None,

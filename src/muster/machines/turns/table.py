@@ -26,6 +26,9 @@ HELD = (ACTIVE, WAITING)
 
 TURN_COMPLETE = "TURN_COMPLETE"
 
+NOTHING_NEW = "nothing_new"
+"""The reason of a turn that was passed for an agent, because there is nothing new for it."""
+
 REMOVED = "removed"
 """The reason of a member that left because it was removed."""
 

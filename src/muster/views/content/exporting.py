@@ -100,4 +100,6 @@ def escaped(text: str) -> str:
 def _lines(text: str) -> str:
     """A text with one kind of line end, and without other control characters."""
     unified = text.replace("\r\n", "\n").replace("\r", "\n")
+    if unified.replace("\n", "").replace("\t", "").isprintable():  # most are, and may be long
+        return unified
     return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in unified)

@@ -16,6 +16,13 @@ from muster.views.answers.messages import FoundMessage, MessageView, SearchPage,
 from muster.views.channels import imported_view, message_view
 
 SNIPPET_CHARS: Final = 160
+SNIPPET_LOOKED: Final = 16 * 1024
+"""How much of a text is cut into words for its first match; behind that, words are found only as
+they are spelled in the query. Cutting a megabyte takes a quarter of a second."""
+
+SNIPPET_TRIES: Final = 64
+"""How often a word may be found inside of longer words before it is given up."""
+
 SNIPPET_BEFORE: Final = 40
 """How much of the text before the first match a snippet shows."""
 
@@ -59,10 +66,13 @@ def _found(message: MessageView, words: Sequence[str]) -> FoundMessage:
 def snippet(text: str, words: Sequence[str]) -> Iterator[SnippetPart]:
     """The text around the first match in one line, its matches marked."""
     wanted = frozenset(words)
-    matches = [each.span() for each in WORD.finditer(text) if folded(each[0]) in wanted]
-    begin = max(0, matches[0][0] - SNIPPET_BEFORE) if matches else 0
+    start = first_match(text, wanted)
+    begin = 0 if start is None else max(0, start - SNIPPET_BEFORE)
     end = min(len(text), begin + SNIPPET_CHARS)
     at = begin
+    # One character more than is shown, so that a word that goes on there is not taken for whole.
+    near = () if start is None else WORD.finditer(text, start, end + 1)
+    matches = (each.span() for each in near if folded(each[0]) in wanted)
     if begin > 0:
         yield SnippetPart(text="…")
     for first, last in matches:
@@ -76,6 +86,36 @@ def snippet(text: str, words: Sequence[str]) -> Iterator[SnippetPart]:
         yield SnippetPart(text=_in_line(text[at:end]))
     if end < len(text):
         yield SnippetPart(text="…")
+
+
+def first_match(text: str, wanted: frozenset[str]) -> int | None:
+    """The place of the first word that matches, found with bounded work."""
+    for each in WORD.finditer(text, 0, SNIPPET_LOOKED):
+        if each.end() == SNIPPET_LOOKED < len(text):  # the word may go on
+            break
+        if folded(each[0]) in wanted:
+            return each.start()
+    if len(text) <= SNIPPET_LOOKED:
+        return None
+    lowered = text.lower()
+    if len(lowered) != len(text):  # some characters are two in lower case: places would differ
+        return None
+    places = (_place(lowered, word) for word in wanted)
+    return min((each for each in places if each is not None), default=None)
+
+
+def _place(lowered: str, word: str) -> int | None:
+    """The place of a whole word behind the part of a text that was cut into words."""
+    at = SNIPPET_LOOKED - len(word)
+    for _ in range(SNIPPET_TRIES):
+        at = lowered.find(word, max(0, at))
+        if at < 0:
+            return None
+        around = lowered[max(0, at - 1) : at] + lowered[at + len(word) : at + len(word) + 1]
+        if not any(map(str.isalnum, around)):
+            return at
+        at += len(word)
+    return None
 
 
 def _in_line(text: str) -> str:

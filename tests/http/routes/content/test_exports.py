@@ -49,3 +49,22 @@ def test_an_unknown_channel_or_format_is_refused(scene: Scene) -> None:
     scene.refused("GET", "/api/channels/nowhere/export", status=404)
     scene.refused("GET", f"{scene.channel}/export?format=pdf", status=422)
     assert scene.get(f"{scene.channel}/export?format=json")["messages"] == []
+
+
+def test_messages_of_megabytes_come_in_pages_of_bytes_and_are_exported_whole(scene: Scene) -> None:
+    for number in range(7):
+        scene.says(f"{number} {'word ' * 200_000}", by="pm")
+    seen: list[str] = []
+    after: int | None = 0
+    while after is not None:
+        page = scene.get(f"{scene.channel}/messages?limit=500&after={after}")
+        assert len(page["messages"]) <= 5
+        seen += [each["text"][:1] for each in page["messages"]]
+        after = page["nextAfter"]
+    assert "".join(seen) == "0123456"
+    document = scene.get(f"{scene.channel}/export?format=json")
+    assert "".join(each["text"][:1] for each in document["messages"]) == "0123456"
+    assert scene.call("GET", f"{scene.channel}/export").text.count("word ") == 1_400_000
+    named = scene.named("reviews")
+    told = scene.get(f"/api/log/told?limit=1000&types=agent_message&channel={named}")
+    assert 4 <= len(told["lines"]) <= 5  # the newest, as many as make a page of bytes

@@ -1,5 +1,6 @@
 """A channel's messages as one document, streamed page by page."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Final
 
@@ -12,6 +13,8 @@ from muster.views.channels import read_page
 from muster.views.content.exporting import MEDIA_TYPES, ExportFormat, ExportWriter
 
 PAGE: Final = 200
+PAGE_BYTES: Final = 256 * 1024
+"""Messages of one page, and their bytes: between two pages other requests have their turn."""
 
 
 class ExportQuery(Query, frozen=True, kw_only=True):
@@ -41,8 +44,14 @@ async def _parts(call: ApiCall, channel: ChannelId, form: ExportFormat) -> Async
     while after is not None:
         team = call.team
         found = await read_page(
-            call.muster.store, team, team.channel(channel), after=after, before=last + 1, limit=PAGE
+            call.muster.store,
+            team,
+            team.channel(channel),
+            after=after,
+            before=last + 1,
+            limit=PAGE,
+            bytes_max=PAGE_BYTES,
         )
-        yield writer.write(found.messages)
+        yield await asyncio.to_thread(writer.write, found.messages)
         after = found.next_after
     yield writer.end()

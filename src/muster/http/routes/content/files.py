@@ -41,7 +41,10 @@ class UploadQuery(Query, frozen=True, kw_only=True):
 
 @route("POST", "/api/files", may=ACTORS, status=201, takes=ANY_BYTES)
 async def upload_file(call: ApiCall, query: UploadQuery) -> AttachedFile:
-    """Upload a file, for a message to name by its digest. A day later an unused one is removed."""
+    """Upload a file, for a message to name by its digest. A day later an unused one is removed.
+
+    A caller may have a limited number of files that no message names.
+    """
     check_file_name(query.name)
     content = await read_body(call.request, limits.FILE_BYTES_MAX)
     return await folder_of(call).keep(content, name=query.name, by=call.caller.actor)

@@ -1,5 +1,6 @@
 """Search over HTTP: messages that have all words, in the channels that the caller may read."""
 
+import asyncio
 from typing import Annotated, Final
 
 import msgspec
@@ -44,4 +45,5 @@ async def search_messages(call: ApiCall, query: SearchQuery) -> SearchPage:
     )
     before = SEQ_END if query.before is None else query.before
     found = await call.muster.store.search(search, before=before, limit=query.limit)
-    return found_page(team, query.q, search, found)
+    # In a thread: a page of large messages takes longer than others may wait for the event loop.
+    return await asyncio.to_thread(found_page, team, query.q, search, found)
