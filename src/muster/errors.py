@@ -108,6 +108,15 @@ class CannotRetire(Refused):
     """Cannot retire {name!r}: {why}. {remedy}"""
 
 
+class CannotRename(Refused):
+    """Cannot rename {name!r}: {why}. {remedy}"""
+
+
+class Dismissed(Refused):
+    """{name!r} was removed from the settings, and its session is ending. `muster agent add` brings
+    it back."""
+
+
 class WrongState(Refused):
     """Cannot {act} {name!r}: it is {state}."""
 

@@ -142,6 +142,13 @@ INTERRUPT_SECONDS: Final = 10.0
 KILL_SECONDS: Final = 10.0
 """Timeout of the confirmation of a kill; afterwards the channel goes on without it."""
 
+FORMER_NAMES_MAX: Final = 8
+"""Former names of an agent that are remembered: a program seldom outlives one rename."""
+
+DISMISSAL_SECONDS: Final = 30.0
+"""How long the session of an agent that was removed from the settings may take to end by itself:
+enough for the end of a turn, and nobody waits for what was removed on purpose."""
+
 PACE_SECONDS: Final = 1.0
 """Shortest interval between session starts of one agent under `continuous`, so that a program that
 exits at once is not restarted in a busy loop."""

@@ -1057,6 +1057,17 @@ CLIENTS = (
         },
     ),
     Promise(
+        "An agent is renamed, and taken out of the team and back into its seat, with its history.",
+        {
+            "machines/identity/test_membership.py": [
+                "test_a_renamed_agent_keeps_its_seat_its_turn_its_channels_and_its_folder",
+                "test_a_dismissed_agent_may_finish_its_session_and_is_retired_when_that_ends",
+                "test_a_dismissed_agent_that_does_not_end_in_time_is_stopped_now",
+                "test_an_agent_that_is_named_again_comes_back_to_its_seat_paused",
+            ],
+        },
+    ),
+    Promise(
         "The usage that an agent reports counts for the agent and for the limits of its channel.",
         {
             "machines/turns/test_usage.py": [

@@ -164,12 +164,28 @@ class Crowd:
         elif act == 8 and agent.authority is Authority.SELF and self._chance.random() < 0.2:
             yield c.RetireAgent(seat=agent.seat)
             yield c.EnrollAgent(name=agent.id, authority=Authority.SELF)
+        elif act == 8 and agent.is_listed and self._chance.random() < 0.3:
+            yield from self._settle(team, agent)
         elif act == 8:
             yield c.DisableAgent(seat=agent.seat)
         else:
             yield c.EnableAgent(seat=agent.seat)
         if agent.disabled and self._chance.random() < 0.5:
             yield c.EnableAgent(seat=agent.seat)
+
+    def _settle(self, team: Team, agent: Agent) -> Iterator[Command]:
+        """The settings rename an agent, leave it out, or name one again that they left out."""
+        act = self._chance.random()
+        if act < 0.3:
+            name = agent.id.removesuffix(" the second")
+            yield c.RenameAgent(
+                seat=agent.seat, name=f"{name} the second" if name == agent.id else name
+            )
+        elif act < 0.6 and agent.seat != LEAD_SEAT:
+            yield c.DismissAgent(seat=agent.seat)
+        else:
+            out = [each.seat for each in team.agents.values() if each.is_listed and each.retired]
+            yield c.RestoreAgent(seat=self._chance.choice((*sorted(out), agent.seat)))
 
     def belong(self, team: Team) -> Iterator[Command]:
         """A person adds or removes a member of a channel, or changes its rules."""

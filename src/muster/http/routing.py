@@ -140,9 +140,17 @@ class ApiCall:
         if seat is None and name.startswith(_DOCUMENT):
             seat = _seat(name.removeprefix(_DOCUMENT))
         found = None if seat is None else team.agents.get(seat)
+        found = found or self._renamed_caller(name)
         if found is None:
             raise NotFound(kind="agent", name=name)
         return found
+
+    def _renamed_caller(self, name: str) -> Agent | None:
+        """The calling agent, if this was its name: its program may not know the new one yet."""
+        seat = self.caller.seat
+        caller = None if seat is None else self.team.agents.get(seat)
+        former = () if caller is None else caller.former_names
+        return caller if name_key(name) in map(name_key, former) else None
 
     def acting_as(self, name: str) -> Agent:
         """The agent with this name, if the caller may act as it. The agent counts as present."""

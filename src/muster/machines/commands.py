@@ -55,6 +55,24 @@ class StartMuster(Command, frozen=True, kw_only=True):
     """Seats whose state files say pause: they are paused before any session starts."""
 
 
+class RecordSettings(Command, frozen=True, kw_only=True):
+    """Put on record that changed settings are in force: which, and what waits for a restart."""
+
+    changes: tuple[str, ...] = ()
+    """What changed, such as `agents.Ada added` or `turns.max_turns`: never a value."""
+
+    waiting: tuple[str, ...] = ()
+    """The changed settings that take effect when muster is restarted."""
+
+
+class RejectSettings(Command, frozen=True, kw_only=True):
+    """Put on record that the settings file has a mistake: the earlier settings stay in force."""
+
+    line: int
+    what: str
+    remedy: str
+
+
 class StopMuster(Command, frozen=True, kw_only=True):
     """muster shuts down in order."""
 
@@ -176,6 +194,26 @@ class RetireAgent(Command, frozen=True, kw_only=True):
 
     seat: SeatId
     reason: str = ""
+
+
+class RenameAgent(Command, frozen=True, kw_only=True):
+    """Give an agent another name. Its seat, its history and its folder stay."""
+
+    seat: SeatId
+    name: str
+
+
+class DismissAgent(Command, frozen=True, kw_only=True):
+    """The settings no longer name an agent: end its session, and retire it when that has ended."""
+
+    seat: SeatId
+    reason: str = ""
+
+
+class RestoreAgent(Command, frozen=True, kw_only=True):
+    """The settings name an agent again: it is back in its seat, paused."""
+
+    seat: SeatId
 
 
 class Awaken(Command, frozen=True, kw_only=True):

@@ -134,6 +134,22 @@ class WarningLogged(Fact, frozen=True, kw_only=True):
     channel: ChannelId | None = None
 
 
+class SettingsApplied(Fact, frozen=True, kw_only=True):
+    """Changed settings are in force. `changes` names them, without their values."""
+
+    changes: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
+    """The changed settings that take effect when muster is restarted."""
+
+
+class SettingsRejected(Fact, frozen=True, kw_only=True):
+    """The settings file has a mistake, and the earlier settings stay in force."""
+
+    line: int
+    what: str
+    remedy: str
+
+
 # ── identity ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -222,6 +238,30 @@ class AgentRetired(Fact, frozen=True, kw_only=True):
 
     seat: SeatId
     reason: str = ""
+
+
+class AgentRenamed(Fact, frozen=True, kw_only=True):
+    """An agent has another name. Its seat, its history and its folder are the same."""
+
+    seat: SeatId
+    name: str
+    previous: str
+
+
+class AgentDismissed(Fact, frozen=True, kw_only=True):
+    """The settings no longer name an agent: no session of it starts, and a live one is ending."""
+
+    seat: SeatId
+    until: datetime
+    """When a session that has not ended is stopped now."""
+
+    reason: str = ""
+
+
+class AgentRestored(Fact, frozen=True, kw_only=True):
+    """The settings name an agent again: it is back in its seat, with its name and its history."""
+
+    seat: SeatId
 
 
 class MarkerRejected(Fact, frozen=True, kw_only=True):

@@ -146,7 +146,19 @@ class Agent(Record, frozen=True, kw_only=True):
     """Whether it is granted turns in which there is nothing new for it."""
 
     retired: bool = False
-    """Whether a person has retired it: its name is free, and it never connects again."""
+    """Whether a person or the settings have retired it: its name is free, and nothing runs it."""
+
+    is_listed: bool = False
+    """Whether the settings have named it: when they no longer do, it is dismissed."""
+
+    dismissed_until: datetime | None = None
+    """While an agent that the settings no longer name has a session: when that is stopped now."""
+
+    former_names: tuple[str, ...] = ()
+    """The names that it had, the last one last: a program that runs knows it by one of them."""
+
+    folder: str = ""
+    """Its folder in the home, if that is not its name: a rename and a namesake do not move it."""
 
     channels: tuple[ChannelId, ...] = ()
     """The channels of which it is a member."""
@@ -187,6 +199,11 @@ class Agent(Record, frozen=True, kw_only=True):
     def id(self) -> str:
         """The agent's id in the log: its name, or its document id while it has no name."""
         return self.name or document_id(self.seat)
+
+    @property
+    def folder_name(self) -> str:
+        """The name of its folder in the home."""
+        return self.folder or self.name or f"seat-{self.seat}"
 
     @property
     def present(self) -> bool:
@@ -530,7 +547,8 @@ class Team(Record, frozen=True, kw_only=True):
     @property
     def lead(self) -> Agent | None:
         """The lead: the authority for the agents that it runs."""
-        return self.agents.get(LEAD_SEAT)
+        found = self.agents.get(LEAD_SEAT)
+        return None if found is None or found.retired else found
 
     def agent(self, seat: SeatId) -> Agent:
         """The agent in a seat."""

@@ -27,7 +27,7 @@ class SessionEnvironment:
         """The agent's own folder in the home."""
         if self._home is None:
             return None
-        return self._home / AGENTS_FOLDER / (agent.name or f"seat-{agent.seat}")
+        return self._home / AGENTS_FOLDER / agent.folder_name
 
     def environment(self, agent: Agent, session: SessionId, mode: RunMode) -> Mapping[str, str]:
         """The environment variables of a session. Its token is valid until the session ends."""

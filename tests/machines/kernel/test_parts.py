@@ -269,6 +269,7 @@ def broken_teams() -> dict[str, Team]:
             tokens={"d": Token(id="t", role=Role.AGENT, seat=pm.seat)},
         ),
         "retired, but its name is not free": agent(replace(pm, retired=True)),
+        "retired, but has a session": agent(replace(lyra, retired=True)),
         "the private channels are []": replace(team, private=(REVIEWS,)),
         "is ada in session None": _conversing(team, state="ada"),
     }

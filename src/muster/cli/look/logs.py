@@ -58,8 +58,7 @@ def logs(home: Path, follow: bool, lines: int, as_json: bool, name: str) -> None
         team = load(reader)
         agent = need_agent(team, name)
         found = _newest(reader, agent.seat, lines, team.seq)
-    folder = agent.name or f"seat-{agent.seat}"
-    shown = _Printer(home / AGENTS / folder / OUTPUT_FILE, as_json, look())
+    shown = _Printer(home / AGENTS / agent.folder_name / OUTPUT_FILE, as_json, look())
     shown.begin(found, lines)
     if follow:
         _follow(home, agent.id, team.seq, shown)

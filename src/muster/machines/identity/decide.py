@@ -26,6 +26,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.actors import refuse_agent
 from muster.machines.events import Fact
+from muster.machines.identity.membership import stop_dismissed
 from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, SessionId, document_id
 from muster.machines.names import check_agent_name, check_seat
 from muster.machines.run_control.decide import desire
@@ -286,13 +287,15 @@ def enable_agent(team: Team, command: c.EnableAgent, now: datetime) -> Sequence[
 
 def retire_agent(team: Team, command: c.RetireAgent, now: datetime) -> Sequence[Fact]:
     agent = team.agent(command.seat)
+    if agent.dismissed_until is not None and not agent.session and not agent.tasks:
+        return (e.AgentRetired(seat=agent.seat, reason=command.reason),)
     why = _NOT_RETIRED.get(agent.authority)
     if why is None and agent.seat < FIRST_ENROLLED_SEAT:
         why = "its seat is one of the grid, which keeps its agent"
     if why is not None:
         remedy = f"`muster agent disable {agent.id}` stops it for now."
         if agent.authority is Authority.MUSTER:
-            remedy = f"Take [agents.{agent.id}] out of muster.toml and restart, or disable it."
+            remedy = f"`muster agent remove {agent.id}` takes it out of muster.toml."
         raise CannotRetire(name=agent.id, why=why, remedy=remedy)
     return (e.AgentRetired(seat=agent.seat, reason=command.reason),)
 
@@ -331,10 +334,12 @@ def doze(team: Team, command: c.Doze, now: datetime) -> Sequence[Fact]:
     return (move(agent, "session_end"),) if agent.status is ALIVE else ()
 
 
-def check_agent(team: Team, command: c.CheckAgent, now: datetime) -> Sequence[Fact]:
+def check_agent(team: Team, command: c.CheckAgent, now: datetime) -> Iterator[Fact]:
     agent = team.agent(command.seat)
+    yield from stop_dismissed(team, agent, now)
     due = agent.hatch_until is not None and agent.hatch_until <= now
-    return (move(agent, "hatching_timeout"),) if agent.status is HATCHING and due else ()
+    if agent.status is HATCHING and due:
+        yield move(agent, "hatching_timeout")
 
 
 def _without_lead(team: Team) -> list[Agent]:

@@ -2,8 +2,10 @@
 
 from msgspec.structs import replace
 
+from muster.limits import FORMER_NAMES_MAX
 from muster.machines import events as e
 from muster.machines.events import Event
+from muster.machines.identity.membership import NAMED_BY_SETTINGS
 from muster.machines.ids import SeatId, SessionId, name_key
 from muster.machines.maps import drop, put
 from muster.machines.run_control.fold import initial_run
@@ -70,10 +72,21 @@ def agent_enrolled(team: Team, event: Event, fact: e.AgentEnrolled) -> Team:
         max_turns=fact.max_turns,
         unasked=fact.unasked,
         run=initial_run(fact.authority, long_lived=fact.long_lived, on_call=fact.on_call),
+        is_listed=fact.authority in NAMED_BY_SETTINGS and not fact.on_call,
+        folder=_free_folder(team, name, seat),
     )
     names = put(team.names, name_key(name), seat)
     team = replace(team, names=names, next_seat=max(team.next_seat, SeatId(seat + 1)))
     return _with(team, agent)
+
+
+def _free_folder(team: Team, name: str, seat: SeatId) -> str:
+    """The folder of a new agent, if an earlier agent has the folder of that name."""
+    key = name_key(name)
+    taken = any(
+        name_key(each.folder_name) == key for each in team.agents.values() if each.seat != seat
+    )
+    return f"{name}~{seat}" if taken else ""
 
 
 def agent_registered(team: Team, event: Event, fact: e.AgentRegistered) -> Team:
@@ -122,7 +135,27 @@ def agent_retired(team: Team, event: Event, fact: e.AgentRetired) -> Team:
     """The seat keeps its name for the history; another agent may take the name."""
     agent = team.agents[fact.seat]
     team = replace(team, names=drop(team.names, name_key(agent.id)))
-    return _with(team, replace(agent, retired=True))
+    return _with(team, replace(agent, retired=True, dismissed_until=None))
+
+
+def agent_dismissed(team: Team, event: Event, fact: e.AgentDismissed) -> Team:
+    return _with(team, replace(team.agents[fact.seat], dismissed_until=fact.until))
+
+
+def agent_restored(team: Team, event: Event, fact: e.AgentRestored) -> Team:
+    agent = replace(team.agents[fact.seat], retired=False, dismissed_until=None)
+    team = replace(team, names=put(team.names, name_key(agent.id), agent.seat))
+    return _with(team, agent)
+
+
+def agent_renamed(team: Team, event: Event, fact: e.AgentRenamed) -> Team:
+    """The folder keeps its name, so that paths of running programs hold."""
+    agent = team.agents[fact.seat]
+    names = put(drop(team.names, name_key(fact.previous)), name_key(fact.name), agent.seat)
+    folder = "" if fact.name == agent.folder_name else agent.folder_name
+    former = (*agent.former_names, fact.previous)[-FORMER_NAMES_MAX:]
+    agent = replace(agent, name=fact.name, folder=folder, former_names=former)
+    return _with(replace(team, names=names), agent)
 
 
 def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:

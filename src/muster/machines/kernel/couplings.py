@@ -15,6 +15,7 @@ from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.delegation.decide import in_order
 from muster.machines.events import Event, Fact, StateTransition
+from muster.machines.identity.membership import REMOVED
 from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, name_key
 from muster.machines.run_control.decide import between_sessions
 from muster.machines.state import MAIN, QUEUE, Agent, Conversation, Status, Team
@@ -98,6 +99,15 @@ def _retired(team: Team, event: Event, fact: e.AgentRetired) -> Iterator[Command
     for token in sorted(team.tokens.values(), key=lambda each: each.id):
         if token.seat == fact.seat:
             yield c.RevokeToken(token_id=token.id)
+
+
+@coupling(e.AgentDismissed, "An agent that the settings no longer name stops, and is retired.")
+def _dismissed(team: Team, event: Event, fact: e.AgentDismissed) -> Iterator[Command]:
+    if team.agents[fact.seat].run.desired is not RunMode.PAUSE:
+        yield c.SetDesired(
+            seat=fact.seat, desired=RunMode.PAUSE, set_by=event.actor, note=fact.reason
+        )
+    yield c.RetireAgent(seat=fact.seat, reason=fact.reason)  # refused while it has a session
 
 
 @coupling(e.AgentDisabled, "A disabled agent is OFFLINE, and its session ends.")
@@ -225,6 +235,7 @@ def _ended(team: Team, event: Event, fact: e.SessionEnd) -> Iterator[Command]:
             yield c.WithdrawApprovals(seat=seat, session=fact.session)
     if fact.task is not None:
         yield from _task_ended(team, fact)
+        yield from _retirement(team, fact.seats[0])
         return
     orderly = fact.outcome is Outcome.COMPLETED
     for seat in fact.seats:
@@ -234,6 +245,13 @@ def _ended(team: Team, event: Event, fact: e.SessionEnd) -> Iterator[Command]:
             yield c.Depart(seat=seat, orderly=orderly, reason=f"session {fact.outcome}")
         yield c.Doze(seat=seat)
     yield c.StartSession(seat=fact.seats[0], trigger="next")
+    yield from _retirement(team, fact.seats[0])
+
+
+def _retirement(team: Team, seat: SeatId) -> Iterator[Command]:
+    """A dismissed agent is retired when its last session has ended."""
+    if team.agents[seat].dismissed_until is not None:
+        yield c.RetireAgent(seat=seat, reason=REMOVED)
 
 
 def _work_has_stopped(team: Team, agent: Agent) -> Iterator[Command]:

@@ -18,6 +18,7 @@ from muster.machines.events import Event, Fact
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.run_control.decide import session_deadline, sessions_of
 from muster.machines.state import Agent, Channel, Status, Team
+from muster.machines.vocabulary import Urgency
 
 Key = SeatId | ChannelId
 """The seat of an agent or the name of a channel: an int never equals a str."""
@@ -67,6 +68,8 @@ _MOVERS: dict[type[Fact], Callable[[Any], Iterable[Key]]] = {
     e.StateTransition: _of_move,
     e.AgentsSummoned: lambda fact: [place.grid_position for place in fact.placeholders],
     e.AgentRegistered: lambda fact: (fact.agent.grid_position,),
+    e.AgentDismissed: lambda fact: (fact.seat,),
+    e.AgentRestored: lambda fact: (fact.seat,),
     e.AgentDisabled: lambda fact: (fact.seat,),
     e.AgentEnabled: lambda fact: (fact.seat,),
     e.DesiredSet: lambda fact: (fact.seat,),
@@ -105,6 +108,8 @@ def _of_sessions(team: Team, agent: Agent) -> Iterator[Deadline]:
         over = session_deadline(session, agent.run.budget)
         if over is not None:
             yield Deadline(over, seat, c.CheckSession(seat=seat))
+        if agent.dismissed_until is not None and session.urgency is not Urgency.NOW:
+            yield Deadline(agent.dismissed_until, seat, c.CheckAgent(seat=seat))
     for approval in agent.approvals:
         yield Deadline(approval.until, seat, c.CheckApprovals(seat=seat))
     if retry_at is not None and agent.session is None and not agent.disabled:

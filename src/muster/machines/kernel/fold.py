@@ -11,7 +11,9 @@ from muster.machines import events as e
 from muster.machines.delegation import fold as delegation_fold
 from muster.machines.events import Event, Fact, StateTransition
 from muster.machines.identity import fold as identity_fold
+from muster.machines.ids import name_key
 from muster.machines.keys import remember_key
+from muster.machines.maps import put
 from muster.machines.run_control import fold as run_fold
 from muster.machines.state import Team
 from muster.machines.teams import importing
@@ -34,6 +36,22 @@ def _retired(team: Team, event: Event, fact: e.AgentRetired) -> Team:
     return turn_fold.forget_places(after, fact.seat)
 
 
+def _renamed(team: Team, event: Event, fact: e.AgentRenamed) -> Team:
+    after = identity_fold.agent_renamed(team, event, fact)
+    return _with_selector(after, fact.previous, fact.name)
+
+
+def _with_selector(team: Team, previous: str, name: str) -> Team:
+    """The channels whose selector was renamed know it by its new name."""
+    for channel in team.channels.values():
+        selector = channel.config.selector
+        if selector and name_key(selector) == name_key(previous):
+            config = replace(channel.config, selector=name)
+            renamed = replace(channel, config=config)
+            team = replace(team, channels=put(team.channels, channel.id, renamed))
+    return team
+
+
 TRANSITIONS: dict[Machine, Callable[[Team, Event, StateTransition], Team]] = {
     Machine.IDENTITY: identity_fold.transition,
     Machine.RUN: run_fold.transition,
@@ -48,6 +66,8 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.MusterStopped: identity_fold.muster_stopped,
     e.CommandRefused: _unchanged,
     e.WarningLogged: _unchanged,
+    e.SettingsApplied: _unchanged,
+    e.SettingsRejected: _unchanged,
     e.AgentsSummoned: identity_fold.agents_summoned,
     e.AgentEnrolled: identity_fold.agent_enrolled,
     e.AgentRegistered: identity_fold.agent_registered,
@@ -58,6 +78,9 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.AgentDisabled: _disabled,
     e.AgentEnabled: identity_fold.agent_enabled,
     e.AgentRetired: _retired,
+    e.AgentRenamed: _renamed,
+    e.AgentDismissed: identity_fold.agent_dismissed,
+    e.AgentRestored: identity_fold.agent_restored,
     e.MarkerRejected: _unchanged,
     e.Conflict: _unchanged,
     e.DocumentsImported: importing.documents_imported,

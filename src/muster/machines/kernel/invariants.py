@@ -62,6 +62,8 @@ def _of_retired(team: Team, agent: Agent) -> Iterator[str]:
         yield f"{who} is retired, but has a token"
     if agent.seat in team.names.values():
         yield f"{who} is retired, but its name is not free"
+    if agent.session is not None or agent.tasks or agent.dismissed_until is not None:
+        yield f"{who} is retired, but has a session or is being dismissed"
 
 
 def _of_run(team: Team, agent: Agent) -> Iterator[str]:

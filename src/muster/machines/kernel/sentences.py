@@ -252,6 +252,11 @@ def _chose(fact: e.SpeakerChosen, team: Team) -> str:
     return f"{_who(team, fact.seat)} chose {chosen} in {fact.channel}: {_clip(fact.text)}"
 
 
+def _changes(fact: e.SettingsApplied) -> str:
+    waiting = f"; after a restart of muster: {', '.join(fact.waiting)}" if fact.waiting else ""
+    return _clip(", ".join(fact.changes) or "as before") + waiting
+
+
 # Each value takes a fact of its key's type; hence Any.
 _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.StateTransition: _transition,
@@ -259,6 +264,10 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.MusterStopped: lambda f, t: f"muster stopped: {f.reason}",
     e.CommandRefused: _refused,
     e.WarningLogged: lambda f, t: f"warning: {_clip(f.text)}",
+    e.SettingsApplied: lambda f, t: f"settings are in force: {_changes(f)}",
+    e.SettingsRejected: lambda f, t: (
+        f"the settings have a mistake in line {f.line}, and the earlier ones stay: {_clip(f.what)}"
+    ),
     e.AgentsSummoned: lambda f, t: f"{len(f.placeholders)} seats were prepared for new agents",
     e.AgentEnrolled: lambda f, t: f"{f.agent.name} took seat {f.agent.grid_position}",
     e.AgentRegistered: lambda f, t: f"{f.agent.name} registered in seat {f.agent.grid_position}",
@@ -269,6 +278,9 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.WakeRequested: lambda f, t: f"asked to wake {_list(t, f.seats)}",
     e.SleepRequested: lambda f, t: f"asked to put {_list(t, f.seats)} to sleep",
     e.AgentDisabled: lambda f, t: f"{_who(t, f.seat)} was disabled",
+    e.AgentRenamed: lambda f, t: f"{f.previous} is now called {f.name}",
+    e.AgentDismissed: lambda f, t: f"{_who(t, f.seat)} leaves the team: {_clip(f.reason)}",
+    e.AgentRestored: lambda f, t: f"{_who(t, f.seat)} is back in seat {f.seat}",
     e.AgentRetired: lambda f, t: f"{_who(t, f.seat)} was retired, and its name is free",
     e.UsageReported: _usage_reported,
     e.AgentEnabled: lambda f, t: f"{_who(t, f.seat)} was enabled",

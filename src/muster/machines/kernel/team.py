@@ -21,6 +21,7 @@ from muster.machines.commands import Command
 from muster.machines.delegation import decide as delegation
 from muster.machines.events import Event, Fact
 from muster.machines.identity import decide as identity
+from muster.machines.identity import membership
 from muster.machines.ids import MUSTER
 from muster.machines.kernel.couplings import follow
 from muster.machines.kernel.fold import evolve
@@ -57,11 +58,21 @@ def log_warning(team: Team, command: c.LogWarning, now: datetime) -> Iterable[Fa
     return (e.WarningLogged(text=command.text, seat=command.seat, channel=command.channel),)
 
 
+def record_settings(team: Team, command: c.RecordSettings, now: datetime) -> Iterable[Fact]:
+    return (e.SettingsApplied(changes=command.changes, waiting=command.waiting),)
+
+
+def reject_settings(team: Team, command: c.RejectSettings, now: datetime) -> Iterable[Fact]:
+    return (e.SettingsRejected(line=command.line, what=command.what, remedy=command.remedy),)
+
+
 # Each value takes a command of its key's type; hence Any.
 DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] = {
     c.StartMuster: start_muster,
     c.StopMuster: stop_muster,
     c.LogWarning: log_warning,
+    c.RecordSettings: record_settings,
+    c.RejectSettings: reject_settings,
     c.SummonAgents: identity.summon_agents,
     c.EnrollAgent: identity.enroll_agent,
     c.ConfigureAgent: identity.configure_agent,
@@ -75,6 +86,9 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.DisableAgent: identity.disable_agent,
     c.EnableAgent: identity.enable_agent,
     c.RetireAgent: identity.retire_agent,
+    c.RenameAgent: membership.rename_agent,
+    c.DismissAgent: membership.dismiss_agent,
+    c.RestoreAgent: membership.restore_agent,
     c.Awaken: identity.awaken,
     c.Doze: identity.doze,
     c.CheckAgent: identity.check_agent,
@@ -147,6 +161,9 @@ ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
     c.ArchiveChannel: channels.check_archive,
     c.AnswerApproval: approvals.check_answer,
     c.RetireAgent: identity.check_retire,
+    c.RenameAgent: membership.check_rename,
+    c.DismissAgent: membership.check_dismiss,
+    c.RestoreAgent: membership.check_restore,
 }
 
 
@@ -198,7 +215,7 @@ def _check_actor_and_seat(team: Team, command: Command, actor: str) -> None:
     if rule is not None:
         rule(team, command, actor)
     seat = getattr(command, "seat", None)
-    if seat is not None:
+    if seat is not None and type(command) is not c.RestoreAgent:
         identity.check_not_retired(team, seat)
 
 

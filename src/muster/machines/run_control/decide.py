@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from muster import limits
 from muster.errors import (
+    Dismissed,
     Invalid,
     RunElsewhere,
     StaleGeneration,
@@ -77,6 +78,8 @@ def set_desired(team: Team, command: c.SetDesired, now: datetime) -> Iterator[Fa
         raise Invalid(what="now", why="goes with pause only: everything else starts at once")
     agent = team.agent(command.seat)
     run = agent.run
+    if agent.dismissed_until is not None and command.desired is not PAUSE:
+        raise Dismissed(name=agent.id)
     if command.if_generation is not None and command.if_generation != run.generation:
         raise StaleGeneration(name=agent.id, generation=run.generation, given=command.if_generation)
     # A repeated start during a retry backoff means: try now.

@@ -136,6 +136,7 @@ def agent_configured(team: Team, event: Event, fact: e.AgentConfigured) -> Team:
         max_turns=fact.max_turns,
         unasked=fact.unasked,
         run=run,
+        is_listed=True,
     )
     return _with(team, agent)
 

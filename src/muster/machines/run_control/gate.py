@@ -15,6 +15,7 @@ from muster.errors import (
     BackingOff,
     BudgetReached,
     Disabled,
+    Dismissed,
     OnCall,
     Paused,
     Refused,
@@ -46,6 +47,8 @@ def _forbidden(team: Team, agent: Agent) -> Refused | None:
     """The refusal of any session of an agent, or None."""
     if agent.authority is not Authority.MUSTER:
         return RunElsewhere(name=agent.id, authority=agent.authority)
+    if agent.dismissed_until is not None:
+        return Dismissed(name=agent.id)
     if stopped := stopped_by_a_person(agent):
         return stopped
     if agent.status is Status.EXPIRED:

@@ -1,0 +1,103 @@
+"""Names and membership: renaming an agent, dismissing it, and bringing it back to its seat.
+
+The settings say which agents muster runs. An agent that they no longer name is dismissed: no
+session of it starts, a live one ends by itself or is stopped at `dismissed_until`, and then the
+agent is retired. When the settings name it again it comes back, paused, to its seat and history.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from muster import limits
+from muster.errors import CannotRename, CannotRetire, WrongState
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.actors import refuse_agent
+from muster.machines.events import Fact
+from muster.machines.ids import name_key
+from muster.machines.names import check_agent_name
+from muster.machines.run_control.decide import sessions_of
+from muster.machines.state import Agent, Team
+from muster.machines.vocabulary import Authority, Urgency
+
+REMOVED: Final = "removed from the settings"
+"""The reason of a dismissal, where none is given."""
+
+NAMED_BY_SETTINGS: Final = (Authority.MUSTER, Authority.FILE)
+"""Agents of these authorities are run as the settings say."""
+
+
+def rename_agent(team: Team, command: c.RenameAgent, now: datetime) -> Sequence[Fact]:
+    agent = team.agent(command.seat)
+    if agent.name is None:
+        raise WrongState(act="rename", name=agent.id, state=agent.status)
+    if command.name == agent.name:
+        return ()
+    check_agent_name(team, command.name, agent.seat)
+    _check_work(team, agent, agent.name)
+    renamed = e.AgentRenamed(seat=agent.seat, name=command.name, previous=agent.name)
+    return (renamed,)
+
+
+def _check_work(team: Team, agent: Agent, name: str) -> None:
+    """Conversations and agent files know an agent by its name."""
+    if agent.run.on_call:
+        remedy = "Rename the agent file, and the name in it."
+        raise CannotRename(name=name, why="its agent file names it", remedy=remedy)
+    states = (each.state for each in team.delegation.conversations.values())
+    if agent.tasks or name_key(name) in map(name_key, states):
+        remedy = "Rename it when the task has ended."
+        raise CannotRename(name=name, why="it works on a delegated task", remedy=remedy)
+
+
+def dismiss_agent(team: Team, command: c.DismissAgent, now: datetime) -> Sequence[Fact]:
+    agent = team.agent(command.seat)
+    if not _is_of_settings(agent):
+        why, remedy = "the settings do not name it", "`muster agent retire` is for such agents."
+        raise CannotRetire(name=agent.id, why=why, remedy=remedy)
+    if agent.dismissed_until is not None:
+        return ()
+    until = now + timedelta(seconds=limits.DISMISSAL_SECONDS)
+    reason = command.reason or REMOVED
+    return (e.AgentDismissed(seat=agent.seat, until=until, reason=reason),)
+
+
+def restore_agent(team: Team, command: c.RestoreAgent, now: datetime) -> Sequence[Fact]:
+    agent = team.agent(command.seat)
+    if not _is_of_settings(agent):
+        raise WrongState(act="bring back", name=agent.id, state=agent.status)
+    if not agent.retired and agent.dismissed_until is None:
+        return ()
+    check_agent_name(team, agent.id, agent.seat)
+    return (e.AgentRestored(seat=agent.seat),)
+
+
+def _is_of_settings(agent: Agent) -> bool:
+    return agent.is_listed and agent.authority in NAMED_BY_SETTINGS
+
+
+def stop_dismissed(team: Team, agent: Agent, now: datetime) -> Iterator[Fact]:
+    """Stop the sessions of a dismissed agent that have not ended in time."""
+    if agent.dismissed_until is None or agent.dismissed_until > now:
+        return
+    for session in sessions_of(team, agent):
+        if session.urgency is not Urgency.NOW:
+            yield e.StopRequested(
+                seat=agent.seat, session=session.id, urgency=Urgency.NOW, reason=REMOVED
+            )
+
+
+def check_rename(team: Team, command: c.RenameAgent, actor: str) -> None:
+    """Agents do not rename agents."""
+    refuse_agent(actor, "rename an agent")
+
+
+def check_dismiss(team: Team, command: c.DismissAgent, actor: str) -> None:
+    """Agents do not dismiss agents."""
+    refuse_agent(actor, "dismiss an agent")
+
+
+def check_restore(team: Team, command: c.RestoreAgent, actor: str) -> None:
+    """Agents do not bring agents back."""
+    refuse_agent(actor, "bring an agent back")
