@@ -259,7 +259,8 @@ def test_a_crashed_agent_comes_back_with_its_name_and_soul(tmp_path: Path) -> No
             lambda event: event["type"] == "member_joined" and event["channel"] == WORKSHOP,
             back["seq"],
         )
-        team.post(f"/api/channels/{WORKSHOP}/messages", message="Is everybody there?")
+        # A question to somebody else: asked itself, Rusty would answer instead of saying its line.
+        team.post(f"/api/channels/{WORKSHOP}/messages", message="Juno, is everybody there?")
         team.said("Rusty", "same soul", back["seq"])
 
 
