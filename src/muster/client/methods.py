@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 
 from muster.client import requests
 from muster.client.sending import (
+    ABSENT_SECONDS,
     POLL_SECONDS,
     SILENT_SECONDS,
     RequestSender,
@@ -333,7 +334,7 @@ class ClientMethods(ChannelMethods, Generic[TurnT]):
 
         The agent joins the channels in `join`, and joins again where it lost its place, unless a
         person removed it. A channel that does not exist (yet), or not for this agent, is tried
-        again when the agent is IDLE. A turn in which there is nothing new for the agent is passed
+        again every few seconds. A turn in which there is nothing new for the agent is passed
         for it, but with `unasked`. While the body works on a turn, heartbeats renew it. A turn that
         the body leaves open ends when the body asks for the next one.
         """
@@ -371,10 +372,10 @@ class ClientMethods(ChannelMethods, Generic[TurnT]):
         await self._join(name, places)
         heard: Sequence[MessageView] = ()
         while True:
-            told = await self._next(name)
+            told = await self._next(name, ABSENT_SECONDS if places.absent else POLL_SECONDS)
             if told.do is Do.STOP:
                 return
-            if told.state is TurnState.IDLE:
+            if places.absent or told.state is TurnState.IDLE:
                 await self._join(name, places)
             if told.do is Do.MESSAGE:
                 heard = (*heard, *told.messages)
@@ -389,10 +390,10 @@ class ClientMethods(ChannelMethods, Generic[TurnT]):
                     await turn.end_if_open(NOTHING_NEW)
                     heard = turn.messages  # notices of muster, for the next turn
 
-    async def _next(self, name: str) -> Next:
+    async def _next(self, name: str, wait_s: float) -> Next:
         """The next thing to do; an agent that exists no longer is to stop."""
         try:
-            return await self._ask(requests.next_step(name, POLL_SECONDS), patience_s=math.inf)
+            return await self._ask(requests.next_step(name, wait_s), patience_s=math.inf)
         except GONE as gone:
             self._present.discard(name)
             state = TurnState.OFFLINE
@@ -402,8 +403,9 @@ class ClientMethods(ChannelMethods, Generic[TurnT]):
         for channel in places.missing:
             try:
                 await self._ask(requests.add_member(channel, name))
+                places.absent.discard(channel)
             except NotFound:
-                continue  # private, or not created yet: asked for again when the agent is IDLE
+                places.absent.add(channel)
             except Refused:
                 places.refused(channel)
 
@@ -443,6 +445,9 @@ class JoinedChannels:
 
     def __init__(self, channels: Sequence[str]) -> None:
         """Join these channels."""
+        self.absent: set[str] = set()
+        """Channels that are private, or not created yet."""
+
         self._channels = channels
         self._refused: set[str] = set()
 
@@ -453,6 +458,7 @@ class JoinedChannels:
 
     def refused(self, channel: str) -> None:
         """Leave a channel alone."""
+        self.absent.discard(channel)
         self._refused.add(channel)
 
     def joined(self, channel: str) -> None:

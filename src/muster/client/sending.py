@@ -116,6 +116,9 @@ PATIENCE_SECONDS: Final = 30.0
 POLL_SECONDS: Final = 30.0
 """How long one long-poll for something to do may take."""
 
+ABSENT_SECONDS: Final = 2.0
+"""The long-poll of an agent that waits for a channel to be created: how late it may join."""
+
 SILENT_SECONDS: Final = 45.0
 """A stream that is silent for three keep-alives is lost."""
 
