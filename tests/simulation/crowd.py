@@ -48,7 +48,7 @@ class Crowd:
             rest_after_idle_rounds=self._chance.randint(1, 3),
             max_cost_usd=self._chance.choice((0.0, 0.0, 20.0)),
             speaker_order=self._chance.choice(list(SpeakerOrder)),
-            selector=self._chance.choice(("self0", "mine0", "stranger")),
+            selector=self._chance.choice(("self0", "mine0", "mine1")),
             stop_phrase=self._chance.choice(("", "we are done")),
             turns_per_message=self._chance.choice((0, 0, 5, 100)),
             rounds_per_message=self._chance.choice((0, 0, 0, 3)),

@@ -2,12 +2,14 @@
 
 import pytest
 
+from muster.errors import Invalid
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import ChannelId
 from muster.machines.state import TurnState
 from muster.machines.turns.order import upcoming
 from muster.machines.vocabulary import (
+    Authority,
     Claim,
     InterruptMode,
     Limit,
@@ -235,7 +237,7 @@ def test_mentions_by_agents_do_not_give_the_selector_the_turn() -> None:
     assert scene.channel().claims == ()  # the order is the selector's
 
 
-@pytest.mark.parametrize("why", ["left", "paused", "unknown"])
+@pytest.mark.parametrize("why", ["left", "paused", "never joined"])
 def test_without_its_selector_a_channel_goes_by_the_ring(why: str) -> None:
     scene = team()
     answers(scene, "pm")
@@ -245,10 +247,22 @@ def test_without_its_selector_a_channel_goes_by_the_ring(why: str) -> None:
         case "paused":
             scene.want("boss", RunMode.PAUSE)
         case _:
-            rules = TurnConfig(speaker_order=SpeakerOrder.SELECTOR, selector="ghost")
+            scene.do(c.EnrollAgent(name="guest", authority=Authority.SELF))
+            rules = TurnConfig(speaker_order=SpeakerOrder.SELECTOR, selector="Guest")
             scene.do(c.ConfigureChannel(channel=REVIEWS, config=rules))
     scene.complete("pm")
     assert scene.holder() == "dev"
+
+
+def test_a_selector_that_is_no_agent_is_refused() -> None:
+    scene = team()
+    rules = TurnConfig(speaker_order=SpeakerOrder.SELECTOR, selector="ghost")
+    for command in (
+        c.ConfigureChannel(channel=REVIEWS, config=rules),
+        c.CreateChannel(channel=ChannelId("other"), config=rules),
+    ):
+        with pytest.raises(Invalid, match="'ghost' is none"):
+            scene.do(command)
 
 
 def test_a_selector_that_crashes_while_it_chooses_leaves_the_choice_to_the_ring() -> None:

@@ -25,7 +25,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.actors import refuse_agent
 from muster.machines.events import Fact
-from muster.machines.ids import is_agent
+from muster.machines.ids import is_agent, name_key
 from muster.machines.names import check_plain
 from muster.machines.state import Agent, Channel, Status, Team
 from muster.machines.turns.ends import QUIET
@@ -56,6 +56,7 @@ def create_channel(team: Team, command: c.CreateChannel, now: datetime) -> Itera
     if command.channel in team.channels:
         raise ChannelExists(channel=command.channel)
     check_config(command.config)
+    _check_selector(team, command.config)
     if len(set(command.members)) < len(command.members):
         raise Invalid(what="members", why="must name each agent once")
     if len(command.members) > limits.CHANNEL_MEMBERS_MAX:
@@ -134,6 +135,8 @@ def configure_channel(team: Team, command: c.ConfigureChannel, now: datetime) ->
     check_config(command.config)
     if command.config == channel.config:
         return ()
+    if command.config.selector != channel.config.selector:
+        _check_selector(team, command.config)
     return (e.ChannelConfigured(channel=command.channel, config=command.config),)
 
 
@@ -166,6 +169,13 @@ def check_config(config: e.TurnConfig) -> None:
         check_plain("selector", config.selector)
     elif config.speaker_order is SpeakerOrder.SELECTOR:
         raise Invalid(what="selector", why="must name the member that chooses the next speaker")
+
+
+def _check_selector(team: Team, config: e.TurnConfig) -> None:
+    """Refuse a selector that is no agent of the team: a mistyped name would never choose."""
+    if config.selector and name_key(config.selector) not in team.names:
+        why = f"must name an agent of the team, and {config.selector!r} is none"
+        raise Invalid(what="selector", why=why)
 
 
 def add_member(team: Team, command: c.AddMember, now: datetime) -> Iterator[Fact]:
