@@ -166,6 +166,7 @@ def plans_of(settings: Settings, home: Path) -> Sequence[Plan]:
             unasked=agent.unasked,
             description=agent.description,
             budget=Budget(**msgspec.structs.asdict(agent.budget)),
+            policy=agent.policy,
         )
         for name, agent in settings.agents.items()
         if name != ANYBODY
@@ -394,7 +395,7 @@ async def _begin(
         paused=paused,
     )
     await dispatcher.send(started, actor=MUSTER)
-    await enlist(dispatcher, plans)
+    await enlist(dispatcher, plans, at_boot=True)
 
 
 async def _stop(

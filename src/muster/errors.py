@@ -148,6 +148,10 @@ class BackingOff(Refused):
     """{name!r} failed {failures} times and is in backoff until {until}."""
 
 
+class WaitsFor(Refused):
+    """{name!r} waits for {names} to run. `muster start` those, or change `after` in muster.toml."""
+
+
 class RunElsewhere(Refused):
     """muster does not run {name!r}: {authority} does."""
 

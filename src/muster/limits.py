@@ -205,7 +205,13 @@ STDIN_BYTES_MAX: Final = 8 * 1024 * 1024
 """How much may wait for a program to read its stdin: some of the largest messages."""
 
 EXIT_REASON_CHARS_MAX: Final = 300
-"""How much of a program's last line is the reason of its exit."""
+"""How much of a program's last lines is the reason of its exit: the end of them."""
+
+LAST_WORDS_LINES: Final = 3
+"""How many of a program's last lines on stderr are the reason of its exit."""
+
+LAST_WORDS_BYTES_MAX: Final = 2048
+"""How much of a program's output is kept for them: more than EXIT_REASON_CHARS_MAX needs."""
 
 # ── Claude Code ───────────────────────────────────────────────────────────────────────────────────
 

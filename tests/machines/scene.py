@@ -139,8 +139,18 @@ class Scene:
     def up(self, name: str) -> list[Event]:
         return self.do(c.ReportSessionStarted(session=self.session(name).id, pid=4711))
 
-    def ends(self, name: str, outcome: e.Outcome = e.Outcome.COMPLETED) -> list[Event]:
-        return self.do(c.ReportSessionEnded(session=self.session(name).id, outcome=outcome))
+    def ends(
+        self,
+        name: str,
+        outcome: e.Outcome = e.Outcome.COMPLETED,
+        *,
+        code: int | None = None,
+        reason: str = "",
+    ) -> list[Event]:
+        session = self.session(name).id
+        return self.do(
+            c.ReportSessionEnded(session=session, outcome=outcome, code=code, reason=reason)
+        )
 
     def channel_of(
         self, *names: str, channel: ChannelId = REVIEWS, config: e.TurnConfig | None = None

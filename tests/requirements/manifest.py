@@ -334,6 +334,31 @@ RUN_CONTROL = (
         },
     ),
     Promise(
+        "An agent is restarted, started with muster and started after others as its settings say;"
+        " a person's pause always stands.",
+        {
+            "machines/run_control/test_policies.py": [
+                "test_an_agent_that_is_not_restarted_is_paused_after_a_success",
+                "test_a_failure_is_retried_under_on_failure_and_pauses_under_never",
+                "test_a_persons_pause_stands_at_every_start_even_after_a_single_session",
+                "test_an_agent_starts_when_those_that_it_starts_after_run",
+                "test_a_stop_after_a_restart_is_never_lost",
+            ],
+            "settings/test_policies.py": [
+                "test_a_wrong_policy_is_reported_with_its_line_and_a_remedy",
+                "test_agents_that_wait_for_each_other_are_refused_with_the_way_around",
+            ],
+        },
+    ),
+    Promise(
+        "The reason of a failure is kept until a session succeeds, and shown everywhere.",
+        {
+            "machines/run_control/test_policies.py": [
+                "test_the_reason_of_a_failure_is_kept_until_a_session_succeeds",
+            ],
+        },
+    ),
+    Promise(
         "A one-shot is exactly one session; its final pause does not overwrite a newer desired state.",
         {
             "machines/run_control/test_run_control.py": [

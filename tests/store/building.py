@@ -67,6 +67,7 @@ from muster.machines.events import (
     SettingsRejected,
     SleepRequested,
     SpeakerChosen,
+    StartDeferred,
     StateTransition,
     StopRequested,
     TokenIssued,
@@ -296,6 +297,7 @@ EXAMPLES: tuple[Fact, ...] = (
     InterruptRequested(seat=SEAT, session=SESSION, channel=DESIGN, until=LATER),
     KillRequested(seat=SEAT, session=SESSION, channel=DESIGN, until=LATER),
     RetryScheduled(seat=SEAT, failures=3, until=LATER),
+    StartDeferred(seat=SEAT, names=("db",)),
     ChannelCreated(channel=DESIGN, config=TurnConfig()),
     ChannelConfigured(
         channel=DESIGN, config=TurnConfig(human_interrupt_mode=InterruptMode.INTERRUPT)

@@ -27,10 +27,10 @@ class Allowed(NamedTuple):
 LONG_FILES: dict[str, Allowed] = {
     "muster.client.methods": Allowed(480, "a list of methods: one subject, read by looking up"),
     "muster.client.requests": Allowed(595, "a list of requests: one subject, read by looking up"),
-    "muster.errors": Allowed(520, "a list of errors: one subject, read by looking up"),
-    "muster.machines.commands": Allowed(850, "a list of records: one subject, read by looking up"),
-    "muster.machines.events": Allowed(880, "a list of records: one subject, read by looking up"),
-    "muster.machines.state": Allowed(620, "a list of records: one subject, read by looking up"),
+    "muster.errors": Allowed(540, "a list of errors: one subject, read by looking up"),
+    "muster.machines.commands": Allowed(890, "a list of records: one subject, read by looking up"),
+    "muster.machines.events": Allowed(930, "a list of records: one subject, read by looking up"),
+    "muster.machines.state": Allowed(660, "a list of records: one subject, read by looking up"),
 }
 """A ratchet: a number here goes down when its file does, and up only with a reason."""
 

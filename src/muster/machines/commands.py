@@ -11,6 +11,7 @@ import msgspec
 
 from muster.machines.documents import AgentDocument, MessageCopy
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
+from muster.machines.policies import RunPolicy
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import (
     NO_LIMIT,
@@ -125,6 +126,7 @@ class ConfigureAgent(Command, frozen=True, kw_only=True):
     max_turns: int = 1
     budget: Budget = Budget()
     unasked: bool = False
+    policy: RunPolicy = RunPolicy()
 
 
 class RegisterAgent(Command, frozen=True, kw_only=True):
@@ -259,6 +261,21 @@ class SetDesired(Command, frozen=True, kw_only=True):
     note: str = ""
     now: bool = False
     if_generation: int | None = None
+
+
+class RestartAgent(Command, frozen=True, kw_only=True):
+    """End the session of an agent, gracefully or `now`, and start another of the same mode."""
+
+    seat: SeatId
+    set_by: str
+    note: str = ""
+    now: bool = False
+
+
+class AutostartAgent(Command, frozen=True, kw_only=True):
+    """Start an agent whose policy says so, unless a person or a budget has paused it."""
+
+    seat: SeatId
 
 
 class StartSession(Command, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ import msgspec
 
 from muster.machines.documents import AgentDocument, MessageCopy
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
+from muster.machines.policies import RunPolicy
 from muster.machines.vocabulary import (
     NO_LIMIT,
     Activity,
@@ -184,6 +185,7 @@ class AgentConfigured(Fact, frozen=True, kw_only=True):
     max_turns: int = 1
     budget: Budget = Budget()
     unasked: bool = False
+    policy: RunPolicy = RunPolicy()
 
 
 class AgentRegistered(Fact, frozen=True, kw_only=True):
@@ -313,7 +315,9 @@ class MessageImported(Fact, frozen=True, kw_only=True):
 
 
 class DesiredSet(Fact, frozen=True, kw_only=True):
-    """The desired mode of an agent changed: by a person, the end of a one-shot, or a budget."""
+    """The desired mode of an agent changed: by a person, the end of a one-shot, a budget, or a
+    policy. `trigger` says which.
+    """
 
     seat: SeatId
     desired: RunMode
@@ -321,6 +325,7 @@ class DesiredSet(Fact, frozen=True, kw_only=True):
     generation: int
     set_by: str
     note: str = ""
+    trigger: str = ""
 
 
 class SessionRequested(Fact, frozen=True, kw_only=True):
@@ -369,6 +374,8 @@ class StopRequested(Fact, frozen=True, kw_only=True):
     session: SessionId
     urgency: Urgency
     reason: str = ""
+    restart: bool = False
+    """Whether another session of the same mode is to follow."""
 
 
 class InterruptRequested(Fact, frozen=True, kw_only=True):
@@ -454,6 +461,16 @@ class RetryScheduled(Fact, frozen=True, kw_only=True):
     seat: SeatId
     failures: int
     until: datetime
+
+
+class StartDeferred(Fact, frozen=True, kw_only=True):
+    """A retry was due, but the agents that this one starts after do not all run. It starts when
+    they do.
+    """
+
+    seat: SeatId
+    names: tuple[str, ...]
+    """The agents that it waits for."""
 
 
 # ── approvals ─────────────────────────────────────────────────────────────────────────────────────

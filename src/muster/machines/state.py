@@ -19,6 +19,7 @@ from muster.machines.ids import (
     SessionId,
     document_id,
 )
+from muster.machines.policies import RunPolicy
 from muster.machines.vocabulary import (
     NO_LIMIT,
     NOTHING_USED,
@@ -55,6 +56,18 @@ class Evidence(Record, frozen=True, kw_only=True):
     seq: int
 
 
+class Failure(Record, frozen=True, kw_only=True):
+    """The newest failure of an agent's session. It is kept until a session succeeds."""
+
+    at: datetime
+    reason: str
+    count: int
+    """How many sessions have failed since the last one that succeeded."""
+
+    seq: int
+    """The place of the failed session's end in the log."""
+
+
 class RunControl(Record, frozen=True, kw_only=True):
     """The desired and the current mode of an agent. People write `desired`, reports `current`."""
 
@@ -82,6 +95,13 @@ class RunControl(Record, frozen=True, kw_only=True):
     on_call: bool = False
     """Whether the agent has only a description, and sessions for delegated tasks only."""
 
+    policy: RunPolicy = RunPolicy()
+    is_held: bool = False
+    """Whether a person or a budget paused it last, so that autostart leaves it alone. A one-shot
+    in between changes nothing about that.
+    """
+
+    last_failure: Failure | None = None
     budget: Budget = Budget()
     starts: tuple[datetime, ...] = ()
     """Start times of the last sessions, as many as the budget allows in an hour."""
@@ -235,6 +255,12 @@ class Session(Record, frozen=True, kw_only=True):
     urgency: Urgency | None = None
     reason: str = ""
     """The reason why it was asked to stop."""
+
+    asked_at: datetime | None = None
+    """The time at which it was asked to stop."""
+
+    restart: bool = False
+    """Whether another session of the same mode is to follow it."""
 
     pid: int | None = None
     started: str | None = None

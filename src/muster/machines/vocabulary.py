@@ -84,6 +84,14 @@ class RunMode(StrEnum):
     RUN_CLEANUP = "run_cleanup"  # exactly one that tidies up, then pause
 
 
+class RestartPolicy(StrEnum):
+    """The next step of `continuous` when a session has ended by itself."""
+
+    ALWAYS = "always"  # the next session starts; after a failure with backoff
+    ON_FAILURE = "on-failure"  # a failed session is retried; after a success the agent is paused
+    NEVER = "never"  # the agent is paused
+
+
 class Phase(StrEnum):
     """The phase of a session."""
 

@@ -11,8 +11,15 @@ import msgspec
 
 from muster.engine.dispatcher import Dispatcher
 from muster.errors import Refused
-from muster.machines.commands import Command, ConfigureAgent, EnrollAgent, LogWarning
+from muster.machines.commands import (
+    AutostartAgent,
+    Command,
+    ConfigureAgent,
+    EnrollAgent,
+    LogWarning,
+)
 from muster.machines.ids import MUSTER, SeatId, name_key
+from muster.machines.policies import RunPolicy
 from muster.machines.state import Team
 from muster.machines.vocabulary import Authority, Budget
 
@@ -30,6 +37,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     unasked: bool = False
     description: str = ""
     budget: Budget = Budget()
+    policy: RunPolicy = RunPolicy()
 
 
 def seats_of(team: Team, plans: Sequence[Plan]) -> dict[SeatId, Plan]:
@@ -47,13 +55,19 @@ def state_files(team: Team, plans: Sequence[Plan]) -> dict[SeatId, Path]:
     }
 
 
-async def enlist(dispatcher: Dispatcher, plans: Sequence[Plan]) -> None:
-    """Have the team agree with the plans. What cannot be done now is said, and left as it is."""
-    for plan in plans:
-        if name_key(plan.name) not in dispatcher.team.names:
-            await _try(dispatcher, _enrolment(plan))
+async def enlist(dispatcher: Dispatcher, plans: Sequence[Plan], *, at_boot: bool = False) -> None:
+    """Have the team agree with the plans. What cannot be done now is said, and left as it is.
+
+    Agents that start with muster are started `at_boot`, and when they are first seen.
+    """
+    new = [plan for plan in plans if name_key(plan.name) not in dispatcher.team.names]
+    for plan in new:
+        await _try(dispatcher, _enrolment(plan))
     for seat, plan in seats_of(dispatcher.team, plans).items():
         await _try(dispatcher, _configuration(seat, plan))
+    for seat, plan in seats_of(dispatcher.team, plans if at_boot else new).items():
+        if plan.policy.autostart:
+            await _try(dispatcher, AutostartAgent(seat=seat))
 
 
 def _enrolment(plan: Plan) -> Command:
@@ -76,6 +90,7 @@ def _configuration(seat: SeatId, plan: Plan) -> Command:
         max_turns=plan.max_turns,
         budget=plan.budget,
         unasked=plan.unasked,
+        policy=plan.policy,
     )
 
 

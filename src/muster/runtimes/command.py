@@ -17,7 +17,8 @@ from muster.runtimes.process.group import StopTimeouts
 from muster.runtimes.process.output_file import OutputFile
 from muster.runtimes.process.spawn import spawned
 from muster.runtimes.process.stdin import StdinWriter, prompt_line
-from muster.settings.agents import OUR_VARIABLES, AgentSettings
+from muster.settings.agents import AgentSettings
+from muster.settings.programs import OUR_VARIABLES
 
 CLEANUP_FLAG: Final = "--cleanup-session"
 PROMPT_FILE: Final = "prompt.md"

@@ -91,7 +91,7 @@ class CommandSession(ProcessSession):
         return [tasks.create_task(self._pump.run(pipe, stream)) for pipe, stream in pairs]
 
     def _exit(self, code: int) -> Exit:
-        return exit_of(code, asked=self._asked, last_words=self._streams[1].last_line)
+        return exit_of(code, asked=self._asked, last_words=self._streams[1].last_lines)
 
     def _on_reported(self, report: SessionReport) -> None:
         if isinstance(report, Result | TurnDone | Interrupted):

@@ -19,7 +19,7 @@ from muster.runtimes.command_session import CommandSession
 from muster.runtimes.process import processes
 from muster.runtimes.process.group import StopTimeouts
 from muster.runtimes.process.spawn import spawned
-from muster.settings.agents import OUR_VARIABLES
+from muster.settings.programs import OUR_VARIABLES
 
 STATE_FILE_VARIABLE: Final = "MUSTER_STATE_FILE"
 MODE_VARIABLE: Final = "MUSTER_MODE"

@@ -17,6 +17,18 @@ from muster.machines.ids import name_key
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
 from muster.settings.file import line_of
+from muster.settings.policies import (
+    POLICIES,
+    DependencyError,
+    PolicySettings,
+    check_dependencies,
+)
+from muster.settings.programs import (
+    ENVIRONMENT_IN_WORDS,
+    read_command,
+    read_environment,
+    refuse_nul,
+)
 from muster.settings.rules import (
     Rule,
     WrongError,
@@ -37,9 +49,6 @@ BUDGET: Final = "budget"
 CLAUDE: Final = "claude"
 
 STATE_FILE: Final = "agent_state.json"
-
-OUR_VARIABLES: Final = "MUSTER_"
-"""Prefix of the variables that muster sets for a session."""
 
 
 class BudgetSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +117,7 @@ class ClaudeSettings(msgspec.Struct, frozen=True, kw_only=True):
     ] = ""
 
 
-class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
+class AgentSettings(PolicySettings, frozen=True, kw_only=True):
     """How one agent is run."""
 
     runtime: Annotated[
@@ -189,6 +198,7 @@ _RUN_BY_MUSTER: Final = (
     "terminate_seconds",
     "output_files",
     CLAUDE,
+    *(name for name in POLICIES if name != "groups"),
 )
 
 _USELESS: Final[Mapping[str, tuple[Sequence[str], str]]] = {
@@ -205,7 +215,7 @@ _USELESS: Final[Mapping[str, tuple[Sequence[str], str]]] = {
 def expected(key: str) -> str:
     """The allowed values of an agent's setting, in words."""
     if key == "env":
-        return 'a table of texts, such as { NAME = "value" }'
+        return ENVIRONMENT_IN_WORDS
     return in_words(_KINDS[key], AGENT_RULES[key])
 
 
@@ -214,10 +224,19 @@ def read_agents(
 ) -> Mapping[str, AgentSettings]:
     """The agents of the file by name. `written` is the content of its `agents` table."""
     try:
-        return dict(_agents(written, human))
+        agents = dict(_agents(written, human))
+        _check_dependencies(agents)
     except _MisplacedError as wrong:
         line = line_of(text, (AGENTS, *wrong.place))
         raise BadSettings(path=path, line=line, what=wrong.what, remedy=wrong.remedy) from None
+    return agents
+
+
+def _check_dependencies(agents: Mapping[str, AgentSettings]) -> None:
+    try:
+        check_dependencies(agents)
+    except DependencyError as wrong:
+        raise _MisplacedError((wrong.name, "after"), wrong.what, wrong.remedy) from None
 
 
 class _MisplacedError(WrongError):
@@ -311,7 +330,8 @@ _PARTS: Final[Mapping[str, type[BudgetSettings | ClaudeSettings]]] = {
 
 
 def _kinds() -> Iterator[tuple[str, Any]]:  # any annotation of a field
-    for field in msgspec.structs.fields(AgentSettings):
+    fields = msgspec.structs.fields(AgentSettings)
+    for field in sorted(fields, key=lambda each: each.name in POLICIES):
         if field.name not in _PARTS:
             yield field.name, field.type
     for part, kind in _PARTS.items():
@@ -354,9 +374,9 @@ def _checked(name: str, key: str, value: object) -> object:
         if key not in _KINDS:
             raise _unknown(name, key)
         if key == "command":
-            return _command(_key(name, key), value)
+            return read_command(_key(name, key), value)
         if key == "env":
-            return _environment(_key(name, key), value)
+            return read_environment(_key(name, key), value)
         result = converted(_key(name, key), value, _KINDS[key], AGENT_RULES[key])
         return _plain(key, _key(name, key), result) if isinstance(result, str) else result
     except WrongError as wrong:
@@ -370,54 +390,8 @@ def _unknown(name: str, key: str) -> WrongError:
     )
 
 
-def _command(key: str, value: object) -> tuple[str, ...]:
-    if isinstance(value, str):
-        what = f"{key} is {shown(value)}, but no shell reads it"
-        raise WrongError(what, f"Write command = {_as_list(value)}.")
-    command: tuple[str, ...] = converted(key, value, tuple[str, ...], AGENT_RULES["command"])
-    if not command or not command[0].strip():
-        remedy = 'Write command = ["program", "argument"].'
-        raise WrongError(f"{key} names no program", remedy)
-    for argument in command:
-        _refuse_nul(key, argument)
-    return command
-
-
-def _as_list(line: str) -> str:
-    """A command line as the equivalent TOML list."""
-    import shlex  # only mistakes need it
-
-    try:
-        words = shlex.split(line)
-    except ValueError:
-        words = []
-    if any(sign in line for sign in "|&;<>$`*?\n"):
-        words = ["sh", "-c", line]
-    return msgspec.json.encode(words or ["program", "argument"]).decode().replace('","', '", "')
-
-
-def _environment(key: str, value: object) -> Mapping[str, str]:
-    if not isinstance(value, dict):
-        raise WrongError(f"{key} is {shown(value)}", f"Give {expected('env')}.")
-    for variable, content in cast("dict[str, object]", value).items():
-        _check_variable(key, variable, content)
-    return cast("dict[str, str]", value)
-
-
-def _check_variable(key: str, variable: str, content: object) -> None:
-    here = f"{key}.{variable}"
-    if not isinstance(content, str):
-        text = shown(content) if isinstance(content, bool | int | float) else ""
-        raise WrongError(f"{here} is {shown(content)}", f'Write {variable} = "{text}".')
-    if not variable or "=" in variable or "\0" in variable:
-        raise WrongError(f"{key} has a variable {variable!r}", "Give it a plain name.")
-    if variable.startswith(OUR_VARIABLES):
-        raise WrongError(f"{here} is muster's own to set", "Give the variable another name.")
-    _refuse_nul(here, content)
-
-
 def _plain(key: str, full: str, value: str) -> str:
-    _refuse_nul(full, value)
+    refuse_nul(full, value)
     if key not in ("cwd", "state_file", "claude.agents", "claude.program"):
         return value
     if not value.strip():
@@ -427,10 +401,3 @@ def _plain(key: str, full: str, value: str) -> str:
     except RuntimeError:
         remedy = "Write the path without ~."
         raise WrongError(f"{full} is {shown(value)}, and there is no such user", remedy) from None
-
-
-def _refuse_nul(key: str, value: str) -> None:
-    if "\0" in value:
-        raise WrongError(
-            f"{key} has a NUL byte in it", "Remove \\u0000: no program can receive it."
-        )

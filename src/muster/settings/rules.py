@@ -6,7 +6,7 @@
 from collections.abc import Iterable
 from enum import EnumMeta
 from types import NoneType
-from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, cast, get_args, get_origin
 
 import msgspec
 
@@ -45,6 +45,8 @@ def in_words(kind: Any, rule: Rule) -> str:  # noqa: ANN401
         choices = get_args(kind) or tuple(kind)
         return "one of " + ", ".join(f'"{choice}"' for choice in choices)
     if get_origin(kind) is tuple:
+        if int in kinds:
+            return f"a list of whole numbers from {rule.low:g} to {rule.high:.0f}"
         return "a list of texts in quotes"
     if kind is bool:
         return "true or false"
@@ -75,6 +77,8 @@ def converted(
 
 
 def _in_range(value: object, rule: Rule) -> bool:
+    if isinstance(value, tuple):
+        return all(_in_range(each, rule) for each in cast("tuple[object, ...]", value))
     if rule.low is None or rule.high is None or not isinstance(value, int | float):
         return True
     return rule.low <= value <= rule.high  # false for a NaN as well

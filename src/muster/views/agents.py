@@ -4,7 +4,7 @@ A view names agents where the state has seats. The evidence for an agent's statu
 is, is part of the answer.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -13,39 +13,17 @@ import msgspec
 from muster.machines.ids import LEAD_SEAT, SessionId
 from muster.machines.state import Agent, Channel, Status, Team
 from muster.machines.teams.papers import document_of
-from muster.machines.vocabulary import RunMode
 from muster.views.answers.agents import (
     AgentList,
     AgentView,
-    Badge,
     Button,
-    Control,
     EvidenceView,
     RunView,
     SessionView,
 )
 from muster.views.answers.channels import ChannelView, TeamView
 from muster.views.channels import approvals_of, channel_state, usage_or_nothing
-
-_RUNNING: Final = Badge(
-    status="RUNNING",
-    color="green",
-    controls=(Control(label="Stop Agent", color="red", desired=RunMode.PAUSE),),
-)
-_IDLE: Final = Badge(
-    status="IDLE",
-    color="gray",
-    controls=(Control(label="Start Agent", color="orange", desired=RunMode.CONTINUOUS),),
-)
-
-BADGES: Final[Mapping[RunMode, Badge]] = {
-    RunMode.CONTINUOUS: _RUNNING,
-    RunMode.RUN_ONCE: _RUNNING,
-    RunMode.RUN_CLEANUP: _RUNNING,
-    RunMode.PAUSE: _IDLE,
-}
-"""Labels by the current state of an agent, independent of the desired state."""
-
+from muster.views.running import badge_of, last_failure, next_start, waits_for
 
 _HIDDEN: Final = frozenset({Status.NONE, Status.EXPIRED})
 _DIMMED: Final = frozenset({Status.SLEEPING, Status.UNKNOWN})
@@ -107,9 +85,14 @@ def view_agent(team: Team, agent: Agent, now: datetime, *, whole: bool = False) 
         session=agent.session,
         desired=agent.run.desired,
         current=agent.run.current,
-        badge=BADGES[agent.run.current],
+        badge=badge_of(agent.run),
         failures=agent.run.failures,
         retry_at=agent.run.retry_at,
+        last_failure=last_failure(agent.run),
+        next_start=next_start(agent),
+        waits_for=waits_for(team, agent),
+        restart=agent.run.policy.restart,
+        groups=agent.run.policy.groups,
         turn=team.turn_state(agent),
         channels={name: team.channels[name].state_of(agent.seat) for name in agent.channels},
         evidence=_evidence(team, agent, now),
@@ -139,12 +122,17 @@ def view_run(team: Team, agent: Agent) -> RunView:
         differs_since=run.differs_since,
         failures=run.failures,
         retry_at=run.retry_at,
+        last_failure=last_failure(run),
+        next_start=next_start(agent),
+        waits_for=waits_for(team, agent),
+        restart=run.policy.restart,
+        groups=run.policy.groups,
         on_call=run.on_call,
         session=_session(team, agent.session),
         tasks=tuple(filter(None, (_session(team, each) for each in agent.tasks))),
         budget=run.budget,
         used=usage_or_nothing(run.used),
-        badge=BADGES[run.current],
+        badge=badge_of(run),
         seq=team.seq,
     )
 

@@ -25,6 +25,7 @@ from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored
 from muster.store.codec import decode
 from muster.views.access import CanRead
 from muster.views.answers import View
+from muster.views.running import next_start, waits_for
 from muster.views.turns import why_resting
 
 STEPS_MAX: Final = 100
@@ -113,7 +114,7 @@ def of_agent(team: Team, agent: Agent) -> Reading[list[Explanation]]:
             scope = _scope(agent, event.fact)
             if scope is not None:
                 newest.setdefault(scope, (event, event.fact.target))
-    found: list[Explanation] = []
+    found: list[Explanation] = [*(yield from _not_running(team, agent))]
     for scope, (event, target) in newest.items():
         found.append(Explanation(f"{agent.id}, ", f"{scope}: {target}", (yield from _chain(event))))
     for channel in (team.channels[name] for name in agent.channels):
@@ -123,6 +124,23 @@ def of_agent(team: Team, agent: Agent) -> Reading[list[Explanation]]:
             found += yield from _barred(channel, agent)
     for asked in agent.approvals:
         found += yield from of_approval(asked.id)
+    return found
+
+
+def _not_running(team: Team, agent: Agent) -> Reading[list[Explanation]]:
+    """The failure since the last success, and the agents that this one waits for."""
+    found: list[Explanation] = []
+    failure, start = agent.run.last_failure, next_start(agent)
+    if failure is not None:
+        times = "a session failed" if failure.count == 1 else f"{failure.count} sessions failed"
+        retry = "" if start is None else f"; the next one starts at {start.at:%H:%M:%S} UTC"
+        event = yield from _event(failure.seq)
+        events = (yield from _chain(event)) if event is not None else ()
+        title = f"run: {times} ({failure.reason}){retry}"
+        found.append(Explanation(f"{agent.id}, ", title, events))
+    if missing := waits_for(team, agent):
+        title = f"run: it starts after {', '.join(missing)}, which must run first"
+        found.append(Explanation(f"{agent.id}, ", title, ()))
     return found
 
 

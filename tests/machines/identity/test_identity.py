@@ -408,7 +408,7 @@ def test_a_wake_starts_sleeping_agents_only() -> None:
     events = scene.do(c.WakeAgents())
     assert [fact.seats for fact in facts(events, e.WakeRequested)] == [(scene.seat("Lyra"),)]
     [desired] = facts(events, e.DesiredSet)
-    assert (desired.desired, desired.set_by) == (RunMode.CONTINUOUS, "person:Marcus")
+    assert (desired.desired, desired.set_by) == (RunMode.CONTINUOUS, "Marcus")
     scene.up("Lyra")
     assert scene.agent("Lyra").status is ALIVE
 

@@ -17,6 +17,7 @@ from muster.machines.kernel.fold import EVOLVERS
 from muster.machines.kernel.invariants import violations
 from muster.machines.kernel.snapshots import decode, encode
 from muster.machines.kernel.team import DECIDERS, decide
+from muster.machines.policies import RunPolicy
 from muster.machines.state import Status, Team, TurnState
 from muster.machines.vocabulary import (
     Activity,
@@ -27,6 +28,7 @@ from muster.machines.vocabulary import (
     FileChange,
     Outcome,
     Remark,
+    RestartPolicy,
     RunMode,
     SpeakerOrder,
     Taken,
@@ -223,6 +225,11 @@ def _about(seat: SeatId) -> Iterator[Command]:
     for authority in Authority:
         budget = Budget(sessions_per_hour=1, session_seconds=0.001, failures=1)
         yield c.ConfigureAgent(seat=seat, authority=authority, budget=budget)
+    policy = RunPolicy(restart=RestartPolicy.NEVER, autostart=True, after=("Kael",))
+    yield c.ConfigureAgent(seat=seat, authority=Authority.MUSTER, policy=policy)
+    yield c.AutostartAgent(seat=seat)
+    for now in (False, True):
+        yield c.RestartAgent(seat=seat, set_by="Marcus", now=now)
     yield c.StartSession(seat=seat, trigger="test")
     for mode in RunMode:
         yield c.SetDesired(seat=seat, desired=mode, set_by="Marcus")

@@ -9,7 +9,9 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.ids import SessionId
-from muster.machines.run_control.decide import DESIRED, TABLE, retry_pause
+from muster.machines.policies import RunPolicy
+from muster.machines.run_control.ending import retry_pause
+from muster.machines.run_control.modes import DESIRED, TABLE
 from muster.machines.state import Phase, Status
 from muster.machines.vocabulary import (
     Authority,
@@ -168,7 +170,7 @@ def test_failures_are_retried_with_exponential_backoff() -> None:
         assert facts(scene.later(0.01), e.SessionRequested) != []
         scene.up("Lyra")
     assert pauses == [1, 2, 4, 8]
-    assert retry_pause(100) == timedelta(seconds=300)
+    assert retry_pause(100, RunPolicy()) == timedelta(seconds=300)
 
 
 def test_a_successful_session_resets_the_failures() -> None:

@@ -14,6 +14,7 @@ from muster.cli.render import (
     Look,
     Row,
     Tone,
+    clean,
     count,
     duration,
     evidence,
@@ -102,6 +103,9 @@ def _text(report: StatusReport, look: Look) -> Iterator[str]:
     else:
         yield ""
         yield table(_AGENTS, [_agent_row(agent) for agent in shown], look)
+    if notes := list(_runs(shown, look)):
+        yield ""
+        yield from notes
     yield from _asked(team, look)
     if team.channels:
         yield ""
@@ -170,11 +174,34 @@ def _run(agent: AgentView) -> Cell:
         return Cell(f"working on {', '.join(agent.tasks)}", Tone.GOOD)
     if agent.on_call and agent.desired is not RunMode.PAUSE:
         return Cell("on call")
-    if agent.failures:
-        return Cell(f"{agent.current} (failed {agent.failures}x)", Tone.BAD)
+    modes = str(agent.current)
     if agent.current != agent.desired:
-        return Cell(f"{agent.current} → {agent.desired}", Tone.ODD)
-    return Cell(agent.current)
+        modes = f"{agent.current} → {agent.desired}"
+    if agent.failures:
+        return Cell(f"{modes} (failed {agent.failures}x)", Tone.BAD)
+    return Cell(modes, Tone.PLAIN if agent.current == agent.desired else Tone.ODD)
+
+
+def _runs(shown: list[AgentView], look: Look) -> Iterator[str]:
+    """The agents whose next start needs a word: failures, schedules, dependencies."""
+    for agent in shown:
+        if notes := list(_notes(agent)):
+            yield f"{paint(agent.label, Tone.STRONG, look)}: {clean('; '.join(notes))}"
+
+
+def _notes(agent: AgentView) -> Iterator[str]:
+    failure, start = agent.last_failure, agent.next_start
+    if failure is not None:
+        times = "" if failure.count == 1 else f" {failure.count} times"
+        ago = duration((now() - failure.at).total_seconds())
+        yield f"failed{times}, last {ago} ago: {failure.reason.rstrip('.')}"
+    if agent.schedule:
+        yield f"runs {agent.schedule}"
+    if start is not None and start.why != "pace":
+        word = "next retry" if start.why == "retry" else "next run"
+        yield f"{word} at {start.at.astimezone():%Y-%m-%d %H:%M:%S}"
+    if agent.waits_for:
+        yield f"waits for {', '.join(agent.waits_for)} to run"
 
 
 def _channel_row(channel: ChannelView) -> Row:

@@ -29,7 +29,7 @@ from muster.machines.events import Fact
 from muster.machines.identity.membership import stop_dismissed
 from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, SessionId, document_id
 from muster.machines.names import check_agent_name, check_seat
-from muster.machines.run_control.decide import desire
+from muster.machines.run_control.modes import desire
 from muster.machines.state import Agent, Status, Team
 from muster.machines.tables import Row, Table
 from muster.machines.turns.messages import message_to_lead
@@ -119,13 +119,21 @@ def _free_seat(team: Team) -> SeatId:
 def configure_agent(team: Team, command: c.ConfigureAgent, now: datetime) -> Iterator[Fact]:
     agent = team.agent(command.seat)
     run = agent.run
-    now_so = (agent.authority, run.long_lived, agent.max_turns, run.budget, agent.unasked)
+    now_so = (
+        agent.authority,
+        run.long_lived,
+        agent.max_turns,
+        run.budget,
+        agent.unasked,
+        run.policy,
+    )
     asked = (
         command.authority,
         command.long_lived,
         command.max_turns,
         command.budget,
         command.unasked,
+        command.policy,
     )
     if asked == now_so and not run.on_call:
         return
@@ -142,6 +150,7 @@ def configure_agent(team: Team, command: c.ConfigureAgent, now: datetime) -> Ite
         max_turns=command.max_turns,
         budget=command.budget,
         unasked=command.unasked,
+        policy=command.policy,
     )
 
 
@@ -257,12 +266,17 @@ def sleep_agents(team: Team, command: c.SleepAgents, now: datetime) -> Sequence[
 def _chosen(team: Team, seats: tuple[SeatId, ...], act: str, status: Status) -> tuple[SeatId, ...]:
     """The named seats, which must all have that status; or all seats that do, at least one.
 
-    An agent with unknown status may be asleep or awake, so both commands accept it.
+    An agent with unknown status may be asleep or awake, so both commands accept it. An agent that
+    is to run can be put to sleep between two sessions, too.
     """
     fitting = {
         agent.seat
         for agent in team.agents.values()
-        if (agent.status is status or team.shown_status(agent) is Status.UNKNOWN)
+        if (
+            agent.status is status
+            or team.shown_status(agent) is Status.UNKNOWN
+            or (status is ALIVE and _is_to_run(agent))
+        )
         and not agent.retired
     }
     for seat in seats:
@@ -273,6 +287,12 @@ def _chosen(team: Team, seats: tuple[SeatId, ...], act: str, status: Status) -> 
     if not chosen:
         raise NobodyIs(status=status, act=act)
     return chosen
+
+
+def _is_to_run(agent: Agent) -> bool:
+    """Whether sessions of an agent start by themselves, or its own loop is to run them."""
+    by_muster = agent.authority in (Authority.MUSTER, Authority.FILE)
+    return by_muster and agent.run.desired is not RunMode.PAUSE and not agent.run.on_call
 
 
 def disable_agent(team: Team, command: c.DisableAgent, now: datetime) -> Sequence[Fact]:

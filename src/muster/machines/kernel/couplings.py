@@ -17,7 +17,7 @@ from muster.machines.delegation.decide import in_order
 from muster.machines.events import Event, Fact, StateTransition
 from muster.machines.identity.membership import REMOVED
 from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, name_key
-from muster.machines.run_control.decide import between_sessions
+from muster.machines.run_control.live import between_sessions
 from muster.machines.state import MAIN, QUEUE, Agent, Conversation, Status, Team
 from muster.machines.turns.table import ACTIVE, HELD, QUEUED
 from muster.machines.vocabulary import (
@@ -78,6 +78,7 @@ def _presence(team: Team, event: Event, fact: StateTransition) -> Iterator[Comma
         yield c.ReportCurrent(seat=agent.seat, current=current, reason=fact.trigger)
     if fact.target == Status.ALIVE and agent.present:
         yield c.Arrive(seat=fact.seat)
+        yield from _dependents(team, agent)
     elif fact.source == Status.ALIVE and fact.trigger != "session_end":
         # The coupling of `SessionEnd` sends its own Depart: it knows whether the end was orderly.
         yield c.Depart(seat=fact.seat, orderly=False, reason=fact.trigger)
@@ -129,10 +130,24 @@ def _enabled(team: Team, event: Event, fact: e.AgentEnabled) -> Iterator[Command
 # ── identity and run control ──────────────────────────────────────────────────────────────────────
 
 
+@coupling(e.AgentConfirmed, "Agents that start after a confirmed one may start.")
+def _confirmed(team: Team, event: Event, fact: e.AgentConfirmed) -> Iterator[Command]:
+    yield from _dependents(team, team.agents[fact.seat])
+
+
+def _dependents(team: Team, agent: Agent) -> Iterator[Command]:
+    """Starts of the agents that wait for this one. The gate looks whether they wait for others."""
+    name = name_key(agent.id)
+    for other in team.agents.values():
+        if any(name_key(each) == name for each in other.run.policy.after):
+            yield c.StartSession(seat=other.seat, trigger="after")
+
+
 @coupling(e.AgentsSummoned, "SUMMON starts the agents that muster runs.")
 def _summoned(team: Team, event: Event, fact: e.AgentsSummoned) -> Iterator[Command]:
     for placeholder in fact.placeholders:
-        yield from _set_running(team.agents[placeholder.grid_position], event.actor, "summoned")
+        agent = team.agents[placeholder.grid_position]
+        yield from _set_running(agent, _person(event.actor), "summoned")
 
 
 @coupling(e.WakeRequested, "WAKE starts sleeping agents; for the lead's agents, the lead.")
@@ -141,13 +156,25 @@ def _woken(team: Team, event: Event, fact: e.WakeRequested) -> Iterator[Command]
     if any(team.agents[seat].authority is Authority.LEAD for seat in seats) and team.lead:
         seats.add(LEAD_SEAT)
     for seat in sorted(seats):
-        yield from _set_running(team.agents[seat], event.actor, "woken")
+        yield from _set_running(team.agents[seat], _person(event.actor), "woken")
 
 
-def _set_running(agent: Agent, actor: str, note: str) -> Iterator[Command]:
-    if agent.authority is Authority.MUSTER and agent.session is None:
-        mode = RunMode.CONTINUOUS if agent.run.long_lived else RunMode.RUN_ONCE
-        yield c.SetDesired(seat=agent.seat, desired=mode, set_by=actor, note=note)
+def _person(actor: str) -> str:
+    """The name of a person who acts, as people read it; of others, the id of the actor."""
+    kind, _, name = actor.partition(":")
+    return name if kind == "person" and name else actor
+
+
+def _set_running(agent: Agent, set_by: str, note: str) -> Iterator[Command]:
+    """An agent that is to run already keeps its mode: one in backoff is tried now."""
+    run = agent.run
+    if agent.authority is not Authority.MUSTER or agent.session is not None:
+        return
+    if run.desired is RunMode.PAUSE:
+        mode = RunMode.CONTINUOUS if run.long_lived else RunMode.RUN_ONCE
+        yield c.SetDesired(seat=agent.seat, desired=mode, set_by=set_by, note=note)
+    elif run.failures:
+        yield c.SetDesired(seat=agent.seat, desired=run.desired, set_by=set_by, note=note)
 
 
 @coupling(e.SleepRequested, "Sleep is a pause: the process stops gracefully.")
@@ -155,7 +182,10 @@ def _put_to_sleep(team: Team, event: Event, fact: e.SleepRequested) -> Iterator[
     for seat in fact.seats:
         if team.agents[seat].authority is not Authority.SELF:
             yield c.SetDesired(
-                seat=seat, desired=RunMode.PAUSE, set_by=event.actor, note="put to sleep"
+                seat=seat,
+                desired=RunMode.PAUSE,
+                set_by=_person(event.actor),
+                note="put to sleep",
             )
 
 
@@ -351,9 +381,10 @@ def _posted(team: Team, event: Event, fact: e.UserMessage) -> Sequence[Command]:
     return (c.OfferTurn(channel=channel.id),)
 
 
-@coupling(e.AgentConfigured, "New settings may let an agent take a turn.")
+@coupling(e.AgentConfigured, "New settings may let an agent start, or take a turn.")
 def _reconfigured(team: Team, event: Event, fact: e.AgentConfigured) -> Sequence[Command]:
-    return _offers(team, fact.seat)
+    start = c.StartSession(seat=fact.seat, trigger="settings")
+    return (start, *_offers(team, fact.seat))
 
 
 @coupling(e.ChannelConfigured, "New rules may let a channel rest, or go on.")

@@ -16,7 +16,8 @@ from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.events import Event, Fact
 from muster.machines.ids import ChannelId, SeatId
-from muster.machines.run_control.decide import session_deadline, sessions_of
+from muster.machines.run_control.live import sessions_of
+from muster.machines.run_control.watching import session_deadline
 from muster.machines.state import Agent, Channel, Status, Team
 from muster.machines.vocabulary import Urgency
 
@@ -74,6 +75,7 @@ _MOVERS: dict[type[Fact], Callable[[Any], Iterable[Key]]] = {
     e.AgentEnabled: lambda fact: (fact.seat,),
     e.DesiredSet: lambda fact: (fact.seat,),
     e.RetryScheduled: lambda fact: (fact.seat,),
+    e.StartDeferred: lambda fact: (fact.seat,),
     e.AgentConfigured: lambda fact: (fact.seat,),
     e.SessionRequested: lambda fact: (fact.seat,),
     e.SessionStart: lambda fact: fact.seats,
@@ -105,7 +107,7 @@ def _of_sessions(team: Team, agent: Agent) -> Iterator[Deadline]:
     """Time limits of sessions, deadlines of approvals, and the next retry."""
     seat, retry_at = agent.seat, agent.run.retry_at
     for session in sessions_of(team, agent):
-        over = session_deadline(session, agent.run.budget)
+        over = session_deadline(session, agent.run)
         if over is not None:
             yield Deadline(over, seat, c.CheckSession(seat=seat))
         if agent.dismissed_until is not None and session.urgency is not Urgency.NOW:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from muster.errors import NotFound
 from muster.machines.delegation import decide as delegation
 from muster.machines.identity import decide as identity
-from muster.machines.run_control import decide as run_control
+from muster.machines.run_control import modes as run_control
 from muster.machines.state import MAIN, QUEUE, Status, TurnState
 from muster.machines.tables import Row
 from muster.machines.turns import table as turn_rules

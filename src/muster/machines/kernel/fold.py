@@ -101,6 +101,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.InterruptRequested: turn_fold.interrupt_requested,
     e.KillRequested: turn_fold.kill_requested,
     e.RetryScheduled: run_fold.retry_scheduled,
+    e.StartDeferred: run_fold.start_deferred,
     e.ChannelCreated: turn_fold.channel_created,
     e.ChannelConfigured: turn_fold.channel_configured,
     e.MemberJoined: turn_fold.member_joined,

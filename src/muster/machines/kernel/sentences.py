@@ -1,6 +1,6 @@
 """Every fact as one English sentence, for `muster log`, `muster why` and the dashboard."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from muster.machines import events as e
@@ -17,15 +17,40 @@ from muster.machines.vocabulary import (
     Usage,
 )
 
+_CUT = "…"
 _TEXT_CHARS = 80  # of a message; the full text is in the log
 _LOOKED_CHARS = (
     10 * _TEXT_CHARS
 )  # cut first: a message may be a megabyte, a page a thousand of them
 
 
-def sentence(event: Event, team: Team) -> str:
-    """An event as a sentence, with the agents' current names."""
-    return _SENTENCES[type(event.fact)](event.fact, team) + _by(event)
+def sentence(event: Event, team: Team, *, whole: bool = False) -> str:
+    """An event as a sentence, with the agents' current names.
+
+    Texts of agents and people are cut to a line, unless the `whole` of them is asked for.
+    """
+    said = _SENTENCES[type(event.fact)](event.fact, team) + _by(event)
+    return _restored(said, event.fact) if whole and _CUT in said else said
+
+
+def _restored(said: str, fact: Fact) -> str:
+    """The sentence with its texts in full length."""
+    for text in _texts(fact):
+        clipped = _clip(text)
+        if clipped.endswith(_CUT):
+            said = said.replace(clipped, " ".join(text.split()), 1)
+    return said
+
+
+def _texts(fact: Fact) -> Iterator[str]:
+    if isinstance(fact, e.AgentMessage):
+        yield " ".join(block.text for block in fact.content)
+    if isinstance(fact, e.MessageImported):
+        yield fact.message.text
+    for name in fact.__struct_fields__:
+        value: object = getattr(fact, name)
+        if isinstance(value, str):
+            yield value
 
 
 def _by(event: Event) -> str:
@@ -48,7 +73,7 @@ def _list(team: Team, seats: tuple[SeatId, ...]) -> str:
 def _clip(text: str) -> str:
     line = " ".join(text[:_LOOKED_CHARS].split())
     is_whole = len(line) <= _TEXT_CHARS and len(text) <= _LOOKED_CHARS
-    return line if is_whole else line[: _TEXT_CHARS - 1] + "…"
+    return line if is_whole else line[: _TEXT_CHARS - 1] + _CUT
 
 
 _TRIGGERS = {
@@ -69,6 +94,8 @@ _TRIGGERS = {
     "session_ended": "its session ended",
     "reported": "it was reported so",
     "budget": "a limit of its budget was reached",
+    "restart_policy": "its settings ask for no other session",
+    "autostart": "its settings say that it starts with muster",
     # turns
     "agent_starts": "it started",
     "agent_stops": "it stopped in order",
@@ -132,6 +159,12 @@ def _ended(fact: e.SessionEnd, team: Team) -> str:
     return f"session {fact.session} of {_list(team, fact.seats)} {fact.outcome}{code}{reason}"
 
 
+def _stop(fact: e.StopRequested, team: Team) -> str:
+    then = ", then start again" if fact.restart else ""
+    reason = f": {fact.reason}" if fact.reason else ""
+    return f"{_who(team, fact.seat)} was asked to stop ({fact.urgency}{then}){reason}"
+
+
 def _said(fact: e.UserMessage, team: Team) -> str:
     where = f" in {fact.channel}" if fact.channel else f" to {fact.target_agent or 'the lead'}"
     return f"{fact.speaker_name} said{where}: {_clip(fact.text)}"
@@ -147,7 +180,8 @@ def _retried(fact: e.RetryScheduled, team: Team) -> str:
     who, at = _who(team, fact.seat), f"{fact.until:%H:%M:%S}"
     if not fact.failures:
         return f"the session of {who} was very short; the next one starts at {at}"
-    return f"{who} failed {fact.failures} times in a row and is retried at {at}"
+    times = "once" if fact.failures == 1 else f"{fact.failures} times in a row"
+    return f"{who} failed {times} and is retried at {at}"
 
 
 def _imported(fact: e.DocumentsImported, team: Team) -> str:
@@ -306,12 +340,11 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     ),
     e.SessionStart: lambda f, t: f"session {f.session} of {_list(t, f.seats)} started ({f.mode})",
     e.SessionEnd: _ended,
-    e.StopRequested: lambda f, t: (
-        f"{_who(t, f.seat)} was asked to stop ({f.urgency}){f': {f.reason}' if f.reason else ''}"
-    ),
+    e.StopRequested: _stop,
     e.InterruptRequested: lambda f, t: f"the work of {_who(t, f.seat)} was interrupted",
     e.KillRequested: lambda f, t: f"the session of {_who(t, f.seat)} did not stop and is killed",
     e.RetryScheduled: _retried,
+    e.StartDeferred: lambda f, t: f"{_who(t, f.seat)} waits for {', '.join(f.names)} to run",
     e.ChannelCreated: lambda f, t: f"channel {f.channel} was opened",
     e.ChannelConfigured: lambda f, t: f"the rules of channel {f.channel} changed",
     e.MemberJoined: lambda f, t: (

@@ -27,6 +27,7 @@ from muster.machines.kernel.couplings import follow
 from muster.machines.kernel.fold import evolve
 from muster.machines.keys import check_key
 from muster.machines.run_control import decide as run_control
+from muster.machines.run_control import ending, watching
 from muster.machines.state import Team
 from muster.machines.teams import importing
 from muster.machines.turns import channels, granting, messages, usage
@@ -94,16 +95,18 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.CheckAgent: identity.check_agent,
     c.ImportTeam: importing.import_team,
     c.SetDesired: run_control.set_desired,
+    c.RestartAgent: run_control.restart_agent,
+    c.AutostartAgent: run_control.autostart_agent,
     c.StartSession: run_control.start_session,
     c.StopSession: run_control.stop_session,
     c.ReportSessionStarted: run_control.report_session_started,
-    c.ReportSessionEnded: run_control.report_session_ended,
+    c.ReportSessionEnded: ending.report_session_ended,
     c.ReportOutput: run_control.report_output,
     c.ReportResult: run_control.report_result,
     c.ReportActivity: run_control.report_activity,
     c.ReportTaken: run_control.report_taken,
     c.ReportUsage: usage.report_usage,
-    c.CheckSession: run_control.check_session,
+    c.CheckSession: watching.check_session,
     c.ReportCurrent: run_control.report_current,
     c.RequestApproval: approvals.request_approval,
     c.AnswerApproval: approvals.answer_approval,

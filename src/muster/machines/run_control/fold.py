@@ -11,12 +11,13 @@ from muster.machines.maps import drop, put
 from muster.machines.state import (
     Agent,
     Evidence,
+    Failure,
     Phase,
     RunControl,
     Session,
     Team,
 )
-from muster.machines.vocabulary import NOTHING_USED, Authority, Outcome, RunMode
+from muster.machines.vocabulary import NOTHING_USED, Authority, Outcome, RunMode, Urgency
 
 
 def initial_run(
@@ -47,7 +48,17 @@ def desired_set(team: Team, event: Event, fact: e.DesiredSet) -> Team:
     )
     if fact.desired is run.current is RunMode.PAUSE:  # nothing to stop
         run = replace(run, answered=fact.generation)
-    return _with_run(team, agent, run)
+    return _with_run(team, agent, replace(run, is_held=_is_held(run, fact)))
+
+
+def _is_held(run: RunControl, fact: e.DesiredSet) -> bool:
+    """Whether autostart is to leave the agent alone: a person or a budget paused it."""
+    if fact.trigger not in ("person", "budget") or fact.desired in _ONE_SHOTS:
+        return run.is_held
+    return fact.desired is RunMode.PAUSE
+
+
+_ONE_SHOTS = (RunMode.RUN_ONCE, RunMode.RUN_CLEANUP)
 
 
 def session_requested(team: Team, event: Event, fact: e.SessionRequested) -> Team:
@@ -102,15 +113,42 @@ def session_end(team: Team, event: Event, fact: e.SessionEnd) -> Team:
         return replace(team, sessions=drop(team.sessions, fact.session))
     for seat in fact.seats:
         team = _with(team, replace(team.agents[seat], session=None))
+    agent = team.agents[fact.seats[0]]
+    failure = _last_failure(team, agent.run, event, fact)
+    run = replace(agent.run, last_failure=failure)
     if fact.outcome is Outcome.COMPLETED:
-        agent = team.agents[fact.seats[0]]
-        team = _with_run(team, agent, replace(agent.run, failures=0))
+        run = replace(run, failures=0)
+    team = _with_run(team, agent, run)
     return replace(team, sessions=drop(team.sessions, fact.session))
+
+
+def _last_failure(team: Team, run: RunControl, event: Event, fact: e.SessionEnd) -> Failure | None:
+    """A failure is remembered until a session succeeds; one that was stopped proves nothing."""
+    if fact.outcome in (Outcome.FAILED, Outcome.CRASHED):
+        count = 1 if run.last_failure is None else run.last_failure.count + 1
+        return Failure(at=event.ts, reason=failure_reason(fact), count=count, seq=event.seq)
+    was_stopped = team.sessions[fact.session].urgency is Urgency.NOW
+    succeeded = fact.outcome is Outcome.COMPLETED and not was_stopped
+    return None if succeeded else run.last_failure
+
+
+def failure_reason(fact: e.SessionEnd) -> str:
+    """Why a session failed: its exit code where it has one, and its last words."""
+    if fact.outcome is Outcome.FAILED and fact.code is not None:
+        return f"exit code {fact.code}" + (f": {fact.reason}" if fact.reason else "")
+    return fact.reason or str(fact.outcome)
 
 
 def stop_requested(team: Team, event: Event, fact: e.StopRequested) -> Team:
     session = team.sessions[fact.session]
-    session = replace(session, phase=Phase.STOPPING, urgency=fact.urgency, reason=fact.reason)
+    session = replace(
+        session,
+        phase=Phase.STOPPING,
+        urgency=fact.urgency,
+        reason=fact.reason,
+        asked_at=event.ts,
+        restart=fact.restart,
+    )
     return replace(team, sessions=put(team.sessions, session.id, session))
 
 
@@ -124,7 +162,7 @@ def seen_at_work(team: Team, event: Event, fact: e.AgentOutput | e.AgentActivity
 def agent_configured(team: Team, event: Event, fact: e.AgentConfigured) -> Team:
     """A new authority resets the desired and current mode to those of a new agent."""
     agent = team.agents[fact.seat]
-    run = replace(agent.run, long_lived=fact.long_lived, budget=fact.budget)
+    run = replace(agent.run, long_lived=fact.long_lived, budget=fact.budget, policy=fact.policy)
     if fact.authority is not agent.authority or run.on_call:
         initial = initial_run(fact.authority)
         run = replace(
@@ -144,6 +182,11 @@ def agent_configured(team: Team, event: Event, fact: e.AgentConfigured) -> Team:
 def retry_scheduled(team: Team, event: Event, fact: e.RetryScheduled) -> Team:
     agent = team.agents[fact.seat]
     return _with_run(team, agent, replace(agent.run, failures=fact.failures, retry_at=fact.until))
+
+
+def start_deferred(team: Team, event: Event, fact: e.StartDeferred) -> Team:
+    agent = team.agents[fact.seat]
+    return _with_run(team, agent, replace(agent.run, retry_at=None))
 
 
 def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:

@@ -21,6 +21,7 @@ from muster.errors import (
     Refused,
     RunElsewhere,
     Stopping,
+    WaitsFor,
     WrongState,
 )
 from muster.machines.ids import name_key
@@ -40,7 +41,23 @@ def closed_gate(team: Team, agent: Agent, now: datetime) -> Refused | None:
         return AlreadyRunning(name=agent.id, session=agent.session)
     if run.retry_at is not None and run.retry_at > now:
         return BackingOff(name=agent.id, failures=run.failures, until=run.retry_at.isoformat())
+    if missing := missing_dependencies(team, agent):
+        return WaitsFor(name=agent.id, names=", ".join(missing))
     return None
+
+
+def missing_dependencies(team: Team, agent: Agent) -> tuple[str, ...]:
+    """The agents that this one starts after and that do not run now."""
+    return tuple(name for name in agent.run.policy.after if not _runs(team, name))
+
+
+def _runs(team: Team, name: str) -> bool:
+    """Whether an agent is seen at work since muster started."""
+    seat = team.names.get(name_key(name))
+    if seat is None:
+        return False
+    agent = team.agents[seat]
+    return not agent.disabled and team.shown_status(agent) is Status.ALIVE
 
 
 def _forbidden(team: Team, agent: Agent) -> Refused | None:

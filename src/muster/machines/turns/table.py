@@ -130,7 +130,9 @@ def reachable(agent: Agent) -> bool:
         return False
     if agent.status is _ALIVE:
         return run.long_lived or not ours  # other programs learn of a turn only at their start
-    return agent.status is _SLEEPING and ours and run.retry_at is None
+    # One that starts after others is started when those run, and not for a turn.
+    can_start = run.retry_at is None and (agent.session is not None or not run.policy.after)
+    return agent.status is _SLEEPING and ours and can_start
 
 
 def selector_of(team: Team, channel: Channel) -> Agent | None:
@@ -158,6 +160,8 @@ def unreachable_because(agent: Agent) -> str:
         return "learns of a turn only at its next start"
     if agent.run.retry_at is not None:
         return "has failed, and is started again later"
+    if agent.run.policy.after:
+        return f"starts after {', '.join(agent.run.policy.after)}"
     return "is OFFLINE"
 
 

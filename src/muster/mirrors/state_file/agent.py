@@ -10,7 +10,7 @@ from typing import Final
 
 from muster.machines.commands import SetDesired
 from muster.machines.ids import MUSTER, person
-from muster.machines.run_control.decide import ONE_SHOTS
+from muster.machines.run_control.modes import ONE_SHOTS
 from muster.machines.state import RunControl
 from muster.machines.vocabulary import Outcome, RunMode
 from muster.mirrors import exchange as files

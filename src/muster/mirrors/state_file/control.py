@@ -10,7 +10,7 @@ from typing import Final
 from muster.limits import FILE_RACE_SECONDS
 from muster.machines.commands import ConnectAgent, ReportCurrent, SetDesired
 from muster.machines.ids import agent_actor, person
-from muster.machines.run_control.decide import ONE_SHOTS
+from muster.machines.run_control.modes import ONE_SHOTS
 from muster.machines.state import RunControl
 from muster.machines.vocabulary import RunMode
 from muster.mirrors.state_file.agent import FILE, READING, UNKNOWN, WRITING

@@ -95,7 +95,7 @@ def exit_of(code: int, *, asked: str, last_words: str) -> Exit:
     if code < 0:
         return Exit(outcome=Outcome.CRASHED, code=code, reason=f"killed by {signal_name(-code)}")
     if code > 0:
-        reason = last_words.strip()[:EXIT_REASON_CHARS_MAX]
+        reason = last_words.strip()[-EXIT_REASON_CHARS_MAX:]
         return Exit(outcome=Outcome.FAILED, code=code, reason=reason)
     return Exit(outcome=Outcome.COMPLETED, code=0)
 

@@ -10,6 +10,8 @@ from typing import Final
 
 from muster.engine.ports import Output, SessionReport
 from muster.limits import (
+    LAST_WORDS_BYTES_MAX,
+    LAST_WORDS_LINES,
     OUTPUT_BURST_BYTES,
     OUTPUT_BYTES_MAX,
     OUTPUT_BYTES_PER_SECOND,
@@ -52,22 +54,20 @@ class OutputStream:
         "_framer",
         "_interpreter",
         "_omitted",
+        "_recent",
         "_tail",
         "_text",
-        "last_line",
         "name",
     )
 
     def __init__(self, name: str, budget: OutputBudget) -> None:
         """Tell what comes under that name."""
         self.name = name
-        self.last_line = ""
-        """The last line with anything in it."""
-
         self._budget = budget
         self._framer = Framer()
         self._interpreter = Interpreter() if name == STDOUT else None
         self._text = b""
+        self._recent = b""
         self._omitted = 0
         self._tail = b""
 
@@ -75,6 +75,20 @@ class OutputStream:
     def waiting(self) -> bool:
         """Whether there is text that has not been told, so that more can come with it."""
         return bool(self._text)
+
+    @property
+    def last_line(self) -> str:
+        """The last line with anything in it."""
+        return self._lines()[-1]
+
+    @property
+    def last_lines(self) -> str:
+        """The last lines with anything in them, in one."""
+        return " | ".join(self._lines()[-LAST_WORDS_LINES:])
+
+    def _lines(self) -> list[str]:
+        lines = self._recent.decode("utf-8", "replace").splitlines()
+        return [line.strip() for line in lines if line.strip()] or [""]
 
     def take(self, chunk: bytes, now: float) -> list[SessionReport]:
         """Take what came; tell what it means, except for text that may wait for more."""
@@ -112,7 +126,7 @@ class OutputStream:
         if not raw:
             return
         self._text += raw.decode("utf-8", "replace").replace("\r\n", "\n").encode()
-        self.last_line = _last_line(raw) or self.last_line
+        self._recent = (self._recent + raw)[-LAST_WORDS_BYTES_MAX:]
         while len(self._text) > OUTPUT_BYTES_MAX:
             at = _cut(self._text)
             text, self._text = self._text[:at], self._text[at:]
@@ -137,12 +151,6 @@ class OutputStream:
             tail = tail.partition(b"\n")[2] or tail
         self._omitted -= len(tail)
         return tail
-
-
-def _last_line(raw: bytes) -> str:
-    """The last line with anything in it."""
-    raw = raw.rstrip()
-    return raw[raw.rfind(b"\n") + 1 :].decode("utf-8", "replace").strip()
 
 
 def _cut(text: bytes) -> int:

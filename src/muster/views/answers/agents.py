@@ -2,10 +2,20 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 
 from muster.machines.documents import AgentDocument
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
-from muster.machines.vocabulary import Authority, Budget, Phase, Role, RunMode, Status, TurnState
+from muster.machines.vocabulary import (
+    Authority,
+    Budget,
+    Phase,
+    RestartPolicy,
+    Role,
+    RunMode,
+    Status,
+    TurnState,
+)
 from muster.views.answers import View
 
 # ── usage and approvals ───────────────────────────────────────────────────────────────────────────
@@ -100,6 +110,25 @@ class Button(StrEnum):
     WAKE = "WAKE"  # an agent sleeps, or its status is unknown
 
 
+class FailureView(View, frozen=True, kw_only=True):
+    """The newest failure of an agent's session, until a session succeeds."""
+
+    at: datetime
+    reason: str
+    """Why: the exit code and the last lines of stderr, or why the program did not start."""
+
+    count: int
+    """How many sessions have failed since the last success."""
+
+
+class NextStart(View, frozen=True, kw_only=True):
+    """The time at which the next session starts by itself."""
+
+    at: datetime
+    why: Literal["retry", "schedule", "pace"]
+    """`retry` is the backoff after a failure, `pace` the pause after a very short session."""
+
+
 class AgentView(View, frozen=True, kw_only=True):
     """An agent in its seat."""
 
@@ -114,6 +143,16 @@ class AgentView(View, frozen=True, kw_only=True):
     badge: Badge
     failures: int
     retry_at: datetime | None
+    last_failure: FailureView | None = None
+    next_start: NextStart | None = None
+    waits_for: tuple[str, ...] = ()
+    """Agents that must run before this one starts, and do not run now."""
+
+    restart: RestartPolicy = RestartPolicy.ALWAYS
+    schedule: str = ""
+    """When it runs, as the settings say; empty without a schedule."""
+
+    groups: tuple[str, ...] = ()
     turn: TurnState
     channels: dict[ChannelId, TurnState]
     evidence: EvidenceView | None
@@ -217,6 +256,16 @@ class RunView(View, frozen=True, kw_only=True):
     """Failed sessions in a row."""
 
     retry_at: datetime | None
+    last_failure: FailureView | None = None
+    next_start: NextStart | None = None
+    waits_for: tuple[str, ...] = ()
+    """Agents that must run before this one starts, and do not run now."""
+
+    restart: RestartPolicy = RestartPolicy.ALWAYS
+    schedule: str = ""
+    """When it runs, as the settings say; empty without a schedule."""
+
+    groups: tuple[str, ...] = ()
     on_call: bool = False
     """Whether the agent is known by its description alone: its sessions are for tasks only."""
 

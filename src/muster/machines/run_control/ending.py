@@ -1,0 +1,123 @@
+"""The end of a session, and what follows it: another session, a retry, or a pause.
+
+The restart policy of an agent decides under `continuous`; a one-shot is followed by a pause. Both
+pauses are compare-and-sets on the generation: a newer `desired` stands.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from msgspec.structs import replace
+
+from muster import limits
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.backoff import pause_s
+from muster.machines.events import Fact
+from muster.machines.ids import MUSTER
+from muster.machines.policies import RunPolicy
+from muster.machines.run_control.gate import closed_gate, session_limit_reached
+from muster.machines.run_control.live import live_session
+from muster.machines.run_control.modes import ONE_SHOTS, PAUSE, desire, move
+from muster.machines.state import Agent, Session, Team
+from muster.machines.vocabulary import Outcome, RestartPolicy, Urgency
+
+FAILURES = (Outcome.FAILED, Outcome.CRASHED)
+
+
+def report_session_ended(
+    team: Team, command: c.ReportSessionEnded, now: datetime
+) -> Iterator[Fact]:
+    session = live_session(team, command.session)
+    agent = team.agents[session.seats[0]]
+    outcome = _final_outcome(session, agent.run.policy, command)
+    stopped = session.task is not None and session.urgency is Urgency.NOW
+    yield e.SessionEnd(
+        session=session.id,
+        seats=session.seats,
+        outcome=outcome,
+        code=command.code,
+        reason=(stopped and session.reason) or command.reason,
+        task=session.task,
+    )
+    if session.task is not None:
+        last = agent.run.on_call and agent.tasks == (session.id,)
+        if last and agent.run.current is not PAUSE:
+            yield move(agent, "session_ended", PAUSE, session=session.id)
+        return
+    follow_up = _follow_up(team, agent, session, outcome, command, now)
+    if follow_up is not None:
+        yield follow_up
+    idle = replace(agent, session=None)
+    follows = closed_gate(team, idle, now) is None and not session_limit_reached(idle, now)
+    paces = isinstance(follow_up, e.RetryScheduled) and not follow_up.failures
+    rests = follow_up is not None and not paces
+    if (rests or not follows) and agent.run.current is not PAUSE:
+        yield move(agent, "session_ended", PAUSE, session=session.id)
+
+
+def _final_outcome(session: Session, policy: RunPolicy, command: c.ReportSessionEnded) -> Outcome:
+    """The outcome to record: a death after an urgent stop is no crash, and the policy says which
+    exit codes count as success.
+    """
+    outcome = command.outcome
+    if session.urgency is Urgency.NOW and outcome is not Outcome.LOST:
+        return Outcome.COMPLETED
+    if outcome is Outcome.FAILED and command.code in policy.success_codes:
+        return Outcome.COMPLETED
+    is_failure = command.code == 0 and 0 not in policy.success_codes
+    return Outcome.FAILED if is_failure and outcome is Outcome.COMPLETED else outcome
+
+
+def _follow_up(
+    team: Team,
+    agent: Agent,
+    session: Session,
+    outcome: Outcome,
+    command: c.ReportSessionEnded,
+    now: datetime,
+) -> Fact | None:
+    """The fact that says what follows; None if the next session starts at once, or none does."""
+    run = agent.run
+    is_current = run.generation == session.generation
+    if session.restart and is_current:
+        return None
+    if run.desired in ONE_SHOTS and is_current:
+        note = f"{session.mode} {outcome}" + (f": {command.reason}" if command.reason else "")
+        return desire(agent, PAUSE, "one_shot_done", MUSTER, note)
+    if outcome in FAILURES and run.desired is not PAUSE:
+        return _after_failure(agent, outcome, command.reason, now)
+    if outcome is not Outcome.COMPLETED or not is_current or team.stopping:
+        return None
+    if run.policy.restart is not RestartPolicy.ALWAYS and session.urgency is None:
+        note = f'a session completed, and its settings say restart = "{run.policy.restart}"'
+        return desire(agent, PAUSE, "restart_policy", MUSTER, note)
+    return _pace(session, now)
+
+
+def _after_failure(agent: Agent, outcome: Outcome, reason: str, now: datetime) -> Fact:
+    """Schedule a retry with backoff; or pause the agent if its policy or its budget says so."""
+    policy, because = agent.run.policy, f": {reason}" if reason else ""
+    if policy.restart is RestartPolicy.NEVER:
+        note = f'a session {outcome}, and its settings say restart = "never"{because}'
+        return desire(agent, PAUSE, "restart_policy", MUSTER, note)
+    failures, allowed = agent.run.failures + 1, agent.run.budget.failures
+    if allowed is not None and failures >= allowed:
+        note = f"{failures} failures in a row, as many as its budget allows{because}"
+        return desire(agent, PAUSE, "budget", MUSTER, note)
+    until = now + retry_pause(failures, policy)
+    return e.RetryScheduled(seat=agent.seat, failures=failures, until=until)
+
+
+def _pace(session: Session, now: datetime) -> Fact | None:
+    """Delay the next session if this one was very short, to avoid a busy loop."""
+    until = session.since + timedelta(seconds=limits.PACE_SECONDS)
+    if until <= now:
+        return None
+    return e.RetryScheduled(seat=session.seats[0], failures=0, until=until)
+
+
+def retry_pause(failures: int, policy: RunPolicy) -> timedelta:
+    """The exponential backoff after that many consecutive failures."""
+    first, most = policy.restart_seconds, max(policy.restart_seconds, policy.restart_seconds_max)
+    return timedelta(seconds=pause_s(failures, first_s=first, most_s=most))

@@ -1,0 +1,66 @@
+"""The deadlines of a running session: its time limit, its task's, and that of a graceful stop."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from muster.machines import commands as c
+from muster.machines.events import Fact
+from muster.machines.ids import MUSTER
+from muster.machines.run_control.live import sessions_of, stop_all, stop_one
+from muster.machines.run_control.modes import PAUSE, desire
+from muster.machines.state import Agent, RunControl, Session, Team
+from muster.machines.vocabulary import Urgency
+
+
+def session_deadline(session: Session, run: RunControl) -> datetime | None:
+    """The nearest deadline of a session. A session that is being stopped now has none."""
+    if session.urgency is Urgency.NOW:
+        return None
+    return min(filter(None, _deadlines(session, run)), default=None)
+
+
+def _deadlines(session: Session, run: RunControl) -> Iterator[datetime | None]:
+    yield session.until
+    yield _limit(session, run)
+    yield _stop_by(session, run)
+
+
+def _limit(session: Session, run: RunControl) -> datetime | None:
+    """The time at which a session is as long as its budget allows."""
+    seconds = run.budget.session_seconds
+    return None if seconds is None else session.since + timedelta(seconds=seconds)
+
+
+def _stop_by(session: Session, run: RunControl) -> datetime | None:
+    """The time at which a graceful stop has taken too long."""
+    seconds, asked_at = run.policy.graceful_seconds, session.asked_at
+    if seconds is None or asked_at is None:
+        return None
+    return asked_at + timedelta(seconds=seconds)
+
+
+def check_session(team: Team, command: c.CheckSession, now: datetime) -> Iterator[Fact]:
+    agent = team.agent(command.seat)
+    for session in sessions_of(team, agent):
+        due = session_deadline(session, agent.run)
+        if due is None or due > now:
+            continue
+        if due == session.until:
+            seconds = (due - session.since).total_seconds()
+            reason = f"it took longer than {seconds:g} s and was stopped"
+            yield from stop_one(session, Urgency.NOW, reason)
+        elif due == _stop_by(session, agent.run):
+            seconds = agent.run.policy.graceful_seconds
+            reason = f"it did not stop within {seconds:g} s ({session.reason})"
+            yield from stop_one(session, Urgency.NOW, reason, restart=session.restart)
+        else:
+            yield from _over_limit(team, agent)
+            return
+
+
+def _over_limit(team: Team, agent: Agent) -> Iterator[Fact]:
+    """Pause an agent whose session is as long as its budget allows, and stop it now."""
+    note = f"a session of {agent.run.budget.session_seconds:g} s, as long as its budget allows"
+    if agent.run.desired is not PAUSE:
+        yield desire(agent, PAUSE, "budget", MUSTER, note)
+    yield from stop_all(team, agent, Urgency.NOW, note)

@@ -1,0 +1,108 @@
+"""The settings of an agent that say when muster starts, restarts and stops it by itself.
+
+`agents.py` reads them with the rest of an agent's table; what concerns several agents is checked
+here.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+from typing import Annotated
+
+import msgspec
+
+from muster.limits import RETRY_SECONDS_FIRST, RETRY_SECONDS_MAX, TURN_SECONDS_MAX
+from muster.machines.ids import name_key
+from muster.machines.policies import RunPolicy
+from muster.machines.vocabulary import RestartPolicy
+from muster.settings.rules import Rule, WrongError, suggestion
+
+
+class PolicySettings(msgspec.Struct, frozen=True, kw_only=True):
+    """When an agent starts, restarts and stops by itself."""
+
+    restart: Annotated[
+        RestartPolicy,
+        Rule(
+            "What `continuous` does when a session has ended by itself: start the next one, retry"
+            " after a failure only, or pause the agent."
+        ),
+    ] = RestartPolicy.ALWAYS
+    restart_seconds: Annotated[
+        float,
+        Rule(
+            "First pause before a failed session is retried; doubled with each failure in a row.",
+            0.1,
+            TURN_SECONDS_MAX,
+        ),
+    ] = RETRY_SECONDS_FIRST
+    restart_seconds_max: Annotated[
+        float, Rule("Longest pause before a failed session is retried.", 0.1, TURN_SECONDS_MAX)
+    ] = RETRY_SECONDS_MAX
+    success_codes: Annotated[tuple[int, ...], Rule("Exit codes that count as success.", 0, 255)] = (
+        0,
+    )
+    autostart: Annotated[
+        bool,
+        Rule("Whether the agent starts with muster, unless a person or a budget has paused it."),
+    ] = False
+    after: Annotated[
+        tuple[str, ...],
+        Rule("Names of agents that must be running before a session of this one starts."),
+    ] = ()
+    groups: Annotated[
+        tuple[str, ...], Rule("Groups of the agent, for `muster start --group` and the like.")
+    ] = ()
+    graceful_seconds: Annotated[
+        float | None,
+        Rule("Longest time of a graceful stop; then the session is stopped now.", 0, 604_800),
+    ] = None
+
+    @property
+    def policy(self) -> RunPolicy:
+        """The policies, as the machine has them."""
+        return RunPolicy(
+            restart=self.restart,
+            restart_seconds=self.restart_seconds,
+            restart_seconds_max=self.restart_seconds_max,
+            success_codes=self.success_codes,
+            autostart=self.autostart,
+            after=self.after,
+            groups=self.groups,
+            graceful_seconds=self.graceful_seconds,
+        )
+
+
+POLICIES = tuple(field.name for field in msgspec.structs.fields(PolicySettings))
+"""The names of these settings."""
+
+
+class DependencyError(WrongError):
+    """A wrong dependency, and the agent whose `after` it is in."""
+
+    def __init__(self, name: str, what: str, remedy: str) -> None:
+        """Name the agent, what is wrong, and what to write instead."""
+        super().__init__(what, remedy)
+        self.name = name
+
+
+def check_dependencies(agents: Mapping[str, PolicySettings]) -> None:
+    """Refuse an unknown name in `after`, and agents that wait for each other."""
+    names = {name_key(name): name for name in agents}
+    graph = {name: list(_known(name, agent, names)) for name, agent in agents.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        cycle: Sequence[str] = error.args[1]
+        way = " → ".join(reversed(cycle))
+        what = f"agents.{cycle[0]}.after makes a circle: {way}"
+        raise DependencyError(cycle[0], what, "Take one of them out of after.") from None
+
+
+def _known(name: str, agent: PolicySettings, names: Mapping[str, str]) -> Iterator[str]:
+    for other in agent.after:
+        found = names.get(name_key(other))
+        if found is None:
+            what = f"agents.{name}.after names {other!r}, and there is no such agent"
+            remedy = suggestion(other, names.values(), "write a table for it, or take it out")
+            raise DependencyError(name, what, remedy)
+        yield found

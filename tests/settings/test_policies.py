@@ -1,0 +1,77 @@
+"""The policies in an agent's table: when it starts, restarts and stops by itself."""
+
+from pathlib import Path
+
+import pytest
+
+from muster.machines.policies import RunPolicy
+from muster.machines.vocabulary import RestartPolicy
+from tests.settings.test_agents import lyra, read, refusal
+
+
+def test_every_policy_can_be_written(tmp_path: Path) -> None:
+    text = """
+[agents.db]
+command = ["db"]
+
+[agents.Lyra]
+command = ["run-lyra"]
+restart = "on-failure"
+restart_seconds = 2
+restart_seconds_max = 60
+success_codes = [0, 75]
+autostart = true
+after = ["db"]
+groups = ["web", "night"]
+graceful_seconds = 90
+"""
+    assert read(tmp_path, text).agents["Lyra"].policy == RunPolicy(
+        restart=RestartPolicy.ON_FAILURE,
+        restart_seconds=2,
+        restart_seconds_max=60,
+        success_codes=(0, 75),
+        autostart=True,
+        after=("db",),
+        groups=("web", "night"),
+        graceful_seconds=90,
+    )
+
+
+def test_without_policies_an_agent_has_the_defaults_of_the_machine(tmp_path: Path) -> None:
+    assert read(tmp_path, lyra("")).agents["Lyra"].policy == RunPolicy()
+
+
+@pytest.mark.parametrize(
+    ("line", "what", "remedy"),
+    [
+        ('restart = "yes"', 'restart is "yes"', '"always", "on-failure", "never"'),
+        ("success_codes = [0, 256]", "success_codes is", "a list of whole numbers from 0 to 255"),
+        ("graceful_seconds = -1", "graceful_seconds is -1", "a number from 0 to"),
+        ('after = ["dbb"]', "after names 'dbb', and there is no such agent", "Did you mean db?"),
+        ('after = ["nobody at all"]', "there is no such agent", "Write a table for it"),
+        ('after = ["lyra"]', "agents.Lyra.after makes a circle: Lyra → Lyra", "Take one of them"),
+    ],
+)
+def test_a_wrong_policy_is_reported_with_its_line_and_a_remedy(
+    tmp_path: Path, line: str, what: str, remedy: str
+) -> None:
+    wrong = refusal(tmp_path, lyra(line) + '[agents.db]\ncommand = ["db"]\n')
+    assert what in str(wrong)
+    assert remedy in str(wrong)
+    assert "muster.toml:5:" in str(wrong)
+
+
+def test_agents_that_wait_for_each_other_are_refused_with_the_way_around(tmp_path: Path) -> None:
+    tables = [
+        f'[agents.{name}]\ncommand = ["x"]\nafter = ["{other}"]\n'
+        for name, other in (("a", "b"), ("b", "c"), ("c", "a"))
+    ]
+    message = str(refusal(tmp_path, "".join(tables)))
+    assert "after makes a circle" in message
+    assert message.count("→") == 3
+
+
+def test_an_agent_with_a_loop_of_its_own_has_groups_and_no_other_policy(tmp_path: Path) -> None:
+    text = '[agents.Loop]\nruntime = "file"\ngroups = ["web"]\n'
+    assert read(tmp_path, text).agents["Loop"].groups == ("web",)
+    assert "means nothing" in str(refusal(tmp_path, f"{text}autostart = true\n"))
