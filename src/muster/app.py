@@ -13,6 +13,7 @@ No cancellation can skip the last line. A service that fails ends the team in th
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -44,7 +45,7 @@ from muster.errors import MusterError, NoTeam
 from muster.home.lock import LOG_FILE
 from muster.inbox.errands import Describe, soul_line
 from muster.inbox.inbox import Inbox
-from muster.machines.commands import StartMuster, StopMuster
+from muster.machines.commands import ReportClockJump, StartMuster, StopMuster
 from muster.machines.ids import MUSTER, SeatId, SessionId, name_key
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import NO_LIMIT, Allowance, Authority, Budget, TurnConfig
@@ -266,7 +267,7 @@ async def run_team(
     inbox = Inbox(feed, dispatcher, _describer(options.plans))
     partials, session_tokens = Partials(dispatcher, clock), SessionTokens(ids.new())
     prompter = Prompter(dispatcher, store, inbox, PromptTemplates(home))
-    await _begin(dispatcher, ids, options.human, options.plans, clock)
+    await _begin(dispatcher, ids, options, clock, loaded.last_at)
     log_provider = OpenLogProvider(dispatcher, store, options.delegation.root)
     shared = StateFiles(dispatcher, clock, state_files(dispatcher.team, options.plans))
     files: list[Files] = [log_provider, shared]
@@ -336,7 +337,7 @@ async def _remove_unused(files: AttachmentFolder, store: EventStore, clock: Cloc
 
     while True:
         try:
-            await files.clean(clock.now().timestamp(), is_named)
+            await files.clean(clock.wall().timestamp(), is_named)
         except (OSError, MusterError) as error:  # the next round tries again
             log.warning("%s", error, extra={"action": "files_not_cleaned"})
         await clock.sleep(limits.FILE_CLEAN_SECONDS)
@@ -384,17 +385,28 @@ async def _requests(
 
 
 async def _begin(
-    dispatcher: Dispatcher, ids: Ids, human: str, plans: Sequence[Plan], clock: Clock
+    dispatcher: Dispatcher, ids: Ids, options: TeamOptions, clock: Clock, last_at: datetime | None
 ) -> None:
-    """Start a server session. An agent that its state file paused meanwhile starts paused."""
+    """Start a server session. An agent that its state file paused meanwhile starts paused.
+
+    If the clock was set back while muster was down, deadlines are set back with it: none is further
+    away than it was at the last event.
+    """
+    plans = options.plans
     paused = await wishes(state_files(dispatcher.team, plans), dispatcher.team, clock)
     started = StartMuster(
         server_session=SessionId(ids.new()),
         muster_version=__version__,
-        human=human,
+        human=options.human,
         paused=paused,
     )
+    behind_s = 0.0 if last_at is None else (last_at - clock.now()).total_seconds()
+    if 0 < behind_s < limits.CLOCK_STEP_SECONDS:  # times of events go on where they ended
+        clock.move(behind_s)
     await dispatcher.send(started, actor=MUSTER)
+    if behind_s >= limits.CLOCK_STEP_SECONDS:
+        jump = ReportClockJump(seconds=-behind_s, shift_seconds=-behind_s)
+        await dispatcher.send(jump, actor=MUSTER)
     await enlist(dispatcher, plans, at_boot=True)
 
 

@@ -240,6 +240,16 @@ ACTIVITY_CHARS_MAX: Final = 1000
 APPROVAL_DETAIL_CHARS_MAX: Final = 4000
 """How much of a tool call a person is shown for approval: more than anybody reads."""
 
+# ── clocks ────────────────────────────────────────────────────────────────────────────────────────
+
+CLOCK_STEP_SECONDS: Final = 2.0
+"""How far the wall clock may step before that is a jump: time servers correct less than a second,
+and whoever sets a clock by hand sets it by more."""
+
+CLOCK_LOOK_SECONDS: Final = 10.0
+"""How often an idle muster looks for a jump of the wall clock. Only shown ages depend on it: every
+command looks first."""
+
 # ── files that others write too ───────────────────────────────────────────────────────────────────
 
 STATE_FILE_BYTES_MAX: Final = 1024 * 1024

@@ -221,7 +221,7 @@ BUDGETS: dict[str, tuple[dict[str, object], tuple[str, ...], str]] = {
     "wrong": (
         {"failures": 1},
         ("sh", "-c", "echo no model >&2; exit 3"),
-        "1 failures in a row, as many as its budget allows: no model",
+        "1 failure, as many as its budget allows: no model",
     ),
 }
 

@@ -74,7 +74,7 @@ def test_a_snapshot_and_its_tail_give_the_same_team_as_the_whole_log() -> None:
         await Snapshots(dispatcher, store, taken_seq=0).take()
         snapshot_seq = dispatcher.team.seq
         await say(dispatcher, 5)
-        assert await load_from(store) == (dispatcher.team, snapshot_seq)
+        assert (await load_from(store))[:2] == (dispatcher.team, snapshot_seq)
 
     run(scene())
 
@@ -99,7 +99,7 @@ def test_a_snapshot_that_cannot_be_used_costs_only_time(data: bytes) -> None:
         store = MemoryStore()
         dispatcher = await a_busy_team(store)
         await store.save_snapshot(Snapshot(dispatcher.team.seq, data), codec.VERSION)
-        assert await load_from(store) == (dispatcher.team, 0)
+        assert (await load_from(store))[:2] == (dispatcher.team, 0)
 
     run(scene())
 

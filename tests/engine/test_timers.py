@@ -14,8 +14,9 @@ from muster.engine.dispatcher import Dispatcher
 from muster.engine.tasks import background
 from muster.engine.timers import Timers
 from muster.errors import Impossible
+from muster.limits import CLOCK_LOOK_SECONDS
 from muster.machines.commands import Command, CompleteTurn, ConfigureChannel, PostMessage, RenewTurn
-from muster.machines.events import StateTransition
+from muster.machines.events import ClockJumped, StateTransition
 from muster.machines.ids import MUSTER, ChannelId, SeatId
 from muster.machines.kernel import deadlines
 from muster.machines.kernel.deadlines import Deadline, Key
@@ -120,28 +121,52 @@ def test_a_turn_that_timed_out_while_muster_was_down_is_timed_out_at_boot() -> N
     run(scene())
 
 
-def test_a_wall_clock_that_jumps_ahead_is_noticed_within_a_slice() -> None:
+@pytest.mark.parametrize("seconds", [3600, -3600])
+def test_a_wall_clock_that_is_set_makes_no_deadline_early_or_late(seconds: float) -> None:
+    """Issue 15: a clock that was set back an hour stopped everything for that hour."""
+
     async def scene() -> None:
-        clock = ManualClock()
-        dispatcher = await two_in_a_channel(MemoryStore(), clock)
+        clock, store = ManualClock(), MemoryStore()
+        dispatcher = await two_in_a_channel(store, clock)
         async with ticking(dispatcher, clock):
-            clock.jump(3600)
-            clock.advance(timing.LOOK_AGAIN_SECONDS)
-            await eventually(lambda: holder(dispatcher) == BEN)
+            await advance(clock, 30)
+            clock.jump(seconds)
+            await advance(clock, 29)
+            assert holder(dispatcher) == ADA
+            await advance(clock, 2)
+            assert holder(dispatcher) == BEN
+        [jump] = await logged(store, ClockJumped)
+        assert isinstance(jump.fact, ClockJumped)
+        assert (jump.fact.seconds, jump.fact.shift_seconds) == (seconds, max(seconds, 0))
+        times = [event.ts for event in await logged(store)]
+        assert times == sorted(times)
 
     run(scene())
 
 
-def test_a_wall_clock_that_is_set_back_delays_a_deadline_without_a_busy_loop() -> None:
+def test_a_suspended_machine_takes_no_time_from_a_turn() -> None:
     async def scene() -> None:
         clock = ManualClock()
         dispatcher = await two_in_a_channel(MemoryStore(), clock)
         async with ticking(dispatcher, clock):
-            clock.jump(-30)
-            await advance(clock, 80)
+            clock.suspend(3600)
+            await advance(clock, 59)
             assert holder(dispatcher) == ADA
-            await advance(clock, 11)
+            await advance(clock, 2)
             assert holder(dispatcher) == BEN
+
+    run(scene())
+
+
+def test_a_jump_is_noticed_while_nothing_happens() -> None:
+    async def scene() -> None:
+        clock, store = ManualClock(), MemoryStore()
+        dispatcher = await a_dispatcher(store, clock)
+        async with ticking(dispatcher, clock):
+            clock.jump(3600)
+            await advance(clock, CLOCK_LOOK_SECONDS)
+            assert clock.now() == clock.wall()
+        assert len(await logged(store, ClockJumped)) == 1
 
     run(scene())
 
@@ -271,8 +296,8 @@ def test_ten_thousand_deadlines_cost_nothing_while_none_is_due(
         dispatcher = await a_dispatcher(MemoryStore(), clock)
         async with ticking(dispatcher, clock):
             before = _cpu_seconds()
-            for _ in range(int(3600 / timing.LOOK_AGAIN_SECONDS)):
-                clock.advance(timing.LOOK_AGAIN_SECONDS)
+            for _ in range(int(3600 / CLOCK_LOOK_SECONDS)):
+                clock.advance(CLOCK_LOOK_SECONDS)
                 await asyncio.sleep(0)
                 await asyncio.sleep(0)
             assert _cpu_seconds() - before < 3.6  # a thousandth of the hour

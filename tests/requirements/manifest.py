@@ -704,11 +704,21 @@ SERVICES = (
         },
     ),
     Promise(
-        "A change of the wall clock causes neither a missed deadline nor a busy loop.",
+        "A wall clock that is set, or a suspended machine, makes no deadline early or late.",
         {
             "engine/test_timers.py": [
-                "test_a_wall_clock_that_jumps_ahead_is_noticed_within_a_slice",
-                "test_a_wall_clock_that_is_set_back_delays_a_deadline_without_a_busy_loop",
+                "test_a_wall_clock_that_is_set_makes_no_deadline_early_or_late",
+                "test_a_suspended_machine_takes_no_time_from_a_turn",
+            ],
+            "engine/test_team_clock.py": [
+                "test_the_teams_clock_follows_a_wall_clock_that_is_set_ahead",
+                "test_the_teams_clock_does_not_follow_a_wall_clock_that_is_set_back",
+                "test_a_clock_set_back_while_muster_was_down_sets_deadlines_back",
+            ],
+            "machines/kernel/test_clock.py": [
+                "test_a_young_session_is_not_ended_because_the_clock_was_set",
+                "test_a_retry_waits_no_longer_because_the_clock_was_set",
+                "test_people_and_the_hour_go_on_while_the_machine_is_suspended",
             ],
         },
     ),

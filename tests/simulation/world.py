@@ -129,7 +129,7 @@ class World:
         for event in decision.events:
             for problem in self.checker.read(event):
                 self._fail(problem)
-            for due in deadlines.touched(event):
+            for due in deadlines.touched(event, self.team):
                 self.timers[due] = deadlines.of(self.team, due)
         for problem in granted_in_vain(self.team, decision.events):
             self._fail(problem)
@@ -188,9 +188,20 @@ class World:
     def tick(self) -> None:
         """Let time pass, sometimes beyond a deadline, and fire the deadlines that are due."""
         self.now += timedelta(seconds=self.chance.choice((0.1, 1, 5, 30, 61, 301)))
+        if self.chance.random() < 0.01:
+            self._jump(self.chance.choice((-3600.0, 3600.0)))
         due = [each for each in deadlines.every(self.team) if each.at <= self.now]
         for deadline in sorted(due, key=lambda each: (each.at, str(each.key))):
             self.send(deadline.command)
+
+    def _jump(self, seconds: float) -> None:
+        """Set the clock. Every deadline keeps the time that it has left."""
+        before = {each.key: each.at - self.now for each in deadlines.every(self.team)}
+        self.now += timedelta(seconds=seconds)
+        self.send(c.ReportClockJump(seconds=seconds, shift_seconds=seconds))
+        if before != {each.key: each.at - self.now for each in deadlines.every(self.team)}:
+            self._fail("a deadline moved when the clock was set")
+        self.counts["jump of the clock"] += 1
 
     # ── the machine ───────────────────────────────────────────────────────────────────────────────
 

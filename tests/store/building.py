@@ -29,6 +29,7 @@ from muster.machines.events import (
     ChannelRested,
     ChannelRestored,
     ChannelRoused,
+    ClockJumped,
     CommandRefused,
     Conflict,
     ConversationEnd,
@@ -179,6 +180,7 @@ EXAMPLES: tuple[Fact, ...] = (
         channel=DESIGN,
         epoch=3,
     ),
+    ClockJumped(seconds=3600.0, shift_seconds=3600.0, suspended_seconds=60.0),
     WarningLogged(text="Lyra posted, then fell silent", seat=SEAT, channel=DESIGN),
     AgentsSummoned(
         authority=Authority.LEAD,

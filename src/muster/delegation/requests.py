@@ -110,7 +110,7 @@ class Requests:
         """Open a session in a folder of the project, or resume the one that is open there."""
         given = [self.inside(folder) for folder in agents]
         found = session_folder.usable(await self._found(given))
-        name = f"{session_folder.SESSIONS_FOLDER}/{self._clock.now():%Y%m%d_%H%M%S}"
+        name = f"{session_folder.SESSIONS_FOLDER}/{self._clock.wall():%Y%m%d_%H%M%S}"
         root, log_provider = self.inside(path or name), self.conversations.log_provider
         if session_folder.has_session(root):
             raise PathTaken(path=root, why="has a log of its own")

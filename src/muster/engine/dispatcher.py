@@ -15,8 +15,9 @@ import msgspec
 
 from muster.engine.ports import Clock
 from muster.errors import Refused, Repeated
-from muster.machines.commands import Command
+from muster.machines.commands import Command, ReportClockJump
 from muster.machines.events import Event
+from muster.machines.ids import MUSTER
 from muster.machines.kernel.team import CommandDecision, decide, refusal
 from muster.machines.keys import seq_of_key
 from muster.machines.state import Team
@@ -125,6 +126,7 @@ class Dispatcher:
         self, command: Command, *, actor: str, cause: int | None = None, key: str | None = None
     ) -> Begun:
         """Decide a command and queue its events for the commit of this iteration of the loop."""
+        self.look_at_clock()
         now, refused = self._clock.now(), None
         try:
             decision = decide(self._head, command, now, actor=actor, cause=cause, key=key)
@@ -141,6 +143,19 @@ class Dispatcher:
             for follower in self._followers:
                 follower(decision.events)
         return Begun(decision, written, refused)
+
+    def look_at_clock(self) -> None:
+        """Record a jump of the wall clock, so that deadlines move with the team's clock."""
+        jump = self._clock.take_jump()
+        if jump is None:
+            return
+        command = ReportClockJump(
+            seconds=jump.seconds,
+            shift_seconds=jump.shift_seconds,
+            suspended_seconds=jump.suspended_seconds,
+        )
+        # A failed commit is told to the sender of the next command, which shares it.
+        self.begin(command, actor=MUSTER).written.add_done_callback(_ignore_failure)
 
     async def seq_of_key(self, actor: str, key: str) -> int | None:
         """The place of the event that this actor's key belongs to, once that is on disk."""
@@ -168,3 +183,8 @@ class Dispatcher:
     def _call_watchers(self, commit: Commit) -> None:
         for watcher in self._watchers:
             watcher(commit)
+
+
+def _ignore_failure(written: asyncio.Future[None]) -> None:
+    if not written.cancelled():
+        written.exception()

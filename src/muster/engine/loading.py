@@ -5,6 +5,7 @@ server.
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final, NamedTuple, Protocol
 
 import msgspec
@@ -35,6 +36,8 @@ class Loaded(NamedTuple):
 
     team: Team
     snapshot_seq: int
+    last_at: datetime | None = None
+    """The time of the last event."""
 
 
 def load(reader: Reader) -> Team:
@@ -46,12 +49,19 @@ def load(reader: Reader) -> Team:
 
 
 async def load_from(store: EventStore) -> Loaded:
-    """The team of the log, and the `seq` of the snapshot it was loaded from."""
+    """The team of the log, the `seq` of the snapshot it was loaded from, and the last time."""
     team = begin(await store.load_snapshot(snapshots.VERSION))
     snapshot_seq = team.seq
     while page := await store.read(after=team.seq, limit=PAGE_EVENTS):
         team = advance(team, page)
-    return Loaded(team, snapshot_seq)
+    last = await store.read(after=team.seq - 1, limit=1) if team.seq else ()
+    return Loaded(team, snapshot_seq, _time_of(last[0]) if last else None)
+
+
+def _time_of(stored: Stored) -> datetime:
+    from muster.store.codec import decode  # late, as in `advance`
+
+    return decode(stored.data).ts
 
 
 def begin(snapshot: Snapshot | None) -> Team:

@@ -25,15 +25,41 @@ class Timer(Protocol):
         ...
 
 
+class ClockJump(NamedTuple):
+    """A step of the wall clock that was noticed: it was set, or the machine was suspended."""
+
+    seconds: float
+    """How far the wall clock jumped."""
+
+    shift_seconds: float
+    """How far the team's clock moved with it: nothing for a clock that was set back."""
+
+    suspended_seconds: float
+    """How much of that time the machine was suspended, where the kernel can tell."""
+
+
 class Clock(Protocol):
     """The time, and waiting.
 
-    The wall clock dates events and deadlines and may jump; durations are measured and waited for on
-    the monotonic one.
+    The team's clock (`now`) dates events and deadlines: the wall clock at the start, carried on by
+    the monotonic clock. Schedules by the calendar and timestamps for other programs use the wall
+    clock (`wall`), which may jump.
     """
 
     def now(self) -> datetime:
+        """The team's clock, in UTC. It never goes back, and moves ahead by `take_jump` only."""
+        ...
+
+    def wall(self) -> datetime:
         """The wall clock, in UTC."""
+        ...
+
+    def take_jump(self) -> ClockJump | None:
+        """A jump of the wall clock since the last call, if any; `now` has moved with it."""
+        ...
+
+    def move(self, seconds: float) -> None:
+        """Move the team's clock ahead."""
         ...
 
     def monotonic(self) -> float:

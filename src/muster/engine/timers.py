@@ -4,9 +4,10 @@ Deadlines are values in the state; the scheduler only reads them, so a restart l
 deadlines that passed while muster was down are sent at boot. A commit names the agents and channels
 whose deadline may have moved; stale entries in the heap are skipped when they reach the top.
 
-Deadlines are on the wall clock, which may jump, and waiting is on the monotonic clock: the
-scheduler checks again at least every `LOOK_AGAIN_SECONDS`. `decide` checks the deadline too, so a
-command that is sent too early changes nothing and the deadline is scheduled again.
+Deadlines are on the team's clock, which the monotonic clock carries on: a wall clock that is set
+makes none early or late. The scheduler looks for such jumps every `CLOCK_LOOK_SECONDS`, and the
+dispatcher before every command; an event then moves the deadlines with the clock. `decide` checks
+the deadline too, so a command that is sent too early changes nothing and is scheduled again.
 """
 
 import asyncio
@@ -20,13 +21,11 @@ from typing import Final
 from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.ports import Clock
 from muster.errors import Refused, Unavailable
+from muster.limits import CLOCK_LOOK_SECONDS
 from muster.machines.backoff import pause_s
 from muster.machines.ids import MUSTER
 from muster.machines.kernel import deadlines
 from muster.machines.kernel.deadlines import Deadline, Key
-
-LOOK_AGAIN_SECONDS: Final = 5.0
-"""The longest wait: how late a deadline may be after the wall clock jumped or the lid was shut."""
 
 TOGETHER_MAX: Final = 256
 """Deadlines sent at once, so that they share a commit without flooding the store."""
@@ -67,6 +66,7 @@ class Timers:
         """Send the commands that are due and wait for the next, for ever."""
         while True:
             self._wake.clear()
+            self._dispatcher.look_at_clock()
             due = self._take_due()
             if due:
                 await self._send_all(due)
@@ -75,8 +75,9 @@ class Timers:
 
     def _on_commit(self, commit: Commit) -> None:
         """Reschedule every deadline that moved. Only a nearer one wakes the waiting task."""
-        for key in {key for event in commit.events for key in deadlines.touched(event)}:
-            self._set(key, deadlines.of(commit.team, key))
+        team = commit.team
+        for key in {key for event in commit.events for key in deadlines.touched(event, team)}:
+            self._set(key, deadlines.of(team, key))
         if self._heap and (self._asleep_until is None or self._heap[0][0] < self._asleep_until):
             self._wake.set()
 
@@ -150,13 +151,13 @@ class Timers:
         )
 
     async def _rest(self) -> None:
-        """Wait for the nearest deadline or a change, at most `LOOK_AGAIN_SECONDS`."""
+        """Wait for the nearest deadline or a change, at most `CLOCK_LOOK_SECONDS`."""
         self._asleep_until = self._heap[0][0] if self._heap else None
-        if self._asleep_until is None:
-            await self._wake.wait()
-            return
-        wait = (self._asleep_until - self._clock.now()).total_seconds()
-        timer = self._clock.call_later(min(max(wait, 0.0), LOOK_AGAIN_SECONDS), self._wake.set)
+        wait = CLOCK_LOOK_SECONDS
+        if self._asleep_until is not None:
+            left = (self._asleep_until - self._clock.now()).total_seconds()
+            wait = min(max(left, 0.0), wait)
+        timer = self._clock.call_later(wait, self._wake.set)
         try:
             await self._wake.wait()
         finally:

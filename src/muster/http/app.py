@@ -83,7 +83,7 @@ def build(muster: Muster, *, host: str = "127.0.0.1", home: Path | None = None) 
     access = AccessControl(
         host=host,
         session_tokens=muster.session_tokens,
-        browsers=BrowserSessions(muster.clock.now, muster.ids, home),
+        browsers=BrowserSessions(muster.clock.wall, muster.ids, home),
         monotonic=muster.clock.monotonic,
     )
     return Api(muster, RouteTable(routes()), access)

@@ -80,6 +80,14 @@ class StopMuster(Command, frozen=True, kw_only=True):
     reason: str
 
 
+class ReportClockJump(Command, frozen=True, kw_only=True):
+    """The wall clock jumped. The team's clock moved with it by `shift_seconds`."""
+
+    seconds: float
+    shift_seconds: float = 0.0
+    suspended_seconds: float = 0.0
+
+
 class LogWarning(Command, frozen=True, kw_only=True):
     """Record a warning for people."""
 

@@ -116,6 +116,18 @@ class MusterStopped(Fact, frozen=True, kw_only=True):
     reason: str
 
 
+class ClockJumped(Fact, frozen=True, kw_only=True):
+    """The wall clock jumped: it was set, or the machine was suspended. Durations do not notice:
+    every deadline moves by `shiftSeconds` with the clock that dates events. Only for what people
+    or the hour decide (approvals, registrations, retries, sessions per hour) the time in which the
+    machine was suspended has passed.
+    """
+
+    seconds: float
+    shift_seconds: float = 0.0
+    suspended_seconds: float = 0.0
+
+
 class CommandRefused(Fact, frozen=True, kw_only=True):
     """A command was refused: its actor had no permission, or its epoch was stale."""
 

@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Final
 
+from muster.engine.team_clock import TeamClock
+
 EPOCH: Final = datetime(2026, 1, 1, 9, 0, tzinfo=UTC)
 """Default start of manual time."""
 
@@ -29,23 +31,29 @@ class ManualTimer:
             callback()
 
 
-class ManualClock:
+class ManualClock(TeamClock):
     """A manual clock: `advance` moves it and calls the callbacks that come due, in order."""
 
     def __init__(self, start: datetime = EPOCH) -> None:
         """Start at a moment, and stay there."""
-        self._now = start
+        self._wall = start
         self._monotonic = 0.0
+        self._suspended_s = 0.0
+        super().__init__()
         self._order = count()
         self._timers: list[tuple[float, int, ManualTimer]] = []
 
-    def now(self) -> datetime:
+    def wall(self) -> datetime:
         """The wall clock."""
-        return self._now
+        return self._wall
 
     def monotonic(self) -> float:
         """Seconds that `advance` has moved the clock by."""
         return self._monotonic
+
+    def uptime(self) -> float:
+        """Seconds that `advance` and `suspend` have moved the clock by."""
+        return self._monotonic + self._suspended_s
 
     def call_later(self, seconds: float, callback: Callable[[], object]) -> ManualTimer:
         """Call back when the clock has been advanced by that many seconds."""
@@ -73,9 +81,14 @@ class ManualClock:
         self._move(end)
 
     def jump(self, seconds: float) -> None:
-        """Move the wall clock only, as after a suspend or a clock change; no callback comes due."""
-        self._now += timedelta(seconds=seconds)
+        """Move the wall clock only, as if it was set; no callback comes due."""
+        self._wall += timedelta(seconds=seconds)
+
+    def suspend(self, seconds: float) -> None:
+        """Let time pass while the machine is suspended: the monotonic clock stands still."""
+        self._wall += timedelta(seconds=seconds)
+        self._suspended_s += seconds
 
     def _move(self, monotonic: float) -> None:
-        self._now += timedelta(seconds=monotonic - self._monotonic)
+        self._wall += timedelta(seconds=monotonic - self._monotonic)
         self._monotonic = monotonic

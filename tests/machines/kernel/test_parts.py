@@ -136,7 +136,7 @@ def test_deadlines_are_found_again_by_the_key_of_what_moved_them() -> None:
     team = Team()
     for event in scene.log:
         team = evolve(team, event)
-        for key in deadlines.touched(event):
+        for key in deadlines.touched(event, scene.team):
             deadline = deadlines.of(team, key)
             known.pop(key, None)
             if deadline is not None:
@@ -149,9 +149,9 @@ def test_deadlines_are_found_again_by_the_key_of_what_moved_them() -> None:
 def test_summons_and_registrations_change_the_deadlines_of_their_seats() -> None:
     scene = Scene()
     summoned, *_ = scene.do(test_identity.summon())
-    assert set(deadlines.touched(summoned)) == set(GRID_SEATS)
+    assert set(deadlines.touched(summoned, scene.team)) == set(GRID_SEATS)
     registered, *_ = scene.do(test_identity.register())
-    assert set(deadlines.touched(registered)) == {GRID_SEATS[0]}
+    assert set(deadlines.touched(registered, scene.team)) == {GRID_SEATS[0]}
     assert registered.type == "agent_registered"
 
 

@@ -116,7 +116,7 @@ def agent_state_machine(
 def _local_now() -> datetime:
     from muster.engine.system import SystemClock
 
-    return SystemClock().now().astimezone()
+    return SystemClock().wall().astimezone()
 
 
 # ── sessions ──────────────────────────────────────────────────────────────────────────────────────

@@ -22,6 +22,7 @@ from muster.limits import NAME_CHARS_MAX
 from muster.machines import events as e
 from muster.machines.commands import StopMuster
 from muster.machines.ids import MUSTER, name_key
+from muster.machines.kernel.sentences import failed_in_a_row
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
 from muster.machines.vocabulary import Authority, Urgency
@@ -198,7 +199,7 @@ def _line(fact: e.Fact) -> str:
         case e.StopRequested(urgency=Urgency.NOW):
             return "session is ended now"
         case e.RetryScheduled(failures=failures, until=until):
-            why = f"failed {failures} times in a row" if failures else "ended at once"
+            why = failed_in_a_row(failures) if failures else "ended at once"
             return f"{why}; the next session starts at {until.astimezone():%H:%M:%S}"
         case e.WarningLogged(text=text):
             return f"warning: {text}"

@@ -52,8 +52,10 @@ def of(team: Team, key: Key) -> Deadline | None:
     return _of_channel(channel) if channel else None
 
 
-def touched(event: Event) -> Iterable[Key]:
-    """The agents and channels whose deadline an event may have changed."""
+def touched(event: Event, team: Team) -> Iterable[Key]:
+    """The agents and channels of a team whose deadline an event may have changed."""
+    if type(event.fact) is e.ClockJumped:
+        return [deadline.key for deadline in every(team)]
     keys = _MOVERS.get(type(event.fact))
     return keys(event.fact) if keys is not None else ()
 

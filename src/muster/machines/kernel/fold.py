@@ -12,6 +12,7 @@ from muster.machines.delegation import fold as delegation_fold
 from muster.machines.events import Event, Fact, StateTransition
 from muster.machines.identity import fold as identity_fold
 from muster.machines.ids import name_key
+from muster.machines.kernel import clock
 from muster.machines.keys import remember_key
 from muster.machines.maps import put
 from muster.machines.run_control import fold as run_fold
@@ -64,6 +65,7 @@ TRANSITIONS: dict[Machine, Callable[[Team, Event, StateTransition], Team]] = {
 EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.MusterStarted: identity_fold.muster_started,
     e.MusterStopped: identity_fold.muster_stopped,
+    e.ClockJumped: clock.clock_jumped,
     e.CommandRefused: _unchanged,
     e.WarningLogged: _unchanged,
     e.SettingsApplied: _unchanged,

@@ -180,8 +180,18 @@ def _retried(fact: e.RetryScheduled, team: Team) -> str:
     who, at = _who(team, fact.seat), f"{fact.until:%H:%M:%S}"
     if not fact.failures:
         return f"the session of {who} was very short; the next one starts at {at}"
-    times = "once" if fact.failures == 1 else f"{fact.failures} times in a row"
-    return f"{who} failed {times} and is retried at {at}"
+    return f"{who} {failed_in_a_row(fact.failures)} and is retried at {at}"
+
+
+def failed_in_a_row(failures: int) -> str:
+    """How often sessions failed, for people."""
+    return "failed once" if failures == 1 else f"failed {failures} times in a row"
+
+
+def _jumped(fact: e.ClockJumped, team: Team) -> str:
+    way = "ahead" if fact.seconds > 0 else "back"
+    slept = f" ({fact.suspended_seconds:.0f} s suspended)" if fact.suspended_seconds else ""
+    return f"the clock jumped {way} by {abs(fact.seconds):.0f} s{slept}; durations go on"
 
 
 def _imported(fact: e.DocumentsImported, team: Team) -> str:
@@ -296,6 +306,7 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.StateTransition: _transition,
     e.MusterStarted: lambda f, t: f"muster {f.muster_version} started",
     e.MusterStopped: lambda f, t: f"muster stopped: {f.reason}",
+    e.ClockJumped: _jumped,
     e.CommandRefused: _refused,
     e.WarningLogged: lambda f, t: f"warning: {_clip(f.text)}",
     e.SettingsApplied: lambda f, t: f"settings are in force: {_changes(f)}",

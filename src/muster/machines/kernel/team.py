@@ -55,6 +55,15 @@ def stop_muster(team: Team, command: c.StopMuster, now: datetime) -> Iterable[Fa
     return (e.MusterStopped(reason=command.reason),)
 
 
+def report_clock_jump(team: Team, command: c.ReportClockJump, now: datetime) -> Iterable[Fact]:
+    jump = e.ClockJumped(
+        seconds=command.seconds,
+        shift_seconds=command.shift_seconds,
+        suspended_seconds=command.suspended_seconds,
+    )
+    return (jump,)
+
+
 def log_warning(team: Team, command: c.LogWarning, now: datetime) -> Iterable[Fact]:
     return (e.WarningLogged(text=command.text, seat=command.seat, channel=command.channel),)
 
@@ -71,6 +80,7 @@ def reject_settings(team: Team, command: c.RejectSettings, now: datetime) -> Ite
 DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] = {
     c.StartMuster: start_muster,
     c.StopMuster: stop_muster,
+    c.ReportClockJump: report_clock_jump,
     c.LogWarning: log_warning,
     c.RecordSettings: record_settings,
     c.RejectSettings: reject_settings,

@@ -103,7 +103,8 @@ def _after_failure(agent: Agent, outcome: Outcome, reason: str, now: datetime) -
         return desire(agent, PAUSE, "restart_policy", MUSTER, note)
     failures, allowed = agent.run.failures + 1, agent.run.budget.failures
     if allowed is not None and failures >= allowed:
-        note = f"{failures} failures in a row, as many as its budget allows{because}"
+        row = "1 failure" if failures == 1 else f"{failures} failures in a row"
+        note = f"{row}, as many as its budget allows{because}"
         return desire(agent, PAUSE, "budget", MUSTER, note)
     until = now + retry_pause(failures, policy)
     return e.RetryScheduled(seat=agent.seat, failures=failures, until=until)

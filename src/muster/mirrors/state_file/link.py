@@ -95,8 +95,8 @@ class StateFileLink(LinkedFile[DisplacedFile]):
         return self.agent.present and self.agent.confirmed_in == self.team.boot
 
     def now(self) -> datetime:
-        """The wall clock."""
-        return self._clock.now()
+        """The wall clock, which other programs compare timestamps with."""
+        return self._clock.wall()
 
     # ── the file ──────────────────────────────────────────────────────────────────────────────────
 
