@@ -2004,6 +2004,9 @@ PERMISSIONS = (
                 "test_every_text_gets_a_verdict_within_the_time_limit",
                 "test_a_list_is_allowed_only_if_each_of_its_parts_is",
             ],
+            "permissions/test_lines.py": [
+                "test_a_line_gets_its_verdict",
+            ],
             "permissions/test_canary.py": [
                 "test_a_command_that_main_may_run_starts_no_other_program"
             ],

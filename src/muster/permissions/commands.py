@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from muster.permissions.programs import editors, git, wrappers
+from muster.permissions.programs import archives, editors, git, readers, tools, wrappers
 from muster.permissions.shell import builtins
 from muster.permissions.shell.effects import Scene
 from muster.permissions.shell.words import NotUnderstood
 
-HANDLERS = builtins.HANDLERS | git.HANDLERS | editors.HANDLERS | wrappers.HANDLERS
+HANDLERS = (
+    builtins.HANDLERS
+    | git.HANDLERS
+    | readers.HANDLERS
+    | editors.HANDLERS
+    | archives.HANDLERS
+    | tools.HANDLERS
+    | wrappers.HANDLERS
+)
 
 
 def acts_of(command: str, cwd: str) -> Scene:

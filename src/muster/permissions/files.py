@@ -83,6 +83,8 @@ def check_folder(
     """Check the creation of a folder: the reason to deny it, or None. Its own name is allowed."""
     if not permissions.can_write or not path or "\0" in path or path.startswith("~"):
         return Refusal("path", "", f"{path!r}, which is not the literal path of a folder")
+    if any(part.startswith("-") for part in path.split("/")):
+        return Refusal("path", "", f"{path!r}, which other commands would read as an option")
     try:
         target = Target(path, cwd)
     except (OSError, ValueError) as failed:

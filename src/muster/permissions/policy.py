@@ -102,7 +102,13 @@ _ENDINGS = listed(
     scss sass less ejs hbs jinja j2 tmpl wasm so dylib dll exe bin com msi app jar war class o a
     deb rpm apk dmg elf yaml yml toml ini cfg conf config properties plist service timer socket
     desktop lock tf tfvars hcl nix mk cmake ninja bzl bazel dockerfile awk sed jq tcl expect reg
-    lnk applescript crontab env"""
+    lnk applescript crontab env
+    ml mli coffee cr d v sv vhd vhdl fsx csx rkt hy raku t cgi jsp aspx cshtml razor f f95 for adb
+    ads cob cbl gd ino cu cl vy purs agda lean rego jsonnet libsonnet xsl xslt pug haml twig
+    liquid nu xsh tcsh ahk nf wdl sbatch slurm pbs pyz phar hta wsf psd1 ls cljc edn sml gleam
+    odin roc mojo cairo move glsl vert frag wgsl metal hlsl bats robot rmd qmd gemspec podspec rake
+    ru sbt csproj fsproj vbproj vcxproj sln props targets cabal m4 spec work smk pp jsonc json5
+    code-workspace whl egg gem nupkg ko sys scpt workflow ac"""
 )
 
 _NAMES = listed(
@@ -114,12 +120,17 @@ _NAMES = listed(
     deno.json* angular.json nx.json turbo.json lerna.json vercel.json firebase.json
     babel.config.json devcontainer.json tasks.json launch.json mcp.json permissions.json
     settings.json settings.local.json hooks.json plugin.json marketplace.json
+    meson.build meson_options.txt configure.in go.mod go.sum Snakefile Podfile Fastfile Guardfile
+    Dangerfile Earthfile PKGBUILD wscript nodemon.json cdk.json app.json ecosystem.config.json
+    project.json workspace.json CMakePresets.json CMakeUserPresets.json conanfile.txt
+    Berksfile Capfile Thorfile Appfile Cakefile Jakefile Gruntfile* Gulpfile* Vagrantfile* Steepfile
     operator.token server.json muster.lock team.db*"""
 )
 
 _PLACES = listed(
     """*/.git/* */.hg/* */.svn/* */.husky/* */.vscode/* */.idea/* */.ssh/* */.claude/settings*
-    */.claude/hooks/* */.claude/commands/* */.claude/skills/* */.claude-plugin/*
+    */.claude/hooks/* */.claude/commands/* */.claude/skills/* */.claude/agents/*
+    */.claude/plugins/* */.claude-plugin/*
     */.claude/agent-state-machine/sessions */.muster/* */.github/workflows/* */node_modules/*
     */bin/* */.venv/* */site-packages/*
     */.config/* */.docker/* */.kube/* */.local/* */.gnupg/* */.vim/* /etc/* /usr/lib*

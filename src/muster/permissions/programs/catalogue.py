@@ -17,54 +17,19 @@ _HARMLESS = {
     "read": """cat tac nl head tail od hexdump zcat bzcat xzcat basename dirname rev fold fmt
         expand unexpand pr""",
     "list": "ls dir vdir exa eza lsd lsblk lsusb lspci lscpu lsattr dirs",
-    "search": "grep egrep fgrep zgrep bzgrep xzgrep locate look whereis which type",
+    "search": "grep egrep fgrep locate look whereis which type",
     "analyze": """wc cut tr paste join comm cksum md5sum sha1sum sha224sum sha256sum sha384sum
         sha512sum b2sum sum md5 shasum diff cmp stat du df tsort seq numfmt factor jq column
-        getfacl base32 colordiff tokei expr""",
+        getfacl base32 colordiff tokei expr bc""",
     "information": """echo pwd true false : id whoami groups users who w uptime uname nproc
         free vmstat iostat ps pgrep pstree printenv locale getconf getent tty cal ncal realpath
-        readlink sleep yes exit return break continue shift times last findmnt
-        sw_vers netstat ping ping6 dig host nslookup whois traceroute tput clear logname hostid
+        readlink sleep yes help exit return break continue shift times last findmnt
+        sw_vers netstat ping ping6 dig host nslookup whois traceroute clear logname hostid
         pathchk""",
 }
 """Programs that write no file and run no program, with any options."""
 
 HARMLESS = {name: action for action, names in _HARMLESS.items() for name in names.split()}
-
-GUARDED = {
-    "ag": ("search", "", ("pager",)),
-    "ack": ("search", "", ("pager", "output", "ackrc", "create-ackrc", "dump")),
-    "base64": ("analyze", "o", ("output",)),
-    "bat": ("read", "", ("pager", "lessopen", "config-file", "generate-config-file")),
-    "batcat": ("read", "", ("pager", "lessopen", "config-file", "generate-config-file")),
-    "dmesg": ("read", "CcDEn", ("clear", "read-clear", "console-")),
-    "file": ("analyze", "C", ("compile",)),
-    "iconv": ("read", "o", ("output",)),
-    "journalctl": ("read", "", ("vacuum-", "rotate", "flush", "sync", "setup-keys", "cursor-file",
-                                "relinquish-var", "smart-relinquish-var", "update-catalog")),
-    "jobs": ("information", "x", ()),
-    "less": ("read", "+oOkKtT", ("log-file", "LOG-FILE", "lesskey", "tag", "tag-file", "cmd")),
-    "lsof": ("list", "D", ()),
-    "more": ("read", "+", ()),
-    "nm": ("analyze", "", ("plugin",)),
-    "objdump": ("analyze", "", ("plugin",)),
-    "readelf": ("analyze", "", ("plugin",)),
-    "rg": ("search", "", ("pre", "hostname-bin")),
-    "shuf": ("analyze", "o", ("output",)),
-    "sort": ("analyze", "o", ("output", "compress-program")),
-    "size": ("analyze", "", ("plugin",)),
-    "ss": ("information", "KD", ("kill", "diag")),
-    "strings": ("read", "", ("plugin",)),
-    "top": ("information", "", ()),
-    "tree": ("list", "oR", ()),
-    "wait": ("information", "p", ()),
-    "xmllint": ("analyze", "o", ("output", "shell")),
-    "zless": ("read", "+oOkKtT", ("log-file", "LOG-FILE", "lesskey", "tag", "tag-file", "cmd")),
-    "zmore": ("read", "+", ()),
-    "yq": ("analyze", "is", ("inplace", "in-place", "split-exp")),
-}  # fmt: skip
-"""Programs that are read-only unless an option makes them do more: their action, the letters of
-such options, and their long names."""
 
 NOT_LOOKING = {
     "run": """python pypy ipython node nodejs deno bun tsx ts-node ruby irb perl php lua luajit
@@ -74,7 +39,7 @@ NOT_LOOKING = {
         tmux script ssh su sudo doas pkexec runuser chroot unshare nsenter parallel at batch
         crond watchman entr direnv source . pytest tox nox jest vitest mocha rspec phpunit
         jupyter psql mysql sqlite3 mongosh redis-cli ansible ansible-playbook flask django-admin
-        uvicorn gunicorn streamlit dc m4 ldd bind complete enable mapfile readarray""",
+        uvicorn gunicorn streamlit busybox dc m4 ldd bind complete enable mapfile readarray""",
     "compile": """gcc g++ cc c++ clang clang++ rustc javac kotlinc tsc swiftc ghc ld as nasm go
         gofmt ocamlc ocamlopt fpc gfortran nvcc esbuild swc babel protoc""",
     "build": """make gmake cmake ninja meson bazel buck gradle gradlew mvn ant sbt rake just
@@ -96,6 +61,13 @@ NOT_LOOKING = {
 KNOWN = {name: action for action, names in NOT_LOOKING.items() for name in names.split()}
 
 _VERSION = frozenset(("--version", "--help"))
+_NO_VERSION = named(
+    """tclsh expect erl sh dash ash ksh csh tcsh ed ex vi view at batch dc m4 source . script screen
+    watchman entr sqlite3 bind complete enable mapfile readarray as write wall mail sendmail ftp
+    telnet open xdg-open history fc disown suspend fg bg alias unalias umask ulimit reboot
+    shutdown halt poweroff sync port just task busybox"""
+)
+"""Programs that may read standard input, or act, when they are asked for their version."""
 _OWN_VERSION = {
     "-V": "python pypy pip cargo rustc ssh tmux",
     "-v": "node npm npx pnpm yarn ruby php perl gcc clang",
@@ -110,41 +82,56 @@ SUBCOMMANDS = {
     "brew": "list info search",
     "conda": "list info",
     "crontab": "-l",
-    "docker": "ps images logs inspect info history port",
+    "docker": "ps images logs inspect info history port top version stats",
+    "docker-compose": "ps logs images top",
     "dpkg": "-l -L -s -S --list --status --listfiles --search",
-    "kubectl": "get describe logs cluster-info api-resources",
-    "muster": "status log logs why agents soul transcript diagram doctor permit",
-    "npm": "ls list view info outdated root prefix",
+    "helm": "list ls status history version search show get",
+    "kubectl": "get describe logs cluster-info api-resources top version",
+    "muster": "status log logs why agents soul transcript diagram doctor permit route costs",
+    "npm": "ls list view info outdated root prefix why explain",
     "pip": "list show freeze check",
     "pip3": "list show freeze check",
-    "pnpm": "ls list outdated",
-    "podman": "ps images logs inspect info history port",
+    "pnpm": "ls list outdated why",
+    "podman": "ps images logs inspect info history port top version stats",
     "rpm": "-q -qa -qi -ql -qf",
     "systemctl": "status show list-units list-timers is-active is-enabled is-failed cat",
     "yarn": "list info why",
 }
 """Subcommands that only look, of programs that otherwise do not."""
 
+_CONTAINERS = """compose:ps compose:logs compose:ls compose:images compose:top container:ls
+    container:list container:logs container:inspect container:top image:ls image:list
+    image:inspect network:ls network:list network:inspect volume:ls volume:list volume:inspect
+    system:df system:info context:ls"""
+
 PAIRS = {
+    "docker": _CONTAINERS,
+    "podman": _CONTAINERS,
     "gh": """pr:view pr:list pr:diff pr:status pr:checks issue:view issue:list issue:status
         repo:view repo:list run:view run:list release:view release:list label:list workflow:list
-        auth:status""",
+        workflow:view auth:status search:code search:issues search:prs search:repos
+        search:commits gist:list gist:view""",
+    "kubectl": "config:current-context config:get-contexts config:get-clusters",
+    "npm": "config:get config:list config:ls pkg:get",
 }
 """The same for programs whose subcommands have subcommands."""
 
-SUBCOMMAND_OPTIONS = named(
-    """--json -g --global --all -a --depth --long -l -n --limit -L --format --no-trunc --tail
-    --since --until -q --quiet --namespace --all-namespaces -A --state --author --label
-    --comments -t --timestamps --follow -f --no-pager --installed --outdated --upgradable
-    --versions -p -R --name-only --user --type --parseable --selector --show-labels"""
-)
+SUBCOMMAND_FLAGS = "galqtAfprh"
+SUBCOMMAND_VALUED = "nLR"
+SUBCOMMAND_LONGS = """json global all depth long limit format no-trunc tail since until quiet
+    namespace all-namespaces state author label comments timestamps follow no-pager installed
+    outdated upgradable versions name-only user type parseable selector show-labels no-stream
+    production dev help"""
 """Harmless options of these: none of them names a program or a file to write."""
 
 OWN_OPTIONS = {
-    "kubectl": "-o -c --output --container",
-    "gh": "-q --jq --log --log-failed",
-    "crontab": "-l",
+    "kubectl": "-o -c -l --output --container --context --sort-by --watch --previous",
+    "gh": "-q -s -L -l -B -H --jq --log --log-failed --repo --search --base --head --assignee",
+    "helm": "-o --output --max --filter",
+    "docker": "--filter",
+    "podman": "--filter",
 }
+"""More options of single programs; a letter of these takes the rest of its word as a value."""
 
 SYSTEM_FOLDERS = frozenset(
     ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin")
@@ -157,6 +144,16 @@ HARMLESS_VARIABLES = named(
 )
 """Harmless environment variables: they only change how a program formats its output."""
 
+PAGERS = named("PAGER GIT_PAGER MANPAGER GH_PAGER SYSTEMD_PAGER BAT_PAGER AWS_PAGER DELTA_PAGER")
+"""Variables that name a pager: `cat`, and nothing, are harmless."""
+
+INTEGER_VARIABLES = named(
+    """RANDOM SRANDOM SECONDS HISTCMD LINENO OPTIND BASHPID EPOCHSECONDS EPOCHREALTIME UID EUID GID
+    EGID PPID SHLVL COLUMNS LINES HISTSIZE HISTFILESIZE SAVEHIST TMOUT MAILCHECK LISTMAX
+    KEYTIMEOUT BAUD DIRSTACKSIZE PERIOD REPORTTIME FUNCNEST ERRNO TTYIDLE LOGCHECK"""
+)
+"""Variables of shells that evaluate arithmetic when they are assigned to."""
+
 _SENSITIVE = named(
     """PATH HOME ENV SHELL PAGER MANPAGER EDITOR VISUAL BROWSER CDPATH FPATH TMPDIR PS0 PS1 PS2 PS4
     PROMPT_COMMAND HISTFILE FCEDIT TERMINFO TERMCAP GLOBIGNORE EXECIGNORE SHELLOPTS OPTIND
@@ -165,7 +162,20 @@ _SENSITIVE = named(
 _SENSITIVE_STARTS = (
     *("LD_", "DYLD_", "BASH", "GIT_", "LESS", "PYTHON", "PERL", "RUBY", "NODE_", "NPM_", "npm_"),
     *("JAVA", "XDG_", "SSH_", "RIPGREP_", "JQ_", "GREP_", "GCONV", "NLSPATH", "LOCPATH", "MAN"),
-    *("ZDOTDIR", "ZSH", "READNULLCMD", "NULLCMD", "KUBECONFIG", "DOCKER_", "PIP_", "CARGO"),
+    *(
+        "ZDOTDIR",
+        "ZSH",
+        "READNULLCMD",
+        "NULLCMD",
+        "KUBECONFIG",
+        "DOCKER_",
+        "UNZIP",
+        "GZIP",
+        "XZ_",
+        "BZIP",
+        "PIP_",
+        "CARGO",
+    ),
 )
 _SENSITIVE_ENDS = ("PAGER", "EDITOR", "PATH", "OPTS", "OPTIONS", "COMMAND", "CONFIG", "FLAGS")
 
@@ -192,4 +202,5 @@ def family(name: str) -> str:
 def asks_version(name: str, word: str) -> bool:
     """Whether a known program is only asked for its version or help."""
     base = family(name)
-    return (base in KNOWN and word in _VERSION) or (base, word) in _OWN_VERSIONS
+    asks = base in KNOWN and base not in _NO_VERSION and word in _VERSION
+    return asks or (base, word) in _OWN_VERSIONS

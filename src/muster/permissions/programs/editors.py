@@ -1,13 +1,12 @@
-"""Programs that read or write, depending on their arguments: stream editors, copiers,
-downloaders, archives, and tools with subcommands.
+"""Programs that read or write, depending on their arguments: stream editors, copiers and
+downloaders.
 """
 
 from __future__ import annotations
 
-from muster.permissions.programs import catalogue
 from muster.permissions.programs.options import Options, Read, read
 from muster.permissions.programs.sed_awk import awk_writes, sed_writes
-from muster.permissions.shell.effects import Scene, subcommand, unknown_value
+from muster.permissions.shell.effects import Scene, unknown_value
 from muster.permissions.shell.words import NotUnderstood, ShellWord
 
 _SED = Options(
@@ -25,7 +24,10 @@ _TRUNCATE = Options("co", "sr", "size= reference= no-create")
 _UNIQ = Options(
     "cdDuiz", "fsw", "count repeated unique ignore-case skip-fields= skip-chars= zero-terminated"
 )
-_XXD = Options("bEeipPuCa", "clgsnoR")
+_XXD_FLAGS = frozenset(
+    ("-b", "-E", "-e", "-i", "-p", "-ps", "-plain", "-u", "-C", "-a", "-r", "-d")
+)
+_XXD_VALUED = frozenset(("-c", "-l", "-g", "-s", "-o"))
 _DATE = Options(
     "uRj", "dfrv", "date= utc universal iso-8601?= rfc-3339= rfc-email reference= file="
 )
@@ -33,27 +35,14 @@ _HOSTNAME = Options("fiIsdA", "", "fqdn ip-address all-ip-addresses short domain
 _MAN = Options("afkw", "s", "apropos whatis all where sections=")
 _CURL = Options(
     "sSfLIvikGgq46N#",
-    "oHAemwbxur",
+    "oHAemwbxurX",
     """silent show-error fail location head verbose include insecure get compressed max-time=
     connect-timeout= retry= header= user-agent= write-out= output= http1.1 http2 ipv4 ipv6 range=
-    globoff no-buffer fail-with-body retry-delay= referer= url=""",
+    globoff no-buffer fail-with-body retry-delay= referer= url= request=""",
 )
 _WGET = Options(
     "qScvN46", "OTt", "quiet server-response spider output-document= timeout= tries= no-verbose"
 )
-_ARCHIVES = {
-    "tar": ("list", ("t", "v", "f", "z", "j", "J", "a"), "t"),
-    "unzip": ("list", ("l", "v", "p", "q", "t", "Z"), "lpvtZ"),
-    "gzip": ("read", ("l", "v", "c", "d", "t"), "lct"),
-    "gunzip": ("read", ("l", "v", "c", "t"), "lct"),
-    "bunzip2": ("read", ("c", "t", "v"), "ct"),
-    "bzip2": ("read", ("c", "d", "t", "v"), "ct"),
-    "xz": ("read", ("l", "c", "d", "t", "v"), "lct"),
-    "unxz": ("read", ("l", "c", "t", "v"), "lct"),
-    "zipinfo": ("list", ("1", "l", "m", "s", "v", "h", "t", "z"), ""),
-}
-"""Archivers: the action of listing one, the known letters, and the letters of which one must be
-given so that nothing is written."""
 
 
 def _files(scene: Scene, words: list[ShellWord], how: str = "write") -> None:
@@ -69,6 +58,8 @@ def sed(scene: Scene, name: str, args: list[ShellWord]) -> None:
         raise NotUnderstood("its script is in a file")
     suffixes += [word.text for word in found.values("in-place")]
     in_place = bool(suffixes) or found.has("in-place")
+    if any("*" in suffix or "/" in suffix for suffix in suffixes):
+        raise NotUnderstood("the suffix of the copy names another file", "option")
     files, scripts = _scripts(found, ("e", "expression"), in_place=in_place)
     for target in sed_writes("\n".join(scripts)):
         scene.write(ShellWord(target), "write")
@@ -175,13 +166,44 @@ def dd(scene: Scene, name: str, args: list[ShellWord]) -> None:
     scene.execute("read", name)
 
 
-def second_is_output(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """`uniq` and `xxd` write to their second operand."""
-    found = read(scene, args, _UNIQ if name == "uniq" else _XXD)
-    if any(word.split or word.glob or word.brace for word in found.operands):
-        raise unknown_value(found.operands[0])
-    _files(scene, found.operands[1:])
+def uniq(scene: Scene, name: str, args: list[ShellWord]) -> None:
+    """`uniq` writes to its second operand."""
+    _second_is_output(scene, read(scene, args, _UNIQ).operands)
     scene.execute("analyze", name)
+
+
+def xxd(scene: Scene, name: str, args: list[ShellWord]) -> None:
+    """`xxd` writes to its second operand. Its options are words, and not joined letters."""
+    operands: list[ShellWord] = []
+    rest = list(reversed(args))
+    while rest:
+        word = rest.pop()
+        if not scene.may_be_option(word):
+            operands.append(word)
+        elif not word.plain or not _is_xxd_option(word.text):
+            raise NotUnderstood(f"the effect of {word.raw} is unknown", "option")
+        elif word.text in _XXD_VALUED and not (rest and _is_amount(rest.pop())):
+            raise NotUnderstood(f"{word.text} has no number", "option")
+    _second_is_output(scene, operands)
+    scene.execute("analyze", name)
+
+
+def _is_xxd_option(text: str) -> bool:
+    return (
+        text in _XXD_FLAGS
+        or text in _XXD_VALUED
+        or (text[:2] in _XXD_VALUED and text[2:].isdecimal())
+    )
+
+
+def _is_amount(word: ShellWord) -> bool:
+    return word.plain and word.text.removeprefix("+").removeprefix("0x").isalnum()
+
+
+def _second_is_output(scene: Scene, operands: list[ShellWord]) -> None:
+    if any(word.split or word.glob or word.brace for word in operands):
+        raise unknown_value(operands[0])
+    _files(scene, operands[1:])
 
 
 def date(scene: Scene, name: str, args: list[ShellWord]) -> None:
@@ -211,8 +233,12 @@ def curl(scene: Scene, name: str, args: list[ShellWord]) -> None:
     found = read(scene, args, _CURL)
     if any(word.lead.startswith("@") for word in found.values("H", "header", "b")):
         raise NotUnderstood("it sends a file")
-    if any("%output" in word.text or not word.plain for word in found.values("w", "write-out")):
-        raise NotUnderstood("its report may be written to a file")
+    for word in found.values("w", "write-out"):
+        if "%output" in word.text or not word.plain or word.text.startswith("@"):
+            raise NotUnderstood("its report may be written to a file")
+    for word in found.values("X", "request"):
+        if not word.plain or word.text not in ("GET", "HEAD", "OPTIONS"):
+            raise NotUnderstood(f"the request {word.raw} changes something", "option")
     for word in found.operands + found.values("url"):
         if not word.lead.startswith(("http://", "https://")) and "://" in word.text:
             raise NotUnderstood("the effect of that URL is unknown")
@@ -232,44 +258,7 @@ def wget(scene: Scene, name: str, args: list[ShellWord]) -> None:
     scene.execute("read" if looks else "change", name)
 
 
-def archive(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """Archivers, as long as they only list."""
-    action, known, needed = _ARCHIVES[name]
-    letters = ""
-    if name == "tar" and any(":" in word.text for word in args):
-        raise NotUnderstood("an archive on another machine is fetched by other programs")
-    for index, word in enumerate(args):
-        if scene.may_be_option(word) or (name == "tar" and index == 0):
-            if not word.plain or (word.text.startswith("--") and word.text != "--list"):
-                raise NotUnderstood(f"the effect of {word.text} is unknown", "option")
-            letters += "t" if word.text == "--list" else word.text.lstrip("-")
-    looks = set(letters) <= set(known) and (not needed or bool(set(letters) & set(needed)))
-    scene.execute(action if looks else "change", name)
-
-
-def by_subcommand(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """Tools with some read-only subcommands."""
-    first = args[0].text if args and args[0].plain else ""
-    looks = first in catalogue.SUBCOMMANDS.get(name, "").split()
-    rest = args[1:]
-    if name in catalogue.PAIRS and len(args) > 1 and args[1].plain:
-        looks = f"{first}:{args[1].text}" in catalogue.PAIRS[name].split()
-        rest = args[2:]
-    if not looks:
-        scene.execute(catalogue.KNOWN.get(name, "run"), name, *subcommand(args))
-        return
-    for word in rest:
-        known = catalogue.SUBCOMMAND_OPTIONS | set(catalogue.OWN_OPTIONS.get(name, "").split())
-        if scene.may_be_option(word) and (
-            not word.plain or word.text.partition("=")[0] not in known
-        ):
-            raise NotUnderstood(f"the effect of {word.raw} is unknown", "option")
-    scene.execute("information", name, first)
-
-
 HANDLERS = {
-    **dict.fromkeys((*catalogue.SUBCOMMANDS, *catalogue.PAIRS), by_subcommand),
-    **dict.fromkeys(_ARCHIVES, archive),
     **dict.fromkeys(("sed", "gsed"), sed),
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), awk),
     "tee": tee,
@@ -278,8 +267,8 @@ HANDLERS = {
     "mkdir": mkdir,
     "cp": cp,
     "dd": dd,
-    "uniq": second_is_output,
-    "xxd": second_is_output,
+    "uniq": uniq,
+    "xxd": xxd,
     "date": date,
     "hostname": hostname,
     "man": man,

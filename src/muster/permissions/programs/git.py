@@ -1,12 +1,15 @@
 """git: its read-only subcommands.
 
 An alias can run anything, so an unknown subcommand counts as "run". Settings on the command line
-(`-c`) and a few options can name programs; they are refused, abbreviated or not.
+(`-c`) and a few options can name programs; only options that are known to be harmless are allowed
+(`git_options.py`).
 """
 
 from __future__ import annotations
 
 from muster.permissions.programs.catalogue import named
+from muster.permissions.programs.git_options import OPTIONS
+from muster.permissions.programs.options import vet
 from muster.permissions.shell.effects import Scene, unknown_value
 from muster.permissions.shell.words import NotUnderstood, ShellWord
 
@@ -14,18 +17,6 @@ _GLOBAL_FLAGS = named(
     """--no-pager -P -p --paginate --no-optional-locks --literal-pathspecs --glob-pathspecs
     --noglob-pathspecs --icase-pathspecs --no-replace-objects"""
 )
-_LOOKING = named(
-    """status log diff show shortlog describe rev-parse rev-list ls-files ls-tree cat-file blame
-    annotate grep name-rev merge-base whatchanged cherry count-objects diff-tree diff-index
-    diff-files for-each-ref show-ref show-branch var version help check-ignore check-attr
-    check-mailmap check-ref-format range-diff verify-pack ls-remote"""
-)
-_REFUSED = (
-    *("output", "output-directory", "ext-diff", "open-files-in-pager", "upload-pack", "exec"),
-    *("textconv", "filters", "write-tree", "web", "config", "man", "info"),
-)
-_LETTERS = {"grep": "O", "help": "wmi"}
-
 _LISTS = {
     "branch": "-a -r -v -vv --list -l --show-current --all --remotes --verbose --no-color",
     "tag": "-l --list -n --sort=",
@@ -33,7 +24,6 @@ _LISTS = {
     "stash": "list show",
     "worktree": "list",
     "notes": "list show",
-    "reflog": "show exists",
     "submodule": "status summary",
     "bisect": "log",
     "lfs": "ls-files status env",
@@ -43,16 +33,26 @@ _LISTS = {
 }
 """Subcommands that are read-only if the first word after them is one of these."""
 
-_ALONE = frozenset(("branch", "tag", "remote", "reflog", "notes", "submodule"))
+_ALONE = frozenset(("branch", "tag", "remote", "notes", "submodule"))
 """Subcommands that are read-only without arguments."""
 
 _MORE_FLAGS = named(
     """--merged --no-merged --contains --no-contains --points-at --sort --format --column
     --ignore-case -i --global --local --system --show-origin --show-scope --name-only -z --null
     --all --stat -p --oneline --porcelain --recursive --cached --push -n -vv -v -a -r -q
-    --abbrev --no-abbrev"""
+    --abbrev --no-abbrev --no-color --color"""
 )
 """Harmless options of these: none of them changes anything."""
+
+_JOINED = frozenset(("--sort", "--format"))
+"""Options whose value must be in the same word: in the next one it could hide an option."""
+
+_LISTING = frozenset(
+    ("--list", "-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "-n")
+)
+"""Options that make `git branch` and `git tag` list, whatever names follow."""
+
+_REFS = frozenset(("HEAD", "main", "master", "develop", "dev", "trunk", "stash"))
 
 
 def git(scene: Scene, name: str, args: list[ShellWord]) -> None:
@@ -65,6 +65,8 @@ def git(scene: Scene, name: str, args: list[ShellWord]) -> None:
         if word.text == "-C" and rest:
             if not rest.pop().known:
                 raise unknown_value(word)
+        elif word.text.startswith(("--git-dir=", "--work-tree=")):
+            _require_git_folder(word)
         elif word.text in ("--version", "--help"):
             scene.execute("information", name)
             return
@@ -79,17 +81,34 @@ def git(scene: Scene, name: str, args: list[ShellWord]) -> None:
     scene.execute(_action(scene, verb.text, list(reversed(rest))), name, verb.text)
 
 
+def _require_git_folder(word: ShellWord) -> None:
+    """Refuse a folder whose settings MAIN could have written: they can name programs."""
+    option, _, folder = word.text.partition("=")
+    if option == "--git-dir" and folder.rstrip("/").rpartition("/")[2] != ".git":
+        raise NotUnderstood(f"{word.text} can make it run other programs", "option")
+
+
 def _action(scene: Scene, verb: str, args: list[ShellWord]) -> str:
-    if verb in _LOOKING:
-        scene.refuse_options(args, _LETTERS.get(verb, ""), _REFUSED)
+    if verb in OPTIONS:
+        operands = vet(scene, args, OPTIONS[verb])
         if verb == "ls-remote" and any("::" in word.text or not word.known for word in args):
             raise NotUnderstood("a URL can name a program")
-        return "information"
-    if verb == "symbolic-ref":
-        return "information" if len(args) == 1 and args[0].text == "HEAD" else "change"
+        return _looks(verb, operands)
     if verb in _LISTS:
         return "information" if _lists(scene, verb, args) else "change"
     return "change" if verb in _CHANGING else "run"
+
+
+def _looks(verb: str, operands: list[ShellWord]) -> str:
+    if verb == "symbolic-ref":
+        return "information" if len(operands) == 1 and operands[0].plain else "change"
+    if verb == "reflog" and operands:
+        if not all(word.plain for word in operands):
+            raise unknown_value(operands[0])
+        first = operands[0].text
+        is_ref = first in _REFS or "@" in first or "/" in first or first.isdecimal()
+        return "information" if is_ref or first in ("show", "exists", "list") else "change"
+    return "information"
 
 
 def _lists(scene: Scene, verb: str, args: list[ShellWord]) -> bool:
@@ -103,8 +122,10 @@ def _lists(scene: Scene, verb: str, args: list[ShellWord]) -> bool:
     if verb == "config":
         return _reads_config(texts)
     looks = set(_LISTS[verb].split())
-    flags = {text.partition("=")[0] for text in texts if text.startswith("-")}
-    if not flags <= looks | _MORE_FLAGS:
+    dashed = [_without_number(text) for text in texts if text.startswith("-")]
+    if not {text.partition("=")[0] for text in dashed} <= looks | _MORE_FLAGS:
+        return False
+    if any(text in _JOINED for text in dashed):
         return False
     if verb in ("branch", "tag"):
         return _lists_refs(texts)
@@ -112,10 +133,15 @@ def _lists(scene: Scene, verb: str, args: list[ShellWord]) -> bool:
     return operands[0] in looks if operands else verb in _ALONE or texts[0] in looks
 
 
+def _without_number(text: str) -> str:
+    """`-n` for `-n1`."""
+    return "-n" if text[:2] == "-n" and text[2:].isdecimal() else text
+
+
 def _lists_refs(texts: list[str]) -> bool:
     """A name creates a branch or tag, unless an option lists them."""
-    asked = ("--list", "-l", "--contains", "--merged", "--no-merged", "--points-at", "-n")
-    return texts[0].startswith(asked) or all(text.startswith("-") for text in texts)
+    given = {_without_number(text.partition("=")[0]) for text in texts}
+    return bool(given & _LISTING) or all(text.startswith("-") for text in texts)
 
 
 def _reads_config(texts: list[str]) -> bool:

@@ -1,4 +1,9 @@
-"""A strict parser of a program's options: every word becomes an option, a value or an operand."""
+"""Two strict parsers of a program's options. Both know the allowed options, not the forbidden ones.
+
+`read` makes every word an option, a value or an operand, for programs whose operands matter.
+`vet` is for programs that only read: every word that may be an option must be an allowed one,
+wherever it is, so that an option cannot hide as the value of another.
+"""
 
 from __future__ import annotations
 
@@ -56,6 +61,50 @@ def read(scene: Scene, args: list[ShellWord], known: Options, *, command: bool =
             _letters(found, word, known, rest)
     found.operands += reversed(rest)
     return found
+
+
+def vet(scene: Scene, args: list[ShellWord], allowed: Options) -> list[ShellWord]:
+    """Refuse every option that is not allowed; return the other words.
+
+    A value in a word of its own may not begin with a dash. `--` ends the options only where it
+    cannot be the value of an option.
+    """
+    operands: list[ShellWord] = []
+    takes_value = False
+    for index, word in enumerate(args):
+        if not scene.may_be_option(word) or (word.plain and word.text == "-"):
+            operands.append(word)
+            takes_value = False
+        elif word.plain and word.text == "--":
+            if not takes_value:
+                return operands + args[index + 1 :]
+        elif word.lead.startswith("--"):
+            _vet_long(word, allowed)
+            takes_value = "=" not in word.text
+        else:
+            takes_value = _vet_letters(word, allowed)
+    return operands
+
+
+def _vet_long(word: ShellWord, allowed: Options) -> None:
+    if word.split or word.brace or (not word.plain and "=" not in word.lead):
+        raise unknown_value(word)
+    if word.text[2:].partition("=")[0] not in allowed.longs:
+        raise _unknown_option(word)
+
+
+def _vet_letters(word: ShellWord, allowed: Options) -> bool:
+    """Check the letters of a word; return whether the last one may have its value in the next."""
+    if word.split or word.brace:
+        raise unknown_value(word)
+    for index, letter in enumerate(word.lead[1:], 2):
+        if letter in allowed.valued:
+            return word.plain and index == len(word.text)
+        if letter not in allowed.flags:
+            raise _unknown_option(word)
+    if not word.plain:
+        raise unknown_value(word)
+    return False
 
 
 def _long(found: Read, word: ShellWord, known: Options, rest: list[ShellWord]) -> None:

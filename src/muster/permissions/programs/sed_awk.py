@@ -5,6 +5,7 @@ Both parse no more than that needs; an ambiguous or malformed program raises `No
 
 from __future__ import annotations
 
+from muster.permissions.programs.catalogue import named
 from muster.permissions.shell.words import NotUnderstood
 
 _SED_PLAIN = frozenset("=dDgGhHnNpPxzF")
@@ -13,6 +14,11 @@ _REGEX_AFTER = frozenset(("print", "printf", "return", "in", "else", "do", "if",
 _AWK_PAIRS = frozenset(
     ("||", "&&", ">>", "|&", "++", "--", ">=", "<=", "==", "!=", "+=", "-=", "*=")
 )
+_AWK_AMBIGUOUS = named(
+    """getline length exit delete case default next nextfile break continue switch or and xor compl
+    BEGINFILE ENDFILE"""
+)
+"""Words after which implementations read a slash in two ways."""
 _AWK_OPERANDS = ("word", "number", "string", "regex")
 
 SCRIPT_CHARS_MAX = 8192
@@ -70,9 +76,11 @@ class _Sed:
         if close in ("", "\n", "\\"):
             raise NotUnderstood("a sed script cannot be parsed")
         while self.peek() != close:
-            if not self.peek() or (self.peek() == "[" and close in "[]"):
+            if self.peek() in ("", "\n") or (self.peek() == "[" and close in "[]"):
                 raise NotUnderstood("a sed script cannot be parsed")
             if self.peek() == "[" and self.in_brackets(close):
+                raise NotUnderstood("a sed script is ambiguous")
+            if self.text.startswith("\\\n", self.at):
                 raise NotUnderstood("a sed script is ambiguous")
             self.at += 2 if self.peek() == "\\" else 1
         self.at += 1
@@ -100,8 +108,12 @@ class _Sed:
             self.line()
         elif char in "wW":
             self.writes.append(self.line())
-        elif char in "bt:TqQlL":
-            self.label()
+        elif char in "btT:":
+            self.label(char)
+        elif char in "qQlL":
+            self.skip(" \t")
+            self.skip("0123456789")
+            self.end(char)
         else:
             raise NotUnderstood("a sed script runs commands, or cannot be parsed", "run")
 
@@ -129,9 +141,20 @@ class _Sed:
             return
         self.end("s")
 
-    def label(self) -> None:
-        while self.peek() not in ("", "\n", ";", "}"):
+    def label(self, char: str) -> None:
+        """A label of letters and digits, and then a separator.
+
+        Implementations disagree about what else belongs to a label: GNU ends it at a blank, others
+        at the end of the line, and some take a closing brace for a part of it.
+        """
+        self.skip(" \t")
+        while self.peek() == "_" or (self.peek().isascii() and self.peek().isalnum()):
             self.at += 1
+        if self.peek() == "}":
+            following = self.text[self.at + 1 : self.at + 2]
+            if char == ":" or following not in ("", ";", "\n", "}", " "):
+                raise NotUnderstood("a label of a sed script is ambiguous")
+        self.end(char)
 
     def line(self) -> str:
         start = self.at
@@ -163,6 +186,9 @@ class _Awk:
         self.text = program
         self.at = 0
         self.tokens: list[tuple[str, str]] = []
+        self._conditions: list[bool] = []
+        """For every open parenthesis: whether it holds the condition of a statement."""
+        self._after_condition = False
 
     def read(self) -> None:
         while self.at < len(self.text):
@@ -175,20 +201,28 @@ class _Awk:
                 end = self.text.find("\n", self.at)
                 self.at = len(self.text) if end < 0 else end
             else:
-                self.tokens.append(self.token(char))
+                token = self.token(char)
+                self.note(token)
+                self.tokens.append(token)
+
+    def note(self, token: tuple[str, str]) -> None:
+        """Remember whether a condition ends here: a slash after it begins a pattern."""
+        self._after_condition = False
+        if token == ("sign", "("):
+            before = self.tokens[-1][1] if self.tokens else ""
+            self._conditions.append(before in ("if", "while", "for", "switch"))
+        elif token == ("sign", ")") and self._conditions:
+            self._after_condition = self._conditions.pop()
 
     def token(self, char: str) -> tuple[str, str]:
         if char == '"':
             return ("string", self.until('"'))
         if char == "/" and self.is_regex():
             return ("regex", self.until("/"))
-        if char == "_" or char.isalnum():
-            start = self.at
-            while self.at < len(self.text) and (
-                self.text[self.at] in "_." or self.text[self.at].isalnum()
-            ):
-                self.at += 1
-            return ("number" if char.isdigit() else "word", self.text[start : self.at])
+        if char == "_" or (char.isascii() and char.isalpha()):
+            return ("word", self.run(letters=True))
+        if char.isdecimal() or (char == "." and self.text[self.at + 1 : self.at + 2].isdecimal()):
+            return ("number", self.run(letters=False))
         pair = self.text[self.at : self.at + 2]
         if pair in _AWK_PAIRS:
             self.at += 2
@@ -196,15 +230,26 @@ class _Awk:
         self.at += 1
         return ("sign", char)
 
+    def run(self, *, letters: bool) -> str:
+        """A word, or the digits of a number; letters after a number begin a new word."""
+        start = self.at
+        while self.at < len(self.text):
+            char = self.text[self.at]
+            part = char.isascii() and (char.isalnum() or char == "_") if letters else False
+            if not part and not (not letters and (char == "." or char in "0123456789")):
+                break
+            self.at += 1
+        return self.text[start : self.at]
+
     def is_regex(self) -> bool:
         if not self.tokens:
             return True
         kind, text = self.tokens[-1]
-        if text in ("++", "--", "getline"):
+        if text in ("++", "--", "$") or text in _AWK_AMBIGUOUS or self._after_condition:
             raise NotUnderstood("an awk program is ambiguous")
         if kind in _AWK_OPERANDS:
             return kind == "word" and text in _REGEX_AFTER
-        return text not in (")", "]", "$")
+        return text not in (")", "]")
 
     def until(self, close: str) -> str:
         start = self.at = self.at + 1
@@ -244,9 +289,17 @@ def awk_writes(program: str) -> list[str]:
             depth += (text in "([") - (text in ")]")
             if printing and depth <= 0 and text in (">", ">>"):
                 writes.append(_target(tokens, index))
-            if text in (";", "\n", "}"):
+            if text in (";", "}") or (text == "\n" and depth <= 0 and _ends(tokens[index - 1])):
                 printing = 0
     return writes
+
+
+def _ends(token: tuple[str, str]) -> bool:
+    """Whether a newline after this token ends a statement, in every implementation."""
+    kind, text = token
+    if kind == "word":
+        return text not in ("do", "else")
+    return kind in _AWK_OPERANDS or text in (")", "]", "++", "--", "}", ";", "\n")
 
 
 def _refuse_calls(word: str) -> None:

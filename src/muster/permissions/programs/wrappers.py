@@ -20,7 +20,6 @@ _XARGS = Options(
 )
 _WATCH = Options("dtbegcx", "n", "interval= differences no-title exec color")
 
-_FIND_ENDS = frozenset((";", "+"))
 _FIND_RUNS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _FIND_WRITES = frozenset(("-fprint", "-fprint0", "-fls", "-fprintf"))
 _FIND_FLAGS = named(
@@ -86,7 +85,7 @@ def stdbuf(scene: Scene, name: str, args: list[ShellWord]) -> None:
 
 
 def bare(scene: Scene, name: str, args: list[ShellWord]) -> None:
-    """Programs that run another and take no options: `nohup`, `setsid`, `builtin`, `busybox`."""
+    """Programs that run another and take no options: `nohup`, `setsid`, `builtin`."""
     _inner(scene, read(scene, args, Options(), command=True).operands)
 
 
@@ -104,6 +103,8 @@ def xargs(scene: Scene, name: str, args: list[ShellWord]) -> None:
     found = read(scene, args, _XARGS, command=True)
     places = [word.text for word in found.values("I")]
     words = found.operands or [ShellWord("echo")]
+    if places and found.has("n", "L", "max-args", "max-lines"):
+        raise NotUnderstood("-I is cancelled by another option", "option")
     if places:
         scene.run([_filled(word, places[-1]) for word in words])
     else:
@@ -160,12 +161,19 @@ def _find_unknown(scene: Scene, word: ShellWord) -> None:
 
 def _find_run(scene: Scene, rest: list[ShellWord]) -> None:
     words: list[ShellWord] = []
-    while rest and not (rest[-1].plain and rest[-1].text in _FIND_ENDS):
+    while rest and not _ends_action(rest[-1], words):
         words.append(_found_path(rest.pop()))
     if not rest or not words:
         raise NotUnderstood("an action is incomplete")
     rest.pop()
     scene.run(words)
+
+
+def _ends_action(word: ShellWord, before: list[ShellWord]) -> bool:
+    """`;` ends an action, `+` only right after `{}`."""
+    if not word.plain:
+        return False
+    return word.text == ";" or (word.text == "+" and before != [] and before[-1].raw == "{}")
 
 
 def _found_path(word: ShellWord) -> ShellWord:
@@ -230,7 +238,6 @@ HANDLERS = {
     "nohup": bare,
     "setsid": bare,
     "builtin": bare,
-    "busybox": bare,
     "command": command,
     "xargs": xargs,
     "find": find,

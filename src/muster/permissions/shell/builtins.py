@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from muster.permissions.shell.effects import Scene, unknown_value
-from muster.permissions.shell.simple import is_identifier
+from muster.permissions.shell.simple import assigned_value, is_identifier
 from muster.permissions.shell.words import NotUnderstood, ShellWord
 
 _COMPARISONS = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 _SETTINGS = frozenset(("-e", "-u", "-x", "-eu", "-ex", "-eux", "+e", "+u", "+x", "-o", "+o"))
 _SETTING_NAMES = frozenset(("pipefail", "errexit", "nounset", "xtrace"))
+_SHOPT_NAMES = frozenset(
+    ("globstar", "nullglob", "dotglob", "nocaseglob", "failglob", "nocasematch")
+)
+_NUMERIC = frozenset("diouxXeEfFgGaA*")
 _READ_FLAGS = "rs"
 _READ_VALUED = "dnNptu"
 
@@ -47,12 +51,11 @@ def declare(scene: Scene, name: str, args: list[ShellWord]) -> None:
         variable = word.lead.partition("=")[0]
         if not is_identifier(variable) or word.split or word.brace:
             raise NotUnderstood("it declares something else than a plain variable")
-        value = ShellWord(word.text.partition("=")[2])
-        value.known = word.known
+        value = assigned_value(word)
         if "=" in word.lead:
             scene.assign(variable, value)
         if name == "export" or any(each.text == "-x" for each in args):
-            scene.export(variable)
+            scene.export(variable, value)
     scene.execute("information", name)
 
 
@@ -95,6 +98,15 @@ def settings(scene: Scene, name: str, args: list[ShellWord]) -> None:
     scene.execute("information", name)
 
 
+def shopt(scene: Scene, name: str, args: list[ShellWord]) -> None:
+    """`shopt`: only options that change which files a pattern matches."""
+    for word in args:
+        if not word.plain or word.text not in _SHOPT_NAMES | {"-s", "-u", "-q", "-p"}:
+            scene.execute("run", name)
+            return
+    scene.execute("information", name)
+
+
 def printf(scene: Scene, name: str, args: list[ShellWord]) -> None:
     """`printf`, which can assign to a variable (`-v`)."""
     if args and not (args[0].lead or args[0].plain):
@@ -105,7 +117,15 @@ def printf(scene: Scene, name: str, args: list[ShellWord]) -> None:
         if not args[0].plain or not is_identifier(variable):
             raise NotUnderstood("it assigns to something that is not a variable")
         scene.assign(variable, None)
+    elif args and _converts_numbers(args[0].text) and any("[" in word.text for word in args[1:]):
+        # zsh evaluates these arguments as arithmetic
+        raise NotUnderstood("an argument of a numeric conversion may hide commands")
     scene.execute("information", name)
+
+
+def _converts_numbers(form: str) -> bool:
+    parts = (part.lstrip("-+ #0123456789.") for part in form.split("%")[1:])
+    return any(part[:1] in _NUMERIC for part in parts)
 
 
 def alone(scene: Scene, name: str, args: list[ShellWord]) -> None:
@@ -128,6 +148,7 @@ HANDLERS = {
     "unset": unset,
     "getopts": unset,
     "set": settings,
+    "shopt": shopt,
     "printf": printf,
     "alias": alone,
     "history": alone,

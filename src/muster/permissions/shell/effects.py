@@ -10,6 +10,7 @@ import os
 
 from muster.permissions.programs import catalogue
 from muster.permissions.shell.grammar import parse
+from muster.permissions.shell.numbers import is_number, may_be_text
 from muster.permissions.shell.simple import Redirect, Simple
 from muster.permissions.shell.words import DEPTH_MAX, NotUnderstood, ShellWord
 
@@ -57,7 +58,9 @@ class Scene:
         self.folders = [cwd]
         """Possible working directories; empty if they are unknown."""
         self.tainted: set[str] = set()
-        """Variables whose value may not be a number."""
+        """Variables to which something else than a number is assigned."""
+        self.numbers: set[str] = set()
+        """Variables to which numbers are assigned."""
         self.texts: list[str] = []
         self._looped = False
         self._depth = 0
@@ -111,8 +114,8 @@ class Scene:
         for redirect in simple.redirects:
             self._redirect(redirect)
         if simple.words:
-            for name, _ in simple.assigns:
-                self.export(name)
+            for name, value in simple.assigns:
+                self.export(name, value)
             self.run(simple.words)
 
     def run(self, words: list[ShellWord]) -> None:
@@ -150,10 +153,6 @@ class Scene:
             handler(self, name, args)
         elif name in catalogue.HARMLESS:
             self.execute(catalogue.HARMLESS[name], name, *subcommand(args))
-        elif name in catalogue.GUARDED:
-            action, letters, longs = catalogue.GUARDED[name]
-            self.refuse_options(args, letters, longs)
-            self.execute(action, name, *subcommand(args))
         else:
             action = catalogue.KNOWN.get(catalogue.family(name), "run")
             self.execute(action, name, *subcommand(args))
@@ -170,32 +169,22 @@ class Scene:
             return not self.folders or any(map(_has_dashed_name, self.folders))
         return not word.process
 
-    def refuse_options(self, args: list[ShellWord], letters: str, longs: tuple[str, ...]) -> None:
-        """Refuse these options, also where they are abbreviated, joined or unknown."""
-        for word in args:
-            if word.text.startswith("+") and "+" in letters:
-                raise NotUnderstood(f"{word.text} makes it run something", "option")
-            if not self.may_be_option(word):
-                continue
-            if word.split or word.brace or (not word.plain and "=" not in word.lead):
-                raise unknown_value(word)
-            if word.text == "--":
-                return
-            if _is_among(word.text, letters, longs):
-                raise NotUnderstood(f"{word.text} makes it write or run something", "option")
-
     # ── variables ─────────────────────────────────────────────────────────────────────────────────
 
     def assign(self, name: str, value: ShellWord | None) -> None:
         """Record an assignment to a variable of the shell."""
-        if value is None or not value.plain or not value.text.isdecimal():
+        if value is None or not is_number(value):
             self.tainted.add(name)
-        if catalogue.is_sensitive(name):
+            if name in catalogue.INTEGER_VARIABLES:  # assigning evaluates arithmetic
+                self.doubt("calculation", f"{name} evaluates what is assigned to it")
+        else:
+            self.numbers.add(name)
+        if catalogue.is_sensitive(name) and not _is_plain_pager(name, value):
             self.doubt("environment", f"{name} changes the behaviour of other programs")
 
-    def export(self, name: str) -> None:
+    def export(self, name: str, value: ShellWord | None = None) -> None:
         """Record an environment variable that is set for one program."""
-        if not catalogue.is_harmless(name):
+        if not catalogue.is_harmless(name) and not _is_plain_pager(name, value):
             self.doubt("environment", f"{name} can change the behaviour of the program")
 
     def calculate(self, text: str) -> None:
@@ -207,7 +196,7 @@ class Scene:
 
     def may_hold_text(self, raw: str) -> bool:
         """Whether an expansion may give anything but a number."""
-        return "$(" in raw or "`" in raw or not self.tainted.isdisjoint(_names_in(raw))
+        return "$(" in raw or "`" in raw or may_be_text(raw, self.tainted, self.numbers)
 
     # ── places ────────────────────────────────────────────────────────────────────────────────────
 
@@ -258,15 +247,6 @@ def _has_dashed_name(folder: str) -> bool:
         return True
 
 
-def _is_among(text: str, letters: str, longs: tuple[str, ...]) -> bool:
-    if text.startswith("--"):
-        name = text[2:].partition("=")[0]
-        return any(
-            long.startswith(name) or (name.startswith(long) and long[-1] == "-") for long in longs
-        )
-    return any(letter in text[1:] for letter in letters)
-
-
 def _is_number(word: ShellWord) -> bool:
     digits = word.text.removesuffix("-")
     return word.plain and (word.text == "-" or (digits.isascii() and digits.isdecimal()))
@@ -278,5 +258,8 @@ def _is_name(word: ShellWord) -> bool:
     return word.plain and safe.isascii() and safe.isalnum()
 
 
-def _names_in(text: str) -> list[str]:
-    return "".join(char if char.isalnum() or char == "_" else " " for char in text).split()
+def _is_plain_pager(name: str, value: ShellWord | None) -> bool:
+    """Whether a variable only switches a pager off."""
+    return (
+        name in catalogue.PAGERS and value is not None and value.plain and value.text in ("", "cat")
+    )

@@ -8,7 +8,14 @@ syntax raise `NotUnderstood`.
 
 from __future__ import annotations
 
-from muster.permissions.shell.simple import Here, Redirect, Simple, assigned_name, is_identifier
+from muster.permissions.shell.simple import (
+    Here,
+    Redirect,
+    Simple,
+    assigned_name,
+    assigned_value,
+    is_identifier,
+)
 from muster.permissions.shell.words import META, Lexer, NotUnderstood, ShellWord
 
 TYPE_CHECKING = False
@@ -251,8 +258,7 @@ class Parser(Lexer):
         if word.raw[:1] == "{" and word.raw[-1:] == "}" and self.peek() in ("<", ">"):
             raise NotUnderstood("a redirection names its file by a variable")
         if name:
-            value = ShellWord(word.text.partition("=")[2])
-            value.known = word.known
+            value = assigned_value(word)
             simple.assigns.append((name, value))
             self.assigned.append((name, value))
         else:

@@ -61,3 +61,11 @@ def assigned_name(word: ShellWord) -> str:
     if is_identifier(name.partition("[")[0]) and name.endswith("]"):
         raise NotUnderstood("the command assigns to an element of an array")
     return ""
+
+
+def assigned_value(word: ShellWord) -> ShellWord:
+    """The value that a word assigns, as far known as the word."""
+    value = ShellWord(word.text.partition("=")[2])
+    value.known, value.glob, value.brace = word.known, word.glob, word.brace
+    value.raw = word.raw.partition("=")[2]
+    return value

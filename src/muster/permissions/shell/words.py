@@ -255,13 +255,15 @@ class Lexer:
             return
         if following == "[":
             raise NotUnderstood("the command has arithmetic that shells parse differently")
+        if following and following in "~=^+" and _is_name(self.peek(2)):
+            raise NotUnderstood("the command has an expansion that shells parse differently")
         if following in ("(", "{"):
             self.deeper()
             self._expand(following)
             self.depth -= 1
         elif _is_name(following):
             self.at += 1
-            if self._well_known(self._name(), word):
+            if self._well_known(self._name(), word, quoted=quoted):
                 return
         elif following and (following in "0123456789" or following in _PARAMETERS):
             self.at += 2
@@ -271,11 +273,20 @@ class Lexer:
             return
         word.add_unknown(split=not quoted)
 
-    def _well_known(self, name: str, word: ShellWord) -> bool:
-        """Whether the parameter is the home folder, like a tilde."""
-        if name != "HOME":
+    def _well_known(self, name: str, word: ShellWord, *, quoted: bool) -> bool:
+        """Whether the parameter is the home folder, like a tilde, or a path that begins with /.
+
+        Zsh modifies a parameter before a colon (`$HOME:s,...`), so there its value is unknown.
+        """
+        if self.peek() == ":" and _is_name(self.peek(1)):
             return False
-        word.add(_home_folder())
+        if name == "HOME":
+            word.add(_home_folder())
+        elif name == "PWD" and quoted:
+            word.add("/")
+            word.add_unknown(split=False)
+        else:
+            return False
         return True
 
     def _expand(self, opening: str) -> None:
@@ -413,7 +424,8 @@ class Lexer:
         while self.at - start < size_max and self.peek() and self.peek().lower() in digits:
             self.at += 1
         code = int(self.text[start : self.at] or "0", base)
-        if not 0 < code < 0x110000 or (128 <= code < 256 and size_max < 4):
+        # Above 127, `\x` and octal escapes are bytes, not characters; bash takes octals modulo 256.
+        if not 0 < code < 0x110000 or (code >= 128 and size_max < 4):
             raise NotUnderstood("an escape is not a character")
         return chr(code)
 
