@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from bench import (
     boot,
+    confine,
     crowd,
     durable,
     flood,
@@ -65,7 +66,8 @@ _INTRO: Final = """\
 
 GROUPS: Final = (
     *("kernel", "durable", "boot", "memory", "startup", "http", "sse", "idle"),
-    *("starts", "stops", "crowd", "flood", "web", "hooks", "search", "inject"),
+    *("starts", "stops", "crowd", "flood", "web", "hooks", "confine", "search"),
+    "inject",
 )
 
 
@@ -204,6 +206,7 @@ def _benchmarks(
         "hooks": partial(
             hooks.measure, folder / "hooks", effort.hook_rounds, sessions=effort.hook_sessions
         ),
+        "confine": partial(confine.measure, folder / "confine", effort.startup_rounds),
         "search": partial(
             search.measure,
             folder / "search",

@@ -172,6 +172,10 @@ class CannotStart(Unavailable):
     """Cannot start {program!r} in {cwd}: {why}. {remedy}"""
 
 
+class NotConfined(Unavailable):
+    """The command was not run, because it cannot be confined: {why}."""
+
+
 class UnknownSession(Refused):
     """Session {session!r} has ended: its report is out of date."""
 

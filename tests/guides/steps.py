@@ -176,6 +176,12 @@ GUIDES: Mapping[str, Guide] = {
         },
         server=False,
     ),
+    "docs/guides/confinement.md": Guide(
+        {
+            "cat > policy.json": Leave("paths of a server; tests/cli/run/test_confine.py runs it"),
+        },
+        server=False,
+    ),
     "docs/guides/permissions.md": Guide(
         {
             "muster permit": Shell(

@@ -2013,6 +2013,32 @@ PERMISSIONS = (
         },
     ),
     Promise(
+        "The kernel enforces what a command may write, whatever its line hides.",
+        {
+            "confine/test_canary.py": [
+                "test_no_hostile_line_changes_a_file_outside_the_allowed_places",
+                "test_no_random_line_changes_a_file_outside_the_allowed_places",
+            ],
+            "confine/test_launchers.py": [
+                "test_a_confined_command_changes_nothing_elsewhere",
+                "test_a_command_that_cannot_be_confined_does_not_run",
+                "test_a_connection_is_refused_unless_it_is_allowed",
+            ],
+            "confine/test_policy.py": [
+                "test_what_an_older_kernel_lacks_is_said",
+                "test_a_mistake_in_a_policy_is_named",
+            ],
+            "confine/test_session.py": [
+                "test_a_judged_line_does_what_it_does_unconfined",
+                "test_a_line_writes_the_outputs_and_its_documents_and_nothing_else",
+            ],
+            "cli/run/test_confine.py": [
+                "test_a_command_runs_confined_with_its_exit_code",
+                "test_a_policy_that_is_wrong_runs_nothing",
+            ],
+        },
+    ),
+    Promise(
         "Permissions are a file that a person can edit, and mistakes in it are reported.",
         {
             "permissions/test_policy.py": [

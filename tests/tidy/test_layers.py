@@ -50,6 +50,7 @@ ROOMS: dict[str, Room] = {
     "muster.permissions": Room(
         ("muster.regular_files",), "a hook runs it at every tool call, and loads nothing else"
     ),
+    "muster.confine": Room((), "a hook runs it at every tool call, and loads nothing else"),
     "muster.routing": Room(GROUND, "the agent for a request follows from descriptions alone"),
     "muster.machines": Room(GROUND, "a decision depends on nothing but state and command"),
     "muster.settings": Room(CORE, "settings give the machines' defaults other values"),
@@ -110,6 +111,7 @@ ROOMS: dict[str, Room] = {
     "muster.claude_plugin": Room(
         (
             *CORE,
+            "muster.confine",
             "muster.delegation",
             "muster.identity",
             "muster.permissions",
@@ -145,6 +147,7 @@ ROOMS: dict[str, Room] = {
             *CORE,
             "muster.claude_plugin",
             "muster.client",
+            "muster.confine",
             "muster.delegation",
             "muster.engine",
             "muster.home",

@@ -76,6 +76,7 @@ VERBS: Final[Mapping[str, Verb]] = {
         "look.route", LOOK, "Write agent-list.txt and AGENT_DIRECTORY.md into a folder."
     ),
     "permit": Verb("look.permit", LOOK, "Check a tool call against the permissions of a state."),
+    "confine": Verb("run.confine", RUN, "Run a command that may write only what a policy allows."),
     "init": Verb("setup.init", SET_UP, "Write a starter settings file with every default in it."),
     "doctor": Verb("setup.doctor", SET_UP, "Check installation, home, settings, agents and log."),
     "claude-plugin": Verb("setup.claude_plugin", SET_UP, "Install muster's plugin in Claude Code."),

@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from muster.permissions.grants import Grants
     from muster.permissions.shell.effects import Act, Scene
 
 ALLOW = "allow"
@@ -31,14 +32,18 @@ _FATAL_DOUBTS = ("not-understood", "unknown-command")
 class Verdict:
     """The decision about a tool call."""
 
-    __slots__ = ("decision", "need", "reason", "rule")
+    __slots__ = ("decision", "grants", "need", "reason", "rule")
 
-    def __init__(self, decision: str, rule: str, reason: str, need: str = "") -> None:
+    def __init__(
+        self, decision: str, rule: str, reason: str, need: str = "", grants: Grants | None = None
+    ) -> None:
         self.decision = decision
         self.rule = rule
         self.reason = reason
         self.need = need
         """The denied work in words: `write app.py`."""
+        self.grants = grants
+        """What an allowed command line of a state with restrictions needs, if it runs confined."""
 
     @property
     def allowed(self) -> bool:
@@ -78,7 +83,7 @@ class _Denied(Exception):
 class _Call:
     """A tool call, with its types checked."""
 
-    __slots__ = ("cwd", "given", "permissions", "policy", "prefix", "state", "tool")
+    __slots__ = ("cwd", "given", "grants", "permissions", "policy", "prefix", "state", "tool")
 
     def __init__(
         self, state: str, tool: str, given: Mapping[str, object], cwd: str, policy: Policy
@@ -90,6 +95,7 @@ class _Call:
         self.policy = policy
         self.permissions: Permissions = policy.of(state)
         self.prefix = _prefix(state)
+        self.grants: Grants | None = None
 
     def text(self, field: str) -> str:
         """A required text field of the input."""
@@ -168,7 +174,8 @@ def _allow(call: _Call) -> Verdict:
     if check is not None:
         check(call)
     rule = f"{call.prefix}.{call.tool.lower()}.allowed"
-    return Verdict(ALLOW, rule, f"{call.state} may do this (matches `can_use: {pattern}`).")
+    reason = f"{call.state} may do this (matches `can_use: {pattern}`)."
+    return Verdict(ALLOW, rule, reason, grants=call.grants)
 
 
 def _check_tool(call: _Call) -> str:
@@ -241,11 +248,13 @@ def _file_denied(rule: str, refusal: Refusal, path: str) -> _Denied:
 
 def _check_bash(call: _Call) -> None:
     from muster.permissions.commands import acts_of
+    from muster.permissions.grants import grants_of
 
     command = call.text("command")
     scene = acts_of(command, call.cwd)
     for act in scene.acts:
         _check_act(call, scene, act, command)
+    call.grants = grants_of(scene)
 
 
 def _check_act(call: _Call, scene: Scene, act: Act, command: str) -> None:

@@ -29,6 +29,7 @@ def test_the_client_and_the_server_use_the_same_names() -> None:
     assert os.fsencode(SESSIONS_FILE) == client.SESSIONS_FILE
     denial = answers.failed(calls.POLICY_EVENT, "it is broken").text
     assert denial == client.denial("it is broken")
+    assert client.CONFINED == answers.CONFINED
 
 
 @pytest.fixture
@@ -219,7 +220,7 @@ def test_a_session_whose_log_is_gone_is_not_open(project: Path) -> None:
 
 @pytest.mark.parametrize(
     ("tool", "given"),
-    [("Bash", {"command": "git status | head"}), ("Read", {"file_path": "x.py"})],
+    [("Bash", {"command": "cd src"}), ("Read", {"file_path": "x.py"})],
 )
 def test_in_a_session_main_may_what_its_policy_allows_without_the_slow_way(
     tool: str, given: dict[str, str], project: Path
@@ -250,6 +251,19 @@ def test_a_denial_and_a_task_go_the_slow_way_with_the_very_same_input(
     home = f"{project}/.muster"
     assert called == ["-P", "-m", "muster", "--home", home, "claude-hook", "PreToolUse"]
     assert json.loads((recorder.parent / "stdin").read_bytes()) == call
+
+
+def test_a_judged_line_of_main_is_allowed_with_a_line_that_confines_it(project: Path) -> None:
+    root = opened(project)
+    given = {"command": "git status | head", "description": "look"}
+    call = call_of("Bash", given, project)
+    ran = hook("PreToolUse", call, project=project, MUSTER_PYTHON="/nowhere")
+    told = json.loads(ran.stdout)["hookSpecificOutput"]
+    assert (ran.returncode, told["permissionDecision"]) == (0, "allow")
+    assert told["updatedInput"]["description"] == "look"
+    line = told["updatedInput"]["command"]
+    assert f"'{root}/.muster/confine/main.plan'" in line
+    assert line.endswith("'--' 'bash' '-c' 'git status | head'")
 
 
 def test_a_subagent_may_what_main_may_not(project: Path) -> None:

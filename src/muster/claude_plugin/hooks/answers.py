@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Mapping
 from typing import Final
 
 from muster.claude_plugin.hooks.calls import (
@@ -12,6 +13,8 @@ from muster.claude_plugin.hooks.calls import (
     HookResponder,
 )
 from muster.errors import MusterError
+
+CONFINED: Final = "muster judged this command, and the kernel confines what it writes."
 
 NOTHING: Final = HookAnswer(0, "")
 """Claude Code continues; the user's own permission rules still apply."""
@@ -46,6 +49,19 @@ def failed(event: str, why: str) -> HookAnswer:
 def deny(reason: str) -> HookAnswer:
     """Deny the tool call, and tell the model the reason."""
     return _specific(POLICY_EVENT, permissionDecision="deny", permissionDecisionReason=reason)
+
+
+def allow(given: Mapping[str, object]) -> HookAnswer:
+    """Allow the tool call with another input, without a further question to the user."""
+    said = {
+        "hookSpecificOutput": {
+            "hookEventName": POLICY_EVENT,
+            "permissionDecision": "allow",
+            "permissionDecisionReason": CONFINED,
+            "updatedInput": given,
+        }
+    }
+    return HookAnswer(0, json.dumps(said))
 
 
 def context(event: str, text: str) -> HookAnswer:

@@ -25,6 +25,7 @@ from muster.claude_plugin.hooks.calls import (
     HookCall,
 )
 from muster.claude_plugin.hooks.places import OpenSession, Places, PolicyCache
+from muster.confine.session import confinement
 from muster.delegation.following.owner import Keeper
 from muster.delegation.following.record import REASON_CHARS, Following
 from muster.delegation.visiting import keeper_of, team_in
@@ -181,7 +182,7 @@ class HookDesk:
                 return answers.deny(str(refused))
             if hook.tool_name in STARTER_TOOLS and asked.caller.leads:
                 await self._record(self._task(asked, hook))
-            return answers.NOTHING
+            return await asyncio.to_thread(_confined, asked.place.root, hook, verdict)
         agent = await self._record(self._denial(asked, hook, verdict))
         return answers.deny(f"Denied: {verdict.with_remedy(agent)[:REASON_CHARS]}")
 
@@ -353,6 +354,23 @@ def _is_input(text: str) -> bool:
     """Whether the input is a person's message to MAIN."""
     begins = text.lstrip()
     return bool(begins) and not begins.startswith((*_INJECTED, *_COMMANDS))
+
+
+def _confined(root: Path, hook: events.ToolUseHook, verdict: Verdict) -> HookAnswer:
+    """Let a judged line run confined; a line of a state without restrictions runs as it is."""
+    grants = verdict.grants
+    if grants is None or grants.moves_only:
+        return answers.NOTHING
+    confined = confinement(str(root))
+    if confined is None:
+        return answers.NOTHING
+    line = confined.wrapped(
+        _text(hook.tool_input, "command"),
+        files=grants.files,
+        folders=grants.folders,
+        network=grants.network,
+    )
+    return answers.allow({**hook.tool_input, "command": line})
 
 
 def _text(fields: object, name: str) -> str:

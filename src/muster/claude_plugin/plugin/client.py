@@ -17,6 +17,8 @@ TYPE_CHECKING = False  # for type checkers; importing typing would double the st
 if TYPE_CHECKING:
     from typing import NoReturn
 
+    from muster.permissions.grants import Grants
+
 POLICY = "PreToolUse"
 COMMAND = "UserPromptExpansion"
 """The hook of the plugin's own commands; the command line carries them out."""
@@ -30,6 +32,8 @@ ANSWER_SECONDS = 20
 SESSIONS_FILE = b".claude/agent-state-machine/sessions"
 SESSION_MARKS = (b"/.workspace.json", b"/state.jsonl")
 """A folder with one of these files and a log is the folder of a state machine session."""
+
+CONFINED = "muster judged this command, and the kernel confines what it writes."
 
 PASS = (0, b"")
 DENY = 2
@@ -150,8 +154,9 @@ def alone(event: str, data: bytes, project: bytes, home: bytes) -> "tuple[int, b
         if answered is not None:
             return answered
     if event == POLICY:
-        if root is None or _may(root, data):
-            return PASS
+        told = b"" if root is None else _judged(root, data)
+        if told is not None:
+            return 0, told
     elif root is None and not _exists(home + b"/team.db"):
         return PASS
     go_the_slow_way(event, data, home)
@@ -171,8 +176,8 @@ def open_session(project: bytes) -> "bytes | None":
     return known[-1] if any(_exists(known[-1] + mark) for mark in SESSION_MARKS) else None
 
 
-def _may(root: bytes, data: bytes) -> bool:
-    """Whether a session's policy allows a call that needs no record."""
+def _judged(root: bytes, data: bytes) -> "bytes | None":
+    """The answer to a call that a session's policy allows and that needs no record; else None."""
     sys.path.append(_package().rpartition("/")[0])
     from json import loads
 
@@ -180,17 +185,43 @@ def _may(root: bytes, data: bytes) -> bool:
     from muster.permissions.policy import policy_of
 
     call = loads(data)
-    tool = call.get("tool_name")
+    tool, given = call.get("tool_name"), call.get("tool_input")
     if tool in RECORDED_TOOLS:
-        return False
+        return None
     subagents = [call.get("agent_type")] if call.get("agent_id") else []
-    return judge_states(
+    folder = root.decode("utf-8", "surrogateescape")
+    verdict = judge_states(
         calling_states(None, subagents),
         tool,
-        call.get("tool_input"),
+        given,
         cwd=call.get("cwd"),
-        policy=policy_of(root.decode("utf-8", "surrogateescape")),
-    ).allowed
+        policy=policy_of(folder),
+    )
+    if not verdict.allowed:
+        return None
+    grants = verdict.grants
+    return b"" if grants is None or grants.moves_only else _confined(folder, given, grants)
+
+
+def _confined(folder: str, given: "dict[str, object]", grants: "Grants") -> bytes:
+    """Let a judged line run confined, where the machine can; as `hooks/answers.py` does."""
+    from json import dumps
+
+    from muster.confine.session import confinement
+
+    confined = confinement(folder)
+    if confined is None:
+        return b""
+    line = confined.wrapped(
+        str(given["command"]), files=grants.files, folders=grants.folders, network=grants.network
+    )
+    said = {
+        "hookEventName": POLICY,
+        "permissionDecision": "allow",
+        "permissionDecisionReason": CONFINED,
+        "updatedInput": {**given, "command": line},
+    }
+    return dumps({"hookSpecificOutput": said}).encode()
 
 
 def go_the_slow_way(event: str, data: bytes, home: bytes) -> "NoReturn":

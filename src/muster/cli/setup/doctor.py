@@ -22,6 +22,7 @@ from muster.cli.options import home_option
 from muster.cli.reading import running
 from muster.cli.render import Cell, Tone, count, table
 from muster.cli.terminal import look
+from muster.confine.kernel import support
 from muster.engine.loading import load
 from muster.errors import BadSettings, MusterError, NoTeam, PortTaken
 from muster.home.lock import LOG_FILE
@@ -96,6 +97,7 @@ def examine(home: Path) -> Iterator[Finding]:
     yield from _settings_and_port(home)
     yield _log(home)
     yield from _programs()
+    yield _confinement()
 
 
 def _at_least(
@@ -106,6 +108,13 @@ def _at_least(
         return Finding(Level.OK, subject, shown)
     wanted = ".".join(map(str, needed))
     return Finding(Level.FIX, subject, f"{shown}, but muster needs {wanted} or later. {remedy}")
+
+
+def _confinement() -> Finding:
+    """How this machine confines commands."""
+    found = support()
+    level = Level.OK if found.way != "none" and not found.lacks else Level.WARN
+    return Finding(level, "confinement", found.sentence)
 
 
 def _packages() -> Iterator[Finding]:

@@ -1,0 +1,151 @@
+"""The launcher in Python: confines itself by a plan, then becomes the command.
+
+    python -I -S launch.py PLAN [--network] [--file PATH] [--folder PATH] [--parent PATH]...
+        -- COMMAND...
+
+`launch.pl` does the same and starts faster; where there is no Perl, this one runs. Every failure
+ends it with a message and exit code 126: a command never runs unconfined. `--file` and `--folder`
+add a path that may be written, and the file is created if it does not exist; in `--parent` only
+folders may be made.
+"""
+
+import ctypes
+import os
+import sys
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+CANNOT_CONFINE = 126
+NOT_FOUND = 127
+
+_NO_NEW_PRIVILEGES = 38
+_PATH_BENEATH = 1
+_SET_FILTER = 1
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+class LaunchPlan:
+    """The steps of a plan."""
+
+    def __init__(self, text: str) -> None:
+        self.numbers: dict[str, list[int]] = {}
+        self.paths: list[tuple[int, bytes]] = []
+        self.devices: list[tuple[int, bytes]] = []
+        self.variables: list[tuple[bytes, bytes]] = []
+        self.filter = b""
+        first, *steps = text.splitlines() or [""]
+        if not first.startswith("muster-confine 1 "):
+            raise ValueError("it is not a plan")
+        for line in steps:
+            word, *rest = line.split(" ")
+            if word in ("allow", "device"):
+                found = (int(rest[0]), _text(rest[1]))
+                (self.paths if word == "allow" else self.devices).append(found)
+            elif word == "set":
+                self.variables.append((_text(rest[0]), _text(rest[1])))
+            elif word == "filter":
+                self.filter = bytes.fromhex(rest[0])
+            else:
+                self.numbers[word] = [int(each) for each in rest]
+        if not {"calls", "size", "handle", "file", "folder", "parent"} <= set(self.numbers):
+            raise ValueError("it is incomplete")
+
+
+def _text(given: str) -> bytes:
+    return b"" if given == "-" else bytes.fromhex(given)
+
+
+def call(what: str, *arguments: "int | bytes | None") -> int:
+    """Make a system call; end with a message if it fails."""
+    wide = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
+    result = int(libc.syscall(*wide))
+    if result < 0:
+        fail(f"{what}: {os.strerror(ctypes.get_errno())}")
+    return result
+
+
+def confine(plan: LaunchPlan, extra: "dict[bytes, list[bytes]]", *, network: bool) -> None:
+    """Restrict this process, and every program that it becomes."""
+    prctl, seccomp, create, add, restrict = plan.numbers["calls"]
+    handled, ports, scopes = plan.numbers["handle"]
+    attributes = b"".join(_u64(each) for each in (handled, 0 if network else ports, scopes))
+    size = plan.numbers["size"][0]
+    rules = call("Landlock", create, attributes[:size], size, 0)
+    paths = [(rights, path, os.O_PATH) for rights, path in plan.paths]
+    for option, added in extra.items():
+        rights = plan.numbers[option.decode()[2:]][0]
+        how = os.O_WRONLY | os.O_CREAT if option == b"--file" else os.O_PATH
+        paths += [(rights, path, how) for path in added]
+    for rights, path, how in paths:
+        try:
+            place = os.open(path, how | os.O_CLOEXEC, 0o666)
+        except OSError as failed:
+            fail(f"{os.fsdecode(path)}: {failed.strerror}")
+        call("Landlock", add, rules, _PATH_BENEATH, _rule(rights, place), 0)
+    for rights, path in plan.devices:
+        try:
+            place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
+            continue  # not every machine has every device
+        libc.syscall(add, rules, _PATH_BENEATH, _rule(rights, place), 0)  # a pipe needs no rule
+    call("no new privileges", prctl, _NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    call("Landlock", restrict, rules, 0)
+    if plan.filter:
+        code = ctypes.create_string_buffer(plan.filter, len(plan.filter))
+        head = (len(plan.filter) // 8).to_bytes(8, sys.byteorder)
+        call("seccomp", seccomp, _SET_FILTER, 0, head + _u64(ctypes.addressof(code)))
+
+
+def _rule(rights: int, place: int) -> bytes:
+    return _u64(rights) + place.to_bytes(4, sys.byteorder)
+
+
+def _u64(number: int) -> bytes:
+    return number.to_bytes(8, sys.byteorder)
+
+
+def fail(why: str, code: int = CANNOT_CONFINE) -> "NoReturn":
+    """End with a message."""
+    os.write(2, f"muster confine: {why}\n".encode("utf-8", "backslashreplace"))
+    os._exit(code)
+
+
+def main(arguments: "list[str]") -> "NoReturn":
+    """Confine this process and become the command."""
+    given = [os.fsencode(each) for each in arguments]
+    path, *given = given or [b""]
+    try:
+        with open(path, encoding="ascii") as file:  # noqa: PTH123  (pathlib costs a launcher its time)
+            plan = LaunchPlan(file.read())
+    except (OSError, ValueError, IndexError) as failed:
+        fail(f"the plan cannot be read: {failed}")
+    inherited = path.removeprefix(b"/proc/self/fd/")
+    if inherited.isdigit():
+        os.close(int(inherited))
+    extra: dict[bytes, list[bytes]] = {b"--file": [], b"--folder": [], b"--parent": []}
+    network = False
+    while given and given[0] != b"--":
+        option = given.pop(0)
+        if option == b"--network":
+            network = True
+        elif option in extra and given:
+            extra[option].append(given.pop(0))
+        else:
+            fail(f"the option {os.fsdecode(option)} is not known")
+    command = given[1:]
+    if not command:
+        fail("there is no command")
+    confine(plan, extra, network=network)
+    environment = {**os.environb, **dict(plan.variables)}
+    try:
+        os.execvpe(command[0], command, environment)
+    except OSError as failed:
+        fail(f"{os.fsdecode(command[0])}: {failed.strerror}", NOT_FOUND)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,49 @@
+"""Starts confined commands: the launcher of this machine, and its command line."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from muster.confine import bubblewrap
+from muster.confine.kernel import Support
+from muster.confine.plan import plan_of
+from muster.confine.policy import ConfineError, ConfinePolicy
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
+
+PERL = "/usr/bin/perl"
+
+_FOLDER = __file__.rpartition("/")[0]
+
+
+def launcher() -> list[str]:
+    """The program that carries out a plan: Perl, which starts fast, or else this Python."""
+    if os.access(PERL, os.X_OK):
+        return [PERL, f"{_FOLDER}/launch.pl"]
+    return [sys.executable, "-I", "-S", f"{_FOLDER}/launch.py"]
+
+
+def become(policy: ConfinePolicy, support: Support, command: Sequence[str]) -> NoReturn:
+    """Replace this process by a confined command; raises `ConfineError` if that is impossible."""
+    if support.way == "none":
+        raise ConfineError(support.sentence)
+    if support.bubblewrap and not support.abi:
+        line = bubblewrap.arguments(support.bubblewrap, policy, command)
+    else:
+        plan = os.memfd_create("plan", 0)  # the launcher closes it before the command runs
+        os.write(plan, plan_of(policy, support).encode("ascii"))
+        line = [*launcher(), f"/proc/self/fd/{plan}", "--", *command]
+    try:
+        os.execv(line[0], line)
+    except OSError as failed:
+        raise ConfineError(f"{line[0]} cannot be run: {failed.strerror}") from None
+
+
+def quoted(word: str) -> str:
+    """A word for a shell; `shlex` would import `re`, which costs a hook its time."""
+    return "'" + word.replace("'", "'\"'\"'") + "'"

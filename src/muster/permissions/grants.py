@@ -1,0 +1,90 @@
+"""The rights that an allowed command line needs from the kernel, if it runs confined.
+
+The judge knows the documents that a line writes and whether it opens connections. A confined line
+gets exactly that, beside the outputs of the conversation.
+"""
+
+from __future__ import annotations
+
+import os
+
+from muster.permissions.programs.catalogue import named
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from muster.permissions.shell.effects import Act, Scene
+
+_REACHING = named(
+    """curl wget gh dig host nslookup whois docker docker-compose podman kubectl helm npm pnpm yarn
+    pip pip3 brew apt conda muster"""
+)
+"""Programs that open connections."""
+
+_REACHING_GIT = frozenset(("ls-remote", "remote", "lfs", "submodule"))
+
+
+class Grants:
+    """The rights of one line: files and folders to write, and connections."""
+
+    __slots__ = ("files", "folders", "moves_only", "network")
+
+    def __init__(
+        self,
+        files: tuple[str, ...] = (),
+        folders: tuple[str, ...] = (),
+        *,
+        network: bool = False,
+        moves_only: bool = False,
+    ) -> None:
+        self.files = files
+        self.folders = folders
+        self.network = network
+        self.moves_only = moves_only
+        """Whether the line only changes the working directory, which must outlive it."""
+
+
+def grants_of(scene: Scene) -> Grants:
+    """The rights that a line needs, all of whose acts are allowed."""
+    files = [_file(act, scene.folders) for act in scene.acts if act.kind == "write"]
+    folders = [_parent(act, scene.folders) for act in scene.acts if act.kind == "folder"]
+    programs = [act.names for act in scene.acts if act.kind == "execute"]
+    return Grants(
+        tuple(dict.fromkeys(filter(None, files))),
+        tuple(dict.fromkeys(filter(None, folders))),
+        network=any(map(_reaches, programs)),
+        moves_only=bool(programs)
+        and all(names == ("cd",) for names in programs)
+        and not files + folders,
+    )
+
+
+def _reaches(names: tuple[str, ...]) -> bool:
+    if names[:1] == ("git",):
+        return bool(_REACHING_GIT & set(names[1:]))
+    return bool(_REACHING & set(names[:1]))
+
+
+def _places(act: Act, folders: list[str]) -> list[str]:
+    text = act.word.text if act.word is not None else ""
+    return [os.path.normpath(os.path.join(folder, text)) for folder in folders or ["/"]]  # noqa: PTH118
+
+
+def _file(act: Act, folders: list[str]) -> str:
+    """The file that an act writes: the one that exists, or that can be made where `cd` leads."""
+    places = _places(act, folders)
+    for path in reversed(places):
+        if os.path.isfile(path):  # noqa: PTH113
+            return path
+    for path in reversed(places):
+        if os.path.isdir(os.path.dirname(path)) and not os.path.lexists(path):  # noqa: PTH112, PTH120
+            return path
+    return ""
+
+
+def _parent(act: Act, folders: list[str]) -> str:
+    """The existing folder in which a new folder is made."""
+    path = _places(act, folders)[-1]
+    while path != "/" and not os.path.isdir(path):  # noqa: PTH112
+        path = os.path.dirname(path)  # noqa: PTH120
+    return path
