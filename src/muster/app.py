@@ -41,6 +41,7 @@ from muster.engine.snapshots import SNAPSHOT_EVENTS, Snapshots
 from muster.engine.system import RandomIds, SystemClock
 from muster.engine.tasks import background, run_to_completion
 from muster.engine.timers import Timers
+from muster.engine.watchdog import watch_loop
 from muster.errors import MusterError, NoTeam
 from muster.home.lock import LOG_FILE
 from muster.inbox.errands import Describe, soul_line
@@ -247,7 +248,10 @@ async def open_team(
     store = await SqliteStore.open(home)
     clock, ids = clock or SystemClock(), ids or RandomIds()
     try:
-        async with run_team(store, options, clock=clock, ids=ids, home=home) as muster:
+        async with (
+            watch_loop(),
+            run_team(store, options, clock=clock, ids=ids, home=home) as muster,
+        ):
             yield muster
     finally:
         await run_to_completion(store.close())

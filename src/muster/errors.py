@@ -100,6 +100,14 @@ class NotTheAuthority(Refused):
     recorded = True
 
 
+class NoFreeSeat(Refused):
+    """Cannot summon: every seat has an agent. `muster agents` lists them."""
+
+
+class ConnectsByItself(Refused):
+    """Cannot wake {name!r}: it connects by itself. Start its program where it runs."""
+
+
 class Retired(Refused):
     """{name!r} is retired and never connects again. `muster agent register` makes a new agent."""
 

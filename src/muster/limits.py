@@ -8,8 +8,15 @@ NAME_CHARS_MAX: Final = 64
 SEAT_MAX: Final = 99_999
 """The last seat that a registration or a document may name: more than any team has."""
 
+SUMMON_SEATS_MAX: Final = 64
+"""Seats of one summon: each may become a process with a model."""
+
 SOUL_BYTES_MAX: Final = 256 * 1024
 """A soul goes into every wake prompt; a quarter megabyte is a book."""
+
+YEAR_FIRST: Final = 1970
+YEAR_LAST: Final = 8999
+"""The years of a time in a document or a marker: sums and differences of them never overflow."""
 
 MESSAGE_BYTES_MAX: Final = 1024 * 1024
 """One message. Larger things are files, and files are named, not pasted."""
@@ -52,6 +59,16 @@ KEY_CHARS_MAX: Final = 128
 
 TRANSCRIPT_BYTES_MAX: Final = 256 * 1024
 """Transcript of the last session that a waking agent gets; the newest part."""
+
+WAKE_TEXT_BYTES_MAX: Final = MESSAGE_BYTES_MAX - 1024
+"""One agent's wake payload as XML, with room for the heading of the message it stands in. The
+largest soul needs at most 3.3 times its size as XML (`views/memory/xml_text.py`): it fits whole."""
+
+WAKE_BYTES_MAX: Final = 4 * MESSAGE_BYTES_MAX
+"""All transcripts of one WAKE together: half of what may wait for a lead to read its stdin."""
+
+WAKING_SECONDS: Final = 60.0
+"""How long a lead has to report the agents that it was asked to wake, before it is asked again."""
 
 REASON_CHARS_MAX: Final = 300
 """How much of a failure is kept as the reason of a turn's end."""
@@ -160,6 +177,10 @@ RETRY_SECONDS_FIRST: Final = 1.0
 RETRY_SECONDS_MAX: Final = 300.0
 """Backoff after failures: doubled from the first to the longest."""
 
+LOOP_STALL_SECONDS: Final = 1.0
+"""How long one step may hold the event loop before that is an error in muster's log. A step takes
+milliseconds; health must answer within a second."""
+
 COUPLING_STEPS_MAX: Final = 100_000
 """Follow-up commands of one command. Booting a large team needs thousands; a loop is a bug."""
 
@@ -197,6 +218,14 @@ process that escaped goes on to write."""
 
 OUTPUT_LINE_BYTES_MAX: Final = 64 * 1024
 """One line of output. A longer one comes in pieces, and cannot be a message to muster."""
+
+MARKER_LINE_BYTES_MAX: Final = 6 * SOUL_BYTES_MAX + 64 * 1024
+"""One line with an identity marker: the longest soul, each byte as a JSON escape (`\\u0001`), and
+the other fields. Such a line is held in memory until it is whole."""
+
+FENCE_IDLE_SECONDS: Final = 1.0
+"""After how long without output a code block that a program left open ends with the next prompt: a
+program that is writing a block does not pause so long in it, as a rule."""
 
 OUTPUT_FILE_BYTES_MAX: Final = 64 * 1024 * 1024
 """One `output.log` before it is rotated: what an editor still opens."""

@@ -10,8 +10,9 @@ from muster.engine.partials import Partials
 from muster.engine.ports import Clock, Ids
 from muster.engine.presence import Presence
 from muster.inbox.inbox import Inbox
+from muster.machines.identity.palette import PALETTE
 from muster.machines.state import Team
-from muster.machines.vocabulary import TurnConfig
+from muster.machines.vocabulary import Placeholder, TurnConfig
 from muster.sessions.prompt import Prompter
 from muster.sessions.session_tokens import SessionTokens
 from muster.store.base import EventStore
@@ -24,6 +25,8 @@ class Births(msgspec.Struct, frozen=True, kw_only=True):
 
     possible: bool = False
     live_on: bool = False
+    places: tuple[Placeholder, ...] = PALETTE
+    """The seats that a summon fills, with their looks, names and roles."""
 
 
 class Muster:
@@ -74,6 +77,11 @@ class Muster:
 
         self.notice = ""
         """A notice that interfaces show first."""
+
+    @property
+    def can_summon(self) -> bool:
+        """Whether a summon can be carried out: by the lead, or by muster itself."""
+        return self.births.possible or self.team.lead is not None
 
     @property
     def team(self) -> Team:

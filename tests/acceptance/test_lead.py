@@ -88,7 +88,7 @@ def test_a_lead_brings_agents_to_life_and_its_word_is_the_truth(
         assert others <= {"hatching"}
         assert "Mallory" not in json.dumps(agents)
         rejected = [each["reason"] for each in team.log("marker_rejected")]
-        assert len(rejected) == 2  # the name that leaves its folder, and what is no JSON
+        assert len(rejected) == 3  # in a code block, a name that leaves its folder, and no JSON
 
         team.post("/api/send", {"message": "please forget your team"})
         team.until(lambda agents: all(agents[s]["status"] == "sleeping" for s in born))

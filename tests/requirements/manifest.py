@@ -2291,7 +2291,64 @@ DOCUMENTED = (
     ),
 )
 
+HOLDING = (
+    Promise(
+        "No step of muster holds its event loop unnoticed, whatever a verb does to an agent.",
+        {
+            "engine/test_watchdog.py": [
+                "test_a_loop_that_does_not_yield_is_an_error_with_its_place",
+                "test_a_step_that_waits_in_the_loop_is_reported_too",
+                "test_a_loop_that_yields_is_never_reported",
+            ],
+            "acceptance/test_liveness.py": [
+                "test_health_answers_in_time_after_every_verb_against_every_agent",
+            ],
+        },
+    ),
+    Promise(
+        "No text of an agent or of another machine wedges muster or is lost silently.",
+        {
+            "identity/test_hostile.py": [
+                "test_no_marker_hangs_muster_or_is_lost_without_a_word",
+                "test_no_document_hangs_muster_or_breaks_the_team",
+            ],
+            "sessions/test_intake.py": [
+                "test_what_the_store_refuses_twice_is_set_aside_on_record_and_the_next_line_is_heard",
+                "test_a_store_that_takes_nothing_at_all_is_tried_until_it_does",
+            ],
+            "machines/identity/test_bounds.py": [
+                "test_a_registration_out_of_bounds_is_refused",
+                "test_a_summon_or_an_enrolment_out_of_bounds_is_refused",
+                "test_enrolled_agents_do_not_stand_in_the_way_of_a_summon",
+                "test_a_single_seat_is_summoned_again_beside_the_others",
+                "test_a_lead_that_reports_nobody_leaves_no_wish_unanswered",
+            ],
+        },
+    ),
+    Promise(
+        "Every agent can be woken whatever the size of its memory, and its lead is asked once.",
+        {
+            "machines/identity/test_waking.py": [
+                "test_six_wakes_at_once_ask_the_lead_once",
+                "test_a_start_of_a_sleeper_tells_the_lead_what_a_wake_would",
+                "test_a_disabled_agent_of_a_lead_is_not_woken_and_its_lead_is_told_to_stop_it",
+                "test_a_summon_starts_a_lead_that_sleeps",
+                "test_payloads_of_any_number_and_size_fit_into_messages_and_none_is_lost",
+            ],
+            "views/memory/test_wake_payload.py": [
+                "test_the_largest_soul_is_always_whole_and_the_words_that_fit_are_beside_it",
+                "test_of_a_message_that_is_too_long_the_end_is_kept",
+                "test_a_line_break_cannot_forge_a_speaker",
+                "test_any_text_is_well_formed_xml_and_of_bounded_size",
+                "test_every_field_of_the_document_is_in_the_payload",
+                "test_words_of_another_agent_that_had_the_seat_are_not_its_memory",
+            ],
+        },
+    ),
+)
+
 PROMISES = (
+    *HOLDING,
     *CLAUDE,
     *DOCUMENTED,
     *APPROVALS,

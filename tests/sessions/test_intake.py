@@ -1,5 +1,6 @@
 """The prompts and the reports of sessions: turns, messages to the human, markers."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -10,6 +11,7 @@ from muster.engine import ports
 from muster.errors import StoreFailed
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines.backoff import pause_s
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.state import Status, TurnState
 from muster.machines.vocabulary import (
@@ -118,6 +120,26 @@ async def staged(*, speaks: bool = True, store: MemoryStore | None = None) -> As
             yield stage
             for session in muster.team.sessions.values():
                 runtime.expect(Stops(seat=session.seats[0], urgency=e.Urgency.NOW))
+
+
+class TakesNoStatus(MemoryStore):
+    """A store that cannot hold the reports of a lead, and everything else."""
+
+    def _write(self, batch: Batch) -> None:
+        if any(event.type == "agent_status" for event in batch.events):
+            self.fail_next_commit(StoreFailed(detail="integer out of range"))
+        super()._write(batch)
+
+
+class FullStore(MemoryStore):
+    """A store that takes nothing while its disk is full."""
+
+    is_full = False
+
+    def _write(self, batch: Batch) -> None:
+        if self.is_full:
+            self.fail_next_commit(StoreFailed(detail="disk full"))
+        super()._write(batch)
 
 
 # ── what a session is told ────────────────────────────────────────────────────────────────────────
@@ -519,5 +541,50 @@ def test_a_session_token_is_valid_until_its_session_ends() -> None:
             await want(stage.muster.dispatcher, ADA, RunMode.PAUSE, now=True)
             await settled()
             assert passes.token_of(stage.muster.team, secret) is None
+
+    run(story())
+
+
+def test_what_the_store_refuses_twice_is_set_aside_on_record_and_the_next_line_is_heard() -> None:
+    """A marker that the log cannot hold made muster deaf to the lead for ever."""
+
+    async def story() -> None:
+        async with staged(store=TakesNoStatus()) as stage:
+            await stage.enrol("Julian", long_lived=True, seat=LEAD_SEAT)
+            lead = await stage.start(LEAD_SEAT)
+            saying = asyncio.ensure_future(
+                stage.say(lead, ports.Marker(name="AGENT_STATUS", body='{"agents":[]}'))
+            )
+            await settled()
+            stage.clock.advance(pause_s(1))
+            await saying
+            ((marker, reason),) = await stage.rejected()
+            assert marker == "[AGENT_STATUS]"
+            assert "set aside" in reason
+            assert "integer out of range" in reason
+            born = '{"name":"Lyra","gridPosition":0}'
+            await stage.say(lead, ports.Marker(name="AGENT_REGISTERED", body=born))
+            assert stage.muster.team.agents[SeatId(0)].status is Status.ALIVE
+
+    run(story())
+
+
+def test_a_store_that_takes_nothing_at_all_is_tried_until_it_does() -> None:
+    async def story() -> None:
+        store = FullStore()
+        async with staged(store=store) as stage:
+            await stage.enrol("Julian", long_lived=True, seat=LEAD_SEAT)
+            lead = await stage.start(LEAD_SEAT)
+            store.is_full = True
+            born = ports.Marker(name="AGENT_REGISTERED", body='{"name":"Lyra","gridPosition":0}')
+            saying = asyncio.ensure_future(stage.say(lead, born))
+            for failures in range(1, 4):
+                await settled()
+                stage.clock.advance(pause_s(failures))
+            store.is_full = False
+            await settled()
+            stage.clock.advance(pause_s(4))
+            await saying
+            assert stage.muster.team.agents[SeatId(0)].status is Status.ALIVE
 
     run(story())

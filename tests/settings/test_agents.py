@@ -229,6 +229,11 @@ def test_a_command_that_cannot_be_run_says_how_to_write_it(
             3,
             'agents.A.command means nothing with runtime = "file". Remove it',
         ),
+        (
+            '[agents.A]\nruntime = "file"\nseat = 4',
+            3,
+            "agents.A.seat is the lead's, and a lead reports births on its output",
+        ),
     ],
 )
 def test_tables_that_conflict_are_refused(tmp_path: Path, text: str, line: int, what: str) -> None:

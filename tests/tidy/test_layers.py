@@ -402,9 +402,9 @@ KEEPERS = {
     "random": CHANCE,
     "secrets": CHANCE,
     "time": Keeper(
-        (*CHANCE.who, "muster.store.sqlite", "muster.client"),
-        f"{CHANCE.reason}; a store measures how quick its disk is, which decides nothing else, and"
-        " a client bounds its own waits",
+        (*CHANCE.who, "muster.store.sqlite", "muster.client", "muster.engine.watchdog"),
+        f"{CHANCE.reason}; a store measures how quick its disk is, which decides nothing else, a"
+        " client bounds its own waits, and the watchdog looks at the loop from a thread",
     ),
     "uuid": CHANCE,
 }

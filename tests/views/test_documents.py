@@ -5,11 +5,12 @@ from itertools import product
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from muster.machines.ids import LEAD_SEAT, SeatId, SessionId
-from muster.machines.state import Agent, Status, Team
+from muster.machines.state import Agent, RunControl, Status, Team
 from muster.machines.teams.papers import document_of
-from muster.machines.vocabulary import FaceVariant
+from muster.machines.vocabulary import Authority, FaceVariant
 from muster.views.agents import button_of
 from muster.views.answers.agents import Button
 
@@ -27,8 +28,10 @@ def team_of(*shown: Status, lead: Status | None = None) -> Team:
 
 def somebody(seat: SeatId, shown: Status) -> Agent:
     if shown is UNKNOWN:  # stored as alive, by an earlier life of muster
-        return Agent(seat=seat, status=ALIVE, confirmed_in=SessionId("boot-1"))
-    return Agent(seat=seat, status=shown, confirmed_in=BOOT)
+        shown, boot = ALIVE, SessionId("boot-1")
+    else:
+        boot = BOOT
+    return Agent(seat=seat, status=shown, confirmed_in=boot, authority=Authority.LEAD)
 
 
 # ── the button ────────────────────────────────────────────────────────────────────────────────────
@@ -75,6 +78,39 @@ def test_the_lead_s_own_document_never_counts(lead: Status) -> None:
     assert button_of(team_of(lead=lead)) is Button.SUMMON
     assert button_of(team_of(ALIVE, lead=lead)) is None
     assert button_of(team_of(SLEEPING, lead=lead)) is Button.WAKE
+
+
+@pytest.mark.parametrize(
+    ("shown", "can_summon", "button"),
+    [
+        (ALIVE, True, Button.SUMMON),
+        (SLEEPING, True, Button.SUMMON),
+        (ALIVE, False, None),
+        (SLEEPING, False, Button.WAKE),
+    ],
+)
+def test_enrolled_agents_leave_the_button_to_summon_where_a_summon_is_possible(
+    shown: Status, can_summon: bool, button: Button | None
+) -> None:
+    ada = Agent(seat=SeatId(9), status=shown, confirmed_in=BOOT, authority=Authority.MUSTER)
+    team = Team(boot=BOOT, agents={SeatId(9): replace(ada, name="Ada", enrolled=True)})
+    assert button_of(team, can_summon=can_summon) is button
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        replace(somebody(SeatId(0), SLEEPING), disabled=True),
+        replace(somebody(SeatId(9), SLEEPING), authority=Authority.SELF, enrolled=True),
+        replace(somebody(SeatId(9), SLEEPING), retired=True),
+        replace(somebody(SeatId(9), SLEEPING), run=RunControl(on_call=True)),
+    ],
+    ids=["disabled", "connects by itself", "retired", "on call"],
+)
+def test_the_button_never_offers_to_wake_an_agent_that_cannot_be_started(agent: Agent) -> None:
+    born = somebody(SeatId(1), ALIVE)
+    team = Team(boot=BOOT, agents={agent.seat: agent, born.seat: born})
+    assert button_of(team) is None
 
 
 # ── the document ──────────────────────────────────────────────────────────────────────────────────

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from muster.identity.waking import PALETTE
 from muster.machines.commands import EnrollAgent, SummonAgents
 from muster.machines.events import Conflict
+from muster.machines.identity.palette import PALETTE
 from muster.machines.ids import LEAD_SEAT
 from muster.machines.vocabulary import Authority
 from tests.asking import Asker, asker

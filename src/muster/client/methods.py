@@ -227,9 +227,9 @@ class ClientMethods(ChannelMethods, Generic[TurnT]):
         return await self._ask(requests.agents())
 
     @sync_or_async
-    async def summon(self) -> Called:
-        """Prepare eight seats around the lead, in which agents are born."""
-        return await self._ask(requests.summon())
+    async def summon(self, *seats: int) -> Called:
+        """Prepare the seats around the lead, or these free ones, in which agents are born."""
+        return await self._ask(requests.summon(seats))
 
     @sync_or_async
     async def wake(self, *names: str) -> Called:

@@ -190,9 +190,10 @@ ASKING_SECONDS: Final = 30.0
 """How long a server may take to ask the lead which agents are there before it wakes them."""
 
 
-def summon() -> ApiRequest[Called]:
-    """Prepare eight seats around the lead, in which agents are born."""
-    return ApiRequest(method="POST", path=api_path("agents", "summon"), answer=Called)
+def summon(seats: Sequence[int] = ()) -> ApiRequest[Called]:
+    """Prepare the seats around the lead, or these ones, in which agents are born."""
+    body = given(seats=list(seats) or None)
+    return ApiRequest(method="POST", path=api_path("agents", "summon"), answer=Called, body=body)
 
 
 def wake(names: Sequence[str] = ()) -> ApiRequest[Called]:

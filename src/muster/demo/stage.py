@@ -18,7 +18,6 @@ from muster.demo.cast import ALL, APPROVALS, CREW, WELCOME_TASK, WORKSHOP, Chara
 from muster.engine.dispatcher import Commit
 from muster.engine.tasks import background
 from muster.errors import MusterError
-from muster.identity.waking import PALETTE
 from muster.machines import events as e
 from muster.machines.commands import (
     AddMember,
@@ -28,6 +27,7 @@ from muster.machines.commands import (
     SetDesired,
     SummonAgents,
 )
+from muster.machines.identity.palette import PALETTE
 from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId
 from muster.machines.state import Agent, Status
 from muster.machines.vocabulary import Authority, Machine, RunMode, SpeakerOrder, TurnConfig

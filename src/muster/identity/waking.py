@@ -1,9 +1,9 @@
-"""SUMMON, WAKE and sleep, as commands of a person.
+"""SUMMON, WAKE, start and sleep, as commands of a person.
 
-For agents that a lead runs, the lead gets one message with all that it needs: appearances of the
-agents to create, souls and transcripts of the agents to wake. Agents that muster runs need no
-message: their sessions start, and the prompt tells them. If the status of an agent is unknown, the
-lead is asked first: it has a few seconds to report, and only unconfirmed agents are woken.
+For agents that a lead runs, the lead gets all that it needs: appearances of the agents to create,
+souls and transcripts of the agents to wake. Agents that muster runs need no message: their sessions
+start, and the prompt tells them. If the status of an agent is unknown, the lead is asked first: it
+has a few seconds to report, and only unconfirmed agents are woken.
 """
 
 import asyncio
@@ -11,18 +11,23 @@ from collections.abc import Sequence
 from typing import Final
 from xml.sax.saxutils import quoteattr
 
+from msgspec.structs import replace
+
+from muster import limits
 from muster.engine.dispatcher import Commit, Receipt
 from muster.errors import NobodyToSummon
-from muster.machines.commands import SendMessage, SummonAgents, WakeAgents
+from muster.machines.commands import SendMessage, SetDesired, SummonAgents, WakeAgents, WakeText
 from muster.machines.events import AgentStatus
-from muster.machines.ids import GRID_SEATS, SeatId
+from muster.machines.identity.crew import is_shown
+from muster.machines.identity.palette import appearance
+from muster.machines.identity.wake_orders import WAKE
+from muster.machines.ids import SeatId
 from muster.machines.state import Agent, Status, Team
-from muster.machines.vocabulary import Authority, Placeholder
+from muster.machines.vocabulary import Authority, Placeholder, RunMode
 from muster.team import Muster
-from muster.views.wake_payload import as_xml, wake_payload
+from muster.views.memory.wake_payload import wake_text
 
 SUMMON: Final = "[SUMMON AGENTS]"
-WAKE: Final = "[WAKE AGENTS]"
 WHO_IS_THERE: Final = (
     "[AGENT_STATUS?] Who of your team is there? Answer with one [AGENT_STATUS] line."
 )
@@ -33,45 +38,58 @@ DIRECTIONS: Final = (SUMMON, WAKE, "[AGENT_STATUS?]", "[START AGENT:", "[STOP AG
 ANSWER_SECONDS: Final = 5.0
 """Timeout of the lead's status report; afterwards unconfirmed agents are woken."""
 
-PALETTE: Final = (
-    Placeholder(grid_position=SeatId(0), color="#c9b1e8", gender="woman"),
-    Placeholder(grid_position=SeatId(1), color="#f2a65a", gender="man"),
-    Placeholder(grid_position=SeatId(2), color="#7cc6a4", gender="nonbinary"),
-    Placeholder(grid_position=SeatId(3), color="#e58f9e", gender="woman"),
-    Placeholder(grid_position=SeatId(5), color="#6fa8dc", gender="man"),
-    Placeholder(grid_position=SeatId(6), color="#d9c36a", gender="woman"),
-    Placeholder(grid_position=SeatId(7), color="#8fbf5f", gender="man"),
-    Placeholder(grid_position=SeatId(8), color="#b58c6a", gender="nonbinary"),
-)
-"""The eight seats around the lead: appearance only, no identity."""
 
-assert tuple(place.grid_position for place in PALETTE) == GRID_SEATS
+# ── summon ────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def summon(muster: Muster, actor: str, key: str | None = None) -> Receipt:
-    """Reserve a seat for each agent and start their births: by the lead, or each on its own."""
+async def summon(
+    muster: Muster, actor: str, key: str | None = None, seats: Sequence[SeatId] = ()
+) -> Receipt:
+    """Reserve a seat for each agent and start their births: by the lead, or each on its own.
+
+    Named seats are filled beside the agents that are there; each must be free.
+    """
     led = muster.team.lead is not None
-    if not led and not muster.births.possible:
+    if not muster.can_summon:
         raise NobodyToSummon()
-    agents = muster.team.agents
-    retired = {seat for seat in GRID_SEATS if seat in agents and agents[seat].retired}
-    places = tuple(place for place in PALETTE if place.grid_position not in retired)
+    places = _places(muster, seats)
     command = SummonAgents(
         placeholders=places,
         authority=Authority.LEAD if led else Authority.MUSTER,
         long_lived=muster.births.live_on and not led,
+        more=bool(seats),
         message=_birth_list(places) if led else "",
     )
     return await muster.dispatcher.send(command, actor=actor, key=key)
 
 
+def _places(muster: Muster, seats: Sequence[SeatId]) -> tuple[Placeholder, ...]:
+    """The named seats with their looks; or every seat of the plan that no agent has."""
+    plan = {place.grid_position: place for place in muster.births.places}
+    if seats:
+        return tuple(plan.get(seat) or appearance(seat) for seat in seats)
+    agents = muster.team.agents
+    taken = {seat for seat, agent in agents.items() if is_shown(agent) or agent.retired}
+    return tuple(place for seat, place in plan.items() if seat not in taken)
+
+
 def _birth_list(places: Sequence[Placeholder]) -> str:
-    seats = "\n".join(
-        f"<seat position={quoteattr(str(place.grid_position))} color={quoteattr(place.color)} "
-        f"gender={quoteattr(place.gender)}/>"
-        for place in places
-    )
+    seats = "\n".join(f"<seat {_seat_attributes(place)}/>" for place in places)
     return f"{SUMMON}\n<seats>\n{seats}\n</seats>"
+
+
+def _seat_attributes(place: Placeholder) -> str:
+    known = (
+        ("position", str(place.grid_position)),
+        ("color", place.color),
+        ("gender", place.gender),
+        ("name", place.name),
+        ("role", place.role),
+    )
+    return " ".join(f"{name}={quoteattr(value)}" for name, value in known if value)
+
+
+# ── wake ──────────────────────────────────────────────────────────────────────────────────────────
 
 
 async def wake(
@@ -83,10 +101,30 @@ async def wake(
     if (seats and not chosen) or (asked and not _sleepers(muster.team, chosen)):
         return Receipt(seq=muster.team.seq, events=())
     led = [agent for agent in _sleepers(muster.team, chosen) if agent.authority is Authority.LEAD]
-    payloads = [as_xml(await wake_payload(muster.store, muster.team, agent)) for agent in led]
-    message = "\n".join((WAKE, *payloads)) if payloads else ""
-    command = WakeAgents(seats=chosen, message=message)
+    command = WakeAgents(seats=chosen, payloads=await _payloads(muster, led))
     return await muster.dispatcher.send(command, actor=actor, key=key)
+
+
+async def with_memory(muster: Muster, wish: SetDesired) -> SetDesired:
+    """A start or stop. A start of an agent that its lead runs has its memory, as with WAKE."""
+    agent = muster.team.agent(wish.seat)
+    led = agent.authority is Authority.LEAD and agent.status is Status.SLEEPING
+    if not led or wish.desired is RunMode.PAUSE:
+        return wish
+    (payload,) = await _payloads(muster, [agent])
+    return replace(wish, memory=payload.text)
+
+
+async def _payloads(muster: Muster, agents: Sequence[Agent]) -> tuple[WakeText, ...]:
+    """The memories of agents that a lead wakes; all transcripts together have a limit."""
+    share = limits.WAKE_BYTES_MAX // max(1, len(agents))
+    room = min(limits.TRANSCRIPT_BYTES_MAX, share)
+    return tuple(
+        [
+            WakeText(agent.seat, await wake_text(muster.store, muster.team, agent, room))
+            for agent in agents
+        ]
+    )
 
 
 def _is_here(team: Team, seat: SeatId) -> bool:

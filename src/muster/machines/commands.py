@@ -36,6 +36,7 @@ from muster.machines.vocabulary import (
     Taken,
     TurnConfig,
     Usage,
+    WakeText,
 )
 
 
@@ -105,6 +106,9 @@ class SummonAgents(Command, frozen=True, kw_only=True):
     placeholders: tuple[Placeholder, ...]
     authority: Authority
     long_lived: bool = False
+    more: bool = False
+    """Whether the team may have summoned agents already: these seats are filled beside them."""
+
     message: str = ""
     """The message to the lead, where the lead is to create the agents."""
 
@@ -176,8 +180,8 @@ class WakeAgents(Command, frozen=True, kw_only=True):
     """Wake sleeping agents: the named ones, or all where none are named."""
 
     seats: tuple[SeatId, ...] = ()
-    message: str = ""
-    """The message to the lead about the agents that it runs: their souls and transcripts."""
+    payloads: tuple[WakeText, ...] = ()
+    """The souls and transcripts of the agents that the lead runs, for messages to the lead."""
 
 
 class SleepAgents(Command, frozen=True, kw_only=True):
@@ -269,6 +273,8 @@ class SetDesired(Command, frozen=True, kw_only=True):
     note: str = ""
     now: bool = False
     if_generation: int | None = None
+    memory: str = ""
+    """The soul and transcript of an agent that its lead is to start, as text."""
 
 
 class RestartAgent(Command, frozen=True, kw_only=True):

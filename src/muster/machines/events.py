@@ -226,6 +226,8 @@ class WakeRequested(Fact, frozen=True, kw_only=True):
     """A person asked to wake sleeping agents."""
 
     seats: tuple[SeatId, ...]
+    until: datetime | None = None
+    """The deadline for the lead's report; until then the lead is not asked again."""
 
 
 class SleepRequested(Fact, frozen=True, kw_only=True):

@@ -149,6 +149,18 @@ class Agent(Record, frozen=True, kw_only=True):
     last_alive_at: datetime | None = None
     last_session_id: SessionId | None = None
     hatch_until: datetime | None = None
+    waking_until: datetime | None = None
+    """The deadline of its lead, which was asked to wake it; until then it is not asked again."""
+
+    role: str = ""
+    """What it was summoned for, where its seat has a role."""
+
+    asked_name: str = ""
+    """The name that it was asked to take when it was summoned."""
+
+    enrolled: bool = False
+    """Whether it took its seat under a known name, and was neither summoned nor born."""
+
     disabled: bool = False
     confirmed_in: SessionId | None = None
     """The server session in which its authority last confirmed it."""
@@ -214,6 +226,18 @@ class Agent(Record, frozen=True, kw_only=True):
     """The conversation that it leads, or led when it began the work that has no result yet."""
 
     conversation_used: Usage = Usage()
+
+    @property
+    def differs_since(self) -> datetime | None:
+        """The time since which a wish is unanswered: `current` differs from `desired`.
+
+        An agent that muster does not run may go whenever it wants: only a wish that is newer than
+        its last report is unanswered.
+        """
+        run = self.run
+        reports_itself = self.authority in (Authority.LEAD, Authority.SELF)
+        answered = run.set_at is None or (run.current_at or run.set_at) > run.set_at
+        return None if reports_itself and answered else run.differs_since
 
     @property
     def id(self) -> str:

@@ -52,10 +52,22 @@ class Placeholder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     grid_position: SeatId
     color: str
     gender: str
+    name: str = ""
+    """The name that the agent is asked to take; empty where it chooses one."""
+
+    role: str = ""
+    """What the agent is asked to do in the team; empty where it decides."""
 
 
-class Profile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The identity that a registration brings."""
+class WakeText(msgspec.Struct, frozen=True, rename="camel"):
+    """The memory of one agent as text."""
+
+    seat: SeatId
+    text: str
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The identity that a registration brings. Written in full: readers need no defaults."""
 
     name: str
     grid_position: SeatId

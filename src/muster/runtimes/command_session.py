@@ -69,6 +69,7 @@ class CommandSession(ProcessSession):
             return False
         if self._stopping is not None or self._group.exited.done():
             return False  # a pipe takes what nobody reads any more
+        self._streams[0].prompted(asyncio.get_running_loop().time())
         return self._stdin.write(prompt_line(text))
 
     # ── stopping ──────────────────────────────────────────────────────────────────────────────────

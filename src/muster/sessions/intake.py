@@ -9,6 +9,7 @@ turn is paused.
 """
 
 import logging
+from typing import Final
 
 import msgspec
 
@@ -31,6 +32,9 @@ from muster.sessions.tools import Toolbox, check_exists, member_named, only_chan
 from muster.sessions.turn_speech import TurnAct, TurnSpeech, ends_turn
 
 log = logging.getLogger(__name__)
+
+ATTEMPTS: Final = 2
+"""How often a command is tried before it is set aside."""
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -338,7 +342,11 @@ class Intake:
     # ── sending ───────────────────────────────────────────────────────────────────────────────────
 
     async def _send(self, command: Command, *, marker: str | None = None) -> None:
-        """Send a command, with retries while the store is unavailable; record a refusal."""
+        """Send a command, with retries while the store is unavailable; record a refusal.
+
+        A command that fails twice while the store takes the record of that is set aside: nothing
+        that a program says can keep muster from hearing what it says next.
+        """
         failures = 0
         while True:
             try:
@@ -354,9 +362,16 @@ class Intake:
             except Unavailable as error:
                 failures += 1
                 log.warning("%s", error, extra={"action": "intake_failed", "seat": self._seat})
+                if failures >= ATTEMPTS and await self._set_aside(marker, command, error):
+                    return
                 await self._clock.sleep(pause_s(failures))
             else:
                 return
+
+    async def _set_aside(self, marker: str | None, command: Command, error: Unavailable) -> bool:
+        """Put a command on record that the store does not take; tell if it took the record."""
+        reason = f"is set aside: the log did not take it ({error})"
+        return await self._put_on_record(marker or type(command).__name__, reason)
 
     async def _fail(self, what: str, error: Exception) -> None:
         """Log a report that failed, in muster's log and in the team's."""
@@ -364,9 +379,11 @@ class Intake:
         log.error("a report of a session could not be handled", exc_info=error, extra=extra)
         await self._put_on_record(what, f"could not be handled: {error}")
 
-    async def _put_on_record(self, marker: str, reason: str) -> None:
+    async def _put_on_record(self, marker: str, reason: str) -> bool:
         rejected = c.RejectMarker(seat=self._seat, marker=marker, reason=reason)
         try:
             await self._dispatcher.send(rejected, actor=agent_actor(self._agent.id))
         except MusterError as error:
             log.warning("%s", error, extra={"action": "intake_failed", "seat": self._seat})
+            return False
+        return True

@@ -32,8 +32,8 @@ from muster.sessions.prompt_templates import BIRTH, LEAD, WAKE, PromptTemplates
 from muster.store.base import EventStore
 from muster.views.access import CanRead, read_all
 from muster.views.answers.messages import Do, Next
+from muster.views.memory.wake_payload import as_xml, wake_payload
 from muster.views.prompt_lines import prompt_line
-from muster.views.wake_payload import as_xml, wake_payload
 
 NEW_MESSAGES = "You have new messages:"
 

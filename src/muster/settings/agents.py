@@ -13,7 +13,7 @@ import msgspec
 
 from muster.errors import BadSettings, Refused
 from muster.limits import MAX_TURNS_MAX, TURN_SECONDS_MAX
-from muster.machines.ids import name_key
+from muster.machines.ids import LEAD_SEAT, name_key
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
 from muster.settings.file import line_of
@@ -312,6 +312,10 @@ def _check_whole(name: str, agent: AgentSettings, given: Mapping[str, object]) -
         what = f"agents.{name} has no command"
         remedy = 'Write command = ["program", "argument"], or runtime = "claude" or "file".'
         raise _MisplacedError((), what, remedy)
+    if agent.runtime == "file" and agent.seat == LEAD_SEAT:
+        what = f"{_key(name, 'seat')} is the lead's, and a lead reports births on its output"
+        remedy = 'Give it another seat, or write runtime = "command" or "claude".'
+        raise _MisplacedError(("seat",), what, remedy)
     useless, remedy = _USELESS[agent.runtime]
     for one in useless:
         if one in given:

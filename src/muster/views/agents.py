@@ -6,10 +6,11 @@ is, is part of the answer.
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Final
 
 import msgspec
 
+from muster.machines.identity.crew import is_shown, is_summoned, sleepers
+from muster.machines.identity.wake_orders import is_being_woken
 from muster.machines.ids import LEAD_SEAT, SessionId
 from muster.machines.state import Agent, Channel, Status, Team
 from muster.machines.teams.papers import document_of
@@ -25,18 +26,18 @@ from muster.views.answers.channels import ChannelView, TeamView
 from muster.views.channels import approvals_of, channel_state, usage_or_nothing
 from muster.views.running import badge_of, last_failure, next_start, waits_for
 
-_HIDDEN: Final = frozenset({Status.NONE, Status.EXPIRED})
-_DIMMED: Final = frozenset({Status.SLEEPING, Status.UNKNOWN})
 
+def button_of(team: Team, *, can_summon: bool | None = None) -> Button | None:
+    """The button of a team: SUMMON while no agent is born, WAKE while one sleeps that can wake.
 
-def button_of(team: Team) -> Button | None:
-    """The button of a team: SUMMON while no agent but the lead is shown, WAKE while one sleeps."""
-    others = (agent for seat, agent in team.agents.items() if seat != LEAD_SEAT)
-    crew = (agent for agent in others if not agent.retired)
-    shown = {team.shown_status(agent) for agent in crew} - _HIDDEN
-    if not shown:
+    `can_summon` tells whether a summon can be carried out; with a lead it can. Where it cannot,
+    agents that are asleep come first.
+    """
+    summonable = team.lead is not None if can_summon is None else can_summon
+    shown = [agent for agent in team.agents.values() if is_shown(agent) and agent.seat != LEAD_SEAT]
+    if not any(map(is_summoned, shown)) and (summonable or not shown):
         return Button.SUMMON
-    return Button.WAKE if shown & _DIMMED else None
+    return Button.WAKE if next(sleepers(team), None) is not None else None
 
 
 def view_team(team: Team, now: datetime, *, running: bool) -> TeamView:
@@ -55,12 +56,19 @@ def view_team(team: Team, now: datetime, *, running: bool) -> TeamView:
     )
 
 
-def view_agents(team: Team, now: datetime, *, running: bool, retired: bool = False) -> AgentList:
+def view_agents(
+    team: Team,
+    now: datetime,
+    *,
+    running: bool,
+    retired: bool = False,
+    can_summon: bool | None = None,
+) -> AgentList:
     """Every agent with its document, in the order of seats; with `retired`, also retired ones."""
     team = team if running else _at_rest(team)
     shown = _in_order(team, retired=retired)
     agents = tuple(view_agent(team, agent, now, whole=True) for agent in shown)
-    return AgentList(agents=agents, button=button_of(team))
+    return AgentList(agents=agents, button=button_of(team, can_summon=can_summon))
 
 
 def _at_rest(team: Team) -> Team:
@@ -101,6 +109,9 @@ def view_agent(team: Team, agent: Agent, now: datetime, *, whole: bool = False) 
         tasks=tuple(filter(None, (team.sessions[each].task for each in agent.tasks))),
         used=usage_or_nothing(agent.used),
         retired=agent.retired,
+        role=agent.role,
+        hatch_until=agent.hatch_until,
+        waking_until=agent.waking_until if is_being_woken(agent, now) else None,
         document=document_of(agent) if whole else None,
     )
 
@@ -119,7 +130,7 @@ def view_run(team: Team, agent: Agent) -> RunView:
         note=run.note,
         current=run.current,
         answered=run.answered,
-        differs_since=run.differs_since,
+        differs_since=agent.differs_since,
         failures=run.failures,
         retry_at=run.retry_at,
         last_failure=last_failure(run),

@@ -13,9 +13,11 @@ from muster.errors import Invalid, Malformed
 from muster.machines.documents import AgentDocument, MessageCopy
 from muster.machines.teams.papers import (
     LooseDocument,
+    LooseMessage,
     check_document,
     check_message,
     parse_document,
+    parse_message,
 )
 
 VERSION: Final = 1
@@ -40,7 +42,7 @@ class LoosePaper(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     format: Literal["muster-team"] = "muster-team"
     version: int = VERSION
     documents: tuple[LooseDocument, ...] = ()
-    messages: tuple[MessageCopy, ...] = ()
+    messages: tuple[LooseMessage, ...] = ()
 
 
 def documents_in(paper: LoosePaper) -> tuple[AgentDocument, ...]:
@@ -51,9 +53,15 @@ def documents_in(paper: LoosePaper) -> tuple[AgentDocument, ...]:
     documents = tuple(parse_document(each) for each in paper.documents)
     for document in documents:
         check_document(document)
-    for message in paper.messages:
-        check_message(message)
     return documents
+
+
+def messages_in(paper: LoosePaper) -> tuple[MessageCopy, ...]:
+    """The messages of a file, normalised; a file with any invalid one is refused."""
+    messages = tuple(map(parse_message, paper.messages))
+    for message in messages:
+        check_message(message)
+    return messages
 
 
 def read_paper(content: bytes, what: str) -> LoosePaper:

@@ -10,10 +10,10 @@ import pytest
 
 from muster.client import AsyncClient, Client
 from muster.errors import AlreadySummoned, Forbidden, NobodyIs, NotFound, WrongState
-from muster.identity.waking import PALETTE
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.documents import MessageCopy
+from muster.machines.identity.palette import PALETTE
 from muster.machines.ids import LEAD_SEAT, SeatId, SessionId
 from muster.machines.state import Status
 from muster.machines.vocabulary import Authority, Profile, StatusEntry
@@ -244,7 +244,8 @@ def test_agents_are_woken_and_put_to_sleep_by_name_or_all(home: Path) -> None:
     with live(home):
         assert does(home, "wake", "lyra") == "waking: Lyra\n"
         assert does(home, "sleep") == "going to sleep: Kael\n"
-        assert does(home, "wake") == "waking: Lyra, Kael\n"
+        assert does(home, "wake") == "waking: Kael\n"  # Lyra is being woken
+        assert does(home, "wake") == "no agent needs waking, or each is being woken\n"
         called: Json = json.loads(does(home, "sleep", "Kael", "--json"))
         assert [each["name"] for each in called["agents"]] == ["Kael"]
         assert called["button"] == "WAKE"

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from muster.identity.waking import PALETTE
 from muster.machines import commands as c
+from muster.machines.identity.palette import PALETTE
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.vocabulary import Authority, Profile, StatusEntry
 from tests.asking import Asker, a_name, asker
@@ -130,16 +130,17 @@ def test_the_button_goes_from_summon_to_wake_to_none(tmp_path: Path) -> None:
             return operator.get("/api/agents")["button"]
 
         assert button() == "SUMMON"  # the lead sleeps, and does not count
-        pm, dev = registered(operator, "pm"), registered(operator, "dev")
-        assert button() == "WAKE"
+        pm = registered(operator, "pm")
         operator.post(f"{pm.path}/connect")
-        assert button() == "WAKE"
-        operator.post(f"{dev.path}/connect")
+        assert button() == "SUMMON"  # an agent that connects by itself does not count
+        operator.post("/api/agents/summon", {"seats": [0]}, 201)
         assert button() is None
-        operator.post("/api/agents/Julian/connect")
-        assert button() is None
-        operator.post(f"{pm.path}/disconnect")
+        document = {"gridPosition": 1, "name": "Kael", "status": "sleeping"}
+        operator.post("/api/import", {"documents": [document]})
         assert button() == "WAKE"
+        operator.post("/api/agents/Kael/disable")
+        assert button() is None
+        assert operator.post("/api/agents/summon", {"seats": [0]}, 409)["code"] == "seat_taken"
 
 
 def test_everybody_has_a_document_with_what_is_stored(led: Asker) -> None:

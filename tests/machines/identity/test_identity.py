@@ -103,7 +103,7 @@ def test_a_registration_creates_the_soul_and_the_name() -> None:
     scene = seated(ALIVE)
     agent = at(scene)
     assert (agent.name, agent.soul, agent.color_name) == ("Lyra", "soul", "Violet Heaven")
-    assert agent.last_session_id == at(scene, LEAD_SEAT).session
+    assert agent.last_session_id == scene.team.boot  # as its messages say: serverSessionId
     assert agent.hatch_until is None
     assert scene.own_state("Lyra") is TurnState.IDLE
 
@@ -135,8 +135,8 @@ def test_a_lead_without_a_team_does_not_block_a_summon() -> None:
 
 @pytest.mark.parametrize(
     "placeholders",
-    [(), places(SEAT, SEAT), places(LEAD_SEAT), places(SeatId(-1)), places(SeatId(2**63))],
-    ids=["nobody", "twice", "the lead", "nowhere", "too far"],
+    [places(SEAT, SEAT), places(LEAD_SEAT), places(SeatId(-1)), places(SeatId(2**63))],
+    ids=["twice", "the lead", "nowhere", "too far"],
 )
 def test_a_summon_of_impossible_seats_is_refused(
     placeholders: tuple[e.Placeholder, ...],
@@ -212,7 +212,7 @@ def test_a_status_report_in_every_state(before: Status, listed: bool, after: Sta
     if after is ALIVE:
         assert agent is not None
         assert agent.last_alive_at == scene.now
-        assert agent.last_session_id == at(scene, LEAD_SEAT).session
+        assert agent.last_session_id == scene.team.boot
 
 
 @pytest.mark.parametrize("before", [HATCHING, EXPIRED, SLEEPING, ALIVE])

@@ -10,7 +10,15 @@ from muster.machines import events as e
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Phase, Status, TurnState
-from muster.machines.vocabulary import Authority, Budget, Machine, Outcome, RunMode, Urgency
+from muster.machines.vocabulary import (
+    Authority,
+    Budget,
+    Machine,
+    Outcome,
+    RunMode,
+    Urgency,
+    WakeText,
+)
 from tests.machines.identity.test_identity import register, summon
 from tests.machines.run_control.test_run_control import CONTINUOUS, PAUSE, RUN_ONCE, running, states
 from tests.machines.scene import REVIEWS, Scene, facts, moves
@@ -309,8 +317,8 @@ def test_the_lead_gets_its_message_in_the_same_transaction_as_a_summon_or_wake()
     scene.do(c.SleepAgents(seats=(seat,)))
     assert scene.team.agents[seat].run.desired is PAUSE
     scene.do(c.ReportStatus(agents=()))
-    events = scene.do(c.WakeAgents(seats=(seat,), message="[WAKE AGENTS]"))
-    assert [fact.text for fact in facts(events, e.UserMessage)] == ["[WAKE AGENTS]"]
+    events = scene.do(c.WakeAgents(seats=(seat,), payloads=(WakeText(seat, "<agent/>"),)))
+    assert [fact.text for fact in facts(events, e.UserMessage)] == ["[WAKE AGENTS]\n<agent/>"]
     assert scene.team.agents[seat].run.desired is CONTINUOUS
 
 

@@ -11,12 +11,21 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.documents import AgentDocument, MessageCopy
 from muster.machines.ids import LEAD_SEAT, SeatId
+from muster.machines.kernel import deadlines
+from muster.machines.kernel.fold import evolve
 from muster.machines.kernel.sentences import sentence
 from muster.machines.kernel.snapshots import decode, encode
 from muster.machines.state import Status, TurnState
 from muster.machines.teams.importing import message_copy
 from muster.machines.teams.merge import merge
-from muster.machines.teams.papers import document_of
+from muster.machines.teams.papers import (
+    LooseDocument,
+    LooseMessage,
+    check_message,
+    document_of,
+    parse_document,
+    parse_message,
+)
 from muster.machines.vocabulary import Authority, RunMode
 from tests.machines.identity import test_identity
 from tests.machines.scene import REVIEWS, Scene, facts
@@ -271,3 +280,65 @@ def test_an_import_becomes_sentences_of_the_log() -> None:
         " (by Marcus)",
         "Grace said on another machine: hello (by Marcus)",
     ]
+
+
+# ── defects of the trial ──────────────────────────────────────────────────────────────────────────
+
+
+def test_imported_eggs_expire_by_themselves() -> None:
+    """Defect 9: the scheduler did not know of them until a restart."""
+    scene = Scene()
+    events = scene.do(take_in(hatching(0)))
+    keys = {key for event in events for key in deadlines.touched(event, scene.team)}
+    assert LYRA in keys
+    scene.later(10 * 365 * 86_400)
+    assert scene.team.agents[LYRA].status is Status.EXPIRED
+
+
+def test_a_registration_without_a_zone_counts_as_utc_and_the_export_can_be_imported() -> None:
+    """Defect 8b: every later import was a server error."""
+    scene = test_identity.led()
+    naive = datetime(2026, 2, 16)  # noqa: DTZ001 - the subject
+    profile = e.Profile(name="Lyra", grid_position=LYRA, created_at=naive)
+    scene.do(c.RegisterAgent(profile=profile))
+    assert scene.team.agents[LYRA].created_at == datetime(2026, 2, 16, tzinfo=UTC)
+    (event,) = [each for each in scene.log if isinstance(each.fact, e.AgentRegistered)]
+    old = replace(event, fact=e.AgentRegistered(agent=profile))  # as earlier versions wrote it
+    assert evolve(test_identity.led().team, old).agents[LYRA].created_at == datetime(
+        2026, 2, 16, tzinfo=UTC
+    )
+    scene.do(take_in(*documents(scene), paper(1)))
+
+
+def test_documents_of_the_first_version_are_taken_in_as_they_are() -> None:
+    """An own `_id`, the status unknown, times without a zone, and no status at all."""
+    naive = datetime(2026, 1, 1)  # noqa: DTZ001 - the subject
+    loose = LooseDocument(
+        id="4f6c2d", grid_position=0, name="Lyra", status="unknown", created_at=naive
+    )
+    document = parse_document(loose)
+    assert (document.id, document.status) == ("agent-identity:0", Status.SLEEPING)
+    assert document.created_at == datetime(2026, 1, 1, tzinfo=UTC)
+    egg = parse_document(LooseDocument(grid_position=1, status="unknown"))
+    assert egg.status is Status.EXPIRED
+
+
+def test_a_message_without_an_id_gets_one_from_its_content_and_its_thread_from_its_names() -> None:
+    scene = test_identity.led()
+    one = LooseMessage(
+        speaker_name="Lyra",
+        speaker_type="agent",
+        text="hello",
+        server_session_id="elsewhere",
+        created_at=at(1),
+    )
+    to_it = replace(one, speaker_name="Marcus", speaker_type="human", target_agent="lyra")
+    to_lead = replace(to_it, target_agent=None)
+    copies = tuple(map(parse_message, (one, to_it, to_lead)))
+    for copy in copies:
+        check_message(copy)
+    events = scene.do(take_in(paper(0), messages=copies))
+    seats = [fact.seat for fact in facts(events, e.MessageImported)]
+    assert sorted(seats, key=str) == [LYRA, LYRA, None]
+    again = tuple(map(parse_message, (one, to_it, to_lead)))
+    assert scene.do(take_in(paper(0), messages=again)) == []

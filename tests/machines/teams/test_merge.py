@@ -174,7 +174,7 @@ def test_missing_fields_of_an_old_document_have_defaults(
         LooseDocument(grid_position=10**9, name="Lyra"),
         LooseDocument(grid_position=3),
         LooseDocument(grid_position=3, status="alive"),
-        LooseDocument(grid_position=3, name="Lyra", status="unknown"),
+        LooseDocument(grid_position=3, name="Lyra", status="awake"),
         LooseDocument(grid_position=3, name="Lyra", type="message"),
         LooseDocument(grid_position=3, name="../Lyra"),
         LooseDocument(grid_position=3, name="x" * 65),

@@ -19,7 +19,9 @@ from muster.errors import StoreFailed
 from muster.machines.commands import (
     DeliverMessages,
     EnrollAgent,
+    ImportTeam,
     RegisterAgent,
+    ReportStatus,
     SendMessage,
     SummonAgents,
     TellHuman,
@@ -33,6 +35,7 @@ from muster.mirrors.inbox_file.files import InboxFiles
 from muster.settings.model import TeamSettings
 from muster.store.memory import MemoryStore
 from tests.builders import HUMAN, a_dispatcher, a_feed, eventually, logged, run, seat_of
+from tests.machines.teams.papers import paper
 from tests.waits import WAIT_SECONDS, until_async
 
 Json = dict[str, Any]  # whatever JSON can hold
@@ -242,6 +245,84 @@ def test_a_message_to_a_seat_without_a_name_waits_for_the_name(desk: Desk) -> No
             born = RegisterAgent(profile=Profile(name="Lyra", grid_position=SeatId(0)))
             await desk.dispatcher.send(born, actor=agent_actor("Julian"))
             await desk.until(lambda: desk.texts("Lyra") == ["early"])
+
+    run(story())
+
+
+def test_an_inbox_follows_the_names_that_an_import_changes(desk: Desk) -> None:
+    """Defect 6: after a merge, words to Lyra-3 stood in the file that Lyra reads."""
+
+    async def story() -> None:
+        await desk.prepare()
+        await desk.with_lead()
+        for seat, name in ((0, "Zora"), (3, "Lyra")):
+            born = RegisterAgent(profile=Profile(name=name, grid_position=SeatId(seat)))
+            await desk.dispatcher.send(born, actor=HUMAN)
+        await desk.dispatcher.send(ReportStatus(agents=()), actor=HUMAN)  # both sleep
+        async with desk.followed():
+            for name in ("Zora", "Lyra"):
+                seq = await desk.say(name, f"to {name}, unread")
+                await desk.until(lambda name=name, seq=seq: desk.agent(name).delivered == seq)
+            older = paper(0, name="Lyra", soul="first", born=-10_000)
+            await desk.dispatcher.send(ImportTeam(documents=(older,)), actor=HUMAN)
+            assert desk.agent("Lyra").seat == SeatId(0)
+            await desk.until(lambda: desk.texts("Lyra") == ["to Zora, unread"])
+            await desk.until(lambda: desk.texts("Lyra-3") == ["to Lyra, unread"])
+            await desk.say("Lyra", "to the first")
+            await desk.say("Lyra-3", "to the third")
+            await desk.until(lambda: desk.texts("Lyra") == ["to Zora, unread", "to the first"])
+            await desk.until(lambda: desk.texts("Lyra-3") == ["to Lyra, unread", "to the third"])
+            assert desk.texts("Zora") == []
+
+    run(story())
+
+
+def test_a_locked_inbox_holds_up_no_other(desk: Desk) -> None:
+    """Defect 16."""
+
+    async def story() -> None:
+        await desk.prepare("Lyra", "Kael")
+        async with desk.followed():
+            first = await desk.say("Lyra", "one")
+            await desk.until(lambda: desk.agent("Lyra").delivered == first)
+            lock = desk.folder / ".lyra.json.muster-lock"
+            with lock.open("r+b") as held:
+                fcntl.flock(held, fcntl.LOCK_EX)
+                for number in range(5):
+                    await desk.say("Lyra", str(number))
+                kael = await desk.say("Kael", "free")
+                await desk.until(lambda: desk.agent("Kael").delivered == kael)
+                assert desk.agent("Lyra").delivered == first  # its lock is still held
+            await desk.until(lambda: desk.texts("Lyra") == ["one", *"01234"])
+
+    run(story())
+
+
+def test_a_lead_on_files_is_spoken_to_by_its_inbox(desk: Desk) -> None:
+    """Defect 15: teams of earlier versions may have such a lead."""
+
+    async def story() -> None:
+        await desk.prepare()
+        enrol = EnrollAgent(name="Julian", authority=Authority.FILE, seat=LEAD_SEAT)
+        await desk.dispatcher.send(enrol, actor=HUMAN)
+        async with desk.followed():
+            seq = await desk.say("Julian", "hello")
+            await desk.until(lambda: desk.agent("Julian").delivered == seq)
+            assert desk.texts("Julian") == ["hello"]
+
+    run(story())
+
+
+def test_the_longest_name_in_the_widest_letters_has_an_inbox(desk: Desk) -> None:
+    """A file name has 255 bytes, and 64 letters may have 256."""
+
+    async def story() -> None:
+        name = "\U00020000" * 64
+        await desk.prepare(name)
+        async with desk.followed():
+            seq = await desk.say(name, "hello")
+            await desk.until(lambda: desk.agent(name).delivered == seq)
+            assert await desk.warnings() == []
 
     run(story())
 

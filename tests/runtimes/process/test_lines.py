@@ -12,13 +12,20 @@ from muster.engine.ports import (
     TurnDone,
     TurnWaits,
 )
-from muster.limits import OUTPUT_LINE_BYTES_MAX
+from muster.limits import MARKER_LINE_BYTES_MAX, OUTPUT_LINE_BYTES_MAX, SOUL_BYTES_MAX
 from muster.machines.vocabulary import Awaits, Usage
 from muster.runtimes.process.framing import Framer, Run
-from muster.runtimes.process.lines import SHOWN_CHARS, Interpreter, Interrupted, LineRest
+from muster.runtimes.process.lines import (
+    SHOWN_CHARS,
+    HiddenMarker,
+    Interpreter,
+    Interrupted,
+    LineRest,
+)
 
 STATUS = '[AGENT_STATUS] {"agents":[]}'
 MARKER = Marker(name="AGENT_STATUS", body='{"agents":[]}')
+HIDDEN = HiddenMarker(name="AGENT_STATUS").reported()
 
 
 def said(*lines: str, hasty: bool = False) -> list[SessionReport]:
@@ -143,8 +150,9 @@ def test_an_object_with_wrong_fields_is_said_to_be_wrong(line: str, reason: str)
 def test_a_marker_inside_a_code_fence_is_text_and_after_it_counts(
     opening: str, closing: str, hasty: bool
 ) -> None:
-    assert said(opening, STATUS, closing, hasty=hasty) == []
-    assert said(opening, STATUS, closing, STATUS, hasty=hasty) == [MARKER]
+    assert said(opening, STATUS, STATUS, closing, hasty=hasty) == [HIDDEN]  # once for a block
+    assert said(opening, STATUS, closing, STATUS, hasty=hasty) == [HIDDEN, MARKER]
+    assert said(opening, "x", closing, opening, STATUS, hasty=hasty) == [HIDDEN]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +160,7 @@ def test_a_marker_inside_a_code_fence_is_text_and_after_it_counts(
     [("```", "~~~"), ("````", "```"), ("```", "``` json"), ("~~~", "```"), ("```", "    ```")],
 )
 def test_a_fence_is_closed_only_by_its_like(opening: str, still_inside: str) -> None:
-    assert said(opening, still_inside, STATUS) == []
+    assert said(opening, still_inside, STATUS) == [HIDDEN]
 
 
 @pytest.mark.parametrize("line", ["``", "```a`b", "    ```", "x ```", "> ```"])
@@ -162,10 +170,23 @@ def test_what_is_no_fence_opens_none(line: str) -> None:
 
 def test_a_fence_lasts_over_runs() -> None:
     interpreter = Interpreter()
-    for raw in (b"```\n", STATUS.encode() + b"\n", b"text\n"):
-        assert interpreter.words(Run(raw)) == []
+    status = STATUS.encode() + b"\n"
+    runs = (b"```\n", status, b"text\n", status, b"```\n", status)
+    found = [[word.said for word in interpreter.words(Run(raw))] for raw in runs]
+    assert found == [[], [HIDDEN], [], [], [], [MARKER]]
+
+
+def test_a_marker_in_a_code_block_stays_part_of_the_text() -> None:
+    raw = f"```\n{STATUS}\n```\n".encode()
+    (word,) = Interpreter().words(Run(raw))
+    assert raw[word.start : word.end] == b""
+
+
+def test_an_open_code_block_can_be_closed_from_outside() -> None:
+    interpreter = Interpreter()
     interpreter.words(Run(b"```\n"))
-    assert len(interpreter.words(Run(STATUS.encode() + b"\n"))) == 1
+    interpreter.close_fence()
+    assert [word.said for word in interpreter.words(Run(STATUS.encode()))] == [MARKER]
 
 
 # ── lines that are too long ───────────────────────────────────────────────────────────────────────
@@ -183,6 +204,34 @@ def test_an_object_that_is_too_long_is_said_to_be_wrong_once_however_it_comes(si
     assert "64 KiB" in bad.reason
     assert len(bad.line) == SHOWN_CHARS
     assert rest == [TurnDone()]
+
+
+@pytest.mark.parametrize("size", [4096, 70_000, 300_000, 3_000_000])
+def test_a_registration_with_the_longest_soul_arrives_whole_however_it_comes(size: int) -> None:
+    soul = "\\u0001" * SOUL_BYTES_MAX  # every byte as a JSON escape
+    body = f'{{"name":"Lyra","individuationArtifact":"{soul}"}}'
+    raw = f"hello\n[AGENT_REGISTERED] {body}\nTURN_COMPLETE\n".encode()
+    assert heard(raw, size) == [Marker(name="AGENT_REGISTERED", body=body), TurnDone()]
+
+
+@pytest.mark.parametrize("size", [70_000, 300_000, 3_000_000])
+def test_a_registration_that_is_too_long_is_rejected_once_and_the_next_line_counts(
+    size: int,
+) -> None:
+    raw = b"[AGENT_REGISTERED] " + b"x" * MARKER_LINE_BYTES_MAX + b"\nTURN_COMPLETE\n"
+    bad, *rest = heard(raw, size)
+    assert isinstance(bad, BadLine)
+    assert "262144 bytes" in bad.reason
+    assert rest == [TurnDone()]
+
+
+def heard(raw: bytes, size: int) -> list[SessionReport]:
+    """What is said in bytes that come in pieces of a size."""
+    framer, interpreter = Framer(), Interpreter()
+    chunks = [raw[at : at + size] for at in range(0, len(raw), size)]
+    runs = [run for chunk in chunks for run in framer.push(chunk)]
+    words = [word.said for run in runs for word in interpreter.words(run)]
+    return [word for word in words if not isinstance(word, LineRest)]
 
 
 def test_the_end_of_a_long_line_is_never_a_word() -> None:

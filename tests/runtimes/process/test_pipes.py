@@ -5,11 +5,13 @@ from hypothesis import strategies as st
 
 from muster.engine.ports import AgentText, Marker, Output, SessionReport, TurnDone
 from muster.limits import (
+    FENCE_IDLE_SECONDS,
     OUTPUT_BURST_BYTES,
     OUTPUT_BYTES_MAX,
     OUTPUT_BYTES_PER_SECOND,
     OUTPUT_TAIL_BYTES,
 )
+from muster.runtimes.process.lines import HiddenMarker
 from muster.runtimes.process.pipes import STDERR, STDOUT, OutputBudget, OutputStream
 
 LINE = b"a line of a flood, like all the others in it ......\n"
@@ -126,7 +128,18 @@ def test_a_word_that_a_flood_cuts_in_two_is_understood() -> None:
 def test_a_fence_in_a_flood_still_hides_what_is_in_it() -> None:
     hidden = b"[AGENT_STATUS] {}\n"
     said = poured(*chunked(FLOOD + b"```\n" + FLOOD + hidden + b"```\n" + FLOOD))
-    assert outputs(said) == said
+    assert [each for each in said if not isinstance(each, Output)] == [
+        HiddenMarker(name="AGENT_STATUS").reported()
+    ]
+
+
+def test_a_code_block_left_open_ends_with_the_next_prompt_after_a_pause() -> None:
+    stream, marker = a_stream(), b"[AGENT_STATUS] {}\n"
+    stream.take(b"```\n", 0.0)
+    stream.prompted(0.5)  # it may still be writing
+    assert stream.take(marker, 0.5)[-1] == HiddenMarker(name="AGENT_STATUS").reported()
+    stream.prompted(0.5 + FENCE_IDLE_SECONDS)
+    assert stream.take(marker, 3.0)[-1] == Marker(name="AGENT_STATUS", body="{}")
 
 
 def test_when_there_is_budget_again_the_next_text_says_what_is_missing() -> None:

@@ -11,6 +11,7 @@ import click
 from muster.cli.acting import print_json, server
 from muster.cli.options import Function, home_option, json_option
 from muster.cli.render import clean, count
+from muster.limits import SEAT_MAX
 from muster.views.answers.agents import Called
 
 
@@ -23,14 +24,21 @@ def _options(function: Function) -> Function:
 @click.command()
 @home_option
 @json_option("Print the seats as JSON.")
-def summon(home: Path, as_json: bool) -> None:
-    """Create eight new agents.
+@click.option(
+    "--seat",
+    "seats",
+    type=click.IntRange(0, SEAT_MAX),
+    multiple=True,
+    help="Prepare only this free seat, beside the agents that are there. Can be repeated.",
+)
+def summon(home: Path, as_json: bool, seats: Sequence[int]) -> None:
+    """Create new agents in the free seats around the lead.
 
     If the team has a lead, the lead creates them; otherwise muster runs a session for each, as
     `[agents."*"]` says. A seat whose agent has registered no name within five minutes expires.
     """
     with server(home) as client:
-        called = client.summon()
+        called = client.summon(*seats)
     _print(called, as_json, f"{count(len(called.agents), 'seat')} prepared: {_seats(called)}")
 
 
@@ -44,7 +52,11 @@ def wake(home: Path, as_json: bool, names: Sequence[str]) -> None:
     """
     with server(home) as client:
         called = client.wake(*names)
-    said = f"waking: {_names(called)}" if called.agents else "no agent needs waking"
+    said = (
+        f"waking: {_names(called)}"
+        if called.agents
+        else "no agent needs waking, or each is being woken"
+    )
     _print(called, as_json, said)
 
 

@@ -19,7 +19,7 @@ from muster.cli.render import clean, count
 from muster.client import requests
 from muster.machines.documents import AgentDocument, MessageCopy
 from muster.views.answers.agents import Imported
-from muster.views.paper import documents_in, read_paper
+from muster.views.paper import documents_in, messages_in, read_paper
 
 PART_BYTES: Final = limits.REQUEST_BYTES_MAX // 2
 """Size of one request, unless a single message is larger."""
@@ -41,9 +41,9 @@ def take_in(home: Path, as_json: bool, file: Path) -> None:
     """
     content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     paper = read_paper(content, str(file))
-    documents = documents_in(paper)
+    documents, messages = documents_in(paper), messages_in(paper)
     with server(home) as client:
-        parts = _parts(documents, paper.messages)
+        parts = _parts(documents, messages)
         done = [client.ask(requests.import_team(*part)) for part in parts]
     total = _sum(done)
     if as_json:

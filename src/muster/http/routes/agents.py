@@ -82,7 +82,8 @@ class AgentsQuery(Query, frozen=True, kw_only=True):
 async def list_agents(call: ApiCall, query: AgentsQuery) -> AgentList:
     """List the agents with their documents, and the team's button: SUMMON, WAKE or none."""
     now = call.muster.clock.now()
-    return view_agents(call.team, now, running=True, retired=query.retired)
+    can_summon = call.muster.can_summon
+    return view_agents(call.team, now, running=True, retired=query.retired, can_summon=can_summon)
 
 
 @route("GET", "/api/agents/{name}", may=EVERYBODY)

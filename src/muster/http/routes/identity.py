@@ -14,6 +14,7 @@ from muster.http.recording import record
 from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, ApiCall, route
 from muster.http.types import Body, Cursor, Query
 from muster.identity import waking
+from muster.limits import SEAT_MAX, SUMMON_SEATS_MAX
 from muster.machines.commands import SleepAgents, TellHuman
 from muster.machines.events import AgentsSummoned, SleepRequested, WakeRequested
 from muster.machines.ids import SeatId
@@ -25,8 +26,10 @@ from muster.views.answers import Recorded
 from muster.views.answers.agents import Called
 from muster.views.answers.messages import ThreadPage, WakePreview
 from muster.views.channels import thread_of
+from muster.views.memory.wake_payload import as_xml, wake_payload
 from muster.views.messages import THREAD_MESSAGES, THREAD_MESSAGES_MAX, message_document
-from muster.views.wake_payload import as_xml, wake_payload
+
+Seat = Annotated[int, msgspec.Meta(ge=0, le=SEAT_MAX)]
 
 
 class AgentsBody(Body, frozen=True, kw_only=True):
@@ -34,6 +37,13 @@ class AgentsBody(Body, frozen=True, kw_only=True):
 
     agents: tuple[str, ...] | None = None
     """Names; left out, every agent in the right state."""
+
+
+class SummonBody(Body, frozen=True, kw_only=True):
+    """The seats in which agents are to be born."""
+
+    seats: Annotated[tuple[Seat, ...], msgspec.Meta(max_length=SUMMON_SEATS_MAX)] | None = None
+    """Free seats to prepare beside the agents that are there; left out, every seat of the plan."""
 
 
 class ToHumanBody(Body, frozen=True, kw_only=True):
@@ -55,10 +65,13 @@ class ThreadQuery(Query, frozen=True, kw_only=True):
 
 
 @route("POST", "/api/agents/summon", may=OPERATOR, status=201)
-async def summon(call: ApiCall) -> Called:
-    """Prepare the eight seats around the lead for new agents."""
+async def summon(call: ApiCall, body: SummonBody) -> Called:
+    """Prepare the seats around the lead for new agents, or free seats beside those there are."""
     receipt = await call.first_try()
-    return _called(call, receipt or await waking.summon(call.muster, call.caller.actor, call.key))
+    if receipt is None:
+        seats = tuple(map(SeatId, dict.fromkeys(body.seats or ())))
+        receipt = await waking.summon(call.muster, call.caller.actor, call.key, seats)
+    return _called(call, receipt)
 
 
 @route("POST", "/api/agents/wake", may=OPERATOR)
@@ -89,7 +102,9 @@ def _seats(call: ApiCall, body: AgentsBody) -> tuple[SeatId, ...]:
 def _called(call: ApiCall, receipt: Receipt) -> Called:
     team, now = call.team, call.muster.clock.now()
     agents = tuple(view_agent(team, team.agent(seat), now) for seat in _concerned(receipt))
-    return Called(seq=receipt.seq, agents=agents, button=button_of(team))
+    return Called(
+        seq=receipt.seq, agents=agents, button=button_of(team, can_summon=call.muster.can_summon)
+    )
 
 
 def _concerned(receipt: Receipt) -> tuple[SeatId, ...]:

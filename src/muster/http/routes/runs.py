@@ -12,6 +12,7 @@ import msgspec
 from muster.http.log_pages import read_slice
 from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
 from muster.http.types import Body, Cursor, Note, Query
+from muster.identity.waking import with_memory
 from muster.machines.commands import SetDesired
 from muster.machines.events import AgentOutput
 from muster.machines.vocabulary import RunMode
@@ -47,16 +48,15 @@ async def show_run(call: ApiCall, name: str) -> RunView:
 async def set_run(call: ApiCall, name: str, body: RunBody) -> RunView:
     """Start or stop an agent: continuous, pause, run_once or run_cleanup."""
     agent = call.agent(name)
-    await call.send(
-        SetDesired(
-            seat=agent.seat,
-            desired=body.desired,
-            set_by=call.team.human,
-            note=body.note,
-            now=body.now,
-            if_generation=body.if_generation,
-        )
+    wish = SetDesired(
+        seat=agent.seat,
+        desired=body.desired,
+        set_by=call.team.human,
+        note=body.note,
+        now=body.now,
+        if_generation=body.if_generation,
     )
+    await call.send(await with_memory(call.muster, wish))
     return view_run(call.team, call.team.agent(agent.seat))
 
 

@@ -98,7 +98,7 @@ async def show_state(call: ApiCall, query: StateQuery) -> StateView:
         version=__version__,
         human=team.human,
         whole=whole,
-        button=button_of(team),
+        button=button_of(team, can_summon=call.muster.can_summon),
         births=call.muster.births.possible or team.lead is not None,
         notice=call.muster.notice,
         agents=agents,

@@ -10,13 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec.structs import replace
+
 from muster import limits
 from muster.errors import (
     AlreadySummoned,
     CannotRetire,
     Disabled,
     Invalid,
-    NobodyIs,
+    NoFreeSeat,
     NotTheAuthority,
     Retired,
     SeatTaken,
@@ -25,15 +27,16 @@ from muster.errors import (
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.actors import refuse_agent
+from muster.machines.bounds import check_looks, check_placeholder, check_profile
 from muster.machines.events import Fact
+from muster.machines.identity.crew import is_shown, is_summoned
 from muster.machines.identity.membership import stop_dismissed
 from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, SessionId, document_id
 from muster.machines.names import check_agent_name, check_seat
-from muster.machines.run_control.modes import desire
 from muster.machines.state import Agent, Status, Team
 from muster.machines.tables import Row, Table
 from muster.machines.turns.messages import message_to_lead
-from muster.machines.vocabulary import Authority, Machine, RunMode
+from muster.machines.vocabulary import Authority, Machine, Placeholder, Profile
 
 NONE, HATCHING, ALIVE, SLEEPING, EXPIRED, _ = Status
 
@@ -60,16 +63,16 @@ TABLE: Table[None] = Table(
 
 
 def summon_agents(team: Team, command: c.SummonAgents, now: datetime) -> Iterator[Fact]:
-    crew = [agent for agent in _without_lead(team) if not agent.retired]
-    visible = [agent.id for agent in crew if agent.status not in (NONE, EXPIRED)]
-    if visible:
-        raise AlreadySummoned(names=", ".join(visible))
+    crew = [agent.id for agent in _without_lead(team) if is_summoned(agent) and is_shown(agent)]
+    if crew and not command.more:
+        raise AlreadySummoned(names=", ".join(crew))
     seats = [placeholder.grid_position for placeholder in command.placeholders]
-    if not seats or len(set(seats)) < len(seats) or LEAD_SEAT in seats:
+    if not seats:
+        raise NoFreeSeat()
+    if len(set(seats)) < len(seats) or LEAD_SEAT in seats:
         raise Invalid(what="placeholders", why="must name different seats, not the lead's")
-    for seat in seats:
-        check_seat(seat)
-        check_not_retired(team, seat)
+    for placeholder in command.placeholders:
+        _check_free(team, placeholder)
     yield e.AgentsSummoned(
         authority=command.authority,
         placeholders=command.placeholders,
@@ -79,6 +82,19 @@ def summon_agents(team: Team, command: c.SummonAgents, now: datetime) -> Iterato
     for seat in seats:
         yield move(team.agents.get(seat) or Agent(seat=seat), "summoned", until=until)
     yield from _tell_lead(team, command.message)
+
+
+def _check_free(team: Team, place: Placeholder) -> None:
+    """Refuse to prepare a seat that has an agent, or with looks and a name out of bounds."""
+    seat = place.grid_position
+    check_seat(seat)
+    check_not_retired(team, seat)
+    check_placeholder(place)
+    if place.name:
+        check_agent_name(team, place.name, seat)
+    agent = team.agents.get(seat)
+    if agent is not None and is_shown(agent):
+        raise SeatTaken(seat=seat, name=agent.id, status=agent.status)
 
 
 def _tell_lead(team: Team, text: str) -> Iterator[Fact]:
@@ -96,6 +112,7 @@ def enroll_agent(team: Team, command: c.EnrollAgent, now: datetime) -> Iterator[
         raise SeatTaken(seat=seat, name=found.id, status=found.status)
     if not 1 <= command.max_turns <= limits.MAX_TURNS_MAX:
         raise Invalid(what="max_turns", why=f"must be 1 to {limits.MAX_TURNS_MAX}")
+    check_looks(f"the agent {command.name!r}", command.color)
     profile = e.Profile(name=command.name, grid_position=seat, color=command.color, created_at=now)
     yield e.AgentEnrolled(
         agent=profile,
@@ -155,7 +172,7 @@ def configure_agent(team: Team, command: c.ConfigureAgent, now: datetime) -> Ite
 
 
 def register_agent(team: Team, command: c.RegisterAgent, now: datetime) -> Iterator[Fact]:
-    profile = command.profile
+    profile = check_profile(command.profile)
     seat = profile.grid_position
     if seat == LEAD_SEAT:
         raise Invalid(what=f"seat {seat}", why="is the lead's; agents cannot register there")
@@ -164,13 +181,28 @@ def register_agent(team: Team, command: c.RegisterAgent, now: datetime) -> Itera
     agent = team.agents.get(seat) or Agent(seat=seat, authority=Authority.LEAD)
     _require_authority(team, agent, command.session)
     check_agent_name(team, profile.name, seat)
-    if len(profile.individuation_artifact.encode(errors="surrogatepass")) > limits.SOUL_BYTES_MAX:
-        raise Invalid(what="the soul", why=f"is over {limits.SOUL_BYTES_MAX} bytes")
-    again = agent.status is SLEEPING and agent.name == profile.name
-    if agent.status in (ALIVE, SLEEPING) and not again:
+    if agent.status in (ALIVE, SLEEPING) and not _may_register_again(agent, profile):
         raise SeatTaken(seat=seat, name=agent.id, status=agent.status)
-    yield e.AgentRegistered(agent=profile, session=command.session)
-    yield move(agent, "registered", agent_id=profile.name, session=command.session)
+    yield e.AgentRegistered(agent=_completed(agent, profile, now), session=command.session)
+    if agent.status is not ALIVE:
+        yield move(agent, "registered", agent_id=profile.name, session=command.session)
+
+
+def _may_register_again(agent: Agent, profile: Profile) -> bool:
+    """Whether an agent may register a second time: to wake, or to write the soul it lacks."""
+    lacks_soul = not agent.soul and bool(profile.individuation_artifact)
+    return agent.name == profile.name and (agent.status is SLEEPING or lacks_soul)
+
+
+def _completed(agent: Agent, profile: Profile, now: datetime) -> Profile:
+    """A registration with what the seat was prepared with, so that readers need nothing else."""
+    return replace(
+        profile,
+        color=profile.color or agent.color,
+        color_name=profile.color_name or agent.color_name,
+        gender=profile.gender or agent.gender,
+        created_at=agent.created_at or profile.created_at or now,
+    )
 
 
 def _require_authority(team: Team, agent: Agent, session: SessionId | None) -> None:
@@ -249,55 +281,15 @@ def _self_run(team: Team, seat: SeatId) -> Agent:
     return agent
 
 
-def wake_agents(team: Team, command: c.WakeAgents, now: datetime) -> Iterator[Fact]:
-    chosen = _chosen(team, command.seats, "wake", SLEEPING)
-    yield e.WakeRequested(seats=chosen)
-    for seat in chosen:  # one message tells the lead of all of them
-        agent = team.agents[seat]
-        if agent.authority is Authority.LEAD and agent.run.desired is RunMode.PAUSE:
-            yield desire(agent, RunMode.CONTINUOUS, "person", team.human, "woken")
-    yield from _tell_lead(team, command.message)
-
-
-def sleep_agents(team: Team, command: c.SleepAgents, now: datetime) -> Sequence[Fact]:
-    return (e.SleepRequested(seats=_chosen(team, command.seats, "put to sleep", ALIVE)),)
-
-
-def _chosen(team: Team, seats: tuple[SeatId, ...], act: str, status: Status) -> tuple[SeatId, ...]:
-    """The named seats, which must all have that status; or all seats that do, at least one.
-
-    An agent with unknown status may be asleep or awake, so both commands accept it. An agent that
-    is to run can be put to sleep between two sessions, too.
-    """
-    fitting = {
-        agent.seat
-        for agent in team.agents.values()
-        if (
-            agent.status is status
-            or team.shown_status(agent) is Status.UNKNOWN
-            or (status is ALIVE and _is_to_run(agent))
-        )
-        and not agent.retired
-    }
-    for seat in seats:
-        if seat not in fitting:
-            agent = team.agent(seat)
-            raise WrongState(act=act, name=agent.id, state=agent.status)
-    chosen = seats or tuple(sorted(fitting - {LEAD_SEAT}))
-    if not chosen:
-        raise NobodyIs(status=status, act=act)
-    return chosen
-
-
-def _is_to_run(agent: Agent) -> bool:
-    """Whether sessions of an agent start by themselves, or its own loop is to run them."""
-    by_muster = agent.authority in (Authority.MUSTER, Authority.FILE)
-    return by_muster and agent.run.desired is not RunMode.PAUSE and not agent.run.on_call
-
-
-def disable_agent(team: Team, command: c.DisableAgent, now: datetime) -> Sequence[Fact]:
+def disable_agent(team: Team, command: c.DisableAgent, now: datetime) -> Iterator[Fact]:
     agent = team.agent(command.seat)
-    return () if agent.disabled else (e.AgentDisabled(seat=agent.seat, reason=command.reason),)
+    if agent.disabled:
+        return
+    yield e.AgentDisabled(seat=agent.seat, reason=command.reason)
+    led = agent.authority is Authority.LEAD and agent.status is ALIVE
+    if led and team.lead is not None:  # its process is the lead's to end
+        why = f": {command.reason}" if command.reason else ""
+        yield message_to_lead(team, f"[STOP AGENT: {agent.id}] it was disabled{why}")
 
 
 def enable_agent(team: Team, command: c.EnableAgent, now: datetime) -> Sequence[Fact]:

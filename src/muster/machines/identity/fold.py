@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from muster.limits import FORMER_NAMES_MAX
 from muster.machines import events as e
+from muster.machines.bounds import in_utc
 from muster.machines.events import Event
 from muster.machines.identity.membership import NAMED_BY_SETTINGS
 from muster.machines.ids import SeatId, SessionId, name_key
@@ -50,6 +51,8 @@ def agents_summoned(team: Team, event: Event, fact: e.AgentsSummoned) -> Team:
                 authority=fact.authority,
                 color=placeholder.color,
                 gender=placeholder.gender,
+                role=placeholder.role,
+                asked_name=placeholder.name,
                 created_at=event.ts,
                 run=before.run
                 if before
@@ -71,6 +74,7 @@ def agent_enrolled(team: Team, event: Event, fact: e.AgentEnrolled) -> Team:
         created_at=fact.agent.created_at,
         max_turns=fact.max_turns,
         unasked=fact.unasked,
+        enrolled=True,
         run=initial_run(fact.authority, long_lived=fact.long_lived, on_call=fact.on_call),
         is_listed=fact.authority in NAMED_BY_SETTINGS and not fact.on_call,
         folder=_free_folder(team, name, seat),
@@ -103,7 +107,7 @@ def agent_registered(team: Team, event: Event, fact: e.AgentRegistered) -> Team:
         gender=profile.gender or agent.gender,
         face_variant=profile.face_variant,
         soul=agent.soul or profile.individuation_artifact,
-        created_at=agent.created_at or profile.created_at or event.ts,
+        created_at=agent.created_at or in_utc(profile.created_at or event.ts),
         hatch_until=None,
     )
     names = put(team.names, name_key(profile.name), seat)
@@ -113,14 +117,22 @@ def agent_registered(team: Team, event: Event, fact: e.AgentRegistered) -> Team:
 
 def agent_status(team: Team, event: Event, fact: e.AgentStatus) -> Team:
     for seat in fact.confirmed:
-        team = _with(team, _confirmed(team, team.agents[seat], event, "report", fact.session))
+        team = _with(team, _confirmed(team, team.agents[seat], event, "report"))
         team = _join_lead_session(team, seat, fact.session)
     return team
 
 
 def agent_confirmed(team: Team, event: Event, fact: e.AgentConfirmed) -> Team:
     agent = team.agents[fact.seat]
-    return _with(team, _confirmed(team, agent, event, fact.evidence, agent.session))
+    return _with(team, _confirmed(team, agent, event, fact.evidence))
+
+
+def wake_requested(team: Team, event: Event, fact: e.WakeRequested) -> Team:
+    for seat in fact.seats:
+        agent = team.agents[seat]
+        if agent.authority is Authority.LEAD:
+            team = _with(team, replace(agent, waking_until=fact.until))
+    return team
 
 
 def agent_disabled(team: Team, event: Event, fact: e.AgentDisabled) -> Team:
@@ -160,25 +172,32 @@ def agent_renamed(team: Team, event: Event, fact: e.AgentRenamed) -> Team:
 
 def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
     assert fact.seat is not None
-    agent = replace(team.agents[fact.seat], status=Status(fact.target), hatch_until=fact.until)
+    agent = replace(
+        team.agents[fact.seat],
+        status=Status(fact.target),
+        hatch_until=fact.until,
+        waking_until=None,
+    )
     evidence = _EVIDENCE[fact.trigger]
     if agent.status is Status.ALIVE:
         pending = agent.last_message > agent.delivered  # delivered in this life
         agent = replace(agent, alive_from=agent.pending_from if pending else event.seq)
-        return _with(team, _confirmed(team, agent, event, evidence, fact.session))
+        return _with(team, _confirmed(team, agent, event, evidence))
     seen = Evidence(kind=evidence, at=event.ts, seq=event.seq)
     # The lead's report ends the membership in its session; other sessions end with their process.
     session = None if agent.authority is Authority.LEAD else agent.session
     return _with(team, replace(agent, confirmed_in=team.boot, evidence=seen, session=session))
 
 
-def _confirmed(
-    team: Team, agent: Agent, event: Event, evidence: str, session: SessionId | None
-) -> Agent:
+def _confirmed(team: Team, agent: Agent, event: Event, evidence: str) -> Agent:
+    """An agent that was just seen alive.
+
+    `last_session_id` is the server session, which messages name as their `serverSessionId`.
+    """
     return replace(
         agent,
         last_alive_at=event.ts,
-        last_session_id=session or team.boot,
+        last_session_id=team.boot,
         confirmed_in=team.boot,
         evidence=Evidence(kind=evidence, at=event.ts, seq=event.seq),
     )

@@ -143,11 +143,13 @@ def _dependents(team: Team, agent: Agent) -> Iterator[Command]:
             yield c.StartSession(seat=other.seat, trigger="after")
 
 
-@coupling(e.AgentsSummoned, "SUMMON starts the agents that muster runs.")
+@coupling(e.AgentsSummoned, "SUMMON starts the agents that muster runs; for others, the lead.")
 def _summoned(team: Team, event: Event, fact: e.AgentsSummoned) -> Iterator[Command]:
-    for placeholder in fact.placeholders:
-        agent = team.agents[placeholder.grid_position]
-        yield from _set_running(agent, _person(event.actor), "summoned")
+    seats = {placeholder.grid_position for placeholder in fact.placeholders}
+    if fact.authority is Authority.LEAD and team.lead:
+        seats.add(LEAD_SEAT)
+    for seat in sorted(seats):
+        yield from _set_running(team.agents[seat], _person(event.actor), "summoned")
 
 
 @coupling(e.WakeRequested, "WAKE starts sleeping agents; for the lead's agents, the lead.")
@@ -168,10 +170,12 @@ def _person(actor: str) -> str:
 def _set_running(agent: Agent, set_by: str, note: str) -> Iterator[Command]:
     """An agent that is to run already keeps its mode: one in backoff is tried now."""
     run = agent.run
-    if agent.authority is not Authority.MUSTER or agent.session is not None:
+    ours = agent.authority in (Authority.MUSTER, Authority.FILE)
+    if not ours or agent.session is not None:
         return
     if run.desired is RunMode.PAUSE:
-        mode = RunMode.CONTINUOUS if run.long_lived else RunMode.RUN_ONCE
+        lives_on = run.long_lived or agent.authority is Authority.FILE
+        mode = RunMode.CONTINUOUS if lives_on else RunMode.RUN_ONCE
         yield c.SetDesired(seat=agent.seat, desired=mode, set_by=set_by, note=note)
     elif run.failures:
         yield c.SetDesired(seat=agent.seat, desired=run.desired, set_by=set_by, note=note)

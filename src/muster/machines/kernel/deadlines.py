@@ -75,6 +75,7 @@ _MOVERS: dict[type[Fact], Callable[[Any], Iterable[Key]]] = {
     e.AgentRestored: lambda fact: (fact.seat,),
     e.AgentDisabled: lambda fact: (fact.seat,),
     e.AgentEnabled: lambda fact: (fact.seat,),
+    e.DocumentsImported: lambda fact: [each.grid_position for each in fact.documents],
     e.DesiredSet: lambda fact: (fact.seat,),
     e.RetryScheduled: lambda fact: (fact.seat,),
     e.StartDeferred: lambda fact: (fact.seat,),

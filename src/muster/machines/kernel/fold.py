@@ -75,7 +75,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.AgentRegistered: identity_fold.agent_registered,
     e.AgentStatus: identity_fold.agent_status,
     e.AgentConfirmed: identity_fold.agent_confirmed,
-    e.WakeRequested: _unchanged,
+    e.WakeRequested: identity_fold.wake_requested,
     e.SleepRequested: _unchanged,
     e.AgentDisabled: _disabled,
     e.AgentEnabled: identity_fold.agent_enabled,

@@ -21,7 +21,7 @@ from muster.machines.commands import Command
 from muster.machines.delegation import decide as delegation
 from muster.machines.events import Event, Fact
 from muster.machines.identity import decide as identity
-from muster.machines.identity import membership
+from muster.machines.identity import membership, waking
 from muster.machines.ids import MUSTER
 from muster.machines.kernel.couplings import follow
 from muster.machines.kernel.fold import evolve
@@ -92,8 +92,8 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.RejectMarker: identity.reject_marker,
     c.ConnectAgent: identity.connect_agent,
     c.DisconnectAgent: identity.disconnect_agent,
-    c.WakeAgents: identity.wake_agents,
-    c.SleepAgents: identity.sleep_agents,
+    c.WakeAgents: waking.wake_agents,
+    c.SleepAgents: waking.sleep_agents,
     c.DisableAgent: identity.disable_agent,
     c.EnableAgent: identity.enable_agent,
     c.RetireAgent: identity.retire_agent,

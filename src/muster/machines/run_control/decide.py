@@ -5,8 +5,9 @@ checks `desired` at that moment: a paused agent never runs. What follows the end
 `ending.py`, its deadlines are in `watching.py`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -22,6 +23,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines import spending
 from muster.machines.events import Fact
+from muster.machines.identity.wake_orders import is_being_woken, packed, wake_requested
 from muster.machines.ids import MUSTER, SeatId, SessionId
 from muster.machines.run_control.gate import (
     closed_gate,
@@ -38,8 +40,15 @@ from muster.machines.run_control.live import (
     stop_all,
     stop_one,
 )
-from muster.machines.run_control.modes import ONE_SHOTS, PAUSE, RUN_ONCE, desire, move
-from muster.machines.state import Agent, Phase, Team
+from muster.machines.run_control.modes import (
+    ONE_SHOTS,
+    PAUSE,
+    RUN_CLEANUP,
+    RUN_ONCE,
+    desire,
+    move,
+)
+from muster.machines.state import Agent, Phase, Status, Team
 from muster.machines.turns.messages import message_to_lead
 from muster.machines.vocabulary import Authority, RunMode, Urgency
 
@@ -56,8 +65,12 @@ def set_desired(team: Team, command: c.SetDesired, now: datetime) -> Iterator[Fa
     # A repeated start during a retry backoff means: try now.
     if command.desired is not run.desired or run.retry_at is not None:
         yield from _wish(team, agent, command.desired, command, now)
-        if agent.authority is Authority.LEAD:
+        if agent.authority is Authority.LEAD and not _is_wake(agent, command):
             yield message_to_lead(team, _start_or_stop_message(agent, command))
+    if _is_wake(agent, command) and not is_being_woken(agent, now):
+        yield wake_requested([agent], now)
+        for message in packed([command.memory, *_mode_lines(command)]):
+            yield message_to_lead(team, message)
     if command.desired is PAUSE:
         again = run.desired is PAUSE
         urgency = Urgency.NOW if command.now or again else Urgency.GRACEFUL
@@ -78,10 +91,28 @@ def _wish(
         yield move(agent, "session_ended", PAUSE)
 
 
+def _is_wake(agent: Agent, command: c.SetDesired) -> bool:
+    """Whether a start is the waking of an agent that its lead runs."""
+    asleep = agent.authority is Authority.LEAD and agent.status is Status.SLEEPING
+    return asleep and command.desired is not PAUSE and bool(command.memory)
+
+
 def _start_or_stop_message(agent: Agent, command: c.SetDesired) -> str:
     """The message that asks the lead to start or stop an agent that it runs."""
     word = "STOP" if command.desired is PAUSE else "START"
-    return f"[{word} AGENT: {agent.id}]" + (f" {command.note}" if command.note else "")
+    lines = [f"[{word} AGENT: {agent.id}]" + (f" {command.note}" if command.note else "")]
+    return "\n".join((*lines, *_mode_lines(command)))
+
+
+def _mode_lines(command: c.SetDesired) -> Sequence[str]:
+    """The line about a one-shot, which differs for a lead from a start only in its end."""
+    return [_ONE_SHOT_LINES[command.desired]] if command.desired in _ONE_SHOT_LINES else []
+
+
+_ONE_SHOT_LINES: Final[Mapping[RunMode, str]] = {
+    RUN_ONCE: "Run it for one piece of work, then end it.",
+    RUN_CLEANUP: "Run it once to tidy up (refactor, remove dead code, improve tests), then end it.",
+}
 
 
 def restart_agent(team: Team, command: c.RestartAgent, now: datetime) -> Iterator[Fact]:

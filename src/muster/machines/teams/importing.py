@@ -6,7 +6,7 @@ reports it. Where the authority is a process, a connection or a file, none exist
 sleeps. An agent that enrolled here keeps its name, because settings and tokens refer to it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Final
@@ -51,7 +51,7 @@ def import_team(team: Team, command: c.ImportTeam, now: datetime) -> Iterator[Fa
     after = _merged(team, command.documents, held)
     changed = tuple(after[seat] for seat in sorted(after) if _differs(team, after[seat]))
     lost = tuple(_discarded(team, command.documents, after))
-    fresh = _new_messages(team, command.messages)
+    fresh = _new_messages(team, command.messages, after)
     if changed or lost or fresh:
         yield e.DocumentsImported(
             documents=changed,
@@ -150,10 +150,27 @@ def _digest(document: AgentDocument) -> str:
     return f"{document.id}:{sha256(content).hexdigest()}"
 
 
-def _new_messages(team: Team, messages: Iterable[MessageCopy]) -> list[MessageCopy]:
+def _new_messages(
+    team: Team, messages: Iterable[MessageCopy], documents: Documents
+) -> list[MessageCopy]:
     """The messages that are not imported yet, in the order in which they were said."""
     found = {each.id: each for each in messages if each.id not in team.imported}
-    return sorted(found.values(), key=said_order)
+    seats = {
+        name_key(name): document.grid_position
+        for document in documents.values()
+        for name in (document.chosen_name, document.name)
+        if name is not None
+    }
+    return sorted((_in_thread(each, seats) for each in found.values()), key=said_order)
+
+
+def _in_thread(message: MessageCopy, seats: Mapping[str, SeatId]) -> MessageCopy:
+    """A message with the seat of its thread, by the names in it where it does not say."""
+    by_agent = message.speaker_type == "agent"
+    name = message.speaker_name if by_agent else message.target_agent
+    if message.grid_position is not None or name is None:
+        return message
+    return replace(message, grid_position=seats.get(name_key(name)))
 
 
 def said_order(message: MessageCopy) -> tuple[datetime, str, int]:

@@ -5,22 +5,24 @@ absent. Older and hand-written documents are read as `LooseDocument`; `parse_doc
 and fills in the defaults, or refuses it.
 """
 
-from datetime import UTC, datetime
-from typing import Final
+from datetime import datetime
+from hashlib import sha256
+from typing import Final, Literal
 
 import msgspec
 
 from muster import limits
 from muster.errors import Invalid
-from muster.machines.documents import AgentDocument, Instant, MessageCopy
-from muster.machines.ids import SeatId, SessionId, document_id
+from muster.machines.bounds import as_moment, check_looks, check_soul
+from muster.machines.documents import AgentDocument, MessageCopy
+from muster.machines.ids import ChannelId, SeatId, SessionId, document_id
 from muster.machines.names import check_plain, check_seat
 from muster.machines.state import Agent, Status
 from muster.machines.vocabulary import FaceVariant
 
 STORED: Final = (Status.HATCHING, Status.ALIVE, Status.SLEEPING, Status.EXPIRED)
-YEARS: Final = range(1970, 9000)
 BORN: Final = (Status.ALIVE, Status.SLEEPING)
+_ID_PREFIX: Final = document_id(SeatId(0))[:-1]
 
 
 class LooseDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -41,9 +43,24 @@ class LooseDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     gender: str | None = None
     grid_position: int | None = None
     face_variant: FaceVariant | None = None
-    last_alive_at: Instant | None = None
+    last_alive_at: datetime | None = None
     last_session_id: str | None = None
-    created_at: Instant | None = None
+    created_at: datetime | None = None
+
+
+class LooseMessage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A message before validation. Other programs write messages without an id."""
+
+    id: str | None = None
+    type: Literal["message"] = "message"
+    speaker_name: str
+    speaker_type: Literal["human", "agent"]
+    target_agent: str | None = None
+    text: str
+    server_session_id: str
+    created_at: datetime
+    grid_position: int | None = None
+    channel: str | None = None
 
 
 def document_of(agent: Agent) -> AgentDocument:
@@ -96,23 +113,24 @@ def parse_document(loose: LooseDocument) -> AgentDocument:
         gender=loose.gender or "",
         grid_position=seat,
         face_variant=(loose.face_variant or FaceVariant()) if born else None,
-        last_alive_at=_utc(loose.last_alive_at, what) if born else None,
+        last_alive_at=as_moment(loose.last_alive_at, what) if born else None,
         last_session_id=SessionId(loose.last_session_id)
         if born and loose.last_session_id
         else None,
-        created_at=_utc(loose.created_at, what),
+        created_at=as_moment(loose.created_at, what),
     )
 
 
 def _seat(loose: LooseDocument) -> SeatId:
     seat = loose.grid_position
     if seat is None:
-        digits = (loose.id or "").removeprefix(document_id(SeatId(0))[:-1])
+        digits = (loose.id or "").removeprefix(_ID_PREFIX)
         if not (digits.isascii() and digits.isdecimal() and len(digits) < 10):
             raise Invalid(what=f"the document {loose.id!r}", why="does not say its gridPosition")
         seat = int(digits)
     check_seat(seat)
-    if loose.id is not None and loose.id != document_id(SeatId(seat)):
+    other = (loose.id or "").startswith(_ID_PREFIX) and loose.id != document_id(SeatId(seat))
+    if other:  # an id of another form is that of an older version, and is replaced
         raise Invalid(what=f"the document {loose.id!r}", why=f"is not that of seat {seat}")
     return SeatId(seat)
 
@@ -121,24 +139,12 @@ def _status(loose: LooseDocument, what: str) -> Status:
     """The status, or its default for documents from before the field existed."""
     if loose.status is None:
         return Status.HATCHING if loose.hatching else Status.SLEEPING
+    if loose.status == Status.UNKNOWN:  # stored by older versions, and shown as sleeping
+        return Status.SLEEPING if loose.name else Status.EXPIRED
     if loose.status not in STORED:
         known = ", ".join(STORED)
         raise Invalid(what=what, why=f"has the status {loose.status!r}; it must be one of {known}")
     return Status(loose.status)
-
-
-def _utc(moment: datetime | None, what: str) -> datetime | None:
-    if moment is None:
-        return None
-    _check_moment(moment, what)
-    return moment.astimezone(UTC)
-
-
-def _check_moment(moment: datetime, what: str) -> None:
-    """Refuse a time out of range: arithmetic with it could overflow."""
-    if moment.year not in YEARS:
-        why = f"is of the year {moment.year}; it must be {YEARS.start} to {YEARS.stop - 1}"
-        raise Invalid(what=what, why=why)
 
 
 def check_document(document: AgentDocument) -> None:
@@ -146,16 +152,34 @@ def check_document(document: AgentDocument) -> None:
     for name in (document.name, document.chosen_name):
         if name is not None:
             check_plain("the name", name)
-    size = len((document.individuation_artifact or "").encode(errors="surrogatepass"))
-    if size > limits.SOUL_BYTES_MAX:
-        what = f"the soul in {document.id!r}"
-        raise Invalid(what=what, why=f"is over {limits.SOUL_BYTES_MAX} bytes")
+    check_soul(f"the soul in {document.id!r}", document.individuation_artifact or "")
     looks = (document.color, document.gender, document.color_name, document.last_session_id)
-    face = document.face_variant
-    parts = (*looks, face.eyes, face.mouth) if face else looks
-    if any(len(part or "") > limits.NOTE_CHARS_MAX for part in parts):
-        why = f"has a field with over {limits.NOTE_CHARS_MAX} characters"
-        raise Invalid(what=f"the document {document.id!r}", why=why)
+    check_looks(f"the document {document.id!r}", *looks, face=document.face_variant)
+
+
+def parse_message(loose: LooseMessage) -> MessageCopy:
+    """A message with an id and its time in UTC. Without an id, the content determines one."""
+    what = f"the message of {loose.created_at.isoformat()}"
+    created_at = as_moment(loose.created_at, what)
+    assert created_at is not None
+    return MessageCopy(
+        id=loose.id or f"{loose.server_session_id}:{_content_number(loose)}",
+        type="message",
+        speaker_name=loose.speaker_name,
+        speaker_type=loose.speaker_type,
+        target_agent=loose.target_agent,
+        text=loose.text,
+        server_session_id=SessionId(loose.server_session_id),
+        created_at=created_at,
+        grid_position=None if loose.grid_position is None else SeatId(loose.grid_position),
+        channel=None if loose.channel is None else ChannelId(loose.channel),
+    )
+
+
+def _content_number(loose: LooseMessage) -> int:
+    """A number from the content, beyond every place in a log: the same file gives the same ids."""
+    digest = sha256(msgspec.json.encode(loose)).digest()
+    return (1 << 62) + (int.from_bytes(digest[:7]) >> 1)
 
 
 def check_message(message: MessageCopy) -> None:
@@ -166,7 +190,7 @@ def check_message(message: MessageCopy) -> None:
     is_valid = is_number and server_session != "" and server_session == message.server_session_id
     if not is_valid or len(message.id) > limits.KEY_CHARS_MAX:
         raise Invalid(what=what, why="has no id of the form 'serverSessionId:seq'")
-    _check_moment(message.created_at, what)
+    as_moment(message.created_at, what)
     if len(message.text.encode(errors="surrogatepass")) > limits.MESSAGE_BYTES_MAX:
         raise Invalid(what=what, why=f"is over {limits.MESSAGE_BYTES_MAX} bytes")
     names = (message.speaker_name, message.target_agent or "", message.channel or "")

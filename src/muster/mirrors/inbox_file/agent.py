@@ -18,7 +18,15 @@ from muster.machines.commands import DeliverMessages, MarkRead, SendMessage
 from muster.machines.events import Event, UserMessage
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent
-from muster.mirrors.inbox_file.format import Entry, Items, adding, is_read, mark_of, new_entry
+from muster.mirrors.inbox_file.format import (
+    Entry,
+    Items,
+    adding,
+    is_read,
+    mark_of,
+    new_entry,
+    removing,
+)
 from muster.mirrors.inbox_file.link import InboxFile, uses_inbox_file
 from muster.store.base import EventStore, LogFilter
 from muster.store.codec import decode
@@ -45,9 +53,12 @@ class _Posted:
 class AgentInbox:
     """One agent's inbox file."""
 
-    def __init__(self, file: InboxFile, store: EventStore, seat: SeatId) -> None:
-        """Nothing is read or written yet."""
+    def __init__(
+        self, file: InboxFile, store: EventStore, seat: SeatId, former: InboxFile | None = None
+    ) -> None:
+        """Nothing is read or written yet. `former` is the file that the agent had before."""
         self._file = file
+        self._former = former
         self._store = store
         self._seat = seat
         self._lock = asyncio.Lock()
@@ -66,6 +77,7 @@ class AgentInbox:
     async def step(self) -> None:
         """Write what is missing, and take in what is marked as read."""
         async with self._lock:
+            await self._move()
             await self._deliver()
             try:
                 await self._file.restore_late_writes()
@@ -74,11 +86,6 @@ class AgentInbox:
             except OSError:
                 return  # whoever writes the next message says so
             await self._take_in(items)
-
-    async def deliver(self) -> None:
-        """Write everything that was said and is not on record as delivered."""
-        async with self._lock:
-            await self._deliver()
 
     async def _deliver(self) -> None:
         self._file.is_waiting = False
@@ -153,6 +160,25 @@ class AgentInbox:
             await self._file.change(adding(lost))
 
     # ── what is read ──────────────────────────────────────────────────────────────────────────────
+
+    async def _move(self) -> None:
+        """Move what is unread from the file that the agent had under its former name.
+
+        Another agent may have that name by now, and must not find the messages of this one.
+        """
+        former, self._former = self._former, None
+        if former is None:
+            return
+        posted = await self._ledger()
+        until = self._file.monotonic() + FILE_RACE_SECONDS
+        for each in posted.values():
+            each.until = until  # written again, into the new file
+        marks = {(seq, each.timestamp) for seq, each in posted.items()}
+        try:
+            if former.path.exists():
+                await former.change(removing(marks))
+        except OSError as error:
+            await self._file.report(f"{former.path}: {error.strerror or error}; it is not emptied")
 
     async def _ledger(self) -> dict[int, _Posted]:
         """The messages that are unread in the file; after a restart, from the log."""

@@ -28,8 +28,17 @@ from muster.mirrors.inbox_file.link import InboxFile, uses_inbox_file
 from muster.mirrors.watch import FileWatcher
 from muster.store.base import EventStore
 
-_COMING: Final = (e.AgentsSummoned, e.AgentEnrolled, e.AgentConfigured, e.AgentRegistered)
-"""Events after which an agent may need an inbox file."""
+_COMING: Final = frozenset(
+    {
+        "agents_summoned",
+        "agent_enrolled",
+        "agent_configured",
+        "agent_registered",
+        "agent_renamed",
+        "documents_imported",
+    }
+)
+"""Types of events after which an agent may need an inbox file, or another one."""
 
 
 class InboxFiles:
@@ -47,6 +56,7 @@ class InboxFiles:
         self._folder = folder.absolute()
         self._runner = Runner(self, store, feed, dispatcher, clock)
         self._desks: dict[SeatId, AgentInbox] = {}
+        self._following: dict[SeatId, asyncio.Task[None]] = {}
         self._replies: HumanInbox | None = None
         self._came = asyncio.Event()
         self._watching: FileWatcher | None = None
@@ -74,7 +84,8 @@ class InboxFiles:
             return
         agent = team.agents.get(fact.seat)
         if agent is not None and uses_inbox_file(agent) and agent.name is not None:
-            await self._desk(agent, agent.name).deliver()
+            # Each inbox writes in a task of its own: one that is locked holds up no other.
+            self._desk(agent, agent.name).file.wake.set()
 
     async def _follow(self) -> None:
         with suppress(OSError):  # whoever writes there says so
@@ -101,25 +112,28 @@ class InboxFiles:
         while True:
             self._came.clear()
             for agent in self._dispatcher.team.agents.values():
-                unfinished = agent.read < agent.last_message
+                unfinished = agent.read < agent.last_message or agent.seat in self._desks
                 if unfinished and uses_inbox_file(agent) and agent.name is not None:
                     self._desk(agent, agent.name).file.wake.set()
             await self._came.wait()
 
     def _desk(self, agent: Agent, name: str) -> AgentInbox:
-        desk = self._desks.get(agent.seat)
-        if desk is None:
-            path = inbox_path(self._folder, name)
+        desk, path = self._desks.get(agent.seat), inbox_path(self._folder, name)
+        if desk is None or desk.file.path != path:
+            former = None if desk is None else desk.file
+            if former is not None:  # the agent has another name now, and another file
+                self._following.pop(agent.seat).cancel()
             file = InboxFile(self._dispatcher, self._clock, path, agent.seat)
-            desk = self._desks[agent.seat] = AgentInbox(file, self._store, agent.seat)
-            self._start(desk)
+            desk = AgentInbox(file, self._store, agent.seat, former=former)
+            self._desks[agent.seat] = desk
+            self._following[agent.seat] = self._start(desk)
         return desk
 
-    def _start(self, end: AgentInbox | HumanInbox) -> None:
+    def _start(self, end: AgentInbox | HumanInbox) -> asyncio.Task[None]:
         assert self._watching is not None  # nobody comes here before `_follow`
         assert self._tasks is not None
         self._watching.add(end.file.path, end.file.wake.set)
-        self._tasks.create_task(end.file.follow(end.step))
+        return self._tasks.create_task(end.file.follow(end.step))
 
     async def _poll(self) -> None:
         """Look at every file each second: a notification can be missed, a step may have to wait."""
@@ -131,5 +145,5 @@ class InboxFiles:
                 desk.file.poll()
 
     def _note(self, commit: Commit) -> None:
-        if any(isinstance(event.fact, _COMING) for event in commit.events):
+        if any(event.type in _COMING for event in commit.events):
             self._came.set()

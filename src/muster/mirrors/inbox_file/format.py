@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, cast
 
 from muster.home.file_lock import FileLock, lock_beside
-from muster.limits import INBOX_BYTES_MAX
+from muster.limits import FILE_NAME_BYTES_MAX, INBOX_BYTES_MAX
 from muster.machines.names import check_plain
 from muster.mirrors import exchange as files
 from muster.mirrors.exchange import DisplacedFile, FileRules
@@ -49,7 +49,11 @@ class _Malformed(Exception):
 def inbox_path(folder: Path, name: str) -> Path:
     """The inbox of whoever has this name. A name that could leave the folder is refused."""
     check_plain("the name", name)
-    return folder / f"{name.lower()}.json"
+    stem = name.lower()
+    if len(stem.encode()) > FILE_NAME_BYTES_MAX:  # file systems count bytes, not letters
+        whole = hashlib.sha256(stem.encode()).hexdigest()[:16]
+        stem = f"{stem[: FILE_NAME_BYTES_MAX // 8]}-{whole}"
+    return folder / f"{stem}.json"
 
 
 def new_entry(*, sender: str, text: str, at: datetime, seq: int) -> Entry:
@@ -120,6 +124,16 @@ def adding(entries: Iterable[Entry]) -> Edit:
     def edit(items: Items) -> Items:
         there = {mark_of(item) for item in items}
         return items + [entry for entry in wanted if mark_of(entry) not in there]
+
+    return edit
+
+
+def removing(marks: Iterable[tuple[int, str]]) -> Edit:
+    """Take entries of ours out again."""
+    gone = set(marks)
+
+    def edit(items: Items) -> Items:
+        return [item for item in items if mark_of(item) not in gone]
 
     return edit
 

@@ -97,8 +97,10 @@ class InboxFile(LinkedFile[DisplacedInbox]):
 
 
 def uses_inbox_file(agent: Agent) -> bool:
-    """Whether an agent is spoken to by its inbox file. The lead has a session for that."""
-    return agent.authority in ON_FILES and agent.seat != LEAD_SEAT
+    """Whether an agent is spoken to by its inbox file. A lead has a session for that."""
+    if agent.seat == LEAD_SEAT:
+        return agent.authority is Authority.FILE
+    return agent.authority in ON_FILES
 
 
 def _look(path: Path) -> Look:

@@ -4,6 +4,9 @@ Three kinds of line are meant for muster: a JSON object whose `type` is known, `
 or with the name of the next speaker (`TURN_COMPLETE @Ada`), and an identity marker with what
 follows it, outside code fences. Each begins where its line begins: what is indented, quoted or in
 the middle of a line is text that somebody talks about. So is all of stderr.
+
+The first marker inside a code block is reported as rejected, and stays part of the text: a block
+that is never closed must not make muster deaf without a word.
 """
 
 import re
@@ -14,7 +17,7 @@ import msgspec
 
 from muster.engine import ports
 from muster.engine.ports import BadLine, Marker, SessionReport, TurnDone
-from muster.limits import OUTPUT_LINE_BYTES_MAX
+from muster.limits import MARKER_LINE_BYTES_MAX, OUTPUT_LINE_BYTES_MAX, SOUL_BYTES_MAX
 from muster.runtimes.process.framing import Run
 
 END_OF_TURN: Final = re.compile(r"TURN_COMPLETE(?: +@(\S.*))?")
@@ -29,8 +32,9 @@ SHOWN_CHARS: Final = 200
 SHOWN_BYTES: Final = 4 * SHOWN_CHARS
 
 FENCES: Final = (b"```", b"~~~")
-SIGNS: Final = (b"TURN_COMPLETE", b"[AGENT_", b"{")
-HASTY_SIGNS: Final = (b"TURN_COMPLETE", b"[AGENT_", b'{"type"')
+MARKER_SIGN: Final = b"[AGENT_"
+SIGNS: Final = (b"TURN_COMPLETE", MARKER_SIGN, b"{")
+HASTY_SIGNS: Final = (b"TURN_COMPLETE", MARKER_SIGN, b'{"type"')
 """How lines meant for muster begin; over budget, only how they usually begin."""
 
 
@@ -44,6 +48,17 @@ class Interrupted(InternalReport, frozen=True, kw_only=True):
 
 class LineRest(InternalReport, frozen=True, kw_only=True):
     """The rest of an overlong line that was reported already."""
+
+
+class HiddenMarker(InternalReport, frozen=True, kw_only=True):
+    """A marker inside a code block, which is text."""
+
+    name: str
+
+    def reported(self) -> BadLine:
+        """The report that the marker was not taken."""
+        why = "it stands in a code block; close the block with a line of its fence"
+        return BadLine(line=f"[{self.name}]", reason=why)
 
 
 class _Kind(msgspec.Struct):
@@ -68,6 +83,7 @@ _DECODERS: Final = {name: msgspec.json.Decoder(said) for name, said in TYPES.ite
 _MARKERS: Final = r"\[(AGENT_REGISTERED|AGENT_STATUS)\]"
 _KNOWN: Final = re.compile(rf'\{{"type"\s*:\s*"({"|".join(TYPES)})"|{_MARKERS}')
 _MARKER: Final = re.compile(rf"{_MARKERS}\s*(.*)")
+_MARKER_START: Final = re.compile(_MARKERS.encode())
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
@@ -85,15 +101,20 @@ class Interpreter:
     def __init__(self) -> None:
         """Begin outside any fence."""
         self._fence = ""
+        self._hidden = False  # a marker inside this fence has been reported
         self._skipping = False  # the line that is under way was for muster, and too long
+        self._marker: bytearray | None = None  # a marker that is longer than other lines may be
+
+    def close_fence(self) -> None:
+        """Count an open code block as closed."""
+        self._fence = ""
 
     def words(self, run: Run, *, hasty: bool = False) -> list[ParsedLine]:
         """The lines of a run that are meant for muster. The others are text."""
         if not run.begins:
             said = self._continued(run)
         elif not run.ends:
-            said = _too_long(run.raw)
-            self._skipping = said is not None
+            said = self._begun(run.raw)
         else:
             return list(self._words(run.raw, HASTY_SIGNS if hasty else SIGNS))
         return [] if said is None else [ParsedLine(0, len(run.raw), said)]
@@ -102,11 +123,14 @@ class Interpreter:
         for start in sorted(_starts(raw, signs)):
             end = raw.find(b"\n", start) + 1 or len(raw)
             said = self._line(raw[start:end])
-            if said is not None:
+            if isinstance(said, HiddenMarker):
+                yield ParsedLine(end, end, said.reported())  # the line itself stays text
+            elif said is not None:
                 yield ParsedLine(start, end, said)
 
     def _line(self, raw: bytes) -> SessionReport | None:
-        if len(raw) > OUTPUT_LINE_BYTES_MAX + 1:
+        is_marker = raw.startswith(MARKER_SIGN)
+        if len(raw) > (MARKER_LINE_BYTES_MAX if is_marker else OUTPUT_LINE_BYTES_MAX) + 1:
             return _too_long(raw)
         return self._whole(raw.decode("utf-8", "replace").rstrip())
 
@@ -120,21 +144,49 @@ class Interpreter:
         if fence is not None:
             self._pass_fence(fence[1], fence[2])
             return None
-        marker = None if self._fence else _MARKER.fullmatch(text)
-        return None if marker is None else Marker(name=marker[1], body=marker[2])
+        marker = _MARKER.fullmatch(text)
+        if marker is None:
+            return None
+        if not self._fence:
+            return Marker(name=marker[1], body=marker[2])
+        is_first, self._hidden = not self._hidden, True
+        return HiddenMarker(name=marker[1]) if is_first else None
 
     def _pass_fence(self, fence: str, info: str) -> None:
         """Open or close a code block, by the rules of CommonMark."""
         if not self._fence:
             if fence[0] == "~" or "`" not in info:
-                self._fence = fence
+                self._fence, self._hidden = fence, False
         elif fence.startswith(self._fence) and not info.strip():
             self._fence = ""
 
+    def _begun(self, raw: bytes) -> SessionReport | None:
+        """The beginning of a line that is longer than others: a marker is kept until its end."""
+        if _MARKER_START.match(raw) and not self._fence:
+            self._marker = bytearray(raw)
+            return LineRest()
+        said = _too_long(raw)
+        self._skipping = said is not None
+        return said
+
     def _continued(self, run: Run) -> SessionReport | None:
+        if self._marker is not None:
+            return self._more_of_marker(run)
         skipped = self._skipping
         self._skipping = skipped and not run.ends
         return LineRest() if skipped else None
+
+    def _more_of_marker(self, run: Run) -> SessionReport | None:
+        assert self._marker is not None
+        self._marker += run.raw
+        raw = bytes(self._marker)
+        if run.ends:
+            self._marker = None
+            return self._line(raw) or LineRest()
+        if len(raw) > MARKER_LINE_BYTES_MAX:
+            self._marker, self._skipping = None, True
+            return _too_long(raw)
+        return LineRest()
 
 
 def _starts(raw: bytes, signs: Sequence[bytes]) -> set[int]:
@@ -165,7 +217,10 @@ def _too_long(raw: bytes) -> BadLine | None:
     text = raw[:SHOWN_BYTES].decode("utf-8", "replace")
     if _KNOWN.match(text) is None:
         return None
-    return BadLine(line=text[:SHOWN_CHARS], reason="a line may have 64 KiB; say it in several")
+    reason = "a line may have 64 KiB; say it in several"
+    if raw.startswith(MARKER_SIGN):
+        reason = f"a soul may have {SOUL_BYTES_MAX} bytes"
+    return BadLine(line=text[:SHOWN_CHARS], reason=reason)
 
 
 def _object(text: str) -> SessionReport | None:

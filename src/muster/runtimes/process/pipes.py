@@ -10,6 +10,7 @@ from typing import Final
 
 from muster.engine.ports import Output, SessionReport
 from muster.limits import (
+    FENCE_IDLE_SECONDS,
     LAST_WORDS_BYTES_MAX,
     LAST_WORDS_LINES,
     OUTPUT_BURST_BYTES,
@@ -53,6 +54,7 @@ class OutputStream:
         "_budget",
         "_framer",
         "_interpreter",
+        "_last_at",
         "_omitted",
         "_recent",
         "_tail",
@@ -70,6 +72,7 @@ class OutputStream:
         self._recent = b""
         self._omitted = 0
         self._tail = b""
+        self._last_at = 0.0
 
     @property
     def waiting(self) -> bool:
@@ -92,8 +95,14 @@ class OutputStream:
 
     def take(self, chunk: bytes, now: float) -> list[SessionReport]:
         """Take what came; tell what it means, except for text that may wait for more."""
+        self._last_at = now
         wordy = self._budget.admit(len(chunk), now)
         return [said for run in self._framer.push(chunk) for said in self._read(run, wordy)]
+
+    def prompted(self, now: float) -> None:
+        """The program gets a prompt: a code block that it left open some time ago has ended."""
+        if self._interpreter is not None and now - self._last_at >= FENCE_IDLE_SECONDS:
+            self._interpreter.close_fence()
 
     def flush(self) -> list[SessionReport]:
         """Tell the text that has waited."""

@@ -171,6 +171,15 @@ class AgentView(View, frozen=True, kw_only=True):
     retired: bool = False
     """Whether it was retired: it never connects again, and its name may be another agent's."""
 
+    role: str = ""
+    """What the agent was summoned for, where its seat has a role."""
+
+    hatch_until: datetime | None = None
+    """While it is being born: when the seat counts as empty without a name."""
+
+    waking_until: datetime | None = None
+    """While its lead is asked to wake it: when the lead may be asked again."""
+
     document: AgentDocument | None = None
     """The agent's identity; left out in answers about its state only."""
 

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from muster.machines.ids import ChannelId, SeatId, SessionId
-from muster.machines.vocabulary import AttachedFile, InterruptMode, TurnState
+from muster.machines.vocabulary import AttachedFile, FaceVariant, InterruptMode, TurnState
 from muster.views.answers import Recorded, View
 
 
@@ -166,13 +166,22 @@ class WakePayload(View, frozen=True, kw_only=True):
     name: str
     color: str
     color_name: str
+    gender: str
     grid_position: SeatId
+    face_variant: FaceVariant
+    role: str = ""
+    created_at: datetime | None = None
+    last_alive_at: datetime | None = None
+    last_session_id: SessionId | None = None
     has_soul: bool
     has_transcript: bool
     soul: str
     transcript: str
     omitted: int = 0
     """How many of the oldest messages were left out."""
+
+    cut: int = 0
+    """How many characters of the oldest message in the transcript were left out."""
 
 
 class WakePreview(View, frozen=True, kw_only=True):

@@ -1,0 +1,106 @@
+"""The watchdog of the event loop: reports a step that does not yield, with its place.
+
+A loop that spins without awaiting anything makes the whole server deaf, and the event loop itself
+cannot report that. A thread looks whether the loop still takes steps; when one step holds it for
+too long, the stack of the loop's thread goes to muster's log as an error, once for each stall. The
+CPU time tells a step that spins from one that waits for a disk, or for a busy machine.
+"""
+
+import asyncio
+import logging
+import sys
+import threading
+import time
+import traceback
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from types import FrameType
+from typing import Final
+
+from muster.limits import LOOP_STALL_SECONDS
+
+log = logging.getLogger(__name__)
+
+BEATS: Final = 4
+"""How often the loop reports in the time that a step may take."""
+
+
+@asynccontextmanager
+async def watch_loop(stall_s: float = LOOP_STALL_SECONDS) -> AsyncGenerator[None]:
+    """Watch the running event loop while this is entered."""
+    watchdog = LoopWatchdog(asyncio.get_running_loop(), stall_s)
+    watchdog.start()
+    try:
+        yield
+    finally:
+        watchdog.stop()
+
+
+class LoopWatchdog:
+    """Watches one event loop from a thread of its own."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, stall_s: float) -> None:
+        """Watch this loop, which runs in the calling thread."""
+        self._loop = loop
+        self._stall_s = stall_s
+        self._watched = threading.get_ident()
+        self._cpu = time.pthread_getcpuclockid(self._watched)
+        self._beat_at = time.monotonic()
+        self._beat_cpu = time.clock_gettime(self._cpu)
+        self._timer: asyncio.TimerHandle | None = None
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="muster-watchdog", daemon=True)
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._beat()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread. The loop must still run."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._ended.set()
+        self._thread.join()
+
+    def _beat(self) -> None:
+        """Note in the loop that it takes steps."""
+        self._beat_at, self._beat_cpu = time.monotonic(), time.clock_gettime(self._cpu)
+        self._timer = self._loop.call_later(self._stall_s / BEATS, self._beat)
+
+    def _watch(self) -> None:
+        reported = 0.0  # the beat after which a stall was reported
+        while not self._ended.wait(self._stall_s / BEATS):
+            beat = self._beat_at
+            held = time.monotonic() - beat
+            if held >= self._stall_s and beat != reported:
+                reported = beat
+                self._report(held, time.clock_gettime(self._cpu) - self._beat_cpu)
+
+    def _report(self, held: float, cpu: float) -> None:
+        frame = sys._current_frames().get(self._watched)  # pyright: ignore[reportPrivateUsage]
+        log.error(
+            "a step has held the event loop for %.1f s (%.1f s of CPU) at %s\n%s",
+            held,
+            cpu,
+            place_of(frame),
+            "".join(traceback.format_stack(frame)),
+            extra={"action": "loop_stalled", "seconds": held, "cpu_seconds": cpu},
+        )
+
+
+def place_of(frame: FrameType | None) -> str:
+    """The innermost line of muster in a stack; without one, the innermost line."""
+    found = frame
+    while found is not None and not _is_muster(found):
+        found = found.f_back
+    found = found or frame
+    if found is None:
+        return "an unknown place"
+    code = found.f_code
+    return f"{code.co_filename}:{found.f_lineno} in {code.co_qualname}"
+
+
+def _is_muster(frame: FrameType) -> bool:
+    module = str(frame.f_globals.get("__name__", ""))
+    return module.partition(".")[0] == "muster" and module != __name__

@@ -1,0 +1,1 @@
+"""The memory of an agent: what it is given when it wakes."""

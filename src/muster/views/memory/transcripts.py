@@ -1,0 +1,171 @@
+"""The transcript that a waking agent is given: what was said in its last session with messages.
+
+One line a message, `[speaker]: text`. The newest words that fit are kept: the oldest messages are
+left out first, and the first message that does not fit whole keeps its end. Only a speaker begins a
+line with a bracket: the further lines of a message are indented, so that no message can imitate
+another speaker.
+
+After a merge a seat may have messages of another agent, which lost the seat. Those are not part of
+its memory: a message counts by the names that the agent has or had.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from muster.machines.documents import MessageCopy
+from muster.machines.events import AgentMessage, Event, MessageImported, UserMessage
+from muster.machines.ids import LEAD_SEAT, name_key
+from muster.machines.state import Agent, Team
+from muster.store.base import EventStore, LogFilter, Stored
+from muster.store.codec import decode
+from muster.views.access import CanRead, read_all
+from muster.views.answers.messages import MessageView
+from muster.views.channels import MESSAGE_TYPES, imported_view, message_view
+
+PAGE: Final = 200
+INDENT: Final = "    "
+"""Before every further line of a message."""
+
+WORTH_CUTTING_BYTES: Final = 512
+"""The least of a message that is kept of it when it does not fit whole."""
+
+
+class Transcript(msgspec.Struct, frozen=True):
+    """The newest words of a session that fit."""
+
+    lines: Sequence[str]
+    omitted: int = 0
+    """How many messages were left out, the oldest ones."""
+
+    cut: int = 0
+    """How many characters of the oldest message that is kept were left out."""
+
+    @property
+    def text(self) -> str:
+        """The lines, after a note on what is missing."""
+        note = [f"[{self.omitted} earlier messages left out]"] if self.omitted else []
+        return "\n".join((*note, *self.lines))
+
+
+def fit(messages: Sequence[MessageView], human: str, room: int) -> Transcript:
+    """The newest messages that fit into so many bytes, in order."""
+    lines: list[str] = []
+    cut = 0
+    for message in reversed(messages):
+        line = as_line(message, human)
+        size = _size(line) + 1
+        if size > room:
+            if room >= WORTH_CUTTING_BYTES:
+                line, cut = _end_of(message, human, room)
+                lines.append(line)
+            break
+        lines.append(line)
+        room -= size
+    lines.reverse()
+    return Transcript(lines, len(messages) - len(lines), cut)
+
+
+def as_line(message: MessageView, human: str, note: str = "") -> str:
+    """A message as `[speaker]: text`, its further lines indented."""
+    speaker = human if message.by_human else message.speaker
+    name = " ".join(speaker.replace("[", "(").replace("]", ")").split())
+    first, *more = f"{note}{message.text}".splitlines() or [""]
+    return "\n".join((f"[{name}]: {first}", *(INDENT + line for line in more)))
+
+
+def _end_of(message: MessageView, human: str, room: int) -> tuple[str, int]:
+    """The end of a message that fits, and how many characters of its beginning do not."""
+    text = message.text
+    kept = min(len(text), room)
+    while True:
+        cut = len(text) - kept
+        shorter = msgspec.structs.replace(message, text=text[cut:])
+        line = as_line(shorter, human, f"[{cut} characters left out] ")
+        if _size(line) < room or not kept:
+            return line, cut
+        kept = kept * 3 // 4  # wide characters and indents need more room than they have letters
+
+
+def _size(text: str) -> int:
+    return len(text.encode(errors="surrogatepass"))
+
+
+# ── reading ───────────────────────────────────────────────────────────────────────────────────────
+
+
+async def last_life(
+    store: EventStore, team: Team, agent: Agent, can_read: CanRead = read_all
+) -> Sequence[MessageView]:
+    """The messages of the agent's last session that has any, in order."""
+    names = await names_of(store, agent)
+    said = await _said_here(store, team, agent, can_read, names)
+    elsewhere = await _said_elsewhere(store, agent, can_read, names)
+    is_later = bool(elsewhere) and (not said or said[-1].ts < elsewhere[-1].ts)
+    return elsewhere if is_later else said
+
+
+async def names_of(store: EventStore, agent: Agent) -> frozenset[str]:
+    """The keys of all names that the agent has or had."""
+    renames = LogFilter(types=frozenset({"agent_renamed"}), seat=agent.seat)
+    facts = (decode(each.data).fact for each in await read_whole(store, 0, renames))
+    former = (getattr(fact, "previous", None) for fact in facts)
+    known = (agent.id, agent.chosen_name, *former)
+    return frozenset(name_key(name) for name in known if name)
+
+
+async def _said_here(
+    store: EventStore, team: Team, agent: Agent, can_read: CanRead, names: frozenset[str]
+) -> Sequence[MessageView]:
+    """Delivered messages of its last session on this machine."""
+    own = LogFilter(types=MESSAGE_TYPES, seat=agent.seat)
+    stored = await read_whole(store, agent.transcript_from, own)
+    events = [decode(each.data) for each in stored if can_read(each)]
+    said = [message_view(each, team) for each in events if _is_own(agent, each, names)]
+    return [each for each in said if not each.by_human or each.seq <= agent.delivered]
+
+
+def _is_own(agent: Agent, event: Event, names: frozenset[str]) -> bool:
+    """Whether a message is by the agent or to it, and not of another agent that had its seat."""
+    fact = event.fact
+    if isinstance(fact, AgentMessage):
+        return name_key(fact.agent_name) in names
+    assert isinstance(fact, UserMessage)
+    if fact.target_agent is None:
+        return agent.seat == LEAD_SEAT
+    return name_key(fact.target_agent) in names
+
+
+async def _said_elsewhere(
+    store: EventStore, agent: Agent, can_read: CanRead, names: frozenset[str]
+) -> Sequence[MessageView]:
+    """Imported messages of its last session on another machine."""
+    imported = LogFilter(types=frozenset({"message_imported"}), seat=agent.seat)
+    stored = [each for each in await read_whole(store, 0, imported) if can_read(each)]
+    copies = sorted(
+        (copy for copy in _copies(stored) if _is_copy_of(agent, copy, names)),
+        key=lambda copy: (copy.created_at, copy.id),
+    )
+    last = copies[-1].server_session_id if copies else None
+    return [imported_view(copy) for copy in copies if copy.server_session_id == last]
+
+
+def _copies(stored: Iterable[Stored]) -> Iterable[MessageCopy]:
+    facts = (decode(each.data).fact for each in stored)
+    return (fact.message for fact in facts if isinstance(fact, MessageImported))
+
+
+def _is_copy_of(agent: Agent, copy: MessageCopy, names: frozenset[str]) -> bool:
+    name = copy.speaker_name if copy.speaker_type == "agent" else copy.target_agent
+    if name is None:
+        return agent.seat == LEAD_SEAT
+    return name_key(name) in names
+
+
+async def read_whole(store: EventStore, after: int, where: LogFilter) -> Sequence[Stored]:
+    """All events of a kind after a place in the log."""
+    found = list(await store.read(after=after, limit=PAGE, where=where))
+    while found and (page := await store.read(after=found[-1].seq, limit=PAGE, where=where)):
+        found.extend(page)
+    return found

@@ -1,0 +1,91 @@
+"""The memory of an agent that wakes: its soul, and the transcript of its last session.
+
+A transcript has the agent's messages and the messages to it alone (`transcripts.py`). Undelivered
+messages are not part of it; they are delivered as new messages. A soul is always whole; the
+transcript shrinks until everything fits.
+
+The payload as text is XML, so that no soul can fake its own end. One line break is added after the
+opening and before the closing tag of the soul and of the transcript.
+"""
+
+from datetime import datetime
+
+from muster.limits import TRANSCRIPT_BYTES_MAX, WAKE_TEXT_BYTES_MAX
+from muster.machines.state import Agent, Team
+from muster.store.base import EventStore
+from muster.views.access import CanRead, read_all
+from muster.views.answers.messages import WakePayload
+from muster.views.memory.transcripts import Transcript, fit, last_life
+from muster.views.memory.xml_text import xml_attributes, xml_text
+
+
+async def wake_payload(
+    store: EventStore,
+    team: Team,
+    agent: Agent,
+    can_read: CanRead = read_all,
+    room: int = TRANSCRIPT_BYTES_MAX,
+) -> WakePayload:
+    """The memory that an agent would be given if it woke now, as far as a reader may see it."""
+    messages = await last_life(store, team, agent, can_read)
+    while True:
+        payload = _payload(agent, fit(messages, team.human, room))
+        is_small = len(as_xml(payload).encode(errors="surrogatepass")) <= WAKE_TEXT_BYTES_MAX
+        if is_small or room == 0:
+            return payload
+        room //= 2  # the transcript is mostly markup
+
+
+def _payload(agent: Agent, transcript: Transcript) -> WakePayload:
+    return WakePayload(
+        name=agent.id,
+        color=agent.color,
+        color_name=agent.color_name,
+        gender=agent.gender,
+        grid_position=agent.seat,
+        face_variant=agent.face_variant,
+        role=agent.role,
+        created_at=agent.created_at,
+        last_alive_at=agent.last_alive_at,
+        last_session_id=agent.last_session_id,
+        has_soul=bool(agent.soul),
+        has_transcript=bool(transcript.lines),
+        soul=agent.soul,
+        transcript=transcript.text,
+        omitted=transcript.omitted,
+        cut=transcript.cut,
+    )
+
+
+async def wake_text(store: EventStore, team: Team, agent: Agent, room: int) -> str:
+    """The memory of an agent as XML, with so many bytes of transcript at most."""
+    return as_xml(await wake_payload(store, team, agent, room=room))
+
+
+def as_xml(payload: WakePayload) -> str:
+    """One agent's payload as text that no soul can break out of."""
+    attributes = xml_attributes(
+        (
+            ("name", payload.name),
+            ("color", payload.color),
+            ("colorName", payload.color_name),
+            ("gender", payload.gender),
+            ("position", str(payload.grid_position)),
+            ("eyes", payload.face_variant.eyes),
+            ("mouth", payload.face_variant.mouth),
+            *((("role", payload.role),) if payload.role else ()),
+            ("createdAt", _moment(payload.created_at)),
+            ("lastAliveAt", _moment(payload.last_alive_at)),
+            ("lastSessionId", payload.last_session_id or ""),
+            ("hasSoul", str(payload.has_soul).lower()),
+            ("hasTranscript", str(payload.has_transcript).lower()),
+        )
+    )
+    return (
+        f"<agent {attributes}>\n<soul>\n{xml_text(payload.soul)}\n</soul>\n"
+        f"<transcript>\n{xml_text(payload.transcript)}\n</transcript>\n</agent>"
+    )
+
+
+def _moment(moment: datetime | None) -> str:
+    return "" if moment is None else moment.isoformat()

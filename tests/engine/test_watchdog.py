@@ -1,0 +1,83 @@
+"""The watchdog of the event loop: a step that does not yield is an error with its place."""
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from muster.engine import watchdog
+from muster.engine.watchdog import place_of, watch_loop
+from tests.waits import WAIT_SECONDS
+
+STALL_SECONDS = 0.05
+
+
+class Reported(logging.Handler):
+    """Waits for the report, in the thread that holds the loop."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+        self.came = threading.Event()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+        self.came.set()
+
+
+def reports(step: Callable[[Reported], None]) -> list[logging.LogRecord]:
+    """The reports of the watchdog while a step runs in the event loop."""
+    handler = Reported()
+    logger = logging.getLogger(watchdog.__name__)
+    logger.addHandler(handler)
+
+    async def story() -> None:
+        async with watch_loop(STALL_SECONDS):
+            step(handler)
+            await asyncio.sleep(0)
+
+    try:
+        asyncio.run(story())
+    finally:
+        logger.removeHandler(handler)
+    return handler.records
+
+
+def spinning_step(handler: Reported) -> None:
+    end = time.monotonic() + WAIT_SECONDS
+    while not handler.came.is_set():
+        assert time.monotonic() < end
+
+
+def test_a_loop_that_does_not_yield_is_an_error_with_its_place() -> None:
+    (record,) = reports(spinning_step)
+    assert record.levelno == logging.ERROR
+    assert record.__dict__["action"] == "loop_stalled"
+    assert record.__dict__["cpu_seconds"] > 0
+    assert "spinning_step" in record.getMessage()
+
+
+def test_a_step_that_waits_in_the_loop_is_reported_too() -> None:
+    (record,) = reports(lambda handler: _assert(handler.came.wait(WAIT_SECONDS)))
+    assert "held the event loop" in record.getMessage()
+
+
+def _assert(value: bool) -> None:
+    assert value
+
+
+def test_a_loop_that_yields_is_never_reported(caplog: pytest.LogCaptureFixture) -> None:
+    async def story() -> None:
+        async with watch_loop(60.0):
+            for _ in range(1000):
+                await asyncio.sleep(0)
+
+    asyncio.run(story())
+    assert caplog.records == []
+
+
+def test_the_place_is_the_innermost_line_of_muster() -> None:
+    assert place_of(None) == "an unknown place"
