@@ -26,12 +26,14 @@ from muster.http.server import HttpServer, listen, serve_until, url_of
 from muster.machines.commands import PostMessage
 from muster.machines.ids import MUSTER
 from muster.machines.vocabulary import Role
+from muster.settings.in_force import SettingsInForce
+from muster.settings.model import PresenceSettings, Settings
 from muster.team import Muster
 
 CHANNELS: Final = 16
 MEMBERS: Final = 3
 PACE_SECONDS: Final = 0.1
-_WEEK_SECONDS: Final = 7 * 24 * 3600.0
+_PATIENT: Final = Settings(presence=PresenceSettings(heartbeat_timeout_seconds=7 * 24 * 3600.0))
 
 
 @route("POST", "/bench/empty", may=ACTORS)
@@ -43,7 +45,7 @@ async def main(home: Path) -> None:
     """Create a team of 48 in 16 channels, and serve until stdin closes."""
     await found_home(home, channels=CHANNELS, members=MEMBERS)
     # no heartbeat timeout: no agent may lose its seat during the measurement
-    options = TeamOptions(human=HUMAN, heartbeat_timeout_s=_WEEK_SECONDS)
+    options = TeamOptions(human=HUMAN, in_force=SettingsInForce(_PATIENT))
     async with open_team(home, options) as muster:
         tokens = await _tokens(muster)
         stop = asyncio.Event()

@@ -11,9 +11,10 @@ No cancellation can skip the last line. A service that fails ends the team in th
 """
 
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -44,27 +45,29 @@ from muster.engine.timers import Timers
 from muster.engine.watchdog import watch_loop
 from muster.errors import MusterError, NoTeam
 from muster.home.lock import LOG_FILE
-from muster.inbox.errands import Describe, soul_line
+from muster.inbox.errands import soul_line
 from muster.inbox.inbox import Inbox
 from muster.machines.commands import ReportClockJump, StartMuster, StopMuster
-from muster.machines.ids import MUSTER, SeatId, SessionId, name_key
+from muster.machines.ids import MUSTER, SessionId
 from muster.machines.state import Agent, Team
-from muster.machines.vocabulary import NO_LIMIT, Allowance, Authority, Budget, TurnConfig
+from muster.machines.vocabulary import NO_LIMIT, Allowance
 from muster.mirrors.inbox_file.files import InboxFiles
-from muster.mirrors.roster import Plan, enlist, state_files
 from muster.mirrors.state_file.files import StateFiles, wishes
+from muster.reloading.live import LiveSettings, Load, SettingsSource
+from muster.reloading.roster import Roster, describer
 from muster.runtimes import catalog
+from muster.runtimes.programs import detect_programs
 from muster.sessions.environment import SessionEnvironment
 from muster.sessions.prompt import Prompter
 from muster.sessions.prompt_templates import PromptTemplates
 from muster.sessions.reactor import Sessions
 from muster.sessions.session_tokens import SessionTokens
-from muster.settings.agents import ANYBODY
-from muster.settings.model import HEARTBEAT_TIMEOUT_SECONDS, DelegationSettings, Settings
+from muster.settings.in_force import SettingsInForce
+from muster.settings.model import SETTINGS_FILE, DelegationSettings, Settings
 from muster.store.base import SEQ_END, EventStore, MessageSearch
 from muster.store.reading import LogReader
 from muster.store.sqlite import SqliteStore
-from muster.team import Births, Muster
+from muster.team import Muster
 from muster.version import __version__
 from muster.views.conversation_costs import Costs
 from muster.views.history import History
@@ -72,11 +75,6 @@ from muster.views.history import History
 log = logging.getLogger(__name__)
 
 __all__ = ["Muster", "TeamOptions", "open_configured", "open_team", "run_team"]
-
-USUAL_TURNS: Final = TurnConfig()
-"""The default rules of a new channel."""
-
-NO_BIRTHS: Final = Births()
 
 
 def no_runtimes(agent: Agent) -> None:
@@ -87,8 +85,8 @@ class DelegationPlan(msgspec.Struct, frozen=True, kw_only=True):
     """How delegated tasks are run."""
 
     runtimes: Runtimes = no_runtimes
-    task_seconds: float = DelegationSettings().task_seconds
-    allowance: Allowance = NO_LIMIT
+    task_seconds: Callable[[], float] = lambda: DelegationSettings().task_seconds
+    allowance: Callable[[], Allowance] = lambda: NO_LIMIT
     project: Path = Path()
     """The folder that requests come from; relative folders in requests are relative to it."""
 
@@ -109,12 +107,15 @@ class TeamOptions(msgspec.Struct, frozen=True, kw_only=True):
     human: str
     runtimes: Runtimes = no_runtimes
     snapshot_every: int = SNAPSHOT_EVENTS
-    heartbeat_timeout_s: float = HEARTBEAT_TIMEOUT_SECONDS
-    turns: TurnConfig = USUAL_TURNS
-    plans: Sequence[Plan] = ()
-    """The agents that the settings name."""
+    in_force: SettingsInForce | None = None
+    """The settings; without them every setting has its default."""
 
-    births: Births = NO_BIRTHS
+    source: SettingsSource | None = None
+    """The file that the settings are followed in; none where they never change."""
+
+    names_agents: bool = False
+    """Whether the settings say which agents there are; otherwise the log alone does."""
+
     delegation: DelegationPlan = NO_DELEGATION
     inboxes: Path | None = None
     """The folder of inbox files; none without it."""
@@ -136,61 +137,40 @@ class Files(Protocol):
 
 
 def open_configured(
-    home: Path, settings: Settings, *, url: str = ""
+    home: Path, settings: Settings, *, url: str = "", load: Load | None = None
 ) -> AbstractAsyncContextManager[Muster]:
-    """Open the team in this home as its settings say, reached at `url`."""
+    """Open the team in this home as its settings say, reached at `url`.
+
+    With `load`, which loads the settings anew, changes of the file are taken up.
+    """
+    in_force = SettingsInForce(settings)
+    path = home.absolute() / SETTINGS_FILE
     options = TeamOptions(
         human=settings.team.human,
-        runtimes=catalog.runtimes(settings, home),
+        runtimes=catalog.RuntimeCatalog(in_force, home),
         snapshot_every=settings.store.snapshot_every,
-        heartbeat_timeout_s=settings.presence.heartbeat_timeout_seconds,
-        turns=settings.turns,
-        plans=plans_of(settings, home),
-        births=births_of(settings),
-        delegation=delegation_of(settings, home, serves_queue=True),
+        in_force=in_force,
+        names_agents=True,
+        source=None if load is None else SettingsSource(path=path, load=load),
+        delegation=delegation_of(in_force, home, serves_queue=True),
         inboxes=settings.team.inboxes_beside(home),
         url=url,
     )
     return open_team(home, options)
 
 
-def plans_of(settings: Settings, home: Path) -> Sequence[Plan]:
-    """The agents of the settings, as the roster enrols them."""
-    return [
-        Plan(
-            name=name,
-            authority=Authority.FILE if agent.runtime == "file" else Authority.MUSTER,
-            state_file=agent.state_file_beside(home, name),
-            seat=None if agent.seat is None else SeatId(agent.seat),
-            color=agent.color,
-            long_lived=agent.is_long_lived,
-            max_turns=agent.max_turns,
-            unasked=agent.unasked,
-            description=agent.description,
-            budget=Budget(**msgspec.structs.asdict(agent.budget)),
-            policy=agent.policy,
-        )
-        for name, agent in settings.agents.items()
-        if name != ANYBODY
-    ]
-
-
-def births_of(settings: Settings) -> Births:
-    """Whether muster itself can create agents, and how it runs them."""
-    anybody = settings.agents.get(ANYBODY)
-    return Births(
-        possible=anybody is not None, live_on=anybody is not None and anybody.is_long_lived
-    )
-
-
 def delegation_of(
-    settings: Settings, home: Path, *, project: Path | None = None, serves_queue: bool = False
+    in_force: SettingsInForce,
+    home: Path,
+    *,
+    project: Path | None = None,
+    serves_queue: bool = False,
 ) -> DelegationPlan:
     """How delegated tasks are run, from the settings of the team in `home`."""
     return DelegationPlan(
-        runtimes=catalog.task_runtimes(settings, home),
-        task_seconds=settings.delegation.task_seconds,
-        allowance=settings.delegation.allowance,
+        runtimes=catalog.TaskRuntimeCatalog(in_force, home),
+        task_seconds=lambda: in_force.current.delegation.task_seconds,
+        allowance=lambda: in_force.current.delegation.allowance,
         project=project or home.absolute().parent,
         is_alive=is_keeper_alive,
         serves_queue=serves_queue,
@@ -206,7 +186,7 @@ async def open_session(
     The settings are those of the team in `home`, and requests come from `project`. Only agents that
     are on call run here, and none that the team in `home` holds back.
     """
-    plan = delegation_of(settings, home, project=project)
+    plan = delegation_of(SettingsInForce(settings), home, project=project)
     options = TeamOptions(
         human=settings.team.human, delegation=msgspec.structs.replace(plan, root=root), url=url
     )
@@ -267,13 +247,15 @@ async def run_team(
     feed = _feed(store, dispatcher)
     every, seq = options.snapshot_every, loaded.snapshot_seq
     snapshots = Snapshots(dispatcher, store, taken_seq=seq, every=every)
-    presence = Presence(dispatcher, clock, timeout_s=options.heartbeat_timeout_s)
-    inbox = Inbox(feed, dispatcher, _describer(options.plans))
+    in_force = options.in_force or SettingsInForce(Settings())
+    presence = Presence(dispatcher, clock, timeout=lambda: in_force.heartbeat_timeout_s)
+    inbox = Inbox(feed, dispatcher, describer(in_force, soul_line))
     partials, session_tokens = Partials(dispatcher, clock), SessionTokens(ids.new())
     prompter = Prompter(dispatcher, store, inbox, PromptTemplates(home))
-    await _begin(dispatcher, ids, options, clock, loaded.last_at)
+    roster = Roster(dispatcher, options.runtimes, home if options.names_agents else None)
+    await _begin(dispatcher, ids, options, roster, in_force, clock, loaded.last_at)
     log_provider = OpenLogProvider(dispatcher, store, options.delegation.root)
-    shared = StateFiles(dispatcher, clock, state_files(dispatcher.team, options.plans))
+    shared = StateFiles(dispatcher, clock, roster.state_files(in_force.current))
     files: list[Files] = [log_provider, shared]
     if options.inboxes is not None:
         files.append(InboxFiles(dispatcher, store, clock, options.inboxes, feed))
@@ -281,9 +263,12 @@ async def run_team(
     requests = await _requests(dispatcher, clock, log_provider, tasks, options.delegation)
     async with background() as lives:
         around = SessionEnvironment(session_tokens, home=home, url=options.url)
+        reclaim = None if home is None else catalog.reclaimer(home)
         sessions = Sessions(
-            dispatcher, options.runtimes, clock, lives, prompter, around, tasks, partials
+            dispatcher, options.runtimes, clock, lives, prompter, around, tasks, partials, reclaim
         )
+        apply = partial(_apply, roster, shared)
+        live = LiveSettings(in_force, options.source, dispatcher, clock, apply, sessions.outdated)
         reactor = Runner(sessions, store, feed, dispatcher, clock)
         try:
             async with background() as services:
@@ -291,7 +276,7 @@ async def run_team(
                 attachments = None if home is None else AttachmentFolder(home)
                 if attachments is not None:
                     services.create_task(_remove_unused(attachments, store, clock))
-                for each in (timers, presence, snapshots, reactor, requests.queue, *files):
+                for each in (live, timers, presence, snapshots, reactor, requests.queue, *files):
                     services.create_task(each.run())
                 yield Muster(
                     store=store,
@@ -306,8 +291,8 @@ async def run_team(
                     costs=Costs(store),
                     clock=clock,
                     ids=ids,
-                    turns=options.turns,
-                    births=options.births,
+                    settings=live,
+                    detect_programs=partial(detect_programs, (home or Path()).absolute().parent),
                     requests=requests,
                     files=attachments,
                 )
@@ -315,10 +300,10 @@ async def run_team(
             await run_to_completion(_stop(dispatcher, feed, sessions, files, reactor, snapshots))
 
 
-def _describer(plans: Sequence[Plan]) -> Describe:
-    """Describes an agent as its settings do, or else with the first line of its soul."""
-    described = {name_key(plan.name): plan.description for plan in plans if plan.description}
-    return lambda agent: described.get(name_key(agent.id)) or soul_line(agent)
+async def _apply(roster: Roster, files: StateFiles, settings: Settings) -> None:
+    """Bring the team and its state files in line with new settings."""
+    await roster.enlist(settings)
+    await files.change(roster.state_files(settings))
 
 
 def _feed(store: EventStore, dispatcher: Dispatcher) -> Feed:
@@ -359,7 +344,7 @@ def _tasks(
         clock,
         log_provider,
         plan.runtimes,
-        seconds=plan.task_seconds,
+        timeout=plan.task_seconds,
         home=home,
         project=plan.project,
     )
@@ -389,15 +374,20 @@ async def _requests(
 
 
 async def _begin(
-    dispatcher: Dispatcher, ids: Ids, options: TeamOptions, clock: Clock, last_at: datetime | None
+    dispatcher: Dispatcher,
+    ids: Ids,
+    options: TeamOptions,
+    roster: Roster,
+    in_force: SettingsInForce,
+    clock: Clock,
+    last_at: datetime | None,
 ) -> None:
     """Start a server session. An agent that its state file paused meanwhile starts paused.
 
     If the clock was set back while muster was down, deadlines are set back with it: none is further
     away than it was at the last event.
     """
-    plans = options.plans
-    paused = await wishes(state_files(dispatcher.team, plans), dispatcher.team, clock)
+    paused = await wishes(roster.state_files(in_force.current), dispatcher.team, clock)
     started = StartMuster(
         server_session=SessionId(ids.new()),
         muster_version=__version__,
@@ -411,7 +401,7 @@ async def _begin(
     if behind_s >= limits.CLOCK_STEP_SECONDS:
         jump = ReportClockJump(seconds=-behind_s, shift_seconds=-behind_s)
         await dispatcher.send(jump, actor=MUSTER)
-    await enlist(dispatcher, plans, at_boot=True)
+    await roster.enlist(in_force.current, at_boot=True)
 
 
 async def _stop(

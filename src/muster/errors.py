@@ -469,6 +469,18 @@ class BadSource(BadSettings):
     code = BadSettings.code
 
 
+class SettingsConflict(Refused):
+    """{what}. Look at the file again, and repeat the change."""
+
+
+class CannotEditSettings(Refused):
+    """muster.toml is written in a form that muster cannot edit safely. Edit it by hand."""
+
+
+class NoSettingsFile(Refused):
+    """This team has no settings file: it was opened without one."""
+
+
 class SettingsExist(Refused):
     """{path} exists already and was not changed. Edit it, or move it away first."""
 

@@ -292,6 +292,25 @@ FILE_SETTLE_SECONDS: Final = 0.2
 """How long a file may be missing or malformed before that counts: a writer in place truncates
 first, and some editors move a file away before they bring the new one."""
 
+SETTINGS_SETTLE_SECONDS: Final = 0.1
+"""How long `muster.toml` must be quiet before it is read: editors write in several steps."""
+
+SETTINGS_DOUBT_SECONDS: Final = 0.5
+"""How long a mistake, a missing file or the removal of an agent must stay before it counts: half a
+file can be valid, and lacks the agents at its end."""
+
+VERSION_SECONDS: Final = 5.0
+"""How long an installed program may take to print its version; Node needs about one second."""
+
+VERSION_CHARS_MAX: Final = 80
+"""The longest version of a program that is shown."""
+
+SETTINGS_CHANGES_MAX: Final = 100
+"""Changed settings that one event names; more are counted."""
+
+SETTINGS_BYTES_MAX: Final = 1024 * 1024
+"""The longest settings file, as `regular_files` reads it."""
+
 FILE_LATE_SECONDS: Final = 0.25
 """How long a writer in place may go on writing into a file that was replaced under it."""
 

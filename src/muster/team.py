@@ -7,14 +7,16 @@ from muster.delegation.requests import Requests
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.feed import Feed
 from muster.engine.partials import Partials
-from muster.engine.ports import Clock, Ids
+from muster.engine.ports import Clock, DetectPrograms, Ids
 from muster.engine.presence import Presence
 from muster.inbox.inbox import Inbox
 from muster.machines.identity.palette import PALETTE
 from muster.machines.state import Team
 from muster.machines.vocabulary import Placeholder, TurnConfig
+from muster.reloading.live import LiveSettings
 from muster.sessions.prompt import Prompter
 from muster.sessions.session_tokens import SessionTokens
+from muster.settings.agents import ANYBODY
 from muster.store.base import EventStore
 from muster.views.conversation_costs import Costs
 from muster.views.history import History
@@ -47,8 +49,8 @@ class Muster:
         costs: Costs,
         clock: Clock,
         ids: Ids,
-        turns: TurnConfig,
-        births: Births,
+        settings: LiveSettings,
+        detect_programs: DetectPrograms,
         requests: Requests,
         files: AttachmentFolder | None = None,
     ) -> None:
@@ -67,10 +69,8 @@ class Muster:
         self.costs = costs
         self.clock = clock
         self.ids = ids
-        self.turns = turns
-        """Default rules of a new channel."""
-
-        self.births = births
+        self.settings = settings
+        self.detect_programs = detect_programs
         self.requests = requests
         self.files = files
         """Files of messages; none for a team without a home on disk."""
@@ -82,6 +82,19 @@ class Muster:
     def can_summon(self) -> bool:
         """Whether a summon can be carried out: by the lead, or by muster itself."""
         return self.births.possible or self.team.lead is not None
+
+    @property
+    def turns(self) -> TurnConfig:
+        """Default rules of a new channel."""
+        return self.settings.current.turns
+
+    @property
+    def births(self) -> Births:
+        """Whether muster itself can create agents, and how it runs them."""
+        anybody = self.settings.current.agents.get(ANYBODY)
+        return Births(
+            possible=anybody is not None, live_on=anybody is not None and anybody.is_long_lived
+        )
 
     @property
     def team(self) -> Team:

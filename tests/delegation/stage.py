@@ -19,8 +19,9 @@ from muster.machines.ids import person
 from muster.machines.vocabulary import DelegationMode
 from muster.permissions.policy import DEFAULT, Policy
 from muster.routing.agent_files import read_folders
-from muster.runtimes.catalog import task_runtimes
+from muster.runtimes.catalog import TaskRuntimeCatalog
 from muster.settings.agents import AgentSettings
+from muster.settings.in_force import SettingsInForce
 from muster.settings.model import DelegationSettings, Settings
 from muster.team import Muster
 from muster.testing.clock import ManualClock
@@ -107,8 +108,8 @@ class Stage:
         plan = DelegationPlan(
             runtimes=(lambda _: self.runtime)
             if self.runtime is not None
-            else task_runtimes(self.settings, self.base / ".muster"),
-            task_seconds=self._task_seconds,
+            else TaskRuntimeCatalog(SettingsInForce(self.settings), self.base / ".muster"),
+            task_seconds=lambda: self._task_seconds,
             project=self.project,
             root=self.root,
             is_alive=self._is_alive,

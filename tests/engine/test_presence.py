@@ -39,7 +39,7 @@ TIMEOUT_S = 15.0
 @asynccontextmanager
 async def listening(dispatcher: Dispatcher, clock: ManualClock) -> AsyncGenerator[Presence]:
     async with background() as tasks:
-        presence = Presence(dispatcher, clock, timeout_s=TIMEOUT_S)
+        presence = Presence(dispatcher, clock, timeout=lambda: TIMEOUT_S)
         tasks.create_task(presence.run())
         await settled()
         yield presence

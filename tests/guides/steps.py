@@ -90,6 +90,21 @@ GUIDES: Mapping[str, Guide] = {
         },
         given={"build-something.sh": REPORTS},
     ),
+    "docs/guides/agents.md": Guide(
+        {
+            "muster agent add builder": Shell(
+                leave={"muster agent add Ada": "it would start a model"}
+            ),
+            "muster agent edit builder": Shell(
+                first=("muster agent edit builder --set budget.cost_usd=1",),
+                leave={
+                    "EDITOR=": "it opens an editor",
+                    "muster agent remove": "it asks",
+                },
+            ),
+        },
+        given={"build.sh": REPORTS},
+    ),
     "docs/guides/an-agent-in-ten-lines.md": Guide(
         {
             "import asyncio": Write("agent.py"),

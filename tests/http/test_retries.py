@@ -26,6 +26,10 @@ NOT_KEPT = {
     ("POST", "/api/agents/summon"): "see the last test",
     ("POST", "/api/channels/{channel}/turn/partial"): "partial text is not in the log",
     ("POST", "/api/files"): "the same content is the same file",
+    ("POST", "/api/settings/agents"): "a second addition is refused: the name is in the file",
+    ("PATCH", "/api/settings/agents/{name}"): "a second edit finds what it asks for",
+    ("DELETE", "/api/settings/agents/{name}"): "a second removal is refused: it is not in the file",
+    ("POST", "/api/settings/agents/{name}/rename"): "a second rename is refused: it has the name",
     ("POST", "/api/delegation/queue"): "carries out what is in the queue, each message once",
 }
 """Routes that are not among the cases, with the reason."""

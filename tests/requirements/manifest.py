@@ -1092,6 +1092,22 @@ CLIENTS = (
         },
     ),
     Promise(
+        "A changed muster.toml is taken up while muster runs; a mistake in it changes nothing.",
+        {
+            "acceptance/test_live_settings.py": [
+                "test_an_agent_that_is_added_to_the_file_is_there_without_a_restart",
+                "test_a_mistake_is_shown_with_its_line_and_the_old_settings_stay_until_it_is_corrected",
+                "test_a_file_that_is_written_in_steps_causes_no_false_error_and_dismisses_nobody",
+                "test_a_program_whose_agent_was_removed_while_muster_was_down_is_ended",
+                "test_agents_are_added_changed_and_removed_by_the_command_line",
+            ],
+            "settings/test_writing.py": [
+                "test_a_new_agent_is_appended_and_nothing_else_changes",
+                "test_a_changed_setting_keeps_the_comments_around_it",
+            ],
+        },
+    ),
+    Promise(
         "An agent is renamed, and taken out of the team and back into its seat, with its history.",
         {
             "machines/identity/test_membership.py": [

@@ -6,8 +6,9 @@ from muster.engine.ports import Launch
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import RunMode
-from muster.runtimes.catalog import runtimes
+from muster.runtimes.catalog import RuntimeCatalog
 from muster.settings.agents import AgentSettings
+from muster.settings.in_force import SettingsInForce
 from muster.settings.model import Settings
 from tests.builders import run
 from tests.runtimes.programs import Listener, new_session
@@ -26,21 +27,21 @@ def an_agent(name: str | None) -> Agent:
 
 
 def test_an_agent_has_one_runtime_whatever_the_case_of_its_name(tmp_path: Path) -> None:
-    find = runtimes(SETTINGS, tmp_path)
+    find = RuntimeCatalog(SettingsInForce(SETTINGS), tmp_path)
     assert find(an_agent("Ada")) is not None
     assert find(an_agent("ada")) is find(an_agent("Ada"))
     assert find(an_agent("Bo")) is not find(an_agent("Ada"))
 
 
 def test_an_agent_that_muster_does_not_run_has_none(tmp_path: Path) -> None:
-    find = runtimes(SETTINGS, tmp_path)
+    find = RuntimeCatalog(SettingsInForce(SETTINGS), tmp_path)
     assert [find(an_agent(name)) for name in ("Cy", "Dee", None)] == [None, None, None]
 
 
 def test_what_a_program_prints_is_what_it_says_unless_its_settings_say_otherwise(
     tmp_path: Path,
 ) -> None:
-    find = runtimes(SETTINGS, tmp_path)
+    find = RuntimeCatalog(SettingsInForce(SETTINGS), tmp_path)
     ada, bo = find(an_agent("Ada")), find(an_agent("Bo"))
     assert ada is not None
     assert bo is not None
@@ -55,7 +56,9 @@ def test_a_program_works_in_the_folder_that_holds_the_home_or_as_seen_from_there
     async def scene() -> None:
         listener = Listener()
         for name in ("Ada", "Bo"):
-            runtime = runtimes(SETTINGS, tmp_path / ".muster")(an_agent(name))
+            runtime = RuntimeCatalog(SettingsInForce(SETTINGS), tmp_path / ".muster")(
+                an_agent(name)
+            )
             assert runtime is not None
             launch = Launch(session=new_session(), agent=an_agent(name), mode=RunMode.RUN_ONCE)
             await (await runtime.start(launch, listener)).wait()

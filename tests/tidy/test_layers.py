@@ -70,6 +70,10 @@ ROOMS: dict[str, Room] = {
         (*CORE, *STORE_READERS, "muster.engine", "muster.home.file_lock"),
         "a file and the log are kept in step",
     ),
+    "muster.reloading": Room(
+        (*CORE, "muster.engine", "muster.mirrors", "muster.settings"),
+        "changed settings are read from a file, and become commands",
+    ),
     "muster.sessions": Room(
         (*CORE, *STORE_READERS, "muster.engine", "muster.inbox", "muster.views"),
         "a session is run through the port of its runtime",
@@ -81,7 +85,9 @@ ROOMS: dict[str, Room] = {
             "muster.delegation",
             "muster.engine",
             "muster.inbox",
+            "muster.reloading",
             "muster.sessions",
+            "muster.settings",
             "muster.store.base",
             "muster.views",
         ),
@@ -131,8 +137,10 @@ ROOMS: dict[str, Room] = {
             "muster.identity",
             "muster.inbox",
             "muster.permissions",
+            "muster.reloading",
             "muster.routing",
             "muster.sessions",
+            "muster.settings",
             "muster.team",
             "muster.views",
         ),
@@ -153,6 +161,7 @@ ROOMS: dict[str, Room] = {
             "muster.home",
             "muster.http",
             "muster.permissions",
+            "muster.reloading",
             "muster.routing",
             "muster.settings",
             "muster.team",
@@ -240,6 +249,11 @@ DOORS = (
         ("muster.cli.setup.doctor",),
         ("muster.runtimes.claude.program",),
         "doctor looks for the program of an agent where its runtime will look for it",
+    ),
+    Door(
+        ("muster.cli.act.agent_values",),
+        ("muster.runtimes.programs",),
+        "`muster agent add` looks for installed programs when no server runs, too",
     ),
     Door(
         ("muster.cli.run.up",),
@@ -394,6 +408,7 @@ KEEPERS = {
         ("muster.views.markdown",), "what agents write becomes HTML in one place"
     ),
     "starlette": WEB,
+    "tomlkit": Keeper(("muster.settings.writing",), "one module edits the settings file"),
     "uvicorn": WEB,
     "sqlite3": Keeper(
         ("muster.store", "muster.cli.setup.doctor"),

@@ -24,7 +24,7 @@ SET_UP: Final = "Set up and understand"
 VERBS: Final[Mapping[str, Verb]] = {
     "up": Verb("run.up", RUN, "Run the team's server in the foreground until Ctrl-C."),
     "run": Verb("run.run", RUN, "Run one program under a state file, without a server."),
-    "agent": Verb("act.agent", ACT, "Register, list, enable, disable and retire agents."),
+    "agent": Verb("act.agent", ACT, "Add, edit, remove, rename, list, enable and disable agents."),
     "summon": Verb("act.identity", ACT, "Create eight new agents."),
     "wake": Verb("act.identity", ACT, "Wake the given agents, or all sleeping ones."),
     "sleep": Verb("act.identity", ACT, "Put the given agents to sleep, or all awake ones."),

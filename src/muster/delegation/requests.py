@@ -4,7 +4,7 @@ All paths in a request lie in the project: the folder that holds the team's home
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -43,7 +43,7 @@ class Requests:
         queue: QueueRunner,
         *,
         project: Path,
-        allowance: Allowance = NO_LIMIT,
+        allowance: Callable[[], Allowance] = lambda: NO_LIMIT,
     ) -> None:
         """`allowance` is the budget of each conversation in sessions that are opened here."""
         self._dispatcher = dispatcher
@@ -125,7 +125,7 @@ class Requests:
             policy=policy_of(root),
             actor=actor,
             key=key,
-            allowance=self._allowance,
+            allowance=self._allowance(),
         )
         return Opened(delegation=delegation, resumed=resumed, warnings=found.warnings)
 

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -69,7 +69,7 @@ class Tasks:
         log_provider: OpenLogProvider,
         runtimes: ports.Runtimes,
         *,
-        seconds: float,
+        timeout: Callable[[], float],
         home: Path | None = None,
         project: Path | None = None,
     ) -> None:
@@ -78,11 +78,14 @@ class Tasks:
         self._clock = clock
         self._log_provider = log_provider
         self._runtimes = runtimes
-        self.seconds = seconds
-        """The timeout of a task."""
-
+        self._timeout = timeout
         self._home = home
         self._project = project
+
+    @property
+    def seconds(self) -> float:
+        """The timeout of a task, as the settings say now."""
+        return self._timeout()
 
     def can(self, name: str) -> bool:
         """Whether the settings name a program for an agent."""

@@ -5,7 +5,7 @@ same on a manual clock with scripted programs as it does in production. Stores h
 in `store/base.py`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -364,6 +364,30 @@ class Runtime(Protocol):
         """
         ...
 
+
+class DetectedProgram(msgspec.Struct, frozen=True, kw_only=True):
+    """A program for agents that was looked for on this machine."""
+
+    runtime: str
+    """The kind of agent that it makes."""
+
+    label: str
+    program: str = ""
+    """Its path; empty where it was not found."""
+
+    version: str = ""
+    command: tuple[str, ...] = ()
+    """How it is run, if it is run as a command."""
+
+    remedy: str = ""
+    """How to get it, where it was not found."""
+
+
+DetectPrograms = Callable[[], Awaitable[Sequence[DetectedProgram]]]
+"""Looks for programs for agents on this machine."""
+
+Reclaim = Callable[[Leftover], Awaitable[str]]
+"""Ends what is left of a session, and says what was found."""
 
 Runtimes = Callable[[Agent], Runtime | None]
 """Which runtime runs an agent; none where nobody has said."""

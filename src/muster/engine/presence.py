@@ -13,7 +13,7 @@ import asyncio
 import heapq
 import logging
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Final
 
@@ -40,11 +40,13 @@ log = logging.getLogger(__name__)
 class Presence:
     """The heartbeat deadline of every connected agent, and the one task that waits for the next."""
 
-    def __init__(self, dispatcher: Dispatcher, clock: Clock, *, timeout_s: float) -> None:
+    def __init__(
+        self, dispatcher: Dispatcher, clock: Clock, *, timeout: Callable[[], float]
+    ) -> None:
         """Give every connected agent the full timeout, and follow connects and disconnects."""
         self._dispatcher = dispatcher
         self._clock = clock
-        self._timeout_s = timeout_s
+        self._timeout = timeout
         self._until: dict[SeatId, float] = {}
         self._heap: list[tuple[float, SeatId]] = []  # one entry per seat, never later than `_until`
         self._in_heap: set[SeatId] = set()
@@ -58,7 +60,7 @@ class Presence:
     @property
     def timeout_s(self) -> float:
         """Seconds without a heartbeat before an agent is disconnected."""
-        return self._timeout_s
+        return self._timeout()
 
     @property
     def entries(self) -> int:
@@ -68,7 +70,7 @@ class Presence:
     def hear(self, seat: SeatId) -> None:
         """Record a heartbeat of the agent in this seat."""
         if seat in self._until:
-            self._until[seat] = self._clock.monotonic() + self._timeout_s
+            self._until[seat] = self._clock.monotonic() + self._timeout()
             self._confirm(seat)
 
     @contextmanager
@@ -114,7 +116,7 @@ class Presence:
         if agent.status is not Status.ALIVE or agent.authority is not Authority.SELF:
             self._until.pop(agent.seat, None)
         elif agent.seat not in self._until:
-            self._expect(agent.seat, self._clock.monotonic() + self._timeout_s)
+            self._expect(agent.seat, self._clock.monotonic() + self._timeout())
             self._wake.set()
 
     def _expect(self, seat: SeatId, until: float) -> None:
@@ -147,7 +149,7 @@ class Presence:
             if until is None:
                 continue
             if seat in self._calling:
-                until = now + self._timeout_s
+                until = now + self._timeout()
             if until > now:
                 self._expect(seat, until)
             else:

@@ -1,27 +1,33 @@
-"""The roster: brings the team in line with what the settings say of its agents, at every start.
+"""The roster: brings the team in line with the settings, at the start and when they change.
 
-Whoever is new takes a seat, paused. Whoever is known is run as the settings say now. An agent that
-the settings no longer name keeps its seat and its past; nothing runs it.
+An agent that is new takes a seat, paused. A known one is run as the settings say now. One that the
+settings no longer name is dismissed: its session ends, then it is retired. Named again, it is back
+in its seat. An agent is renamed where the settings note its former name.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 import msgspec
 
 from muster.engine.dispatcher import Dispatcher
-from muster.errors import Refused
+from muster.errors import Refused, SeatTaken
 from muster.machines.commands import (
     AutostartAgent,
     Command,
     ConfigureAgent,
+    DismissAgent,
     EnrollAgent,
     LogWarning,
+    RenameAgent,
+    RestoreAgent,
+    SetDesired,
 )
 from muster.machines.ids import MUSTER, SeatId, name_key
 from muster.machines.policies import RunPolicy
-from muster.machines.state import Team
-from muster.machines.vocabulary import Authority, Budget
+from muster.machines.state import Agent, Team
+from muster.machines.vocabulary import Authority, Budget, RunMode
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +35,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     authority: Authority
-    state_file: Path
+    state_file: Callable[[str], Path]
+    """The path of its state file, given the name of its folder in the home."""
+
     seat: SeatId | None = None
     color: str = ""
     long_lived: bool = False
@@ -38,31 +46,57 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     budget: Budget = Budget()
     policy: RunPolicy = RunPolicy()
+    formerly: tuple[str, ...] = ()
 
 
 def seats_of(team: Team, plans: Sequence[Plan]) -> dict[SeatId, Plan]:
-    """The plans by the seats of those who have one."""
-    seats = ((team.names.get(name_key(plan.name)), plan) for plan in plans)
+    """The plans by the seats of those who have one, under a former name where they are renamed."""
+    named = {name_key(plan.name) for plan in plans}
+    seats = ((_seat_of(team, plan, named), plan) for plan in plans)
     return {seat: plan for seat, plan in seats if seat is not None}
+
+
+def _seat_of(team: Team, plan: Plan, named: AbstractSet[str]) -> SeatId | None:
+    """The seat of an agent by its name, else by a former name that no other plan has."""
+    former = (name_key(each) for each in plan.formerly)
+    keys = (name_key(plan.name), *(key for key in former if key not in named))
+    return next((team.names[key] for key in keys if key in team.names), None)
 
 
 def state_files(team: Team, plans: Sequence[Plan]) -> dict[SeatId, Path]:
     """The state files of those who have a seat and are run by muster or obey their files."""
     return {
-        seat: plan.state_file
+        seat: plan.state_file(team.agents[seat].folder_name)
         for seat, plan in seats_of(team, plans).items()
         if team.agents[seat].authority is plan.authority
     }
 
 
-async def enlist(dispatcher: Dispatcher, plans: Sequence[Plan], *, at_boot: bool = False) -> None:
+async def enlist(
+    dispatcher: Dispatcher,
+    plans: Sequence[Plan],
+    can_run: Callable[[Agent], bool] | None = None,
+    *,
+    at_boot: bool = False,
+) -> None:
     """Have the team agree with the plans. What cannot be done now is said, and left as it is.
 
-    Agents that start with muster are started `at_boot`, and when they are first seen.
+    `can_run` says whether there is a program for an agent. With it, the plans are all there are:
+    an agent that they no longer name is dismissed. Agents that start with muster are started
+    `at_boot`, and when they are first seen.
     """
+    for seat, plan in seats_of(dispatcher.team, plans).items():
+        if dispatcher.team.agents[seat].name != plan.name:
+            await _try(dispatcher, RenameAgent(seat=seat, name=plan.name))
+    if can_run is not None:
+        await _dismiss_others(dispatcher, plans, can_run)
     new = [plan for plan in plans if name_key(plan.name) not in dispatcher.team.names]
-    for plan in new:
-        await _try(dispatcher, _enrolment(plan))
+    for plan in plans:
+        back = _lost_seat(dispatcher.team, plan)
+        if back is not None:
+            await _try(dispatcher, RestoreAgent(seat=back))
+        elif name_key(plan.name) not in dispatcher.team.names:
+            await _enroll(dispatcher, plan)
     for seat, plan in seats_of(dispatcher.team, plans).items():
         await _try(dispatcher, _configuration(seat, plan))
     for seat, plan in seats_of(dispatcher.team, plans if at_boot else new).items():
@@ -70,11 +104,62 @@ async def enlist(dispatcher: Dispatcher, plans: Sequence[Plan], *, at_boot: bool
             await _try(dispatcher, AutostartAgent(seat=seat))
 
 
-def _enrolment(plan: Plan) -> Command:
+async def _dismiss_others(
+    dispatcher: Dispatcher, plans: Sequence[Plan], can_run: Callable[[Agent], bool]
+) -> None:
+    """Dismiss the agents that the settings named and name no longer.
+
+    A summoned agent keeps its seat while there is a program for all summoned agents. One that was
+    never named keeps it anyway, and is paused where there is no program for it.
+    """
+    named = {name_key(plan.name) for plan in plans}
+    for seat in sorted(dispatcher.team.agents):
+        agent = dispatcher.team.agents[seat]
+        if agent.name is None or agent.retired or name_key(agent.name) in named:
+            continue
+        if agent.is_listed and not (agent.soul and can_run(agent)):
+            await _try(dispatcher, DismissAgent(seat=seat))
+        elif _is_to_run(agent) and not can_run(agent):
+            note = "the settings name no program for it"
+            wish = SetDesired(seat=seat, desired=RunMode.PAUSE, set_by=MUSTER, note=note)
+            await _try(dispatcher, wish)
+
+
+def _is_to_run(agent: Agent) -> bool:
+    ours = agent.authority is Authority.MUSTER and not agent.run.on_call
+    return ours and agent.run.desired is not RunMode.PAUSE
+
+
+def _lost_seat(team: Team, plan: Plan) -> SeatId | None:
+    """The seat of an agent that the settings have dismissed, and name again."""
+    key = name_key(plan.name)
+    seat = team.names.get(key)
+    if seat is not None:
+        return seat if team.agents[seat].dismissed_until is not None else None
+    own = (
+        agent.seat
+        for agent in team.agents.values()
+        if agent.retired and agent.is_listed and name_key(agent.id) == key
+    )
+    return max(own, default=None)
+
+
+async def _enroll(dispatcher: Dispatcher, plan: Plan) -> None:
+    """Give a new agent its seat; another one where that belongs to an agent that left."""
+    try:
+        await dispatcher.send(_enrolment(plan, plan.seat), actor=MUSTER)
+    except SeatTaken as taken:
+        await _warn(dispatcher, taken, None)
+        await _try(dispatcher, _enrolment(plan, None))
+    except Refused as refused:
+        await _warn(dispatcher, refused, None)
+
+
+def _enrolment(plan: Plan, seat: SeatId | None) -> Command:
     return EnrollAgent(
         name=plan.name,
         authority=plan.authority,
-        seat=plan.seat,
+        seat=seat,
         color=plan.color,
         long_lived=plan.long_lived,
         max_turns=plan.max_turns,
@@ -98,7 +183,11 @@ async def _try(dispatcher: Dispatcher, command: Command) -> None:
     try:
         await dispatcher.send(command, actor=MUSTER)
     except Refused as refused:
-        text = f"the settings could not be followed: {refused}"
-        seat = getattr(command, "seat", None)
-        known = seat if seat in dispatcher.team.agents else None
-        await dispatcher.send(LogWarning(text=text, seat=known), actor=MUSTER)
+        await _warn(dispatcher, refused, getattr(command, "seat", None))
+
+
+async def _warn(dispatcher: Dispatcher, refused: Refused, seat: SeatId | None) -> None:
+    text = f"the settings could not be followed: {refused}"
+    agent = dispatcher.team.agents.get(seat) if seat is not None else None
+    known = seat if agent is not None and not agent.retired else None
+    await dispatcher.send(LogWarning(text=text, seat=known), actor=MUSTER)

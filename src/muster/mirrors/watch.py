@@ -113,6 +113,14 @@ class FileWatcher:
         self._files.append(file)
         self._watch(file)
 
+    def remove(self, path: Path, wake: Wake) -> None:
+        """Wake nobody any more for this file; its folder may have others."""
+        for file in [each for each in self._files if (each.path, each.wake) == (path, wake)]:
+            self._files.remove(file)
+            self._polled.discard(file)
+            for place in file.places:
+                self._at[place].discard(file)
+
     async def run(self) -> None:
         """Look at files now and then, for ever; watching goes on beside it."""
         rounds = 0

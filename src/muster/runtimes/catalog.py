@@ -1,53 +1,97 @@
-"""Which runtime runs which agent, by the settings."""
+"""Which runtime runs which agent, by the settings in force."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from msgspec.structs import replace
 
 from muster.engine import ports
-from muster.machines.ids import GRID_SEATS, name_key
+from muster.machines.ids import FIRST_ENROLLED_SEAT, GRID_SEATS, name_key
 from muster.machines.state import Agent
 from muster.runtimes.claude.runtime import ClaudeRuntime
 from muster.runtimes.command import CommandRuntime
 from muster.settings.agents import ANYBODY, AgentSettings
+from muster.settings.in_force import LIVE_FIELDS, SettingsInForce
 from muster.settings.model import Settings
 
+_OFF_GRID: Final = FIRST_ENROLLED_SEAT
+"""A seat for which the runtime of summoned agents does not count: they do no tasks."""
 
-def runtimes(settings: Settings, home: Path) -> ports.Runtimes:
-    """Find the runtime of an agent by its name, else that of anybody who was summoned.
+_DEFAULTS: Final = {name: getattr(AgentSettings(), name) for name in LIVE_FIELDS}
 
-    None where no settings are for it.
+
+class RuntimeCatalog:
+    """Finds the runtime of an agent by its name, else that of every agent that was summoned.
+
+    A runtime stays the same object while the settings that a session is started with do: so a
+    session with another runtime was started with other settings.
     """
-    known = {
-        name_key(name): runtime_of(agent, home)
-        for name, agent in settings.agents.items()
-        if agent.runtime != "file"
-    }
 
-    def find(agent: Agent) -> ports.Runtime | None:
+    def __init__(self, in_force: SettingsInForce, home: Path) -> None:
+        """Read the settings at each use."""
+        self._in_force = in_force
+        self._home = home
+        self._read: Settings | None = None
+        self._known: Mapping[str, ports.Runtime] = {}
+        self._of: dict[str, AgentSettings] = {}
+
+    def __call__(self, agent: Agent) -> ports.Runtime | None:
+        """The runtime of an agent; None where no settings are for it."""
+        known = self._runtimes()
         own = None if agent.name is None else known.get(name_key(agent.name))
         return own or (known.get(ANYBODY) if agent.seat in GRID_SEATS else None)
 
-    return find
+    def _runtimes(self) -> Mapping[str, ports.Runtime]:
+        current = self._in_force.current
+        if self._read is not current:
+            settings = {
+                name_key(name): replace(agent, **_DEFAULTS)
+                for name, agent in current.agents.items()
+                if agent.runtime != "file"
+            }
+            self._known = {
+                key: self._known[key]
+                if self._of.get(key) == agent
+                else runtime_of(agent, self._home)
+                for key, agent in settings.items()
+            }
+            self._of, self._read = settings, current
+        return self._known
 
 
-def task_runtimes(settings: Settings, home: Path) -> ports.Runtimes:
-    """Find the runtime that runs an agent on tasks: its own by its name, else the one for all.
+class TaskRuntimeCatalog:
+    """Finds the runtime that runs an agent on tasks: its own by its name, else the one for all."""
 
-    None where no settings are for it.
-    """
-    found = runtimes(
-        replace(settings, agents={k: v for k, v in settings.agents.items() if k != ANYBODY}), home
-    )
-    everybody = settings.delegation
-    usual = None
-    if everybody.command:
-        shared = AgentSettings(command=everybody.command, prompt=everybody.prompt)
-        usual = runtime_of(shared, home)
-    return lambda agent: found(agent) or usual
+    def __init__(self, in_force: SettingsInForce, home: Path) -> None:
+        """Read the settings at each use."""
+        self._in_force = in_force
+        self._home = home
+        self._read: Settings | None = None
+        self._own = RuntimeCatalog(in_force, home)
+        self._usual: ports.Runtime | None = None
+
+    def __call__(self, agent: Agent) -> ports.Runtime | None:
+        """The runtime of an agent; None where no settings are for it."""
+        off_grid = replace(agent, seat=_OFF_GRID)
+        return self._own(off_grid) or self._for_all()
+
+    def _for_all(self) -> ports.Runtime | None:
+        current = self._in_force.current
+        if self._read is not current:
+            rules, self._read, self._usual = current.delegation, current, None
+            if rules.command:
+                shared = AgentSettings(command=rules.command, prompt=rules.prompt)
+                self._usual = runtime_of(shared, self._home)
+        return self._usual
 
 
 def runtime_of(agent: AgentSettings, home: Path) -> ports.Runtime:
     """The runtime of an agent of the team in this home."""
     kind = ClaudeRuntime if agent.runtime == "claude" else CommandRuntime
     return kind(agent, home.absolute().parent)
+
+
+def reclaimer(home: Path) -> ports.Reclaim:
+    """Ends what is left of a session whose agent has no runtime any more."""
+    return CommandRuntime(AgentSettings(), home.absolute().parent).reclaim

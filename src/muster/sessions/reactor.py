@@ -27,7 +27,7 @@ from muster.machines.commands import (
     ReportWorkStopped,
 )
 from muster.machines.events import Event
-from muster.machines.ids import MUSTER, ChannelId, ConversationId, SessionId
+from muster.machines.ids import MUSTER, ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.state import Agent, Team
 from muster.machines.turns.table import held_turns
 from muster.machines.vocabulary import Outcome, Urgency
@@ -57,6 +57,7 @@ class RunningSession:
         """Begin before the program has started."""
         self.session: ports.SessionHandle | None = None
         self.task: asyncio.Task[None] | None = None
+        self.runtime: ports.Runtime | None = None
         self.settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the program has started or has failed to start."""
 
@@ -109,9 +110,14 @@ class Sessions:
         around: SessionEnvironment,
         delegated: TaskSessions,
         partials: Partials | None = None,
+        reclaim: ports.Reclaim | None = None,
     ) -> None:
-        """Run sessions in the task group `tasks`."""
+        """Run sessions in the task group `tasks`.
+
+        `reclaim` ends what is left of a session whose agent has no runtime any more.
+        """
         self._partials = partials
+        self._leftovers = reclaim
         self._approvals = Approvals(dispatcher)
         self._dispatcher = dispatcher
         self._runtimes = runtimes
@@ -137,6 +143,18 @@ class Sessions:
         async with asyncio.TaskGroup() as group:
             for running in self._running.values():
                 group.create_task(self._end(running))
+
+    def outdated(self) -> tuple[SeatId, ...]:
+        """The agents whose session was started with other settings than those in force."""
+        agents = self._dispatcher.team.agents.values()
+        running = ((agent, self._running.get(agent.session or SessionId(""))) for agent in agents)
+        return tuple(
+            agent.seat
+            for agent, found in running
+            if found is not None
+            and found.runtime is not None
+            and found.runtime is not self._runtimes(agent)
+        )
 
     # ── running one session ───────────────────────────────────────────────────────────────────────
 
@@ -166,6 +184,7 @@ class Sessions:
                 setup = await self._seat_session(order, told)
             else:
                 setup = await self._task_session(order, order.task)
+            running.runtime = None if order.task is not None else setup.runtime
             session = running.session = await setup.runtime.start(setup.launch, setup.intake)
             running.settle()
             up = ReportSessionStarted(
@@ -267,11 +286,12 @@ class Sessions:
         """Kill the leftover processes of a session that an earlier muster process started."""
         agent = self._agent(order)
         runtime = self._runtimes(agent) if order.task is None else self._delegated.runtime(agent)
+        reclaim = self._leftovers if runtime is None else runtime.reclaim
         found = "it has no runtime any more"
-        if runtime is not None:
+        if reclaim is not None:
             left = Leftover(session=order.session, pid=order.pid, started=order.started)
             try:
-                found = await runtime.reclaim(left)
+                found = await reclaim(left)
             except Exception as error:  # the session is lost in any case
                 _log_failure(order, error)
                 found = f"what is left of it could not be ended: {error}"

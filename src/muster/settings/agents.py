@@ -34,6 +34,7 @@ from muster.settings.rules import (
     WrongError,
     converted,
     in_words,
+    is_text_kind,
     rule_of,
     shown,
     suggestion,
@@ -159,6 +160,10 @@ class AgentSettings(PolicySettings, frozen=True, kw_only=True):
     state_file: Annotated[
         str | None, Rule("Path of the agent's `agent_state.json`, relative to the home's parent.")
     ] = None
+    formerly: Annotated[
+        tuple[str, ...],
+        Rule("Former names, the last one first: tells a rename from a new agent."),
+    ] = ()
     interrupt_seconds: Annotated[
         float, Rule("Stop now: time between interrupt and terminate.", 0, 3600)
     ] = 2.0
@@ -178,14 +183,14 @@ class AgentSettings(PolicySettings, frozen=True, kw_only=True):
         """The working directory; the home's parent by default."""
         return home.absolute().parent / (self.cwd or "")
 
-    def state_file_beside(self, home: Path, name: str) -> Path:
+    def state_file_beside(self, home: Path, folder: str) -> Path:
         """The path of the agent's `agent_state.json`; in its folder in the home by default."""
         if self.state_file is None:
-            return home.absolute() / AGENTS / name / STATE_FILE
+            return home.absolute() / AGENTS / folder / STATE_FILE
         return home.absolute().parent / self.state_file
 
 
-_FOR_ONE: Final = ("seat", "state_file")
+_FOR_ONE: Final = ("seat", "state_file", "formerly")
 """Settings that only one agent can have."""
 
 _OF_A_COMMAND: Final = ("command", "prompt", "speaks", "long_lived")
@@ -227,8 +232,9 @@ def read_agents(
         agents = dict(_agents(written, human))
         _check_dependencies(agents)
     except _MisplacedError as wrong:
-        line = line_of(text, (AGENTS, *wrong.place))
-        raise BadSettings(path=path, line=line, what=wrong.what, remedy=wrong.remedy) from None
+        key, what, remedy = (AGENTS, *wrong.place), wrong.what, wrong.remedy
+        line, name = line_of(text, key), ".".join(key)
+        raise BadSettings(path=path, line=line, what=what, remedy=remedy, key=name) from None
     return agents
 
 
@@ -348,6 +354,11 @@ _KINDS: Final[Mapping[str, Any]] = dict(_kinds())
 
 AGENT_RULES: Final[Mapping[str, Rule]] = {key: rule_of(kind) for key, kind in _KINDS.items()}
 """Every setting of an agent, and its rule."""
+
+
+def is_text(key: str) -> bool:
+    """Whether an agent's setting is a text, or one of several words."""
+    return key.startswith("env.") or (key in _KINDS and is_text_kind(_KINDS[key]))
 
 
 _EXAMPLES: Final = {

@@ -82,9 +82,9 @@ def line_of(text: str, wanted: tuple[str, ...]) -> int:
         if not found:
             continue
         if found["table"] is not None:
-            here = table = _parts(found["table"])
+            here = table = key_parts(found["table"])
         else:
-            here = table + _parts(found["key"])
+            here = table + key_parts(found["key"])
         if len(here) > depth and wanted[: len(here)] == here:
             depth, line = len(here), number
     return line
@@ -93,7 +93,7 @@ def line_of(text: str, wanted: tuple[str, ...]) -> int:
 _PART = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^."']+))\s*(?:\.|$)""")
 
 
-def _parts(dotted: str) -> tuple[str, ...]:
+def key_parts(dotted: str) -> tuple[str, ...]:
     """The names between the dots; a name in quotes may have dots of its own."""
     found = (part[1] or part[2] or (part[3] or "").strip() for part in _PART.finditer(dotted))
     return tuple(found)

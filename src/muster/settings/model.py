@@ -223,13 +223,17 @@ TABLES: Final = tuple(
 def load_settings(home: Path, environ: Mapping[str, str]) -> Settings:
     """Load the settings of the team in `home`; everything not set has its default."""
     path = home / SETTINGS_FILE
-    text = text_of(path)
-    document = {} if text is None else parsed(path, text)
+    return parse_settings(path, text_of(path) or "", environ)
+
+
+def parse_settings(path: Path, text: str, environ: Mapping[str, str]) -> Settings:
+    """The settings in the text of a file; `path` is for the message of a mistake."""
+    document = parsed(path, text) if text else {}
     written = document.pop(AGENTS, {})
-    chosen = dict(_from_file(path, text or "", document))
+    chosen = dict(_from_file(path, text, document))
     chosen.update(_from_environment(environ))
     settings = _build(chosen)
-    agents = read_agents(path, text or "", written, human=settings.team.human)
+    agents = read_agents(path, text, written, human=settings.team.human)
     return msgspec.structs.replace(settings, agents=agents)
 
 

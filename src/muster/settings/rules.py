@@ -56,6 +56,14 @@ def in_words(kind: Any, rule: Rule) -> str:  # noqa: ANN401
     return f"{whole} from {rule.low:g} to {rule.high:.0f}"
 
 
+def is_text_kind(kind: Any) -> bool:  # noqa: ANN401 - whatever a field may be annotated with
+    """Whether a field holds a text, or one of several words."""
+    if get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    kinds = [each for each in get_args(kind) if each is not NoneType]
+    return kind is str or kinds == [str] or get_origin(kind) is Literal
+
+
 # As above: a kind is any annotation of a field.
 def converted(
     key: str,

@@ -1,10 +1,11 @@
-"""`muster agent`: register, list, enable, disable and retire agents."""
+"""`muster agent`: add, change, register, list, enable, disable and retire agents."""
 
 from pathlib import Path
 from typing import Final
 
 import click
 
+from muster.cli.act.agent_settings import add, edit, remove, rename
 from muster.cli.acting import print_json, server
 from muster.cli.options import home_option, json_option
 from muster.cli.render import clean, table
@@ -18,10 +19,15 @@ _AGENTS: Final = ("SEAT", "AGENT", "STATUS", "TURN", "CHANNELS")
 
 @click.group()
 def agent() -> None:
-    """Register, list, enable, disable and retire agents.
+    """Add, edit, remove, rename, list, enable and disable agents.
 
-    An agent that is registered connects by itself, with the token that it is given.
+    add, edit, remove and rename change muster.toml. An agent that is registered instead connects by
+    itself, with the token that it is given.
     """
+
+
+for _verb in (add, edit, remove, rename):
+    agent.add_command(_verb)
 
 
 @agent.command()

@@ -1,5 +1,6 @@
 """`muster status`: agents, sessions and turns at a glance."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -24,10 +25,13 @@ from muster.cli.render import (
 )
 from muster.cli.terminal import look
 from muster.engine.loading import load
+from muster.errors import BadSettings
 from muster.home.lock import LOG_FILE
 from muster.machines.kernel.sentences import dollars
 from muster.machines.state import Status, TurnState
 from muster.machines.vocabulary import RunMode
+from muster.settings.in_force import problem_of
+from muster.settings.model import load_settings
 from muster.store.reading import LogReader
 from muster.views.agents import view_team
 from muster.views.answers.agents import AgentView
@@ -41,6 +45,9 @@ class StatusReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     running: bool
     pid: int | None
     url: str | None
+    settings_problem: str
+    """The mistake in the settings file; empty without one."""
+
     team: TeamView
 
 
@@ -69,8 +76,17 @@ def _report(home: Path) -> StatusReport:
         running=server is not None,
         pid=server.pid if server else None,
         url=(server.url or None) if server else None,
+        settings_problem=_settings_problem(home),
         team=view_team(team, now(), running=server is not None),
     )
+
+
+def _settings_problem(home: Path) -> str:
+    try:
+        load_settings(home, os.environ)
+    except BadSettings as bad:
+        return str(problem_of(bad))
+    return ""
 
 
 # ── as text ───────────────────────────────────────────────────────────────────────────────────────
@@ -97,6 +113,9 @@ def _text(report: StatusReport, look: Look) -> Iterator[str]:
     shown = [agent for agent in team.agents if agent.status is not Status.EXPIRED]
     yield _headline(report, look)
     yield _counts(team, shown)
+    if report.settings_problem:
+        stay = " The earlier settings stay in force." if report.running else ""
+        yield paint(f"{clean(report.settings_problem)}{stay}", Tone.BAD, look)
     if not shown:
         yield ""
         yield from _next_step(report)

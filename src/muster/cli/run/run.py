@@ -110,7 +110,9 @@ async def _run(path: Path, runtime: InheritingRuntime) -> None:
 
 async def _join(muster: Muster, path: Path) -> StateFiles:
     """Enrol the agent of this file, and print what happens to it."""
-    plan = Plan(name=_name_for(path, muster.team), authority=Authority.MUSTER, state_file=path)
+    plan = Plan(
+        name=_name_for(path, muster.team), authority=Authority.MUSTER, state_file=lambda _: path
+    )
     await enlist(muster.dispatcher, [plan])
     muster.dispatcher.watch(_tell)
     seat = muster.team.names[name_key(plan.name)]

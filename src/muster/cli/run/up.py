@@ -8,6 +8,7 @@ import socket
 import sys
 import webbrowser
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import click
@@ -20,11 +21,15 @@ from muster.cli.run.serving import serving
 from muster.demo import stage
 from muster.demo.settings import HOME_FOLDER as DEMO_HOME
 from muster.demo.settings import demo_settings
+from muster.engine.dispatcher import Commit
 from muster.engine.tasks import TaskOwner
 from muster.errors import HomeInUse
-from muster.home.lock import running_pid
+from muster.home.lock import LOG_FILE, running_pid
 from muster.http.server import listen, url_of
-from muster.settings.model import Settings, load_settings
+from muster.machines.events import SettingsApplied, SettingsRejected
+from muster.reloading.editing import create_settings
+from muster.reloading.live import Load
+from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 
 
 @click.command()
@@ -51,7 +56,7 @@ def up(
     that needs no key and no network, in a home of its own unless --home names one.
     """
     home = _demo_home(ctx, home) if demo else home
-    settings = _chosen(load_settings(home, os.environ), host, port, no_browser)
+    settings = _load(home, host, port, no_browser)
     settings = demo_settings(settings) if demo else settings
     pid = running_pid(home)
     if pid is not None:
@@ -61,7 +66,14 @@ def up(
     with listen(settings.server.host, settings.server.port) as listener:
         if demo:
             stage.claim(home)
-        asyncio.run(_run(home, settings, listener, demo=demo))
+        load = None if demo else partial(_load, home, host, port, no_browser)
+        if load is not None and not (home / LOG_FILE).exists():  # a new team
+            create_settings(home / SETTINGS_FILE)
+        asyncio.run(_run(home, settings, listener, load))
+
+
+def _load(home: Path, host: str | None, port: int | None, no_browser: bool) -> Settings:
+    return _chosen(load_settings(home, os.environ), host, port, no_browser)
 
 
 def _demo_home(ctx: click.Context, home: Path) -> Path:
@@ -92,7 +104,9 @@ def _chosen(settings: Settings, host: str | None, port: int | None, no_browser: 
     return msgspec.structs.replace(settings, server=server)
 
 
-async def _run(home: Path, settings: Settings, listener: socket.socket, *, demo: bool) -> None:
+async def _run(home: Path, settings: Settings, listener: socket.socket, load: Load | None) -> None:
+    """Run the team. Without `load` it is the demo, whose settings are its own."""
+    demo = load is None
     stop, tasks = asyncio.Event(), TaskOwner("muster up")
     for ending in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(ending, stop.set)
@@ -107,14 +121,32 @@ async def _run(home: Path, settings: Settings, listener: socket.socket, *, demo:
             _open_browser(f"{url}/?token={secret}", tasks)
 
     async with (
-        open_configured(home, settings, url=url_of(listener)) as muster,
+        open_configured(home, settings, url=url_of(listener), load=load) as muster,
         stage.staged(muster, home) if demo else nullcontext(),
         serving(home, muster, settings, listener, ready),
     ):
+        muster.dispatcher.watch(partial(_tell_settings, home))
         try:
             await stop.wait()
         finally:
             await tasks.cancel()
+
+
+def _tell_settings(home: Path, commit: Commit) -> None:
+    """Print what became of a changed settings file."""
+    for event in commit.events:
+        match event.fact:
+            case SettingsApplied(changes=changes, waiting=waiting):
+                click.echo(f"{SETTINGS_FILE} is in force: {', '.join(changes) or 'as before'}")
+                if waiting:
+                    click.echo(f"Restart muster for {', '.join(waiting)}.")
+            case SettingsRejected(line=line, what=what, remedy=remedy):
+                place = f"{home / SETTINGS_FILE}:{line}" if line else home / SETTINGS_FILE
+                click.echo(
+                    f"{place}: {what}. {remedy} The earlier settings stay in force.", err=True
+                )
+            case _:
+                pass
 
 
 def _open_browser(link: str, tasks: TaskOwner) -> None:

@@ -16,6 +16,7 @@ from muster.http.routing import EVERYBODY, ApiCall, route
 from muster.http.types import Instant, Query, Seq, in_utc
 from muster.machines.ids import ChannelId, SeatId, SessionId
 from muster.machines.state import Agent, Status, Team
+from muster.machines.vocabulary import Role
 from muster.version import __version__
 from muster.views.agents import Button, button_of, view_agent, view_run
 from muster.views.answers import View
@@ -61,6 +62,12 @@ class StateView(View, frozen=True, kw_only=True):
     notice: str
     """A note for everybody who looks at the team."""
 
+    settings_problem: str
+    """The mistake in the settings file, for operators; empty without one."""
+
+    settings_waiting: tuple[str, ...]
+    """The changed settings that hold after a restart of muster, for operators."""
+
     agents: tuple[Card, ...]
     channels: tuple[ChannelState, ...]
 
@@ -91,6 +98,8 @@ async def show_state(call: ApiCall, query: StateQuery) -> StateView:
     shown = (team.agents[seat] for seat in seats)
     known = (each for each in shown if each.status is not Status.NONE and not each.retired)
     agents = tuple(card(team, each, now) for each in known)
+    in_force = call.muster.settings.in_force
+    is_operator = call.caller.role is Role.OPERATOR
     return StateView(
         seq=team.seq,
         now=now,
@@ -101,6 +110,8 @@ async def show_state(call: ApiCall, query: StateQuery) -> StateView:
         button=button_of(team, can_summon=call.muster.can_summon),
         births=call.muster.births.possible or team.lead is not None,
         notice=call.muster.notice,
+        settings_problem=str(in_force.problem or "") if is_operator else "",
+        settings_waiting=in_force.waiting if is_operator else (),
         agents=agents,
         channels=tuple(channel_state(team, team.channels[name]) for name in names),
     )

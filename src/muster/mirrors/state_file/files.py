@@ -13,7 +13,7 @@ from pathlib import Path
 from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.ports import Clock
 from muster.limits import FILE_SETTLE_SECONDS
-from muster.machines.events import DesiredSet, StateTransition
+from muster.machines.events import AgentRetired, DesiredSet, StateTransition
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Authority, Machine, RunMode
@@ -73,42 +73,88 @@ class StateFiles:
         pause_if_removed: bool = False,
     ) -> None:
         """Nothing is read before `run`. `pause_if_removed`: removing a file pauses its agent."""
+        self._dispatcher = dispatcher
         self._clock = clock
-        self._links = {
-            seat: StateFileLink(dispatcher, clock, seat, path.absolute())
-            for seat, path in paths.items()
-            if seat in dispatcher.team.agents
-        }
+        self._pause_if_removed = pause_if_removed
+        self._links: dict[SeatId, StateFileLink] = {}
         self._roles: dict[SeatId, StateFileRole] = {}
-        for seat, link in self._links.items():
-            authority = link.agent.authority
-            if authority is Authority.MUSTER:
-                self._roles[seat] = StateFileAgent(link, pause_if_removed=pause_if_removed)
-            elif authority is Authority.FILE:
-                self._roles[seat] = StateFileController(link)
+        self._following: dict[SeatId, asyncio.Task[None]] = {}
+        self._tasks: asyncio.TaskGroup | None = None
+        self._watching: FileWatcher | None = None
+        for seat, path in paths.items():
+            self._add(seat, path)
         dispatcher.watch(self._note)
+
+    def _add(self, seat: SeatId, path: Path) -> None:
+        agent = self._dispatcher.team.agents.get(seat)
+        if agent is None:
+            return
+        link = StateFileLink(self._dispatcher, self._clock, seat, path.absolute())
+        if agent.authority is Authority.MUSTER:
+            self._roles[seat] = StateFileAgent(link, pause_if_removed=self._pause_if_removed)
+        elif agent.authority is Authority.FILE:
+            self._roles[seat] = StateFileController(link)
+        else:
+            return
+        self._links[seat] = link
+        if self._tasks is not None:
+            self._start(seat, self._tasks)
+
+    async def change(self, paths: Mapping[SeatId, Path]) -> None:
+        """Follow these files from now on, and no others.
+
+        The file of an agent that was dismissed is followed until its session has ended.
+        """
+        for seat, link in tuple(self._links.items()):
+            if seat not in paths and link.agent.dismissed_until is not None:
+                continue
+            if seat not in paths or paths[seat].absolute() != link.path:
+                await self._remove(seat)
+        for seat, path in paths.items():
+            if seat not in self._links:
+                self._add(seat, path)
+
+    async def _remove(self, seat: SeatId) -> None:
+        """Say in a file what is done, and follow it no longer."""
+        link, role = self._links.pop(seat), self._roles.pop(seat)
+        following = self._following.pop(seat, None)
+        if following is not None:
+            following.cancel()
+            await asyncio.wait({following})
+        if self._watching is not None:
+            self._watching.remove(link.path, link.wake.set)
+        await self._close(link, role)
 
     async def run(self) -> None:
         """Follow every file and what the log says of its agent, for ever."""
-        watching = FileWatcher(self._clock.sleep)
+        watching = self._watching = FileWatcher(self._clock.sleep)
         try:
             async with asyncio.TaskGroup() as tasks:
+                self._tasks = tasks
                 tasks.create_task(watching.run())
-                for seat, role in self._roles.items():
-                    link = self._links[seat]
-                    watching.add(link.path, link.wake.set)
-                    tasks.create_task(self._follow(link, role))
+                for seat in self._links:
+                    self._start(seat, tasks)
         finally:
+            self._tasks = self._watching = None
             watching.close()
+
+    def _start(self, seat: SeatId, tasks: asyncio.TaskGroup) -> None:
+        link, role = self._links[seat], self._roles[seat]
+        assert self._watching is not None  # while there are tasks
+        self._watching.add(link.path, link.wake.set)
+        self._following[seat] = tasks.create_task(self._follow(link, role))
 
     async def close(self) -> None:
         """Say in every file what is done now that muster stops. `run` must have ended."""
         for seat, role in self._roles.items():
-            try:
-                await role.close()
-            except Exception as error:  # the others are to be closed too
-                extra = {"action": "state_file_failed", "seat": seat}
-                log.warning("%s: %s", self._links[seat].path, error, extra=extra)
+            await self._close(self._links[seat], role)
+
+    async def _close(self, link: StateFileLink, role: StateFileRole) -> None:
+        try:
+            await role.close()
+        except Exception as error:  # the others are to be closed too
+            extra = {"action": "state_file_failed", "seat": link.seat}
+            log.warning("%s: %s", link.path, error, extra=extra)
 
     async def _follow(self, link: StateFileLink, role: StateFileRole) -> None:
         await asyncio.to_thread(_recover, link.path)
@@ -124,6 +170,8 @@ class StateFiles:
                 link = self._links.get(fact.seat) if fact.seat is not None else None
                 if link is not None:
                     link.wake.set()
+            elif isinstance(fact, AgentRetired) and fact.seat in self._links and self._tasks:
+                self._tasks.create_task(self._remove(fact.seat))
 
 
 def _recover(path: Path) -> None:

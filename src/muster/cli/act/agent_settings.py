@@ -1,0 +1,192 @@
+"""`muster agent add|edit|remove|rename`: agents of the settings file, without an editor.
+
+With a server the edit goes through it, and holds at once. Without one the file alone is edited, and
+the next start takes it up.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import click
+
+from muster.cli.act.agent_values import (
+    AddOptions,
+    add_options,
+    chosen_values,
+    edited_values,
+    set_option,
+    values_of,
+)
+from muster.cli.acting import print_json, server
+from muster.cli.options import home_option, json_option
+from muster.cli.reading import running
+from muster.cli.render import clean
+from muster.client import settings as requests
+from muster.client.requests import ApiRequest
+from muster.errors import Invalid
+from muster.reloading.editing import Edit, preview_edit, version_of, write_edit
+from muster.settings import writing
+from muster.settings.model import SETTINGS_FILE
+from muster.views.answers.settings import SettingsEdited
+
+_LATER: Final = "muster is not running; the next `muster up` takes it up"
+
+
+def dry_run_option(function: Callable[..., None]) -> Callable[..., None]:
+    """Add `--dry-run` to a verb that edits the settings."""
+    return click.option(
+        "--dry-run", is_flag=True, help="Print the edit as a diff, and write nothing."
+    )(function)
+
+
+class _Act(NamedTuple):
+    """An edit of the settings file: as a request to the server, or as a change of the text."""
+
+    name: str
+    ask: Callable[..., ApiRequest[SettingsEdited]]
+    """Takes `preview`."""
+
+    edit: Edit
+
+
+def _carry_out(home: Path, act: _Act, *, dry_run: bool) -> SettingsEdited:
+    if running(home) is not None:
+        with server(home) as client:
+            return client.ask(act.ask(preview=dry_run))
+    write = preview_edit if dry_run else write_edit
+    edited = write(home / SETTINGS_FILE, act.edit)
+    return SettingsEdited(
+        name=act.name,
+        preview=dry_run,
+        difference=edited.difference,
+        version=version_of(edited.before if dry_run else edited.after),
+        effect=_LATER,
+    )
+
+
+def _show(edited: SettingsEdited, done: str, as_json: bool) -> None:
+    if as_json:
+        print_json(edited)
+    elif edited.preview:
+        for line in edited.difference.splitlines():
+            click.echo(clean(line))
+    else:
+        click.echo(f"{done}: {clean(edited.effect)}")
+
+
+@click.command(context_settings={"ignore_unknown_options": False})
+@home_option
+@json_option("Print the edit as JSON.")
+@dry_run_option
+@add_options
+@set_option
+@click.option("--start", is_flag=True, help="Let it run right away.")
+@click.argument("name")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+def add(
+    home: Path,
+    as_json: bool,
+    dry_run: bool,
+    start: bool,
+    name: str,
+    command: tuple[str, ...],
+    settings: tuple[str, ...],
+    **options: AddOptions,
+) -> None:
+    """Add an agent to muster.toml: a program after --, or a runtime.
+
+    Without either, muster looks for what is installed: on a terminal it asks, else it lists it.
+    """
+    values = {**chosen_values(home, name, command, options), **values_of(settings)}
+    if start and running(home) is None:
+        raise Invalid(what="--start", why="needs a running server: `muster up` first")
+    act = _Act(
+        name,
+        partial(requests.add_agent, name, values, start=start),
+        partial(writing.add_agent, name=name, values=values),
+    )
+    _show(_carry_out(home, act, dry_run=dry_run), f"{clean(name)} is in muster.toml", as_json)
+
+
+@click.command()
+@home_option
+@json_option("Print the edit as JSON.")
+@dry_run_option
+@set_option
+@click.option("--unset", multiple=True, metavar="KEY", help="Remove a setting; may be repeated.")
+@click.argument("name")
+def edit(
+    home: Path,
+    as_json: bool,
+    dry_run: bool,
+    settings: tuple[str, ...],
+    unset: tuple[str, ...],
+    name: str,
+) -> None:
+    """Change an agent in muster.toml.
+
+    Without --set and --unset, $EDITOR opens on the agent's table.
+    """
+    values, removed = values_of(settings), unset
+    if not values and not removed:
+        values, removed = _from_editor(home, name)
+    if not values and not removed:
+        click.echo("Nothing changed.")
+        return
+    act = _Act(
+        name,
+        partial(requests.change_agent, name, values, removed),
+        partial(writing.change_agent, name=name, values=values, unset=removed),
+    )
+    _show(_carry_out(home, act, dry_run=dry_run), f"{clean(name)} is changed", as_json)
+
+
+def _from_editor(home: Path, name: str) -> tuple[dict[str, object], Sequence[str]]:
+    """The settings that a person changed in an editor, and those that they removed."""
+    text = preview_edit(home / SETTINGS_FILE, lambda text: text).before
+    table = writing.agent_text(text, name)
+    written = click.edit(table, extension=".toml")
+    return ({}, ()) if written is None else edited_values(table, written, name)
+
+
+@click.command()
+@home_option
+@json_option("Print the edit as JSON.")
+@dry_run_option
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.argument("name")
+def remove(home: Path, as_json: bool, dry_run: bool, yes: bool, name: str) -> None:
+    """Remove an agent from muster.toml. Its session ends; its history stays.
+
+    Adding it again brings it back in its seat.
+    """
+    act = _Act(
+        name,
+        partial(requests.remove_agent, name),
+        partial(writing.remove_agent, name=name),
+    )
+    if not yes and not dry_run:
+        if not sys.stdin.isatty():
+            raise Invalid(what="muster agent remove", why="asks first: repeat it with --yes")
+        effect = _carry_out(home, act, dry_run=True).effect
+        click.confirm(f"Remove {clean(name)}? {clean(effect)}.", abort=True)
+    _show(_carry_out(home, act, dry_run=dry_run), f"{clean(name)} is removed", as_json)
+
+
+@click.command()
+@home_option
+@json_option("Print the edit as JSON.")
+@dry_run_option
+@click.argument("name")
+@click.argument("new")
+def rename(home: Path, as_json: bool, dry_run: bool, name: str, new: str) -> None:
+    """Rename an agent. Its seat, history, channels and folder stay."""
+    act = _Act(
+        new,
+        partial(requests.rename_agent, name, new),
+        partial(writing.rename_agent, name=name, new=new),
+    )
+    _show(_carry_out(home, act, dry_run=dry_run), f"{clean(name)} is {clean(new)} now", as_json)

@@ -1,0 +1,1 @@
+"""Routes that change how muster itself is set up; for operators only."""

@@ -1,0 +1,235 @@
+"""Settings over HTTP: the agents' tables in force, edits of the file, and installed programs.
+
+Only operators: an agent's table holds a command that muster runs, and variables that may be secret.
+An edit is validated as a whole, previewed or written, and on record with its author.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from muster.errors import NotFound
+from muster.http.routing import OPERATOR, ApiCall, route
+from muster.http.types import Query, StrictBody
+from muster.limits import DISMISSAL_SECONDS
+from muster.machines.commands import RenameAgent, SetDesired
+from muster.machines.identity.membership import rename_agent as decide_rename
+from muster.machines.ids import name_key
+from muster.machines.state import Agent
+from muster.machines.vocabulary import RunMode
+from muster.reloading.editing import Edit, version_of
+from muster.settings import writing
+from muster.settings.agents import AgentSettings
+from muster.settings.file import text_of
+from muster.views.answers.settings import (
+    AgentTable,
+    ProgramList,
+    ProgramView,
+    SettingsEdited,
+    SettingsMistake,
+    SettingsView,
+)
+
+Values = dict[str, Any]
+"""Settings of an agent by their dotted keys, such as `budget.cost_usd`. Any: each has its type,
+which the settings check."""
+
+_NEXT: Final = "takes effect at its next session"
+
+
+@route("GET", "/api/settings", may=OPERATOR)
+async def show_settings(call: ApiCall) -> SettingsView:
+    """Show the settings in force: the agents' tables, a mistake in the file, and what waits."""
+    live = call.muster.settings
+    outdated = {call.team.agents[seat].id for seat in live.outdated}
+    known = (
+        AgentTable(name=name, settings=_written(agent), next_session=name in outdated)
+        for name, agent in live.current.agents.items()
+    )
+    found = live.in_force.problem
+    return SettingsView(
+        path=None if live.path is None else str(live.path),
+        version=_version(call),
+        agents=tuple(known),
+        problem=found and SettingsMistake(line=found.line, what=found.what, remedy=found.remedy),
+        waiting=live.in_force.waiting,
+    )
+
+
+def _written(agent: AgentSettings) -> Values:
+    """The settings of an agent that are not the default, by their keys."""
+    shown: Values = {}
+    for name, value in _differing(agent, AgentSettings()):
+        if isinstance(value, msgspec.Struct):
+            parts = _differing(value, type(value)())
+            shown.update({f"{name}.{key}": content for key, content in parts})
+        else:
+            shown[name] = value
+    return shown
+
+
+def _differing(found: msgspec.Struct, default: msgspec.Struct) -> Iterator[tuple[str, object]]:
+    for name in found.__struct_fields__:
+        if getattr(found, name) != getattr(default, name):
+            yield name, getattr(found, name)
+
+
+def _version(call: ApiCall) -> str:
+    path = call.muster.settings.path
+    try:
+        return version_of((path and text_of(path)) or "")
+    except OSError:
+        return ""
+
+
+@route("GET", "/api/runtimes", may=OPERATOR)
+async def list_programs(call: ApiCall) -> ProgramList:
+    """List the programs for agents on this machine: Claude Code and others, found or not."""
+    found = await call.muster.detect_programs()
+    return ProgramList(
+        programs=tuple(
+            ProgramView(
+                runtime=each.runtime,
+                label=each.label,
+                is_found=bool(each.program),
+                program=each.program,
+                version=each.version,
+                command=each.command,
+                remedy=each.remedy,
+            )
+            for each in found
+        )
+    )
+
+
+# ── edits ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+class EditBody(StrictBody, frozen=True, kw_only=True):
+    """An edit of the settings file."""
+
+    preview: bool = False
+    """Whether to validate and show the edit, and write nothing."""
+
+    version: str | None = None
+    """The version of the file that the edit was made for; another is refused."""
+
+
+class AddAgentBody(EditBody, frozen=True, kw_only=True):
+    """A new agent."""
+
+    name: str
+    settings: Values
+    start: bool = False
+    """Whether to let it run right away."""
+
+
+class ChangeAgentBody(EditBody, frozen=True, kw_only=True):
+    """Settings of an agent to set and to remove, by their keys below its table."""
+
+    settings: Values = msgspec.field(default_factory=dict)
+    unset: tuple[str, ...] = ()
+
+
+class RenameAgentBody(EditBody, frozen=True, kw_only=True):
+    """Another name for an agent."""
+
+    name: str
+
+
+class RemovalQuery(Query, frozen=True, kw_only=True):
+    """How to remove an agent."""
+
+    preview: bool = False
+    version: str | None = None
+
+
+@route("POST", "/api/settings/agents", may=OPERATOR, status=201)
+async def add_agent(call: ApiCall, body: AddAgentBody) -> SettingsEdited:
+    """Add an agent to the settings file; `start` lets it run."""
+    edit = partial(writing.add_agent, name=body.name, values=body.settings)
+    effect = f"{body.name} is {'started' if body.start else 'added, paused'}"
+    done = await _edit(call, edit, body, body.name, effect)
+    if body.start and not body.preview:
+        agent = call.agent(body.name)
+        wish = SetDesired(
+            seat=agent.seat, desired=RunMode.CONTINUOUS, set_by=call.team.human, note="added"
+        )
+        await call.send_more(wish)
+    return done
+
+
+@route("PATCH", "/api/settings/agents/{name}", may=OPERATOR)
+async def change_agent(call: ApiCall, name: str, body: ChangeAgentBody) -> SettingsEdited:
+    """Set and remove settings of an agent in the settings file."""
+    edit = partial(writing.change_agent, name=name, values=body.settings, unset=body.unset)
+    runs = _session(call, name)
+    effect = f"it {_NEXT}" if runs else "it takes effect now"
+    return await _edit(call, edit, body, name, effect)
+
+
+@route("DELETE", "/api/settings/agents/{name}", may=OPERATOR)
+async def remove_agent(call: ApiCall, name: str, query: RemovalQuery) -> SettingsEdited:
+    """Remove an agent from the settings file: its session ends, its history stays."""
+    effect = f"{name} leaves the team; its history stays, and adding it again brings it back"
+    if _session(call, name):
+        within = f"its session may end by itself within {DISMISSAL_SECONDS:g} s, then it is stopped"
+        effect = f"{within}; {effect}"
+    edit = partial(writing.remove_agent, name=name)
+    return await _edit(
+        call, edit, EditBody(preview=query.preview, version=query.version), name, effect
+    )
+
+
+@route("POST", "/api/settings/agents/{name}/rename", may=OPERATOR)
+async def rename_agent(call: ApiCall, name: str, body: RenameAgentBody) -> SettingsEdited:
+    """Rename an agent, in the settings file if it is named there. Its seat and history stay."""
+    agent = _known(call, name)
+    command = None if agent is None else RenameAgent(seat=agent.seat, name=body.name)
+    if command is not None:
+        decide_rename(call.team, command, call.muster.clock.now())  # refused before it is written
+    effect = f"{name} is called {body.name}; a program that runs learns it at its next session"
+    named = any(name_key(each) == name_key(name) for each in call.muster.settings.current.agents)
+    if named:
+        edit = partial(writing.rename_agent, name=name, new=body.name)
+        return await _edit(call, edit, body, body.name, effect)
+    if command is None:
+        raise NotFound(kind="agent", name=name)
+    if not body.preview:
+        await call.send(command)
+    version = _version(call)
+    return SettingsEdited(
+        name=body.name, preview=body.preview, difference="", version=version, effect=effect
+    )
+
+
+async def _edit(
+    call: ApiCall, edit: Edit, body: EditBody, name: str, effect: str
+) -> SettingsEdited:
+    live = call.muster.settings
+    if body.preview:
+        edited = await live.preview(edit, version=body.version)
+    else:
+        edited = await live.edit(edit, actor=call.caller.actor, version=body.version)
+    return SettingsEdited(
+        name=name,
+        preview=body.preview,
+        difference=edited.difference,
+        version=version_of(edited.before if body.preview else edited.after),
+        effect=effect,
+    )
+
+
+def _known(call: ApiCall, name: str) -> Agent | None:
+    try:
+        return call.agent(name)
+    except NotFound:
+        return None
+
+
+def _session(call: ApiCall, name: str) -> bool:
+    """Whether an agent has a session now."""
+    agent = _known(call, name)
+    return agent is not None and agent.session is not None

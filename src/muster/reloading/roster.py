@@ -1,0 +1,76 @@
+"""The agents of the settings, as the team's roster enrols them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from muster.engine.dispatcher import Dispatcher
+from muster.engine.ports import Runtimes
+from muster.machines.ids import SeatId, name_key
+from muster.machines.state import Agent
+from muster.machines.vocabulary import Authority, Budget
+from muster.mirrors.roster import Plan, enlist, state_files
+from muster.settings.in_force import SettingsInForce, named_agents
+from muster.settings.model import Settings
+
+
+def plans_of(settings: Settings, home: Path) -> Sequence[Plan]:
+    """The agents of the settings, as the roster enrols them."""
+    return [
+        Plan(
+            name=name,
+            authority=Authority.FILE if agent.runtime == "file" else Authority.MUSTER,
+            state_file=partial(agent.state_file_beside, home),
+            seat=None if agent.seat is None else SeatId(agent.seat),
+            color=agent.color,
+            long_lived=agent.is_long_lived,
+            max_turns=agent.max_turns,
+            unasked=agent.unasked,
+            description=agent.description,
+            budget=Budget(**msgspec.structs.asdict(agent.budget)),
+            policy=agent.policy,
+            formerly=agent.formerly,
+        )
+        for name, agent in named_agents(settings)
+    ]
+
+
+class Roster:
+    """Brings the team in line with settings, where they name its agents."""
+
+    def __init__(self, dispatcher: Dispatcher, runtimes: Runtimes, home: Path | None) -> None:
+        """Without a home the settings name no agents: the log alone does."""
+        self._dispatcher = dispatcher
+        self._runtimes = runtimes
+        self._home = home
+
+    def state_files(self, settings: Settings) -> Mapping[SeatId, Path]:
+        """The state files of the agents that the settings name."""
+        if self._home is None:
+            return {}
+        return state_files(self._dispatcher.team, plans_of(settings, self._home))
+
+    async def enlist(self, settings: Settings, *, at_boot: bool = False) -> None:
+        """Enrol, configure, rename and dismiss agents as the settings say."""
+        if self._home is not None:
+            plans = plans_of(settings, self._home)
+            await enlist(self._dispatcher, plans, self._can_run, at_boot=at_boot)
+
+    def _can_run(self, agent: Agent) -> bool:
+        return self._runtimes(agent) is not None
+
+
+def describer(
+    in_force: SettingsInForce, otherwise: Callable[[Agent], str]
+) -> Callable[[Agent], str]:
+    """Describes an agent as its settings do, or else as `otherwise` does."""
+
+    def describe(agent: Agent) -> str:
+        key = name_key(agent.id)
+        tables = in_force.current.agents.items()
+        own = next((table.description for name, table in tables if name_key(name) == key), "")
+        return own or otherwise(agent)
+
+    return describe

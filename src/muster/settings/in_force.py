@@ -1,0 +1,133 @@
+"""The settings in force: one object that every service asks, so that a change holds everywhere.
+
+`muster.reloading` replaces them while muster runs. A service keeps no copy of a setting: it asks at
+each use. The settings that only a restart of muster changes are compared with those of the start.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from muster.errors import BadSettings
+from muster.settings.agents import ANYBODY, AgentSettings
+from muster.settings.model import SETTINGS, Settings
+from muster.settings.policies import POLICIES
+
+RESTART_TABLES: Final = ("server", "store")
+RESTART_KEYS: Final = ("team.human", "team.inboxes")
+"""With the tables above: what is bound, opened or put on record once, when muster starts."""
+
+LIVE_FIELDS: Final = frozenset(
+    {
+        *POLICIES,
+        "budget",
+        "color",
+        "description",
+        "formerly",
+        "max_turns",
+        "seat",
+        "state_file",
+        "unasked",
+    }
+)
+"""Settings of an agent that hold at once. Every other one is given to a program at its start."""
+
+
+class SettingsProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """A mistake in the settings file, and what to write instead."""
+
+    path: str
+    line: int
+    """The line of the mistake; 0 where it has none."""
+
+    what: str
+    remedy: str
+
+    def __str__(self) -> str:
+        place = f" line {self.line}:" if self.line else ""
+        return f"{Path(self.path).name}{place} {self.what}. {self.remedy}"
+
+
+def problem_of(bad: BadSettings) -> SettingsProblem:
+    """The mistake that an error is about."""
+    found = bad.found
+    return SettingsProblem(
+        path=str(found["path"]),
+        line=int(str(found["line"])),
+        what=str(found["what"]),
+        remedy=str(found["remedy"]),
+    )
+
+
+class SettingsInForce:
+    """The settings that hold now."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Begin with the settings that muster starts with."""
+        self._started_with = settings
+        self.current = settings
+        self.problem: SettingsProblem | None = None
+        """The mistake in the file, while the earlier settings stay in force."""
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """The settings that have changed since the start, and hold after a restart of muster."""
+        return tuple(
+            key
+            for key in SETTINGS
+            if _needs_restart(key)
+            and value_of(self.current, key) != value_of(self._started_with, key)
+        )
+
+    @property
+    def heartbeat_timeout_s(self) -> float:
+        """The heartbeat timeout of agents that connect by themselves."""
+        return self.current.presence.heartbeat_timeout_seconds
+
+
+def _needs_restart(key: str) -> bool:
+    return key in RESTART_KEYS or key.partition(".")[0] in RESTART_TABLES
+
+
+def value_of(settings: Settings, key: str) -> object:
+    """The value of a setting by its dotted key."""
+    table, _, name = key.partition(".")
+    return getattr(getattr(settings, table), name)
+
+
+def changes_between(old: Settings, new: Settings) -> tuple[str, ...]:
+    """The names of changed settings, and of agents that came, went or changed; never values."""
+    keys = (key for key in SETTINGS if value_of(old, key) != value_of(new, key))
+    return (*keys, *_agent_changes(old.agents, new.agents))
+
+
+def _agent_changes(
+    old: Mapping[str, AgentSettings], new: Mapping[str, AgentSettings]
+) -> Iterator[str]:
+    gone = [name for name in old if name not in new]
+    for name, agent in new.items():
+        before = name
+        if name not in old:
+            before = next((each for each in agent.formerly if each in gone), name)
+        if before in gone:
+            gone.remove(before)
+            yield f"agents.{before} renamed to {name}"
+        elif before not in old:
+            yield f"agents.{name} added"
+        if before in old:
+            fields = changed_fields(old[before], agent)
+            yield from (f"agents.{name}.{field}" for field in fields if field != "formerly")
+    yield from (f"agents.{name} removed" for name in gone)
+
+
+def changed_fields(old: AgentSettings, new: AgentSettings) -> tuple[str, ...]:
+    """The settings of an agent that differ."""
+    fields = AgentSettings.__struct_fields__
+    return tuple(name for name in fields if getattr(old, name) != getattr(new, name))
+
+
+def named_agents(settings: Settings) -> Iterator[tuple[str, AgentSettings]]:
+    """The agents with a table of their own."""
+    return ((name, agent) for name, agent in settings.agents.items() if name != ANYBODY)

@@ -1,0 +1,79 @@
+"""Answers about settings: the agents' tables in force, what waits, edits, and programs found."""
+
+from typing import Any
+
+from muster.views.answers import View
+
+
+class AgentTable(View, frozen=True, kw_only=True):
+    """The settings of one agent, as they are in force."""
+
+    name: str
+    settings: dict[str, Any]  # values of any type; only those that are not the default
+    next_session: bool = False
+    """Whether its session was started with other settings: these hold for its next one."""
+
+
+class SettingsMistake(View, frozen=True, kw_only=True):
+    """A mistake in the settings file, while the earlier settings stay in force."""
+
+    line: int
+    """The line of the mistake; 0 where it has none."""
+
+    what: str
+    remedy: str
+
+
+class SettingsView(View, frozen=True, kw_only=True):
+    """The settings of a team."""
+
+    path: str | None
+    """The settings file; none for a team whose settings never change, such as the demo."""
+
+    version: str
+    """The version of the file; an edit that names it is refused when the file has changed."""
+
+    agents: tuple[AgentTable, ...]
+    problem: SettingsMistake | None
+    waiting: tuple[str, ...]
+    """The changed settings that hold after a restart of muster."""
+
+
+class SettingsEdited(View, frozen=True, kw_only=True):
+    """An edit of the settings file, made or previewed."""
+
+    name: str
+    preview: bool
+    difference: str
+    """The edit as a unified diff."""
+
+    version: str
+    """The version of the file after the edit; of a preview, the version that it was made for."""
+
+    effect: str
+    """What the edit means for the agent, in a sentence."""
+
+
+class ProgramView(View, frozen=True, kw_only=True):
+    """A program for agents that muster looked for on its machine."""
+
+    runtime: str
+    """The `runtime` of an agent's table."""
+
+    label: str
+    is_found: bool
+    program: str = ""
+    """The path of the program."""
+
+    version: str = ""
+    command: tuple[str, ...] = ()
+    """The `command` of an agent's table, for a program that is run as a command."""
+
+    remedy: str = ""
+    """How to get the program, where it is not found."""
+
+
+class ProgramList(View, frozen=True, kw_only=True):
+    """The programs for agents on the server's machine."""
+
+    programs: tuple[ProgramView, ...]
