@@ -15,7 +15,7 @@ import pytest
 from muster import AsyncClient, Client
 from muster.client import AsyncTurn, Turn, requests
 from muster.client.transport import ServerAddress, locate
-from muster.errors import TurnLost
+from muster.errors import Invalid, TurnLost
 from muster.machines.vocabulary import TurnState
 from muster.views.answers.messages import MessageKind
 from tests.live import live as a_server
@@ -150,7 +150,7 @@ def test_iterating_on_an_event_loop_ends_when_the_turn_is_taken_away(
             async for message in turn:
                 heard.append(message.text)
                 await asyncio.to_thread(operator.take_turn_away, scene.reviews)
-            assert turn.lost == "the turn is over"
+            assert turn.lost == "a person took the turn away"
         return heard
 
     operator.post(scene.reviews, "begin")
@@ -242,14 +242,14 @@ def test_a_body_is_told_that_its_turn_was_taken_away_and_the_loop_goes_on(
             turn.on_lost(lambda _: told.set())
             operator.take_turn_away(scene.reviews)
             assert told.wait(WAIT_SECONDS)
-            assert (turn.lost, turn.over) == ("the turn is over", True)
+            assert (turn.lost, turn.over) == ("a person took the turn away", True)
             with pytest.raises(TurnLost):
                 turn.check()
             assert turn.post("too late") is None
             assert turn.complete("much too late") is None
             reasons: list[str] = []
             turn.on_lost(reasons.append)
-            assert reasons == ["the turn is over"]
+            assert reasons == ["a person took the turn away"]
             operator.post(scene.reviews, "go on")
     assert texts(operator, scene.reviews) == ["begin", "go on"]
 
@@ -263,7 +263,7 @@ def test_a_call_on_a_lost_turn_does_nothing_before_the_body_is_told(
         turn = next(turns)
         operator.take_turn_away(scene.reviews)
         assert turn.complete("too late") is None
-        assert turn.lost == "the turn is over"
+        assert turn.lost == "a person took the turn away"
         operator.post(scene.reviews, "go on")
         assert next(turns).epoch > turn.epoch
     assert texts(operator, scene.reviews) == ["begin", "go on"]
@@ -290,7 +290,7 @@ def test_the_body_of_a_lost_turn_is_cancelled_on_an_event_loop(
 
     operator.post(scene.reviews, "begin")
     run(agent())
-    assert ended == ["the turn is over"]
+    assert ended == ["a person took the turn away"]
 
 
 def test_a_loss_that_the_body_finds_itself_cancels_nothing_behind_it(
@@ -542,6 +542,32 @@ def test_a_turn_is_handed_to_the_member_that_its_speaker_names(
         assert operator.channel(scene.reviews).holder == scene.pm
 
 
+def test_a_handoff_to_a_name_that_nobody_has_is_an_error_and_no_lost_turn(
+    operator: Client, scene: Scene
+) -> None:
+    operator.post(scene.reviews, "begin")
+    with scene.client(scene.pm) as client:
+        turn = next(client.turns(scene.pm, join=[scene.reviews]))
+        with pytest.raises(Invalid, match="there is no agent 'nobdy'"):
+            turn.handoff("nobdy", "words")
+        assert not turn.over
+        said = turn.handoff(scene.dev, "words")
+        assert said is not None
+        assert f"{scene.dev!r} is no member" in said.effect
+    assert texts(operator, scene.reviews) == ["begin", "words"]
+
+
+def test_the_next_act_of_an_agent_ends_its_own_wait(operator: Client, scene: Scene) -> None:
+    operator.post(scene.reviews, "begin")
+    with scene.client(scene.pm) as client:
+        turn = next(client.turns(scene.pm, join=[scene.reviews]))
+        turn.wait("thinking")
+        turn.wait("thinking harder")
+        assert operator.channel(scene.reviews).waiting is not None
+        turn.complete("that is it")
+    assert texts(operator, scene.reviews) == ["begin", "that is it"]
+
+
 def test_a_client_changes_the_members_and_the_order_of_a_channel(
     operator: Client, scene: Scene
 ) -> None:
@@ -584,7 +610,7 @@ def test_a_question_that_nobody_answers_costs_the_turn(operator: Client, scene: 
     with scene.client(scene.pm) as client:
         turn = next(client.turns(scene.pm, join=[scene.reviews]))
         assert turn.ask("Anybody?", 0.1) == ()
-        assert turn.lost == "the turn is over"
+        assert turn.lost == "the turn's wait timed out"
 
 
 # ── text while it is written ──────────────────────────────────────────────────────────────────────

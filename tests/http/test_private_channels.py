@@ -148,6 +148,19 @@ def test_no_answer_tells_a_stranger_of_a_private_channel(
             assert WORDS not in text, path
 
 
+@pytest.mark.parametrize(
+    ("who", "sees"), [("viewer", False), ("stranger", False), ("operator", True)]
+)
+def test_the_timeline_does_not_show_when_an_agent_spoke_in_a_private_channel(
+    stage: Stage, who: str, sees: bool
+) -> None:
+    with asker(stage.team.server, stage.tokens[who]) as somebody:
+        lanes = somebody.get("/api/timeline")["lanes"]
+    shown = {lane["name"] for lane in lanes if lane["machine"] == "turns"}
+    assert ("Ada" in shown, "member" in shown) == (sees, sees)
+    assert "Ada" in {lane["name"] for lane in lanes if lane["machine"] == "run"}
+
+
 def _timeless(text: str) -> str:
     return re.sub(r'"now":"[^"]*"', "", text)
 

@@ -99,7 +99,10 @@ class TurnMethods(WatchedTurn):
         *,
         awaits: Awaits = Awaits.PERSON,
     ) -> Recorded | None:
-        """Pause the turn and keep it, until a person speaks in the channel, or until `resume`."""
+        """Pause the turn and keep it, until a person speaks in the channel, or until `resume`.
+
+        The agent's next act ends the pause, too.
+        """
         return await self._wait(reason, timeout_seconds, awaits)
 
     @sync_or_async
@@ -121,6 +124,7 @@ class TurnMethods(WatchedTurn):
             await self._wait(question[:NOTE_CHARS_MAX], timeout_s, Awaits.PERSON)
         while not answers and not self.over:
             answers = _by_people(await self._news(POLL_SECONDS))
+        self._waits = False
         if self.paused:  # the answer came before the pause, and did not end it
             await self._resume()
         return answers
@@ -171,7 +175,7 @@ class TurnMethods(WatchedTurn):
             await self._ask(shown, patience_s=0.0)
 
     async def _wait(self, reason: str, timeout_s: float | None, awaits: Awaits) -> Recorded | None:
-        return await self._act(
+        waiting = await self._act(
             requests.wait_turn(
                 self.channel,
                 reason,
@@ -181,9 +185,12 @@ class TurnMethods(WatchedTurn):
                 awaits=awaits,
             )
         )
+        self._waits = waiting is not None
+        return waiting
 
     async def _resume(self) -> Recorded | None:
         """Resume the turn; where a person holds it, or has resumed it, wait until it goes on."""
+        self._waits = False
         request = requests.resume_turn(self.channel, agent=self.agent, epoch=self.epoch)
         try:
             return None if self.over else await self._ask(request)
@@ -218,6 +225,8 @@ class TurnMethods(WatchedTurn):
         The request has an idempotency key, so it counts once however often it is sent.
         """
         end, refusals = TimeLimit(PAUSE_SECONDS_MAX), 0
+        if self._waits:  # the agent's next act ends its own wait
+            await self._resume()
         while not self.over:
             try:
                 return await self._ask(request)

@@ -129,6 +129,9 @@ class WatchedTurn:
 
         self._seen = {message.seq for message in self.messages}
         self._reader = TurnReader(self.agent, self.channel, self.epoch)
+        self._waits = False
+        """Whether the agent itself has paused the turn, as far as is known."""
+
         self._ending = False
         self._ended = False
         self._lost: str | None = None

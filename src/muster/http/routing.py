@@ -33,7 +33,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from muster.engine.dispatcher import Receipt
-from muster.errors import Forbidden, NotFound, Repeated, WrongMethod
+from muster.errors import Forbidden, Invalid, NotFound, Repeated, WrongMethod
 from muster.http.browser_sessions import BrowserSessions
 from muster.http.stream import EventStream, Streams
 from muster.http.waiting import LongPolls
@@ -151,6 +151,14 @@ class ApiCall:
         caller = None if seat is None else self.team.agents.get(seat)
         former = () if caller is None else caller.former_names
         return caller if name_key(name) in map(name_key, former) else None
+
+    def handed_to(self, name: str | None) -> SeatId | None:
+        """The seat of the agent that is handed a turn. A 404 would say that the turn is gone."""
+        try:
+            return None if name is None else self.agent(name).seat
+        except NotFound:
+            why = f"must name a member of the channel, and there is no agent {name!r}"
+            raise Invalid(what="to", why=why) from None
 
     def acting_as(self, name: str) -> Agent:
         """The agent with this name, if the caller may act as it. The agent counts as present."""

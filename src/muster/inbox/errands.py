@@ -15,6 +15,7 @@ from muster.machines.ids import ChannelId, SeatId
 from muster.machines.maps import put
 from muster.machines.state import Agent, Channel, Team, TurnState
 from muster.machines.turns.order import in_ring_order
+from muster.machines.turns.table import LOST_BECAUSE
 from muster.machines.vocabulary import Authority, InterruptMode, RunMode
 from muster.views.answers.messages import Do, HandedMessage, MessageView, Next, SpeakerCandidate
 
@@ -69,7 +70,10 @@ def _why_over(channel: Channel | None, agent: Agent, epoch: int) -> str:
     turn = channel.turn
     if turn is not None and turn.wait is not None and channel.epoch == epoch:
         return turn.wait.reason
-    return "the turn is over"
+    if channel.archived:
+        return "a person archived the channel"
+    last = channel.last_holder == agent.seat
+    return LOST_BECAUSE.get(channel.last_end if last else "", "the turn is over")
 
 
 def resumed_turn(team: Team, agent: Agent, paused: Known) -> Next | None:

@@ -4,11 +4,12 @@ import re
 
 from muster import limits
 from muster.errors import Invalid, NameReserved, NameTaken
-from muster.machines.ids import SeatId, name_key
+from muster.machines.ids import MUSTER, SeatId, name_key
 from muster.machines.state import MAIN, QUEUE, Team
 
 _PLAIN = re.compile(r"[\w .-]+")  # letters and digits of any script, space, dot, hyphen, underscore
-_RESERVED = frozenset({name_key(MAIN), name_key(QUEUE), ".", ".."})
+_RESERVED = frozenset({name_key(MAIN), name_key(QUEUE), name_key(MUSTER), ".", ".."})
+"""Names that mean something else in a log, a queue, a notice or a path."""
 
 
 def check_plain(what: str, name: str) -> None:

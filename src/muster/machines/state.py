@@ -394,6 +394,9 @@ class Channel(Record, frozen=True, kw_only=True):
     last_holder: SeatId | None = None
     """The holder of the last turn that has ended."""
 
+    last_end: str = ""
+    """The trigger that ended it."""
+
     idle: SeatId | None = None
     """A lone member that has completed its turn: it waits for the next post or member."""
 

@@ -24,6 +24,7 @@ from muster.machines.commands import Command
 from muster.machines.ids import ChannelId, SeatId, SessionId, agent_actor
 from muster.machines.spending import implausible
 from muster.machines.state import Agent
+from muster.machines.turns.order import NO_HANDOFF
 from muster.machines.turns.table import active_turns
 from muster.machines.vocabulary import NOTHING_USED, Outcome, Profile, StatusEntry
 from muster.sessions.approvals import Approvals
@@ -200,7 +201,7 @@ class Intake:
         """The seat of the member that is handed the turn; a wrong name is put on record."""
         seat = member_named(self._dispatcher.team, channel, name)
         if seat is None:
-            why = f"the turn ends without a handoff: {name!r} is no member of {channel!r}"
+            why = f"{NO_HANDOFF}: {name!r} is no member of {channel!r}"
             await self._reject(f"TURN_COMPLETE @{name}", why)
         return seat
 

@@ -16,6 +16,7 @@ from muster.machines import commands as c
 from muster.machines.commands import Command
 from muster.machines.ids import ChannelId, SeatId, SessionId, agent_actor, name_key
 from muster.machines.state import MAIN, Agent, Status, Team
+from muster.machines.turns.order import claim_of
 from muster.machines.turns.table import active_turns
 from muster.machines.vocabulary import Awaits, Role, RunMode, StatusEntry
 from muster.sessions.prompt_state import PromptState
@@ -313,7 +314,15 @@ class Toolbox:
         text = f"@{self._team.agents[seat].id} {given.reason}"
         if not await self._end(channel, text, seat):
             return _kept(channel, f"your turn ends and {given.to} is asked")
+        if not self._is_next(channel, seat):
+            return f"Your turn in {channel} is over, but {given.to} cannot take it. Stop now."
         return f"Your turn in {channel} is over, and {given.to} is next. Stop now."
+
+    def _is_next(self, channel: ChannelId, seat: SeatId) -> bool:
+        """Whether a handoff had an effect: the member has the turn, or is to have it."""
+        found = self._team.channel(channel)
+        has_turn = found.turn is not None and found.turn.holder == seat
+        return has_turn or claim_of(found, seat) is not None
 
     def _no_member(self, channel: ChannelId, name: str) -> str:
         ring = self._team.channel(channel).ring

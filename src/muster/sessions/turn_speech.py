@@ -30,7 +30,15 @@ from muster.machines.commands import (
 from muster.machines.events import StateTransition
 from muster.machines.ids import ChannelId, SeatId, SessionId
 from muster.machines.state import Agent, HeldTurn, Team
-from muster.machines.turns.table import HELD, TURN_COMPLETE, WAITING, held_turns, is_own
+from muster.machines.turns.table import (
+    HELD,
+    LOST_BECAUSE,
+    SESSION_ENDED,
+    TURN_COMPLETE,
+    WAITING,
+    held_turns,
+    is_own,
+)
 from muster.machines.vocabulary import Machine, Urgency
 from muster.sessions.prompt_state import PromptState
 
@@ -38,19 +46,6 @@ TurnAct = Speak | CompleteTurn | EndForgottenTurn | WaitTurn
 """A command of the holder about its turn."""
 
 Send = Callable[[Command], Awaitable[object]]
-
-SESSION_ENDED: Final = "its session ended"
-
-LOST: Final = {
-    "timeout": "the turn timed out",
-    "wait_timeout": "the turn's wait timed out",
-    "human_override": "a person took the turn away",
-    "removed_from_channel": "it was removed from the channel",
-    "session_ended": SESSION_ENDED,
-    "agent_crashes": "it crashed or was disabled",
-    "agent_disconnects": "it crashed or was disabled",
-}
-"""The reasons why words are not posted, by the transition that ended the turn."""
 
 ENDED: Final = (TURN_COMPLETE, "silence")
 """The transitions in which a turn comes to its usual end."""
@@ -271,7 +266,7 @@ class TurnSpeech:
             if fact.source == WAITING:
                 self._tasks.start(self._resume(words.channel))
         elif words.acts or fact.trigger not in ENDED:
-            self._lose(words, LOST.get(fact.trigger, f"the turn is over ({fact.trigger})"))
+            self._lose(words, LOST_BECAUSE.get(fact.trigger, f"the turn is over ({fact.trigger})"))
         else:  # the holder ended its turn in another way, so these were no words for the channel
             del self._words[words.channel]
 

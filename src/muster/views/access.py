@@ -65,6 +65,10 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
             return fact.message.channel not in self.hidden
         return stored.seat not in self.insiders or stored.type not in PROGRAM_TEXT
 
+    def can_see_turns(self, seat: SeatId | None) -> bool:
+        """Whether the caller may see when an agent had turns: they may be in a hidden channel."""
+        return seat not in self.insiders
+
     def shown(self, team: Team) -> Team:
         """The team without what the caller may not see."""
         if not self.hidden:

@@ -7,6 +7,7 @@ from muster.machines import events as e
 from muster.machines.events import Event, Fact
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import Channel, Team
+from muster.machines.turns.order import NO_HANDOFF
 from muster.machines.vocabulary import InterruptMode, TurnState
 
 
@@ -18,14 +19,23 @@ class Effect(NamedTuple):
 
 
 def effect_of(team: Team, events: Sequence[Event]) -> Effect:
-    """The effect of the message among the events of one command."""
+    """The effect of the message among the events of one command, or of a handoff without words."""
     facts = [event.fact for event in events]
     for fact in facts:
         if isinstance(fact, e.UserMessage):
             return _by_person(team, fact, facts)
         if isinstance(fact, e.AgentMessage):
-            return _by_agent(team, fact, facts)
-    return Effect()
+            effect = _by_agent(team, fact, facts)
+            return effect._replace(sentence=_without_handoff(facts) + effect.sentence)
+    return Effect(sentence=_without_handoff(facts).rstrip())
+
+
+def _without_handoff(facts: Sequence[Fact]) -> str:
+    """The reason why a handoff had no effect, as a sentence; empty if there is none."""
+    for fact in facts:
+        if isinstance(fact, e.WarningLogged) and fact.text.startswith(NO_HANDOFF):
+            return f"{fact.text[0].upper()}{fact.text[1:]}. "
+    return ""
 
 
 # ── a person's message ────────────────────────────────────────────────────────────────────────────

@@ -4,7 +4,7 @@ import json
 from collections.abc import Generator
 from itertools import count
 from pathlib import Path
-from subprocess import CompletedProcess
+from subprocess import CompletedProcess, Popen
 from typing import NamedTuple
 
 import pytest
@@ -14,7 +14,7 @@ from muster.machines.vocabulary import TurnState
 from tests.forkserver import ForkedProcess
 from tests.homes import MUSTER_SCRIPT, environment, muster
 from tests.live import live
-from tests.waits import WAIT_SECONDS
+from tests.waits import WAIT_SECONDS, until
 
 _numbers = count(1)
 
@@ -114,6 +114,36 @@ def test_a_known_turn_without_its_number_is_a_usage_error(script: Script, known:
     ran = script.runs("next", script.name, "--known", known)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "must be CHANNEL:N" in ran.stderr
+
+
+def test_a_script_that_is_killed_takes_its_waiting_verb_along(
+    script: Script, tmp_path: Path
+) -> None:
+    shell = tmp_path / "agent.sh"
+    shell.write_text(
+        '#!/bin/sh\n"$1" next "$2" --home "$3" --wait 1800 & echo $! > "$4"\nwait\n', "utf-8"
+    )
+    pid_file = tmp_path / "pid"
+    command = ["sh", str(shell), MUSTER_SCRIPT, script.name, str(script.home), str(pid_file)]
+    with Popen(command, env=environment({"MUSTER_TOKEN": script.token})) as agent:
+        until(lambda: pid_file.exists() and pid_file.read_text().strip())
+        verb = int(pid_file.read_text())
+        with Client(home=script.home) as client:
+            until(lambda: _is_told_of_parent(verb))
+            client.post(script.channel, "are you there?")
+        agent.kill()
+    until(lambda: not Path(f"/proc/{verb}").exists() or _is_zombie(verb))
+
+
+def _is_told_of_parent(pid: int) -> bool:
+    """Whether the verb waits for its server: then it has a connection."""
+    links = (link for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink())
+    return any("socket" in str(link.readlink()) for link in links)
+
+
+def _is_zombie(pid: int) -> bool:
+    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    return stat.rpartition(")")[2].split()[0] == "Z"
 
 
 def test_a_shell_agent_waits_for_a_server_that_is_away(tmp_path: Path) -> None:

@@ -204,18 +204,27 @@ def test_the_speaker_hands_its_turn_to_a_named_member(way: str, three: Scene) ->
     assert three.holder() == "dev"  # the ring goes on where it was
 
 
-def test_a_handoff_names_another_member_that_is_here(three: Scene) -> None:
+def test_a_handoff_names_an_agent_and_ends_the_turn(three: Scene) -> None:
     path = f"{three.channel}/turn/complete"
-    three.refused("POST", path, {"to": "nobody"}, by="pm", status=404)
-    three.refused("POST", path, {"to": three.named("pm")}, by="pm", status=422)
-    three.leaves("qa")
-    problem = three.refused("POST", path, {"to": three.named("qa")}, by="pm")
-    assert problem["code"] == "not_a_member"
+    problem = three.refused("POST", path, {"to": "nobody"}, by="pm", status=422)
+    assert "there is no agent 'nobody'" in problem["detail"]
     unfinished = {"message": "x", "to": three.named("dev")}
     problem = three.refused("POST", f"{three.channel}/messages", unfinished, by="pm", status=422)
     assert "complete" in problem["detail"]
     problem = three.refused("POST", f"{three.channel}/messages", unfinished, status=422)
     assert "name the agent" in problem["detail"]
+
+
+def test_a_handoff_to_one_that_left_ends_the_turn_and_says_why_the_ring_decides(
+    three: Scene,
+) -> None:
+    three.leaves("qa")
+    qa = three.named("qa")
+    ended = three.post(f"{three.channel}/turn/complete", {"to": qa, "agent": three.named("pm")})
+    assert ended["effect"] == (
+        f"The turn ends without a handoff: {qa!r} is no member of {three.named('reviews')!r}."
+    )
+    assert three.get(three.channel)["holder"] == three.named("dev")
 
 
 def test_a_wait_for_a_person_ends_with_a_message_and_a_wait_for_a_resume_does_not(

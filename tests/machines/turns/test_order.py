@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines.ids import ChannelId
+from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import Channel, TurnState
 from muster.machines.turns.order import upcoming
 from muster.machines.turns.table import reachable, unreachable_because
@@ -232,17 +232,40 @@ def test_a_turn_is_handed_over_without_words() -> None:
 
 def test_a_handoff_is_checked() -> None:
     scene = trio()
-    scene.do(c.EnrollAgent(name="ops", authority=Authority.SELF))
-    pm, qa, ops = scene.seat("pm"), scene.seat("qa"), scene.seat("ops")
-    hands = c.CompleteTurn(channel=REVIEWS, seat=pm, to=pm)
-    assert "must name another member" in str(scene.refuse(hands, "invalid"))
-    scene.refuse(c.CompleteTurn(channel=REVIEWS, seat=pm, to=ops), "not_a_member")
-    scene.do(c.AddMember(channel=REVIEWS, seat=ops))
-    refused = scene.refuse(c.CompleteTurn(channel=REVIEWS, seat=pm, to=ops), "cannot_speak")
-    assert str(refused) == "'ops' cannot be given the turn: it is OFFLINE."
+    pm, qa = scene.seat("pm"), scene.seat("qa")
     unfinished = c.Speak(channel=REVIEWS, seat=pm, text="x", to=qa)
     assert "must complete the turn" in str(scene.refuse(unfinished, "invalid"))
     scene.refuse(c.CompleteTurn(channel=REVIEWS, seat=scene.seat("dev"), to=qa), "not_your_turn")
+    scene.refuse(c.CompleteTurn(channel=REVIEWS, seat=pm, to=SeatId(99)), "not_found")
+
+
+@pytest.mark.parametrize(
+    ("to", "why"),
+    [
+        ("pm", "'pm' named itself"),
+        ("stranger", "'stranger' is no member of 'reviews'"),
+        ("guest", "'guest' is OFFLINE"),
+        ("boss", "'boss' only chooses who speaks"),
+    ],
+)
+def test_a_handoff_that_has_no_effect_loses_neither_the_words_nor_the_end(
+    to: str, why: str
+) -> None:
+    scene = trio()
+    scene.connected("boss")
+    scene.do(c.EnrollAgent(name="stranger", authority=Authority.SELF))
+    scene.do(c.EnrollAgent(name="guest", authority=Authority.SELF))
+    for name in ("boss", "guest"):
+        scene.do(c.AddMember(channel=REVIEWS, seat=scene.seat(name)))
+    if to == "boss":
+        rules = TurnConfig(speaker_order=SpeakerOrder.SELECTOR, selector="boss")
+        scene.do(c.ConfigureChannel(channel=REVIEWS, config=rules))
+    events = scene.ends_with("pm", "all is said", to=to)
+    [warning] = facts(events, e.WarningLogged)
+    assert warning.text == f"the turn ends without a handoff: {why}"
+    assert len(facts(events, e.AgentMessage)) == 1
+    assert facts(events, e.TurnClaimed) == []
+    assert scene.holder() == ("boss" if to == "boss" else "dev")
 
 
 def test_a_handoff_to_an_agent_that_is_busy_elsewhere_does_not_stop_the_others() -> None:

@@ -1,5 +1,7 @@
 """`muster next`: the next thing for an agent to do, for agents that are shell scripts."""
 
+import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -27,6 +29,8 @@ SERVER_PAUSE_SECONDS: Final = 2.0
 """The longest pause before a server that is away is asked again."""
 
 TOLD_TO_STOP: Final = 1
+
+_PR_SET_PDEATHSIG: Final = 1
 
 
 @click.command(name="next")
@@ -66,6 +70,7 @@ def next_work(
     Without --wait, a server that is away is waited for. The exit code is 1 where the agent is to
     stop.
     """
+    _end_with_parent()
     with server(home) as client:
         told = _wait(client, agent, _epochs(known), wait, unasked)
     if as_json:
@@ -77,6 +82,20 @@ def next_work(
 
 
 globals()["next"] = next_work  # the verb is a name of Python's own
+
+
+def _end_with_parent() -> None:
+    """End this process with the script that waits for it.
+
+    A script that is killed takes nothing along; this verb would go on waiting, and its agent would
+    count as present and be granted turns.
+    """
+    import ctypes  # no other verb needs it
+
+    script = os.getppid()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != script:  # it ended before the kernel was told
+        raise SystemExit(TOLD_TO_STOP)
 
 
 def _epochs(known: Sequence[str]) -> Mapping[str, int]:

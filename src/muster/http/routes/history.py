@@ -104,6 +104,7 @@ async def show_timeline(call: ApiCall, query: TimelineQuery) -> Timeline:
                 spans=tuple(_span(each) for each in spans),
             )
             for lane, spans in lanes.window(since, until, query.points)
+            if lane.machine is not Machine.TURNS or call.access.can_see_turns(lane.seat)
         ),
     )
 

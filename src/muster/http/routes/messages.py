@@ -102,7 +102,7 @@ async def post_message(call: ApiCall, channel: ChannelId, body: MessageBody) -> 
             text=body.message,
             epoch=body.epoch,
             complete=body.complete,
-            to=None if body.to is None else call.agent(body.to).seat,
+            to=call.handed_to(body.to),
             reply_to=await answered(call, channel, body.reply_to),
             files=await attached(call, body.files),
         )

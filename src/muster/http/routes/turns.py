@@ -97,7 +97,7 @@ async def complete_turn(
     call: ApiCall, channel: ChannelId, query: EndQuery, body: CompleteTurnBody
 ) -> TurnEnded:
     """End a turn, with a message or without; with `wait`, wait for the agent's next work."""
-    seat, to = await _seat(call, channel, body.agent), _named(call, body.to)
+    seat, to = await _seat(call, channel, body.agent), call.handed_to(body.to)
     end: Command
     if body.message is None:
         end = CompleteTurn(channel=channel, seat=seat, epoch=body.epoch, reason=body.reason, to=to)
@@ -118,7 +118,7 @@ async def pass_turn(
     call: ApiCall, channel: ChannelId, query: EndQuery, body: PassTurnBody
 ) -> TurnEnded:
     """End a turn without a message; with `wait`, wait for the agent's next work."""
-    seat, to = await _seat(call, channel, body.agent), _named(call, body.to)
+    seat, to = await _seat(call, channel, body.agent), call.handed_to(body.to)
     reason = body.reason or "pass"
     end = CompleteTurn(channel=channel, seat=seat, epoch=body.epoch, reason=reason, to=to)
     return await _end(call, seat, query, end)
@@ -135,10 +135,6 @@ async def _end(call: ApiCall, seat: SeatId, query: EndQuery, end: Command) -> Tu
     )
     found = await call.unless_ended(work)
     return TurnEnded(**msgspec.structs.asdict(ended), next=found)
-
-
-def _named(call: ApiCall, name: str | None) -> SeatId | None:
-    return None if name is None else call.agent(name).seat
 
 
 @route("POST", "/api/channels/{channel}/turn/wait", may=ACTORS)

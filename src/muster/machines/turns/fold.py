@@ -294,6 +294,7 @@ def _vacant(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
         turn=None,
         turns=channel.turns - passed,
         last_holder=turn.holder,
+        last_end=fact.trigger,
         read=read,
         idle=fact.seat if idle else None,
         silent_turns=silent_turns,

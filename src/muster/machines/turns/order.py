@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Final
 
 from muster import limits
-from muster.errors import CannotSpeak, Invalid
+from muster.errors import CannotSpeak
 from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.ids import SeatId, name_key
@@ -23,12 +23,14 @@ from muster.machines.state import Agent, Channel, ClaimedTurn, Team
 from muster.machines.turns.table import (
     Membership,
     has_news,
-    member,
     reachable,
     selector_of,
     unreachable_because,
 )
 from muster.machines.vocabulary import Authority, Claim
+
+NO_HANDOFF: Final = "the turn ends without a handoff"
+"""The beginning of the warning about a handoff that had no effect."""
 
 RING: Final = "ring"
 """The reason of a turn that the ring's order gave."""
@@ -120,14 +122,31 @@ def reason(claimed: ClaimedTurn) -> str:
 
 
 def hand_over(membership: Membership, to: SeatId) -> Fact:
-    """The claim of the member that the speaker names as the next one."""
-    target = member(membership.team, membership.channel.id, to, membership.now)
-    if target.agent.seat == membership.agent.seat:
-        raise Invalid(what="to", why="must name another member")
-    check_speaker(target)
-    return e.TurnClaimed(
-        channel=membership.channel.id, seat=to, claim=Claim.HANDOFF, by=membership.agent.id
-    )
+    """The claim of the member that the speaker names as the next one.
+
+    A member that cannot take the turn is only a warning: the speaker often cannot know, and its
+    words and the end of its turn count all the same. Then the channel's order decides.
+    """
+    channel, speaker = membership.channel, membership.agent
+    why = _not_handed_over_because(membership, membership.team.agent(to))
+    if why:
+        text = f"{NO_HANDOFF}: {why}"
+        return e.WarningLogged(text=text, seat=speaker.seat, channel=channel.id)
+    return e.TurnClaimed(channel=channel.id, seat=to, claim=Claim.HANDOFF, by=speaker.id)
+
+
+def _not_handed_over_because(membership: Membership, target: Agent) -> str:
+    """The reason why the speaker's handoff has no effect; empty if it has one."""
+    channel = membership.channel
+    if target.seat == membership.agent.seat:
+        return f"{target.id!r} named itself"
+    if target.seat not in channel.ring:
+        return f"{target.id!r} is no member of {channel.id!r}"
+    if not reachable(target):
+        return f"{target.id!r} {unreachable_because(target)}"
+    if target is selector_of(membership.team, channel):
+        return f"{target.id!r} only chooses who speaks"
+    return ""
 
 
 def check_speaker(membership: Membership) -> None:

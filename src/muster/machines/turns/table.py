@@ -32,6 +32,19 @@ NOTHING_NEW = "nothing_new"
 REMOVED = "removed"
 """The reason of a member that left because it was removed."""
 
+SESSION_ENDED = "its session ended"
+
+LOST_BECAUSE = {
+    "timeout": "the turn timed out",
+    "wait_timeout": "the turn's wait timed out",
+    "human_override": "a person took the turn away",
+    "removed_from_channel": "it was removed from the channel",
+    "session_ended": SESSION_ENDED,
+    "agent_crashes": "it crashed or was disabled",
+    "agent_disconnects": "it crashed or was disabled",
+}
+"""The reasons why a turn was lost, by the transition that ended it."""
+
 RANK = {claim: rank for rank, claim in enumerate(Claim)}
 """The importance of claims; 0 is the most important."""
 
