@@ -67,7 +67,7 @@ _INTRO: Final = """\
 GROUPS: Final = (
     *("kernel", "durable", "boot", "memory", "startup", "http", "sse", "idle"),
     *("starts", "stops", "crowd", "flood", "web", "hooks", "confine", "search"),
-    "inject",
+    *("inject", "settings"),
 )
 
 
@@ -190,6 +190,7 @@ def _benchmarks(
         "sse": partial(sse.measure, folder / "sse", effort.sse_rounds, lives=effort.sse_lives),
         "idle": partial(idle.measure, folder / "idle", effort.idle_rounds),
         "starts": partial(run_control.measure_starts, folder / "starts", effort.start_rounds),
+        "settings": partial(run_control.measure_settings, folder / "settings", effort.start_rounds),
         "stops": partial(run_control.measure_stops, folder / "stops", effort.stop_rounds),
         "crowd": partial(
             crowd.measure, folder / "crowd", effort.crowd_rounds, lives=effort.crowd_lives

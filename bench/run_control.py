@@ -1,4 +1,4 @@
-"""Starting and stopping: the time from a desired state, in a file or over HTTP, to its effect."""
+"""Starting and stopping: the time from a wish, in a file or over HTTP, to its effect."""
 
 import statistics
 import subprocess
@@ -11,6 +11,7 @@ from bench.lines import Bound, Goal, Line, ratios
 from bench.processes import environment
 from bench.rounds import in_turns
 from bench.supervised import Bell, StateFile, Up, milliseconds, obeying, p99, pause, up
+from muster.settings.model import SETTINGS_FILE
 
 STARTS: Final = 5
 """Starts per round, on each side."""
@@ -166,3 +167,39 @@ def _obeying(team: Up) -> Callable[[], float]:
         return monotonic() - begin
 
     return stop
+
+
+# ── agents in the settings ────────────────────────────────────────────────────────────────────────
+
+_SOON: Final = Goal(Bound.AT_MOST, 500, "ms")
+
+
+def measure_settings(folder: Path, rounds: int) -> list[Line]:
+    """Measure the time from saving a changed `muster.toml` until the new agent's program runs."""
+    folder.mkdir(parents=True)
+    bell = Bell(folder / "bell")
+    table = f'prompt = "none"\nautostart = true\nrestart = "never"\ncommand = {ringing(bell)}\n'
+    with up(folder / "team", "") as team:
+        samples = [_added(team, bell, table, number) for number in range(rounds)]
+    bell.close()
+    return [
+        Line(
+            what="a changed `muster.toml` saved, until the program of its new agent runs (p99)",
+            against="nothing",
+            goal=_SOON,
+            figures=[1000 * p99(samples)],
+            aside=f"{len(samples)} agents, p50 {milliseconds(statistics.median(samples))}; "
+            "100 ms of it is the wait until the file is quiet",
+        )
+    ]
+
+
+def _added(team: Up, bell: Bell, table: str, number: int) -> float:
+    """Save the file as an editor does: aside, then renamed."""
+    path = team.home / SETTINGS_FILE
+    aside = path.with_suffix(".new")
+    aside.write_text(f"{path.read_text()}[agents.ringer{number}]\n{table}", encoding="utf-8")
+    pause(_REST_SECONDS)
+    begin = monotonic()
+    aside.replace(path)
+    return bell.wait() - begin

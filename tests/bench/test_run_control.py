@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench import flood
-from bench.run_control import measure_starts, measure_stops
+from bench.run_control import measure_settings, measure_starts, measure_stops
 from bench.supervised import p99, up
 from muster.home.lock import LOG_FILE
 from muster.store.codec import decode
@@ -23,6 +23,13 @@ def test_every_measured_start_is_a_session_in_the_log(tmp_path: Path) -> None:
     assert all(line.median > 0 for line in lines)
     types = log_types(tmp_path / "starts" / "team" / "home")
     assert types.count("session_start") == 2 * 2  # one warm-up round, and one that counts
+
+
+def test_every_measured_change_of_the_settings_is_an_agent_that_ran(tmp_path: Path) -> None:
+    [line] = measure_settings(tmp_path / "settings", 3)
+    assert line.median > 0
+    types = log_types(tmp_path / "settings" / "team" / "home")
+    assert types.count("session_start") == types.count("settings_applied") == 3
 
 
 def test_every_measured_stop_ends_a_session_or_finds_none(tmp_path: Path) -> None:

@@ -1108,6 +1108,17 @@ CLIENTS = (
         },
     ),
     Promise(
+        "From an empty folder to running agents of one's own in the dashboard alone.",
+        {
+            "web/test_agent_settings.py": [
+                "test_from_an_empty_folder_to_two_running_agents_in_the_dashboard_alone",
+                "test_an_agent_is_changed_renamed_and_removed_in_the_dashboard",
+                "test_a_mistake_stands_beside_its_field",
+                "test_a_mistake_in_the_file_is_a_banner_until_it_is_corrected",
+            ],
+        },
+    ),
+    Promise(
         "An agent is renamed, and taken out of the team and back into its seat, with its history.",
         {
             "machines/identity/test_membership.py": [

@@ -6,6 +6,7 @@ export class Problem extends Error {
     super(problem.detail ?? `Unexpected response (status ${status}).`);
     this.status = status;
     this.code = problem.code ?? "";
+    this.found = problem.found ?? {};
   }
 }
 

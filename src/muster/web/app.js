@@ -63,6 +63,24 @@ function showNotice() {
   paint();
 }
 
+/** A mistake in the settings file, and settings that wait for a restart. */
+function showSettings() {
+  const line = h("p", { class: "notice", role: "alert", hidden: true });
+  const paint = () => {
+    const { settingsProblem: problem, settingsWaiting: waiting } = store;
+    const told = [
+      problem && `${problem} The earlier settings stay in force.`,
+      waiting.length && `Restart muster for ${waiting.join(", ")}.`,
+    ].filter(Boolean);
+    line.textContent = told.join(" ");
+    line.hidden = told.length === 0;
+    line.classList.toggle("bad", Boolean(problem));
+  };
+  document.querySelector("header.bar").after(line);
+  store.watch("team", paint);
+  paint();
+}
+
 startTheme();
 buildBar();
 bindKeys();
@@ -71,4 +89,5 @@ announceApprovals();
 await store.open();
 costs.follow();
 showNotice();
+showSettings();
 await start(document.getElementById("main"));

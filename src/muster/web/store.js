@@ -37,6 +37,8 @@ class Store {
   button = null;
   births = false;
   notice = "";
+  settingsProblem = ""; // the mistake in the settings file, for operators
+  settingsWaiting = []; // settings that hold after a restart of muster
   agents = new Map(); // by seat
   channels = new Map(); // by name
   notes = new Map(); // by seat: {doing, ended, conflict}, from events
@@ -183,6 +185,8 @@ class Store {
   /** Mark the parts of the state that an event may have changed. */
   #mark(event) {
     if (event.type === "muster_started" || event.type === "documents_imported") this.#whole = true;
+    // an agent that has left is in no answer about its seat
+    if (event.type.startsWith("settings_") || event.type === "agent_retired") this.#whole = true;
     if (Number.isInteger(event.seat)) this.#seats.add(event.seat);
     for (const seat of event.seats ?? []) this.#seats.add(seat);
     for (const each of [...(event.placeholders ?? []), event.agent, ...listed(event.agents)]) {
@@ -251,8 +255,9 @@ class Store {
 
   #take(state) {
     setServerTime(state.now);
-    const { human, version, boot, button, births, notice } = state;
-    Object.assign(this, { human, version, boot, button, births, notice, ready: true });
+    const { human, version, boot, button, births, notice, settingsProblem, settingsWaiting } = state;
+    Object.assign(this, { human, version, boot, button, births, notice, settingsProblem, settingsWaiting });
+    this.ready = true;
     if (state.whole) this.#replaceAll();
     for (const each of state.agents) this.agents.set(each.seat, each);
     for (const each of state.channels) this.channels.set(each.channel, each);

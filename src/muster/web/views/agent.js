@@ -9,6 +9,7 @@ import { needsOf } from "../attention.js";
 import { evidenceText } from "../clock.js";
 import { spentInFull } from "../costs.js";
 import { h, loadStyle, setAttribute, setHidden, setText } from "../dom.js";
+import { showAgentSettings } from "../elements/agent-dialog.js";
 import { face } from "../elements/agent-face.js";
 import { soul, transcript, wakePayload, why } from "../elements/agent-records.js";
 import { Part } from "../part.js";
@@ -33,6 +34,12 @@ class AgentView extends Part {
         { class: "who" },
         this.portrait,
         h("div", {}, this.title_, this.facts, this.places),
+        h("button", {
+          type: "button",
+          class: "settings",
+          text: "Settings",
+          on: { click: () => showAgentSettings(this.agent) },
+        }),
         this.need,
       ),
       part("approval-list", agent, "panel"),

@@ -5,6 +5,7 @@ import "../elements/needs-list.js";
 import "../elements/team-button.js";
 import { costs, spent, spentInFull } from "../costs.js";
 import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
+import { addButton } from "../elements/agent-dialog.js";
 import { Part } from "../part.js";
 import { go } from "../router.js";
 import { store } from "../store.js";
@@ -21,7 +22,15 @@ class TeamView extends Part {
     this.more = h("div", { class: "grid more" });
     this.empty = h("section", { class: "empty", hidden: true });
     this.replaceChildren(
-      h("div", { class: "head" }, h("h1", { text: "Team" }), this.counts, this.cost, h("team-button")),
+      h(
+        "div",
+        { class: "head" },
+        h("h1", { text: "Team" }),
+        this.counts,
+        this.cost,
+        addButton(),
+        h("team-button"),
+      ),
       h("needs-list", { class: "panel" }),
       this.empty,
       h("section", { "aria-label": "Agents", class: "agents" }, this.grid, this.more),
@@ -83,19 +92,18 @@ class TeamView extends Part {
     this.empty.append(
       h("h2", { text: "No agents yet" }),
       h("p", { text: "An agent is a program that muster runs, or one that connects by itself." }),
+      h("p", {}, addButton("main")),
       h(
-        "ol",
+        "ul",
         {},
         h(
           "li",
           {},
-          "Let muster run a program: add two lines to ",
+          "From a terminal: ",
+          h("pre", { text: "muster agent add builder -- ./build-something.sh" }),
+          "or two lines in ",
           h("code", { text: ".muster/muster.toml" }),
-          ":",
-          h("pre", { text: '[agents.builder]\ncommand = ["./build-something.sh"]' }),
-          "and start ",
-          h("code", { text: "muster up" }),
-          " again. The agent appears here; Start Agent runs it.",
+          ", which muster takes up by itself.",
         ),
         h(
           "li",

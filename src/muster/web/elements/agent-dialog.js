@@ -1,0 +1,314 @@
+// The dialogs that add an agent, and that change, rename or remove one: they edit muster.toml through the server, which
+// validates every edit and shows it before it is written.
+
+import { get, patch, path, post, put, remove } from "../api.js";
+import { h, loadStyle, setHidden, setText } from "../dom.js";
+import { go } from "../router.js";
+import { AgentForm } from "./agent-form.js";
+import { openDialog } from "./help.js";
+
+const PREVIEW_MS = 250;
+const COMMAND = { runtime: "command", label: "A program of my own", command: [], isFound: true };
+
+loadStyle("settings");
+
+/** Ask for a new agent: the program first, because the other fields depend on it. */
+export async function showAddAgent() {
+  const form = new AgentForm(() => preview.soon());
+  const programs = h("div", { class: "programs", text: "Looking for installed programs…" });
+  const start = h("input", { type: "checkbox", checked: true });
+  const submit = h("button", { class: "main", text: "Add agent" });
+  const preview = new Preview(form, () => {
+    const name = form.input("name").value.trim();
+    return {
+      name,
+      call: () => post("/api/settings/agents", { name, settings: form.settings, preview: true }),
+    };
+  });
+  const dialog = openDialog(
+    "Add an agent",
+    h(
+      "form",
+      { class: "agent-settings", on: { submit: (event) => add(event) } },
+      h("fieldset", {}, h("legend", { text: "Program" }), programs),
+      form.name.row,
+      form.node,
+      h("label", { class: "choice" }, start, " Start right away"),
+      preview.node,
+      h("div", { class: "buttons" }, submit),
+    ),
+  );
+  start.checked = true;
+  form.input("name").focus();
+
+  async function add(event) {
+    event.preventDefault();
+    const name = form.input("name").value.trim();
+    const body = { name, settings: form.settings, start: start.checked, version: preview.version };
+    if (await preview.send(submit, () => post("/api/settings/agents", body))) {
+      dialog.close();
+      go("agent", name);
+    }
+  }
+
+  const found = await get("/api/runtimes").catch(() => ({ programs: [] }));
+  const choices = [...found.programs.filter((each) => each.isFound), COMMAND];
+  const missing = found.programs.filter((each) => !each.isFound);
+  programs.replaceChildren(
+    ...choices.map((program) => choice(program, form, preview)),
+    h(
+      "details",
+      { hidden: missing.length === 0 },
+      h("summary", { text: "Not installed" }),
+      h(
+        "ul",
+        {},
+        missing.map(({ label, remedy }) => h("li", {}, h("strong", { text: label }), ` ${remedy}`)),
+      ),
+    ),
+  );
+  const first = programs.querySelector("input");
+  first.checked = true;
+  pick(choices[0], form, preview);
+}
+
+function choice(program, form, preview) {
+  const radio = h("input", {
+    type: "radio",
+    name: "program",
+    on: { change: () => pick(program, form, preview) },
+  });
+  const detail = program.version || program.program || "any other program on this machine";
+  return h(
+    "label",
+    { class: "choice" },
+    radio,
+    h("span", { text: program.label }),
+    h("small", { class: "muted", text: detail }),
+  );
+}
+
+function pick(program, form, preview) {
+  form.choose(program.runtime);
+  if (program.runtime === "command") form.input("command").value = program.command.join(" ");
+  preview.soon();
+}
+
+/** Change, rename or remove an agent. */
+export async function showAgentSettings(agent) {
+  const found = await get("/api/settings").catch((problem) => ({ failed: problem.message, agents: [] }));
+  const table = found.agents.find(({ name }) => name.toLowerCase() === agent.id.toLowerCase());
+  const dialog = openDialog(`Settings of ${agent.id}`);
+  if (found.failed) return void dialog.append(h("p", { class: "error", text: found.failed }));
+  if (found.path === null)
+    return void dialog.append(
+      h("p", { text: "This team has no settings file, so its agents cannot be changed here." }),
+    );
+  if (table) dialog.append(tableOf(agent, table, found.version, dialog));
+  else
+    dialog.append(
+      h("p", {
+        class: "muted",
+        text: "It has no table in muster.toml: it connects by itself, or was summoned.",
+      }),
+    );
+  dialog.append(renaming(agent, dialog));
+  if (table) dialog.append(removal(agent, dialog));
+}
+
+function tableOf(agent, table, version, dialog) {
+  const form = new AgentForm(() => preview.soon());
+  const at = path`/api/settings/agents/${table.name}`;
+  const submit = h("button", { class: "main", text: "Save" });
+  const preview = new Preview(form, () => ({
+    name: table.name,
+    call: () => patch(at, { ...form.change, preview: true }),
+  }));
+  preview.version = version;
+  form.fill(table.settings);
+  return h(
+    "form",
+    {
+      class: "agent-settings",
+      on: {
+        submit: async (event) => {
+          event.preventDefault();
+          const body = { ...form.change, version };
+          if (await preview.send(submit, () => patch(at, body))) dialog.close();
+        },
+      },
+    },
+    table.nextSession ? outdated(agent, dialog) : null,
+    form.node,
+    preview.node,
+    h("div", { class: "buttons" }, submit),
+  );
+}
+
+/** The session runs with earlier settings: say so, and offer to restart it. */
+function outdated(agent, dialog) {
+  const at = path`/api/agents/${agent.id}/run`;
+  const button = h("button", { type: "button", text: "Restart it now" });
+  const error = h("p", { class: "error", role: "alert" });
+  button.addEventListener("click", async () => {
+    const restart = async () => {
+      await put(at, { desired: "pause", now: true });
+      return put(at, { desired: agent.desired });
+    };
+    if (await tried(button, error, restart)) dialog.close();
+  });
+  const told = `${agent.id} runs with earlier settings until its next session.`;
+  return h("div", { class: "outdated" }, h("p", { role: "status", text: told }), button, error);
+}
+
+function renaming(agent, dialog) {
+  const name = h("input", {
+    id: "agent-new-name",
+    name: "new-name",
+    value: agent.id,
+    maxlength: "64",
+    required: true,
+    autocomplete: "off",
+  });
+  const button = h("button", { text: "Rename" });
+  const error = h("p", { class: "error", role: "alert" });
+  return h(
+    "form",
+    {
+      class: "agent-settings part",
+      on: {
+        submit: async (event) => {
+          event.preventDefault();
+          const rename = () =>
+            post(path`/api/settings/agents/${agent.id}/rename`, { name: name.value.trim() });
+          if (await tried(button, error, rename)) {
+            dialog.close();
+            go("agent", name.value.trim());
+          }
+        },
+      },
+    },
+    h("h3", { text: "Rename" }),
+    h("div", { class: "field" }, h("label", { for: "agent-new-name", text: "New name" }), name),
+    h("p", { class: "muted", text: "Its seat, history, channels and folder stay." }),
+    error,
+    h("div", { class: "buttons" }, button),
+  );
+}
+
+function removal(agent, dialog) {
+  const at = path`/api/settings/agents/${agent.id}`;
+  const ask = h("button", { type: "button", text: "Remove…" });
+  const sure = h("button", { type: "button", "data-color": "red", text: `Remove ${agent.id}`, hidden: true });
+  const effect = h("p", { role: "status" });
+  const error = h("p", { class: "error", role: "alert" });
+  ask.addEventListener("click", async () => {
+    const shown = await tried(ask, error, () => remove(`${at}?preview=true`));
+    if (!shown) return;
+    setText(effect, `${shown.effect[0].toUpperCase()}${shown.effect.slice(1)}.`);
+    setHidden(ask, true);
+    setHidden(sure, false);
+    sure.focus();
+  });
+  sure.addEventListener("click", async () => {
+    if (await tried(sure, error, () => remove(at))) {
+      dialog.close();
+      go("");
+    }
+  });
+  return h(
+    "section",
+    { class: "agent-settings part" },
+    h("h3", { text: "Remove" }),
+    effect,
+    error,
+    h("div", { class: "buttons" }, ask, sure),
+  );
+}
+
+async function tried(button, error, call) {
+  button.disabled = true;
+  setText(error, "");
+  try {
+    return await call();
+  } catch (problem) {
+    setText(error, problem.message);
+    return null;
+  } finally {
+    button.disabled = false;
+  }
+}
+
+/** The toml that an edit will write, and the errors of its fields. */
+class Preview {
+  #timer = null;
+  #asked = 0;
+
+  constructor(form, edit) {
+    this.form = form;
+    this.edit = edit;
+    this.version = null;
+    this.toml = h("pre", { tabindex: "0", "aria-label": "Lines of muster.toml", hidden: true });
+    this.error = h("p", { class: "error", role: "alert" });
+    this.node = h("div", { class: "preview" }, this.toml, this.error);
+  }
+
+  soon() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#show(), PREVIEW_MS);
+  }
+
+  async #show() {
+    const { name, call } = this.edit();
+    const asked = ++this.#asked;
+    if (!name) return this.#put("");
+    try {
+      const { difference } = await call();
+      if (asked !== this.#asked) return;
+      this.form.clear();
+      setText(this.error, "");
+      this.#put(difference);
+    } catch (problem) {
+      if (asked !== this.#asked) return;
+      this.#put("");
+      this.#fail(name, problem);
+    }
+  }
+
+  #put(difference) {
+    const lines = difference.split("\n").filter((line) => /^[+-](?![+-]{2} )/.test(line));
+    setHidden(this.toml, lines.length === 0);
+    this.toml.replaceChildren(
+      ...lines.map((line) => h("span", { class: line[0] === "+" ? "added" : "removed", text: `${line}\n` })),
+    );
+  }
+
+  #fail(name, problem) {
+    setText(this.error, this.form.fail(name, problem) ? "" : problem.message);
+  }
+
+  /** Write the edit; returns whether that was done. */
+  async send(button, call) {
+    clearTimeout(this.#timer);
+    this.#asked++;
+    button.disabled = true;
+    try {
+      await call();
+      return true;
+    } catch (problem) {
+      this.#fail(this.edit().name, problem);
+      return false;
+    } finally {
+      button.disabled = false;
+    }
+  }
+}
+
+/** The button that opens the dialog for a new agent. */
+export const addButton = (className = "") =>
+  h("button", {
+    type: "button",
+    class: className,
+    text: "Add an agent",
+    on: { click: () => showAddAgent() },
+  });
