@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from muster.confine import filter as seccomp
 from muster.confine.policy import ConfinePolicy
 from tests.confine.launchers import LAUNCHERS, launch, written
 from tests.waits import WAIT_SECONDS
@@ -169,3 +170,21 @@ def test_a_policy_can_allow_modes_and_times(place: Place, tmp_path: Path) -> Non
     plan = written(tmp_path, ConfinePolicy((str(place.out),), metadata=True))
     line = f"chmod 700 {place.out}/moved && touch -d 2001-01-01 {place.out}/moved"
     assert launch("perl", plan, "--", "bash", "-c", line).returncode == 0
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_a_confined_command_does_not_set_the_clock_of_the_machine(
+    launcher: str, place: Place
+) -> None:
+    # To the time that it has, so that a broken filter would do no harm.
+    script = "import time; time.clock_settime(time.CLOCK_REALTIME, time.time())"
+    ran = launch(launcher, place.plan, "--", sys.executable, "-c", script, cwd=place.project)
+    assert "PermissionError" in ran.stderr
+
+
+def test_the_filter_refuses_changes_of_the_machine_on_every_known_architecture() -> None:
+    for machine, numbers in {"x86_64": (169, 227, 313), "aarch64": (142, 112, 273)}.items():
+        code = seccomp.program(machine, metadata=True, truncate=True)
+        for number in numbers:  # reboot, clock_settime, finit_module
+            refusal = b"\x15\x00\x00\x01" + number.to_bytes(4, "little")
+            assert refusal in code

@@ -1,8 +1,9 @@
 """The seccomp filter: what Landlock does not cover is refused with EPERM.
 
 Refused are changes of modes, owners, times, extended attributes and inode flags, system calls that
-would go around the filter or around Landlock (io_uring, opening by handle), and typing into the
-terminal of other programs. A program for another architecture gets no system call at all.
+would go around the filter or around Landlock (io_uring, opening by handle), changes of the machine
+itself, which a command of root could make (its clock, its name, its kernel, swap, a reboot), and
+typing into the terminal of other programs. A program for another architecture gets no system call at all.
 """
 
 from __future__ import annotations
@@ -35,9 +36,25 @@ _METADATA = {
     ),
 }
 _AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_MACHINE = {
+    "x86_64": (
+        *(159, 164, 227, 305),  # adjtimex settimeofday clock_settime clock_adjtime
+        *(163, 167, 168, 179, 443),  # acct swapon swapoff quotactl quotactl_fd
+        *(169, 170, 171, 172, 173),  # reboot sethostname setdomainname iopl ioperm
+        *(175, 176, 246, 313, 320, 321),  # kernel modules, kexec, bpf
+    ),
+    "aarch64": (
+        *(171, 170, 112, 266),
+        *(89, 224, 225, 60, 443),
+        *(142, 161, 162),
+        *(105, 106, 104, 273, 294, 280),
+    ),
+}
+"""Calls that change the machine and no file. Landlock itself refuses mounts."""
+
 _ALWAYS = {
-    "x86_64": (_IO_URING_SETUP, 304),  # open_by_handle_at
-    "aarch64": (_IO_URING_SETUP, 265),
+    "x86_64": (_IO_URING_SETUP, 304, *_MACHINE["x86_64"]),  # open_by_handle_at
+    "aarch64": (_IO_URING_SETUP, 265, *_MACHINE["aarch64"]),
 }
 _TRUNCATE = {"x86_64": 76, "aarch64": 45}
 _UTIMENSAT = {"x86_64": 280, "aarch64": 88}
