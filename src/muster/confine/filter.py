@@ -3,7 +3,8 @@
 Refused are changes of modes, owners, times, extended attributes and inode flags, system calls that
 would go around the filter or around Landlock (io_uring, opening by handle), changes of the machine
 itself, which a command of root could make (its clock, its name, its kernel, swap, a reboot), and
-typing into the terminal of other programs. A program for another architecture gets no system call at all.
+typing into the terminal of other programs. A program for another architecture gets no system call
+at all.
 """
 
 from __future__ import annotations

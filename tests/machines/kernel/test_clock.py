@@ -1,11 +1,26 @@
 """A jump of the clock: every deadline keeps the time that it has left."""
 
+import re
 from datetime import timedelta
+from pathlib import Path
+
+import msgspec
 
 from muster.machines import commands as c
 from muster.machines.ids import MUSTER
-from muster.machines.kernel import deadlines
+from muster.machines.kernel import clock, deadlines
 from muster.machines.kernel.snapshots import decode, encode
+from muster.machines.state import (
+    Agent,
+    Approval,
+    Drain,
+    Evidence,
+    Failure,
+    HeldTurn,
+    RunControl,
+    Session,
+    Wait,
+)
 from muster.machines.vocabulary import Authority, Budget, Outcome, RunMode, TurnConfig
 from tests.machines.identity import test_identity
 from tests.machines.scene import REVIEWS, Scene
@@ -104,3 +119,21 @@ def test_a_seat_that_hatches_has_its_time() -> None:
     before = left(scene)
     jump(scene, -HOUR)
     assert left(scene) == before != []
+
+
+HISTORY = {
+    *("Evidence.at", "Failure.at", "RunControl.set_at", "RunControl.current_at"),
+    *("Agent.created_at", "Agent.last_alive_at"),
+}
+"""Times of what has happened, which a jump does not move."""
+
+
+def test_every_time_in_the_state_is_moved_or_is_history() -> None:
+    """A new deadline that a jump does not move would come too early or too late."""
+    source = Path(clock.__file__).read_text(encoding="utf-8")
+    moved = set(re.findall(r"(\w+)=", source))
+    for record in (Agent, Approval, Drain, Evidence, Failure, HeldTurn, RunControl, Session, Wait):
+        for field in msgspec.structs.fields(record):
+            if "datetime" in str(field.type):
+                name = f"{record.__name__}.{field.name}"
+                assert name in HISTORY or field.encode_name in moved or field.name in moved, name

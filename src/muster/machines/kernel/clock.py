@@ -51,6 +51,7 @@ def _agent(agent: Agent, by: timedelta) -> Agent:
         approvals=approvals,
         run=run,
         hatch_until=_moved(agent.hatch_until, by),
+        waking_until=_moved(agent.waking_until, by),
         dismissed_until=_moved(agent.dismissed_until, by),
     )
 
