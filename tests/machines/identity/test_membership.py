@@ -165,6 +165,7 @@ def test_a_dismissed_agent_that_does_not_end_in_time_is_stopped_now() -> None:
     [asked] = facts(scene.later(2), e.StopRequested)
     assert asked.urgency is Urgency.NOW
     assert scene.later(3600) == []  # once
+    assert scene.do(c.CheckAgent(seat=scene.seat("Ada"))) == []
 
 
 def test_a_check_that_comes_early_changes_nothing() -> None:
