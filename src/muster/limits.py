@@ -73,6 +73,15 @@ WAKING_SECONDS: Final = 60.0
 REASON_CHARS_MAX: Final = 300
 """How much of a failure is kept as the reason of a turn's end."""
 
+BADGE_LINE_CHARS: Final = 160
+"""The line beside an agent's badge: it must fit a card. The log has the whole reason."""
+
+BADGE_REASON_CHARS: Final = 100
+"""The reason of a failure in that line: how often and the next try must fit beside it."""
+
+QUEUE_SHOWN: Final = 20
+"""Places in a channel's queue that are counted for a view; a later place tells a reader no more."""
+
 NOTE_CHARS_MAX: Final = 500
 """A note or a reason: a sentence or two, to fit a table."""
 

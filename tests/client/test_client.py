@@ -141,7 +141,7 @@ def test_a_client_says_what_is_wanted_of_an_agent(home: Path) -> None:
         seen = client.ask(requests.run_state(pm))
         assert (seen.desired, seen.current) == (RunMode.CONTINUOUS, RunMode.CONTINUOUS)
         run = client.run(pm, "pause", now=True, note="lunch", if_generation=seen.generation)
-        assert (run.desired, run.note, run.badge.status) == (RunMode.PAUSE, "lunch", "RUNNING")
+        assert (run.desired, run.note, run.badge.status) == (RunMode.PAUSE, "lunch", "CONNECTED")
         with pytest.raises(StaleGeneration):
             client.run(pm, "continuous", if_generation=seen.generation)
         assert client.heartbeat(pm, current="run_once").agent.current is RunMode.RUN_ONCE

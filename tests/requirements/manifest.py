@@ -1308,9 +1308,14 @@ SUPERVISION = (
     Promise(
         "People start and stop agents over HTTP and the command line, and see the effect.",
         {
+            "views/test_badges.py": [
+                "test_every_situation_has_one_word_one_line_and_its_controls",
+                "test_an_agent_that_muster_runs_can_be_stopped_whenever_its_desired_state_is_not_pause",
+                "test_the_word_of_a_program_is_that_of_its_current_state",
+            ],
             "http/routes/test_runs.py": [
                 "test_a_wish_is_answered_with_what_is_wanted_and_what_is_done",
-                "test_the_badge_and_its_controls_follow_what_it_does",
+                "test_the_badge_is_the_same_in_every_answer",
                 "test_a_wish_counts_only_if_nobody_wanted_something_meanwhile",
                 "test_wishes_are_the_operators_and_everybody_may_look",
                 "test_a_program_is_started_shown_and_stopped",
@@ -1667,6 +1672,8 @@ MISSION_CONTROL = (
                 "test_a_team_is_summoned_hatches_sleeps_and_wakes",
                 "test_agents_that_wait_fail_or_are_stuck_come_first_and_in_the_title",
                 "test_arrow_keys_move_and_shortcuts_act",
+                "test_a_failing_agent_can_be_tried_now_and_stopped_and_the_key_stops_it",
+                "test_no_key_acts_on_an_agent_that_nobody_selected",
                 "test_conflicting_reports_are_shown_until_dismissed",
                 "test_unconfirmed_agents_are_unknown_and_expired_seats_are_hidden",
             ],

@@ -44,7 +44,7 @@ def tab(page: Page, name: str) -> None:
 def test_a_person_and_an_agent_talk(person: Watched, server: Server) -> None:
     page = person.signed_in(server, "#/agent/Echo")
     page.get_by_role("button", name="Start Agent").click()
-    expect(page.locator("run-panel .badge")).to_have_text("RUNNING")
+    expect(page.locator(".who .badge.run")).to_have_text("RUNNING")
     box = page.get_by_role("textbox", name="Message to Echo")
     box.fill("first line")
     box.press("Shift+Enter")
@@ -73,7 +73,7 @@ def test_a_draft_is_kept_and_an_empty_message_is_not_sent(person: Watched, serve
     page = person.signed_in(server, "#/agent/Once")
     box = page.get_by_role("textbox", name="Message to Once")
     expect(page.locator("chat-thread .log")).to_contain_text("No messages yet")
-    expect(page.locator("chat-thread")).to_contain_text("Once is sleeping: messages wait")
+    expect(page.locator("chat-thread")).to_contain_text("Once is idle: messages wait")
     box.press("Enter")
     box.fill("half a tho")
     page.reload()
@@ -157,13 +157,14 @@ def test_desired_and_current_are_shown_side_by_side_while_they_differ(
     stop.click()
     desired, current = panel.locator(".state").first, panel.locator(".state").last
     expect(desired).to_contain_text("pause")
-    expect(desired).to_contain_text("Stop Agent, by Mission Control")
+    expect(desired).to_contain_text("stopped in Mission Control")
+    expect(page.locator(".who .meaning")).to_have_text("stops after this session")
     expect(current).to_contain_text("continuous")
     expect(panel.locator(".between")).to_contain_text("Desired and current have differed for")
-    expect(panel.locator(".badge")).to_have_text("RUNNING")
+    expect(page.locator(".who .badge.run")).to_have_text("RUNNING")
     panel.get_by_role("button", name="Stop now").click()
     expect(panel.locator(".between")).to_have_text("Current matches desired.")
-    expect(panel.locator(".badge")).to_have_text("IDLE")
+    expect(page.locator(".who .badge.run")).to_have_text("IDLE")
 
 
 def test_a_refusal_is_shown_next_to_its_button(
@@ -173,7 +174,7 @@ def test_a_refusal_is_shown_next_to_its_button(
     page = person.signed_in(Server(server.process, server.url, viewer), "#/agent/Faily")
     page.get_by_role("button", name="Start Agent").click()
     expect(page.locator("run-panel [role=alert]")).to_contain_text("viewer")
-    expect(page.locator("run-panel .badge")).to_have_text("IDLE")
+    expect(page.locator(".who .badge.run")).to_have_text("IDLE")
     box = page.get_by_role("textbox", name="Message to Faily")
     box.fill("may I?")
     box.press("Enter")
@@ -187,7 +188,7 @@ def test_a_flood_of_output_is_bounded(person: Watched, server: Server) -> None:
     lines = page.locator("live-output .lines")
     expect(lines).to_contain_text("the end")
     assert lines.locator("div").count() <= 400
-    expect(page.locator("run-panel .badge")).to_have_text("IDLE")
+    expect(page.locator(".who .badge.run")).to_have_text("IDLE")
 
 
 # ── who it is ─────────────────────────────────────────────────────────────────────────────────────

@@ -1,5 +1,6 @@
 """The team view: faces in the grid, the button, activities, agents that need a person."""
 
+import re
 from collections.abc import Generator
 from pathlib import Path
 
@@ -70,14 +71,14 @@ def test_a_team_is_summoned_hatches_sleeps_and_wakes(person: Watched, tmp_path: 
 
         other = person.context.new_page()
         other.goto(server.url)
-        expect(other.get_by_role("button", name="WAKE")).to_be_enabled()
+        expect(other.get_by_role("button", name="WAKE", exact=True)).to_be_enabled()
         waking = page.get_by_role("button", name="WAKING...")
         with page.expect_response("**/api/agents/wake"):
-            page.get_by_role("button", name="WAKE").click()
+            page.get_by_role("button", name="WAKE", exact=True).click()
         expect(page.locator("agent-card[data-status=alive]")).to_have_count(9)
         expect(other.locator("agent-card[data-status=alive]")).to_have_count(9)
         expect(waking).to_be_hidden()
-        expect(page.get_by_role("button", name="WAKE")).to_be_hidden()
+        expect(page.get_by_role("button", name="WAKE", exact=True)).to_be_hidden()
 
 
 def in_the_grid(page: Page) -> list[str]:
@@ -121,14 +122,16 @@ def test_a_card_shows_the_activity_of_its_agent_and_starts_and_stops_it(
     page.route("**/run", lambda route: held.append(route))
     held: list[Route] = []
     echo.get_by_role("button", name="Start Agent Echo").click()
-    expect(echo.locator(".act")).to_have_text("Start …")
+    expect(echo.locator(".act")).to_have_text(["Start …"])
     expect(echo.locator(".run")).to_have_text("IDLE")  # pending is not running
     held[0].continue_()
     page.unroute("**/run")
     expect(echo.locator(".run")).to_have_text("RUNNING")
     expect(echo.locator(".doing")).to_have_text("awake")
     expect(echo.locator(".age")).to_contain_text("ago")
-    expect(echo).to_have_attribute("aria-label", "Echo, alive, RUNNING, IDLE")
+    expect(echo.locator(".meaning")).to_have_text("waiting for work")
+    expect(echo).to_have_attribute("aria-label", "Echo, RUNNING, waiting for work")
+    expect(echo.locator(".badge:visible")).to_have_count(1)
     echo.get_by_role("button", name="Stop Agent Echo").click()
     expect(echo.locator(".run")).to_have_text("IDLE")
     expect(echo).to_have_attribute("data-status", "sleeping")
@@ -154,6 +157,40 @@ def test_arrow_keys_move_and_shortcuts_act(person: Watched, server: Server) -> N
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Echo", exact=True)).to_be_visible()
+
+
+def test_a_failing_agent_can_be_tried_now_and_stopped_and_the_key_stops_it(
+    person: Watched, server: Server, operator: Asker
+) -> None:
+    operator.asked("PUT", "/api/agents/Faily/run", 200, json={"desired": "continuous"})
+    page = person.signed_in(server)
+    faily = card(page, "Faily")
+    backs_off = re.compile(r"^failed (once|\d+ times).*next try")
+    expect(faily.locator(".meaning")).to_have_text(backs_off)
+    expect(faily.locator(".badge.run")).to_have_text("IDLE")
+    expect(faily.locator(".act")).to_have_text(["Stop", "Try now"])
+    before = operator.get("/api/agents/Faily/run")["generation"]
+    faily.get_by_role("button", name="Try now Faily").click()
+    expect(faily.locator(".act")).to_have_text(["Stop", "Try now"])  # it has failed again
+    assert operator.get("/api/agents/Faily/run")["generation"] > before
+    faily.focus()
+    page.keyboard.press("s")
+    expect(faily.locator(".act")).to_have_text(["Start"])
+    expect(faily.locator(".meaning")).to_have_text("paused by human: stopped in Mission Control")
+    assert operator.get("/api/agents/Faily/run")["desired"] == "pause"
+
+
+def test_no_key_acts_on_an_agent_that_nobody_selected(
+    person: Watched, server: Server, operator: Asker
+) -> None:
+    before = operator.get("/api/health")["seq"]
+    page = person.signed_in(server)
+    expect(card(page, "Echo")).to_be_visible()
+    page.keyboard.press("s")
+    page.keyboard.press("m")
+    expect(page.get_by_role("heading", name="Team")).to_be_visible()
+    wishes = operator.get(f"/api/log?types=desired_set&after={before}")["events"]
+    assert wishes == []
 
 
 # ── who needs you ─────────────────────────────────────────────────────────────────────────────────
@@ -188,8 +225,8 @@ def test_agents_that_wait_fail_or_are_stuck_come_first_and_in_the_title(
     expect(needs).not_to_contain_text("Faily")
 
     operator.asked("PUT", "/api/agents/Faily/run", 200, json={"desired": "continuous"})
-    expect(needs).to_contain_text("Faily is stuck")
-    expect(needs).to_contain_text("times in a row, ")
+    expect(needs).to_contain_text("Faily keeps failing")
+    expect(needs).to_contain_text("next try in")
     operator.asked("PUT", "/api/agents/Faily/run", 200, json={"desired": "pause"})
 
     page.keyboard.press("n")
@@ -231,4 +268,4 @@ def test_unconfirmed_agents_are_unknown_and_expired_seats_are_hidden(
     expect(page.locator("agent-card")).to_have_count(3)  # five minutes were over long ago
     expect(page.locator(".vacant")).to_have_count(8)
     assert in_the_grid(page)[4] == "Julian ★"
-    expect(page.get_by_role("button", name="WAKE")).to_be_visible()
+    expect(page.get_by_role("button", name="WAKE", exact=True)).to_be_visible()

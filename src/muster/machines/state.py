@@ -77,6 +77,9 @@ class RunControl(Record, frozen=True, kw_only=True):
 
     set_at: datetime | None = None
     set_by: str = ""
+    set_because: str = ""
+    """The trigger of the last change of `desired`: person, one_shot_done, budget, ..."""
+
     note: str = ""
     current: RunMode = RunMode.PAUSE
     current_at: datetime | None = None

@@ -23,8 +23,9 @@ from muster.views.answers.agents import (
     SessionView,
 )
 from muster.views.answers.channels import ChannelView, TeamView
+from muster.views.badges import badge_of
 from muster.views.channels import approvals_of, channel_state, usage_or_nothing
-from muster.views.running import badge_of, last_failure, next_start, waits_for
+from muster.views.running import last_failure, next_start, waits_for
 
 
 def button_of(team: Team, *, can_summon: bool | None = None) -> Button | None:
@@ -93,7 +94,7 @@ def view_agent(team: Team, agent: Agent, now: datetime, *, whole: bool = False) 
         session=agent.session,
         desired=agent.run.desired,
         current=agent.run.current,
-        badge=badge_of(agent.run),
+        badge=badge_of(team, agent),
         failures=agent.run.failures,
         retry_at=agent.run.retry_at,
         last_failure=last_failure(agent.run),
@@ -126,6 +127,7 @@ def view_run(team: Team, agent: Agent) -> RunView:
         desired=run.desired,
         generation=run.generation,
         set_by=run.set_by,
+        set_because=run.set_because,
         set_at=run.set_at,
         note=run.note,
         current=run.current,
@@ -143,7 +145,7 @@ def view_run(team: Team, agent: Agent) -> RunView:
         tasks=tuple(filter(None, (_session(team, each) for each in agent.tasks))),
         budget=run.budget,
         used=usage_or_nothing(run.used),
-        badge=badge_of(run),
+        badge=badge_of(team, agent),
         seq=team.seq,
     )
 

@@ -1,16 +1,18 @@
 // Agents that need a person, with the reason. Shown first on the page, and counted in its title and icon.
 
 import { approvals, wants } from "./approvals.js";
-import { everySecond, secondsSince, secondsUntil, span } from "./clock.js";
+import { meaning } from "./badge.js";
+import { everySecond, secondsSince } from "./clock.js";
 import { store } from "./store.js";
 
 const STUCK_SECONDS = 30; // desired and current may differ while a session starts
 const FAILURES = 2; // a single failure is retried without a person
-const KINDS = ["approval", "waiting", "stuck", "failed", "conflict"];
+const KINDS = ["approval", "waiting", "failing", "stuck", "failed", "conflict"];
 
 export const WORDS = {
   approval: "is waiting for your approval",
   waiting: "is waiting for you",
+  failing: "keeps failing",
   stuck: "is stuck",
   failed: "failed",
   conflict: "has conflicting reports",
@@ -25,7 +27,7 @@ export function needs() {
 
 /** The needs of one agent. */
 export function needsOf(agent) {
-  const found = [approval, waiting, stuck, failed, conflict].flatMap((look) => look(agent) ?? []);
+  const found = [approval, waiting, failing, stuck, failed, conflict].flatMap((look) => look(agent) ?? []);
   return found
     .map((need) => ({
       ...need,
@@ -55,22 +57,14 @@ function waiting(agent) {
   });
 }
 
+function failing(agent) {
+  if (agent.failures < FAILURES || !agent.retryAt) return null;
+  return { kind: "failing", why: meaning(agent.badge), since: store.note(agent.seat).ended?.at };
+}
+
 function stuck(agent) {
-  if (agent.failures >= FAILURES && agent.retryAt) {
-    const next = secondsUntil(agent.retryAt);
-    const then = next > 0 ? `next retry in ${span(next)}` : "retrying now";
-    return {
-      kind: "stuck",
-      why: `failed ${agent.failures} times in a row, ${then}`,
-      since: store.note(agent.seat).ended?.at,
-    };
-  }
-  if (!agent.differsSince || secondsSince(agent.differsSince) < STUCK_SECONDS) return null;
-  return {
-    kind: "stuck",
-    why: `desired: ${agent.desired}, current: ${agent.current}`,
-    since: agent.differsSince,
-  };
+  if (agent.failures || !agent.differsSince || secondsSince(agent.differsSince) < STUCK_SECONDS) return null;
+  return { kind: "stuck", why: meaning(agent.badge), since: agent.differsSince };
 }
 
 function failed(agent) {

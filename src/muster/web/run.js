@@ -1,26 +1,24 @@
-// The buttons of run control, shared by the card, the keyboard shortcut and the agent view.
+// The controls of an agent, as the server lists them: shared by the card, the keyboard shortcut and the agent view.
 
-import { path, put } from "./api.js";
+import { path, post, put } from "./api.js";
 import { store } from "./store.js";
 
-/** The buttons of an agent in its current state, from the server's badge: {label, color, desired, now}. */
-export function controlsOf(agent) {
-  if (agent.status === "hatching" || agent.status === "expired") return [];
-  const [main] = agent.badge.controls;
-  const stopping = main.desired === "pause" && agent.desired === "pause";
-  return [stopping ? { ...main, label: "Stop now", now: true } : main];
-}
+const REQUESTS = {
+  run: (agent, { desired, now }) =>
+    put(path`/api/agents/${agent.id}/run`, { desired, note: noteOf(desired), ...(now ? { now } : {}) }),
+  wake: (agent) => post("/api/agents/wake", { agents: [agent.id] }),
+  sleep: (agent) => post("/api/agents/sleep", { agents: [agent.id] }),
+  enable: (agent) => post(path`/api/agents/${agent.id}/enable`),
+};
 
-/** The single-session buttons, shown while the agent is paused. */
-export const ONE_SHOTS = [
-  { label: "Run Single Session", desired: "run_once" },
-  { label: "Run Cleanup Session", desired: "run_cleanup" },
-];
+const noteOf = (desired) => `${desired === "pause" ? "stopped" : "started"} in Mission Control`;
+
+/** The controls of an agent, the most important first: the key `s` presses that one. */
+export const controlsOf = (agent) => agent?.badge.controls ?? [];
 
 export const runKey = (agent) => `run:${agent.seat}`;
 
-/** Set the desired state of an agent. */
-export function want(agent, { desired, label, now = false }) {
-  const wish = { desired, note: `${label}, by Mission Control`, ...(now ? { now } : {}) };
-  return store.act(runKey(agent), label, () => put(path`/api/agents/${agent.id}/run`, wish));
+/** Send the request of a control. */
+export function press(agent, control) {
+  return store.act(runKey(agent), control.label, () => REQUESTS[control.act](agent, control));
 }

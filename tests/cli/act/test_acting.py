@@ -94,17 +94,18 @@ def test_an_agent_is_registered_and_acts_with_the_token_that_is_told(team: Team)
 
 def test_agents_are_listed_with_their_turns(team: Team) -> None:
     told = team.does("agent", "list")
-    assert re.search(rf"{team.pm} +alive +ACTIVE +{team.channel} \(ACTIVE\)", told)
-    assert re.search(rf"{team.dev} +alive +QUEUED +{team.channel} \(QUEUED\)", told)
+    where = team.channel
+    assert re.search(rf"{team.pm} +CONNECTED +{where} \(ACTIVE\) +working in {where}", told)
+    assert re.search(rf"{team.dev} +CONNECTED +{where} \(QUEUED\) +waiting for its turn", told)
     assert {team.pm, team.dev} <= {each["name"] for each in team.told("agent", "list")["agents"]}
 
 
 def test_an_agent_is_taken_out_and_let_in_again(team: Team) -> None:
     assert team.does("agent", "disable", team.pm, "--reason", "it rambles") == (
-        f"{team.pm} is disabled\n"
+        f"{team.pm}: NOT CONNECTED, disabled\n"
     )
     assert team.holder() == team.dev
-    assert team.does("agent", "enable", team.pm).startswith(f"{team.pm} is ")
+    assert team.does("agent", "enable", team.pm).startswith(f"{team.pm}: CONNECTED, ")
     assert team.told("agent", "enable", team.pm)["disabled"] is False
 
 

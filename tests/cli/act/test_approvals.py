@@ -94,7 +94,7 @@ def test_status_shows_who_waits_for_a_person_and_how_to_answer(team: Inside) -> 
     told = does(team, "status")
     assert re.search(rf"^{asked} +Ada +Bash +make release$", told, re.MULTILINE)
     assert "`muster approve ID` allows it" in told
-    assert re.search(r"Ada +\S+ +\S+ +WAITING", told)
+    assert re.search(r"Ada +RUNNING .* waiting for you: approval of Bash$", told, re.MULTILINE)
     does(team, "approve", asked)
     assert "muster approve" not in does(team, "status")
 

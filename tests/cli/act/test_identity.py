@@ -90,12 +90,12 @@ def refused(home: Path, *args: str, code: int = 3) -> str:
 
 def test_agents_shows_who_is_who_without_a_server(home: Path) -> None:
     header, *rows, empty, press = does(home, "agents").splitlines()
-    assert header.split()[:4] == ["SEAT", "AGENT", "STATUS", "COLOUR"]
+    assert header.split()[:4] == ["SEAT", "AGENT", "STATE", "COLOUR"]
     assert [row.split()[:3] for row in rows[:2]] == [
-        ["0", "Lyra", "sleeping"],
-        ["1", "Kael", "unknown"],  # alive, as far as a life knew that is over
+        ["0", "Lyra", "SLEEPING"],
+        ["1", "Kael", "UNKNOWN"],  # alive, as far as a life knew that is over
     ]
-    assert rows[2].split()[:4] == ["2", "seat", "2", "hatching"]
+    assert rows[2].split()[:4] == ["2", "seat", "2", "HATCHING"]
     assert rows[3].split()[:2] == ["4", "Julian"]
     assert "#c9b1e8 Violet Heaven" in rows[0]
     assert f"{len(SOUL)} characters" in rows[0]

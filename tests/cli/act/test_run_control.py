@@ -21,10 +21,9 @@ from muster.client.sync import Client
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import SeatId, SessionId
-from muster.machines.state import Phase, RunControl
+from muster.machines.state import Phase
 from muster.machines.vocabulary import Authority, Budget, RunMode
-from muster.views.answers.agents import RunView, SessionView
-from muster.views.running import badge_of
+from muster.views.answers.agents import Badge, RunView, SessionView
 from tests.homes import MUSTER_SCRIPT, append, environment, muster, play
 from tests.live import live
 from tests.waits import LIFE_SECONDS, WAIT_SECONDS
@@ -315,7 +314,7 @@ def a_run(
         retry_at=datetime(2026, 5, 9, 7, tzinfo=UTC) if failures else None,
         session=session,
         budget=Budget(),
-        badge=badge_of(RunControl(desired=desired, current=current)),
+        badge=Badge(status="IDLE", color="gray", controls=()),
         seq=1,
     )
 

@@ -181,9 +181,9 @@ def test_the_command_line_retires_an_agent(tmp_path: Path) -> None:
         muster("agent", "register", "pm", *home)
         done = muster("agent", "retire", "pm", *home)
         assert done.returncode == 0, done.stderr
-        assert done.stdout == "pm is retired\n"
+        assert done.stdout == "pm: RETIRED, never connects again\n"
         assert "pm" not in muster("agent", "list", *home).stdout
-        assert "retired" in muster("agent", "list", "--retired", *home).stdout
+        assert "RETIRED" in muster("agent", "list", "--retired", *home).stdout
         assert muster("agent", "register", "pm", *home).returncode == 0
 
 

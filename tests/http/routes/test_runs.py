@@ -82,32 +82,25 @@ def test_every_mode_can_be_wanted(operator: Asker, pm: Registered, desired: RunM
     assert put(operator, pm, desired=desired)["desired"] == desired
 
 
-def test_the_badge_and_its_controls_follow_what_it_does(operator: Asker, pm: Registered) -> None:
-    running = {
-        "status": "RUNNING",
-        "color": "green",
-        "controls": [{"label": "Stop Agent", "color": "red", "desired": "pause"}],
-    }
-    idle = {
-        "status": "IDLE",
-        "color": "gray",
-        "controls": [{"label": "Start Agent", "color": "orange", "desired": "continuous"}],
-    }
-    for current in ("continuous", "run_once", "run_cleanup", "pause"):
-        told = operator.post(f"{pm.path}/heartbeat", {"current": current})["agent"]
-        assert told["current"] == current
-        wanted = running | ({"status": "IDLE", "color": "gray"} if current == "pause" else {})
-        assert told["badge"] == wanted  # it is to run, so it can be stopped in any case
-        assert operator.get(f"{pm.path}/run")["badge"] == told["badge"]
-    assert put(operator, pm, desired="pause")["badge"] == idle
+def test_the_badge_is_the_same_in_every_answer(operator: Asker, pm: Registered) -> None:
+    stop = {"label": "Stop Agent", "color": "red", "desired": "pause", "now": False, "act": "run"}
+    badge = {"status": "CONNECTED", "color": "green", "line": "waiting for work", "due": None}
+    badge |= {"controls": [stop], "more": []}
+    assert operator.get(pm.path)["badge"] == badge
+    assert operator.get(f"{pm.path}/run")["badge"] == badge
+    [card] = [each for each in operator.get("/api/state")["agents"] if each["name"] == pm.name]
+    assert card["badge"] == badge
 
 
-def test_the_badge_says_what_is_done_and_not_what_is_wanted(
+def test_the_badge_says_what_is_so_and_its_line_what_was_asked(
     operator: Asker, pm: Registered
 ) -> None:
-    assert put(operator, pm, desired="pause")["badge"]["status"] == "RUNNING"
-    assert operator.get(pm.path)["desired"] == "pause"
-    assert operator.get(pm.path)["badge"]["status"] == "RUNNING"
+    badge = put(operator, pm, desired="pause")["badge"]
+    assert badge["status"] == "CONNECTED"
+    assert badge["line"] == "asked to stop: told at its next request"
+    assert [each["label"] for each in badge["controls"]] == ["Start Agent"]
+    operator.post(f"{pm.path}/heartbeat", {"current": "pause"})
+    assert operator.get(pm.path)["badge"]["line"] == "paused by human"
 
 
 def test_a_wish_counts_only_if_nobody_wanted_something_meanwhile(

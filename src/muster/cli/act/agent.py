@@ -8,13 +8,14 @@ import click
 from muster.cli.act.agent_settings import add, edit, remove, rename
 from muster.cli.acting import print_json, server
 from muster.cli.options import home_option, json_option
-from muster.cli.render import clean, table
+from muster.cli.reading import now
+from muster.cli.render import Row, badge_cell, badge_line, clean, table
 from muster.cli.terminal import look
 from muster.client import requests
 from muster.client.transport import TOKEN_VARIABLE
 from muster.views.answers.agents import AgentView
 
-_AGENTS: Final = ("SEAT", "AGENT", "STATUS", "TURN", "CHANNELS")
+_AGENTS: Final = ("SEAT", "AGENT", "STATE", "CHANNELS", "NOW")
 
 
 @click.group()
@@ -59,7 +60,7 @@ def register(
 @json_option("Print all agents as JSON.")
 @click.option("--retired", is_flag=True, help="List retired agents, too.")
 def list_(home: Path, as_json: bool, retired: bool) -> None:
-    """List all agents: presence, and turns by channel."""
+    """List all agents: their states, and their turns by channel."""
     with server(home) as client:
         found = client.ask(requests.agents(retired=retired))
     if as_json:
@@ -70,11 +71,10 @@ def list_(home: Path, as_json: bool, retired: bool) -> None:
         click.echo("The team has no agents yet. `muster agent register NAME` adds one.")
 
 
-def _row(agent: AgentView) -> tuple[str, ...]:
+def _row(agent: AgentView) -> Row:
     channels = ", ".join(f"{channel} ({state})" for channel, state in agent.channels.items())
-    status = "disabled" if agent.disabled else str(agent.status)
-    status = "retired" if agent.retired else status
-    return (str(agent.seat), agent.label, status, str(agent.turn), channels or "-")
+    state = badge_cell(agent)
+    return (str(agent.seat), agent.label, state, channels or "-", badge_line(agent.badge, now()))
 
 
 @agent.command()
@@ -131,6 +131,4 @@ def _print(agent: AgentView, as_json: bool) -> None:
     if as_json:
         print_json(agent)
     else:
-        state = "disabled" if agent.disabled else f"{agent.status} and {agent.turn}"
-        state = "retired" if agent.retired else state
-        click.echo(f"{clean(agent.label)} is {state}")
+        click.echo(clean(f"{agent.label}: {agent.badge.status}, {badge_line(agent.badge, now())}"))

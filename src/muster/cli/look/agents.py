@@ -14,10 +14,10 @@ import msgspec
 from muster.cli.options import home_option, json_option
 from muster.cli.reading import need_agent, now, running
 from muster.cli.render import (
-    Cell,
     Look,
     Row,
     Tone,
+    badge_cell,
     clean,
     count,
     evidence,
@@ -40,13 +40,7 @@ from muster.views.messages import message_document
 
 PAGE: Final = 64
 
-_HEADER: Final = ("SEAT", "AGENT", "STATUS", "COLOUR", "GENDER", "SOUL", "LAST ALIVE", "BECAUSE")
-_TONES: Final = {
-    Status.ALIVE: Tone.GOOD,
-    Status.HATCHING: Tone.ODD,
-    Status.SLEEPING: Tone.DIM,
-    Status.UNKNOWN: Tone.DIM,
-}
+_HEADER: Final = ("SEAT", "AGENT", "STATE", "COLOUR", "GENDER", "SOUL", "LAST ALIVE", "EVIDENCE")
 _PRESS: Final = {
     Button.SUMMON: "There are no agents yet. `muster summon` creates eight.",
     Button.WAKE: "`muster wake` wakes all sleeping agents.",
@@ -87,7 +81,7 @@ def _row(agent: AgentView) -> Row:
     return (
         str(agent.seat),
         agent.label,
-        Cell(str(agent.status), _TONES.get(agent.status, Tone.PLAIN)),
+        badge_cell(agent),
         colors or "-",
         document.gender or "-",
         count(len(written), "character") if written else "-",

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -11,10 +12,11 @@ import msgspec
 from muster.cli.options import home_option, json_option
 from muster.cli.reading import now, running
 from muster.cli.render import (
-    Cell,
     Look,
     Row,
     Tone,
+    badge_cell,
+    badge_line,
     clean,
     count,
     duration,
@@ -28,8 +30,7 @@ from muster.engine.loading import load
 from muster.errors import BadSettings
 from muster.home.lock import LOG_FILE
 from muster.machines.kernel.sentences import dollars
-from muster.machines.state import Status, TurnState
-from muster.machines.vocabulary import RunMode
+from muster.machines.state import Status
 from muster.settings.in_force import problem_of
 from muster.settings.model import load_settings
 from muster.store.reading import LogReader
@@ -91,21 +92,9 @@ def _settings_problem(home: Path) -> str:
 
 # ── as text ───────────────────────────────────────────────────────────────────────────────────────
 
-_AGENTS: Final = ("SEAT", "AGENT", "STATUS", "RUN", "TURN", "BECAUSE")
+_AGENTS: Final = ("SEAT", "AGENT", "STATE", "EVIDENCE", "NOW")
 _APPROVALS: Final = ("APPROVAL", "AGENT", "TOOL", "WHAT")
 _CHANNELS: Final = ("CHANNEL", "STATE", "HOLDER", "TURN", "ENDS IN", "RING", "BECAUSE")
-
-_STATUS_TONES: Final = {
-    Status.ALIVE: Tone.GOOD,
-    Status.HATCHING: Tone.ODD,
-    Status.SLEEPING: Tone.DIM,
-    Status.UNKNOWN: Tone.DIM,
-}
-_TURN_TONES: Final = {
-    TurnState.ACTIVE: Tone.GOOD,
-    TurnState.WAITING: Tone.ODD,
-    TurnState.OFFLINE: Tone.DIM,
-}
 
 
 def _text(report: StatusReport, look: Look) -> Iterator[str]:
@@ -121,7 +110,7 @@ def _text(report: StatusReport, look: Look) -> Iterator[str]:
         yield from _next_step(report)
     else:
         yield ""
-        yield table(_AGENTS, [_agent_row(agent) for agent in shown], look)
+        yield table(_AGENTS, [_agent_row(agent, now()) for agent in shown], look)
     if notes := list(_runs(shown, look)):
         yield ""
         yield from notes
@@ -174,31 +163,14 @@ def _next_step(report: StatusReport) -> Iterator[str]:
         yield "`muster up` starts the server; `muster log` shows what happened so far."
 
 
-def _agent_row(agent: AgentView) -> Row:
-    state = "disabled" if agent.disabled else str(agent.status)
-    tone = Tone.BAD if agent.disabled else _STATUS_TONES.get(agent.status, Tone.PLAIN)
+def _agent_row(agent: AgentView, at: datetime) -> Row:
     return (
         str(agent.seat),
         agent.label,
-        Cell(state, tone),
-        _run(agent),
-        Cell(agent.turn, _TURN_TONES.get(agent.turn, Tone.PLAIN)),
+        badge_cell(agent),
         evidence(agent.evidence),
+        badge_line(agent.badge, at),
     )
-
-
-def _run(agent: AgentView) -> Cell:
-    """Its tasks, or its current state, and the desired one where they differ."""
-    if agent.tasks:
-        return Cell(f"working on {', '.join(agent.tasks)}", Tone.GOOD)
-    if agent.on_call and agent.desired is not RunMode.PAUSE:
-        return Cell("on call")
-    modes = str(agent.current)
-    if agent.current != agent.desired:
-        modes = f"{agent.current} → {agent.desired}"
-    if agent.failures:
-        return Cell(f"{modes} (failed {agent.failures}x)", Tone.BAD)
-    return Cell(modes, Tone.PLAIN if agent.current == agent.desired else Tone.ODD)
 
 
 def _runs(shown: list[AgentView], look: Look) -> Iterator[str]:

@@ -34,6 +34,7 @@ class Card(AgentView, frozen=True, kw_only=True):
     generation: int
     answered: int
     set_by: str
+    set_because: str
     set_at: datetime | None
     note: str
     differs_since: datetime | None
@@ -167,6 +168,7 @@ def card(team: Team, agent: Agent, now: datetime) -> Card:
         generation=run.generation,
         answered=run.answered,
         set_by=run.set_by,
+        set_because=run.set_because,
         set_at=run.set_at,
         note=run.note,
         differs_since=run.differs_since,

@@ -41,6 +41,7 @@ def desired_set(team: Team, event: Event, fact: e.DesiredSet) -> Team:
         generation=fact.generation,
         set_at=event.ts,
         set_by=fact.set_by,
+        set_because=fact.trigger,
         note=fact.note,
         failures=0,
         retry_at=None,

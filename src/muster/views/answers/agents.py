@@ -87,20 +87,50 @@ class EvidenceView(View, frozen=True, kw_only=True):
     """Whether it holds since then: an agent that connects by itself is heard all the time."""
 
 
+class ControlAct(StrEnum):
+    """The request that a control sends."""
+
+    RUN = "run"  # PUT /api/agents/{name}/run with `desired`, and with `now` where it is set
+    WAKE = "wake"  # POST /api/agents/wake
+    SLEEP = "sleep"  # POST /api/agents/sleep
+    ENABLE = "enable"  # POST /api/agents/{name}/enable
+
+
 class Control(View, frozen=True, kw_only=True):
-    """A button, and the desired state that it asks for."""
+    """A button: its label, and the desired state that it asks for."""
 
     label: str
     color: str
+    """`red`, `orange`, or empty."""
+
     desired: RunMode
+    now: bool = False
+    """Whether the session is interrupted instead of finished."""
+
+    act: ControlAct = ControlAct.RUN
 
 
 class Badge(View, frozen=True, kw_only=True):
-    """The run state as a word and a colour, with the buttons that go with it."""
+    """The state of an agent as every interface shows it: a word, a line, and the controls."""
 
     status: str
+    """One word: RUNNING or IDLE for an agent that muster runs or that follows a state file;
+    CONNECTED, NOT CONNECTED for one that connects by itself; ALIVE, SLEEPING for one that a lead
+    runs; UNKNOWN, HATCHING, EXPIRED, RETIRED.
+    """
+
     color: str
+    line: str = ""
+    """What the word means now, in a few words."""
+
+    due: datetime | None = None
+    """When that changes by itself. Shown after the line: `next try in 4 s`."""
+
     controls: tuple[Control, ...]
+    """The buttons, the most important first."""
+
+    more: tuple[Control, ...] = ()
+    """Further buttons, for a menu."""
 
 
 class Button(StrEnum):
@@ -252,6 +282,9 @@ class RunView(View, frozen=True, kw_only=True):
     """The number of the desired state; it grows with every change."""
 
     set_by: str
+    set_because: str = ""
+    """Why it was set: `person`, `one_shot_done`, `budget`, `restart_policy`, `autostart`."""
+
     set_at: datetime | None
     note: str
     current: RunMode

@@ -1,12 +1,13 @@
-// The card of an agent: face, status, run and turn badges, activity, and the age of the evidence.
+// The card of an agent: face, badge with its line, last words, the age of the evidence, and the controls.
 
 import { needsOf } from "../attention.js";
+import { meaning, paintBadge } from "../badge.js";
 import { evidenceText } from "../clock.js";
 import { spent, spentInFull } from "../costs.js";
-import { h, setAttribute, setHidden, setText } from "../dom.js";
+import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { link } from "../router.js";
-import { controlsOf, runKey, want } from "../run.js";
+import { controlsOf, press, runKey } from "../run.js";
 import { store } from "../store.js";
 import { face } from "./agent-face.js";
 
@@ -16,7 +17,7 @@ class AgentCard extends Part {
   start() {
     this.parts ??= this.#build();
     this.watch([`agent:${this.seat}`, "pending", "channels"], () => this.#paint());
-    this.tick(() => this.#paintAges());
+    this.tick(() => this.#paintTimes());
   }
 
   get agent() {
@@ -29,27 +30,22 @@ class AgentCard extends Part {
       dot: h("span", { class: "dot" }),
       name: h("a", { class: "name", tabindex: "-1" }),
       run: h("span", { class: "badge run" }),
-      turn: h("span", { class: "badge turn" }),
-      asks: h("span", { class: "badge asks", text: "NEEDS APPROVAL", hidden: true }),
       cost: h("span", { class: "badge cost", hidden: true }),
+      meaning: h("p", { class: "meaning" }),
       doing: h("p", { class: "doing" }),
       age: h("p", { class: "age" }),
-      act: h("button", {
-        type: "button",
-        class: "act",
-        tabindex: "-1",
-        on: { click: (event) => this.press(event) },
-      }),
+      acts: h("div", { class: "acts" }),
       error: h("p", { class: "error", role: "alert", hidden: true }),
     };
     this.setAttribute("role", "group");
     this.append(
       parts.portrait,
       parts.name,
-      h("div", { class: "badges" }, parts.run, parts.turn, parts.asks, parts.cost),
+      h("div", { class: "badges" }, parts.run, parts.cost),
+      parts.meaning,
       parts.doing,
       parts.age,
-      parts.act,
+      parts.acts,
       parts.error,
     );
     this.addEventListener("click", (event) => {
@@ -58,11 +54,11 @@ class AgentCard extends Part {
     return parts;
   }
 
-  /** Press the button of the card. */
-  press(event) {
-    event?.stopPropagation();
+  /** Press the main control of the card. */
+  press() {
     const [control] = controlsOf(this.agent);
-    if (control) want(this.agent, control);
+    if (control) press(this.agent, control);
+    return true;
   }
 
   #paint() {
@@ -74,25 +70,16 @@ class AgentCard extends Part {
     this.dataset.run = agent.badge.status;
     const [need] = needsOf(agent);
     setAttribute(this, "data-need", need?.kind ?? null);
-    setAttribute(
-      this,
-      "aria-label",
-      [label, agent.status, agent.badge.status, agent.turn, need && "needs you"].filter(Boolean).join(", "),
-    );
     setText(parts.name, label + (agent.seat === LEAD ? " ★" : ""));
     setAttribute(parts.name, "href", link("agent", agent.id));
-    setText(parts.run, agent.disabled ? "DISABLED" : agent.badge.status);
-    parts.run.dataset.color = agent.badge.color;
-    setText(parts.turn, agent.turn);
-    parts.turn.dataset.turn = agent.turn;
-    setHidden(parts.asks, agent.approvals.length === 0);
+    paintBadge(parts.run, agent.badge);
     setText(parts.cost, spent(agent.used));
     setAttribute(parts.cost, "title", spent(agent.used) && `used: ${spentInFull(agent.used)}`);
     setHidden(parts.cost, !spent(agent.used));
-    setText(parts.doing, doing(agent, need));
+    setText(parts.doing, store.note(agent.seat).doing?.text ?? "");
     setAttribute(parts.doing, "title", parts.doing.textContent);
-    this.#paintControl(agent);
-    this.#paintAges();
+    this.#paintControls(agent);
+    this.#paintTimes();
   }
 
   #paintFace(agent) {
@@ -110,36 +97,54 @@ class AgentCard extends Part {
     setText(this.parts.dot, agent.status === "unknown" ? "?" : "");
   }
 
-  #paintControl(agent) {
-    const [control] = controlsOf(agent);
+  #paintControls(agent) {
     const pending = store.pending.get(runKey(agent));
-    const { act, error } = this.parts;
-    setHidden(act, !control);
-    if (control) {
-      setText(act, pending ? `${pending.label.split(" ")[0]} …` : control.label.replace(" Agent", ""));
-      setAttribute(act, "aria-label", `${control.label} ${agent.name}`);
-      act.dataset.color = control.color;
-    }
-    setAttribute(act, "aria-disabled", pending ? "true" : null);
+    keyed(
+      this.parts.acts,
+      controlsOf(agent),
+      ({ label }) => label,
+      ({ label }) =>
+        h("button", {
+          type: "button",
+          class: "act",
+          tabindex: "-1",
+          "aria-label": `${label} ${agent.name}`,
+          on: { click: (event) => this.#click(event, label) },
+        }),
+      (button, { label, color }) => {
+        const short = label.replace(" Agent", "");
+        setText(button, pending?.label === label ? `${short} …` : short);
+        setAttribute(button, "aria-disabled", pending ? "true" : null);
+        button.dataset.color = color;
+      },
+    );
     const failure = store.failed.get(runKey(agent));
-    setHidden(error, !failure);
-    setText(error, failure ?? "");
+    setHidden(this.parts.error, !failure);
+    setText(this.parts.error, failure ?? "");
   }
 
-  #paintAges() {
+  /** The control may have changed since its button was painted: press what the label says, as it is now. */
+  #click(event, label) {
+    event.stopPropagation();
+    const control = controlsOf(this.agent).find((each) => each.label === label);
+    if (control) press(this.agent, control);
+  }
+
+  #paintTimes() {
     const { agent, parts } = this;
     if (!agent) return;
-    const { evidence } = agent;
+    const { badge, evidence } = agent;
+    const now = meaning(badge);
+    setText(parts.meaning, now);
+    setAttribute(parts.meaning, "title", now);
     setText(parts.age, evidence ? evidenceText(evidence) : "no evidence yet");
+    // Without the countdown: a name that changes every second is no name.
+    setAttribute(
+      this,
+      "aria-label",
+      [agent.name ?? "unnamed", badge.status, badge.line].filter(Boolean).join(", "),
+    );
   }
-}
-
-/** The activity of an agent in one line: why it needs a person, else the last line that it printed or said. */
-export function doing(agent, need) {
-  if (need) return need.why;
-  if (agent.status === "hatching") return "hatching, no name yet";
-  if (agent.status === "unknown") return "not confirmed since muster started";
-  return store.note(agent.seat).doing?.text ?? (agent.status === "sleeping" ? "sleeping" : "");
 }
 
 customElements.define("agent-card", AgentCard);

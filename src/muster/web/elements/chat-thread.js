@@ -168,9 +168,10 @@ class ChatThread extends Part {
     this.button.setAttribute("aria-disabled", String(pending));
     setText(this.error, store.failed.get(this.#key) ?? "");
     setHidden(this.error, !store.failed.has(this.#key));
-    const asleep = ["sleeping", "unknown"].includes(this.agent?.status);
-    setHidden(this.hint, !asleep);
-    setText(this.hint, asleep ? `${this.agent.id} is ${this.agent.status}: messages wait in its inbox.` : "");
+    const away = ["sleeping", "unknown"].includes(this.agent?.status);
+    setHidden(this.hint, !away);
+    const word = this.agent?.badge.status.toLowerCase();
+    setText(this.hint, away ? `${this.agent.id} is ${word}: messages wait in its inbox.` : "");
   }
 }
 

@@ -1,28 +1,24 @@
-// Run control: desired and current state side by side, since when they differ, and the buttons.
+// Run control: the controls, and the desired and current state side by side, with since when they differ.
 
-import { post } from "../api.js";
-import { secondsSince, secondsUntil, span } from "../clock.js";
+import { secondsSince, span } from "../clock.js";
 import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
-import { controlsOf, ONE_SHOTS, runKey, want } from "../run.js";
+import { controlsOf, press, runKey } from "../run.js";
 import { store } from "../store.js";
 
 class RunPanel extends Part {
   start() {
-    this.badge = h("span", { class: "badge run" });
     this.desired = state("Desired");
     this.current = state("Current");
     this.between = h("p", { class: "between", role: "status" });
-    this.session = h("p", { class: "muted" });
     this.buttons = h("div", { class: "buttons" });
     this.error = h("p", { class: "error", role: "alert", hidden: true });
     this.replaceChildren(
-      h("div", { class: "line" }, h("h2", { text: "Run control" }), this.badge),
-      h("div", { class: "pair" }, this.desired, this.current),
-      this.between,
-      this.session,
+      h("h2", { text: "Run control" }),
       this.buttons,
       this.error,
+      h("div", { class: "pair" }, this.desired, this.current),
+      this.between,
     );
     this.watch([`agent:${this.seat}`, "pending"], () => this.#paint());
     this.tick(() => this.#paint());
@@ -34,14 +30,12 @@ class RunPanel extends Part {
 
   press() {
     const [control] = controlsOf(this.agent);
-    if (control) want(this.agent, control);
+    if (control) press(this.agent, control);
   }
 
   #paint() {
     const { agent } = this;
     if (!agent) return;
-    setText(this.badge, agent.badge.status);
-    this.badge.dataset.color = agent.badge.color;
     fill(
       this.desired,
       agent.desired,
@@ -71,54 +65,28 @@ class RunPanel extends Part {
         : "Current matches desired.",
     );
     setAttribute(this.between, "data-differs", differs ? "" : null);
-    const next =
-      agent.retryAt && secondsUntil(agent.retryAt) > 0
-        ? ` The next session starts in ${span(secondsUntil(agent.retryAt))}.`
-        : "";
-    const failures = agent.failures
-      ? `${agent.failures} ${agent.failures === 1 ? "session" : "sessions in a row"} failed.`
-      : "";
-    setText(this.session, failures + next);
   }
 
   #paintButtons(agent) {
-    const pausing = agent.current === "pause";
-    const controls = [
-      ...controlsOf(agent),
-      ...(pausing && controlsOf(agent).length ? ONE_SHOTS : []),
-      ...sleeping(agent),
-    ];
     const pending = store.pending.get(runKey(agent));
     keyed(
       this.buttons,
-      controls,
+      [...controlsOf(agent), ...agent.badge.more],
       ({ label }) => label,
-      (control) =>
-        h("button", {
-          type: "button",
-          data: { color: control.color ?? "" },
-          text: control.label,
-          on: { click: () => this.#do(control) },
-        }),
-      (button, control) => {
+      ({ label }) => h("button", { type: "button", on: { click: () => this.#click(label) } }),
+      (button, { label, color }) => {
+        button.dataset.color = color;
         setAttribute(button, "aria-disabled", pending ? "true" : null);
-        setText(button, pending?.label === control.label ? `${control.label} …` : control.label);
+        setText(button, pending?.label === label ? `${label} …` : label);
       },
     );
   }
 
-  #do(control) {
+  #click(label) {
     const { agent } = this;
-    if (!control.path) return want(agent, control);
-    return store.act(runKey(agent), control.label, () => post(control.path, { agents: [agent.id] }));
+    const control = [...controlsOf(agent), ...agent.badge.more].find((each) => each.label === label);
+    if (control) press(agent, control);
   }
-}
-
-function sleeping(agent) {
-  if (agent.status === "alive") return [{ label: "Sleep", path: "/api/agents/sleep" }];
-  if (agent.status === "sleeping" || agent.status === "unknown")
-    return [{ label: "Wake", path: "/api/agents/wake" }];
-  return [];
 }
 
 function state(title) {

@@ -1,6 +1,7 @@
 // Search for an agent, a channel, a view or a message; Enter opens it.
 
 import { get } from "../api.js";
+import { meaning } from "../badge.js";
 import { timeOfDay } from "../clock.js";
 import { h, keyed, setAttribute, setText } from "../dom.js";
 import { go } from "../router.js";
@@ -152,7 +153,7 @@ function places() {
   const agents = store.shown.map((agent) => ({
     path: ["agent", agent.id],
     name: agent.name ?? `seat ${agent.seat}`,
-    about: `${agent.status}, ${agent.badge.status} ${store.note(agent.seat).doing?.text ?? ""}`,
+    about: `${agent.badge.status}, ${meaning(agent.badge)}`,
   }));
   const channels = [...store.channels.values()].map(({ channel, archived }) => ({
     path: ["channel", channel],

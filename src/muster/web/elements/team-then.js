@@ -1,5 +1,6 @@
-// The team at a moment in the past: the states of every agent, and the turn holder of every channel.
+// The team at a moment in the past: the badge and the turns of every agent, and the turn holder of every channel.
 
+import { meaning, paintBadge } from "../badge.js";
 import { stateOf } from "../channels.js";
 import { span } from "../clock.js";
 import { h, keyed, setText } from "../dom.js";
@@ -22,7 +23,7 @@ class TeamThen extends HTMLElement {
       shown,
       (each) => JSON.stringify([each.seat, each.id, each.status === "hatching", each.document]),
       card,
-      paint,
+      (item, agent) => paint(item, agent, Date.parse(state.now)),
     );
     keyed(
       this.channels,
@@ -41,22 +42,29 @@ function card(agent) {
     {},
     face(agent),
     h("strong"),
-    h("span", { class: "badge identity" }),
     h("span", { class: "badge run" }),
-    h("span", { class: "badge turn" }),
+    h("span", { class: "meaning" }),
+    h("span", { class: "turns" }),
     h("span", { class: "age" }),
   );
 }
 
-function paint(item, agent) {
-  const [, name, identity, run, turn, age] = item.children;
+function paint(item, agent, then) {
+  const [, name, run, line, turns, age] = item.children;
   item.dataset.status = agent.status;
   setText(name, agent.name ?? `seat ${agent.seat}`);
-  setText(identity, agent.status);
-  setText(run, agent.badge.status);
-  run.dataset.color = agent.badge.color;
-  setText(turn, agent.turn);
-  turn.dataset.turn = agent.turn;
+  paintBadge(run, agent.badge);
+  setText(line, meaning(agent.badge, then));
+  keyed(
+    turns,
+    Object.entries(agent.channels),
+    ([channel]) => channel,
+    ([channel]) => h("span", {}, `#${channel} `, h("span", { class: "badge turn" })),
+    (element, [, turn]) => {
+      setText(element.lastChild, turn);
+      element.lastChild.dataset.turn = turn;
+    },
+  );
   setText(age, agent.evidence ? `${agent.evidence.kind}, ${span(agent.evidence.ageSeconds)} before` : "");
 }
 

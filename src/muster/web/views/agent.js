@@ -6,6 +6,7 @@ import "../elements/live-output.js";
 import "../elements/run-panel.js";
 import "../elements/tab-set.js";
 import { needsOf } from "../attention.js";
+import { meaning, paintBadge } from "../badge.js";
 import { evidenceText } from "../clock.js";
 import { spentInFull } from "../costs.js";
 import { h, loadStyle, setAttribute, setHidden, setText } from "../dom.js";
@@ -25,6 +26,8 @@ class AgentView extends Part {
     const { agent } = this;
     this.portrait = h("div", { class: "portrait" });
     this.title_ = h("h1");
+    this.badge = h("span", { class: "badge run" });
+    this.meaning = h("span", { class: "meaning" });
     this.facts = h("p", { class: "facts" });
     this.places = h("p", { class: "places" });
     this.need = h("p", { class: "need", hidden: true });
@@ -33,7 +36,14 @@ class AgentView extends Part {
         "header",
         { class: "who" },
         this.portrait,
-        h("div", {}, this.title_, this.facts, this.places),
+        h(
+          "div",
+          {},
+          this.title_,
+          h("p", { class: "now" }, this.badge, " ", this.meaning),
+          this.facts,
+          this.places,
+        ),
         h("button", {
           type: "button",
           class: "settings",
@@ -52,7 +62,7 @@ class AgentView extends Part {
     );
     this.watch([`agent:${agent.seat}`, "channels"], () => this.#paint());
     this.tick(() => this.#paint());
-    this.key("s", "Start or stop the agent", () => this.querySelector("run-panel").press());
+    this.key("s", "Press the main button of the agent", () => this.querySelector("run-panel").press());
     this.key("m", "Write a message to the agent", () => this.querySelector("textarea").focus());
     this.key("]", "Next agent", () => this.#step(1));
     this.key("[", "Previous agent", () => this.#step(-1));
@@ -103,6 +113,8 @@ class AgentView extends Part {
     this.looks = looks;
     this.dataset.status = agent.status;
     setText(this.title_, agent.name ?? `Seat ${agent.seat}, unnamed`);
+    paintBadge(this.badge, agent.badge);
+    setText(this.meaning, meaning(agent.badge));
     setText(this.facts, factsOf(agent).join(" · "));
     this.#paintPlaces(agent);
     const [need] = needsOf(agent).filter(({ kind }) => kind !== "approval"); // approvals have a list of their own below
@@ -134,19 +146,19 @@ class AgentView extends Part {
   }
 }
 
+const AUTHORITIES = {
+  muster: "run by muster",
+  lead: "run by the lead",
+  self: "connects by itself",
+  file: "its own loop follows its state file",
+};
+
 function factsOf(agent) {
   const { evidence, document } = agent;
   return [
     agent.seat === 4 ? "lead" : `seat ${agent.seat}`,
-    agent.status,
-    agent.disabled && "disabled",
-    agent.turn,
     document?.colorName,
-    agent.authority === "muster"
-      ? "run by muster"
-      : agent.authority === "lead"
-        ? "run by the lead"
-        : "connects by itself",
+    AUTHORITIES[agent.authority],
     spentInFull(agent.used) && `used ${spentInFull(agent.used)}`,
     evidence && `evidence: ${evidenceText(evidence)}`,
   ].filter(Boolean);

@@ -11,7 +11,7 @@ import { go } from "../router.js";
 import { store } from "../store.js";
 
 const GRID = [0, 1, 2, 3, 4, 5, 6, 7, 8];
-const ORDER = ["alive", "hatching", "sleeping", "unknown"];
+const ORDER = ["RUNNING", "CONNECTED", "ALIVE", "HATCHING", "IDLE", "NOT CONNECTED", "SLEEPING", "UNKNOWN"];
 const STEPS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
 
 class TeamView extends Part {
@@ -43,9 +43,9 @@ class TeamView extends Part {
     this.key("Enter", "Open the agent", (event) =>
       event.target.localName === "agent-card" ? this.#open(event.target) : false,
     );
-    this.key("s", "Start or stop the agent", () => (this.#chosen ? this.#chosen.press() : false));
-    this.key("m", "Write a message to the agent", () =>
-      this.#chosen ? this.#open(this.#chosen, "write") : false,
+    this.key("s", "Press the main button of the selected agent", () => this.#focused?.press() ?? false);
+    this.key("m", "Write a message to the selected agent", () =>
+      this.#focused ? this.#open(this.#focused, "write") : false,
     );
   }
 
@@ -61,19 +61,13 @@ class TeamView extends Part {
       ({ seat }) => place(seat),
     );
     this.more.classList.toggle("dense", agents.length > 24);
-    const counts = ORDER.map((status) => [status, agents.filter((each) => each.status === status).length]);
+    const counts = ORDER.map((word) => [word, agents.filter(({ badge }) => badge.status === word).length]);
     keyed(
       this.counts,
       counts.filter(([, count]) => count),
-      ([status]) => status,
-      ([status]) =>
-        h(
-          "span",
-          { data: { status } },
-          h("span", { class: "dot", data: { status }, "aria-hidden": "true" }),
-          h("span"),
-        ),
-      (element, [status, count]) => setText(element.lastChild, `${count} ${status}`),
+      ([word]) => word,
+      () => h("span"),
+      (element, [word, count]) => setText(element, `${count} ${word.toLowerCase()}`),
     );
     this.#paintEmpty(agents);
     if (!this.querySelector("agent-card[tabindex='0']")) this.#rove(this.querySelector("agent-card"));
@@ -131,8 +125,13 @@ class TeamView extends Part {
     );
   }
 
+  /** The selected card. Without one, `s` and `m` do nothing: no agent is stopped by accident. */
+  get #focused() {
+    return document.activeElement?.closest?.("agent-card") ?? null;
+  }
+
   get #chosen() {
-    return document.activeElement?.closest?.("agent-card") ?? this.querySelector("agent-card[tabindex='0']");
+    return this.#focused ?? this.querySelector("agent-card[tabindex='0']");
   }
 
   /** Roving tabindex: Tab reaches one card, the arrow keys reach the others. */

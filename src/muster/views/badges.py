@@ -1,0 +1,381 @@
+"""The badge of an agent: one word, one line that says what the word means now, and the controls.
+
+Every interface shows this badge and adds no word of its own for the same thing. The word follows
+the source that knows: `current` for an agent that muster runs or that follows a state file, the
+connection for one that connects by itself, the lead's report for one that a lead runs. The states
+of the machines (status, desired, current, turn) are fields of their own in the same answers.
+
+A line never contains an age: `due` is the moment at which the line changes by itself, and an
+interface counts down to it.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from itertools import islice
+from typing import Final, NamedTuple
+
+from muster import limits
+from muster.machines.run_control.live import own_session
+from muster.machines.state import (
+    Agent,
+    Channel,
+    Phase,
+    RunControl,
+    Session,
+    Status,
+    Team,
+    TurnState,
+)
+from muster.machines.turns.order import in_ring_order, wants_turn
+from muster.machines.turns.table import selector_of
+from muster.machines.vocabulary import Authority, Awaits, RunMode, Urgency
+from muster.views.answers.agents import Badge, Control, ControlAct
+from muster.views.running import waits_for
+
+RUNNING: Final = "RUNNING"
+IDLE: Final = "IDLE"
+UNKNOWN: Final = "UNKNOWN"
+
+STOP: Final = Control(label="Stop Agent", color="red", desired=RunMode.PAUSE)
+STOP_NOW: Final = Control(label="Stop now", color="red", desired=RunMode.PAUSE, now=True)
+START: Final = Control(label="Start Agent", color="orange", desired=RunMode.CONTINUOUS)
+ONCE: Final = Control(label="Run Single Session", color="", desired=RunMode.RUN_ONCE)
+CLEANUP: Final = Control(label="Run Cleanup Session", color="", desired=RunMode.RUN_CLEANUP)
+WAKE: Final = Control(label="Wake", color="orange", desired=RunMode.CONTINUOUS, act=ControlAct.WAKE)
+SLEEP: Final = Control(label="Sleep", color="red", desired=RunMode.PAUSE, act=ControlAct.SLEEP)
+
+_ONE_SHOTS: Final = (RunMode.RUN_ONCE, RunMode.RUN_CLEANUP)
+_SINGLE: Final[Mapping[str, str]] = {
+    RunMode.RUN_ONCE: "single session",
+    RunMode.RUN_CLEANUP: "cleanup session",
+}
+_GREEN: Final = frozenset({RUNNING, "CONNECTED", "ALIVE"})
+
+
+class Line(NamedTuple):
+    """The meaning of a word now."""
+
+    text: str
+    due: datetime | None = None
+    """The moment at which it changes by itself; shown as `in 4 s` after the text."""
+
+
+class Controls(NamedTuple):
+    """The controls of an agent."""
+
+    main: tuple[Control, ...] = ()
+    more: tuple[Control, ...] = ()
+    """For a menu or a page with room."""
+
+
+def badge_of(team: Team, agent: Agent) -> Badge:
+    """The badge of an agent."""
+    word, line, controls = _parts(team, agent)
+    return Badge(
+        status=word,
+        color="green" if word in _GREEN else "gray",
+        line=_short(line.text),
+        due=line.due,
+        controls=controls.main,
+        more=controls.more,
+    )
+
+
+def _parts(team: Team, agent: Agent) -> tuple[str, Line, Controls]:
+    if agent.retired:
+        return "RETIRED", Line("never connects again"), Controls()
+    match team.shown_status(agent):
+        case Status.NONE | Status.EXPIRED:
+            return "EXPIRED", Line("no agent registered here in time"), Controls()
+        case Status.HATCHING:
+            return "HATCHING", Line("no name yet"), Controls()
+        case status:
+            word = _word(team, agent, status)
+    if agent.disabled:
+        enable = Control(
+            label="Enable", color="orange", desired=agent.run.desired, act=ControlAct.ENABLE
+        )
+        return word, Line("disabled"), Controls((enable,))
+    line = _line(team, agent, word)
+    return word, line, _controls(team, agent, word)
+
+
+# ── the word ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _word(team: Team, agent: Agent, status: Status) -> str:
+    if status is Status.UNKNOWN:
+        return UNKNOWN
+    match agent.authority:
+        case Authority.SELF:
+            return "CONNECTED" if agent.present else "NOT CONNECTED"
+        case Authority.LEAD:
+            return "ALIVE" if status is Status.ALIVE else "SLEEPING"
+        case Authority.MUSTER | Authority.FILE:
+            if agent.run.current is RunMode.PAUSE and not agent.tasks:
+                return IDLE
+            # While no server runs, nothing confirms a session.
+            return RUNNING if team.boot else UNKNOWN
+
+
+# ── the line ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _line(team: Team, agent: Agent, word: str) -> Line:
+    if word == UNKNOWN:
+        return Line("not confirmed since muster started" if team.boot else "muster does not run")
+    match agent.authority:
+        case Authority.MUSTER:
+            return _running(team, agent) if word == RUNNING else _idle(team, agent)
+        case Authority.FILE:
+            return _followed(team, agent, word)
+        case Authority.SELF:
+            return _connected(team, agent, word)
+        case Authority.LEAD:
+            return _led(team, agent, word)
+
+
+def _running(team: Team, agent: Agent) -> Line:
+    """An agent that muster runs, and that runs."""
+    session = own_session(team, agent)
+    if session is not None and session.phase is Phase.STOPPING:
+        return Line(_stopping(agent, session))
+    if agent.run.desired is RunMode.PAUSE and agent.tasks:
+        return Line("stops after its task")
+    if (asked := _asks_a_person(team, agent)) is not None:
+        return Line(asked)
+    if agent.tasks:
+        return Line(f"working on {', '.join(_tasks(team, agent))}")
+    if session is None:
+        return Line("between sessions, next", agent.run.retry_at)
+    if session.phase is Phase.STARTING:
+        return Line("starting")
+    if (turn := _speaks(team, agent)) is not None:
+        return Line(turn)
+    if session.mode in _ONE_SHOTS:
+        return Line(f"in a {_SINGLE[session.mode]}")
+    if not agent.run.long_lived:
+        return Line("working")
+    return Line(_message(agent) or _queued(team, agent) or "waiting for work")
+
+
+def _stopping(agent: Agent, session: Session) -> str:
+    if session.urgency is Urgency.NOW:
+        return "stopping now"
+    if session.restart:
+        return "restarts after this session"
+    budget = agent.run.set_because == "budget"
+    return "stops after this session" + (f": {agent.run.note}" if budget else "")
+
+
+def _idle(team: Team, agent: Agent) -> Line:
+    """An agent that muster runs, and that does not run."""
+    run = agent.run
+    if run.desired is RunMode.PAUSE:
+        return Line(_paused(agent))
+    if run.on_call:
+        return Line("on call: runs while it has a task")
+    if not team.boot:
+        return Line("starts with muster")
+    if team.stopping:
+        return Line("muster is stopping")
+    if missing := waits_for(team, agent):
+        return Line(f"waits for {', '.join(missing)} to run")
+    if run.failures:
+        then = "trying again" if run.retry_at is None else "next try"
+        return Line(f"{_failed(run)}; {then}", run.retry_at)
+    if run.retry_at is not None:
+        return Line("next session", run.retry_at)
+    return Line("starting")
+
+
+def _failed(run: RunControl) -> str:
+    """How often it failed and why: short, because the time of the next try comes after it."""
+    times = "failed once" if run.failures == 1 else f"failed {run.failures} times"
+    if run.last_failure is None:
+        return times
+    return f"{times}: {_short(run.last_failure.reason, limits.BADGE_REASON_CHARS)}"
+
+
+def _paused(agent: Agent) -> str:
+    """Why an agent is paused: never started, by a person, after a single session, by a limit."""
+    run = agent.run
+    if run.set_at is None:
+        return "never started"
+    match run.set_because:
+        case "one_shot_done":
+            mode, _, outcome = run.note.partition(" ")
+            return f"{_SINGLE.get(mode, 'session')} {outcome}"
+        case "budget":
+            return f"budget reached: {run.note}"
+        case "restart_policy":
+            return run.note
+        case _:
+            by = "its state file" if run.set_by == "file" else run.set_by
+            return f"paused by {by}" + (f": {run.note}" if run.note else "")
+
+
+def _followed(team: Team, agent: Agent, word: str) -> Line:
+    """An agent whose own loop follows its state file."""
+    run = agent.run
+    if word == RUNNING:
+        if run.desired is RunMode.PAUSE:
+            return Line("asked to stop: its loop stops after its session")
+        return Line(_work(team, agent) or f"its loop reports {run.current}")
+    if run.desired is RunMode.PAUSE:
+        return Line(_paused(agent))
+    return Line(f"asked to start: its loop has not taken up {run.desired} yet")
+
+
+def _connected(team: Team, agent: Agent, word: str) -> Line:
+    """An agent that connects by itself."""
+    run = agent.run
+    if word != "CONNECTED":
+        return Line(_paused(agent) if run.desired is RunMode.PAUSE else "connects by itself")
+    if (work := _work(team, agent)) is not None:
+        return Line(work)
+    if run.desired is RunMode.PAUSE:
+        stopped = run.current is RunMode.PAUSE
+        return Line(_paused(agent) if stopped else "asked to stop: told at its next request")
+    return Line("paused by itself" if run.current is RunMode.PAUSE else "waiting for work")
+
+
+def _led(team: Team, agent: Agent, word: str) -> Line:
+    """An agent that a lead runs in its own session."""
+    lead = team.lead.id if team.lead is not None else "the lead"
+    if word != "ALIVE":
+        paused = agent.run.desired is RunMode.PAUSE and agent.run.set_at is not None
+        return Line(_paused(agent) if paused else f"{lead} wakes it")
+    if agent.run.desired is RunMode.PAUSE:
+        return Line(f"{lead} was asked to stop it")
+    return Line(_work(team, agent) or f"run by {lead}")
+
+
+# ── the work ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _work(team: Team, agent: Agent) -> str | None:
+    """The work of an agent that muster does not run; none where it has none."""
+    return (
+        _asks_a_person(team, agent)
+        or _speaks(team, agent)
+        or _message(agent)
+        or _queued(team, agent)
+    )
+
+
+def _asks_a_person(team: Team, agent: Agent) -> str | None:
+    """A question that only a person can answer: an approval, or a wait in a turn."""
+    if agent.approvals:
+        more = len(agent.approvals) - 1
+        first = f"waiting for you: approval of {agent.approvals[0].tool}"
+        return f"{first} and {more} more" if more else first
+    for channel in _channels(team, agent):
+        wait = channel.turn.wait if channel.turn and channel.turn.holder == agent.seat else None
+        if wait is None:
+            continue
+        if wait.by_human:
+            return f"interrupted by {team.human} in {channel.id}"
+        you = "waiting for you" if wait.awaits is Awaits.PERSON else "waiting"
+        return f"{you} in {channel.id}: {wait.reason}"
+    return None
+
+
+def _speaks(team: Team, agent: Agent) -> str | None:
+    for channel in _channels(team, agent):
+        if channel.state_of(agent.seat) is TurnState.ACTIVE:
+            choosing = channel.turn is not None and channel.turn.choosing
+            return f"{'choosing the next speaker' if choosing else 'working'} in {channel.id}"
+    return None
+
+
+def _message(agent: Agent) -> str | None:
+    return "working on a message" if agent.read < agent.delivered else None
+
+
+def _queued(team: Team, agent: Agent) -> str | None:
+    """The channel in which it speaks soonest, with its place in the queue."""
+    places = [
+        (place, channel.id)
+        for channel in _channels(team, agent)
+        if (place := _place(team, channel, agent)) is not None
+    ]
+    if not places:
+        return None
+    place, channel = min(places)
+    return f"waiting for its turn in {channel}" + (f" ({_ordinal(place)})" if place else "")
+
+
+def _place(team: Team, channel: Channel, agent: Agent) -> int | None:
+    """A member's place among those that speak next; 0 if it is not known, none if it has none."""
+    if channel.resting or channel.archived or channel.state_of(agent.seat) is not TurnState.QUEUED:
+        return None
+    if selector_of(team, channel) is not None:
+        return 0
+    line = islice(_next_speakers(team, channel), limits.QUEUE_SHOWN)
+    for place, seat in enumerate(line, start=1):
+        if seat == agent.seat:
+            return place
+    return 0 if wants_turn(channel, agent) else None
+
+
+def _next_speakers(team: Team, channel: Channel) -> Iterator[int]:
+    """Members in the order in which they will speak: claims first, then the ring."""
+    seen = {channel.turn.holder} if channel.turn else set[int]()
+    claimed = (each.seat for each in channel.claims)
+    ring = (each.seat for each in in_ring_order(team, channel) if wants_turn(channel, each))
+    for seat in (*claimed, *ring):
+        if seat not in seen:
+            seen.add(seat)
+            yield seat
+
+
+def _channels(team: Team, agent: Agent) -> Iterator[Channel]:
+    return (team.channels[name] for name in agent.channels)
+
+
+def _tasks(team: Team, agent: Agent) -> Iterator[str]:
+    return (task for each in agent.tasks if (task := team.sessions[each].task) is not None)
+
+
+# ── the controls ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _controls(team: Team, agent: Agent, word: str) -> Controls:
+    match agent.authority:
+        case Authority.LEAD:
+            return Controls((SLEEP if word == "ALIVE" else WAKE,))
+        case Authority.SELF:
+            if agent.run.desired is RunMode.PAUSE:
+                return Controls((START,))
+            return Controls((STOP,)) if word == "CONNECTED" else Controls()
+        case Authority.MUSTER | Authority.FILE:
+            return _run_controls(agent, word)
+
+
+def _run_controls(agent: Agent, word: str) -> Controls:
+    """Start and stop. Stop is there whenever `desired` is not pause; main controls come first."""
+    run = agent.run
+    if run.desired is not RunMode.PAUSE:
+        waits = word == IDLE and run.retry_at is not None
+        try_now = Control(label="Try now", color="orange", desired=run.desired)
+        return Controls((STOP, try_now) if waits else (STOP,))
+    if word == IDLE:
+        return Controls((START,), () if run.on_call else (ONCE, CLEANUP))
+    # A loop that follows a file cannot be stopped now: it reads its file between sessions.
+    stop = STOP if agent.authority is Authority.FILE else STOP_NOW
+    return Controls((stop,), (START,))
+
+
+# ── words ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10)
+    return f"{number}{ending or 'th'}"
+
+
+def _short(text: str, most: int = limits.BADGE_LINE_CHARS) -> str:
+    """A text in one line of bounded length: notes and reasons come from programs and people."""
+    words = " ".join(text.split())
+    return words if len(words) <= most else f"{words[: most - 1]}…"

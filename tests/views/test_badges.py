@@ -1,0 +1,330 @@
+"""The badge of an agent: a word, a line and controls, as a table of every situation."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import NamedTuple
+
+import pytest
+
+from muster import limits
+from muster.cli.render import badge_line
+from muster.machines.ids import ChannelId, SeatId
+from muster.machines.state import Team
+from muster.machines.vocabulary import (
+    Authority,
+    Awaits,
+    Budget,
+    Outcome,
+    RunMode,
+    SpeakerOrder,
+    TurnConfig,
+)
+from muster.views.answers.agents import Badge, ControlAct
+from muster.views.badges import badge_of
+from tests.machines.scene import START, Scene
+from tests.views.situations import (
+    answered,
+    asking,
+    at_rest,
+    begun,
+    chosen,
+    connected,
+    delegated,
+    disabled,
+    enrolled,
+    expired,
+    failed,
+    following,
+    interrupted,
+    led,
+    left,
+    messaged,
+    one_shot,
+    over_budget,
+    paced,
+    paused,
+    rebooted,
+    reported,
+    retired,
+    retried,
+    shut_out,
+    shutting_down,
+    spent,
+    stopped,
+    stopped_and_left,
+    stopped_itself,
+    summoned,
+    talking,
+    told_to_stop,
+    up,
+    waiting,
+    wanted,
+)
+
+CONTINUOUS, PAUSE, RUN_ONCE, RUN_CLEANUP = RunMode
+STOP, START_IT = "Stop Agent", "Start Agent"
+ONE_SHOTS = ("Run Single Session", "Run Cleanup Session")
+
+
+class Row(NamedTuple):
+    """A situation, and the badge that belongs to it."""
+
+    made: Callable[[], Scene]
+    badge: str
+    """Word and line, joined by a colon; `...` stands for the time until it changes."""
+
+    controls: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+
+
+ROWS = {
+    # an agent that muster runs
+    "new": Row(enrolled, "IDLE: never started", (START_IT,), ONE_SHOTS),
+    "wanted": Row(wanted, "IDLE: starting", (STOP,)),
+    "works": Row(up, "RUNNING: working", (STOP,)),
+    "once": Row(lambda: up(RUN_ONCE), "RUNNING: in a single session", (STOP,)),
+    "cleanup": Row(lambda: up(RUN_CLEANUP), "RUNNING: in a cleanup session", (STOP,)),
+    "between": Row(paced, "RUNNING: between sessions, next ...", (STOP,)),
+    "next": Row(begun, "RUNNING: starting", (STOP,)),
+    "ready": Row(lambda: up(long_lived=True), "RUNNING: waiting for work", (STOP,)),
+    "message": Row(messaged, "RUNNING: working on a message", (STOP,)),
+    "stopping": Row(stopped, "RUNNING: stops after this session", ("Stop now",), (START_IT,)),
+    "now": Row(lambda: stopped(now=True), "RUNNING: stopping now", ("Stop now",), (START_IT,)),
+    "paused": Row(paused, "IDLE: paused by Marcus", (START_IT,), ONE_SHOTS),
+    "noted": Row(lambda: paused("lunch"), "IDLE: paused by Marcus: lunch", (START_IT,), ONE_SHOTS),
+    "by file": Row(
+        lambda: paused(set_by="file"), "IDLE: paused by its state file", (START_IT,), ONE_SHOTS
+    ),
+    "failed": Row(failed, "IDLE: failed once: exit code 3: oh no; next try ...", (STOP, "Try now")),
+    "tried again": Row(retried, "IDLE: failed once: exit code 3: oh no; trying again", (STOP,)),
+    "failing": Row(
+        lambda: failed(3),
+        "IDLE: failed 3 times: exit code 3: oh no; next try ...",
+        (STOP, "Try now"),
+    ),
+    "gave up": Row(
+        lambda: failed(2, budget=Budget(failures=2)),
+        "IDLE: budget reached: 2 failures in a row, as many as its budget allows: oh no",
+        (START_IT,),
+        ONE_SHOTS,
+    ),
+    "too long": Row(
+        over_budget,
+        "IDLE: budget reached: a session of 10 s, as long as its budget allows",
+        (START_IT,),
+        ONE_SHOTS,
+    ),
+    "spent": Row(
+        spent,
+        "RUNNING: stops after this session: 20 tokens used, and 10 are allowed",
+        ("Stop now",),
+        (START_IT,),
+    ),
+    "ran once": Row(
+        lambda: one_shot(Outcome.COMPLETED),
+        "IDLE: single session completed",
+        (START_IT,),
+        ONE_SHOTS,
+    ),
+    "failed once": Row(
+        lambda: one_shot(Outcome.FAILED, "exit code 3"),
+        "IDLE: single session failed: exit code 3",
+        (START_IT,),
+        ONE_SHOTS,
+    ),
+    "disabled": Row(disabled, "IDLE: disabled", ("Enable",)),
+    "muster stops": Row(shutting_down, "IDLE: muster is stopping", (STOP, "Try now")),
+    "muster is down": Row(lambda: at_rest(wanted()), "IDLE: starts with muster", (STOP,)),
+    "was running": Row(lambda: at_rest(paced()), "UNKNOWN: muster does not run", (STOP,)),
+    "approval": Row(lambda: asking("Bash"), "RUNNING: waiting for you: approval of Bash", (STOP,)),
+    "approvals": Row(
+        lambda: asking("Bash", "Write"),
+        "RUNNING: waiting for you: approval of Bash and 1 more",
+        (STOP,),
+    ),
+    # in a channel
+    "turn": Row(lambda: talking("Ada", "Bo"), "RUNNING: working in reviews", (STOP,)),
+    "second": Row(
+        lambda: talking("Bo", "Cy", "Ada"),
+        "RUNNING: waiting for its turn in reviews (2nd)",
+        (STOP,),
+    ),
+    "chosen": Row(chosen, "RUNNING: waiting for its turn in reviews (1st)", (STOP,)),
+    "selected": Row(
+        lambda: talking(
+            "Bo", "Ada", config=TurnConfig(speaker_order=SpeakerOrder.SELECTOR, selector="Bo")
+        ),
+        "RUNNING: waiting for its turn in reviews",
+        (STOP,),
+    ),
+    "selector": Row(
+        lambda: talking(
+            "Ada", "Bo", config=TurnConfig(speaker_order=SpeakerOrder.SELECTOR, selector="Ada")
+        ),
+        "RUNNING: choosing the next speaker in reviews",
+        (STOP,),
+    ),
+    "question": Row(
+        lambda: waiting(Awaits.PERSON),
+        "RUNNING: waiting for you in reviews: which one?",
+        (STOP,),
+    ),
+    "resume": Row(
+        lambda: waiting(Awaits.RESUME), "RUNNING: waiting in reviews: which one?", (STOP,)
+    ),
+    "interrupted": Row(interrupted, "RUNNING: interrupted by Marcus in reviews", (STOP,)),
+    # an agent that connects by itself
+    "connected": Row(connected, "CONNECTED: waiting for work", (STOP,)),
+    "told": Row(told_to_stop, "CONNECTED: asked to stop: told at its next request", (START_IT,)),
+    "obeyed": Row(stopped_itself, "CONNECTED: paused by Marcus", (START_IT,)),
+    "its own pause": Row(lambda: reported(PAUSE), "CONNECTED: paused by itself", (STOP,)),
+    "left": Row(left, "NOT CONNECTED: connects by itself"),
+    "stopped and left": Row(stopped_and_left, "NOT CONNECTED: paused by Marcus", (START_IT,)),
+    "not seen again": Row(
+        lambda: rebooted(connected()), "UNKNOWN: not confirmed since muster started"
+    ),
+    "shut out": Row(shut_out, "NOT CONNECTED: disabled", ("Enable",)),
+    "retired": Row(retired, "RETIRED: never connects again"),
+    # a loop that follows its state file
+    "new loop": Row(lambda: following(PAUSE, PAUSE), "IDLE: never started", (START_IT,), ONE_SHOTS),
+    "not taken up": Row(
+        lambda: following(CONTINUOUS, PAUSE),
+        "IDLE: asked to start: its loop has not taken up continuous yet",
+        (STOP,),
+    ),
+    "loop runs": Row(
+        lambda: following(CONTINUOUS, CONTINUOUS), "RUNNING: its loop reports continuous", (STOP,)
+    ),
+    "loop finishes": Row(
+        lambda: following(PAUSE, CONTINUOUS),
+        "RUNNING: asked to stop: its loop stops after its session",
+        (STOP,),
+        (START_IT,),
+    ),
+    # an agent that a lead runs
+    "led": Row(led, "ALIVE: run by Julian", ("Sleep",)),
+    "led to stop": Row(lambda: led(stop=True), "ALIVE: Julian was asked to stop it", ("Sleep",)),
+    "led asleep": Row(lambda: led(alive=False), "SLEEPING: Julian wakes it", ("Wake",)),
+    "led stopped": Row(
+        lambda: led(alive=False, stop=True), "SLEEPING: paused by Marcus", ("Wake",)
+    ),
+    "led unknown": Row(
+        lambda: rebooted(led()), "UNKNOWN: not confirmed since muster started", ("Wake",)
+    ),
+    # an agent known by its description
+    "task": Row(delegated, "RUNNING: working on conv_001", (STOP,)),
+    "last task": Row(
+        lambda: delegated(stop=True),
+        "RUNNING: stops after its task",
+        ("Stop now",),
+        (START_IT,),
+    ),
+    "on call": Row(answered, "IDLE: on call: runs while it has a task", (STOP,)),
+}
+
+
+def badge(team: Team, name: str = "Ada") -> Badge:
+    return badge_of(team, next(each for each in team.agents.values() if each.name == name))
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=list(ROWS))
+def test_every_situation_has_one_word_one_line_and_its_controls(row: Row) -> None:
+    seen = badge(row.made().team)
+    told = f"{seen.status}: {seen.line}" + (" ..." if seen.due else "")
+    assert told == row.badge
+    assert tuple(each.label for each in seen.controls) == row.controls
+    assert tuple(each.label for each in seen.more) == row.more
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=list(ROWS))
+def test_a_line_does_not_repeat_or_contradict_the_word(row: Row) -> None:
+    seen = badge(row.made().team)
+    others = {"running", "idle", "offline", "queued", "sleeping"}
+    assert not others & set(seen.line.lower().split())
+    assert seen.color == ("green" if seen.status in ("RUNNING", "CONNECTED", "ALIVE") else "gray")
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=list(ROWS))
+def test_an_agent_that_muster_runs_can_be_stopped_whenever_its_desired_state_is_not_pause(
+    row: Row,
+) -> None:
+    scene = row.made()
+    agent = scene.agent("Ada") if "ada" in scene.team.names else None
+    if agent is None or agent.authority not in (Authority.MUSTER, Authority.FILE) or agent.disabled:
+        return
+    main = badge_of(scene.team, agent).controls[0]
+    assert main.desired is (PAUSE if agent.run.desired is not PAUSE else main.desired)
+    assert (main.label == STOP) or agent.run.desired is PAUSE
+
+
+@pytest.mark.parametrize("made", [summoned, expired], ids=["hatching", "expired"])
+def test_a_seat_without_an_agent_has_no_controls(made: Callable[[], Scene]) -> None:
+    scene = made()
+    seen = badge_of(scene.team, scene.team.agents[SeatId(0)])
+    assert (seen.status, seen.line) == (
+        ("HATCHING", "no name yet")
+        if made is summoned
+        else ("EXPIRED", "no agent registered here in time")
+    )
+    assert (seen.controls, seen.more) == ((), ())
+
+
+def test_the_word_of_a_program_is_that_of_its_current_state() -> None:
+    """Run control's table: RUNNING is green with a red stop, IDLE gray with an orange start."""
+    for mode in (CONTINUOUS, RUN_ONCE, RUN_CLEANUP):
+        scene = up(mode)
+        assert scene.agent("Ada").run.current is mode
+        seen = badge(scene.team)
+        (stop,) = seen.controls
+        assert (seen.status, seen.color) == ("RUNNING", "green")
+        assert (stop.label, stop.color, stop.desired) == (STOP, "red", PAUSE)
+    seen = badge(enrolled().team)
+    (start,) = seen.controls
+    assert (seen.status, seen.color) == ("IDLE", "gray")
+    assert (start.label, start.color, start.desired) == (START_IT, "orange", CONTINUOUS)
+
+
+def test_try_now_asks_for_what_is_desired_again() -> None:
+    scene = failed()
+    _, again = badge(scene.team).controls
+    assert (again.desired, again.now, again.act) == (CONTINUOUS, False, ControlAct.RUN)
+    scene.want("Ada", again.desired)
+    assert badge(scene.team).line == "starting"
+
+
+def test_the_time_that_is_left_is_told_in_the_largest_fitting_unit() -> None:
+    seen = Badge(status="IDLE", color="gray", line="next try", due=START, controls=())
+    left = {0: "now", 1: "in 1 s", 89: "in 89 s", 90: "in 2 min", 5400: "in 2 h", 200_000: "in 2 d"}
+    for seconds, words in left.items():
+        assert badge_line(seen, START - timedelta(seconds=seconds)) == f"next try {words}"
+    paused_ = Badge(status="IDLE", color="gray", line="paused", controls=())
+    assert badge_line(paused_, START) == "paused"
+
+
+def test_a_long_note_is_one_line_of_bounded_length() -> None:
+    line = badge(paused("\n".join(["many words"] * 40)).team).line
+    assert len(line) == limits.BADGE_LINE_CHARS
+    assert line.endswith("…")
+    assert "\n" not in line
+
+
+def test_a_place_far_back_in_the_queue_is_not_counted() -> None:
+    names = [f"agent {number}" for number in range(limits.QUEUE_SHOWN + 1)]
+    scene = talking(*names, "Ada")
+    assert badge(scene.team).line == "waiting for its turn in reviews"
+    assert badge(scene.team, names[3]).line == "waiting for its turn in reviews (3rd)"
+    assert badge(scene.team, names[12]).line == "waiting for its turn in reviews (12th)"
+
+
+def test_the_soonest_turn_of_several_channels_is_named() -> None:
+    scene = talking("Bo", "Cy", "Ada")
+    scene.channel_of("Cy", "Ada", channel=ChannelId("design"))
+    assert badge(scene.team).line == "waiting for its turn in design (1st)"
+
+
+def test_a_channel_that_rests_is_not_waited_for() -> None:
+    scene = talking("Bo", "Ada", config=TurnConfig(rest_after_idle_rounds=1))
+    for name in ("Bo", "Ada"):
+        scene.complete(name)
+    assert scene.channel().resting
+    assert badge(scene.team).line == "waiting for work"
