@@ -229,7 +229,7 @@ GUIDES: Mapping[str, Guide] = {
             "#!/bin/sh": Write("tidy.sh"),
             "[agents.tidy]": Configure(),
             "muster once tidy": Shell(
-                prints={"muster logs": "tidy at work (run_once)", "muster status": "continuous"}
+                prints={"muster logs": "tidy at work (run_once)", "muster status": "RUNNING"}
             ),
             "tidy: desired pause": Leave("what a verb prints"),
             "curl": Shell(),

@@ -128,7 +128,7 @@ def test_a_question_mark_shows_the_keyboard_shortcuts(person: Watched, server: S
     dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
     for key in ("/", "?", "n", "s", "w"):
         expect(dialog.get_by_text(key, exact=True)).to_be_visible()
-    expect(dialog).to_contain_text("Start or stop the agent")
+    expect(dialog).to_contain_text("Press the main button of the selected agent")
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
     page.get_by_role("button", name="Help").click()
@@ -144,7 +144,7 @@ def test_search_matches_letters_and_enter_opens_the_result(person: Watched, serv
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Faily", exact=True)).to_be_visible()
     page.keyboard.press("/")
-    page.keyboard.type("sleeping")
+    page.keyboard.type("never started")
     page.keyboard.press("ArrowDown")
     expect(page.get_by_role("option").nth(1)).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Escape")

@@ -69,6 +69,7 @@ function stuck(agent) {
 
 function failed(agent) {
   const ended = store.note(agent.seat).ended;
+  if (agent.desired === "pause" && agent.setBy !== "muster") return null; // a person stopped it, and knows
   if (!ended || agent.session || agent.retryAt || !["failed", "crashed"].includes(ended.outcome)) return null;
   const code = ended.code === undefined ? "" : ` with exit code ${ended.code}`;
   const why = `last session ${ended.outcome}${code}${ended.reason ? `: ${ended.reason}` : ""}`;

@@ -56,7 +56,7 @@ def lines_of(*args: str, home: Path) -> list[Any]:  # any JSON value
 def test_status_shows_agents_and_channels(home: Path) -> None:
     text = muster("status", "--home", str(home)).stdout
     assert f"{home}: server not running" in text
-    assert "2 agents (0 alive), 1 channel" in text
+    assert "2 agents (2 unknown), 1 channel" in text
     ada = next(line for line in text.splitlines() if "Ada" in line)
     assert ada.split()[:3] == ["9", "Ada", "UNKNOWN"]
     assert "heartbeat" in ada

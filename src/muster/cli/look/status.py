@@ -1,6 +1,7 @@
 """`muster status`: agents, sessions and turns at a glance."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -140,9 +141,10 @@ def _headline(report: StatusReport, look: Look) -> str:
 
 
 def _counts(team: TeamView, shown: list[AgentView]) -> str:
-    alive = sum(agent.status is Status.ALIVE for agent in shown)
+    words = Counter(agent.badge.status.lower() for agent in shown)
+    by_word = ", ".join(f"{number} {word}" for word, number in words.most_common())
     parts = [
-        f"{count(len(shown), 'agent')} ({alive} alive)",
+        count(len(shown), "agent") + (f" ({by_word})" if by_word else ""),
         count(len(team.channels), "channel"),
         count(team.sessions, "session"),
         count(team.conversations, "open conversation"),
