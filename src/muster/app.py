@@ -38,6 +38,7 @@ from muster.engine.partials import Partials
 from muster.engine.ports import Clock, Ids, Runtimes
 from muster.engine.presence import Presence
 from muster.engine.reactors import Runner
+from muster.engine.schedules import Schedules
 from muster.engine.snapshots import SNAPSHOT_EVENTS, Snapshots
 from muster.engine.system import RandomIds, SystemClock
 from muster.engine.tasks import background, run_to_completion
@@ -272,11 +273,12 @@ async def run_team(
         reactor = Runner(sessions, store, feed, dispatcher, clock)
         try:
             async with background() as services:
-                timers = Timers(dispatcher, clock)
+                timers, schedules = Timers(dispatcher, clock), Schedules(dispatcher, clock)
                 attachments = None if home is None else AttachmentFolder(home)
                 if attachments is not None:
                     services.create_task(_remove_unused(attachments, store, clock))
-                for each in (live, timers, presence, snapshots, reactor, requests.queue, *files):
+                watches = (live, timers, schedules, presence, snapshots, reactor, requests.queue)
+                for each in (*watches, *files):
                     services.create_task(each.run())
                 yield Muster(
                     store=store,

@@ -156,6 +156,10 @@ class BackingOff(Refused):
     """{name!r} failed {failures} times and is in backoff until {until}."""
 
 
+class NotScheduled(Refused):
+    """{name!r} runs by its schedule ({schedule}). `muster start {name} --now` runs it before."""
+
+
 class WaitsFor(Refused):
     """{name!r} waits for {names} to run. `muster start` those, or change `after` in muster.toml."""
 

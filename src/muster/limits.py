@@ -175,6 +175,12 @@ DISMISSAL_SECONDS: Final = 30.0
 """How long the session of an agent that was removed from the settings may take to end by itself:
 enough for the end of a turn, and nobody waits for what was removed on purpose."""
 
+MISSED_RUN_SECONDS: Final = 60.0
+"""A scheduled run that is later than this was missed: muster was down, or the machine slept."""
+
+SCHEDULE_LOOK_SECONDS: Final = 5.0
+"""How often the wall clock is looked at for schedules: how late a run may be after it was set."""
+
 PACE_SECONDS: Final = 1.0
 """Shortest interval between session starts of one agent under `continuous`, so that a program that
 exits at once is not restarted in a busy loop."""

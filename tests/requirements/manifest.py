@@ -344,6 +344,17 @@ RUN_CONTROL = (
                 "test_an_agent_starts_when_those_that_it_starts_after_run",
                 "test_a_stop_after_a_restart_is_never_lost",
             ],
+            "machines/run_control/test_schedule.py": [
+                "test_a_schedule_never_starts_a_paused_agent",
+                "test_no_time_is_taken_twice",
+                "test_a_fixed_time_runs_once_when_the_hour_comes_twice",
+            ],
+            "machines/run_control/test_silence.py": [
+                "test_a_silent_session_is_told_of_once_until_it_is_seen_again",
+            ],
+            "engine/test_schedules.py": [
+                "test_an_agent_runs_when_its_time_comes_and_a_restart_takes_no_time_twice",
+            ],
             "settings/test_policies.py": [
                 "test_a_wrong_policy_is_reported_with_its_line_and_a_remedy",
                 "test_agents_that_wait_for_each_other_are_refused_with_the_way_around",

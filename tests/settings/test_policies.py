@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from muster.machines.policies import RunPolicy
-from muster.machines.vocabulary import RestartPolicy
+from muster.machines.vocabulary import MissedRuns, OnSilence, RestartPolicy
 from tests.settings.test_agents import lyra, read, refusal
 
 
@@ -37,6 +37,21 @@ graceful_seconds = 90
     )
 
 
+def test_a_schedule_and_a_watch_for_silence_can_be_written(tmp_path: Path) -> None:
+    text = '''
+schedule = "0 9 * * MON-FRI"
+timezone = "Europe/Berlin"
+missed = "skip"
+restart = "on-failure"
+silent_seconds = 300
+on_silence = "restart"'''
+    policy = read(tmp_path, lyra(text)).agents["Lyra"].policy
+    assert policy.schedule_text == "0 9 * * MON-FRI Europe/Berlin"
+    assert (policy.missed, policy.silent_seconds) == (MissedRuns.SKIP, 300)
+    assert policy.on_silence is OnSilence.RESTART
+    assert read(tmp_path, lyra('every = "30m"')).agents["Lyra"].policy.every == "30m"
+
+
 def test_without_policies_an_agent_has_the_defaults_of_the_machine(tmp_path: Path) -> None:
     assert read(tmp_path, lyra("")).agents["Lyra"].policy == RunPolicy()
 
@@ -47,6 +62,13 @@ def test_without_policies_an_agent_has_the_defaults_of_the_machine(tmp_path: Pat
         ('restart = "yes"', 'restart is "yes"', '"always", "on-failure", "never"'),
         ("success_codes = [0, 256]", "success_codes is", "a list of whole numbers from 0 to 255"),
         ("graceful_seconds = -1", "graceful_seconds is -1", "a number from 0 to"),
+        ('schedule = "61 * * * *"', 'schedule is "61 * * * *" (Bad minute)', "such as 0 9 * *"),
+        ('schedule = "0 0 */3 2 MON#5"', "which never comes", "a day that exists"),
+        ('every = "1w"', 'every is "1w"', "Write 90s, 30m, 2h or 1d"),
+        ('schedule = "0 9 * * *"\nevery = "1h"', "has schedule and every", "Remove one"),
+        ('every = "1h"\ntimezone = "Mars/Olympus"', "does not know", "Europe/Berlin"),
+        ('missed = "skip"', "means nothing without a schedule", "write schedule or every"),
+        ('every = "1h"\nrestart = "always"', "means nothing with a schedule", "Remove it"),
         ('after = ["dbb"]', "after names 'dbb', and there is no such agent", "Did you mean db?"),
         ('after = ["nobody at all"]', "there is no such agent", "Write a table for it"),
         ('after = ["lyra"]', "agents.Lyra.after makes a circle: Lyra → Lyra", "Take one of them"),
@@ -58,7 +80,7 @@ def test_a_wrong_policy_is_reported_with_its_line_and_a_remedy(
     wrong = refusal(tmp_path, lyra(line) + '[agents.db]\ncommand = ["db"]\n')
     assert what in str(wrong)
     assert remedy in str(wrong)
-    assert "muster.toml:5:" in str(wrong)
+    assert f"muster.toml:{5 + line.count(chr(10))}:" in str(wrong)
 
 
 def test_agents_that_wait_for_each_other_are_refused_with_the_way_around(tmp_path: Path) -> None:

@@ -216,7 +216,7 @@ class World:
                 if process is None or self.chance.random() < 0.5:
                     self._end(order, process, Outcome.COMPLETED)
             case Interrupt(channel=channel, seat=seat):
-                if self.chance.random() < 0.7:
+                if channel is not None and self.chance.random() < 0.7:
                     self.send(c.ReportWorkStopped(channel=channel, seat=seat))
             case Reclaim():
                 self.processes.pop(order.session, None)

@@ -402,6 +402,10 @@ KEEPERS = {
         ("muster.claude_plugin.plugin.hook",),
         "`claude_plugin/plugin/client.py`, as a hook finds it beside itself",
     ),
+    "cronsim": Keeper(
+        ("muster.machines.run_control.schedule", "muster.settings.policies"),
+        "times follow from an expression and a moment, in one place; settings check expressions",
+    ),
     "h11": Keeper(("muster.client.transport",), "the server's HTTP is uvicorn's"),
     "click": Keeper(("muster.cli",), "one interface of several"),
     "markdown_it": Keeper(

@@ -262,7 +262,8 @@ class ImportTeam(Command, frozen=True, kw_only=True):
 
 
 class SetDesired(Command, frozen=True, kw_only=True):
-    """Set the desired mode of an agent. A second pause, or `now`, stops the session at once.
+    """Set the desired mode of an agent. A second pause, or `now`, stops the session at once;
+    `continuous` with `now` starts a session before the next scheduled time.
 
     With `if_generation` the change is a compare-and-set: a stale generation is refused.
     """
@@ -290,6 +291,13 @@ class AutostartAgent(Command, frozen=True, kw_only=True):
     """Start an agent whose policy says so, unless a person or a budget has paused it."""
 
     seat: SeatId
+
+
+class CheckSchedule(Command, frozen=True, kw_only=True):
+    """Plan the next scheduled run of an agent, or start the one that is due, at this wall time."""
+
+    seat: SeatId
+    wall: datetime
 
 
 class StartSession(Command, frozen=True, kw_only=True):

@@ -28,6 +28,7 @@ from muster.machines.vocabulary import (
     InterruptMode,
     Limit,
     Machine,
+    OnSilence,
     Outcome,
     Placeholder,
     Profile,
@@ -340,6 +341,8 @@ class DesiredSet(Fact, frozen=True, kw_only=True):
     set_by: str
     note: str = ""
     trigger: str = ""
+    now: bool = False
+    """Whether a session is to start now, before the next scheduled time."""
 
 
 class SessionRequested(Fact, frozen=True, kw_only=True):
@@ -475,6 +478,32 @@ class RetryScheduled(Fact, frozen=True, kw_only=True):
     seat: SeatId
     failures: int
     until: datetime
+
+
+class RunPlanned(Fact, frozen=True, kw_only=True):
+    """The next scheduled run of an agent was planned, on the wall clock."""
+
+    seat: SeatId
+    at: datetime
+
+
+class ScheduledRunDue(Fact, frozen=True, kw_only=True):
+    """A scheduled time has come. A session starts, unless the gate is closed; the next run is
+    planned in the same transaction, so that no time is taken twice.
+    """
+
+    seat: SeatId
+    at: datetime
+    next_at: datetime | None = None
+
+
+class SilenceNoticed(Fact, frozen=True, kw_only=True):
+    """A working session showed no sign of work for longer than its policy allows."""
+
+    seat: SeatId
+    session: SessionId
+    seconds: float
+    action: OnSilence
 
 
 class StartDeferred(Fact, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ paused stays paused, whatever its policies say.
 import msgspec
 
 from muster.limits import RETRY_SECONDS_FIRST, RETRY_SECONDS_MAX
-from muster.machines.vocabulary import RestartPolicy
+from muster.machines.vocabulary import MissedRuns, OnSilence, RestartPolicy
 
 
 class RunPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -28,3 +28,29 @@ class RunPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     groups: tuple[str, ...] = ()
     graceful_seconds: float | None = None
     """How long a graceful stop may take before the session is stopped now."""
+
+    schedule: str = ""
+    """A cron expression: `continuous` runs one session at each of its times."""
+
+    every: str = ""
+    """A fixed interval instead, such as `30m`."""
+
+    timezone: str = "UTC"
+    missed: MissedRuns = MissedRuns.ONCE
+    silent_seconds: float | None = None
+    """How long a working session may show no sign of work."""
+
+    on_silence: OnSilence = OnSilence.TELL
+
+    @property
+    def has_schedule(self) -> bool:
+        """Whether sessions start at times instead of one after another."""
+        return bool(self.schedule or self.every)
+
+    @property
+    def schedule_text(self) -> str:
+        """The schedule as it was written; empty without one."""
+        if self.every:
+            return f"every {self.every}"
+        zone = "" if self.timezone == "UTC" or not self.schedule else f" {self.timezone}"
+        return f"{self.schedule}{zone}"

@@ -105,6 +105,12 @@ class RunControl(Record, frozen=True, kw_only=True):
     """
 
     last_failure: Failure | None = None
+    scheduled_at: datetime | None = None
+    """The next scheduled run, on the wall clock. None unless the agent is to run by a schedule."""
+
+    last_scheduled: datetime | None = None
+    """The newest scheduled time that was taken: no time is taken twice."""
+
     budget: Budget = Budget()
     starts: tuple[datetime, ...] = ()
     """Start times of the last sessions, as many as the budget allows in an hour."""
@@ -113,9 +119,16 @@ class RunControl(Record, frozen=True, kw_only=True):
     """The usage since `desired` last changed."""
 
     @property
+    def follows_schedule(self) -> bool:
+        """Whether sessions start at scheduled times now."""
+        return self.desired is RunMode.CONTINUOUS and self.policy.has_schedule
+
+    @property
     def differs_since(self) -> datetime | None:
         """The time since which `current` has differed from `desired`."""
         if self.desired is self.current or (self.on_call and self.desired is not RunMode.PAUSE):
+            return None
+        if self.follows_schedule:  # between two runs it is as it should be
             return None
         return max((at for at in (self.set_at, self.current_at) if at), default=None)
 
@@ -288,6 +301,12 @@ class Session(Record, frozen=True, kw_only=True):
 
     restart: bool = False
     """Whether another session of the same mode is to follow it."""
+
+    seen_at: datetime | None = None
+    """The newest sign of work, where its agent is watched for silence."""
+
+    is_silent: bool = False
+    """Whether its silence was noticed, and no sign of work was seen since."""
 
     pid: int | None = None
     started: str | None = None

@@ -104,6 +104,21 @@ class RestartPolicy(StrEnum):
     NEVER = "never"  # the agent is paused
 
 
+class OnSilence(StrEnum):
+    """The reaction to a session that has shown no sign of work for too long."""
+
+    TELL = "tell"  # log it, and show it
+    INTERRUPT = "interrupt"  # interrupt the work; a program that ends by itself is ended
+    RESTART = "restart"  # end the session now, and start another
+
+
+class MissedRuns(StrEnum):
+    """The reaction to scheduled times that passed while muster could not start anything."""
+
+    ONCE = "once"  # run once, now, however many there were
+    SKIP = "skip"  # wait for the next time
+
+
 class Phase(StrEnum):
     """The phase of a session."""
 

@@ -14,15 +14,23 @@ from muster.machines.events import (
     KillRequested,
     MusterStarted,
     SessionRequested,
+    SilenceNoticed,
     StopRequested,
 )
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.state import Phase, Session, Team
-from muster.machines.vocabulary import RunMode, Urgency
+from muster.machines.vocabulary import OnSilence, RunMode, Urgency
 
 TYPES = frozenset(
     str(fact.__struct_config__.tag)
-    for fact in (MusterStarted, SessionRequested, StopRequested, InterruptRequested, KillRequested)
+    for fact in (
+        MusterStarted,
+        SessionRequested,
+        StopRequested,
+        InterruptRequested,
+        KillRequested,
+        SilenceNoticed,
+    )
 )
 """The types of events that give orders."""
 
@@ -48,9 +56,10 @@ class Stop(Order, frozen=True, kw_only=True):
 
 
 class Interrupt(Order, frozen=True, kw_only=True):
-    """Interrupt the work on a turn, and report when it has stopped."""
+    """Interrupt the work, and report when the work on a lost turn has stopped."""
 
-    channel: ChannelId
+    channel: ChannelId | None
+    """Where the work on a lost turn stops; none where silence is the reason."""
 
 
 class Kill(Order, frozen=True, kw_only=True):
@@ -79,6 +88,9 @@ def orders(event: Event, team: Team) -> Sequence[Order]:
             return (stop,) if _live(team, session) else ()
         case InterruptRequested(session=session, seat=seat, channel=channel):
             interrupt = Interrupt(session=session, seat=seat, channel=channel)
+            return (interrupt,) if _live(team, session) else ()
+        case SilenceNoticed(session=session, seat=seat, action=OnSilence.INTERRUPT):
+            interrupt = Interrupt(session=session, seat=seat, channel=None)
             return (interrupt,) if _live(team, session) else ()
         case KillRequested(session=session, seat=seat):
             return (Kill(session=session, seat=seat),) if _live(team, session) else ()

@@ -337,7 +337,8 @@ class Sessions:
                 await session.kill()
             case Interrupt(channel=channel, seat=seat):
                 await session.interrupt()
-                await self._report(ReportWorkStopped(channel=channel, seat=seat), cause)
+                if channel is not None:
+                    await self._report(ReportWorkStopped(channel=channel, seat=seat), cause)
             case _:
                 raise TypeError(order)
 

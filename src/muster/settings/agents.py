@@ -20,8 +20,10 @@ from muster.settings.file import line_of
 from muster.settings.policies import (
     POLICIES,
     DependencyError,
+    PolicyError,
     PolicySettings,
     check_dependencies,
+    check_schedule,
 )
 from muster.settings.programs import (
     ENVIRONMENT_IN_WORDS,
@@ -322,6 +324,10 @@ def _check_whole(name: str, agent: AgentSettings, given: Mapping[str, object]) -
         what = f"{_key(name, 'seat')} is the lead's, and a lead reports births on its output"
         remedy = 'Give it another seat, or write runtime = "command" or "claude".'
         raise _MisplacedError(("seat",), what, remedy)
+    try:
+        check_schedule(name, agent, given)
+    except PolicyError as wrong:
+        raise _MisplacedError((wrong.setting,), wrong.what, wrong.remedy) from None
     useless, remedy = _USELESS[agent.runtime]
     for one in useless:
         if one in given:

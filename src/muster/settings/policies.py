@@ -5,6 +5,7 @@ here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from graphlib import CycleError, TopologicalSorter
 from typing import Annotated
 
@@ -13,8 +14,8 @@ import msgspec
 from muster.limits import RETRY_SECONDS_FIRST, RETRY_SECONDS_MAX, TURN_SECONDS_MAX
 from muster.machines.ids import name_key
 from muster.machines.policies import RunPolicy
-from muster.machines.vocabulary import RestartPolicy
-from muster.settings.rules import Rule, WrongError, suggestion
+from muster.machines.vocabulary import MissedRuns, OnSilence, RestartPolicy
+from muster.settings.rules import Rule, WrongError, shown, suggestion
 
 
 class PolicySettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +58,26 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True):
         Rule("Longest time of a graceful stop; then the session is stopped now.", 0, 604_800),
     ] = None
 
+    schedule: Annotated[
+        str,
+        Rule(
+            "Cron expression, such as 0 9 * * MON-FRI: `continuous` runs one session at each of its"
+            " times."
+        ),
+    ] = ""
+    every: Annotated[str, Rule("Interval between runs instead, such as 90s, 30m, 2h or 1d.")] = ""
+    timezone: Annotated[str, Rule("Time zone of schedule, such as Europe/Berlin.")] = "UTC"
+    missed: Annotated[MissedRuns, Rule("Runs missed while muster was down: one now, or none.")] = (
+        MissedRuns.ONCE
+    )
+    silent_seconds: Annotated[
+        float | None,
+        Rule("Longest time without a sign of work while the agent works.", 1, TURN_SECONDS_MAX),
+    ] = None
+    on_silence: Annotated[
+        OnSilence, Rule("Reaction to a longer silence: log it, interrupt the work, or restart.")
+    ] = OnSilence.TELL
+
     @property
     def policy(self) -> RunPolicy:
         """The policies, as the machine has them."""
@@ -69,11 +90,70 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True):
             after=self.after,
             groups=self.groups,
             graceful_seconds=self.graceful_seconds,
+            schedule=self.schedule,
+            every=self.every,
+            timezone=self.timezone,
+            missed=self.missed,
+            silent_seconds=self.silent_seconds,
+            on_silence=self.on_silence,
         )
 
 
 POLICIES = tuple(field.name for field in msgspec.structs.fields(PolicySettings))
 """The names of these settings."""
+
+
+def check_schedule(name: str, agent: PolicySettings, given: Mapping[str, object]) -> None:
+    """Refuse a schedule that cannot be followed. The error names the setting."""
+    key = f"agents.{name}"
+    if agent.schedule and agent.every:
+        raise PolicyError("every", f"{key} has schedule and every", "Remove one of them.")
+    if not agent.schedule and not agent.every:
+        for one in ("timezone", "missed"):
+            if one in given:
+                what = f"{key}.{one} means nothing without a schedule"
+                raise PolicyError(one, what, "Remove it, or write schedule or every.")
+        return
+    if given.get("restart") in (RestartPolicy.ALWAYS, RestartPolicy.NEVER):
+        what = f'{key}.restart means nothing with a schedule, unless it is "on-failure"'
+        raise PolicyError("restart", what, "Remove it: the schedule says when it runs.")
+    _check_times(key, agent)
+
+
+def _check_times(key: str, agent: PolicySettings) -> None:
+    from cronsim import CronSimError  # only schedules need it
+
+    from muster.machines.run_control.schedule import interval_s, next_run, zone_of
+
+    try:
+        zone_of(agent.timezone)
+    except (ValueError, OSError, LookupError):
+        what = f"{key}.timezone is {shown(agent.timezone)}, which this machine does not know"
+        raise PolicyError("timezone", what, "Write one such as Europe/Berlin, or UTC.") from None
+    if agent.every:
+        try:
+            interval_s(agent.every)
+        except ValueError:
+            what = f"{key}.every is {shown(agent.every)}"
+            raise PolicyError("every", what, "Write 90s, 30m, 2h or 1d.") from None
+        return
+    what = f"{key}.schedule is {shown(agent.schedule)}"
+    try:
+        first = next_run(agent.policy, datetime(2000, 1, 1, tzinfo=UTC))
+    except CronSimError as error:
+        remedy = "Write minute, hour, day, month and weekday, such as 0 9 * * MON-FRI."
+        raise PolicyError("schedule", f"{what} ({error})", remedy) from None
+    if first is None:
+        raise PolicyError("schedule", f"{what}, which never comes", "Write a day that exists.")
+
+
+class PolicyError(WrongError):
+    """A wrong policy, and the setting that it is in."""
+
+    def __init__(self, setting: str, what: str, remedy: str) -> None:
+        """Name the setting, what is wrong, and what to write instead."""
+        super().__init__(what, remedy)
+        self.setting = setting
 
 
 class DependencyError(WrongError):

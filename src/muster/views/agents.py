@@ -101,6 +101,7 @@ def view_agent(team: Team, agent: Agent, now: datetime, *, whole: bool = False) 
         next_start=next_start(agent),
         waits_for=waits_for(team, agent),
         restart=agent.run.policy.restart,
+        schedule=agent.run.policy.schedule_text,
         groups=agent.run.policy.groups,
         turn=team.turn_state(agent),
         channels={name: team.channels[name].state_of(agent.seat) for name in agent.channels},
@@ -139,6 +140,7 @@ def view_run(team: Team, agent: Agent) -> RunView:
         next_start=next_start(agent),
         waits_for=waits_for(team, agent),
         restart=run.policy.restart,
+        schedule=run.policy.schedule_text,
         groups=run.policy.groups,
         on_call=run.on_call,
         session=_session(team, agent.session),
@@ -160,6 +162,7 @@ def _session(team: Team, session: SessionId | None) -> SessionView | None:
         mode=found.mode,
         phase=found.phase,
         task=found.task,
+        is_silent=found.is_silent,
         used=usage_or_nothing(found.used),
     )
 

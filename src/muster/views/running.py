@@ -19,9 +19,12 @@ def next_start(agent: Agent) -> NextStart | None:
     run = agent.run
     if run.desired is RunMode.PAUSE or agent.disabled or agent.session is not None:
         return None
-    if run.retry_at is None:
-        return None
-    return NextStart(at=run.retry_at, why="retry" if run.failures else "pace")
+    starts: list[NextStart] = []
+    if run.retry_at is not None:
+        starts.append(NextStart(at=run.retry_at, why="retry" if run.failures else "pace"))
+    if run.scheduled_at is not None:
+        starts.append(NextStart(at=run.scheduled_at, why="schedule"))
+    return min(starts, key=lambda each: each.at, default=None)
 
 
 def waits_for(team: Team, agent: Agent) -> tuple[str, ...]:

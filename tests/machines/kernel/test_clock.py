@@ -124,8 +124,10 @@ def test_a_seat_that_hatches_has_its_time() -> None:
 HISTORY = {
     *("Evidence.at", "Failure.at", "RunControl.set_at", "RunControl.current_at"),
     *("Agent.created_at", "Agent.last_alive_at"),
+    *("RunControl.scheduled_at", "RunControl.last_scheduled"),
 }
-"""Times of what has happened, which a jump does not move."""
+"""Times that a jump does not move: of what has happened, and of schedules, which are on the wall
+clock anyway."""
 
 
 def test_every_time_in_the_state_is_moved_or_is_history() -> None:

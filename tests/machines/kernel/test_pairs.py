@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 
 import pytest
 
@@ -229,6 +230,7 @@ def _about(seat: SeatId) -> Iterator[Command]:
     policy = RunPolicy(restart=RestartPolicy.NEVER, autostart=True, after=("Kael",))
     yield c.ConfigureAgent(seat=seat, authority=Authority.MUSTER, policy=policy)
     yield c.AutostartAgent(seat=seat)
+    yield c.CheckSchedule(seat=seat, wall=datetime(2026, 2, 4, 21, tzinfo=UTC))
     for now in (False, True):
         yield c.RestartAgent(seat=seat, set_by="Marcus", now=now)
     yield c.StartSession(seat=seat, trigger="test")

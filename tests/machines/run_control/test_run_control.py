@@ -113,7 +113,7 @@ def test_stop_now_stops_at_once_and_does_not_count_as_a_crash() -> None:
     at_once = c.SetDesired(
         seat=scene.seat("Lyra"), desired=RunMode.RUN_ONCE, set_by="Marcus", now=True
     )
-    assert "pause only" in str(scene.refuse(at_once, "invalid"))
+    assert "pause and continuous" in str(scene.refuse(at_once, "invalid"))
     [stop] = facts(scene.want("Lyra", PAUSE, now=True), e.StopRequested)
     assert stop.urgency is Urgency.NOW
     [end] = facts(scene.ends("Lyra", Outcome.CRASHED), e.SessionEnd)

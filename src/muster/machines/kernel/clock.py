@@ -62,6 +62,7 @@ def _session(session: Session, by: timedelta) -> Session:
         since=session.since + by,
         asked_at=_moved(session.asked_at, by),
         until=_moved(session.until, by),
+        seen_at=_moved(session.seen_at, by),
     )
 
 

@@ -217,8 +217,13 @@ def _stopped_between(team: Team, event: Event, fact: e.MusterStopped) -> Iterato
 @coupling(e.DesiredSet, "An agent that should run is started, and may be granted a turn.")
 def _desired(team: Team, event: Event, fact: e.DesiredSet) -> Iterator[Command]:
     if fact.desired is not RunMode.PAUSE:
-        yield c.StartSession(seat=fact.seat, trigger="desired")
+        yield c.StartSession(seat=fact.seat, trigger="now" if fact.now else "desired")
         yield from _offers(team, fact.seat)
+
+
+@coupling(e.ScheduledRunDue, "A scheduled time starts a session, if the gate is open.")
+def _due(team: Team, event: Event, fact: e.ScheduledRunDue) -> Iterator[Command]:
+    yield c.StartSession(seat=fact.seat, trigger="schedule")
 
 
 @coupling(e.AgentOutput, "Output is a sign of work: it restarts the timeouts of the agent's turns.")

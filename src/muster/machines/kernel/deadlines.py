@@ -79,6 +79,8 @@ _MOVERS: dict[type[Fact], Callable[[Any], Iterable[Key]]] = {
     e.DesiredSet: lambda fact: (fact.seat,),
     e.RetryScheduled: lambda fact: (fact.seat,),
     e.StartDeferred: lambda fact: (fact.seat,),
+    e.SilenceNoticed: lambda fact: (fact.seat,),
+    e.PromptTaken: lambda fact: (fact.seat,),
     e.AgentConfigured: lambda fact: (fact.seat,),
     e.SessionRequested: lambda fact: (fact.seat,),
     e.SessionStart: lambda fact: fact.seats,
@@ -110,7 +112,7 @@ def _of_sessions(team: Team, agent: Agent) -> Iterator[Deadline]:
     """Time limits of sessions, deadlines of approvals, and the next retry."""
     seat, retry_at = agent.seat, agent.run.retry_at
     for session in sessions_of(team, agent):
-        over = session_deadline(session, agent.run)
+        over = session_deadline(session, agent)
         if over is not None:
             yield Deadline(over, seat, c.CheckSession(seat=seat))
         if agent.dismissed_until is not None and session.urgency is not Urgency.NOW:

@@ -53,6 +53,27 @@ def _with_selector(team: Team, previous: str, name: str) -> Team:
     return team
 
 
+# Signs of work that another machine folds: they end a silence, too.
+
+
+def _session_result(team: Team, event: Event, fact: e.SessionResult) -> Team:
+    after = spending.session_result(team, event, fact)
+    return run_fold.sign_of_work(after, fact.seat, event.ts)
+
+
+def _prompt_taken(team: Team, event: Event, fact: e.PromptTaken) -> Team:
+    return run_fold.sign_of_work(turn_fold.prompt_taken(team, event, fact), fact.seat, event.ts)
+
+
+def _agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
+    return run_fold.sign_of_work(turn_fold.agent_message(team, event, fact), fact.seat, event.ts)
+
+
+def _turn_renewed(team: Team, event: Event, fact: e.TurnRenewed) -> Team:
+    after, turn = turn_fold.turn_renewed(team, event, fact), team.channels[fact.channel].turn
+    return after if turn is None else run_fold.sign_of_work(after, turn.holder, event.ts)
+
+
 TRANSITIONS: dict[Machine, Callable[[Team, Event, StateTransition], Team]] = {
     Machine.IDENTITY: identity_fold.transition,
     Machine.RUN: run_fold.transition,
@@ -90,10 +111,10 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.DesiredSet: run_fold.desired_set,
     e.AgentConfigured: run_fold.agent_configured,
     e.AgentOutput: run_fold.seen_at_work,
-    e.SessionResult: spending.session_result,
+    e.SessionResult: _session_result,
     e.UsageReported: spending.usage_reported,
     e.AgentActivity: run_fold.seen_at_work,
-    e.PromptTaken: turn_fold.prompt_taken,
+    e.PromptTaken: _prompt_taken,
     e.ApprovalRequested: approvals.approval_requested,
     e.ApprovalAnswered: approvals.approval_answered,
     e.SessionRequested: run_fold.session_requested,
@@ -104,11 +125,14 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.KillRequested: turn_fold.kill_requested,
     e.RetryScheduled: run_fold.retry_scheduled,
     e.StartDeferred: run_fold.start_deferred,
+    e.RunPlanned: run_fold.run_planned,
+    e.ScheduledRunDue: run_fold.scheduled_run_due,
+    e.SilenceNoticed: run_fold.silence_noticed,
     e.ChannelCreated: turn_fold.channel_created,
     e.ChannelConfigured: turn_fold.channel_configured,
     e.MemberJoined: turn_fold.member_joined,
     e.MemberLeft: turn_fold.member_left,
-    e.TurnRenewed: turn_fold.turn_renewed,
+    e.TurnRenewed: _turn_renewed,
     e.WorkStopped: turn_fold.work_stopped,
     e.ChannelRested: turn_fold.channel_rested,
     e.ChannelRoused: turn_fold.channel_roused,
@@ -122,7 +146,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.SpeakerChosen: turn_fold.speaker_chosen,
     e.TurnsPassed: turn_fold.turns_passed,
     e.UserMessage: turn_fold.user_message,
-    e.AgentMessage: turn_fold.agent_message,
+    e.AgentMessage: _agent_message,
     e.MessagesRead: turn_fold.messages_read,
     e.MessagesDelivered: turn_fold.messages_delivered,
     e.TokenIssued: tokens.token_issued,

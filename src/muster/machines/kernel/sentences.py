@@ -355,6 +355,13 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.InterruptRequested: lambda f, t: f"the work of {_who(t, f.seat)} was interrupted",
     e.KillRequested: lambda f, t: f"the session of {_who(t, f.seat)} did not stop and is killed",
     e.RetryScheduled: _retried,
+    e.RunPlanned: lambda f, t: f"the next run of {_who(t, f.seat)} is at {f.at:%Y-%m-%d %H:%M:%S}",
+    e.ScheduledRunDue: lambda f, t: (
+        f"the run of {_who(t, f.seat)} at {f.at:%Y-%m-%d %H:%M:%S} is due"
+    ),
+    e.SilenceNoticed: lambda f, t: (
+        f"{_who(t, f.seat)} showed no sign of work for {f.seconds:g} s ({f.action})"
+    ),
     e.StartDeferred: lambda f, t: f"{_who(t, f.seat)} waits for {', '.join(f.names)} to run",
     e.ChannelCreated: lambda f, t: f"channel {f.channel} was opened",
     e.ChannelConfigured: lambda f, t: f"the rules of channel {f.channel} changed",

@@ -27,7 +27,7 @@ from muster.machines.kernel.couplings import follow
 from muster.machines.kernel.fold import evolve
 from muster.machines.keys import check_key
 from muster.machines.run_control import decide as run_control
-from muster.machines.run_control import ending, watching
+from muster.machines.run_control import ending, schedule, watching
 from muster.machines.state import Team
 from muster.machines.teams import importing
 from muster.machines.turns import channels, granting, messages, usage
@@ -107,6 +107,7 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.SetDesired: run_control.set_desired,
     c.RestartAgent: run_control.restart_agent,
     c.AutostartAgent: run_control.autostart_agent,
+    c.CheckSchedule: schedule.check_schedule,
     c.StartSession: run_control.start_session,
     c.StopSession: run_control.stop_session,
     c.ReportSessionStarted: run_control.report_session_started,

@@ -54,8 +54,8 @@ from muster.machines.vocabulary import Authority, RunMode, Urgency
 
 
 def set_desired(team: Team, command: c.SetDesired, now: datetime) -> Iterator[Fact]:
-    if command.now and command.desired is not PAUSE:
-        raise Invalid(what="now", why="goes with pause only: everything else starts at once")
+    if command.now and command.desired in ONE_SHOTS:
+        raise Invalid(what="now", why="goes with pause and continuous: one-shots start at once")
     agent = team.agent(command.seat)
     run = agent.run
     if agent.dismissed_until is not None and command.desired is not PAUSE:
@@ -63,7 +63,8 @@ def set_desired(team: Team, command: c.SetDesired, now: datetime) -> Iterator[Fa
     if command.if_generation is not None and command.if_generation != run.generation:
         raise StaleGeneration(name=agent.id, generation=run.generation, given=command.if_generation)
     # A repeated start during a retry backoff means: try now.
-    if command.desired is not run.desired or run.retry_at is not None:
+    again = run.retry_at is not None or (command.now and run.follows_schedule)
+    if command.desired is not run.desired or again:
         yield from _wish(team, agent, command.desired, command, now)
         if agent.authority is Authority.LEAD and not _is_wake(agent, command):
             yield message_to_lead(team, _start_or_stop_message(agent, command))
@@ -85,9 +86,11 @@ def _wish(
     now: datetime,
 ) -> Iterator[Fact]:
     """Set `desired` as a person asks. An agent that does not start now is no longer running."""
-    yield desire(agent, desired, "person", command.set_by, command.note)
+    is_now = command.now and desired is not PAUSE
+    yield desire(agent, desired, "person", command.set_by, command.note, now=is_now)
     changed = replace(agent, run=replace(agent.run, desired=desired, retry_at=None))
-    if between_sessions(agent) and closed_gate(team, changed, now) is not None:
+    trigger = "now" if is_now else "desired"
+    if between_sessions(agent) and closed_gate(team, changed, now, trigger=trigger) is not None:
         yield move(agent, "session_ended", PAUSE)
 
 
@@ -154,7 +157,10 @@ def start_session(team: Team, command: c.StartSession, now: datetime) -> Iterato
     """The gate. No other code requests a session."""
     agent = team.agent(command.seat)
     of_task = command.task is not None
-    refused = closed_to_tasks(team, agent, now) if of_task else closed_gate(team, agent, now)
+    if of_task:
+        refused = closed_to_tasks(team, agent, now)
+    else:
+        refused = closed_gate(team, agent, now, trigger=command.trigger)
     run = agent.run
     if isinstance(refused, WaitsFor) and run.retry_at is not None:
         yield e.StartDeferred(seat=agent.seat, names=missing_dependencies(team, agent))
@@ -171,7 +177,7 @@ def start_session(team: Team, command: c.StartSession, now: datetime) -> Iterato
     yield e.SessionRequested(
         seat=agent.seat,
         session=SessionId(f"{team.boot}-{team.seq + 1}"),
-        mode=RUN_ONCE if of_task else run.desired,
+        mode=RUN_ONCE if of_task or run.follows_schedule else run.desired,
         generation=run.generation,
         trigger=command.trigger,
         task=command.task,

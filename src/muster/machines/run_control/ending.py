@@ -81,13 +81,18 @@ def _follow_up(
     run = agent.run
     is_current = run.generation == session.generation
     if session.restart and is_current:
-        return None
+        # By a schedule, only a retry starts a session between two times.
+        retry = e.RetryScheduled(seat=agent.seat, failures=0, until=now)
+        return retry if run.follows_schedule else None
     if run.desired in ONE_SHOTS and is_current:
         note = f"{session.mode} {outcome}" + (f": {command.reason}" if command.reason else "")
         return desire(agent, PAUSE, "one_shot_done", MUSTER, note)
-    if outcome in FAILURES and run.desired is not PAUSE:
+    retries = not run.follows_schedule or run.policy.restart is RestartPolicy.ON_FAILURE
+    if outcome in FAILURES and run.desired is not PAUSE and retries:
         return _after_failure(agent, outcome, command.reason, now)
     if outcome is not Outcome.COMPLETED or not is_current or team.stopping:
+        return None
+    if run.follows_schedule:
         return None
     if run.policy.restart is not RestartPolicy.ALWAYS and session.urgency is None:
         note = f'a session completed, and its settings say restart = "{run.policy.restart}"'

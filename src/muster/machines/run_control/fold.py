@@ -7,7 +7,9 @@ from msgspec.structs import replace
 from muster.machines import events as e
 from muster.machines.delegation.fold import with_conversation
 from muster.machines.events import Event
+from muster.machines.ids import SeatId, SessionId
 from muster.machines.maps import drop, put
+from muster.machines.policies import RunPolicy
 from muster.machines.state import (
     Agent,
     Evidence,
@@ -17,7 +19,14 @@ from muster.machines.state import (
     Session,
     Team,
 )
-from muster.machines.vocabulary import NOTHING_USED, Authority, Outcome, RunMode, Urgency
+from muster.machines.vocabulary import (
+    NOTHING_USED,
+    Authority,
+    OnSilence,
+    Outcome,
+    RunMode,
+    Urgency,
+)
 
 
 def initial_run(
@@ -47,6 +56,8 @@ def desired_set(team: Team, event: Event, fact: e.DesiredSet) -> Team:
         retry_at=None,
         used=NOTHING_USED,
     )
+    if not run.follows_schedule:
+        run = replace(run, scheduled_at=None)
     if fact.desired is run.current is RunMode.PAUSE:  # nothing to stop
         run = replace(run, answered=fact.generation)
     return _with_run(team, agent, replace(run, is_held=_is_held(run, fact)))
@@ -126,11 +137,15 @@ def session_end(team: Team, event: Event, fact: e.SessionEnd) -> Team:
 def _last_failure(team: Team, run: RunControl, event: Event, fact: e.SessionEnd) -> Failure | None:
     """A failure is remembered until a session succeeds; one that was stopped proves nothing."""
     if fact.outcome in (Outcome.FAILED, Outcome.CRASHED):
-        count = 1 if run.last_failure is None else run.last_failure.count + 1
-        return Failure(at=event.ts, reason=failure_reason(fact), count=count, seq=event.seq)
+        return _failure(run, event, failure_reason(fact))
     was_stopped = team.sessions[fact.session].urgency is Urgency.NOW
     succeeded = fact.outcome is Outcome.COMPLETED and not was_stopped
     return None if succeeded else run.last_failure
+
+
+def _failure(run: RunControl, event: Event, reason: str) -> Failure:
+    count = 1 if run.last_failure is None else run.last_failure.count + 1
+    return Failure(at=event.ts, reason=reason, count=count, seq=event.seq)
 
 
 def failure_reason(fact: e.SessionEnd) -> str:
@@ -157,13 +172,31 @@ def seen_at_work(team: Team, event: Event, fact: e.AgentOutput | e.AgentActivity
     """Output and activity are evidence that an agent is alive."""
     seen = Evidence(kind="output", at=event.ts, seq=event.seq)
     agent = replace(team.agents[fact.seat], evidence=seen, last_alive_at=event.ts)
-    return _with(team, agent)
+    return _with(_sign_of_work(team, agent, fact.session, event.ts), agent)
+
+
+def sign_of_work(team: Team, seat: SeatId, at: datetime) -> Team:
+    """A post, a result or a prompt that was taken ends a silence of the agent's own session."""
+    agent = team.agents[seat]
+    return _sign_of_work(team, agent, agent.session, at)
+
+
+def _sign_of_work(team: Team, agent: Agent, session_id: SessionId | None, at: datetime) -> Team:
+    if agent.run.policy.silent_seconds is None:
+        return team
+    session = None if session_id is None else team.sessions.get(session_id)
+    if session is None:
+        return team
+    session = replace(session, seen_at=at, is_silent=False)
+    return replace(team, sessions=put(team.sessions, session.id, session))
 
 
 def agent_configured(team: Team, event: Event, fact: e.AgentConfigured) -> Team:
     """A new authority resets the desired and current mode to those of a new agent."""
     agent = team.agents[fact.seat]
     run = replace(agent.run, long_lived=fact.long_lived, budget=fact.budget, policy=fact.policy)
+    if _times(fact.policy) != _times(agent.run.policy):
+        run = replace(run, scheduled_at=None, last_scheduled=None)
     if fact.authority is not agent.authority or run.on_call:
         initial = initial_run(fact.authority)
         run = replace(
@@ -183,6 +216,35 @@ def agent_configured(team: Team, event: Event, fact: e.AgentConfigured) -> Team:
 def retry_scheduled(team: Team, event: Event, fact: e.RetryScheduled) -> Team:
     agent = team.agents[fact.seat]
     return _with_run(team, agent, replace(agent.run, failures=fact.failures, retry_at=fact.until))
+
+
+def _times(policy: RunPolicy) -> tuple[str, str, str]:
+    """The part of a policy that says when an agent runs."""
+    return policy.schedule, policy.every, policy.timezone
+
+
+def run_planned(team: Team, event: Event, fact: e.RunPlanned) -> Team:
+    agent = team.agents[fact.seat]
+    return _with_run(team, agent, replace(agent.run, scheduled_at=fact.at))
+
+
+def scheduled_run_due(team: Team, event: Event, fact: e.ScheduledRunDue) -> Team:
+    agent = team.agents[fact.seat]
+    run = replace(agent.run, scheduled_at=fact.next_at, last_scheduled=fact.at)
+    return _with_run(team, agent, run)
+
+
+def silence_noticed(team: Team, event: Event, fact: e.SilenceNoticed) -> Team:
+    """A silence that ends a session counts as its failure."""
+    session = replace(team.sessions[fact.session], is_silent=True)
+    team = replace(team, sessions=put(team.sessions, session.id, session))
+    if fact.action is not OnSilence.RESTART:
+        return team
+    agent = team.agents[fact.seat]
+    reason = f"silent for {fact.seconds:g} s"
+    return _with_run(
+        team, agent, replace(agent.run, last_failure=_failure(agent.run, event, reason))
+    )
 
 
 def start_deferred(team: Team, event: Event, fact: e.StartDeferred) -> Team:

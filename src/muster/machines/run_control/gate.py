@@ -16,6 +16,7 @@ from muster.errors import (
     BudgetReached,
     Disabled,
     Dismissed,
+    NotScheduled,
     OnCall,
     Paused,
     Refused,
@@ -29,8 +30,13 @@ from muster.machines.names import check_agent_name
 from muster.machines.state import Agent, Status, Team
 from muster.machines.vocabulary import Authority, RunMode
 
+_BEFORE_THE_SCHEDULE = frozenset({"schedule", "retry", "turn", "now"})
+"""The triggers that start a session of an agent that runs by a schedule."""
 
-def closed_gate(team: Team, agent: Agent, now: datetime) -> Refused | None:
+
+def closed_gate(
+    team: Team, agent: Agent, now: datetime, *, trigger: str = "next"
+) -> Refused | None:
     """The refusal of an agent's own session, or None if it may start now."""
     run = agent.run
     if forbidden := _forbidden(team, agent):
@@ -43,6 +49,8 @@ def closed_gate(team: Team, agent: Agent, now: datetime) -> Refused | None:
         return BackingOff(name=agent.id, failures=run.failures, until=run.retry_at.isoformat())
     if missing := missing_dependencies(team, agent):
         return WaitsFor(name=agent.id, names=", ".join(missing))
+    if run.follows_schedule and trigger not in _BEFORE_THE_SCHEDULE:
+        return NotScheduled(name=agent.id, schedule=run.policy.schedule_text)
     return None
 
 

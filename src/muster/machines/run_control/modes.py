@@ -48,7 +48,9 @@ TABLE: Table[None] = Table(
 """The transitions of `current`."""
 
 
-def desire(agent: Agent, desired: RunMode, trigger: str, set_by: str, note: str) -> Fact:
+def desire(
+    agent: Agent, desired: RunMode, trigger: str, set_by: str, note: str, *, now: bool = False
+) -> Fact:
     """The fact that sets `desired`, with the next generation."""
     previous = agent.run.desired
     if desired is not previous:
@@ -61,6 +63,7 @@ def desire(agent: Agent, desired: RunMode, trigger: str, set_by: str, note: str)
         set_by=set_by,
         note=note,
         trigger=trigger,
+        now=now,
     )
 
 

@@ -266,6 +266,9 @@ class SessionView(View, frozen=True, kw_only=True):
     task: ConversationId | None = None
     """The conversation that the session works on, if it runs a delegated task."""
 
+    is_silent: bool = False
+    """Whether it has shown no sign of work for longer than `silent_seconds`."""
+
     used: UsageView | None = None
 
 

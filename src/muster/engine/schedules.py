@@ -1,0 +1,72 @@
+"""Looks at the wall clock for scheduled runs, and sends `CheckSchedule` when one may be due.
+
+Scheduled times are values in the state, on the wall clock; `timers.py` is for deadlines on the
+team's clock. The machine decides: this service only says which time it is.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from muster.engine.dispatcher import Commit, Dispatcher
+from muster.engine.ports import Clock
+from muster.errors import Refused, Unavailable
+from muster.limits import SCHEDULE_LOOK_SECONDS
+from muster.machines.commands import CheckSchedule
+from muster.machines.events import AgentConfigured, DesiredSet
+from muster.machines.ids import MUSTER, SeatId
+from muster.machines.vocabulary import Authority
+
+log = logging.getLogger(__name__)
+
+
+class Schedules:
+    """The schedules of a team, and the one task that waits for the next run."""
+
+    def __init__(self, dispatcher: Dispatcher, clock: Clock) -> None:
+        """Follow the agents whose desired state or settings change."""
+        self._dispatcher = dispatcher
+        self._clock = clock
+        self._wake = asyncio.Event()
+        dispatcher.watch(self._on_commit)
+
+    async def run(self) -> None:
+        """Check every schedule and wait for the next run, for ever."""
+        while True:
+            self._wake.clear()
+            for seat in self._followed():
+                await self._check(seat)
+            await self._rest()
+
+    def _on_commit(self, commit: Commit) -> None:
+        if any(isinstance(event.fact, DesiredSet | AgentConfigured) for event in commit.events):
+            self._wake.set()
+
+    def _followed(self) -> Sequence[SeatId]:
+        """The agents that run by a schedule."""
+        agents = self._dispatcher.team.agents.values()
+        ours = (agent for agent in agents if agent.authority is Authority.MUSTER)
+        return [agent.seat for agent in ours if agent.run.follows_schedule]
+
+    async def _check(self, seat: SeatId) -> None:
+        try:
+            check = CheckSchedule(seat=seat, wall=self._clock.wall())
+            await self._dispatcher.send(check, actor=MUSTER)
+        except (Refused, Unavailable) as error:
+            log.warning("%s", error, extra={"action": "schedule_failed", "seat": seat})
+
+    async def _rest(self) -> None:
+        """Wait for the next run or a change, at most `SCHEDULE_LOOK_SECONDS`."""
+        agents, wall = self._dispatcher.team.agents, self._clock.wall()
+        followed = self._followed()
+        if not followed:
+            await self._wake.wait()
+            return
+        times = [agents[seat].run.scheduled_at for seat in followed]
+        waits = [(at - wall).total_seconds() for at in times if at is not None]
+        wait = min([SCHEDULE_LOOK_SECONDS, *waits])
+        timer = self._clock.call_later(max(wait, 0.0), self._wake.set)
+        try:
+            await self._wake.wait()
+        finally:
+            timer.cancel()
