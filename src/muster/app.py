@@ -254,9 +254,10 @@ async def run_team(
     partials, session_tokens = Partials(dispatcher, clock), SessionTokens(ids.new())
     prompter = Prompter(dispatcher, store, inbox, PromptTemplates(home))
     roster = Roster(dispatcher, options.runtimes, home if options.names_agents else None)
-    await _begin(dispatcher, ids, options, roster, in_force, clock, loaded.last_at)
+    await _begin(dispatcher, ids, options, roster, in_force, clock, loaded.last_at, home)
     log_provider = OpenLogProvider(dispatcher, store, options.delegation.root)
-    shared = StateFiles(dispatcher, clock, roster.state_files(in_force.current))
+    paths = roster.state_files(in_force.current)
+    shared = StateFiles(dispatcher, clock, paths, home=home)
     files: list[Files] = [log_provider, shared]
     if options.inboxes is not None:
         files.append(InboxFiles(dispatcher, store, clock, options.inboxes, feed))
@@ -383,13 +384,15 @@ async def _begin(
     in_force: SettingsInForce,
     clock: Clock,
     last_at: datetime | None,
+    home: Path | None,
 ) -> None:
     """Start a server session. An agent that its state file paused meanwhile starts paused.
 
     If the clock was set back while muster was down, deadlines are set back with it: none is further
     away than it was at the last event.
     """
-    paused = await wishes(roster.state_files(in_force.current), dispatcher.team, clock)
+    paths = roster.state_files(in_force.current)
+    paused = await wishes(paths, dispatcher.team, clock, home)
     started = StartMuster(
         server_session=SessionId(ids.new()),
         muster_version=__version__,

@@ -426,7 +426,7 @@ class HomeInUse(Refused):
 
 
 class StateFileInUse(Refused):
-    """Another runner (process {pid}) follows {path}. Stop it first."""
+    """{path} is followed by {holder} (process {pid}). Stop that first, or name another file."""
 
 
 class LogTooNew(Refused):

@@ -342,5 +342,12 @@ FILE_POLL_SECONDS: Final = 1.0
 FILE_LOOK_SECONDS: Final = 10.0
 """How often every file is polled, watched or not: notifications can be lost."""
 
+FILE_CORRECTIONS_MAX: Final = 20
+"""How often muster corrects its own fields in a state file within `FILE_CORRECTIONS_SECONDS`: more
+than any person edits, and few enough that a second program that corrects it too costs nothing."""
+
+FILE_CORRECTIONS_SECONDS: Final = 60.0
+"""The time in which corrections of a state file are counted."""
+
 FILE_RACE_SECONDS: Final = 5.0
 """How long after a write another program may still overwrite it with what it had read before."""

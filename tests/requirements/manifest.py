@@ -715,6 +715,30 @@ SERVICES = (
         },
     ),
     Promise(
+        "An edit of a state file while muster is away is obeyed, wherever muster was killed.",
+        {
+            "mirrors/state_file/test_memory.py": [
+                "test_an_edit_while_muster_is_away_is_obeyed_at_the_next_start",
+                "test_a_kill_at_any_step_loses_no_decision",
+                "test_a_lost_memory_never_runs_a_paused_agent",
+            ],
+        },
+    ),
+    Promise(
+        "One state file has one master.",
+        {
+            "mirrors/state_file/test_memory.py": [
+                "test_a_second_home_is_refused_the_file_with_the_name_of_its_holder",
+            ],
+            "mirrors/state_file/test_files.py": [
+                "test_two_programs_that_correct_each_other_do_not_go_on_for_ever",
+            ],
+            "settings/test_state_files.py": [
+                "test_two_agents_with_one_state_file_are_refused_with_the_line",
+            ],
+        },
+    ),
+    Promise(
         "A wall clock that is set, or a suspended machine, makes no deadline early or late.",
         {
             "engine/test_timers.py": [

@@ -18,16 +18,20 @@ _ATTEMPTS: Final = 10
 _PAUSE_S: Final = 0.005
 """`holder_pid` takes the lock for some microseconds, so a first failure is no proof of a holder."""
 
+_LABEL_BYTES_MAX: Final = 1000
+"""The longest name of a holder: a command with a path or two."""
+
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class LockHeld(BlockingIOError):
     """Another process holds the lock."""
 
-    def __init__(self, path: Path, pid: int | None) -> None:
-        """`pid` is the holder, where it has recorded itself."""
+    def __init__(self, path: Path, pid: int | None, label: str = "") -> None:
+        """`pid` and `label` are those of the holder, where it has recorded itself."""
         super().__init__(errno.EWOULDBLOCK, os.strerror(errno.EWOULDBLOCK), str(path))
         self.pid = pid
+        self.label = label
 
 
 class FileLock:
@@ -37,14 +41,17 @@ class FileLock:
         self._descriptor: int | None = descriptor
 
     @classmethod
-    def take(cls, path: Path, *, records_pid: bool = True) -> Self:
-        """Lock `path`, which is created if need be. Raises `LockHeld`."""
+    def take(cls, path: Path, *, records_pid: bool = True, label: str = "") -> Self:
+        """Lock `path`, which is created if need be. Raises `LockHeld`.
+
+        `label` is recorded with the pid, and says to others what the process is.
+        """
         descriptor = os.open(path, _FLAGS, 0o600)
         try:
             _lock(descriptor, path, attempts=_ATTEMPTS if records_pid else 1)
             if records_pid:
                 os.ftruncate(descriptor, 0)
-                os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+                os.pwrite(descriptor, b"%d\n%s" % (os.getpid(), _line(label)), 0)
         except BaseException:
             os.close(descriptor)
             raise
@@ -91,7 +98,7 @@ def _lock(descriptor: int, path: Path, *, attempts: int) -> None:
             Event().wait(_PAUSE_S)
         if _try_lock(descriptor, fcntl.LOCK_EX):
             return
-    raise LockHeld(path, _read_pid(descriptor))
+    raise LockHeld(path, _read_pid(descriptor), _read_label(descriptor))
 
 
 def _try_lock(descriptor: int, kind: int) -> bool:
@@ -102,6 +109,15 @@ def _try_lock(descriptor: int, kind: int) -> bool:
     return True
 
 
+def _line(label: str) -> bytes:
+    return f"{label}\n".encode(errors="replace")[:_LABEL_BYTES_MAX] if label else b""
+
+
 def _read_pid(descriptor: int) -> int | None:
-    text = os.pread(descriptor, 32, 0).strip()
+    text = os.pread(descriptor, 32, 0).partition(b"\n")[0].strip()
     return int(text) if text.isdigit() else None
+
+
+def _read_label(descriptor: int) -> str:
+    _, _, label = os.pread(descriptor, 32 + _LABEL_BYTES_MAX, 0).partition(b"\n")
+    return label.decode(errors="replace").strip()

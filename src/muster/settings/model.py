@@ -28,6 +28,7 @@ from muster.settings.rules import (
     shown,
     suggestion,
 )
+from muster.settings.state_files import check_state_files
 
 SETTINGS_FILE: Final = "muster.toml"
 INBOX_FOLDER: Final = "inboxes"
@@ -234,6 +235,7 @@ def parse_settings(path: Path, text: str, environ: Mapping[str, str]) -> Setting
     chosen.update(_from_environment(environ))
     settings = _build(chosen)
     agents = read_agents(path, text, written, human=settings.team.human)
+    check_state_files(path, text, path.parent, agents)
     return msgspec.structs.replace(settings, agents=agents)
 
 

@@ -266,7 +266,7 @@ def test_a_program_that_is_not_there_is_said_in_the_file_and_tried_again_later(
     stage.until(lambda: "no-such-program" in stage.fields().get("note", ""))
     stage.until_states("pause", "pause")
     stage.wish("continuous")
-    stage.until(lambda: "failed; the next session starts at" in stage.said())
+    stage.until(lambda: "failed once; the next session starts at" in stage.said())
     stage.until_states("continuous", "pause")
 
 

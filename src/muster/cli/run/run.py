@@ -7,6 +7,7 @@ error, one line each; the program has standard output, and standard error too.
 import asyncio
 import re
 import signal
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Final
 
@@ -85,7 +86,7 @@ def run(
         raise Invalid(what=f"{path.parent}", why="is not a folder: create it, or name another file")
     timeouts = StopTimeouts(interrupt_s=interrupt_seconds, terminate_s=terminate_seconds)
     runtime = InheritingRuntime(command, path, prompt and prompt.absolute(), timeouts)
-    with lock_state_file(path):
+    with lock_state_file(path, holder="muster run") or nullcontext():
         asyncio.run(_run(path, runtime))
 
 

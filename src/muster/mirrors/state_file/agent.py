@@ -28,9 +28,9 @@ from muster.mirrors.state_file.document import (
     timestamp,
 )
 from muster.mirrors.state_file.link import (
+    CORRECTING,
     StateFileContent,
     StateFileLink,
-    is_newer,
     short_name,
     short_note,
 )
@@ -58,6 +58,9 @@ class StateFileAgent:
         self._link = link
         self._pause_if_removed = pause_if_removed
         self._known: Wish | None = None
+        self._said: tuple[int, RunMode] | None = None
+        """The generation and the current state that were written last."""
+
         self._kept: tuple[bytes, str] | None = None
         """The malformed content that was kept last, and under which name."""
 
@@ -70,7 +73,7 @@ class StateFileAgent:
         seen = await self._link.settled(patient=self._may_pass)
         if seen.document is not None:
             self._link.clear(READING)
-            await self._take_in(seen, seen.document)
+            await self._take_in(seen.document)
             return await self._mirror(seen.document)
         if seen.missing:
             return await self._make_anew()
@@ -85,6 +88,7 @@ class StateFileAgent:
         if seen.document is not None:
             await self._mirror(seen.document)
         self._link.close_displaced()
+        self._link.unlock()
 
     def _may_pass(self, seen: StateFileContent) -> bool:
         """A file that was never there need not be waited for, nor one that nobody may read."""
@@ -92,7 +96,7 @@ class StateFileAgent:
 
     # ── what is wished ────────────────────────────────────────────────────────────────────────────
 
-    async def _take_in(self, seen: StateFileContent, document: StateDocument) -> None:
+    async def _take_in(self, document: StateDocument) -> None:
         """Send a wish that is new to the log."""
         wish = document.wish
         if wish == self._known:
@@ -103,23 +107,25 @@ class StateFileAgent:
             text = f"{self._link.path}: {document.unknown}, which is no state and counts as pause"
             await self._link.warn(UNKNOWN, text)
         run = self._link.run
-        if self._known is not None or self._counts(seen, run):
+        if self._known is not None or self._counts(document, run):
             await self._want(document.desired, wish, run)
         self._known = wish
         self._paused_in = None
 
-    def _counts(self, seen: StateFileContent, run: RunControl) -> bool:
-        """Whether the first wish that is seen, or seen again, is newer than the log's."""
-        return run.generation == self._paused_in or is_newer(seen, run)
+    def _counts(self, document: StateDocument, run: RunControl) -> bool:
+        """Whether the first wish that is seen, or seen again, counts more than the log's."""
+        if run.generation == self._paused_in:
+            return True
+        return self._link.memory.is_edit(document, run, self._link.began)
 
     async def _want(self, desired: RunMode, wish: Wish, run: RunControl) -> None:
         # Start once more, for one that rests after failures, means: try now.
         again = desired is not RunMode.PAUSE and run.retry_at is not None
         if desired is run.desired and not again:
             return
-        set_by = short_name(wish.set_by or FILE)
+        set_by, note = author_of(wish, self._known or self._link.memory.last)
         command = SetDesired(
-            seat=self._link.seat, desired=desired, set_by=set_by, note=short_note(wish.note)
+            seat=self._link.seat, desired=desired, set_by=set_by, note=short_note(note)
         )
         await self._link.try_send(command, actor=person(set_by))
 
@@ -145,9 +151,13 @@ class StateFileAgent:
     async def _mirror(self, document: StateDocument) -> float | None:
         """Write what differs from the log, and look again where a new wish came in between."""
         run, known = self._link.run, self._known
+        now = timestamp(run.set_at or self._link.now())
+        planned = fulfil(document, run, known, now)
+        await self._link.remember(run.generation, *dict.fromkeys((document.wish, planned.wish)))
         if document.desired is run.desired and document.fields.get(CURRENT) == run.current:
             return None
-        now = timestamp(run.set_at or self._link.now())
+        if pause := await self._rest_from_corrections(run):
+            return pause
 
         def change(base: bytes) -> bytes:
             found = parse(base)
@@ -170,15 +180,28 @@ class StateFileAgent:
             return 0.0
         if found.desired is run.desired and _is_ours(found.wish, run, known, now):
             self._known = found.wish
+            await self._link.remember(run.generation, found.wish)
             return None
         return 0.0
+
+    async def _rest_from_corrections(self, run: RunControl) -> float:
+        """Seconds to leave the file as it is, because another program changes it all the time."""
+        said, self._said = self._said, (run.generation, run.current)
+        if said != self._said:  # something new to say is no correction
+            self._link.clear(CORRECTING)
+            return 0.0
+        pause = self._link.may_correct()
+        if pause:
+            text = f"{self._link.path}: another program keeps changing what muster writes"
+            await self._link.warn(CORRECTING, f"{text}; muster leaves it for a minute")
+        return pause
 
     # ── without a document ────────────────────────────────────────────────────────────────────────
 
     async def _make_anew(self) -> float | None:
         """Make the file as the log has it, or paused."""
         if self._pause_if_removed and self._known is not None:
-            await self._pause(f"{self._link.path.name} was removed")
+            await self._link.pause(f"{self._link.path.name} was removed")
         run = self._link.run
         document = new_document(
             desired=run.desired,
@@ -187,6 +210,7 @@ class StateFileAgent:
             set_by=run.set_by or MUSTER,
             note=run.note,
         )
+        await self._link.remember(run.generation, document.wish)
         try:
             await self._link.create(document)
         except OSError as error:
@@ -198,7 +222,7 @@ class StateFileAgent:
     async def _repair(self, seen: StateFileContent, malformed: bytes) -> float | None:
         """Pause, keep what is malformed for a person to look at, and write a valid file."""
         why = f"{seen.trouble}; it counts as pause"
-        await self._pause(why)
+        await self._link.pause(why)
         run = self._link.run
         document = new_document(
             desired=run.desired,
@@ -212,6 +236,7 @@ class StateFileAgent:
             if self._kept is None or self._kept[0] != malformed:
                 self._kept = malformed, _keep(self._link.path, malformed).name
             await self._link.warn(READING, f"{why}, and is kept as {self._kept[1]}")
+            await self._link.remember(run.generation, document.wish)
             await self._link.exchange(lambda base: valid if base == malformed else base)
         except OSError as error:
             await self._link.warn(READING, f"{why}, and cannot be mended: {error.strerror}")
@@ -222,17 +247,21 @@ class StateFileAgent:
     async def _distrust(self, trouble: str) -> None:
         """Pause while nobody can tell what is wished."""
         await self._link.warn(READING, f"{trouble}; it counts as pause")
-        if await self._pause(trouble):
+        if await self._link.pause(trouble):
             self._paused_in = self._link.run.generation
         self._known = None
 
-    async def _pause(self, why: str) -> bool:
-        """Pause the agent, unless it is paused; say whether that was needed."""
-        if self._link.run.desired is RunMode.PAUSE:
-            return False
-        note = short_note(why)
-        command = SetDesired(seat=self._link.seat, desired=RunMode.PAUSE, set_by=MUSTER, note=note)
-        return await self._link.try_send(command)
+
+def author_of(wish: Wish, before: Wish | None) -> tuple[str, str]:
+    """The author and the note of a wish that replaced another one in a file.
+
+    An edit of the desired state alone leaves the words of the wish before it. muster never edits by
+    hand: where those are muster's own words, the author is the file.
+    """
+    if wish.set_by not in ("", MUSTER):
+        return short_name(wish.set_by), wish.note
+    is_unsaid = before is not None and wish.note == before.note
+    return FILE, "" if is_unsaid else wish.note
 
 
 def fulfil(document: StateDocument, run: RunControl, known: Wish | None, now: str) -> StateDocument:

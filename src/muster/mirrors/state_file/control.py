@@ -29,7 +29,6 @@ from muster.mirrors.state_file.document import (
 from muster.mirrors.state_file.link import (
     StateFileContent,
     StateFileLink,
-    is_newer,
     short_name,
     short_note,
 )
@@ -78,6 +77,7 @@ class StateFileController:
     async def close(self) -> None:
         """The loop goes on without muster, and so does its file."""
         self._link.close_displaced()
+        self._link.unlock()
 
     # ── what the loop says ────────────────────────────────────────────────────────────────────────
 
@@ -117,7 +117,9 @@ class StateFileController:
         """Send a wish to the log that came in by the file: the loop's own, or one by hand."""
         known, run = self._known, self._link.run
         if known is None:
-            if document.desired is not run.desired and is_newer(seen, run):
+            found = StateDocument({**document.fields, TIMESTAMP: ""})
+            is_edit = self._link.memory.is_edit(found, run, self._link.began)
+            if document.desired is not run.desired and is_edit:
                 await self._want(document, document.wish.set_by or FILE, None)
         elif _words(document.wish) == _words(known) or document.desired is run.desired:
             pass  # nothing new, or nothing else than what is wanted
@@ -184,8 +186,11 @@ class StateFileController:
         run, known = self._link.run, self._known
         if document.desired is run.desired:
             self._agreed = run.generation
+            await self._link.remember(run.generation, _undated(document.wish))
             return None
         fields = self._fields(run, document.wish)
+        planned = document.changed(**fields).wish
+        await self._link.remember(run.generation, _undated(document.wish), _undated(planned))
 
         def change(base: bytes) -> bytes:
             found = parse(base)
@@ -204,6 +209,7 @@ class StateFileController:
         if done.late is None:
             return 0.0  # somebody else wrote in between
         self._note_written(done.content, run)
+        await self._link.remember(run.generation, _undated(planned))
         return None
 
     def _fields(self, run: RunControl, before: Wish) -> dict[str, str]:
@@ -245,6 +251,7 @@ class StateFileController:
             set_by=run.set_by,
             note=run.note,
         )
+        await self._link.remember(run.generation, _undated(document.wish))
         try:
             await self._link.create(document)
         except OSError as error:
@@ -257,3 +264,8 @@ class StateFileController:
 
 def _words(wish: Wish) -> Words:
     return wish.desired, wish.set_by, wish.note
+
+
+def _undated(wish: Wish) -> Wish:
+    """A wish as it is remembered: a loop may renew the timestamp with every write."""
+    return wish._replace(timestamp="")

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.ports import Clock
-from muster.limits import FILE_SETTLE_SECONDS
+from muster.errors import StateFileInUse
+from muster.limits import FILE_POLL_SECONDS, FILE_SETTLE_SECONDS
 from muster.machines.events import AgentRetired, DesiredSet, StateTransition
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent, Team
@@ -21,19 +22,22 @@ from muster.mirrors.exchange import recover
 from muster.mirrors.state_file.agent import StateFileAgent
 from muster.mirrors.state_file.control import StateFileController
 from muster.mirrors.state_file.link import (
+    IN_USE,
     StateFileContent,
     StateFileLink,
     StateFileRole,
-    is_newer,
     look,
 )
+from muster.mirrors.state_file.memory import FOLDER, WishMemory
 from muster.mirrors.watch import FileWatcher
 
 log = logging.getLogger(__name__)
 
 
-async def wishes(paths: Mapping[SeatId, Path], team: Team, clock: Clock) -> tuple[SeatId, ...]:
-    """The agents not to start with muster: their files say pause, and are newer than the log.
+async def wishes(
+    paths: Mapping[SeatId, Path], team: Team, clock: Clock, home: Path | None = None
+) -> tuple[SeatId, ...]:
+    """The agents not to start with muster: their files say pause, and were edited meanwhile.
 
     A file that is there and cannot be understood counts as pause too.
     """
@@ -50,15 +54,20 @@ async def wishes(paths: Mapping[SeatId, Path], team: Team, clock: Clock) -> tupl
     if any(each.content is not None and each.document is None for each in seen.values()):
         await clock.sleep(FILE_SETTLE_SECONDS)  # somebody may be writing
         seen = {seat: look(path) for seat, path in wanted.items()}
-    return tuple(seat for seat in sorted(seen) if _says_pause(seen[seat], team.agents[seat]))
+    folder = None if home is None else home / FOLDER
+    memories = {seat: WishMemory(folder, seat, wanted[seat].absolute()) for seat in seen}
+    return tuple(
+        seat for seat in sorted(seen) if _says_pause(seen[seat], team.agents[seat], memories[seat])
+    )
 
 
-def _says_pause(seen: StateFileContent, agent: Agent) -> bool:
+def _says_pause(seen: StateFileContent, agent: Agent, memory: WishMemory) -> bool:
     if seen.missing:
         return False
     if seen.document is None:
         return True
-    return seen.document.desired is RunMode.PAUSE and is_newer(seen, agent.run)
+    is_edit = memory.is_edit(seen.document, agent.run, agent.run.generation)
+    return seen.document.desired is RunMode.PAUSE and is_edit
 
 
 class StateFiles:
@@ -71,10 +80,16 @@ class StateFiles:
         paths: Mapping[SeatId, Path],
         *,
         pause_if_removed: bool = False,
+        home: Path | None = None,
     ) -> None:
-        """Nothing is read before `run`. `pause_if_removed`: removing a file pauses its agent."""
+        """Nothing is read before `run`. `pause_if_removed`: removing a file pauses its agent.
+
+        In a home, the files are locked now, and what muster writes into them is remembered; without
+        one the caller has locked them. Raises `StateFileInUse`.
+        """
         self._dispatcher = dispatcher
         self._clock = clock
+        self._home = home
         self._pause_if_removed = pause_if_removed
         self._links: dict[SeatId, StateFileLink] = {}
         self._roles: dict[SeatId, StateFileRole] = {}
@@ -83,13 +98,14 @@ class StateFiles:
         self._watching: FileWatcher | None = None
         for seat, path in paths.items():
             self._add(seat, path)
+        self._lock_all()
         dispatcher.watch(self._note)
 
     def _add(self, seat: SeatId, path: Path) -> None:
         agent = self._dispatcher.team.agents.get(seat)
         if agent is None:
             return
-        link = StateFileLink(self._dispatcher, self._clock, seat, path.absolute())
+        link = StateFileLink(self._dispatcher, self._clock, seat, path.absolute(), home=self._home)
         if agent.authority is Authority.MUSTER:
             self._roles[seat] = StateFileAgent(link, pause_if_removed=self._pause_if_removed)
         elif agent.authority is Authority.FILE:
@@ -125,6 +141,31 @@ class StateFiles:
             self._watching.remove(link.path, link.wake.set)
         await self._close(link, role)
 
+    def _lock_all(self) -> None:
+        try:
+            for link in self._links.values():
+                self._lock(link)
+        except BaseException:
+            for link in self._links.values():
+                link.unlock()
+            raise
+
+    def _lock(self, link: StateFileLink) -> None:
+        if self._home is not None:
+            link.lock(f"agent {link.agent.id!r} of the team in {self._home}")
+
+    async def _until_locked(self, link: StateFileLink) -> None:
+        """Lock the file of an agent that was added meanwhile; it is paused until that is done."""
+        while True:
+            try:
+                self._lock(link)
+            except StateFileInUse as error:
+                await link.warn(IN_USE, str(error))
+                await link.pause(str(error))
+                await self._clock.sleep(FILE_POLL_SECONDS)
+            else:
+                return
+
     async def run(self) -> None:
         """Follow every file and what the log says of its agent, for ever."""
         watching = self._watching = FileWatcher(self._clock.sleep)
@@ -157,6 +198,7 @@ class StateFiles:
             log.warning("%s: %s", link.path, error, extra=extra)
 
     async def _follow(self, link: StateFileLink, role: StateFileRole) -> None:
+        await self._until_locked(link)
         await asyncio.to_thread(_recover, link.path)
         await link.follow(role.step)
 

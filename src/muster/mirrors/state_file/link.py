@@ -6,11 +6,12 @@ so a missing or malformed file counts only if it stays so for a moment.
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
@@ -18,16 +19,30 @@ from muster.engine.dispatcher import Dispatcher
 from muster.engine.ports import Clock
 from muster.engine.tasks import run_to_completion
 from muster.errors import Refused
-from muster.limits import FILE_SETTLE_SECONDS, NAME_CHARS_MAX, NOTE_CHARS_MAX
-from muster.machines.commands import Command
+from muster.home.file_lock import FileLock
+from muster.limits import (
+    FILE_CORRECTIONS_MAX,
+    FILE_CORRECTIONS_SECONDS,
+    FILE_SETTLE_SECONDS,
+    NAME_CHARS_MAX,
+    NOTE_CHARS_MAX,
+)
+from muster.machines.commands import Command, SetDesired
 from muster.machines.ids import MUSTER, SeatId
 from muster.machines.state import Agent, RunControl
+from muster.machines.vocabulary import RunMode
 from muster.mirrors import exchange as files
 from muster.mirrors.exchange import Change, DisplacedFile, Exchanged
 from muster.mirrors.linked_file import LinkedFile
-from muster.mirrors.state_file.document import MalformedContent, StateDocument, parse
+from muster.mirrors.state_file.document import MalformedContent, StateDocument, Wish, parse
+from muster.mirrors.state_file.lock import lock_state_file
+from muster.mirrors.state_file.memory import FOLDER, WishMemory
 
 log = logging.getLogger(__name__)
+
+REMEMBERING: Final = "remembering"
+CORRECTING: Final = "correcting"
+IN_USE: Final = "in use"
 
 
 class StateFileContent(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +52,6 @@ class StateFileContent(msgspec.Struct, frozen=True, kw_only=True):
     """Nothing where it could not be read."""
 
     document: StateDocument | None = None
-    written_at: datetime | None = None
     trouble: str = ""
 
     @property
@@ -50,23 +64,14 @@ def look(path: Path) -> StateFileContent:
     """A file as it is now."""
     try:
         content = files.read(path)
-        written_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     except FileNotFoundError:
         return StateFileContent()
     except OSError as error:
         return StateFileContent(trouble=f"{path} cannot be read: {error.strerror or error}")
     found = parse(content)
     if isinstance(found, MalformedContent):
-        return StateFileContent(
-            content=content, written_at=written_at, trouble=f"{path}: {found.why}"
-        )
-    return StateFileContent(content=content, written_at=written_at, document=found)
-
-
-def is_newer(seen: StateFileContent, run: RunControl) -> bool:
-    """Whether the wish in a file is at least as new as the one in the log."""
-    written = (seen.document and seen.document.set_at) or seen.written_at
-    return run.set_at is None or (written is not None and written >= run.set_at)
+        return StateFileContent(content=content, trouble=f"{path}: {found.why}")
+    return StateFileContent(content=content, document=found)
 
 
 class StateFileLink(LinkedFile[DisplacedFile]):
@@ -74,10 +79,24 @@ class StateFileLink(LinkedFile[DisplacedFile]):
 
     kind = "state_file"
 
-    def __init__(self, dispatcher: Dispatcher, clock: Clock, seat: SeatId, path: Path) -> None:
-        """Nothing is read yet."""
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        clock: Clock,
+        seat: SeatId,
+        path: Path,
+        *,
+        home: Path | None = None,
+    ) -> None:
+        """Nothing is read yet. Without a home nothing is remembered of the file."""
         super().__init__(dispatcher, clock, path, seat)
         self.seat = seat
+        self.began = self.run.generation
+        """The generation of the log's wish when muster began to follow the file."""
+
+        self.memory = WishMemory(None if home is None else home / FOLDER, seat, path)
+        self._corrections: deque[float] = deque()
+        self._lock: FileLock | None = None
 
     @property
     def agent(self) -> Agent:
@@ -97,6 +116,45 @@ class StateFileLink(LinkedFile[DisplacedFile]):
     def now(self) -> datetime:
         """The wall clock, which other programs compare timestamps with."""
         return self._clock.wall()
+
+    # ── other masters ─────────────────────────────────────────────────────────────────────────────
+
+    def lock(self, holder: str) -> None:
+        """Take the right to follow the file. Raises `StateFileInUse`."""
+        if self._lock is None:
+            self._lock = lock_state_file(self.path, holder=holder)
+
+    def unlock(self) -> None:
+        """Let others follow the file. Idempotent."""
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            lock.release()
+
+    def may_correct(self) -> float:
+        """Count a correction of what another program wrote; 0.0 if it may be made now.
+
+        Otherwise the seconds until the next: two programs that correct each other would go on for
+        ever.
+        """
+        now = self.monotonic()
+        while self._corrections and self._corrections[0] <= now - FILE_CORRECTIONS_SECONDS:
+            self._corrections.popleft()
+        if len(self._corrections) >= FILE_CORRECTIONS_MAX:
+            return self._corrections[0] + FILE_CORRECTIONS_SECONDS - now
+        self._corrections.append(now)
+        return 0.0
+
+    async def remember(self, generation: int, *wishes: Wish) -> None:
+        """Remember the wishes that the file may have beside the log's wish of that generation."""
+        if self.memory.knows(generation, *wishes):
+            return
+        try:
+            await run_to_completion(asyncio.to_thread(self.memory.remember, generation, *wishes))
+        except OSError as error:
+            text = f"muster cannot remember what {self.path} says: {error.strerror or error}"
+            await self.warn(REMEMBERING, text)
+        else:
+            self.clear(REMEMBERING)
 
     # ── the file ──────────────────────────────────────────────────────────────────────────────────
 
@@ -151,6 +209,14 @@ class StateFileLink(LinkedFile[DisplacedFile]):
             log.info("%s", error, extra=extra)
             return False
         return True
+
+    async def pause(self, why: str) -> bool:
+        """Pause the agent, unless it is paused; whether that was needed."""
+        if self.run.desired is RunMode.PAUSE:
+            return False
+        note = short_note(why)
+        command = SetDesired(seat=self.seat, desired=RunMode.PAUSE, set_by=MUSTER, note=note)
+        return await self.try_send(command)
 
 
 class StateFileRole(Protocol):

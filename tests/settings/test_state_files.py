@@ -1,0 +1,47 @@
+"""Two agents with one state file are refused, whatever name each uses for it."""
+
+from pathlib import Path
+
+import pytest
+
+from muster.errors import BadSettings
+from muster.settings.model import load_settings
+
+
+def home_with(folder: Path, other: str) -> Path:
+    """A home whose agents `a` and `b` have the state files `one.json` and another."""
+    home = folder / ".muster"
+    home.mkdir()
+    (home / "muster.toml").write_text(
+        '[agents.a]\ncommand = ["true"]\nstate_file = "one.json"\n'
+        f'[agents.b]\ncommand = ["true"]\nstate_file = "{other}"\n'
+    )
+    return home
+
+
+@pytest.mark.parametrize(
+    "other", ["one.json", "./sub/../one.json", "link.json", "hard.json", "linked/one.json"]
+)
+def test_two_agents_with_one_state_file_are_refused_with_the_line(
+    tmp_path: Path, other: str
+) -> None:
+    """Issue 15: one wish ran two agents, and they overwrote each other without end."""
+    (tmp_path / "one.json").write_text("{}")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "link.json").symlink_to("one.json")
+    (tmp_path / "hard.json").hardlink_to(tmp_path / "one.json")
+    (tmp_path / "linked").symlink_to(".")
+    home = home_with(tmp_path, other)
+    with pytest.raises(BadSettings) as refused:
+        load_settings(home, {})
+    assert "agents.b.state_file is the file of agents.a" in str(refused.value)
+    assert ":6" in str(refused.value) or "line 6" in str(refused.value)
+
+
+def test_a_file_need_not_exist_to_be_the_same(tmp_path: Path) -> None:
+    with pytest.raises(BadSettings):
+        load_settings(home_with(tmp_path, "./one.json"), {})
+
+
+def test_a_file_of_its_own_is_accepted(tmp_path: Path) -> None:
+    assert set(load_settings(home_with(tmp_path, "two.json"), {}).agents) == {"a", "b"}
