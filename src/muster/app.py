@@ -63,7 +63,7 @@ from muster.sessions.prompt import Prompter
 from muster.sessions.prompt_templates import PromptTemplates
 from muster.sessions.reactor import Sessions
 from muster.sessions.session_tokens import SessionTokens
-from muster.settings.in_force import SettingsInForce
+from muster.settings.in_force import SettingsInForce, hosting_lead
 from muster.settings.model import SETTINGS_FILE, DelegationSettings, Settings
 from muster.store.base import SEQ_END, EventStore, MessageSearch
 from muster.store.reading import LogReader
@@ -252,7 +252,13 @@ async def run_team(
     presence = Presence(dispatcher, clock, timeout=lambda: in_force.heartbeat_timeout_s)
     inbox = Inbox(feed, dispatcher, describer(in_force, soul_line))
     partials, session_tokens = Partials(dispatcher, clock), SessionTokens(ids.new())
-    prompter = Prompter(dispatcher, store, inbox, PromptTemplates(home))
+    prompter = Prompter(
+        dispatcher,
+        store,
+        inbox,
+        PromptTemplates(home),
+        hosts=lambda: hosting_lead(in_force.current) is not None,
+    )
     roster = Roster(dispatcher, options.runtimes, home if options.names_agents else None)
     await _begin(dispatcher, ids, options, roster, in_force, clock, loaded.last_at, home)
     log_provider = OpenLogProvider(dispatcher, store, options.delegation.root)

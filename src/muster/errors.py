@@ -100,6 +100,10 @@ class NotTheAuthority(Refused):
     recorded = True
 
 
+class TooManyPeerMessages(Refused):
+    """Agents have sent each other {limit} messages since {human} last spoke. Wait for {human}."""
+
+
 class NoFreeSeat(Refused):
     """Cannot summon: every seat has an agent. `muster agents` lists them."""
 

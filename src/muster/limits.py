@@ -128,6 +128,10 @@ PARTIAL_CHARS_MAX: Final = 65_536
 PARTIAL_SECONDS: Final = 0.1
 """Between two partial texts of a turn: text that grows ten times a second looks live."""
 
+PEER_MESSAGES_MAX: Final = 200
+"""Direct messages between agents after a person's last message: two models that thank each other
+must come to an end."""
+
 CHANNEL_MEMBERS_MAX: Final = 256
 """A round with more members would take hours, and the ring is copied at every change."""
 

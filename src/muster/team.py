@@ -11,12 +11,15 @@ from muster.engine.ports import Clock, DetectPrograms, Ids
 from muster.engine.presence import Presence
 from muster.inbox.inbox import Inbox
 from muster.machines.identity.palette import PALETTE
+from muster.machines.ids import GRID_SEATS
 from muster.machines.state import Team
 from muster.machines.vocabulary import Placeholder, TurnConfig
 from muster.reloading.live import LiveSettings
 from muster.sessions.prompt import Prompter
 from muster.sessions.session_tokens import SessionTokens
 from muster.settings.agents import ANYBODY
+from muster.settings.in_force import hosting_lead
+from muster.settings.model import Settings
 from muster.store.base import EventStore
 from muster.views.conversation_costs import Costs
 from muster.views.history import History
@@ -27,8 +30,22 @@ class Births(msgspec.Struct, frozen=True, kw_only=True):
 
     possible: bool = False
     live_on: bool = False
+    hosted: bool = False
+    """Whether agents of the lead run in sessions of their own, as the lead's program does."""
+
     places: tuple[Placeholder, ...] = PALETTE
     """The seats that a summon fills, with their looks, names and roles."""
+
+
+def births_of(settings: Settings) -> Births:
+    """Whether muster itself can create agents, and how it runs them."""
+    anybody, summon = settings.agents.get(ANYBODY), settings.summon
+    return Births(
+        possible=anybody is not None,
+        live_on=anybody is not None and anybody.is_long_lived,
+        hosted=hosting_lead(settings) is not None,
+        places=tuple(map(summon.place, GRID_SEATS[: summon.seats])),
+    )
 
 
 class Muster:
@@ -91,10 +108,7 @@ class Muster:
     @property
     def births(self) -> Births:
         """Whether muster itself can create agents, and how it runs them."""
-        anybody = self.settings.current.agents.get(ANYBODY)
-        return Births(
-            possible=anybody is not None, live_on=anybody is not None and anybody.is_long_lived
-        )
+        return births_of(self.settings.current)
 
     @property
     def team(self) -> Team:

@@ -127,7 +127,14 @@ def test_a_lead_that_does_not_answer_delays_a_wake_only_by_the_timeout() -> None
 
 # ── prompt templates ──────────────────────────────────────────────────────────────────────────────
 
-WORDS = {"name": "Lyra", "human": "Marcus", "seat": 3, "color": "#c9b1e8", "payload": "<agent/>"}
+WORDS = {
+    "name": "Lyra",
+    "human": "Marcus",
+    "seat": 3,
+    "color": "#c9b1e8",
+    "payload": "<agent/>",
+    "wishes": "",
+}
 
 
 @pytest.mark.parametrize("letter", [BIRTH, WAKE, LEAD])

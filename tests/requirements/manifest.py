@@ -2362,6 +2362,20 @@ DOCUMENTED = (
 
 HOLDING = (
     Promise(
+        "Under a Claude Code lead every agent is a session of its own, and stays itself.",
+        {
+            "acceptance/claude/test_hosted.py": [
+                "test_agents_of_a_real_lead_are_sessions_of_their_own_and_stay_themselves",
+            ],
+            "machines/identity/test_hosted.py": [
+                "test_a_birth_by_the_lead_starts_a_session_of_its_own",
+                "test_the_end_of_the_lead_s_session_leaves_its_agents_alone",
+                "test_the_lead_is_told_of_every_end_while_it_is_there",
+                "test_agents_that_write_to_each_other_come_to_an_end_until_a_person_speaks",
+            ],
+        },
+    ),
+    Promise(
         "No step of muster holds its event loop unnoticed, whatever a verb does to an agent.",
         {
             "engine/test_watchdog.py": [

@@ -2,14 +2,19 @@
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from muster.engine.ports import Launch
+from muster.machines.identity.palette import PALETTE
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent
-from muster.machines.vocabulary import RunMode
+from muster.machines.vocabulary import Placeholder, RunMode
 from muster.runtimes.catalog import RuntimeCatalog
+from muster.runtimes.claude.runtime import ClaudeRuntime
 from muster.settings.agents import AgentSettings
 from muster.settings.in_force import SettingsInForce
-from muster.settings.model import Settings
+from muster.settings.model import Settings, SummonSettings
+from muster.team import births_of
 from tests.builders import run
 from tests.runtimes.programs import Listener, new_session
 
@@ -65,3 +70,32 @@ def test_a_program_works_in_the_folder_that_holds_the_home_or_as_seen_from_there
         assert listener.lines() == [str(tmp_path / "work"), str(tmp_path)]
 
     run(scene())
+
+
+def found(settings: Settings, home: Path) -> RuntimeCatalog:
+    return RuntimeCatalog(SettingsInForce(settings), home)
+
+
+def test_an_agent_of_a_claude_code_lead_is_run_as_its_lead_is(tmp_path: Path) -> None:
+    lead = AgentSettings(runtime="claude", seat=4, cwd="work")
+    settings = Settings(agents={"Julian": lead, "Ada": AgentSettings(command=("pwd",))})
+    lyra = Agent(seat=SeatId(0), name="Lyra", hosted=True)
+    assert isinstance(found(settings, tmp_path)(lyra), ClaudeRuntime)
+    assert found(settings, tmp_path)(replace(lyra, hosted=False)) is None
+    inside = replace(settings, summon=SummonSettings(sessions="lead"))
+    assert found(inside, tmp_path)(lyra) is None
+    command = AgentSettings(command=("x",), seat=4)
+    assert found(replace(settings, agents={"Julian": command}), tmp_path)(lyra) is None
+
+
+def test_a_summon_prepares_the_seats_that_the_settings_ask_for() -> None:
+    summon = SummonSettings(
+        seats=2, names=("Ada",), roles=("codes", "tests"), colors=("", "#fff"), genders=("man",)
+    )
+    assert births_of(Settings(summon=summon)).places == (
+        Placeholder(
+            grid_position=SeatId(0), color="#c9b1e8", gender="man", name="Ada", role="codes"
+        ),
+        Placeholder(grid_position=SeatId(1), color="#fff", gender="man", role="tests"),
+    )
+    assert births_of(Settings()).places == PALETTE

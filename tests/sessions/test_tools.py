@@ -23,6 +23,7 @@ from muster.machines.vocabulary import (
 from muster.sessions.prompt_state import PROMPTS_MAX, PromptState
 from muster.sessions.tools import TOOLS
 from muster.testing.runtime import ScriptedSession
+from muster.views.memory.transcripts import as_line, last_life
 from tests.builders import ADA, BEN, DESIGN, run, settled, with_agents, with_channel
 from tests.sessions.test_intake import Stage, staged
 
@@ -455,5 +456,50 @@ def test_a_denial_has_its_note_and_an_ended_session_is_denied() -> None:
                 Permission(tool="Bash", detail="ls")
             )
             assert not late.allowed
+
+    run(story())
+
+
+# ── messages to one agent ─────────────────────────────────────────────────────────────────────────
+
+
+def test_a_message_to_another_agent_reaches_its_session_under_the_sender_s_name() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol(long_lived=True)
+            await stage.enrol("Ben", long_lived=True)
+            ada, ben = await stage.start(), await stage.start(BEN)
+            reply = await use(ada, "send_message", text="are you there?", to="@ben")
+            assert reply == Reply(True, "Sent to Ben. An answer comes as a message.")
+            assert ben.told[-1].endswith("[Ada]: are you there?")
+            assert await stage.said() == []  # the human was told nothing
+            transcript = await last_life(
+                stage.muster.store, stage.muster.team, stage.muster.team.agents[BEN]
+            )
+            assert [as_line(each, "Marcus") for each in transcript] == ["[Ada]: are you there?"]
+
+    run(story())
+
+
+def test_a_message_to_the_human_by_name_is_told_to_the_human() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol(long_lived=True)
+            ada = await stage.start()
+            assert (await use(ada, "send_message", text="done", to="marcus")).ok
+            assert await stage.said() == [("Ada", None, "done")]
+
+    run(story())
+
+
+def test_a_message_to_nobody_says_who_there_is_and_one_to_a_sleeper_that_it_waits() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol(long_lived=True)
+            await stage.enrol("Ben", long_lived=True)
+            ada = await stage.start()
+            assert "There is: Ada, Ben." in (await use(ada, "send_message", text="x", to="Cy")).text
+            told = await use(ada, "send_message", text="x", to="Ben")
+            assert "Ben is sleeping and gets it later." in told.text
 
     run(story())

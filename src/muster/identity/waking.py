@@ -32,7 +32,10 @@ WHO_IS_THERE: Final = (
     "[AGENT_STATUS?] Who of your team is there? Answer with one [AGENT_STATUS] line."
 )
 
-DIRECTIONS: Final = (SUMMON, WAKE, "[AGENT_STATUS?]", "[START AGENT:", "[STOP AGENT:")
+DIRECTIONS: Final = (
+    *(SUMMON, WAKE, "[AGENT_STATUS?]"),
+    *("[START AGENT:", "[STOP AGENT:", "[AGENT ENDED:"),
+)
 """Prefixes of muster's own messages to a lead; any other message comes from a person."""
 
 ANSWER_SECONDS: Final = 5.0
@@ -101,15 +104,21 @@ async def wake(
     if (seats and not chosen) or (asked and not _sleepers(muster.team, chosen)):
         return Receipt(seq=muster.team.seq, events=())
     led = [agent for agent in _sleepers(muster.team, chosen) if agent.authority is Authority.LEAD]
-    command = WakeAgents(seats=chosen, payloads=await _payloads(muster, led))
+    hosted = muster.births.hosted
+    payloads = () if hosted else await _payloads(muster, led)
+    command = WakeAgents(seats=chosen, payloads=payloads, hosted=hosted)
     return await muster.dispatcher.send(command, actor=actor, key=key)
 
 
-async def with_memory(muster: Muster, wish: SetDesired) -> SetDesired:
+async def with_memory(muster: Muster, wish: SetDesired, actor: str) -> SetDesired:
     """A start or stop. A start of an agent that its lead runs has its memory, as with WAKE."""
     agent = muster.team.agent(wish.seat)
     led = agent.authority is Authority.LEAD and agent.status is Status.SLEEPING
     if not led or wish.desired is RunMode.PAUSE:
+        return wish
+    if muster.births.hosted:  # taken over into a session of its own, which the wish then starts
+        takeover = WakeAgents(seats=(wish.seat,), hosted=True)
+        await muster.dispatcher.send(takeover, actor=actor)
         return wish
     (payload,) = await _payloads(muster, [agent])
     return replace(wish, memory=payload.text)

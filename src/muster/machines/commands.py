@@ -146,6 +146,8 @@ class RegisterAgent(Command, frozen=True, kw_only=True):
 
     profile: Profile
     session: SessionId | None = None
+    hosted: bool = False
+    """Whether muster runs the agent in a session of its own, where a lead registers it."""
 
 
 class ReportStatus(Command, frozen=True, kw_only=True):
@@ -182,6 +184,9 @@ class WakeAgents(Command, frozen=True, kw_only=True):
     seats: tuple[SeatId, ...] = ()
     payloads: tuple[WakeText, ...] = ()
     """The souls and transcripts of the agents that the lead runs, for messages to the lead."""
+
+    hosted: bool = False
+    """Whether muster runs the agents of the lead in sessions of their own from now on."""
 
 
 class SleepAgents(Command, frozen=True, kw_only=True):
@@ -520,6 +525,9 @@ class SendMessage(Command, frozen=True, kw_only=True):
     text: str
     speaker_name: str
     seat: SeatId | None = None
+    sender: SeatId | None = None
+    """The agent that says it, where an agent writes to another one."""
+
     files: tuple[AttachedFile, ...] = ()
 
 

@@ -208,6 +208,12 @@ class AgentRegistered(Fact, frozen=True, kw_only=True):
     session: SessionId | None = None
 
 
+class AgentHosted(Fact, frozen=True, kw_only=True):
+    """muster runs an agent of a lead in a session of its own from now on."""
+
+    seat: SeatId
+
+
 class AgentStatus(Fact, frozen=True, kw_only=True):
     """The lead reported its team. `confirmed` lists the reported seats that the lead runs."""
 
@@ -688,13 +694,17 @@ class Announcement(Fact, frozen=True, kw_only=True):
 
 
 class UserMessage(Fact, frozen=True, kw_only=True):
-    """A message of a human, in a channel or to one agent (the lead where `target_agent` is null).
-    It is delivered at once to the seats in `deliver_to`, to the others with their next turn.
+    """A message of a human, in a channel or to one agent (the lead where `target_agent` is null),
+    or of an agent to another one. It is delivered at once to the seats in `deliver_to`, to the
+    others with their next turn.
     """
 
     text: str
     speaker_name: str
     target_agent: str | None
+    sender: SeatId | None = None
+    """The seat of the agent that said it; null for a person, and for muster."""
+
     seat: SeatId | None = None
     """The seat of the recipient, where the message is for one agent."""
 

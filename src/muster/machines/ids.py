@@ -16,6 +16,7 @@ GRID_SEATS: Final = tuple(SeatId(seat) for seat in range(9) if seat != LEAD_SEAT
 FIRST_ENROLLED_SEAT: Final = SeatId(9)
 
 _AGENT: Final = "agent:"
+_PERSON: Final = "person:"
 
 MUSTER: Final = "muster"
 """The actor of commands that no person or agent sent: deadlines, couplings, boot."""
@@ -28,7 +29,12 @@ def document_id(seat: SeatId) -> str:
 
 def person(name: str) -> str:
     """The actor id of a human."""
-    return f"person:{name}"
+    return f"{_PERSON}{name}"
+
+
+def is_person(actor: str) -> bool:
+    """Whether an actor is a human."""
+    return actor.startswith(_PERSON)
 
 
 def agent_actor(agent_id: str) -> str:

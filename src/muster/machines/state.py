@@ -174,6 +174,9 @@ class Agent(Record, frozen=True, kw_only=True):
     asked_name: str = ""
     """The name that it was asked to take when it was summoned."""
 
+    hosted: bool = False
+    """Whether it belongs to a lead, and muster runs it in a session of its own."""
+
     enrolled: bool = False
     """Whether it took its seat under a known name, and was neither summoned nor born."""
 
@@ -613,6 +616,9 @@ class Team(Record, frozen=True, kw_only=True):
     delegation: Delegation = Delegation()
     tokens: Mapping[str, Token] = {}
     """Tokens by the digest of their secret."""
+
+    peer_messages: int = 0
+    """Direct messages between agents since a person last said something."""
 
     imported: Mapping[str, int] = {}
     """Ids of imported messages and digests of discarded documents: a second import adds nothing."""

@@ -12,7 +12,7 @@ from muster.machines.state import Agent
 from muster.runtimes.claude.runtime import ClaudeRuntime
 from muster.runtimes.command import CommandRuntime
 from muster.settings.agents import ANYBODY, AgentSettings
-from muster.settings.in_force import LIVE_FIELDS, SettingsInForce
+from muster.settings.in_force import LIVE_FIELDS, SettingsInForce, hosting_lead
 from muster.settings.model import Settings
 
 _OFF_GRID: Final = FIRST_ENROLLED_SEAT
@@ -40,6 +40,9 @@ class RuntimeCatalog:
         """The runtime of an agent; None where no settings are for it."""
         known = self._runtimes()
         own = None if agent.name is None else known.get(name_key(agent.name))
+        lead = hosting_lead(self._in_force.current) if agent.hosted and own is None else None
+        if lead is not None:
+            return known.get(name_key(lead))  # it is run as its lead is
         return own or (known.get(ANYBODY) if agent.seat in GRID_SEATS else None)
 
     def _runtimes(self) -> Mapping[str, ports.Runtime]:

@@ -58,8 +58,13 @@ class Intake:
         told: PromptState,
         approvals: Approvals,
         partials: Partials | None = None,
+        hosts: bool = False,
     ) -> None:
-        """Act for this seat until the session ends."""
+        """Act for this seat until the session ends.
+
+        With `hosts`, agents that it registers as the lead get sessions of their own.
+        """
+        self._hosts = hosts
         self._approvals = approvals
         self._partials = partials
         self._speech = TurnSpeech(
@@ -333,7 +338,7 @@ class Intake:
     def _meant(self, name: str, body: str) -> Command:
         if name == "AGENT_REGISTERED":
             profile = msgspec.json.decode(body.encode(), type=Profile)
-            return c.RegisterAgent(profile=profile, session=self._session)
+            return c.RegisterAgent(profile=profile, session=self._session, hosted=self._hosts)
         report = msgspec.json.decode(body.encode(), type=Report)
         return c.ReportStatus(agents=report.agents, session=self._session)
 

@@ -28,7 +28,7 @@ from muster.machines.turns.order import RING
 from muster.machines.turns.table import held_turns, is_own
 from muster.machines.vocabulary import Awaits, RunMode, Taken
 from muster.sessions.prompt_state import PromptState, still_held
-from muster.sessions.prompt_templates import BIRTH, LEAD, WAKE, PromptTemplates
+from muster.sessions.prompt_templates import BIRTH, HOST, LEAD, WAKE, PromptTemplates
 from muster.store.base import EventStore
 from muster.views.access import CanRead, read_all
 from muster.views.answers.messages import Do, Next
@@ -72,9 +72,18 @@ class Prompter:
     """Sends turns and messages to sessions as prompts."""
 
     def __init__(
-        self, dispatcher: Dispatcher, store: EventStore, inbox: Inbox, templates: PromptTemplates
+        self,
+        dispatcher: Dispatcher,
+        store: EventStore,
+        inbox: Inbox,
+        templates: PromptTemplates,
+        *,
+        hosts: Callable[[], bool] = lambda: False,
     ) -> None:
         """Read souls and transcripts from the store, turns and messages from the inbox."""
+        self.hosts = hosts
+        """Tells whether agents of the lead run in sessions of their own."""
+
         self._templates = templates
         self._dispatcher = dispatcher
         self._store = store
@@ -109,9 +118,10 @@ class Prompter:
         """
         team = self._dispatcher.team
         words = {"name": agent.id, "human": team.human, "seat": agent.seat, "color": agent.color}
+        words["wishes"] = wishes_of(agent)
         parts: list[str] = []
         if agent.seat == LEAD_SEAT:
-            parts.append(self._templates.write(LEAD, **words))
+            parts.append(self._templates.write(HOST if self.hosts() else LEAD, **words))
         if agent.status is Status.HATCHING:
             parts.append(self._templates.write(BIRTH, **words))
         else:
@@ -225,6 +235,12 @@ class Prompter:
         return running
 
 
+def wishes_of(agent: Agent) -> str:
+    """The wishes for a new agent, where its seat was prepared with a name or a role."""
+    name = f"You are asked to take the name {agent.asked_name}. " if agent.asked_name else ""
+    return name + (f"Your role in the team: {agent.role}" if agent.role else "")
+
+
 def resumed(found: Next) -> Next:
     """A resumed turn: not announced again, only with its new messages."""
     new = tuple(each for each in found.messages if not each.again)
@@ -280,7 +296,8 @@ def _choice(found: Next) -> Iterator[str]:
 def human_text_of(items: Sequence[Next]) -> str:
     """The text of direct messages in these items, without channel messages."""
     alone = (each for each in items if each.channel is None)
-    return "\n".join(message.text for each in alone for message in each.messages)
+    words = (message for each in alone for message in each.messages)
+    return "\n".join(message.text for message in words if message.by_human)
 
 
 def _waits_for_person(team: Team, seat: SeatId) -> Turns:

@@ -16,6 +16,8 @@ OWN: Final = Path(__file__).parent / "templates"
 BIRTH: Final = "birth"
 WAKE: Final = "wake"
 LEAD: Final = "lead"
+HOST: Final = "host"
+"""For a lead whose agents run in sessions of their own."""
 
 log = logging.getLogger(__name__)
 

@@ -27,7 +27,7 @@ from muster.machines.commands import (
     ReportWorkStopped,
 )
 from muster.machines.events import Event
-from muster.machines.ids import MUSTER, ChannelId, ConversationId, SeatId, SessionId
+from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.state import Agent, Team
 from muster.machines.turns.table import held_turns
 from muster.machines.vocabulary import Outcome, Urgency
@@ -258,6 +258,7 @@ class Sessions:
             told=told,
             approvals=self._approvals,
             partials=self._partials,
+            hosts=order.seat == LEAD_SEAT and self._prompter.hosts(),
         )
         launch = Launch(
             session=order.session,

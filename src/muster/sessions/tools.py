@@ -76,6 +76,7 @@ class MessageArguments(_Arguments, frozen=True, kw_only=True):
 
     text: str
     channel: str | None = None
+    to: str | None = None
 
 
 class HandArguments(_Arguments, frozen=True, kw_only=True):
@@ -119,7 +120,8 @@ TOOLS: Final = (
     ),
     _tool(
         "send_message",
-        "Say something: in the channel where you have the turn, or else to the human you work for.",
+        "Say something: in the channel where you have the turn, or else to the human you work for. "
+        "With `to`, say it to one agent of your team alone, by its name.",
         MessageArguments,
     ),
     _tool(
@@ -231,8 +233,10 @@ class Toolbox:
         return f"Your turn in {channel} waits. Go on when you can: any muster tool resumes it."
 
     async def send_message(self, given: MessageArguments) -> str:
-        """Post in the channel where the agent has the turn, or message the human."""
-        channel = await self._turn(given.channel)
+        """Post in the channel where the agent has the turn, or message the human or an agent."""
+        if given.to is not None and name_key(given.to) != name_key(self._team.human):
+            return await self._tell_agent(given.to, given.text)
+        channel = None if given.to is not None else await self._turn(given.channel)
         if channel is None:
             self._told.by_human, self._told.answered = False, True
             await self._send(c.TellHuman(seat=self._seat, text=given.text))
@@ -242,6 +246,21 @@ class Toolbox:
         if not await self._act(said):
             return _kept(channel, "your message is posted")
         return f"Said in {channel}. It is still your turn: end it with turn_complete."
+
+    async def _tell_agent(self, name: str, text: str) -> str:
+        """Send a message to another agent alone; it gets it in its session, or when it wakes."""
+        team = self._team
+        seat = team.names.get(name_key(name.strip().removeprefix("@")))
+        if seat is None:
+            others = [each.id for each in team.agents.values() if each.name and not each.retired]
+            return f"There is no agent {name!r}. There is: {', '.join(sorted(others))}."
+        message = c.SendMessage(
+            text=text, speaker_name=self._agent.id, seat=seat, sender=self._seat
+        )
+        await self._send(message)
+        there = team.agents[seat]
+        late = "" if there.present else f" {there.id} is {there.status} and gets it later."
+        return f"Sent to {there.id}.{late} An answer comes as a message."
 
     async def raise_hand(self, given: HandArguments) -> str:
         """Ask to speak next, or no longer."""

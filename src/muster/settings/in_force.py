@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from muster.errors import BadSettings
+from muster.machines.ids import LEAD_SEAT
 from muster.settings.agents import ANYBODY, AgentSettings
 from muster.settings.model import SETTINGS, Settings
 from muster.settings.policies import POLICIES
@@ -126,6 +127,14 @@ def changed_fields(old: AgentSettings, new: AgentSettings) -> tuple[str, ...]:
     """The settings of an agent that differ."""
     fields = AgentSettings.__struct_fields__
     return tuple(name for name in fields if getattr(old, name) != getattr(new, name))
+
+
+def hosting_lead(settings: Settings) -> str | None:
+    """The name of a lead whose agents run in sessions of their own, as the lead itself does."""
+    for name, agent in named_agents(settings):
+        if agent.seat == LEAD_SEAT and agent.runtime == "claude":
+            return name if settings.summon.sessions == "own" else None
+    return None
 
 
 def named_agents(settings: Settings) -> Iterator[tuple[str, AgentSettings]]:

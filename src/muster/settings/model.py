@@ -14,9 +14,11 @@ import msgspec
 
 from muster.errors import BadSettings, BadSource, Refused
 from muster.limits import TURN_SECONDS_MAX, TURNS_MAX, USAGE_SUM_MAX
+from muster.machines.identity.palette import appearance
+from muster.machines.ids import GRID_SEATS, SeatId
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
-from muster.machines.vocabulary import Allowance, TurnConfig
+from muster.machines.vocabulary import Allowance, Placeholder, TurnConfig
 from muster.settings.agents import AGENTS, AgentSettings, read_agents
 from muster.settings.file import line_of, parsed, text_of
 from muster.settings.rules import (
@@ -116,6 +118,46 @@ class DelegationSettings(msgspec.Struct, frozen=True, kw_only=True):
         return Allowance(max_cost_usd=self.max_cost_usd, max_tokens=self.max_tokens)
 
 
+class SummonSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The `[summon]` table: the seats that SUMMON prepares, and where their agents run."""
+
+    seats: Annotated[
+        int, Rule("Number of seats around the lead that SUMMON prepares.", 1, len(GRID_SEATS))
+    ] = len(GRID_SEATS)
+    names: Annotated[
+        tuple[str, ...],
+        Rule("Names that the agents are asked to take, in the order of the seats; empty is free."),
+    ] = ()
+    roles: Annotated[
+        tuple[str, ...], Rule("Roles of the agents in the team, in the order of the seats.")
+    ] = ()
+    colors: Annotated[
+        tuple[str, ...], Rule("Colours of the seats, in their order; empty is the usual one.")
+    ] = ()
+    genders: Annotated[
+        tuple[str, ...], Rule("Genders of the seats, in their order; empty is the usual one.")
+    ] = ()
+    sessions: Annotated[
+        Literal["own", "lead"],
+        Rule('Where agents of a Claude Code lead run: "own" (a session each) or "lead" (in it).'),
+    ] = "own"
+
+    def place(self, seat: SeatId) -> Placeholder:
+        """The seat as SUMMON prepares it."""
+        usual, index = appearance(seat), GRID_SEATS.index(seat)
+        return Placeholder(
+            grid_position=seat,
+            color=_at(self.colors, index) or usual.color,
+            gender=_at(self.genders, index) or usual.gender,
+            name=_at(self.names, index),
+            role=_at(self.roles, index),
+        )
+
+
+def _at(words: tuple[str, ...], index: int) -> str:
+    return words[index] if index < len(words) else ""
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a user may choose. Each field is a table of `muster.toml`."""
 
@@ -125,6 +167,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     turns: TurnConfig = TurnConfig()
     store: StoreSettings = StoreSettings()
     delegation: DelegationSettings = DelegationSettings()
+    summon: SummonSettings = SummonSettings()
     agents: Mapping[str, AgentSettings] = {}
     """The `[agents.NAME]` tables; `agents.py` validates them."""
 

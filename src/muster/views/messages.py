@@ -37,7 +37,7 @@ def message_document(event: Event, agent: Agent) -> MessageDocument:
         seq=event.seq,
         type="message",
         speaker_name=fact.speaker_name,
-        speaker_type="human",
+        speaker_type="human" if fact.sender is None else "agent",
         target_agent=fact.target_agent,
         text=fact.text,
         server_session_id=event.session_id,

@@ -41,8 +41,8 @@ def test_a_real_lead_brings_a_team_to_life_and_wakes_it_after_its_own_death(
         Rule(pattern=WORDS + r"\[WAKE AGENTS\]\n<agent", reply="All." + present(LYRA, KAEL)),
     ):
         model.add(rule)
-    lead = table("Julian", box.env, seat=4)
-    with claude_team(box, lead) as (team, _):
+    lead, inside = table("Julian", box.env, seat=4), '[summon]\nsessions = "lead"\n'
+    with claude_team(box, lead, inside) as (team, _):
         start(team, "Julian")
         team.post("/api/agents/summon")
         agents = team.until(lambda a: {a[0]["status"], a[1]["status"]} == {"alive"})

@@ -47,6 +47,9 @@ TABLE: Table[None] = Table(
     Row(NONE, ALIVE, "registered", "registered in a seat that was not prepared"),
     Row(EXPIRED, ALIVE, "registered", "a late registration counts"),
     Row(HATCHING, EXPIRED, "hatching_timeout", "no name in five minutes: hide it, keep the record"),
+    Row(HATCHING, SLEEPING, "born", "registered by its lead; muster starts a session of its own"),
+    Row(NONE, SLEEPING, "born", "registered by its lead in a seat that was not prepared"),
+    Row(EXPIRED, SLEEPING, "born", "a late registration by its lead counts"),
     Row(NONE, SLEEPING, "enrolled", "a seat for an agent with a known name"),
     Row(SLEEPING, ALIVE, "woken", "its process is up: soul and transcript are inherited"),
     Row(SLEEPING, ALIVE, "reported_alive", "its lead reports it in the team"),
@@ -183,8 +186,14 @@ def register_agent(team: Team, command: c.RegisterAgent, now: datetime) -> Itera
     check_agent_name(team, profile.name, seat)
     if agent.status in (ALIVE, SLEEPING) and not _may_register_again(agent, profile):
         raise SeatTaken(seat=seat, name=agent.id, status=agent.status)
+    hosted = command.hosted and agent.authority is Authority.LEAD
+    is_new = agent.status not in (ALIVE, SLEEPING)
+    if hosted and is_new:
+        yield e.AgentHosted(seat=seat)
     yield e.AgentRegistered(agent=_completed(agent, profile, now), session=command.session)
-    if agent.status is not ALIVE:
+    if hosted and is_new:
+        yield move(agent, "born", agent_id=profile.name)
+    elif agent.status is not ALIVE:
         yield move(agent, "registered", agent_id=profile.name, session=command.session)
 
 

@@ -25,6 +25,7 @@ _EVIDENCE = {
     "hatching_timeout": "deadline",
     "enrolled": "person",
     "summoned": "person",
+    "born": "report",
 }
 """The kind of evidence for each trigger."""
 
@@ -113,6 +114,16 @@ def agent_registered(team: Team, event: Event, fact: e.AgentRegistered) -> Team:
     names = put(team.names, name_key(profile.name), seat)
     team = replace(team, names=names, next_seat=max(team.next_seat, SeatId(seat + 1)))
     return _join_lead_session(_with(team, agent), seat, fact.session)
+
+
+def agent_hosted(team: Team, event: Event, fact: e.AgentHosted) -> Team:
+    """Muster runs the agent from now on, with the budget of its lead."""
+    agent = team.agents.get(fact.seat) or Agent(seat=fact.seat)
+    run = initial_run(Authority.MUSTER, long_lived=True)
+    if team.lead is not None:
+        run = replace(run, budget=team.lead.run.budget)
+    agent = replace(agent, authority=Authority.MUSTER, hosted=True, session=None, run=run)
+    return _with(team, agent)
 
 
 def agent_status(team: Team, event: Event, fact: e.AgentStatus) -> Team:

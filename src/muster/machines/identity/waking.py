@@ -14,6 +14,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.identity.crew import cannot_wake, sleepers
+from muster.machines.identity.decide import move
 from muster.machines.identity.wake_orders import is_being_woken, packed, wake_requested
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.run_control.modes import desire
@@ -27,14 +28,26 @@ def wake_agents(team: Team, command: c.WakeAgents, now: datetime) -> Iterator[Fa
     due = [agent for agent in chosen if not is_being_woken(agent, now)]
     if not due:
         return
+    led = [agent for agent in due if agent.authority is Authority.LEAD]
+    if command.hosted:
+        yield from _hosted(led)
+        led = []
     yield wake_requested(due, now)
-    for agent in due:
-        if agent.authority is Authority.LEAD and agent.run.desired is RunMode.PAUSE:
+    for agent in led:
+        if agent.run.desired is RunMode.PAUSE:
             yield desire(agent, RunMode.CONTINUOUS, "person", team.human, "woken")
-    seats = {agent.seat for agent in due}
+    seats = {agent.seat for agent in led}
     texts = [each.text for each in command.payloads if each.seat in seats]
     for message in packed(texts):
         yield message_to_lead(team, message)
+
+
+def _hosted(agents: Sequence[Agent]) -> Iterator[Fact]:
+    """Take agents of a lead over into sessions of their own; none is reported any more."""
+    for agent in agents:
+        if agent.status is Status.ALIVE:
+            yield move(agent, "not_reported")
+        yield e.AgentHosted(seat=agent.seat)
 
 
 def _to_wake(team: Team, seats: Sequence[SeatId]) -> Sequence[Agent]:

@@ -76,6 +76,8 @@ def _presence(team: Team, event: Event, fact: StateTransition) -> Iterator[Comma
         here = fact.target == Status.ALIVE
         current = RunMode.CONTINUOUS if here else RunMode.PAUSE
         yield c.ReportCurrent(seat=agent.seat, current=current, reason=fact.trigger)
+    if fact.trigger == "born":
+        yield from _set_running(agent, _person(event.actor), "born")
     if fact.target == Status.ALIVE and agent.present:
         yield c.Arrive(seat=fact.seat)
         yield from _dependents(team, agent)
@@ -283,8 +285,18 @@ def _ended(team: Team, event: Event, fact: e.SessionEnd) -> Iterator[Command]:
         if agent.present or agent.holding:
             yield c.Depart(seat=seat, orderly=orderly, reason=f"session {fact.outcome}")
         yield c.Doze(seat=seat)
+    yield from _lead_is_told(team, fact)
     yield c.StartSession(seat=fact.seats[0], trigger="next")
     yield from _retirement(team, fact.seats[0])
+
+
+def _lead_is_told(team: Team, fact: e.SessionEnd) -> Iterator[Command]:
+    """A lead that is here is told when the session of one of its agents has ended."""
+    agent, lead = team.agents[fact.seats[0]], team.lead
+    if agent.hosted and lead is not None and lead.present and not team.stopping:
+        reason = f": {fact.reason}" if fact.reason else ""
+        text = f"[AGENT ENDED: {agent.id}] its session {fact.outcome}{reason}"
+        yield c.SendMessage(text=text, speaker_name=team.human)
 
 
 def _retirement(team: Team, seat: SeatId) -> Iterator[Command]:

@@ -94,6 +94,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.AgentsSummoned: identity_fold.agents_summoned,
     e.AgentEnrolled: identity_fold.agent_enrolled,
     e.AgentRegistered: identity_fold.agent_registered,
+    e.AgentHosted: identity_fold.agent_hosted,
     e.AgentStatus: identity_fold.agent_status,
     e.AgentConfirmed: identity_fold.agent_confirmed,
     e.WakeRequested: identity_fold.wake_requested,

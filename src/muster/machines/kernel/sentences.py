@@ -80,6 +80,7 @@ _TRIGGERS = {
     # identity
     "summoned": "a seat was prepared for it",
     "registered": "it chose its name and wrote its soul",
+    "born": "its lead registered it, and muster starts it",
     "hatching_timeout": "it did not register within five minutes",
     "enrolled": "it was given a seat",
     "woken": "its process is up",
@@ -316,6 +317,7 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.AgentsSummoned: lambda f, t: f"{len(f.placeholders)} seats were prepared for new agents",
     e.AgentEnrolled: lambda f, t: f"{f.agent.name} took seat {f.agent.grid_position}",
     e.AgentRegistered: lambda f, t: f"{f.agent.name} registered in seat {f.agent.grid_position}",
+    e.AgentHosted: lambda f, t: f"{_who(t, f.seat)} gets a session of its own",
     e.AgentStatus: lambda f, t: (
         f"the lead reported {len(f.agents)} agents: {_list(t, f.confirmed)}"
     ),

@@ -191,7 +191,7 @@ def message_copy(event: Event) -> MessageCopy | None:
         id=f"{event.session_id}:{event.seq}",
         type="message",
         speaker_name=fact.agent_name if by_agent else fact.speaker_name,
-        speaker_type="agent" if by_agent else "human",
+        speaker_type="agent" if by_agent or fact.sender is not None else "human",
         target_agent=None if by_agent else fact.target_agent,
         text="\n".join(block.text for block in fact.content) if by_agent else fact.text,
         server_session_id=event.session_id,

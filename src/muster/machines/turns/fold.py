@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from muster.machines import events as e
 from muster.machines.events import Event
-from muster.machines.ids import ChannelId, SeatId, is_agent
+from muster.machines.ids import ChannelId, SeatId, is_agent, is_person
 from muster.machines.maps import drop, put
 from muster.machines.state import (
     Agent,
@@ -325,6 +325,10 @@ def turn_renewed(team: Team, event: Event, fact: e.TurnRenewed) -> Team:
 
 
 def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
+    """A message of a person, or of an agent to another. A person's word ends the count of those."""
+    peers = 0 if is_person(event.actor) else team.peer_messages + (fact.sender is not None)
+    if peers != team.peer_messages:
+        team = replace(team, peer_messages=peers)
     if fact.channel is not None:
         channel = team.channels[fact.channel]
         changed = replace(

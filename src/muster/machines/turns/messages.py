@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from muster import limits
-from muster.errors import Invalid, NoLead, NotFound
+from muster.errors import Invalid, NoLead, NotFound, TooManyPeerMessages
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.attachments import check_files
 from muster.machines.events import Fact
-from muster.machines.ids import LEAD_SEAT
+from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.state import Channel, Team
 from muster.machines.turns.table import member
 
@@ -23,15 +23,27 @@ def send_message(team: Team, command: c.SendMessage, now: datetime) -> Sequence[
     if command.seat is None and team.lead is None:
         raise NoLead()
     agent = team.agent(LEAD_SEAT if command.seat is None else command.seat)
+    if command.sender is not None:
+        _check_peer(team, command.sender, agent.seat)
     message = e.UserMessage(
         text=command.text,
         speaker_name=command.speaker_name,
+        sender=command.sender,
         target_agent=None if command.seat is None else agent.id,
         seat=agent.seat,
         deliver_to=(agent.seat,),
         files=command.files,
     )
     return (message,)
+
+
+def _check_peer(team: Team, sender: SeatId, receiver: SeatId) -> None:
+    """Refuse a message to oneself, and more messages between agents than a person has set off."""
+    name = team.agent(sender).id
+    if sender == receiver:
+        raise Invalid(what="the message", why=f"is for {name!r} itself")
+    if team.peer_messages >= limits.PEER_MESSAGES_MAX:
+        raise TooManyPeerMessages(limit=limits.PEER_MESSAGES_MAX, human=team.human)
 
 
 def message_to_lead(team: Team, text: str) -> Fact:

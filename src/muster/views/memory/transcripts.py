@@ -123,7 +123,8 @@ async def _said_here(
     stored = await read_whole(store, agent.transcript_from, own)
     events = [decode(each.data) for each in stored if can_read(each)]
     said = [message_view(each, team) for each in events if _is_own(agent, each, names)]
-    return [each for each in said if not each.by_human or each.seq <= agent.delivered]
+    own_words = {each.seq for each in events if isinstance(each.fact, AgentMessage)}
+    return [each for each in said if each.seq in own_words or each.seq <= agent.delivered]
 
 
 def _is_own(agent: Agent, event: Event, names: frozenset[str]) -> bool:
