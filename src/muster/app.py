@@ -252,13 +252,7 @@ async def run_team(
     presence = Presence(dispatcher, clock, timeout=lambda: in_force.heartbeat_timeout_s)
     inbox = Inbox(feed, dispatcher, describer(in_force, soul_line))
     partials, session_tokens = Partials(dispatcher, clock), SessionTokens(ids.new())
-    prompter = Prompter(
-        dispatcher,
-        store,
-        inbox,
-        PromptTemplates(home),
-        hosts=lambda: hosting_lead(in_force.current) is not None,
-    )
+    prompter = Prompter(dispatcher, store, inbox, PromptTemplates(home), hosts=_hosts(in_force))
     roster = Roster(dispatcher, options.runtimes, home if options.names_agents else None)
     await _begin(dispatcher, ids, options, roster, in_force, clock, loaded.last_at, home)
     log_provider = OpenLogProvider(dispatcher, store, options.delegation.root)
@@ -313,6 +307,11 @@ async def _apply(roster: Roster, files: StateFiles, settings: Settings) -> None:
     """Bring the team and its state files in line with new settings."""
     await roster.enlist(settings)
     await files.change(roster.state_files(settings))
+
+
+def _hosts(in_force: SettingsInForce) -> Callable[[], bool]:
+    """Tells whether agents of the lead run in sessions of their own, by the settings in force."""
+    return lambda: hosting_lead(in_force.current) is not None
 
 
 def _feed(store: EventStore, dispatcher: Dispatcher) -> Feed:

@@ -104,6 +104,10 @@ class TooManyPeerMessages(Refused):
     """Agents have sent each other {limit} messages since {human} last spoke. Wait for {human}."""
 
 
+class MemoryFull(Refused):
+    """{name!r} has as many notes as it may: {notes}, or {size} KiB. Forget one first."""
+
+
 class NoFreeSeat(Refused):
     """Cannot summon: every seat has an agent. `muster agents` lists them."""
 

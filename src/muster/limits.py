@@ -14,6 +14,15 @@ SUMMON_SEATS_MAX: Final = 64
 SOUL_BYTES_MAX: Final = 256 * 1024
 """A soul goes into every wake prompt; a quarter megabyte is a book."""
 
+NOTE_BYTES_MAX: Final = 2048
+"""One note of an agent to itself: a paragraph."""
+
+NOTES_MAX: Final = 64
+"""Notes of one agent: a person can still read them."""
+
+NOTES_BYTES_MAX: Final = 32 * 1024
+"""All notes of one agent: they go into every wake prompt, beside the largest soul."""
+
 YEAR_FIRST: Final = 1970
 YEAR_LAST: Final = 8999
 """The years of a time in a document or a marker: sums and differences of them never overflow."""

@@ -173,6 +173,10 @@ GUIDES: Mapping[str, Guide] = {
     "docs/guides/identity.md": Guide(
         {
             "[AGENT_REGISTERED]": Leave("lines that a lead prints"),
+            "[summon]": Leave("names of the reader's choice; tests/runtimes/test_catalog.py"),
+            "[AGENT_REMEMBERS]": Leave("a line that an agent prints"),
+            "muster memory notes": Leave("tests/http/routes/content/test_memory.py runs these"),
+            "muster memory edit-soul": Leave("tests/http/routes/content/test_memory.py runs these"),
             '[agents."*"]': Configure(),
             "#!/bin/sh": Write("somebody.sh"),
             "muster summon": Shell(

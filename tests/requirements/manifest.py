@@ -2362,6 +2362,23 @@ DOCUMENTED = (
 
 HOLDING = (
     Promise(
+        "An agent's notes and every version of its soul outlast its sessions.",
+        {
+            "machines/identity/test_memory.py": [
+                "test_notes_are_kept_in_order_and_their_numbers_only_grow",
+                "test_an_agent_notes_and_forgets_for_itself_alone",
+                "test_a_full_memory_says_so_and_has_room_after_a_note_is_forgotten",
+                "test_only_people_edit_a_soul_and_each_edit_is_a_fact",
+            ],
+            "http/routes/content/test_memory.py": [
+                "test_a_person_adds_edits_and_deletes_notes",
+                "test_an_edited_soul_keeps_its_history_with_differences",
+                "test_the_command_line_reads_and_changes_the_memory",
+                "test_an_agent_remembers_by_tool_and_by_marker_and_is_told_when_it_wakes",
+            ],
+        },
+    ),
+    Promise(
         "Under a Claude Code lead every agent is a session of its own, and stays itself.",
         {
             "acceptance/claude/test_hosted.py": [

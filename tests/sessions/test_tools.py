@@ -55,6 +55,8 @@ def test_every_tool_has_a_schema_of_its_arguments() -> None:
         "raise_hand",
         "report_status",
         "who",
+        "remember",
+        "forget",
         "handoff",
     ]
     for tool in TOOLS:

@@ -28,6 +28,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "summon": Verb("act.identity", ACT, "Create eight new agents."),
     "wake": Verb("act.identity", ACT, "Wake the given agents, or all sleeping ones."),
     "sleep": Verb("act.identity", ACT, "Put the given agents to sleep, or all awake ones."),
+    "memory": Verb("act.memory", ACT, "Read and change the notes and the soul of an agent."),
     "start": Verb("act.run_control", ACT, "Start an agent: it runs session after session."),
     "stop": Verb("act.run_control", ACT, "Stop an agent after its current session, or now."),
     "once": Verb("act.run_control", ACT, "Run exactly one session of an agent, then pause it."),

@@ -33,7 +33,9 @@ from muster.views.answers.messages import (
     EventPage,
     MessagePage,
     Next,
+    NoteList,
     SearchPage,
+    SoulHistory,
     ThreadPage,
     TurnEnded,
     WakePreview,
@@ -206,6 +208,40 @@ def sleep(names: Sequence[str] = ()) -> ApiRequest[Called]:
     """Put these agents to sleep, or all that are awake."""
     body = given(agents=list(names) or None)
     return ApiRequest(method="POST", path=api_path("agents", "sleep"), answer=Called, body=body)
+
+
+def notes(name: str) -> ApiRequest[NoteList]:
+    """The notes of an agent."""
+    return ApiRequest(method="GET", path=api_path("agents", name, "notes"), answer=NoteList)
+
+
+def add_note(name: str, text: str) -> ApiRequest[Recorded]:
+    """Note something for an agent's later lives."""
+    path, body = api_path("agents", name, "notes"), given(text=text)
+    return ApiRequest(method="POST", path=path, answer=Recorded, body=body)
+
+
+def edit_note(name: str, note: int, text: str) -> ApiRequest[Recorded]:
+    """Replace the text of a note."""
+    path, body = api_path("agents", name, "notes", str(note)), given(text=text)
+    return ApiRequest(method="PUT", path=path, answer=Recorded, body=body)
+
+
+def forget_note(name: str, note: int) -> ApiRequest[Recorded]:
+    """Delete a note."""
+    path = api_path("agents", name, "notes", str(note))
+    return ApiRequest(method="DELETE", path=path, answer=Recorded)
+
+
+def edit_soul(name: str, soul: str, reason: str = "") -> ApiRequest[Recorded]:
+    """Replace the soul of an agent; earlier versions are kept."""
+    path, body = api_path("agents", name, "soul"), given(soul=soul, reason=reason)
+    return ApiRequest(method="PUT", path=path, answer=Recorded, body=body)
+
+
+def souls(name: str) -> ApiRequest[SoulHistory]:
+    """Every version of an agent's soul."""
+    return ApiRequest(method="GET", path=api_path("agents", name, "soul"), answer=SoulHistory)
 
 
 def wake_payload(name: str) -> ApiRequest[WakePreview]:

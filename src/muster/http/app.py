@@ -45,7 +45,7 @@ from muster.http.routes import (
     why,
     work,
 )
-from muster.http.routes.content import exports, files, search
+from muster.http.routes.content import exports, files, memory, search
 from muster.http.routes.operator import settings
 from muster.http.routing import Answer, ApiCall, Route, RouteTable, routes_in
 from muster.http.stream import Streams
@@ -71,7 +71,7 @@ def routes() -> tuple[Route, ...]:
 def _plain_routes() -> Iterator[Route]:
     talking = (channels, turns, messages, files, search, exports, work, conversations, dialogues)
     showing = (static, state, costs, history, markdown, why, events)
-    acting = (agents, settings, identity, importing, runs, approvals, tokens)
+    acting = (agents, settings, identity, memory, importing, runs, approvals, tokens)
     for module in (health, signin, *acting, *talking, *showing):
         yield from routes_in(module)
 

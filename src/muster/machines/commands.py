@@ -235,6 +235,36 @@ class RestoreAgent(Command, frozen=True, kw_only=True):
     seat: SeatId
 
 
+class Remember(Command, frozen=True, kw_only=True):
+    """Note something that an agent is told in every later life."""
+
+    seat: SeatId
+    text: str
+
+
+class EditNote(Command, frozen=True, kw_only=True):
+    """Replace the text of a note."""
+
+    seat: SeatId
+    note: int
+    text: str
+
+
+class ForgetNote(Command, frozen=True, kw_only=True):
+    """Delete a note."""
+
+    seat: SeatId
+    note: int
+
+
+class EditSoul(Command, frozen=True, kw_only=True):
+    """Replace the soul of an agent; earlier versions stay in the log."""
+
+    seat: SeatId
+    soul: str
+    reason: str = ""
+
+
 class Awaken(Command, frozen=True, kw_only=True):
     """The process of a sleeping agent is up."""
 

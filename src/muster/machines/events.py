@@ -287,6 +287,39 @@ class AgentRestored(Fact, frozen=True, kw_only=True):
     seat: SeatId
 
 
+class NoteRemembered(Fact, frozen=True, kw_only=True):
+    """Something was noted that an agent is told in every later life."""
+
+    seat: SeatId
+    note: int
+    """The number of the note; numbers of an agent only grow."""
+
+    text: str
+
+
+class NoteEdited(Fact, frozen=True, kw_only=True):
+    """The text of a note was replaced."""
+
+    seat: SeatId
+    note: int
+    text: str
+
+
+class NoteForgotten(Fact, frozen=True, kw_only=True):
+    """A note was deleted: the agent is no longer told."""
+
+    seat: SeatId
+    note: int
+
+
+class SoulEdited(Fact, frozen=True, kw_only=True):
+    """The soul of an agent was edited. Earlier versions are in earlier events."""
+
+    seat: SeatId
+    soul: str
+    reason: str = ""
+
+
 class MarkerRejected(Fact, frozen=True, kw_only=True):
     """A marker in an agent's output was rejected and had no effect."""
 

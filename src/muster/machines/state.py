@@ -146,6 +146,16 @@ class Approval(Record, frozen=True, kw_only=True):
     default: bool = False
 
 
+class MemoryNote(Record, frozen=True, kw_only=True):
+    """Something that an agent is told in every life."""
+
+    id: int
+    text: str
+    at: datetime
+    by: str
+    """The actor that wrote it, or edited it last."""
+
+
 class Agent(Record, frozen=True, kw_only=True):
     """An agent in its seat."""
 
@@ -173,6 +183,12 @@ class Agent(Record, frozen=True, kw_only=True):
 
     asked_name: str = ""
     """The name that it was asked to take when it was summoned."""
+
+    notes: tuple[MemoryNote, ...] = ()
+    """Its notes, the oldest first."""
+
+    next_note: int = 1
+    """The number of its next note."""
 
     hosted: bool = False
     """Whether it belongs to a lead, and muster runs it in a session of its own."""

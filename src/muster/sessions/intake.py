@@ -44,6 +44,12 @@ class Report(msgspec.Struct, frozen=True):
     agents: tuple[StatusEntry, ...]
 
 
+class Noted(msgspec.Struct, frozen=True):
+    """The JSON after the marker `[AGENT_REMEMBERS]`."""
+
+    text: str
+
+
 class Intake:
     """Handles the reports of one session."""
 
@@ -339,6 +345,9 @@ class Intake:
         if name == "AGENT_REGISTERED":
             profile = msgspec.json.decode(body.encode(), type=Profile)
             return c.RegisterAgent(profile=profile, session=self._session, hosted=self._hosts)
+        if name == "AGENT_REMEMBERS":
+            noted = msgspec.json.decode(body.encode(), type=Noted)
+            return c.Remember(seat=self._seat, text=noted.text)
         report = msgspec.json.decode(body.encode(), type=Report)
         return c.ReportStatus(agents=report.agents, session=self._session)
 

@@ -126,7 +126,7 @@ class Prompter:
             parts.append(self._templates.write(BIRTH, **words))
         else:
             payload = await wake_payload(self._store, team, agent, can_read)
-            if payload.has_soul or payload.has_transcript:
+            if payload.has_soul or payload.has_transcript or payload.notes:
                 parts.append(self._templates.write(WAKE, payload=as_xml(payload), **words))
         return parts
 

@@ -97,6 +97,18 @@ class WhoArguments(_Arguments, frozen=True, kw_only=True):
     """The arguments to list the team: none."""
 
 
+class RememberArguments(_Arguments, frozen=True, kw_only=True):
+    """The arguments to note something for later lives."""
+
+    text: str
+
+
+class ForgetArguments(_Arguments, frozen=True, kw_only=True):
+    """The arguments to delete a note."""
+
+    note: int
+
+
 class HandoffArguments(_Arguments, frozen=True, kw_only=True):
     """The arguments to hand work over to another agent."""
 
@@ -136,6 +148,13 @@ TOOLS: Final = (
         StatusArguments,
     ),
     _tool("who", "Who is in the team, who is here, and whose turn it is.", WhoArguments),
+    _tool(
+        "remember",
+        "Note something that you want to know whenever you wake: a decision, a promise, a fact. A "
+        "note has at most 2 KiB.",
+        RememberArguments,
+    ),
+    _tool("forget", "Delete one of your notes, by its number.", ForgetArguments),
     _tool(
         "handoff",
         "End your turn by asking another member of the channel to go on; or, without a turn, hand "
@@ -322,6 +341,17 @@ class Toolbox:
         ]
         return "\n".join([f"You work for {team.human}.", *lines])
 
+    async def remember(self, given: RememberArguments) -> str:
+        """Note something for the agent's later lives."""
+        number = self._agent.next_note
+        await self._send(c.Remember(seat=self._seat, text=given.text))
+        return f"Noted as number {number}. You are told it whenever you wake."
+
+    async def forget(self, given: ForgetArguments) -> str:
+        """Delete a note of the agent."""
+        await self._send(c.ForgetNote(seat=self._seat, note=given.note))
+        return f"Note {given.note} is deleted."
+
     async def handoff(self, given: HandoffArguments) -> str:
         """Hand the turn, or the conversation that the agent leads, over to another agent."""
         channel = await self._turn(None)
@@ -413,5 +443,7 @@ _KINDS: Final[Mapping[str, tuple[type[object], Callable[[Toolbox, Any], Awaitabl
     "raise_hand": (HandArguments, Toolbox.raise_hand),
     "report_status": (StatusArguments, Toolbox.report_status),
     "who": (WhoArguments, Toolbox.who),
+    "remember": (RememberArguments, Toolbox.remember),
+    "forget": (ForgetArguments, Toolbox.forget),
     "handoff": (HandoffArguments, Toolbox.handoff),
 }

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from muster.machines import commands as c
+from muster.machines import events as e
 from muster.machines.identity.palette import PALETTE
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.vocabulary import Authority, Profile, StatusEntry
@@ -468,3 +469,20 @@ def test_button_markers_to_a_receiver_are_plain_messages(led: Asker) -> None:
         message = led.get(f"/api/agents/{name}/messages")["messages"][-1]
         assert (message["text"], message["targetAgent"]) == ("[WAKE AGENTS]", name)
     assert log(led, "wake_requested") == []
+
+
+def test_a_thread_is_paged_backwards_from_its_newest_messages(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    said = [c.TellHuman(seat=LYRA, text=str(number)) for number in range(7)]
+    profile = e.Profile(name="Lyra", grid_position=LYRA)
+    play(home, c.RegisterAgent(profile=profile), *said)
+    with live(home) as server, asker(server, server.token) as operator:
+        pages: list[list[str]] = []
+        page = operator.get("/api/agents/Lyra/messages?limit=3")
+        while True:
+            pages.append([each["text"] for each in page["messages"]])
+            if not page["earlier"]:
+                break
+            first = page["messages"][0]["seq"]
+            page = operator.get(f"/api/agents/Lyra/messages?limit=3&before={first}")
+    assert pages == [["4", "5", "6"], ["1", "2", "3"], ["0"]]

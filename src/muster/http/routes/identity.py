@@ -12,7 +12,7 @@ from muster.errors import Invalid, WrongState
 from muster.http.log_pages import read_slice
 from muster.http.recording import record
 from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, ApiCall, route
-from muster.http.types import Body, Cursor, Query
+from muster.http.types import Body, Cursor, Query, Seq
 from muster.identity import waking
 from muster.limits import SEAT_MAX, SUMMON_SEATS_MAX
 from muster.machines.commands import SleepAgents, TellHuman
@@ -57,6 +57,9 @@ class ThreadQuery(Query, frozen=True, kw_only=True):
 
     after: Cursor | None = None
     """The last seq that was read; -1 is from the beginning. Left out, the newest messages."""
+
+    before: Seq | None = None
+    """The newest messages before this seq, without `after`."""
 
     limit: Annotated[int, msgspec.Meta(ge=1, le=THREAD_MESSAGES_MAX)] = THREAD_MESSAGES
 
@@ -140,11 +143,16 @@ async def preview_wake(call: ApiCall, name: str) -> WakePreview:
 async def read_thread(call: ApiCall, name: str, query: ThreadQuery) -> ThreadPage:
     """Read an agent's thread: its messages to the human, and messages to it alone."""
     agent = call.agent(name)
-    where = thread_of(agent.seat)
-    found, after, more = await read_slice(call, where, query.after, query.limit)
+    where, limit = thread_of(agent.seat), query.limit
+    newest = query.after is None  # one more than asked for tells whether there are earlier ones
+    found, after, more = await read_slice(
+        call, where, query.after, limit + newest, before=query.before if newest else None
+    )
+    earlier = newest and len(found) > limit
     agent = call.team.agent(agent.seat)  # with what it has read by now
-    messages = tuple(message_document(decode(each.data), agent) for each in found)
-    return ThreadPage(messages=messages, after=after, more=more)
+    shown = found[1:] if earlier else found
+    messages = tuple(message_document(decode(each.data), agent) for each in shown)
+    return ThreadPage(messages=messages, after=after, more=more, earlier=earlier)
 
 
 @route("POST", "/api/agents/{name}/messages", may=ACTORS, status=201)

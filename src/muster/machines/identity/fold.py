@@ -10,7 +10,7 @@ from muster.machines.identity.membership import NAMED_BY_SETTINGS
 from muster.machines.ids import SeatId, SessionId, name_key
 from muster.machines.maps import drop, put
 from muster.machines.run_control.fold import initial_run
-from muster.machines.state import Agent, Evidence, Status, Team
+from muster.machines.state import Agent, Evidence, MemoryNote, Status, Team
 from muster.machines.vocabulary import Authority
 
 _EVIDENCE = {
@@ -124,6 +124,29 @@ def agent_hosted(team: Team, event: Event, fact: e.AgentHosted) -> Team:
         run = replace(run, budget=team.lead.run.budget)
     agent = replace(agent, authority=Authority.MUSTER, hosted=True, session=None, run=run)
     return _with(team, agent)
+
+
+def note_remembered(team: Team, event: Event, fact: e.NoteRemembered) -> Team:
+    agent = team.agents[fact.seat]
+    note = MemoryNote(id=fact.note, text=fact.text, at=event.ts, by=event.actor)
+    return _with(team, replace(agent, notes=(*agent.notes, note), next_note=fact.note + 1))
+
+
+def note_edited(team: Team, event: Event, fact: e.NoteEdited) -> Team:
+    agent = team.agents[fact.seat]
+    new = MemoryNote(id=fact.note, text=fact.text, at=event.ts, by=event.actor)
+    notes = tuple(new if each.id == fact.note else each for each in agent.notes)
+    return _with(team, replace(agent, notes=notes))
+
+
+def note_forgotten(team: Team, event: Event, fact: e.NoteForgotten) -> Team:
+    agent = team.agents[fact.seat]
+    notes = tuple(each for each in agent.notes if each.id != fact.note)
+    return _with(team, replace(agent, notes=notes))
+
+
+def soul_edited(team: Team, event: Event, fact: e.SoulEdited) -> Team:
+    return _with(team, replace(team.agents[fact.seat], soul=fact.soul))
 
 
 def agent_status(team: Team, event: Event, fact: e.AgentStatus) -> Team:

@@ -166,6 +166,10 @@ def _stop(fact: e.StopRequested, team: Team) -> str:
     return f"{_who(team, fact.seat)} was asked to stop ({fact.urgency}{then}){reason}"
 
 
+def _because(reason: str) -> str:
+    return f": {_clip(reason)}" if reason else ""
+
+
 def _said(fact: e.UserMessage, team: Team) -> str:
     where = f" in {fact.channel}" if fact.channel else f" to {fact.target_agent or 'the lead'}"
     return f"{fact.speaker_name} said{where}: {_clip(fact.text)}"
@@ -317,6 +321,10 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.AgentsSummoned: lambda f, t: f"{len(f.placeholders)} seats were prepared for new agents",
     e.AgentEnrolled: lambda f, t: f"{f.agent.name} took seat {f.agent.grid_position}",
     e.AgentRegistered: lambda f, t: f"{f.agent.name} registered in seat {f.agent.grid_position}",
+    e.NoteRemembered: lambda f, t: f"{_who(t, f.seat)} will remember: {_clip(f.text)}",
+    e.NoteEdited: lambda f, t: f"note {f.note} of {_who(t, f.seat)} now says: {_clip(f.text)}",
+    e.NoteForgotten: lambda f, t: f"note {f.note} of {_who(t, f.seat)} was deleted",
+    e.SoulEdited: lambda f, t: f"the soul of {_who(t, f.seat)} was edited{_because(f.reason)}",
     e.AgentHosted: lambda f, t: f"{_who(t, f.seat)} gets a session of its own",
     e.AgentStatus: lambda f, t: (
         f"the lead reported {len(f.agents)} agents: {_list(t, f.confirmed)}"

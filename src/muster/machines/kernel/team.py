@@ -21,7 +21,7 @@ from muster.machines.commands import Command
 from muster.machines.delegation import decide as delegation
 from muster.machines.events import Event, Fact
 from muster.machines.identity import decide as identity
-from muster.machines.identity import membership, waking
+from muster.machines.identity import membership, memory, waking
 from muster.machines.ids import MUSTER
 from muster.machines.kernel.couplings import follow
 from muster.machines.kernel.fold import evolve
@@ -97,6 +97,10 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.DisableAgent: identity.disable_agent,
     c.EnableAgent: identity.enable_agent,
     c.RetireAgent: identity.retire_agent,
+    c.Remember: memory.remember,
+    c.EditNote: memory.edit_note,
+    c.ForgetNote: memory.forget_note,
+    c.EditSoul: memory.edit_soul,
     c.RenameAgent: membership.rename_agent,
     c.DismissAgent: membership.dismiss_agent,
     c.RestoreAgent: membership.restore_agent,
@@ -175,6 +179,10 @@ ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
     c.ArchiveChannel: channels.check_archive,
     c.AnswerApproval: approvals.check_answer,
     c.RetireAgent: identity.check_retire,
+    c.Remember: memory.check_own,
+    c.ForgetNote: memory.check_own,
+    c.EditNote: memory.check_edit_note,
+    c.EditSoul: memory.check_edit_soul,
     c.RenameAgent: membership.check_rename,
     c.DismissAgent: membership.check_dismiss,
     c.RestoreAgent: membership.check_restore,

@@ -158,6 +158,8 @@ class ThreadPage(View, frozen=True, kw_only=True):
     messages: tuple[MessageDocument, ...]
     after: int
     more: bool
+    earlier: bool = False
+    """Whether there are messages before these, where the newest were asked for."""
 
 
 class WakePayload(View, frozen=True, kw_only=True):
@@ -176,6 +178,9 @@ class WakePayload(View, frozen=True, kw_only=True):
     has_soul: bool
     has_transcript: bool
     soul: str
+    notes: tuple[str, ...] = ()
+    """What it noted for its later lives, the oldest first."""
+
     transcript: str
     omitted: int = 0
     """How many of the oldest messages were left out."""
@@ -189,6 +194,47 @@ class WakePreview(View, frozen=True, kw_only=True):
 
     payload: WakePayload
     text: str
+
+
+# ── memory ────────────────────────────────────────────────────────────────────────────────────────
+
+
+class NoteView(View, frozen=True, kw_only=True):
+    """Something that an agent is told in every life."""
+
+    id: int
+    text: str
+    at: datetime
+    """When it was noted, or edited last."""
+
+    by: str
+    """Who wrote it: the agent, or a person."""
+
+
+class NoteList(View, frozen=True, kw_only=True):
+    """The notes of an agent, the oldest first."""
+
+    agent: str
+    notes: tuple[NoteView, ...]
+
+
+class SoulVersion(View, frozen=True, kw_only=True):
+    """One version of a soul."""
+
+    seq: int
+    at: datetime
+    by: str
+    reason: str
+    soul: str
+    difference: str
+    """The lines that changed from the version before, each with `+` or `-`; empty for the first."""
+
+
+class SoulHistory(View, frozen=True, kw_only=True):
+    """Every version of an agent's soul, the first one first."""
+
+    agent: str
+    versions: tuple[SoulVersion, ...]
 
 
 # ── the next thing to do ──────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-"""The memory of an agent that wakes: its soul, and the transcript of its last session.
+"""The memory of an agent that wakes: its soul, its notes, and the transcript of its last session.
 
 A transcript has the agent's messages and the messages to it alone (`transcripts.py`). Undelivered
 messages are not part of it; they are delivered as new messages. A soul is always whole; the
@@ -51,6 +51,7 @@ def _payload(agent: Agent, transcript: Transcript) -> WakePayload:
         has_soul=bool(agent.soul),
         has_transcript=bool(transcript.lines),
         soul=agent.soul,
+        notes=tuple(note.text for note in agent.notes),
         transcript=transcript.text,
         omitted=transcript.omitted,
         cut=transcript.cut,
@@ -81,8 +82,10 @@ def as_xml(payload: WakePayload) -> str:
             ("hasTranscript", str(payload.has_transcript).lower()),
         )
     )
+    noted = "".join(f"<note>{xml_text(text)}</note>\n" for text in payload.notes)
+    notes = f"<notes>\n{noted}</notes>\n" if noted else ""
     return (
-        f"<agent {attributes}>\n<soul>\n{xml_text(payload.soul)}\n</soul>\n"
+        f"<agent {attributes}>\n<soul>\n{xml_text(payload.soul)}\n</soul>\n{notes}"
         f"<transcript>\n{xml_text(payload.transcript)}\n</transcript>\n</agent>"
     )
 

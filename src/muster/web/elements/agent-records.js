@@ -3,7 +3,6 @@
 import { get, path } from "../api.js";
 import { timeOfDay } from "../clock.js";
 import { h } from "../dom.js";
-import { showMarkdown } from "../markdown.js";
 
 const PAGES = 5;
 
@@ -27,10 +26,21 @@ export const soul = (agent) =>
         }),
       );
     }
-    const text = h("div");
-    showMarkdown(text, document.individuationArtifact);
-    element.replaceChildren(text);
+    const { versions } = await get(path`/api/agents/${agent.id}/soul`);
+    element.replaceChildren(
+      h("pre", { class: "soul", text: document.individuationArtifact }), // as it was written, line by line
+      ...versions.slice(1).map(soulVersion),
+    );
   });
+
+/** An edit of a soul: when, by whom, why, and the lines that changed. */
+const soulVersion = ({ at, by, reason, difference }) =>
+  h(
+    "details",
+    {},
+    h("summary", { text: `Edited ${new Date(at).toLocaleString()} by ${by}${reason ? `: ${reason}` : ""}` }),
+    h("pre", { text: difference }),
+  );
 
 export const wakePayload = (agent) =>
   later(async (element) => {
@@ -105,13 +115,14 @@ export const transcript = (agent) =>
     );
   });
 
+/** The newest messages, in order; older ones beyond some pages are left out. */
 async function allMessages(agent) {
-  const found = [];
-  for (let after = -1, page = 0; page < PAGES; page += 1) {
-    const answer = await get(`${path`/api/agents/${agent.id}/messages`}?after=${after}&limit=256`);
-    found.push(...answer.messages);
-    if (!answer.more) break;
-    after = answer.after;
+  let found = [];
+  for (let before = "", page = 0; page < PAGES; page += 1) {
+    const answer = await get(`${path`/api/agents/${agent.id}/messages`}?limit=256${before}`);
+    found = [...answer.messages, ...found];
+    if (!answer.earlier) break;
+    before = `&before=${answer.messages[0].seq}`;
   }
   return found;
 }

@@ -22,6 +22,14 @@ const FOLD_LINES = 20;
 class ChatThread extends Part {
   start() {
     this.messages = [];
+    this.older = []; // pages before the newest one, as far as somebody asked for them
+    this.more = h("button", {
+      type: "button",
+      class: "older",
+      text: "Older messages",
+      hidden: true,
+      on: { click: () => this.#loadOlder() },
+    });
     this.log = h("div", { class: "log", role: "log", "aria-label": "Messages", tabindex: "0" });
     this.fresh = h("button", {
       type: "button",
@@ -39,7 +47,15 @@ class ChatThread extends Part {
     this.box.value = sessionStorage.getItem(this.#draft) ?? "";
     this.button = h("button", { type: "submit", class: "main", text: "Send" });
     const form = h("form", { on: { submit: (event) => this.#submit(event) } }, this.box, this.button);
-    this.replaceChildren(h("h2", { text: "Chat" }), this.log, this.fresh, this.hint, form, this.error);
+    this.replaceChildren(
+      h("h2", { text: "Chat" }),
+      this.more,
+      this.log,
+      this.fresh,
+      this.hint,
+      form,
+      this.error,
+    );
     this.box.addEventListener("input", () => sessionStorage.setItem(this.#draft, this.box.value));
     this.box.addEventListener("keydown", (event) => this.#typed(event));
     this.listen((events) => events.some((event) => this.#ours(event)) && this.#reload());
@@ -73,10 +89,26 @@ class ChatThread extends Part {
   async #load() {
     try {
       const page = await get(path`/api/agents/${this.agent.id}/messages`);
-      this.#paint(page.messages);
+      if (!this.older.length) setHidden(this.more, !page.earlier);
+      const first = page.messages.length ? page.messages[0].seq : Number.POSITIVE_INFINITY;
+      const known = new Map([...this.older, ...this.messages].map((each) => [each.seq, each]));
+      const kept = [...known.values()].filter(({ seq }) => this.older.length && seq < first);
+      this.#paint([...kept, ...page.messages]);
     } catch (problem) {
       if (problem.status === 0) this.#reload();
     }
+  }
+
+  /** Put the page before the oldest message on top; what is being read stays where it is. */
+  async #loadOlder() {
+    const [oldest] = this.messages;
+    if (!oldest) return;
+    const page = await get(`${path`/api/agents/${this.agent.id}/messages`}?before=${oldest.seq}`);
+    const height = this.log.scrollHeight;
+    this.older = [...page.messages, ...this.older];
+    setHidden(this.more, !page.earlier);
+    this.#paint([...page.messages, ...this.messages]);
+    this.log.scrollTop += this.log.scrollHeight - height;
   }
 
   #paint(messages) {

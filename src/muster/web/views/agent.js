@@ -1,5 +1,6 @@
 // The view of one agent: identity, run control, chat, output, records and explanations.
 
+import "../elements/agent-notes.js";
 import "../elements/approval-list.js";
 import "../elements/chat-thread.js";
 import "../elements/live-output.js";
@@ -93,6 +94,7 @@ class AgentView extends Part {
     tabs.tabs = [
       { name: "Output", make: () => part("live-output", agent) },
       { name: "Soul", make: () => soul(agent) },
+      { name: "Notes", make: () => part("agent-notes", agent) },
       { name: "Wake payload", make: () => wakePayload(agent) },
       { name: "Transcript", make: () => transcript(agent) },
       { name: "Why", make: () => why(agent) },

@@ -1,0 +1,91 @@
+// The notes of an agent: what it is told in every life. A person reads, adds, edits and deletes them.
+
+import { get, path, post, put, remove } from "../api.js";
+import { h, setHidden, setText } from "../dom.js";
+import { Part } from "../part.js";
+import { store } from "../store.js";
+
+const TYPES = new Set(["note_remembered", "note_edited", "note_forgotten"]);
+
+class AgentNotes extends Part {
+  start() {
+    this.agent = store.agents.get(this.seat);
+    this.list = h("ul", { class: "notes" });
+    this.none = h("p", {
+      class: "muted",
+      text: "No notes yet. The agent writes them with its tool remember.",
+    });
+    this.error = h("p", { class: "error", role: "alert", hidden: true });
+    this.box = h("textarea", { rows: "2", "aria-label": `New note for ${this.agent.id}` });
+    const form = h(
+      "form",
+      { on: { submit: (event) => this.#add(event) } },
+      this.box,
+      h("button", { type: "submit", text: "Add note" }),
+    );
+    this.replaceChildren(
+      h("p", { class: "muted", text: "Given to the agent whenever it wakes." }),
+      this.none,
+      this.list,
+      form,
+      this.error,
+    );
+    this.listen(
+      (events) => events.some((each) => TYPES.has(each.type) && each.seat === this.seat) && this.#load(),
+    );
+    this.#load();
+  }
+
+  get #base() {
+    return path`/api/agents/${this.agent.id}/notes`;
+  }
+
+  async #load() {
+    const { notes } = await get(this.#base);
+    setHidden(this.none, notes.length > 0);
+    this.list.replaceChildren(...notes.map((note) => this.#item(note)));
+  }
+
+  #item(note) {
+    const text = h("textarea", { rows: "2", "aria-label": `Note ${note.id}` });
+    text.value = note.text;
+    return h(
+      "li",
+      {},
+      text,
+      h("p", { class: "age", text: `${note.by} · ${new Date(note.at).toLocaleString()}` }),
+      h("button", {
+        type: "button",
+        text: "Save",
+        "aria-label": `Save note ${note.id}`,
+        on: { click: () => this.#try(put(`${this.#base}/${note.id}`, { text: text.value })) },
+      }),
+      h("button", {
+        type: "button",
+        text: "Delete",
+        "aria-label": `Delete note ${note.id}`,
+        on: { click: () => this.#try(remove(`${this.#base}/${note.id}`)) },
+      }),
+    );
+  }
+
+  async #add(event) {
+    event.preventDefault();
+    if (await this.#try(post(this.#base, { text: this.box.value }))) this.box.value = "";
+  }
+
+  async #try(answer) {
+    try {
+      await answer;
+      setHidden(this.error, true);
+      await this.#load();
+      return true;
+    } catch (problem) {
+      setText(this.error, problem.message);
+      setHidden(this.error, false);
+      return false;
+    }
+  }
+}
+
+customElements.define("agent-notes", AgentNotes);

@@ -1,0 +1,114 @@
+"""Notes and souls over HTTP, on the command line, by tool and by marker, to the next waking."""
+
+import json
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from muster.engine import ports
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.ids import SeatId
+from muster.views.memory.wake_payload import as_xml, wake_payload
+from tests.asking import Asker, asker
+from tests.builders import ADA, run
+from tests.homes import muster as command_line
+from tests.homes import play
+from tests.live import live
+from tests.sessions.test_intake import staged
+from tests.sessions.test_tools import use
+
+SOUL = "I listen.\nI count."
+LYRA = c.RegisterAgent(
+    profile=e.Profile(name="Lyra", grid_position=SeatId(0), individuation_artifact=SOUL)
+)
+NOTES, SOULS = "/api/agents/Lyra/notes", "/api/agents/Lyra/soul"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    play(home, LYRA)
+    return home
+
+
+@pytest.fixture
+def operator(home: Path) -> Generator[Asker]:
+    with live(home) as server, asker(server, server.token) as asking:
+        yield asking
+
+
+def test_a_person_adds_edits_and_deletes_notes(operator: Asker) -> None:
+    operator.post(NOTES, {"text": "the plan"}, 201)
+    operator.asked("PUT", f"{NOTES}/1", 200, json={"text": "the new plan"})
+    (note,) = operator.get(NOTES)["notes"]
+    assert (note["id"], note["text"]) == (1, "the new plan")
+    payload = operator.get("/api/agents/Lyra/wake-payload")
+    assert payload["payload"]["notes"] == ["the new plan"]
+    assert "<notes>\n<note>the new plan</note>\n</notes>" in payload["text"]
+    operator.delete(f"{NOTES}/1")
+    assert operator.get(NOTES)["notes"] == []
+    assert "<notes>" not in operator.get("/api/agents/Lyra/wake-payload")["text"]
+
+
+@pytest.mark.parametrize("note", ["0", "7", "x", "9" * 40, "-1"])
+def test_a_note_that_is_not_there_is_not_found(operator: Asker, note: str) -> None:
+    operator.refused("PUT", f"{NOTES}/{note}", 404, "not_found", json={"text": "x"})
+
+
+def test_an_edited_soul_keeps_its_history_with_differences(operator: Asker) -> None:
+    edit = {"soul": "I listen.\nI count twice.", "reason": "it does"}
+    operator.asked("PUT", SOULS, 200, json=edit)
+    first, second = operator.get(SOULS)["versions"]
+    assert (first["soul"], first["difference"]) == (SOUL, "")
+    assert second["reason"] == "it does"
+    assert "-I count.\n+I count twice." in second["difference"]
+    payload = operator.get("/api/agents/Lyra/wake-payload")["payload"]
+    assert payload["soul"] == "I listen.\nI count twice."
+
+
+def test_the_command_line_reads_and_changes_the_memory(home: Path, tmp_path: Path) -> None:
+    def memory(*args: str) -> str:
+        done = command_line("memory", args[0], "--home", str(home), *args[1:])
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    soul = tmp_path / "soul.txt"
+    soul.write_text("I am new.")
+    with live(home):
+        assert memory("notes", "Lyra") == "Lyra has no notes.\n"
+        assert "whenever it wakes" in memory("add", "Lyra", "the plan")
+        assert "is changed" in memory("edit", "Lyra", "1", "the new plan")
+        assert "the new plan" in memory("notes", "Lyra")
+        assert json.loads(memory("notes", "Lyra", "--json"))["notes"][0]["id"] == 1
+        assert "no longer told" in memory("forget", "Lyra", "1")
+        assert "is changed" in memory("edit-soul", "Lyra", str(soul), "--reason", "a new start")
+        told = memory("souls", "Lyra")
+        assert "version 1" in told
+        assert "a new start" in told
+        assert "+I am new." in told
+        assert len(json.loads(memory("souls", "Lyra", "--json"))["versions"]) == 2
+        assert json.loads(memory("add", "Lyra", "more", "--json"))["seq"] > 0
+
+
+def test_an_agent_remembers_by_tool_and_by_marker_and_is_told_when_it_wakes() -> None:
+    async def story() -> None:
+        async with staged() as stage:
+            await stage.enrol(long_lived=True)
+            ada = await stage.start()
+            assert "number 1" in (await use(ada, "remember", text="the plan")).text
+            marker = ports.Marker(name="AGENT_REMEMBERS", body='{"text": "the budget"}')
+            await stage.say(ada, marker)
+            await stage.say(ada, ports.Marker(name="AGENT_REMEMBERS", body="{}"))
+            assert len(await stage.rejected()) == 1
+            assert (await use(ada, "forget", note=1)).ok
+            assert not (await use(ada, "forget", note=1)).ok
+            team = stage.muster.team
+            payload = await wake_payload(stage.muster.store, team, team.agents[ADA])
+            assert payload.notes == ("the budget",)
+            assert "<note>the budget</note>" in as_xml(payload)
+            (letter,) = await stage.muster.prompter.memory(team.agents[ADA])
+            assert "the budget" in letter
+
+    run(story())
