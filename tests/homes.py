@@ -91,6 +91,9 @@ def muster(
 
 
 def environment(changes: dict[str, str]) -> dict[str, str]:
-    """This environment without variables of muster, and with the changes."""
+    """This environment without variables of muster, and with the changes.
+
+    A server stops its sessions at once: a test of the drain sets another value.
+    """
     kept = {name: value for name, value in os.environ.items() if "MUSTER" not in name}
-    return kept | changes
+    return kept | {"MUSTER_SERVER_DRAIN_SECONDS": "0"} | changes

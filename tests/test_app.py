@@ -15,6 +15,7 @@ from muster.machines.commands import ConnectAgent, EnrollAgent
 from muster.machines.events import (
     MusterStarted,
     MusterStopped,
+    MusterStopping,
     SessionEnd,
     SessionRequested,
     SessionStart,
@@ -141,9 +142,10 @@ def test_sessions_run_while_muster_runs_and_end_in_order_with_it() -> None:
                 await eventually_logged(store, muster.feed, SessionStart)
         (end,) = await logged(store, SessionEnd)
         assert isinstance(end.fact, SessionEnd)
-        assert end.fact.outcome is Outcome.COMPLETED
+        assert end.fact.outcome is Outcome.CUT_OFF
+        (stopping,) = await logged(store, MusterStopping)
         (stopped,) = await logged(store, MusterStopped)
-        assert stopped.seq < end.seq
+        assert stopping.seq < end.seq < stopped.seq == await store.last_seq()
         assert len(await logged(store, SessionRequested)) == 1  # a stopping muster starts nothing
 
     run(scene())

@@ -4,14 +4,14 @@
     load the team                    loading
     say that muster started          dispatcher
     run                              timers, presence, reactors, snapshots, state files
-    say that muster stops, end the sessions, keep a snapshot, close
+    say that muster stops, end the sessions, say that it has stopped, keep a snapshot, close
 
 No cancellation can skip the last line. A service that fails ends the team in the same order, and
 `open_team` raises its exception.
 """
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from functools import partial
@@ -40,6 +40,7 @@ from muster.engine.presence import Presence
 from muster.engine.reactors import Runner
 from muster.engine.schedules import Schedules
 from muster.engine.snapshots import SNAPSHOT_EVENTS, Snapshots
+from muster.engine.stopping import end_team
 from muster.engine.system import RandomIds, SystemClock
 from muster.engine.tasks import background, run_to_completion
 from muster.engine.timers import Timers
@@ -48,7 +49,7 @@ from muster.errors import MusterError, NoTeam
 from muster.home.lock import LOG_FILE
 from muster.inbox.errands import soul_line
 from muster.inbox.inbox import Inbox
-from muster.machines.commands import ReportClockJump, StartMuster, StopMuster
+from muster.machines.commands import ReportClockJump, StartMuster
 from muster.machines.ids import MUSTER, SessionId
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import NO_LIMIT, Allowance
@@ -300,7 +301,7 @@ async def run_team(
                     files=attachments,
                 )
         finally:
-            await run_to_completion(_stop(dispatcher, feed, sessions, files, reactor, snapshots))
+            await run_to_completion(end_team(dispatcher, feed, sessions, files, reactor, snapshots))
 
 
 async def _apply(roster: Roster, files: StateFiles, settings: Settings) -> None:
@@ -412,25 +413,3 @@ async def _begin(
         jump = ReportClockJump(seconds=-behind_s, shift_seconds=-behind_s)
         await dispatcher.send(jump, actor=MUSTER)
     await roster.enlist(in_force.current, at_boot=True)
-
-
-async def _stop(
-    dispatcher: Dispatcher,
-    feed: Feed,
-    sessions: Sessions,
-    files: Sequence[Files],
-    reactor: Runner,
-    snapshots: Snapshots,
-) -> None:
-    """End everything that this process started. The next start repairs what fails here."""
-    try:
-        await dispatcher.send(StopMuster(reason="stopped"), actor=MUSTER)
-        await sessions.close()
-        for each in files:
-            await each.close()
-        await reactor.save()
-        await snapshots.take()
-    except MusterError as error:
-        log.warning("%s", error, extra={"action": "stop_failed"})
-    finally:
-        feed.close()

@@ -185,7 +185,7 @@ class UsageCounted(Refused):
 
 
 class Stopping(Refused):
-    """muster is stopping: nothing starts any more. Try again when it has started."""
+    """muster is stopping, and nothing starts any more. Try again when it has started."""
 
 
 class CannotStart(Unavailable):

@@ -106,6 +106,11 @@ class Muster:
         return self.settings.current.turns
 
     @property
+    def drain_seconds(self) -> float:
+        """How long sessions may finish by themselves when muster is asked to stop."""
+        return self.settings.current.server.drain_seconds
+
+    @property
     def births(self) -> Births:
         """Whether muster itself can create agents, and how it runs them."""
         return births_of(self.settings.current)

@@ -25,6 +25,7 @@ NOT_KEPT = {
     ("POST", "/api/agents/{name}/heartbeat"): "a second heartbeat is as good as one",
     ("POST", "/api/agents/summon"): "see the last test",
     ("POST", "/api/channels/{channel}/turn/partial"): "partial text is not in the log",
+    ("POST", "/api/shutdown"): "to be stopped twice is to be stopped",
     ("POST", "/api/files"): "the same content is the same file",
     ("POST", "/api/settings/agents"): "a second addition is refused: the name is in the file",
     ("PATCH", "/api/settings/agents/{name}"): "a second edit finds what it asks for",

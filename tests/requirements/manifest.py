@@ -528,6 +528,52 @@ IDENTITY = (
     ),
 )
 
+LIFE = (
+    Promise(
+        "muster stops in order: it drains, then stops, and says who still works.",
+        {
+            "machines/run_control/test_shutdown.py": [
+                "test_a_drain_asks_every_session_to_finish_and_starts_nothing",
+                "test_a_drain_that_takes_too_long_becomes_a_stop_now",
+                "test_people_cannot_start_anything_while_muster_stops",
+                "test_no_turn_is_granted_to_a_program_of_muster_while_it_stops",
+            ],
+            "cli/run/test_stopping.py": [
+                "test_the_first_signal_lets_sessions_finish_and_says_which",
+                "test_a_drain_that_takes_too_long_ends_sessions_now",
+                "test_nothing_starts_during_a_drain_and_the_refusal_says_why",
+                "test_a_request_over_http_drains_and_a_second_one_stops_now",
+            ],
+        },
+    ),
+    Promise(
+        "A one-shot that muster's own end cut off is still wanted, and runs once at the next start.",
+        {
+            "machines/run_control/test_shutdown.py": [
+                "test_a_one_shot_that_muster_cuts_off_is_still_wanted",
+                "test_a_one_shot_whose_muster_was_killed_is_still_wanted",
+                "test_a_one_shot_that_finishes_in_the_drain_is_done",
+            ],
+            "cli/run/test_stopping.py": [
+                "test_the_second_signal_stops_now_and_a_one_shot_is_still_wanted",
+                "test_a_one_shot_whose_muster_was_killed_runs_once_more",
+            ],
+            "cli/run/test_run.py": ["test_a_one_shot_that_the_runner_cut_off_is_still_wanted"],
+        },
+    ),
+    Promise(
+        "A closed terminal ends muster in order, and no agent is left running.",
+        {
+            "cli/run/test_stopping.py": [
+                "test_closing_the_terminal_ends_muster_in_order",
+                "test_a_muster_that_ignores_the_end_of_its_terminal_goes_on",
+                "test_a_pipe_that_nobody_reads_any_more_does_not_keep_it_from_ending_in_order",
+            ],
+        },
+    ),
+)
+
+
 DELEGATION = (
     Promise(
         "In each of the three modes a conversation moves only as that mode allows.",
@@ -2464,6 +2510,7 @@ PROMISES = (
     *TALKING,
     *TURNS,
     *RUN_CONTROL,
+    *LIFE,
     *IDENTITY,
     *DELEGATION,
     *LOG,

@@ -295,7 +295,7 @@ def test_a_session_that_cannot_be_reclaimed_is_reported_lost(
         async with staged(ScriptedRuntime()) as stage:
             await want(stage.dispatcher, ADA, RunMode.RUN_ONCE)
             left = stage.store.reopened()
-        runtime = ScriptedRuntime()
+        runtime = ScriptedRuntime(Starts(seat=ADA))  # the one-shot is still wanted
         runtime.reclaim = fail
         async with staged(runtime, left, "boot-2") as stage:
             assert await stage.ended() == [Outcome.LOST]

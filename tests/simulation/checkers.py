@@ -11,6 +11,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Event, Fact
 from muster.machines.ids import ChannelId, SeatId, SessionId
+from muster.machines.run_control.ending import UNFINISHED
 from muster.machines.run_control.fold import initial_run
 from muster.machines.state import Team, TurnState
 from muster.machines.turns.granting import offer_turn
@@ -73,6 +74,7 @@ class LogChecker:
         self.souls: dict[SeatId, str] = {}
         self.desired: dict[SeatId, tuple[RunMode, int]] = {}
         self.one_shots: set[tuple[SeatId, int]] = set()
+        self.stopping = False
         self.sessions: dict[SeatId, SessionId] = {}
         self.tasks: dict[SessionId, SeatId] = {}
         self.disabled: set[SeatId] = set()
@@ -232,6 +234,8 @@ class LogChecker:
                 self._forget_places(seat)
             case e.AgentEnabled(seat=seat):
                 self.disabled.discard(seat)
+            case e.MusterStopping() | e.MusterStarted():
+                self.stopping = isinstance(fact, e.MusterStopping)
             case _:
                 pass
 
@@ -246,6 +250,8 @@ class LogChecker:
 
     def _start(self, fact: e.SessionRequested) -> Iterator[str]:
         desired, generation = self.desired.get(fact.seat, (RunMode.PAUSE, 0))
+        if self.stopping:
+            yield f"seat {fact.seat} is started by {fact.trigger}, but muster is stopping"
         if desired is RunMode.PAUSE:
             yield f"seat {fact.seat} is started by {fact.trigger}, but it is paused"
         if fact.seat in self.disabled:
@@ -268,5 +274,9 @@ class LogChecker:
             lived = self.tasks.pop(fact.session, None) == fact.seats[0]
         else:
             lived = self.sessions.pop(fact.seats[0], None) == fact.session
+        if fact.outcome in UNFINISHED:  # a one-shot that ended with muster is still wanted
+            seat = fact.seats[0]
+            _, generation = self.desired.get(seat, (RunMode.PAUSE, 0))
+            self.one_shots.discard((seat, generation))
         if not lived:
             yield f"session {fact.session} ends, but did not live"

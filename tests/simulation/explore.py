@@ -280,6 +280,8 @@ def agent_space(authority: Authority) -> Space:
         yield c.StartMuster(server_session=SessionId(f"b{team.seq}"), muster_version="explored")
         if not led:  # the gate is the same for all; with a lead it would double the space
             yield c.StopMuster(reason="explored")
+            yield c.StopMuster(reason="explored", drain_seconds=60)
+            yield c.CheckShutdown()
         yield c.SummonAgents(placeholders=(place,), authority=authority)
         speaker = team.agents.get(LEAD_SEAT if led else seat)
         for session in {speaker.session if speaker else None, SessionId("stranger"), None}:
@@ -322,7 +324,7 @@ def _run_tries(team: Team, seat: SeatId) -> Iterator[Command]:
 
 def _agent_key(team: Team) -> Hashable:
     agents = (_one_agent_key(team, team.agents[seat]) for seat in sorted(team.agents))
-    return (team.stopping, *agents)
+    return (team.shutdown and team.shutdown.urgency, *agents)
 
 
 def _one_agent_key(team: Team, agent: Agent) -> Hashable:

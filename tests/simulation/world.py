@@ -84,6 +84,8 @@ class World:
         for _ in range(steps):
             self.step += 1
             self.chance.choice(self._deeds)()
+        if self.team.shutdown is not None:
+            self.boot()
         self.settle()
 
     def settle(self) -> None:
@@ -161,6 +163,16 @@ class World:
         self.team = fold(self.snapshot, self.log[self.snapshot.seq :])
         session = SessionId(f"boot{len(self.log)}")
         self.send(c.StartMuster(server_session=session, muster_version="simulated"))
+
+    def stop(self) -> None:
+        """Drain or stop muster; one that is stopping ends and starts again."""
+        if self.team.shutdown is None:
+            seconds = self.chance.choice((0.0, 30.0))
+            self.send(c.StopMuster(reason="simulated", drain_seconds=seconds))
+        else:
+            self.send(c.EndMuster(reason="simulated"))
+            self.boot()
+            self.counts["stop of muster"] += 1
 
     def crash(self) -> None:
         """Kill muster. Committed events survive; its memory is lost."""
@@ -287,6 +299,7 @@ class World:
             self._by(crowd.arrange, "person:Ann"): 3,
             self._by(crowd.lead): 4,
             self._by(crowd.delegate): 4,
+            self.stop: 1,
             self.crash: 1,
         }
         return [deed for deed, weight in weights.items() for _ in range(weight)]

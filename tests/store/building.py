@@ -55,6 +55,7 @@ from muster.machines.events import (
     MessagesRead,
     MusterStarted,
     MusterStopped,
+    MusterStopping,
     NoteEdited,
     NoteForgotten,
     NoteRemembered,
@@ -180,6 +181,7 @@ EXAMPLES: tuple[Fact, ...] = (
         reason="first in the ring",
     ),
     MusterStarted(server_session=SESSION, muster_version="0.1.0", human="Marcus"),
+    MusterStopping(reason="asked", urgency=Urgency.GRACEFUL, until=NOON),
     MusterStopped(reason="asked"),
     CommandRefused(
         command="complete_turn",

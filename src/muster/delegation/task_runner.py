@@ -162,7 +162,7 @@ class Tasks:
         conversation, live = self._held(name, session), team.sessions.get(session)
         if conversation is None or live is None:
             return
-        if team.stopping:
+        if team.is_stopping_now:
             await self._finish(conversation, INTERRUPTED, failed=True)
         elif end.outcome is not Outcome.COMPLETED or live.urgency is Urgency.NOW:
             return

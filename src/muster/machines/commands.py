@@ -76,7 +76,22 @@ class RejectSettings(Command, frozen=True, kw_only=True):
 
 
 class StopMuster(Command, frozen=True, kw_only=True):
-    """muster shuts down in order."""
+    """Shut muster down: no session starts any more, and running ones end.
+
+    A drain lets sessions finish by themselves for that many seconds; without it, or when it is
+    over, they are stopped now.
+    """
+
+    reason: str
+    drain_seconds: float = 0.0
+
+
+class CheckShutdown(Command, frozen=True, kw_only=True):
+    """Check whether the drain is over; then the sessions that still run are stopped now."""
+
+
+class EndMuster(Command, frozen=True, kw_only=True):
+    """Record the end of a shutdown in order: nothing runs any more."""
 
     reason: str
 
@@ -311,6 +326,10 @@ class SetDesired(Command, frozen=True, kw_only=True):
     if_generation: int | None = None
     memory: str = ""
     """The soul and transcript of an agent that its lead is to start, as text."""
+
+    can_wait: bool = False
+    """Whether a start that is asked for while muster stops may wait for its next start; otherwise
+    it is refused."""
 
 
 class RestartAgent(Command, frozen=True, kw_only=True):

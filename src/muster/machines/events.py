@@ -111,8 +111,20 @@ class MusterStarted(Fact, frozen=True, kw_only=True):
     human: str
 
 
+class MusterStopping(Fact, frozen=True, kw_only=True):
+    """muster is shutting down: no session starts any more.
+
+    `graceful` is a drain: running sessions may finish by themselves, until `until` at the latest.
+    `now` stops them.
+    """
+
+    reason: str
+    urgency: Urgency
+    until: datetime | None = None
+
+
 class MusterStopped(Fact, frozen=True, kw_only=True):
-    """muster is shutting down: no session starts any more, and running sessions are stopped."""
+    """muster has stopped in order. It is the last event of its server session."""
 
     reason: str
 

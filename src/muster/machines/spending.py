@@ -30,7 +30,7 @@ def session_result(team: Team, event: Event, fact: e.SessionResult) -> Team:
     if agent.conversation not in team.delegation.conversations:
         agent = replace(agent, conversation=None)  # it is closed, and this was its last result
     team = replace(team, agents=put(team.agents, agent.seat, agent))
-    session = replace(session, used=session.used + fact.usage)
+    session = replace(session, used=session.used + fact.usage, has_result=True)
     team = replace(team, sessions=put(team.sessions, session.id, session))
     if session.task is not None:
         team = charge(team, session.task, fact.usage)

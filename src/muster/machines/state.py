@@ -330,6 +330,9 @@ class Session(Record, frozen=True, kw_only=True):
     pid: int | None = None
     started: str | None = None
     used: Usage = Usage()
+    has_result: bool = False
+    """Whether it has finished a piece of work."""
+
     task: ConversationId | None = None
     """The conversation that a task session works on."""
 
@@ -608,6 +611,18 @@ class RecentKeys(Record, frozen=True, kw_only=True):
     """The number of keys in `newer`."""
 
 
+class Shutdown(Record, frozen=True, kw_only=True):
+    """muster is shutting down: no session starts any more."""
+
+    reason: str
+    since: datetime
+    urgency: Urgency
+    """`graceful` while sessions may finish by themselves: a drain."""
+
+    until: datetime | None = None
+    """The end of the drain; sessions that still run are stopped then."""
+
+
 class Team(Record, frozen=True, kw_only=True):
     """The current state of a team."""
 
@@ -615,8 +630,8 @@ class Team(Record, frozen=True, kw_only=True):
     boot: SessionId = SessionId("")
     """The id of this server session."""
 
-    stopping: bool = False
-    """Whether muster is shutting down: then no session starts any more."""
+    shutdown: Shutdown | None = None
+    """Set while muster is shutting down, and until it starts again."""
 
     human: str = "human"
     agents: Mapping[SeatId, Agent] = {}
@@ -640,6 +655,11 @@ class Team(Record, frozen=True, kw_only=True):
     """Ids of imported messages and digests of discarded documents: a second import adds nothing."""
 
     keys: RecentKeys = RecentKeys()
+
+    @property
+    def is_stopping_now(self) -> bool:
+        """Whether muster is shutting down and no longer lets sessions finish."""
+        return self.shutdown is not None and self.shutdown.urgency is Urgency.NOW
 
     @property
     def lead(self) -> Agent | None:

@@ -201,6 +201,7 @@ class Outcome(StrEnum):
     FAILED = "failed"  # exited by itself with an error code
     CRASHED = "crashed"  # died of an unexpected signal, or failed to start
     LOST = "lost"  # its process was gone when muster started
+    CUT_OFF = "cut_off"  # ended because muster itself stopped, before its work was done
 
 
 class Activity(StrEnum):

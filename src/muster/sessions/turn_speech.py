@@ -206,7 +206,7 @@ class TurnSpeech:
         """Whether the end of the session may be reported later: nobody wants it now."""
         session = self._head.sessions.get(self._session)
         is_wanted = session is None or session.urgency is Urgency.NOW
-        return not is_wanted and not self._head.stopping
+        return not is_wanted and self._head.shutdown is None
 
     async def _post_printed(self, words: TurnWords) -> None:
         """Post the printed lines of a session that has ended; its end then ends the turn."""

@@ -58,7 +58,7 @@ class TeamSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Where `muster up` listens."""
+    """Where `muster up` listens, and how it stops."""
 
     host: Annotated[
         str, Rule("Address to listen on; the default is reachable from this machine only.")
@@ -68,6 +68,14 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         bool,
         Rule("Whether `muster up` opens the dashboard in a browser, if there is a screen."),
     ] = True
+    drain_seconds: Annotated[
+        float,
+        Rule(
+            "How long sessions may finish by themselves when muster stops; 0 stops them at once.",
+            0,
+            TURN_SECONDS_MAX,
+        ),
+    ] = 120.0  # most turns of a model are over by then, and a person or a reboot can still wait
 
 
 class PresenceSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,6 +26,7 @@ from muster.views.answers.channels import ChannelView, TeamView
 from muster.views.badges import badge_of
 from muster.views.channels import approvals_of, channel_state, usage_or_nothing
 from muster.views.running import last_failure, next_start, waits_for
+from muster.views.shutdown import view_shutdown
 
 
 def button_of(team: Team, *, can_summon: bool | None = None) -> Button | None:
@@ -54,6 +55,7 @@ def view_team(team: Team, now: datetime, *, running: bool) -> TeamView:
         channels=tuple(_channel(team, team.channels[name], now) for name in sorted(team.channels)),
         sessions=len(team.sessions),
         conversations=len(team.delegation.conversations),
+        shutdown=view_shutdown(team) if running else None,
     )
 
 

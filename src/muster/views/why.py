@@ -156,8 +156,8 @@ def _not_its_turn(team: Team, channel: Channel, agent: Agent) -> Reading[list[Ex
     if channel.state_of(agent.seat) is not TurnState.QUEUED or channel.archived:
         return []
     where, turn = f"turns in {channel.id}: ", channel.turn
-    if not reachable(agent):
-        return [Explanation(f"{agent.id}, ", f"{where}it {unreachable_because(agent)}", ())]
+    if not reachable(team, agent):
+        return [Explanation(f"{agent.id}, ", f"{where}it {unreachable_because(team, agent)}", ())]
     if agent is selector_of(team, channel):
         title = f"{where}it is the selector, and gets the turn only to choose the next speaker"
         return [Explanation(f"{agent.id}, ", title, ())]

@@ -210,11 +210,14 @@ def test_the_second_ctrl_c_ends_the_session_now(stage: Stage, stubborn: bool) ->
     assert programs(stage.path) == []
 
 
-def test_sigterm_ends_the_session_now_and_one_that_rests_at_once(stage: Stage) -> None:
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP])
+def test_sigterm_ends_the_session_now_and_one_that_rests_at_once(
+    stage: Stage, how: signal.Signals
+) -> None:
     runner = stage.start()
     stage.wish("continuous")
     stage.until_states("continuous", "continuous")
-    runner.send_signal(signal.SIGTERM)
+    runner.send_signal(how)
     assert runner.wait(WAIT_SECONDS) == 0
     assert stage.states() == ("continuous", "pause")
     stage.wish("pause")
@@ -223,6 +226,21 @@ def test_sigterm_ends_the_session_now_and_one_that_rests_at_once(stage: Stage) -
     runner.send_signal(signal.SIGTERM)
     assert runner.wait(WAIT_SECONDS) == 0
     assert programs(stage.path) == []
+
+
+def test_a_one_shot_that_the_runner_cut_off_is_still_wanted(stage: Stage) -> None:
+    runner = stage.start()
+    stage.wish("run_once")
+    stage.until_states("run_once", "run_once")
+    stage.until(stage.book)
+    runner.send_signal(signal.SIGTERM)
+    assert runner.wait(WAIT_SECONDS) == 0
+    assert stage.states() == ("run_once", "pause")
+    assert "run_once is still wanted" in stage.said()
+    stage.finish()
+    stage.start()
+    stage.until_states("pause", "pause")
+    assert stage.book() == ["begin run_once", "begin run_once", "end"]
 
 
 def test_what_a_killed_runner_left_is_ended_by_the_next(stage: Stage) -> None:

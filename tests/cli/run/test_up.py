@@ -80,12 +80,17 @@ def test_when_the_address_is_printed_health_is_answered(tmp_path: Path) -> None:
         assert httpx.post(f"{running.url}/api/health", verify=NO_TLS).status_code == 405
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_it_in_order(tmp_path: Path, how: signal.Signals) -> None:
     with up(tmp_path) as running:
         assert (tmp_path / "server.json").exists()
         assert running.end(how) == (0, "")
-    assert types_of(tmp_path) == ["muster_started", "token_issued", "muster_stopped"]
+    assert types_of(tmp_path) == [
+        "muster_started",
+        "token_issued",
+        "muster_stopping",
+        "muster_stopped",
+    ]
     assert not (tmp_path / "server.json").exists()
 
 
@@ -116,7 +121,7 @@ def test_one_that_was_killed_starts_again_and_loses_nothing(tmp_path: Path) -> N
         assert httpx.get(f"{running.url}/api/health", verify=NO_TLS).json()["seq"] >= 3
         assert running.end(signal.SIGTERM) == (0, "")
     assert types_of(tmp_path)[:3] == ["muster_started", "token_issued", "muster_started"]
-    assert [event["seq"] for event in log_of(tmp_path)] == [1, 2, 3, 4]
+    assert [event["seq"] for event in log_of(tmp_path)] == [1, 2, 3, 4, 5]
 
 
 def test_a_second_muster_in_the_same_home_is_refused(tmp_path: Path) -> None:
@@ -128,7 +133,12 @@ def test_a_second_muster_in_the_same_home_is_refused(tmp_path: Path) -> None:
         assert same_port.returncode == 3
         assert httpx.get(f"{running.url}/api/health", verify=NO_TLS).status_code == 200
         assert running.end(signal.SIGTERM) == (0, "")
-    assert types_of(tmp_path) == ["muster_started", "token_issued", "muster_stopped"]
+    assert types_of(tmp_path) == [
+        "muster_started",
+        "token_issued",
+        "muster_stopping",
+        "muster_stopped",
+    ]
 
 
 def test_a_port_that_is_taken_is_refused_and_nothing_is_left_behind(tmp_path: Path) -> None:

@@ -108,6 +108,16 @@ def _drain() -> Scene:
     return scene
 
 
+def _shutdown(seconds: float) -> Callable[[], Scene]:
+    def make() -> Scene:
+        scene = Scene()
+        scene.running("Lyra", mode=RunMode.RUN_ONCE)
+        scene.do(c.StopMuster(reason="test", drain_seconds=seconds))
+        return scene
+
+    return make
+
+
 def _asking() -> Scene:
     scene = Scene()
     scene.running("Lyra", "Kael")
@@ -142,6 +152,8 @@ STATES: dict[str, Callable[[], Scene]] = {
     **{f"turns {step}": _turns(step) for step in ("active", "waiting", "resting", "lone", "empty")},
     **{f"turns {step}": _steps(step) for step in ("archived", "claimed", "choosing")},
     "turns draining": _drain,
+    "muster draining": _shutdown(60),
+    "muster stopping": _shutdown(0),
     **{
         f"delegation {mode} {'working' if working else 'home'}": _delegation(mode, working=working)
         for mode in DelegationMode
@@ -159,6 +171,9 @@ def tries(team: Team) -> Iterator[Command]:
     yield c.StartMuster(server_session=SessionId("next"), muster_version="0")
     yield c.StartMuster(server_session=SessionId("next"), muster_version="0", paused=tuple(seats))
     yield c.StopMuster(reason="test")
+    yield c.StopMuster(reason="test", drain_seconds=60)
+    yield c.CheckShutdown()
+    yield c.EndMuster(reason="test")
     yield c.LogWarning(text="careful")
     yield c.RecordSettings(changes=("agents.ada added",))
     yield c.RejectSettings(line=3, what="there is no setting agents.ada.comand", remedy="Fix it.")

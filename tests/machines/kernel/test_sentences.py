@@ -8,7 +8,7 @@ from muster.machines.events import Event, Fact
 from muster.machines.ids import MUSTER, ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Team
-from muster.machines.vocabulary import Activity, Answered, Machine, Taken, Usage
+from muster.machines.vocabulary import Activity, Answered, Machine, Taken, Urgency, Usage
 from muster.testing.clock import EPOCH
 
 SEAT, SESSION = SeatId(3), SessionId("s1")
@@ -46,6 +46,13 @@ def activity(kind: Activity, name: str = "Bash", text: str = "", by: str = "") -
 )
 def test_the_activity_of_an_agent_becomes_a_sentence(fact: Fact, says: str) -> None:
     assert shown(fact) == says
+
+
+def test_a_shutdown_says_why_and_how_long_sessions_have() -> None:
+    drain = e.MusterStopping(reason="Ctrl-C", urgency=Urgency.GRACEFUL, until=EPOCH)
+    assert shown(drain) == f"muster is stopping: Ctrl-C; sessions may finish until {EPOCH:%T} UTC"
+    now = e.MusterStopping(reason="asked again", urgency=Urgency.NOW)
+    assert shown(now) == "muster is stopping now: asked again"
 
 
 @pytest.mark.parametrize("kind", list(Activity))

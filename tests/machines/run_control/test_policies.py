@@ -314,7 +314,7 @@ def test_an_agent_that_waits_for_another_gets_no_turn() -> None:
     scene.channel_of("Lyra")
     scene.posts()
     assert scene.holder() is None
-    assert unreachable_because(scene.agent("Lyra")) == "starts after DB"
+    assert unreachable_because(scene.team, scene.agent("Lyra")) == "starts after DB"
 
 
 # ── a graceful stop ends ──────────────────────────────────────────────────────────────────────────

@@ -190,7 +190,7 @@ def test_a_start_during_the_backoff_retries_at_once() -> None:
     assert facts(scene.want("Lyra", CONTINUOUS), e.SessionRequested) != []
 
 
-@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.CRASHED, Outcome.LOST])
+@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.CRASHED])
 def test_a_failed_one_shot_is_not_retried(outcome: Outcome) -> None:
     scene = running(RUN_ONCE)
     scene.ends("Lyra", outcome)

@@ -468,8 +468,8 @@ def test_of_two_claims_of_a_member_the_more_important_one_stays() -> None:
 def test_a_retired_agent_cannot_take_a_turn() -> None:
     scene = trio()
     retired = replace(scene.agent("qa"), retired=True)
-    assert not reachable(retired)
-    assert unreachable_because(retired) == "is retired"
+    assert not reachable(scene.team, retired)
+    assert unreachable_because(scene.team, retired) == "is retired"
 
 
 def test_a_claim_of_an_agent_that_is_gone_for_now_is_passed_over() -> None:

@@ -26,6 +26,7 @@ from muster.cli.render import (
     paint,
     table,
 )
+from muster.cli.shutdown_text import drain_text
 from muster.cli.terminal import look
 from muster.engine.loading import load
 from muster.errors import BadSettings
@@ -106,6 +107,7 @@ def _text(report: StatusReport, look: Look) -> Iterator[str]:
     if report.settings_problem:
         stay = " The earlier settings stay in force." if report.running else ""
         yield paint(f"{clean(report.settings_problem)}{stay}", Tone.BAD, look)
+    yield from _stopping(team, look)
     if not shown:
         yield ""
         yield from _next_step(report)
@@ -138,6 +140,15 @@ def _headline(report: StatusReport, look: Look) -> str:
         return f"{home}: server not running"
     where = f" at {report.url}" if report.url else ""
     return f"{home}: server running{where} (process {report.pid})"
+
+
+def _stopping(team: TeamView, look: Look) -> Iterator[str]:
+    """The shutdown that is under way: which agents are waited for, and for how long."""
+    shutdown = team.shutdown
+    if shutdown is None:
+        return
+    waits = drain_text(shutdown, now())
+    yield paint(f"muster is stopping ({shutdown.reason}): {waits}", Tone.ODD, look)
 
 
 def _counts(team: TeamView, shown: list[AgentView]) -> str:

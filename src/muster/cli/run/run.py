@@ -6,7 +6,6 @@ error, one line each; the program has standard output, and standard error too.
 
 import asyncio
 import re
-import signal
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Final
@@ -15,14 +14,16 @@ import click
 
 from muster.app import TeamOptions, run_team
 from muster.cli.render import clean
+from muster.cli.run.stop_signals import StopSignals
+from muster.cli.saying import say
 from muster.engine.dispatcher import Commit
+from muster.engine.stopping import OrderlyStop
 from muster.engine.system import RandomIds, SystemClock
 from muster.engine.tasks import background
 from muster.errors import Invalid, Refused
-from muster.limits import NAME_CHARS_MAX
+from muster.limits import NAME_CHARS_MAX, TURN_SECONDS_MAX
 from muster.machines import events as e
-from muster.machines.commands import StopMuster
-from muster.machines.ids import MUSTER, name_key
+from muster.machines.ids import name_key
 from muster.machines.kernel.sentences import failed_in_a_row
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
@@ -36,6 +37,9 @@ from muster.store.memory import MemoryStore
 from muster.team import Muster
 
 HUMAN: Final = "human"
+
+FOREVER_SECONDS: Final = TURN_SECONDS_MAX
+"""The drain of a runner: its one session may finish, however long that takes."""
 
 SNAPSHOT_EVENTS: Final = 500
 """Events between snapshots; older ones are dropped from memory."""
@@ -79,7 +83,7 @@ def run(
 
     desired_state in the file decides what runs: continuous, run_once, run_cleanup (COMMAND gets
     --cleanup-session appended) or pause; current_state reports it. The first Ctrl-C lets the
-    session finish and then exits; the second, or SIGTERM, ends the session now.
+    session finish and then exits; the second, SIGTERM or a closed terminal ends the session now.
     """
     path = state_file.absolute()
     if not path.parent.is_dir():
@@ -91,7 +95,7 @@ def run(
 
 
 async def _run(path: Path, runtime: InheritingRuntime) -> None:
-    wanted = _End()
+    signals = StopSignals()
     _say(f"follows {path}")
     left = await runtime.end_leftovers()
     if left:
@@ -102,8 +106,8 @@ async def _run(path: Path, runtime: InheritingRuntime) -> None:
         files = await _join(muster, path)
         async with background() as tasks:
             tasks.create_task(files.run())
-            await wanted.soon.wait()
-            await _finish(muster, wanted)
+            await signals.first.wait()
+            await _finish(muster, signals)
     await files.close()
     await store.close()
     _say("ended")
@@ -133,50 +137,21 @@ def _name_for(path: Path, team: Team) -> str:
 # ── the end ───────────────────────────────────────────────────────────────────────────────────────
 
 
-class _End:
-    """Whether to stop, and how urgently."""
-
-    def __init__(self) -> None:
-        self.soon = asyncio.Event()
-        self.now = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, self._interrupted)
-        loop.add_signal_handler(signal.SIGTERM, self._terminated)
-
-    def _interrupted(self) -> None:
-        """The first signal drains, the second stops now."""
-        if self.soon.is_set():
-            self._terminated()
-        self.soon.set()
-
-    def _terminated(self) -> None:
-        self.soon.set()
-        self.now.set()
-
-
-async def _finish(muster: Muster, wanted: _End) -> None:
+async def _finish(muster: Muster, signals: StopSignals) -> None:
     """Start no new session, and wait for the current one; with urgency, stop it now."""
-    ended = asyncio.Event()
-
-    def look(_: Commit | None = None) -> None:
-        if not muster.team.sessions:
-            ended.set()
-
-    muster.dispatcher.watch(look)
-    await muster.dispatcher.send(StopMuster(reason="interrupted"), actor=MUSTER)
-    look()
-    if not ended.is_set() and not wanted.now.is_set():
+    stop = OrderlyStop(muster.dispatcher)
+    drain_seconds = 0.0 if signals.urgent else FOREVER_SECONDS
+    await stop.request(signals.reason, drain_seconds=drain_seconds)
+    if muster.team.sessions and not signals.urgent:
         _say("lets the session finish; Ctrl-C once more ends it now")
     async with background() as tasks:
-        either = asyncio.Event()
-        for event in (ended, wanted.now):
-            tasks.create_task(_pass_on(event, either))
-        await either.wait()
+        tasks.create_task(_hurry(signals, stop))
+        await stop.over()
 
 
-async def _pass_on(event: asyncio.Event, to: asyncio.Event) -> None:
-    await event.wait()
-    to.set()
+async def _hurry(signals: StopSignals, stop: OrderlyStop) -> None:
+    await signals.second.wait()
+    await stop.request("asked again", drain_seconds=0)
 
 
 # ── what it says ──────────────────────────────────────────────────────────────────────────────────
@@ -212,4 +187,4 @@ def _line(fact: e.Fact) -> str:
 
 def _say(line: str) -> None:
     """Print to standard error, with control characters escaped."""
-    click.echo(f"muster run: {clean(line)}", err=True)
+    say(f"muster run: {clean(line)}", err=True)

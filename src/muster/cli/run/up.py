@@ -3,7 +3,6 @@
 import asyncio
 import os
 import resource
-import signal
 import socket
 import sys
 import webbrowser
@@ -17,12 +16,16 @@ from click.core import ParameterSource
 
 from muster.app import open_configured
 from muster.cli.options import home_option
+from muster.cli.run.drain_report import DrainReport
 from muster.cli.run.serving import serving
+from muster.cli.run.stop_signals import StopSignals
+from muster.cli.saying import say
 from muster.demo import stage
 from muster.demo.settings import HOME_FOLDER as DEMO_HOME
 from muster.demo.settings import demo_settings
 from muster.engine.dispatcher import Commit
-from muster.engine.tasks import TaskOwner
+from muster.engine.stopping import OrderlyStop
+from muster.engine.tasks import TaskOwner, background
 from muster.errors import HomeInUse
 from muster.home.lock import LOG_FILE, running_pid
 from muster.http.server import listen, url_of
@@ -30,6 +33,7 @@ from muster.machines.events import SettingsApplied, SettingsRejected
 from muster.reloading.editing import create_settings
 from muster.reloading.live import Load
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
+from muster.team import Muster
 
 
 @click.command()
@@ -51,9 +55,10 @@ def up(
 ) -> None:
     """Run the team's server in the foreground until Ctrl-C.
 
-    When it is ready, it prints its address and a link to sign in. Ctrl-C and SIGTERM shut it down
-    gracefully: accepted requests are committed, and the exit code is 0. With --demo it runs a team
-    that needs no key and no network, in a home of its own unless --home names one.
+    When it is ready, it prints its address and a link to sign in. The first Ctrl-C, SIGTERM or a
+    closed terminal lets running sessions finish, for server.drain_seconds at most; the second stops
+    them now. The exit code is 0. With --demo it runs a team that needs no key and no network, in a
+    home of its own unless --home names one.
     """
     home = _demo_home(ctx, home) if demo else home
     settings = _load(home, host, port, no_browser)
@@ -107,16 +112,14 @@ def _chosen(settings: Settings, host: str | None, port: int | None, no_browser: 
 async def _run(home: Path, settings: Settings, listener: socket.socket, load: Load | None) -> None:
     """Run the team. Without `load` it is the demo, whose settings are its own."""
     demo = load is None
-    stop, tasks = asyncio.Event(), TaskOwner("muster up")
-    for ending in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(ending, stop.set)
+    signals, tasks = StopSignals(), TaskOwner("muster up")
 
     def ready(secret: str) -> None:
         url = url_of(listener)
-        click.echo(f"muster is up at {url} for {home}. Ctrl-C stops it.")
-        click.echo(f"Sign in: {url}/?token={secret}")
+        say(f"muster is up at {url} for {home}. Ctrl-C stops it.")
+        say(f"Sign in: {url}/?token={secret}")
         if demo:
-            click.echo("This is the demo team: nine scripts, and no model behind them.")
+            say("This is the demo team: nine scripts, and no model behind them.")
         if settings.server.open_browser:
             _open_browser(f"{url}/?token={secret}", tasks)
 
@@ -127,7 +130,7 @@ async def _run(home: Path, settings: Settings, listener: socket.socket, load: Lo
     ):
         muster.dispatcher.watch(partial(_tell_settings, home))
         try:
-            await stop.wait()
+            await _until_stopped(muster, signals)
         finally:
             await tasks.cancel()
 
@@ -137,16 +140,31 @@ def _tell_settings(home: Path, commit: Commit) -> None:
     for event in commit.events:
         match event.fact:
             case SettingsApplied(changes=changes, waiting=waiting):
-                click.echo(f"{SETTINGS_FILE} is in force: {', '.join(changes) or 'as before'}")
+                say(f"{SETTINGS_FILE} is in force: {', '.join(changes) or 'as before'}")
                 if waiting:
-                    click.echo(f"Restart muster for {', '.join(waiting)}.")
+                    say(f"Restart muster for {', '.join(waiting)}.")
             case SettingsRejected(line=line, what=what, remedy=remedy):
                 place = f"{home / SETTINGS_FILE}:{line}" if line else home / SETTINGS_FILE
-                click.echo(
-                    f"{place}: {what}. {remedy} The earlier settings stay in force.", err=True
-                )
+                say(f"{place}: {what}. {remedy} The earlier settings stay in force.", err=True)
             case _:
                 pass
+
+
+async def _until_stopped(muster: Muster, signals: StopSignals) -> None:
+    """Wait until a signal or a request stops muster, and its sessions have had time to finish."""
+    stop = OrderlyStop(muster.dispatcher)
+    async with background() as beside:
+        beside.create_task(_obey(signals, stop, muster.drain_seconds))
+        beside.create_task(DrainReport(muster).run())
+        await stop.over()
+
+
+async def _obey(signals: StopSignals, stop: OrderlyStop, drain_seconds: float) -> None:
+    """The first signal drains, the second stops now."""
+    await signals.first.wait()
+    await stop.request(signals.reason, drain_seconds=drain_seconds)
+    await signals.second.wait()
+    await stop.request("asked again", drain_seconds=0)
 
 
 def _open_browser(link: str, tasks: TaskOwner) -> None:

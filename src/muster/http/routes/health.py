@@ -1,9 +1,13 @@
-"""Health over HTTP, without a token."""
+"""muster itself over HTTP: its health, which needs no token, and its shutdown."""
 
 import msgspec
 
-from muster.http.routing import ApiCall, route
+from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
+from muster.http.types import Body, Note
+from muster.machines.commands import StopMuster
 from muster.version import __version__
+from muster.views.answers.agents import ShutdownReport
+from muster.views.shutdown import view_shutdown
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -16,5 +20,36 @@ class Health(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 @route("GET", "/api/health", public=True)
 async def health(call: ApiCall) -> Health:
-    """Report that muster runs. Needs no token, so it says nothing about the team itself."""
-    return Health(status="ok", version=__version__, seq=call.team.seq)
+    """Report that muster runs, or is stopping. Needs no token: it says nothing about the team."""
+    status = "ok" if call.muster.team.shutdown is None else "stopping"
+    return Health(status=status, version=__version__, seq=call.team.seq)
+
+
+class ShutdownBody(Body, frozen=True, kw_only=True):
+    """How to stop."""
+
+    now: bool = False
+    """Stop sessions now, instead of letting them finish (`server.drain_seconds`)."""
+
+    reason: Note = ""
+
+
+@route("GET", "/api/shutdown", may=EVERYBODY)
+async def show_shutdown(call: ApiCall) -> ShutdownReport:
+    """Show whether muster is shutting down, and which agents it waits for."""
+    return _report(call)
+
+
+@route("POST", "/api/shutdown", may=OPERATOR)
+async def begin_shutdown(call: ApiCall, body: ShutdownBody) -> ShutdownReport:
+    """Stop muster: no session starts any more; running ones may finish, or are stopped now."""
+    reason = body.reason or f"asked by {call.team.human}"
+    drain_seconds = 0.0 if body.now else call.muster.drain_seconds
+    await call.send(StopMuster(reason=reason, drain_seconds=drain_seconds))
+    return _report(call)
+
+
+def _report(call: ApiCall) -> ShutdownReport:
+    return ShutdownReport(
+        shutdown=view_shutdown(call.team), drain_seconds=call.muster.drain_seconds
+    )

@@ -20,9 +20,10 @@ from muster.machines.vocabulary import Role
 from muster.version import __version__
 from muster.views.agents import Button, button_of, view_agent, view_run
 from muster.views.answers import View
-from muster.views.answers.agents import AgentView, SessionView
+from muster.views.answers.agents import AgentView, SessionView, ShutdownView
 from muster.views.answers.channels import ChannelState
 from muster.views.channels import channel_state
+from muster.views.shutdown import shutdown_notice, view_shutdown
 
 
 class Card(AgentView, frozen=True, kw_only=True):
@@ -69,6 +70,9 @@ class StateView(View, frozen=True, kw_only=True):
     settings_waiting: tuple[str, ...]
     """The changed settings that hold after a restart of muster, for operators."""
 
+    shutdown: ShutdownView | None
+    """Set while muster is shutting down."""
+
     agents: tuple[Card, ...]
     channels: tuple[ChannelState, ...]
 
@@ -110,12 +114,21 @@ async def show_state(call: ApiCall, query: StateQuery) -> StateView:
         whole=whole,
         button=button_of(team, can_summon=call.muster.can_summon),
         births=call.muster.births.possible or team.lead is not None,
-        notice=call.muster.notice,
         settings_problem=str(in_force.problem or "") if is_operator else "",
         settings_waiting=in_force.waiting if is_operator else (),
+        notice=_notice(call),
+        shutdown=view_shutdown(call.team),
         agents=agents,
         channels=tuple(channel_state(team, team.channels[name]) for name in names),
     )
+
+
+def _notice(call: ApiCall) -> str:
+    """The shutdown that is under way goes before any other notice."""
+    shutdown = call.team.shutdown
+    if shutdown is None:
+        return call.muster.notice
+    return shutdown_notice(call.team, shutdown, call.muster.clock.now())
 
 
 class TeamMoment(NamedTuple):

@@ -10,8 +10,8 @@ from muster.machines.identity.membership import NAMED_BY_SETTINGS
 from muster.machines.ids import SeatId, SessionId, name_key
 from muster.machines.maps import drop, put
 from muster.machines.run_control.fold import initial_run
-from muster.machines.state import Agent, Evidence, MemoryNote, Status, Team
-from muster.machines.vocabulary import Authority
+from muster.machines.state import Agent, Evidence, MemoryNote, Shutdown, Status, Team
+from muster.machines.vocabulary import Authority, Urgency
 
 _EVIDENCE = {
     "woken": "process",
@@ -31,11 +31,18 @@ _EVIDENCE = {
 
 
 def muster_started(team: Team, event: Event, fact: e.MusterStarted) -> Team:
-    return replace(team, boot=fact.server_session, stopping=False, human=fact.human)
+    return replace(team, boot=fact.server_session, shutdown=None, human=fact.human)
+
+
+def muster_stopping(team: Team, event: Event, fact: e.MusterStopping) -> Team:
+    shutdown = Shutdown(reason=fact.reason, since=event.ts, urgency=fact.urgency, until=fact.until)
+    return replace(team, shutdown=shutdown)
 
 
 def muster_stopped(team: Team, event: Event, fact: e.MusterStopped) -> Team:
-    return replace(team, stopping=True)
+    """Earlier versions recorded it first, and the ends of sessions after it."""
+    shutdown = Shutdown(reason=fact.reason, since=event.ts, urgency=Urgency.NOW)
+    return replace(team, shutdown=team.shutdown or shutdown)
 
 
 def agents_summoned(team: Team, event: Event, fact: e.AgentsSummoned) -> Team:

@@ -3,8 +3,8 @@
 Deadlines are times on the team's clock. When that clock moves, because the wall clock was set or
 the machine was suspended, they move with it. There are two kinds:
 
-- Deadlines of work (turns, waits, sessions) measure how long a program had. A suspended machine
-  gave it no time, so they move by the whole jump.
+- Deadlines of work (turns, waits, sessions, a drain) measure how long a program had. A suspended
+  machine gave it no time, so they move by the whole jump.
 - Deadlines of people and of the hour (approvals, registrations, retries, sessions per hour)
   measure time in the world. The time in which the machine was suspended has passed for them.
 """
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.maps import put
-from muster.machines.state import Agent, Channel, Drain, HeldTurn, Session, Team
+from muster.machines.state import Agent, Channel, Drain, HeldTurn, Session, Shutdown, Team
 
 
 def clock_jumped(team: Team, event: Event, fact: e.ClockJumped) -> Team:
@@ -30,7 +30,12 @@ def clock_jumped(team: Team, event: Event, fact: e.ClockJumped) -> Team:
         channels = put(channels, channel.id, _channel(channel, work))
     for session in team.sessions.values():
         sessions = put(sessions, session.id, _session(session, work))
-    return replace(team, agents=agents, channels=channels, sessions=sessions)
+    shutdown = team.shutdown and _shutdown(team.shutdown, work)
+    return replace(team, agents=agents, channels=channels, sessions=sessions, shutdown=shutdown)
+
+
+def _shutdown(shutdown: Shutdown, by: timedelta) -> Shutdown:
+    return replace(shutdown, since=shutdown.since + by, until=_moved(shutdown.until, by))
 
 
 def _moved(at: datetime | None, by: timedelta) -> datetime | None:

@@ -197,7 +197,8 @@ def _put_to_sleep(team: Team, event: Event, fact: e.SleepRequested) -> Iterator[
 
 @coupling(
     e.MusterStarted,
-    "After a restart, agents that should run are started, and interrupted tasks have failed.",
+    "After a restart, agents that should run are started, free turns are granted, and interrupted"
+    " tasks have failed.",
 )
 def _restarted(team: Team, event: Event, fact: e.MusterStarted) -> Iterator[Command]:
     for conversation in in_order(team.delegation):
@@ -207,10 +208,12 @@ def _restarted(team: Team, event: Event, fact: e.MusterStarted) -> Iterator[Comm
         agent = team.agents[seat]
         if agent.authority is Authority.MUSTER and agent.run.desired is not RunMode.PAUSE:
             yield c.StartSession(seat=seat, trigger="restart")
+    for name in sorted(team.channels):  # turns that nobody was granted while muster stopped
+        yield c.OfferTurn(channel=name)
 
 
-@coupling(e.MusterStopped, "An agent between two sessions is paused when muster stops.")
-def _stopped_between(team: Team, event: Event, fact: e.MusterStopped) -> Iterator[Command]:
+@coupling(e.MusterStopping, "An agent between two sessions is paused when muster stops.")
+def _stopped_between(team: Team, event: Event, fact: e.MusterStopping) -> Iterator[Command]:
     for agent in team.agents.values():
         if between_sessions(agent):
             yield c.StopSession(seat=agent.seat)
@@ -278,7 +281,7 @@ def _ended(team: Team, event: Event, fact: e.SessionEnd) -> Iterator[Command]:
         yield from _task_ended(team, fact)
         yield from _retirement(team, fact.seats[0])
         return
-    orderly = fact.outcome is Outcome.COMPLETED
+    orderly = fact.outcome in (Outcome.COMPLETED, Outcome.CUT_OFF)
     for seat in fact.seats:
         agent = team.agents[seat]
         yield from _work_has_stopped(team, agent)
@@ -348,7 +351,7 @@ def _task_ended(team: Team, fact: e.SessionEnd) -> Iterator[Command]:
 
 
 def _why_it_failed(fact: e.SessionEnd) -> str:
-    if fact.outcome is Outcome.LOST:
+    if fact.outcome in (Outcome.LOST, Outcome.CUT_OFF):
         return LOST
     if fact.outcome is Outcome.COMPLETED or fact.code is None:
         return fact.reason or f"it {fact.outcome}, without a result"

@@ -2,7 +2,7 @@
 
 A deadline is only a value in a record (a turn's `until`, a seat's `hatch_until`), so it survives a
 restart with the rest of the state. The scheduler keeps the nearest deadline of each agent and
-channel and sends its command; `decide` then checks the state again.
+channel, and of muster itself, and sends its command; `decide` then checks the state again.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -21,12 +21,13 @@ from muster.machines.run_control.watching import session_deadline
 from muster.machines.state import Agent, Channel, Status, Team
 from muster.machines.vocabulary import Urgency
 
-Key = SeatId | ChannelId
-"""The seat of an agent or the name of a channel: an int never equals a str."""
+Key = SeatId | ChannelId | None
+"""The seat of an agent or the name of a channel: an int never equals a str. None is muster itself:
+the end of its drain."""
 
 
 class Deadline(msgspec.Struct, frozen=True):
-    """A time, the agent or channel that it belongs to, and the command that is due."""
+    """A time, what it belongs to, and the command that is due."""
 
     at: datetime
     key: Key
@@ -34,7 +35,9 @@ class Deadline(msgspec.Struct, frozen=True):
 
 
 def every(team: Team) -> Iterator[Deadline]:
-    """The nearest deadline of every agent and channel, unsorted."""
+    """The nearest deadline of every agent and channel, and of muster itself, unsorted."""
+    if (drained := _of_muster(team)) is not None:
+        yield drained
     for agent in team.agents.values():
         if (deadline := _of_agent(team, agent)) is not None:
             yield deadline
@@ -44,7 +47,9 @@ def every(team: Team) -> Iterator[Deadline]:
 
 
 def of(team: Team, key: Key) -> Deadline | None:
-    """The nearest deadline of one agent or channel."""
+    """The nearest deadline of one agent or channel, or of muster itself."""
+    if key is None:
+        return _of_muster(team)
     if isinstance(key, int):
         agent = team.agents.get(key)
         return _of_agent(team, agent) if agent else None
@@ -69,6 +74,8 @@ def _of_move(fact: e.StateTransition) -> Iterable[Key]:
 # Each value takes a fact of its key's type; hence Any.
 _MOVERS: dict[type[Fact], Callable[[Any], Iterable[Key]]] = {
     e.StateTransition: _of_move,
+    e.MusterStarted: lambda fact: (None,),
+    e.MusterStopping: lambda fact: (None,),
     e.AgentsSummoned: lambda fact: [place.grid_position for place in fact.placeholders],
     e.AgentRegistered: lambda fact: (fact.agent.grid_position,),
     e.AgentDismissed: lambda fact: (fact.seat,),
@@ -95,6 +102,11 @@ _MOVERS: dict[type[Fact], Callable[[Any], Iterable[Key]]] = {
     e.WorkStopped: lambda fact: (fact.channel,),
 }
 """The facts that change deadlines, and the agents or channels that they affect."""
+
+
+def _of_muster(team: Team) -> Deadline | None:
+    at = team.shutdown.until if team.shutdown is not None else None
+    return None if at is None else Deadline(at, None, c.CheckShutdown())
 
 
 def _of_channel(channel: Channel) -> Deadline | None:

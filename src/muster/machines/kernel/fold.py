@@ -85,6 +85,7 @@ TRANSITIONS: dict[Machine, Callable[[Team, Event, StateTransition], Team]] = {
 # Each value takes a fact of its key's type; hence Any.
 EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.MusterStarted: identity_fold.muster_started,
+    e.MusterStopping: identity_fold.muster_stopping,
     e.MusterStopped: identity_fold.muster_stopped,
     e.ClockJumped: clock.clock_jumped,
     e.CommandRefused: _unchanged,

@@ -306,10 +306,20 @@ def _changes(fact: e.SettingsApplied) -> str:
     return _clip(", ".join(fact.changes) or "as before") + waiting
 
 
+def _stopping(fact: e.MusterStopping, team: Team) -> str:
+    if fact.until is None:
+        return f"muster is stopping now: {_clip(fact.reason)}"
+    return (
+        f"muster is stopping: {_clip(fact.reason)}; sessions may finish until "
+        f"{fact.until:%H:%M:%S} UTC"
+    )
+
+
 # Each value takes a fact of its key's type; hence Any.
 _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.StateTransition: _transition,
     e.MusterStarted: lambda f, t: f"muster {f.muster_version} started",
+    e.MusterStopping: _stopping,
     e.MusterStopped: lambda f, t: f"muster stopped: {f.reason}",
     e.ClockJumped: _jumped,
     e.CommandRefused: _refused,

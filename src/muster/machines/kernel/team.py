@@ -27,7 +27,7 @@ from muster.machines.kernel.couplings import follow
 from muster.machines.kernel.fold import evolve
 from muster.machines.keys import check_key
 from muster.machines.run_control import decide as run_control
-from muster.machines.run_control import ending, schedule, watching
+from muster.machines.run_control import ending, schedule, shutdown, watching
 from muster.machines.state import Team
 from muster.machines.teams import importing
 from muster.machines.turns import channels, granting, messages, usage
@@ -49,10 +49,6 @@ def start_muster(team: Team, command: c.StartMuster, now: datetime) -> Iterable[
         muster_version=command.muster_version,
         human=command.human,
     )
-
-
-def stop_muster(team: Team, command: c.StopMuster, now: datetime) -> Iterable[Fact]:
-    return (e.MusterStopped(reason=command.reason),)
 
 
 def report_clock_jump(team: Team, command: c.ReportClockJump, now: datetime) -> Iterable[Fact]:
@@ -79,7 +75,9 @@ def reject_settings(team: Team, command: c.RejectSettings, now: datetime) -> Ite
 # Each value takes a command of its key's type; hence Any.
 DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] = {
     c.StartMuster: start_muster,
-    c.StopMuster: stop_muster,
+    c.StopMuster: shutdown.stop_muster,
+    c.CheckShutdown: shutdown.check_shutdown,
+    c.EndMuster: shutdown.end_muster,
     c.ReportClockJump: report_clock_jump,
     c.LogWarning: log_warning,
     c.RecordSettings: record_settings,
@@ -186,6 +184,8 @@ ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
     c.RenameAgent: membership.check_rename,
     c.DismissAgent: membership.check_dismiss,
     c.RestoreAgent: membership.check_restore,
+    c.SummonAgents: shutdown.check_may_start,
+    c.WakeAgents: shutdown.check_may_start,
 }
 
 

@@ -29,6 +29,7 @@ from muster.machines.run_control.gate import (
     closed_gate,
     closed_to_tasks,
     missing_dependencies,
+    require_not_stopping,
     session_limit_reached,
     stopped_by_a_person,
 )
@@ -60,6 +61,9 @@ def set_desired(team: Team, command: c.SetDesired, now: datetime) -> Iterator[Fa
     run = agent.run
     if agent.dismissed_until is not None and command.desired is not PAUSE:
         raise Dismissed(name=agent.id)
+    is_ours = agent.authority is Authority.MUSTER
+    if is_ours and command.desired is not PAUSE and not command.can_wait:
+        require_not_stopping(team)
     if command.if_generation is not None and command.if_generation != run.generation:
         raise StaleGeneration(name=agent.id, generation=run.generation, given=command.if_generation)
     # A repeated start during a retry backoff means: try now.
@@ -127,6 +131,7 @@ def restart_agent(team: Team, command: c.RestartAgent, now: datetime) -> Iterato
         raise refused
     if agent.run.on_call:
         raise OnCall(name=agent.id)
+    require_not_stopping(team)
     session = own_session(team, agent)
     if session is None:  # there is nothing to end: try to start now
         yield from _wish(team, agent, agent.run.desired, command, now)

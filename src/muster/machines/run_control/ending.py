@@ -20,9 +20,12 @@ from muster.machines.run_control.gate import closed_gate, session_limit_reached
 from muster.machines.run_control.live import live_session
 from muster.machines.run_control.modes import ONE_SHOTS, PAUSE, desire, move
 from muster.machines.state import Agent, Session, Team
-from muster.machines.vocabulary import Outcome, RestartPolicy, Urgency
+from muster.machines.vocabulary import Outcome, RestartPolicy, RunMode, Urgency
 
 FAILURES = (Outcome.FAILED, Outcome.CRASHED)
+
+UNFINISHED = (Outcome.LOST, Outcome.CUT_OFF)
+"""Outcomes of sessions that ended with muster: a one-shot is still wanted then."""
 
 
 def report_session_ended(
@@ -30,14 +33,16 @@ def report_session_ended(
 ) -> Iterator[Fact]:
     session = live_session(team, command.session)
     agent = team.agents[session.seats[0]]
-    outcome = _final_outcome(session, agent.run.policy, command)
+    outcome = _final_outcome(team, session, command)
     stopped = session.task is not None and session.urgency is Urgency.NOW
+    reason = (stopped and session.reason) or command.reason
+    is_wanted = _is_one_shot(agent, session) and outcome in UNFINISHED
     yield e.SessionEnd(
         session=session.id,
         seats=session.seats,
         outcome=outcome,
         code=command.code,
-        reason=(stopped and session.reason) or command.reason,
+        reason=_still_wanted(reason, session.mode) if is_wanted else reason,
         task=session.task,
     )
     if session.task is not None:
@@ -56,13 +61,38 @@ def report_session_ended(
         yield move(agent, "session_ended", PAUSE, session=session.id)
 
 
-def _final_outcome(session: Session, policy: RunPolicy, command: c.ReportSessionEnded) -> Outcome:
-    """The outcome to record: a death after an urgent stop is no crash, and the policy says which
-    exit codes count as success.
+def _is_one_shot(agent: Agent, session: Session) -> bool:
+    """Whether a session is the one of a one-shot that is still desired."""
+    is_current = agent.run.generation == session.generation
+    return session.task is None and agent.run.desired in ONE_SHOTS and is_current
+
+
+def _still_wanted(reason: str, mode: RunMode) -> str:
+    wanted = f"{mode} is still wanted"
+    return f"{reason}; {wanted}" if reason else wanted
+
+
+def _final_outcome(team: Team, session: Session, command: c.ReportSessionEnded) -> Outcome:
+    """The outcome to record: a death after an urgent stop is no crash.
+
+    A session that muster's own shutdown ended is cut off. A long-lived one-shot is so, too, if it
+    was asked to finish before it had a result: its program ends in order, but its work is not done.
     """
+    if command.outcome is Outcome.LOST:
+        return Outcome.LOST
+    if session.urgency is Urgency.NOW:
+        is_cut_off = team.is_stopping_now or (team.shutdown and session.task is None)
+        return Outcome.CUT_OFF if is_cut_off else Outcome.COMPLETED
+    agent = team.agents[session.seats[0]]
+    outcome = _judged(agent.run.policy, command)
+    waits = team.shutdown is not None and agent.run.long_lived and not session.has_result
+    unfinished = waits and _is_one_shot(agent, session) and outcome is Outcome.COMPLETED
+    return Outcome.CUT_OFF if unfinished else outcome
+
+
+def _judged(policy: RunPolicy, command: c.ReportSessionEnded) -> Outcome:
+    """The outcome by the policy, which says which exit codes count as success."""
     outcome = command.outcome
-    if session.urgency is Urgency.NOW and outcome is not Outcome.LOST:
-        return Outcome.COMPLETED
     if outcome is Outcome.FAILED and command.code in policy.success_codes:
         return Outcome.COMPLETED
     is_failure = command.code == 0 and 0 not in policy.success_codes
@@ -84,13 +114,15 @@ def _follow_up(
         # By a schedule, only a retry starts a session between two times.
         retry = e.RetryScheduled(seat=agent.seat, failures=0, until=now)
         return retry if run.follows_schedule else None
-    if run.desired in ONE_SHOTS and is_current:
+    if _is_one_shot(agent, session):
+        if outcome in UNFINISHED:
+            return None
         note = f"{session.mode} {outcome}" + (f": {command.reason}" if command.reason else "")
         return desire(agent, PAUSE, "one_shot_done", MUSTER, note)
     retries = not run.follows_schedule or run.policy.restart is RestartPolicy.ON_FAILURE
     if outcome in FAILURES and run.desired is not PAUSE and retries:
         return _after_failure(agent, outcome, command.reason, now)
-    if outcome is not Outcome.COMPLETED or not is_current or team.stopping:
+    if outcome is not Outcome.COMPLETED or not is_current or team.shutdown:
         return None
     if run.follows_schedule:
         return None

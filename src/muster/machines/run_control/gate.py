@@ -78,7 +78,18 @@ def _forbidden(team: Team, agent: Agent) -> Refused | None:
         return stopped
     if agent.status is Status.EXPIRED:
         return WrongState(act="start", name=agent.id, state=agent.status)
-    return Stopping() if team.stopping else None
+    return _stopping(team)
+
+
+def _stopping(team: Team) -> Stopping | None:
+    """The refusal of anything that would start while muster is shutting down, or None."""
+    return Stopping() if team.shutdown is not None else None
+
+
+def require_not_stopping(team: Team) -> None:
+    """Refuse a start while muster is shutting down."""
+    if refused := _stopping(team):
+        raise refused
 
 
 def stopped_by_a_person(agent: Agent) -> Refused | None:
@@ -105,7 +116,7 @@ def task_refusal(team: Team, name: str, now: datetime) -> Refused | None:
         check_agent_name(team, name)
     except Refused as refused:
         return refused
-    return Stopping() if team.stopping else None
+    return _stopping(team)
 
 
 def session_limit_reached(agent: Agent, now: datetime) -> str:

@@ -306,8 +306,8 @@ def _grant_by_override(membership: Membership) -> Iterator[Fact]:
     channel, agent = membership.channel, membership.agent
     if channel.archived:
         raise ChannelIsArchived(channel=channel.id)
-    if not reachable(agent):
-        raise CannotSpeak(name=agent.id, why=unreachable_because(agent))
+    if not reachable(membership.team, agent):
+        raise CannotSpeak(name=agent.id, why=unreachable_because(membership.team, agent))
     by = membership.team.human
     if channel.turn is not None or channel.drain is not None or not agent.free:
         yield e.TurnClaimed(channel=channel.id, seat=agent.seat, claim=Claim.PERSON, by=by)

@@ -153,7 +153,7 @@ def member_left(team: Team, event: Event, fact: e.MemberLeft) -> Team:
         channel = _without_place(channel, fact.seat)
     if fact.reason == REMOVED and not is_agent(event.actor) and not agent.retired:
         channel = replace(channel, barred=(*channel.barred, fact.seat))
-    if not any(reachable(team.agents[seat]) for seat in channel.ring):
+    if not any(reachable(team, team.agents[seat]) for seat in channel.ring):
         channel = replace(channel, resting=False, rest_limit=None, silent_turns=0)
     left = tuple(each for each in agent.channels if each != fact.channel)
     return _with(team, event, replace(agent, channels=left), channel)

@@ -92,7 +92,7 @@ def _grant_in_ring(
     is_busy = False
     for step in range(1, size + 1):
         agent = agents[ring[(channel.cursor + step) % size]]
-        if not reachable(agent) or agent is selector:
+        if not reachable(team, agent) or agent is selector:
             continue
         if agent.authority is not _SELF and not wants_turn(channel, agent):
             passed.append(agent.seat)

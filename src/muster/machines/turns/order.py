@@ -64,7 +64,7 @@ def in_ring_order(team: Team, channel: Channel) -> Iterator[Agent]:
     selector = selector_of(team, channel)
     for step in range(1, size + 1):
         agent = agents[ring[(channel.cursor + step) % size]]
-        if agent is not selector and reachable(agent):
+        if agent is not selector and reachable(team, agent):
             yield agent
 
 
@@ -106,7 +106,7 @@ def first_claim(team: Team, channel: Channel) -> ClaimedTurn | None:
     """The most important claim of a member that can take the turn now."""
     for each in channel.claims:
         agent = team.agents[each.seat]
-        if agent.free and reachable(agent):
+        if agent.free and reachable(team, agent):
             return each
     return None
 
@@ -142,8 +142,8 @@ def _not_handed_over_because(membership: Membership, target: Agent) -> str:
         return f"{target.id!r} named itself"
     if target.seat not in channel.ring:
         return f"{target.id!r} is no member of {channel.id!r}"
-    if not reachable(target):
-        return f"{target.id!r} {unreachable_because(target)}"
+    if not reachable(membership.team, target):
+        return f"{target.id!r} {unreachable_because(membership.team, target)}"
     if target is selector_of(membership.team, channel):
         return f"{target.id!r} only chooses who speaks"
     return ""
@@ -152,8 +152,8 @@ def _not_handed_over_because(membership: Membership, target: Agent) -> str:
 def check_speaker(membership: Membership) -> None:
     """Refuse a member that an agent cannot give the turn to."""
     agent = membership.agent
-    if not reachable(agent):
-        raise CannotSpeak(name=agent.id, why=unreachable_because(agent))
+    if not reachable(membership.team, agent):
+        raise CannotSpeak(name=agent.id, why=unreachable_because(membership.team, agent))
     if agent is selector_of(membership.team, membership.channel):
         raise CannotSpeak(name=agent.id, why="only chooses who speaks")
 
@@ -168,7 +168,7 @@ def mentions(
     names = {
         name_key(agent.id): agent.seat
         for agent in (team.agents[seat] for seat in channel.ring)
-        if agent.seat != but and agent is not silent and reachable(agent)
+        if agent.seat != but and agent is not silent and reachable(team, agent)
     }
     for seat in _mentioned(text, names):
         yield e.TurnClaimed(channel=channel.id, seat=seat, claim=claim, by=by)

@@ -66,7 +66,7 @@ def alone(membership: Membership) -> bool:
     """Whether no other member of the ring could take the turn."""
     agents = membership.team.agents
     for seat in membership.channel.ring:
-        if seat != membership.agent.seat and reachable(agents[seat]):
+        if seat != membership.agent.seat and reachable(membership.team, agents[seat]):
             return False
     return True
 
@@ -134,11 +134,13 @@ TABLE: Table[Membership] = Table(
 )
 
 
-def reachable(agent: Agent) -> bool:
+def reachable(team: Team, agent: Agent) -> bool:
     """Whether an agent can take a turn: it is present, or may be woken for it."""
     if agent.disabled or agent.retired:
         return False
     run, ours = agent.run, agent.authority is Authority.MUSTER
+    if ours and team.shutdown is not None:  # its program ends, or cannot be started
+        return False
     if run.desired is RunMode.PAUSE or run.on_call:  # on call for tasks, and not for turns
         return False
     if agent.status is _ALIVE:
@@ -154,12 +156,12 @@ def selector_of(team: Team, channel: Channel) -> Agent | None:
     if config.speaker_order is not _SELECTOR:
         return None
     seat = team.names.get(name_key(config.selector))
-    if seat is None or seat not in channel.ring or not reachable(team.agents[seat]):
+    if seat is None or seat not in channel.ring or not reachable(team, team.agents[seat]):
         return None
     return team.agents[seat]
 
 
-def unreachable_because(agent: Agent) -> str:
+def unreachable_because(team: Team, agent: Agent) -> str:
     """The reason why an agent cannot take a turn, after "it"."""
     if agent.retired:
         return "is retired"
@@ -169,6 +171,8 @@ def unreachable_because(agent: Agent) -> str:
         return "is on call for tasks, and not for turns"
     if agent.run.desired is RunMode.PAUSE:
         return f"is paused; `muster start {agent.id}` lets it run"
+    if agent.authority is Authority.MUSTER and team.shutdown is not None:
+        return "begins nothing new, because muster is stopping"
     if agent.status is _ALIVE:
         return "learns of a turn only at its next start"
     if agent.run.retry_at is not None:

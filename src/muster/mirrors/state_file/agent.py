@@ -125,7 +125,11 @@ class StateFileAgent:
             return
         set_by, note = author_of(wish, self._known or self._link.memory.last)
         command = SetDesired(
-            seat=self._link.seat, desired=desired, set_by=set_by, note=short_note(note)
+            seat=self._link.seat,
+            desired=desired,
+            set_by=set_by,
+            note=short_note(note),
+            can_wait=True,  # the file keeps the wish: it need not be refused while muster stops
         )
         await self._link.try_send(command, actor=person(set_by))
 

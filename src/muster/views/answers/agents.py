@@ -15,6 +15,7 @@ from muster.machines.vocabulary import (
     RunMode,
     Status,
     TurnState,
+    Urgency,
 )
 from muster.views.answers import View
 
@@ -345,6 +346,41 @@ class OutputPage(View, frozen=True, kw_only=True):
     output: tuple[OutputView, ...]
     after: int
     more: bool
+
+
+# ── the shutdown of muster itself ─────────────────────────────────────────────────────────────────
+
+
+class WorkingAgent(View, frozen=True, kw_only=True):
+    """An agent whose session has not ended yet."""
+
+    agent: str
+    mode: RunMode
+    since: datetime
+    pid: int | None
+
+
+class ShutdownView(View, frozen=True, kw_only=True):
+    """muster is shutting down: no session starts any more."""
+
+    reason: str
+    since: datetime
+    urgency: Urgency
+    """`graceful` while sessions may finish by themselves (a drain), `now` when they are stopped."""
+
+    until: datetime | None
+    """The end of the drain; sessions that still run are stopped then."""
+
+    working: tuple[WorkingAgent, ...]
+    """The agents that are waited for."""
+
+
+class ShutdownReport(View, frozen=True, kw_only=True):
+    """Whether muster is shutting down, and how."""
+
+    shutdown: ShutdownView | None
+    drain_seconds: float
+    """How long sessions may finish by themselves when muster is asked to stop."""
 
 
 # ── tokens and presence ───────────────────────────────────────────────────────────────────────────

@@ -5,7 +5,7 @@ from datetime import datetime
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.vocabulary import Awaits, Claim, Limit, TurnConfig, TurnState
 from muster.views.answers import Recorded, View
-from muster.views.answers.agents import AgentView, UsageView
+from muster.views.answers.agents import AgentView, ShutdownView, UsageView
 
 
 class WaitView(View, frozen=True, kw_only=True):
@@ -160,3 +160,5 @@ class TeamView(View, frozen=True, kw_only=True):
     channels: tuple[ChannelView, ...]
     sessions: int
     conversations: int
+    shutdown: ShutdownView | None = None
+    """Set while muster is shutting down."""

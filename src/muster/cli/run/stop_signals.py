@@ -1,0 +1,45 @@
+"""The signals that end a server: the first asks it to stop, the second to stop now.
+
+Ctrl-C is SIGINT, a service manager sends SIGTERM, and a terminal that is closed sends SIGHUP. A
+server that was started with SIGHUP ignored (`nohup`) goes on without its terminal.
+"""
+
+import asyncio
+import signal
+from typing import Final
+
+from muster.cli.saying import leave, terminals
+
+REASONS: Final = {
+    signal.SIGINT: "Ctrl-C",
+    signal.SIGTERM: "SIGTERM",
+    signal.SIGHUP: "its terminal was closed",
+}
+
+
+class StopSignals:
+    """Which signals have come. Create it inside the event loop."""
+
+    def __init__(self) -> None:
+        """Listen from now on, instead of dying of them."""
+        self.first = asyncio.Event()
+        self.second = asyncio.Event()
+        self.reason = ""
+        self.urgent = False
+        """Whether the first signal came from a program: a person at a terminal has time."""
+
+        self._terminals = terminals()
+        loop = asyncio.get_running_loop()
+        for number in REASONS:
+            if number is signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+                continue
+            loop.add_signal_handler(number, self._on_signal, number)
+
+    def _on_signal(self, number: signal.Signals) -> None:
+        if number is signal.SIGHUP:
+            leave(self._terminals)
+        if self.first.is_set():
+            self.second.set()
+            return
+        self.reason, self.urgent = REASONS[number], number is not signal.SIGINT
+        self.first.set()
