@@ -501,6 +501,18 @@ class NotRunning(Unavailable):
     """No muster runs in {home}. `muster up` starts one."""
 
 
+class CannotStop(Unavailable):
+    """muster (process {pid}) could not be stopped, not even by SIGKILL. Its disk may hang."""
+
+
+class NoSystemd(Unavailable):
+    """systemd cannot be used here: {why}. `muster up --detach` runs the team in the background."""
+
+
+class SystemdFailed(Unavailable):
+    """`{command}` failed: {why}."""
+
+
 class PortTaken(Unavailable):
     """Cannot listen on {host}:{port} ({detail}). Give another --host or --port."""
 

@@ -120,6 +120,16 @@ GUIDES: Mapping[str, Guide] = {
             ),
         },
     ),
+    "docs/guides/service.md": Guide(
+        {
+            "muster up --detach": Leave("tests/cli/run/test_detaching.py runs it"),
+            "muster down": Leave("tests/cli/run/test_detaching.py runs it"),
+            "muster restart": Leave("tests/cli/run/test_detaching.py runs it"),
+            "muster service install --print": Shell(),
+            "muster service install\n": Leave("it would change the machine of the test"),
+            "muster service status": Shell(),
+        }
+    ),
     "docs/guides/claude-code.md": Guide(
         {
             "pip install": Leave("it installs from PyPI"),

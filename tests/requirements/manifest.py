@@ -562,6 +562,24 @@ LIFE = (
         },
     ),
     Promise(
+        "A server runs in the background or under systemd, and is stopped whatever state it is in.",
+        {
+            "cli/run/test_detaching.py": [
+                "test_a_server_in_the_background_is_ready_when_the_command_returns",
+                "test_the_error_of_a_start_in_the_background_is_shown_with_its_code",
+                "test_a_server_that_hangs_is_killed_and_so_are_the_programs_that_it_leaves",
+                "test_a_restart_keeps_the_address_and_the_agents_that_run",
+            ],
+            "cli/run/test_notifying.py": [
+                "test_a_server_says_when_it_is_ready_that_it_lives_and_when_it_stops",
+            ],
+            "cli/setup/test_service.py": [
+                "test_the_unit_is_valid_for_systemd",
+                "test_without_systemd_the_alternative_is_named_and_nothing_is_written",
+            ],
+        },
+    ),
+    Promise(
         "A closed terminal ends muster in order, and no agent is left running.",
         {
             "cli/run/test_stopping.py": [

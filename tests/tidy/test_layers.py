@@ -226,6 +226,11 @@ DOORS = (
         "opens the log of a state machine session that no server keeps open",
     ),
     Door(
+        ("muster.cli.run.down",),
+        ("muster.runtimes.process.processes", "muster.store.reading"),
+        "ends the programs of sessions that a killed server left in its log",
+    ),
+    Door(
         ("muster.claude_plugin.hooks.desk",),
         ("muster.http.auth",),
         "a hook's token is checked as a request's is",

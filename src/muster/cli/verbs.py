@@ -23,6 +23,8 @@ SET_UP: Final = "Set up and understand"
 
 VERBS: Final[Mapping[str, Verb]] = {
     "up": Verb("run.up", RUN, "Run the team's server in the foreground until Ctrl-C."),
+    "down": Verb("run.down", RUN, "Stop the server that runs in the home."),
+    "restart": Verb("act.restart", RUN, "Restart the server that runs in the home."),
     "run": Verb("run.run", RUN, "Run one program under a state file, without a server."),
     "agent": Verb("act.agent", ACT, "Add, edit, remove, rename, list, enable and disable agents."),
     "summon": Verb("act.identity", ACT, "Create eight new agents."),
@@ -81,6 +83,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "init": Verb("setup.init", SET_UP, "Write a starter settings file with every default in it."),
     "doctor": Verb("setup.doctor", SET_UP, "Check installation, home, settings, agents and log."),
     "claude-plugin": Verb("setup.claude_plugin", SET_UP, "Install muster's plugin in Claude Code."),
+    "service": Verb("setup.service", SET_UP, "Run the team as a systemd user service."),
     "diagram": Verb("setup.diagram", SET_UP, "Draw a state machine as a Mermaid diagram."),
     "completion": Verb("setup.completion", SET_UP, "Print a completion script for your shell."),
 }

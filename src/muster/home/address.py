@@ -16,10 +16,15 @@ FILE: Final = "server.json"
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):
-    """The URL and the pid of a server."""
+    """The URL and the pid of a server, and how it was started."""
 
     url: str
     pid: int
+    options: tuple[str, ...] = ()
+    """Options of `muster up`, for a restart."""
+
+    unit: str = ""
+    """The systemd unit that runs it."""
 
 
 def publish(home: Path, address: Address) -> None:

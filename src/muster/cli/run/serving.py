@@ -10,6 +10,7 @@ import socket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Final
 
 from muster.claude_plugin.hooks import server as hooks
 from muster.claude_plugin.hooks.desk import HookDesk
@@ -24,6 +25,9 @@ from muster.machines.vocabulary import Role
 from muster.settings.model import Settings
 from muster.team import Muster
 
+UNIT_VARIABLE: Final = "MUSTER_UNIT"
+"""Set by the unit that `muster service install` writes."""
+
 
 @asynccontextmanager
 async def serving(
@@ -32,13 +36,23 @@ async def serving(
     settings: Settings,
     listener: socket.socket,
     ready: Callable[[str], None] = lambda secret: None,
+    *,
+    options: tuple[str, ...] = (),
 ) -> AsyncGenerator[None]:
     """Answer requests and hooks while this is entered; `ready` is given the operator's token."""
     secret = await _operator_secret(home, muster)
     stop, up = asyncio.Event(), asyncio.Event()
 
     def publish() -> None:
-        address.publish(home, address.Address(url=url_of(listener), pid=os.getpid()))
+        address.publish(
+            home,
+            address.Address(
+                url=url_of(listener),
+                pid=os.getpid(),
+                options=options,
+                unit=os.environ.get(UNIT_VARIABLE, ""),
+            ),
+        )
         ready(secret)
         up.set()
 

@@ -9,6 +9,7 @@ import webbrowser
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 import msgspec
@@ -16,7 +17,10 @@ from click.core import ParameterSource
 
 from muster.app import open_configured
 from muster.cli.options import home_option
+from muster.cli.run.detaching import start_detached
 from muster.cli.run.drain_report import DrainReport
+from muster.cli.run.notifying import Notifier
+from muster.cli.run.server_log import log_to_file
 from muster.cli.run.serving import serving
 from muster.cli.run.stop_signals import StopSignals
 from muster.cli.saying import say
@@ -43,6 +47,8 @@ from muster.team import Muster
     "--port", type=click.IntRange(0, 65535), help="Port; 0 picks a free one [server.port]."
 )
 @click.option("--no-browser", is_flag=True, help="Do not open the dashboard [server.open_browser].")
+@click.option("--detach", is_flag=True, help="Run in the background, and return when it is ready.")
+@click.option("--detached", is_flag=True, hidden=True)
 @click.option("--demo", is_flag=True, help="Run the demo team (scripts, no model) in .muster-demo.")
 @click.pass_context
 def up(
@@ -51,9 +57,11 @@ def up(
     host: str | None,
     port: int | None,
     no_browser: bool,
+    detach: bool,
+    detached: bool,
     demo: bool,
-) -> None:
-    """Run the team's server in the foreground until Ctrl-C.
+) -> int:
+    """Run the team's server in the foreground until Ctrl-C, or in the background with --detach.
 
     When it is ready, it prints its address and a link to sign in. The first Ctrl-C, SIGTERM or a
     closed terminal lets running sessions finish, for server.drain_seconds at most; the second stops
@@ -66,6 +74,10 @@ def up(
     pid = running_pid(home)
     if pid is not None:
         raise HomeInUse(pid=pid, home=home)
+    options = _options(host, port, no_browser=no_browser, demo=demo)
+    if detach:
+        return start_detached(home, options)
+    notifier = Notifier.take(os.environ)
     _allow_many_files()
     # bind the port before creating the home: a failed start leaves no files
     with listen(settings.server.host, settings.server.port) as listener:
@@ -74,7 +86,30 @@ def up(
         load = None if demo else partial(_load, home, host, port, no_browser)
         if load is not None and not (home / LOG_FILE).exists():  # a new team
             create_settings(home / SETTINGS_FILE)
-        asyncio.run(_run(home, settings, listener, load))
+        start = ServerStart(notifier, options, load, detached=detached)
+        asyncio.run(_run(home, settings, listener, start))
+    return 0
+
+
+class ServerStart(NamedTuple):
+    """How a server was started."""
+
+    notifier: Notifier
+    options: tuple[str, ...]
+    load: Load | None
+    """Loads the settings anew. The demo has settings of its own, and none."""
+
+    detached: bool
+
+
+def _options(
+    host: str | None, port: int | None, *, no_browser: bool, demo: bool
+) -> tuple[str, ...]:
+    """The options of this command line, for another start."""
+    named = (("--host", host), ("--port", port))
+    given = (word for name, value in named if value is not None for word in (name, str(value)))
+    flags = (("--no-browser", no_browser), ("--demo", demo))
+    return (*given, *(name for name, is_given in flags if is_given))
 
 
 def _load(home: Path, host: str | None, port: int | None, no_browser: bool) -> Settings:
@@ -109,28 +144,31 @@ def _chosen(settings: Settings, host: str | None, port: int | None, no_browser: 
     return msgspec.structs.replace(settings, server=server)
 
 
-async def _run(home: Path, settings: Settings, listener: socket.socket, load: Load | None) -> None:
-    """Run the team. Without `load` it is the demo, whose settings are its own."""
-    demo = load is None
+async def _run(home: Path, settings: Settings, listener: socket.socket, start: ServerStart) -> None:
+    demo = start.load is None
     signals, tasks = StopSignals(), TaskOwner("muster up")
 
     def ready(secret: str) -> None:
-        url = url_of(listener)
-        say(f"muster is up at {url} for {home}. Ctrl-C stops it.")
-        say(f"Sign in: {url}/?token={secret}")
+        url, is_watched = url_of(listener), start.notifier.is_listening
+        if start.detached:
+            log_to_file(home)
+        say(f"muster is up at {url} for {home}." + ("" if is_watched else " Ctrl-C stops it."))
+        if not is_watched:  # a journal or a log file must not have the token
+            say(f"Sign in: {url}/?token={secret}")
         if demo:
             say("This is the demo team: nine scripts, and no model behind them.")
-        if settings.server.open_browser:
+        start.notifier.send(READY="1", STATUS=f"serves {home} at {url}")
+        if settings.server.open_browser and not is_watched:
             _open_browser(f"{url}/?token={secret}", tasks)
 
     async with (
-        open_configured(home, settings, url=url_of(listener), load=load) as muster,
+        open_configured(home, settings, url=url_of(listener), load=start.load) as muster,
         stage.staged(muster, home) if demo else nullcontext(),
-        serving(home, muster, settings, listener, ready),
+        serving(home, muster, settings, listener, ready, options=start.options),
     ):
         muster.dispatcher.watch(partial(_tell_settings, home))
         try:
-            await _until_stopped(muster, signals)
+            await _until_stopped(muster, signals, start.notifier)
         finally:
             await tasks.cancel()
 
@@ -150,13 +188,15 @@ def _tell_settings(home: Path, commit: Commit) -> None:
                 pass
 
 
-async def _until_stopped(muster: Muster, signals: StopSignals) -> None:
+async def _until_stopped(muster: Muster, signals: StopSignals, notifier: Notifier) -> None:
     """Wait until a signal or a request stops muster, and its sessions have had time to finish."""
     stop = OrderlyStop(muster.dispatcher)
     async with background() as beside:
         beside.create_task(_obey(signals, stop, muster.drain_seconds))
         beside.create_task(DrainReport(muster).run())
+        beside.create_task(notifier.stay_alive())
         await stop.over()
+    notifier.send(STOPPING="1", STATUS="stopping")
 
 
 async def _obey(signals: StopSignals, stop: OrderlyStop, drain_seconds: float) -> None:

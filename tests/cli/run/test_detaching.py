@@ -1,0 +1,101 @@
+"""`muster up --detach`, `muster down` and `muster restart`, with real servers."""
+
+import os
+import signal
+from collections.abc import Generator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from muster.home import address
+from muster.home.lock import running_pid
+from tests.cli.run.test_stopping import Team
+from tests.cli.run.test_up import types_of
+from tests.homes import muster
+from tests.live import NO_TLS
+from tests.waits import until
+
+
+@pytest.fixture
+def team(tmp_path: Path) -> Generator[Team]:
+    made = Team(tmp_path)
+    yield made
+    made.finish()
+    pid = running_pid(made.home)
+    if pid is not None:
+        os.kill(pid, signal.SIGKILL)
+
+
+def up(team: Team, *options: str) -> str:
+    ran = muster("up", "--detach", "--port", "0", *options, "--home", str(team.home))
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def test_a_server_in_the_background_is_ready_when_the_command_returns(team: Team) -> None:
+    said = up(team)
+    found = address.find(team.home)
+    assert found is not None
+    assert found.pid == running_pid(team.home)
+    assert f"Sign in: {found.url}/?token={team.token}" in said
+    assert httpx.get(f"{found.url}/api/health", verify=NO_TLS).json()["status"] == "ok"
+    assert os.getsid(found.pid) == found.pid  # no terminal can end it
+    second = muster("up", "--detach", "--port", "0", "--home", str(team.home))
+    assert second.returncode == 3
+    assert "Another muster" in second.stderr
+    down = muster("down", "--home", str(team.home))
+    assert (down.returncode, running_pid(team.home)) == (0, None)
+    assert types_of(team.home)[-1] == "muster_stopped"
+    log = team.home / "server.log"
+    assert "muster is up" in log.read_text()
+    assert team.token not in log.read_text()
+    assert log.stat().st_mode & 0o077 == 0
+    again = muster("down", "--home", str(team.home))
+    assert (again.returncode, again.stdout) == (0, f"No muster runs in {team.home}.\n")
+
+
+def test_the_error_of_a_start_in_the_background_is_shown_with_its_code(team: Team) -> None:
+    (team.home / "muster.toml").write_text("[server]\nport = 70000\n")
+    ran = muster("up", "--detach", "--home", str(team.home))
+    assert ran.returncode == 2
+    assert "server.port is 70000" in ran.stderr
+
+
+def test_down_stops_sessions_now_if_asked_to(team: Team) -> None:
+    up(team)
+    team.runs("start")
+    down = muster("down", "--now", "--home", str(team.home))
+    assert down.returncode == 0, down.stderr
+    assert not team.is_alive()
+
+
+def test_a_server_that_hangs_is_killed_and_so_are_the_programs_that_it_leaves(team: Team) -> None:
+    up(team)
+    team.runs("start")
+    pid = running_pid(team.home)
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    down = muster("down", "--now", "--home", str(team.home))
+    assert down.returncode == 0, down.stderr
+    assert "does not answer" in down.stderr
+    assert "1 program that it left running ended" in down.stderr
+    assert running_pid(team.home) is None
+    assert not team.is_alive()
+
+
+def test_a_restart_keeps_the_address_and_the_agents_that_run(team: Team) -> None:
+    up(team)
+    before = address.find(team.home)
+    team.runs("start")
+    ran = muster("restart", "--home", str(team.home))
+    assert ran.returncode == 0, ran.stderr
+    after = address.find(team.home)
+    assert before is not None
+    assert after is not None
+    assert (after.url, after.pid != before.pid) == (before.url, True)
+    until(lambda: len(team.begun()) == 2)
+    muster("down", "--now", "--home", str(team.home))
+    none = muster("restart", "--home", str(team.home))
+    assert none.returncode == 4
+    assert "No muster runs" in none.stderr
