@@ -30,6 +30,12 @@ YEAR_LAST: Final = 8999
 MESSAGE_BYTES_MAX: Final = 1024 * 1024
 """One message. Larger things are files, and files are named, not pasted."""
 
+STEPS_MAX: Final = 100
+"""Thoughts, texts and tool calls of one agent in a dialogue; each is an event in the log."""
+
+STEPS_BYTES_MAX: Final = 16 * 1024 * 1024
+"""The end of a program's own transcript that is read for them; the program waits for it."""
+
 MESSAGE_FILES_MAX: Final = 16
 """Files of one message: a folder is an archive."""
 

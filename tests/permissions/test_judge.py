@@ -229,7 +229,7 @@ def test_main_may_look_plan_and_delegate(tool: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "tool", ["Deploy", "mcp__db__query", "bash", "WRITE", " Read", "*", "read"]
+    "tool", ["Skill", "Deploy", "mcp__db__query", "bash", "WRITE", " Read", "*", "read"]
 )
 def test_a_tool_that_is_not_known_is_denied_in_main(tool: str) -> None:
     assert judge("MAIN", tool, {}).rule == "main.tool.unknown"

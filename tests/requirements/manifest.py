@@ -2124,6 +2124,24 @@ TALKING_TO_EACH = (
 
 PERMISSIONS = (
     Promise(
+        "In Claude Code the default path works, and only agents of the session are states.",
+        {
+            "acceptance/claude/test_default_path.py": [
+                "test_an_agent_writes_its_outputs_and_main_its_documents",
+                "test_only_agents_of_the_session_are_started",
+                "test_a_line_of_main_cannot_write_where_the_judge_saw_nothing",
+            ],
+            "claude_plugin/hooks/test_own_files.py": [
+                "test_a_write_is_own_only_in_the_outputs_and_for_agents_in_their_dialogue",
+                "test_a_line_of_main_is_own_if_it_runs_confined",
+            ],
+            "delegation/following/test_transcript.py": [
+                "test_thoughts_texts_and_calls_are_told_in_order",
+                "test_a_long_transcript_is_cut_and_says_so",
+            ],
+        },
+    ),
+    Promise(
         "A forbidden tool call of MAIN is denied by its effect, with the rule and an agent to ask.",
         {
             "permissions/test_judge.py": [

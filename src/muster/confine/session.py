@@ -55,6 +55,13 @@ class LineConfinement:
             command += ["--", *inner]
         return " ".join(quoted(word) for word in command)
 
+    def has_wrapped(self, line: str) -> bool:
+        """Whether a line is one that runs another confined."""
+        if self._bubblewrap:
+            return line.startswith(f"{quoted(self._bubblewrap)} '--die-with-parent' '--ro-bind' ")
+        start = [*launcher(), f"{self._root}/{FOLDER}/{PLAN}"]
+        return line.startswith(" ".join(quoted(word) for word in start) + " ")
+
     def _in_bubblewrap(self, write: list[str], network: bool, inner: list[str]) -> list[str]:
         from muster.confine import bubblewrap
 

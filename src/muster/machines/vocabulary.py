@@ -404,6 +404,7 @@ class Remark(StrEnum):
 
     THINKING = "thinking"  # the reasoning behind a step
     TASK = "task"  # the full text of an agent's task
+    TOOL = "tool"  # a tool call with its input
     OUTPUT = "output"  # the output of an agent's program
     REPORT = "report"  # an agent's report on its result
     ANSWER = "answer"  # the answer to the human

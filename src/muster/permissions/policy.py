@@ -78,7 +78,8 @@ MAIN_PERMISSIONS = Permissions(
         *("Read", "Glob", "Grep", "WebSearch", "WebFetch", "TodoWrite", "Task", "Agent"),
         *("Write", "Edit", "MultiEdit", "Bash"),
         # Claude Code's tools for planning and coordination
-        *("AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "ListAgents", "SendMessage", "Skill"),
+        # (not Skill: a skill's inline commands run without a hook)
+        *("AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "ListAgents", "SendMessage"),
         *("TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate"),
         "ToolSearch",
     ),

@@ -34,7 +34,7 @@ def test_a_recorded_session_with_a_subagent_is_told_in_every_file(tmp_path: Path
         answers = await project.play("subagent")
         assert {answer.code for _, answer in answers} == {0}
         told = [event for event, answer in answers if answer.text]
-        assert told == ["SessionStart", "UserPromptSubmit", "SubagentStart"]
+        assert told == ["SessionStart", "UserPromptSubmit", "SubagentStart", "SubagentStop"]
         assert project.states() == [
             ("session_init", "MAIN"),
             ("conversation_start", "MAIN"),

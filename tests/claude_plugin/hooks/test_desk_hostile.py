@@ -97,7 +97,9 @@ def test_hostile_names_and_texts_do_not_corrupt_the_record(tmp_path: Path) -> No
         for number, nasty in enumerate(NASTY):
             claude = Claude(project, f"{number}{nasty}")
             await claude.prompt(f"x{nasty}")
-            await claude.task(nasty, nasty)
+            refused = await claude.tool("Agent", {"subagent_type": nasty, "prompt": nasty})
+            assert "is no agent of this session" in refused
+            await claude.task("builder", nasty)
             await claude.start(nasty, nasty)
             await claude.start("builder", f"b{nasty}")
             await claude.tool(nasty, {"file_path": nasty}, by=nasty, agent=nasty)

@@ -49,7 +49,7 @@ class Followed(Stage):
     ) -> str:
         """Set a task, and start its subagent."""
         await self.following.tasked(keeper, by, agent, f"a task for {agent}")
-        return await self.following.started(keeper, agent, subagent)
+        return (await self.following.started(keeper, agent, subagent)).text
 
     async def stop(
         self, subagent: str = "a1", agent: str = ENGINEER, report: str = "Built."
@@ -245,7 +245,9 @@ def test_a_start_that_is_reported_twice_counts_once(tmp_path: Path) -> None:
         stage = Followed(tmp_path)
         await stage.start()
         await stage.hear()
-        assert await stage.work() == await stage.following.started(OURS, ENGINEER, "a1")
+        again = await stage.work(), await stage.following.started(OURS, ENGINEER, "a1")
+        assert again[0] == again[1].text
+        assert again[1].shown == f"[MAIN → {ENGINEER}]"
         assert len(await stage.views()) == 1
 
     run(play())

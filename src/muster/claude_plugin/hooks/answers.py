@@ -8,6 +8,7 @@ from typing import Final
 from muster.claude_plugin.hooks.calls import (
     DENIED,
     POLICY_EVENT,
+    REQUEST_EVENT,
     HookAnswer,
     HookCall,
     HookResponder,
@@ -64,9 +65,19 @@ def allow(given: Mapping[str, object]) -> HookAnswer:
     return HookAnswer(0, json.dumps(said))
 
 
-def context(event: str, text: str) -> HookAnswer:
-    """Add a text to the model's context."""
-    return _specific(event, additionalContext=text) if text else NOTHING
+def grant() -> HookAnswer:
+    """Answer a permission request for the user: allow it."""
+    decision = {"behavior": "allow"}
+    said = {"hookSpecificOutput": {"hookEventName": REQUEST_EVENT, "decision": decision}}
+    return HookAnswer(0, json.dumps(said))
+
+
+def context(event: str, text: str, shown: str = "") -> HookAnswer:
+    """Add a text to the model's context, and show another to the user."""
+    said: dict[str, object] = {"systemMessage": shown} if shown else {}
+    if text:
+        said["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": text}
+    return HookAnswer(0, json.dumps(said)) if said else NOTHING
 
 
 def go_on(reason: str) -> HookAnswer:

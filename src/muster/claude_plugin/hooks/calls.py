@@ -12,6 +12,9 @@ import msgspec
 POLICY_EVENT: Final = "PreToolUse"
 """The policy hook. If it cannot be answered, its tool call is denied."""
 
+REQUEST_EVENT: Final = "PermissionRequest"
+"""The hook before the user is asked about a tool call."""
+
 RECORD_EVENT: Final = "PostToolUse"
 """The hook that only records files, after every tool call that writes one."""
 

@@ -20,12 +20,15 @@ from muster.claude_plugin.hooks.calls import (
     POLICY_EVENT,
     RECORD_EVENT,
     RECORD_SECONDS,
+    REQUEST_EVENT,
     STARTER_TOOLS,
     HookAnswer,
     HookCall,
 )
+from muster.claude_plugin.hooks.own_files import is_own
 from muster.claude_plugin.hooks.places import OpenSession, Places, PolicyCache
 from muster.confine.session import confinement
+from muster.delegation.following import transcript
 from muster.delegation.following.owner import Keeper
 from muster.delegation.following.record import REASON_CHARS, Following
 from muster.delegation.visiting import keeper_of, team_in
@@ -50,6 +53,9 @@ timeout the hook is answered, and the record is finished in the background."""
 
 JUDGED_HERE_BYTES: Final = 64 * 1024
 """A larger call is judged in a thread, so that the event loop is not blocked."""
+
+BUILT_IN: Final = ("", "general-purpose", "fork", "Explore", "Plan", "statusline-setup", "claude")
+"""Claude Code's own kinds of subagents, which are no agents of a session."""
 
 _INJECTED: Final = ("<task-notification>", "<agent-message", "<teammate-message")
 """Prefixes of inputs that Claude Code generates itself."""
@@ -111,6 +117,7 @@ class HookDesk:
         self._answers: Final[dict[str, Callable[[_Asked], Awaitable[HookAnswer]]]] = {
             POLICY_EVENT: self._tool_use,
             RECORD_EVENT: self._tool_done,
+            REQUEST_EVENT: self._permission_request,
             "UserPromptSubmit": self._prompt,
             "SubagentStart": self._subagent_start,
             "SubagentStop": self._subagent_stop,
@@ -181,10 +188,42 @@ class HookDesk:
             if refused is not None:
                 return answers.deny(str(refused))
             if hook.tool_name in STARTER_TOOLS and asked.caller.leads:
+                stranger = await self._stranger(asked, hook)
+                if stranger:
+                    return answers.deny(f"Denied: {stranger}")
                 await self._record(self._task(asked, hook))
             return await asyncio.to_thread(_confined, asked.place.root, hook, verdict)
         agent = await self._record(self._denial(asked, hook, verdict))
         return answers.deny(f"Denied: {verdict.with_remedy(agent)[:REASON_CHARS]}")
+
+    async def _stranger(self, asked: _Asked, hook: events.ToolUseHook) -> str:
+        """The reason to deny MAIN a subagent that is no agent of the session, or an empty text.
+
+        If the session's log cannot be read in time, only Claude Code's own kinds are denied.
+        """
+        if hook.subagent:
+            return ""
+        name = events.whole(_text(hook.tool_input, "subagent_type"))
+        reason = await self._record(self._refusal(asked, hook, name))
+        if reason is None and name in BUILT_IN:
+            return f"{name or 'A subagent without a type'} is no agent of this session."
+        return reason or ""
+
+    async def _refusal(self, asked: _Asked, hook: events.ToolUseHook, name: str) -> str:
+        assert asked.followed is not None
+        return await asked.followed.refusal_of(name, events.whole(_text(hook.tool_input, "prompt")))
+
+    async def _permission_request(self, asked: _Asked) -> HookAnswer:
+        """Allow what a state of the session may write in the session's own folders."""
+        hook = events.read(asked.call.data, events.PermissionRequestHook)
+        place = asked.place
+        if place is None:
+            return answers.NOTHING
+        by_agent = bool(hook.subagent) or not asked.caller.leads
+        cwd = Path(hook.cwd or asked.call.project)
+        checking = partial(is_own, place.root, hook.tool_name, hook.tool_input, cwd)
+        allowed = await asyncio.to_thread(checking, by_agent=by_agent)
+        return answers.grant() if allowed else answers.NOTHING
 
     def _stopped(self, hook: events.ToolUseHook) -> Refused | None:
         """The refusal to start a subagent that is a paused or disabled agent of the team."""
@@ -270,14 +309,16 @@ class HookDesk:
         keeper = await self._keeper(asked, hook)
         agent = events.whole(hook.agent_type)
         told = await asked.followed.started(keeper, agent, hook.subagent)
-        return answers.context("SubagentStart", told)
+        return answers.context("SubagentStart", told.text, told.shown)
 
     async def _subagent_stop(self, asked: _Asked) -> HookAnswer:
         hook = events.read(asked.call.data, events.SubagentStopHook)
         if asked.followed is not None:
             keeper, agent = await self._keeper(asked, hook), events.whole(hook.agent_type)
             report = events.whole(hook.last_assistant_message)
-            await asked.followed.stopped(keeper, hook.subagent, agent, report)
+            steps = await asyncio.to_thread(transcript.read_steps, hook.agent_transcript_path)
+            shown = await asked.followed.stopped(keeper, hook.subagent, agent, report, steps)
+            return answers.context("SubagentStop", "", shown)
         return answers.NOTHING
 
     async def _tool_done(self, asked: _Asked) -> HookAnswer:
@@ -304,7 +345,10 @@ class HookDesk:
         if asked.followed is not None:
             answer = events.whole(hook.last_assistant_message)
             keeper, began = await self._keeper(asked, hook), asked.call.began
-            await asked.followed.closed(keeper, answer, hook.working, began=began)
+            steps = await asyncio.to_thread(
+                transcript.read_steps, hook.transcript_path, since_input=True
+            )
+            await asked.followed.closed(keeper, answer, hook.working, began=began, steps=steps)
         return answers.NOTHING
 
     def _turn_of(self, agent: Agent) -> str:

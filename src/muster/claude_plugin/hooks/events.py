@@ -24,6 +24,7 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True):
 
     session_id: str
     cwd: str = ""
+    transcript_path: str = ""
     agent_id: str | None = None
     agent_type: str | None = None
 
@@ -38,6 +39,10 @@ class ToolUseHook(Hook, frozen=True, kw_only=True):
 
     tool_name: str
     tool_input: dict[str, object]
+
+
+class PermissionRequestHook(ToolUseHook, frozen=True, kw_only=True):
+    """PermissionRequest: the user is about to be asked about a tool call."""
 
 
 class ToolDoneHook(Hook, frozen=True, kw_only=True):
@@ -65,6 +70,7 @@ class SubagentStopHook(SubagentStartHook, frozen=True, kw_only=True):
     """SubagentStop: a subagent has stopped."""
 
     last_assistant_message: str | None = None
+    agent_transcript_path: str = ""
 
 
 class Background(msgspec.Struct, frozen=True, kw_only=True):

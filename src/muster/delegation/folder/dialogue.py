@@ -15,6 +15,7 @@ from muster.machines.vocabulary import Ranked, Remark
 _TITLES: Final = {
     Remark.THINKING: "{who} thinks",
     Remark.TASK: "{who} sets a task",
+    Remark.TOOL: "{who} calls a tool",
     Remark.OUTPUT: "{who} works",
     Remark.REPORT: "{who} reports",
     Remark.ANSWER: "{who} answers",

@@ -78,6 +78,16 @@ def subagent(conversation: str, agent: str, outputs: Path, said: Path | None) ->
     return "\n".join([f"You work for {conversation} of a muster session{who}.", *_listed(rules)])
 
 
+def no_agent(name: str, use: str, agents: Sequence[str]) -> str:
+    """The denial of a subagent that is no agent of the session, with the agent to use."""
+    who = repr(name) if name else "A subagent without a type"
+    why = f"{who} is no agent of this session, and only its agents are states."
+    if use != MAIN:
+        return f"{why} Use {use}."
+    names = ", ".join(agents[:AGENTS_SHOWN]) or "none yet"
+    return f"{why} Its agents are: {names}. If none fits, suggest one to create."
+
+
 def session(delegation: Delegation, root: Path) -> str:
     """The instructions to a program that starts or compacts its context in an open session."""
     head = f"[State: {delegation.home_state}]"

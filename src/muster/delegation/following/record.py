@@ -17,10 +17,10 @@ stays in memory between two calls.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from muster.delegation import replies
 from muster.delegation.conversations import (
@@ -36,6 +36,8 @@ from muster.delegation.following import briefing
 from muster.delegation.following.hook_context import HookContext, fitting
 from muster.delegation.following.notes import NotesStore, PendingTask, Subagent
 from muster.delegation.following.owner import Keeper, parse
+from muster.delegation.following.steps import record_steps
+from muster.delegation.following.transcript import Step
 from muster.delegation.session_log import LogProvider
 from muster.delegation.task_runner import agents_of
 from muster.machines import commands as c
@@ -56,6 +58,13 @@ NAME_CHARS: Final = 80
 """The longest part of a subagent's name that is recorded."""
 
 log = logging.getLogger(__name__)
+
+
+class Started(NamedTuple):
+    """The instructions to a subagent that starts, and the text that the user sees."""
+
+    text: str = ""
+    shown: str = ""
 
 
 class Following:
@@ -187,6 +196,16 @@ class Following:
             return None
         return None if agent == MAIN else agent
 
+    async def refusal_of(self, name: str, task: str) -> str:
+        """The reason why MAIN may not start a subagent, with the agent to use; or an empty text."""
+        async with self._log_provider.access() as session_log:
+            delegation = session_log.team.delegation
+            if delegation.mode is None or name in delegation.agents:
+                return ""
+            agents = await asyncio.to_thread(agents_of, delegation)
+        decision = await asyncio.to_thread(decide, list(agents.values()), task)
+        return briefing.no_agent(_shown(name), decision.agent, list(agents))
+
     async def tasked(self, keeper: Keeper, by: str, to: str, task: str) -> None:
         """Record a task for a subagent that is about to start, set by the subagent `by` or MAIN."""
         async with self._hook_context(keeper) as hook:
@@ -201,21 +220,24 @@ class Following:
                 text = f"To {to}:\n\n{task}"
                 await say(hook.session_log, conversation.id, speaker, Remark.TASK, fitting(text))
 
-    async def started(self, keeper: Keeper, agent: str, subagent: str) -> str:
+    async def started(self, keeper: Keeper, agent: str, subagent: str) -> Started:
         """Record the start of a subagent; return its instructions."""
         async with self._hook_context(keeper) as hook:
             if hook is None or hook.mode is DelegationMode.RESPONSE:
-                return ""
+                return Started()
             given = hook.notes.take(_shown(agent))
             if agent not in hook.delegation.agents:
-                return await self._noted(hook, agent, subagent, given)
+                return Started(await self._noted(hook, agent, subagent, given))
+            giver = hook.notes.subagents.get(given[0].by if given else "")
             known = hook.notes.subagents.get(subagent)
             if known is None or not hook.has(known):
                 known = await self._take_over(hook, agent, subagent, given)
                 hook.notes.subagents[subagent] = known
             root = hook.folder.root
             outputs, said = outputs_of(known.conversation), dialogue_of(known.conversation)
-            return briefing.subagent(known.conversation, agent, root / outputs, root / said)
+            told = briefing.subagent(known.conversation, agent, root / outputs, root / said)
+            source = giver.state if giver is not None and giver.state else MAIN
+            return Started(told, f"[{source} → {agent}]")
 
     async def _noted(
         self, hook: HookContext, agent: str, subagent: str, given: list[PendingTask]
@@ -306,23 +328,36 @@ class Following:
 
     # ── results ───────────────────────────────────────────────────────────────────────────────────
 
-    async def stopped(self, keeper: Keeper, subagent: str, agent: str, report: str) -> None:
-        """Record the end of a subagent, with its last message as the report."""
+    async def stopped(
+        self,
+        keeper: Keeper,
+        subagent: str,
+        agent: str,
+        report: str,
+        steps: Sequence[Step] = (),
+    ) -> str:
+        """Record the end of a subagent, with its steps, and its last message as the report.
+
+        Return the text that the user sees.
+        """
         async with self._hook_context(keeper) as hook:
             if hook is None:
-                return
+                return ""
             known = hook.notes.subagents.pop(subagent, None) or hook.guess(agent)
             if subagent in hook.notes.background:
                 hook.notes.background.remove(subagent)
             if known is not None and known.state and hook.has(known):
+                await record_steps(hook, known.conversation, known.state, steps, report)
                 await self._finish(hook, known, report)
-                return
+                after = hook.find(known.conversation)
+                return f"[{known.state} → {MAIN if after is None else after.state}]"
             current = hook.conversation_of("") if known is None else hook.find(known.main)
             current = current or hook.current()
             if current is not None and report.strip():
                 await say(
                     hook.session_log, current.id, MUSTER, Remark.NOTE, _late(agent, known, report)
                 )
+            return ""
 
     async def _finish(self, hook: HookContext, known: Subagent, report: str) -> None:
         conversation = hook.find(known.conversation)
@@ -350,9 +385,16 @@ class Following:
             hook.notes.forget(conversation.id)
 
     async def closed(
-        self, keeper: Keeper, answer: str, working: Collection[str], *, began: float = 0.0
+        self,
+        keeper: Keeper,
+        answer: str,
+        working: Collection[str],
+        *,
+        began: float = 0.0,
+        steps: Sequence[Step] = (),
     ) -> None:
-        """Record MAIN's answer, and close all conversations that no subagent in `working` works on.
+        """Record MAIN's steps and answer; close all conversations that no subagent in `working`
+        works on.
 
         The next input may be recorded before this hook: an answer that began before that input does
         not belong to it, and is ignored.
@@ -362,6 +404,7 @@ class Following:
                 return
             hook.notes.background = sorted(working)
             newest = hook.current()
+            await record_steps(hook, newest.id if newest else None, MAIN, steps, answer)
             for each in hook.mine():
                 if hook.belongs_to_subagent(each):
                     if not hook.works_on(each):

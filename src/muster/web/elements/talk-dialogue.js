@@ -12,6 +12,7 @@ const MARKDOWN_CHARS = 20_000;
 const TEXT_CHARS = 20_000;
 const TITLES = {
   thinking: "thinks",
+  tool: "calls a tool",
   task: "sets a task",
   output: "prints",
   report: "reports",
