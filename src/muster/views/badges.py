@@ -177,7 +177,7 @@ def _idle(team: Team, agent: Agent) -> Line:
         return Line("on call: runs while it has a task")
     if not team.boot:
         return Line("starts with muster")
-    if team.stopping:
+    if team.shutdown is not None:
         return Line("muster is stopping")
     if missing := waits_for(team, agent):
         return Line(f"waits for {', '.join(missing)} to run")

@@ -18,6 +18,7 @@ from muster.engine.tasks import background
 from muster.machines.commands import EnrollAgent, SetDesired
 from muster.machines.vocabulary import Authority, RunMode
 from muster.mirrors import exchange
+from muster.mirrors.state_file.document import Wish
 from muster.mirrors.state_file.files import StateFiles
 from muster.mirrors.state_file.memory import WishMemory
 from muster.store.sqlite import SqliteStore
@@ -34,12 +35,12 @@ def die_at(step: str) -> None:
     remember, write = WishMemory.remember, exchange.exchange
     calls = 0
 
-    def counted(self: WishMemory, *arguments: object) -> None:
+    def counted(self: WishMemory, generation: int, *wishes: Wish) -> None:
         nonlocal calls
         calls += 1
         if step == "decided":
             die()
-        remember(self, *arguments)  # pyright: ignore[reportArgumentType] - as it was called
+        remember(self, generation, *wishes)
         if (step, calls) in (("planned", 1), ("remembered", 2)):
             die()
 

@@ -296,7 +296,7 @@ def _ended(team: Team, event: Event, fact: e.SessionEnd) -> Iterator[Command]:
 def _lead_is_told(team: Team, fact: e.SessionEnd) -> Iterator[Command]:
     """A lead that is here is told when the session of one of its agents has ended."""
     agent, lead = team.agents[fact.seats[0]], team.lead
-    if agent.hosted and lead is not None and lead.present and not team.stopping:
+    if agent.hosted and lead is not None and lead.present and team.shutdown is None:
         reason = f": {fact.reason}" if fact.reason else ""
         text = f"[AGENT ENDED: {agent.id}] its session {fact.outcome}{reason}"
         yield c.SendMessage(text=text, speaker_name=team.human)
