@@ -257,11 +257,9 @@ async def run_team(
     roster = Roster(dispatcher, options.runtimes, home if options.names_agents else None)
     await _begin(dispatcher, ids, options, roster, in_force, clock, loaded.last_at, home)
     log_provider = OpenLogProvider(dispatcher, store, options.delegation.root)
-    paths = roster.state_files(in_force.current)
-    shared = StateFiles(dispatcher, clock, paths, home=home)
+    shared = StateFiles(dispatcher, clock, roster.state_files(in_force.current), home=home)
     files: list[Files] = [log_provider, shared]
-    if options.inboxes is not None:
-        files.append(InboxFiles(dispatcher, store, clock, options.inboxes, feed))
+    files += _inbox_files(dispatcher, store, clock, options.inboxes, feed)
     tasks = _tasks(dispatcher, clock, log_provider, options.delegation, home)
     requests = await _requests(dispatcher, clock, log_provider, tasks, options.delegation)
     async with background() as lives:
@@ -313,6 +311,13 @@ async def _apply(roster: Roster, files: StateFiles, settings: Settings) -> None:
 def _hosts(in_force: SettingsInForce) -> Callable[[], bool]:
     """Tells whether agents of the lead run in sessions of their own, by the settings in force."""
     return lambda: hosting_lead(in_force.current) is not None
+
+
+def _inbox_files(
+    dispatcher: Dispatcher, store: EventStore, clock: Clock, folder: Path | None, feed: Feed
+) -> list[Files]:
+    """The service of inbox files, where the settings name a folder for them."""
+    return [] if folder is None else [InboxFiles(dispatcher, store, clock, folder, feed)]
 
 
 def _feed(store: EventStore, dispatcher: Dispatcher) -> Feed:

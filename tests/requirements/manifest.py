@@ -1407,7 +1407,7 @@ SUPERVISION = (
     Promise(
         "People start and stop agents over HTTP and the command line, and see the effect.",
         {
-            "views/test_badges.py": [
+            "views/run/test_badges.py": [
                 "test_every_situation_has_one_word_one_line_and_its_controls",
                 "test_an_agent_that_muster_runs_can_be_stopped_whenever_its_desired_state_is_not_pause",
                 "test_the_word_of_a_program_is_that_of_its_current_state",

@@ -20,7 +20,7 @@ from muster.settings.file import line_of
 from muster.settings.policies import (
     POLICIES,
     DependencyError,
-    PolicyError,
+    PolicySettingError,
     PolicySettings,
     check_dependencies,
     check_schedule,
@@ -326,7 +326,7 @@ def _check_whole(name: str, agent: AgentSettings, given: Mapping[str, object]) -
         raise _MisplacedError(("seat",), what, remedy)
     try:
         check_schedule(name, agent, given)
-    except PolicyError as wrong:
+    except PolicySettingError as wrong:
         raise _MisplacedError((wrong.setting,), wrong.what, wrong.remedy) from None
     useless, remedy = _USELESS[agent.runtime]
     for one in useless:

@@ -107,16 +107,16 @@ def check_schedule(name: str, agent: PolicySettings, given: Mapping[str, object]
     """Refuse a schedule that cannot be followed. The error names the setting."""
     key = f"agents.{name}"
     if agent.schedule and agent.every:
-        raise PolicyError("every", f"{key} has schedule and every", "Remove one of them.")
+        raise PolicySettingError("every", f"{key} has schedule and every", "Remove one of them.")
     if not agent.schedule and not agent.every:
         for one in ("timezone", "missed"):
             if one in given:
                 what = f"{key}.{one} means nothing without a schedule"
-                raise PolicyError(one, what, "Remove it, or write schedule or every.")
+                raise PolicySettingError(one, what, "Remove it, or write schedule or every.")
         return
     if given.get("restart") in (RestartPolicy.ALWAYS, RestartPolicy.NEVER):
         what = f'{key}.restart means nothing with a schedule, unless it is "on-failure"'
-        raise PolicyError("restart", what, "Remove it: the schedule says when it runs.")
+        raise PolicySettingError("restart", what, "Remove it: the schedule says when it runs.")
     _check_times(key, agent)
 
 
@@ -129,25 +129,29 @@ def _check_times(key: str, agent: PolicySettings) -> None:
         zone_of(agent.timezone)
     except (ValueError, OSError, LookupError):
         what = f"{key}.timezone is {shown(agent.timezone)}, which this machine does not know"
-        raise PolicyError("timezone", what, "Write one such as Europe/Berlin, or UTC.") from None
+        raise PolicySettingError(
+            "timezone", what, "Write one such as Europe/Berlin, or UTC."
+        ) from None
     if agent.every:
         try:
             interval_s(agent.every)
         except ValueError:
             what = f"{key}.every is {shown(agent.every)}"
-            raise PolicyError("every", what, "Write 90s, 30m, 2h or 1d.") from None
+            raise PolicySettingError("every", what, "Write 90s, 30m, 2h or 1d.") from None
         return
     what = f"{key}.schedule is {shown(agent.schedule)}"
     try:
         first = next_run(agent.policy, datetime(2000, 1, 1, tzinfo=UTC))
     except CronSimError as error:
         remedy = "Write minute, hour, day, month and weekday, such as 0 9 * * MON-FRI."
-        raise PolicyError("schedule", f"{what} ({error})", remedy) from None
+        raise PolicySettingError("schedule", f"{what} ({error})", remedy) from None
     if first is None:
-        raise PolicyError("schedule", f"{what}, which never comes", "Write a day that exists.")
+        raise PolicySettingError(
+            "schedule", f"{what}, which never comes", "Write a day that exists."
+        )
 
 
-class PolicyError(WrongError):
+class PolicySettingError(WrongError):
     """A wrong policy, and the setting that it is in."""
 
     def __init__(self, setting: str, what: str, remedy: str) -> None:

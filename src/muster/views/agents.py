@@ -23,10 +23,10 @@ from muster.views.answers.agents import (
     SessionView,
 )
 from muster.views.answers.channels import ChannelView, TeamView
-from muster.views.badges import badge_of
 from muster.views.channels import approvals_of, channel_state, usage_or_nothing
-from muster.views.running import last_failure, next_start, waits_for
-from muster.views.shutdown import view_shutdown
+from muster.views.run.badges import badge_of
+from muster.views.run.running import last_failure, next_start, waits_for
+from muster.views.run.shutdown import view_shutdown
 
 
 def button_of(team: Team, *, can_summon: bool | None = None) -> Button | None:

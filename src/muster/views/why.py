@@ -25,7 +25,7 @@ from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored
 from muster.store.codec import decode
 from muster.views.access import CanRead
 from muster.views.answers import View
-from muster.views.running import next_start, waits_for
+from muster.views.run.running import next_start, waits_for
 from muster.views.turns import why_resting
 
 STEPS_MAX: Final = 100

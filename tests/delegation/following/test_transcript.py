@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from muster.delegation.following import transcript
-from muster.delegation.following.transcript import Step, read_steps
+from muster.delegation.following.transcript import TranscriptStep, read_steps
 from muster.limits import STEPS_MAX
 from muster.machines.vocabulary import Remark
 
@@ -58,7 +58,7 @@ def test_a_long_transcript_is_cut_and_says_so(tmp_path: Path) -> None:
     path = written(tmp_path / "t", *[said(CALL)] * (STEPS_MAX + 7))
     steps = read_steps(path)
     assert len(steps) == STEPS_MAX + 1
-    assert steps[-1] == Step(Remark.NOTE, "7 more steps are not recorded here.")
+    assert steps[-1] == TranscriptStep(Remark.NOTE, "7 more steps are not recorded here.")
     long = written(tmp_path / "l", said({"type": "text", "text": "x" * 10_000}))
     assert len(read_steps(long)[0].text) == transcript.STEP_CHARS
 
@@ -77,4 +77,4 @@ def test_lines_that_are_not_understood_are_skipped(tmp_path: Path) -> None:
         b'{"type": "assistant", "message": {"content": "text"}}\n{"type": 7}\n\xff\n'
         + json.dumps(said({"type": "text", "text": "\ud800"})).encode()
     )
-    assert read_steps(str(path)) == [Step(Remark.OUTPUT, "?")]
+    assert read_steps(str(path)) == [TranscriptStep(Remark.OUTPUT, "?")]

@@ -15,7 +15,7 @@ from muster.cli.terminal import look
 from muster.engine.dispatcher import Commit
 from muster.team import Muster
 from muster.views.answers.agents import ShutdownView
-from muster.views.shutdown import view_shutdown
+from muster.views.run.shutdown import view_shutdown
 
 REFRESH_SECONDS: Final = 1.0
 CLEAR: Final = "\r\x1b[2K"

@@ -37,7 +37,7 @@ from muster.delegation.following.hook_context import HookContext, fitting
 from muster.delegation.following.notes import NotesStore, PendingTask, Subagent
 from muster.delegation.following.owner import Keeper, parse
 from muster.delegation.following.steps import record_steps
-from muster.delegation.following.transcript import Step
+from muster.delegation.following.transcript import TranscriptStep
 from muster.delegation.session_log import LogProvider
 from muster.delegation.task_runner import agents_of
 from muster.machines import commands as c
@@ -334,7 +334,7 @@ class Following:
         subagent: str,
         agent: str,
         report: str,
-        steps: Sequence[Step] = (),
+        steps: Sequence[TranscriptStep] = (),
     ) -> str:
         """Record the end of a subagent, with its steps, and its last message as the report.
 
@@ -391,7 +391,7 @@ class Following:
         working: Collection[str],
         *,
         began: float = 0.0,
-        steps: Sequence[Step] = (),
+        steps: Sequence[TranscriptStep] = (),
     ) -> None:
         """Record MAIN's steps and answer; close all conversations that no subagent in `working`
         works on.

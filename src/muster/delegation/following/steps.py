@@ -4,13 +4,17 @@ from collections.abc import Sequence
 
 from muster.delegation.conversations import say
 from muster.delegation.following.hook_context import HookContext
-from muster.delegation.following.transcript import Step
+from muster.delegation.following.transcript import TranscriptStep
 from muster.machines.ids import MUSTER, ConversationId
 from muster.machines.vocabulary import Remark
 
 
 async def record_steps(
-    hook: HookContext, conversation: str | None, speaker: str, steps: Sequence[Step], report: str
+    hook: HookContext,
+    conversation: str | None,
+    speaker: str,
+    steps: Sequence[TranscriptStep],
+    report: str,
 ) -> None:
     """Record the steps of a program, without the last text, which is its report or answer."""
     last = report.strip()

@@ -43,14 +43,14 @@ class _Line(msgspec.Struct):
     message: _Message | None = None
 
 
-class Step(NamedTuple):
+class TranscriptStep(NamedTuple):
     """One thing that a program did: a thought, a text, or a tool call."""
 
     kind: Remark
     text: str
 
 
-def read_steps(path: str, *, since_input: bool = False) -> list[Step]:
+def read_steps(path: str, *, since_input: bool = False) -> list[TranscriptStep]:
     """The steps in a transcript, or those since the last input of a person; bounded."""
     lines = list(_lines(path))
     if since_input:
@@ -59,7 +59,10 @@ def read_steps(path: str, *, since_input: bool = False) -> list[Step]:
     steps = [step for line in lines for step in _steps(line)]
     if len(steps) > STEPS_MAX:
         left = len(steps) - STEPS_MAX
-        steps = [*steps[:STEPS_MAX], Step(Remark.NOTE, f"{left} more steps are not recorded here.")]
+        steps = [
+            *steps[:STEPS_MAX],
+            TranscriptStep(Remark.NOTE, f"{left} more steps are not recorded here."),
+        ]
     return steps
 
 
@@ -91,17 +94,17 @@ def _is_input(line: _Line) -> bool:
     return "text" in kinds and "tool_result" not in kinds
 
 
-def _steps(line: _Line) -> Iterator[Step]:
+def _steps(line: _Line) -> Iterator[TranscriptStep]:
     if line.type != "assistant" or line.message is None or isinstance(line.message.content, str):
         return
     for part in line.message.content:
         if part.type == "thinking" and part.thinking.strip():
-            yield Step(Remark.THINKING, _cut(part.thinking))
+            yield TranscriptStep(Remark.THINKING, _cut(part.thinking))
         elif part.type == "text" and part.text.strip():
-            yield Step(Remark.OUTPUT, _cut(part.text))
+            yield TranscriptStep(Remark.OUTPUT, _cut(part.text))
         elif part.type == "tool_use":
             given = json.dumps(part.input, ensure_ascii=False, indent=2)
-            yield Step(Remark.TOOL, _cut(f"{part.name}\n{given}"))
+            yield TranscriptStep(Remark.TOOL, _cut(f"{part.name}\n{given}"))
 
 
 def _cut(text: str) -> str:

@@ -7,7 +7,7 @@ from muster.http.types import Body, Note
 from muster.machines.commands import StopMuster
 from muster.version import __version__
 from muster.views.answers.agents import ShutdownReport
-from muster.views.shutdown import view_shutdown
+from muster.views.run.shutdown import view_shutdown
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

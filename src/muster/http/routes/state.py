@@ -23,7 +23,7 @@ from muster.views.answers import View
 from muster.views.answers.agents import AgentView, SessionView, ShutdownView
 from muster.views.answers.channels import ChannelState
 from muster.views.channels import channel_state
-from muster.views.shutdown import shutdown_notice, view_shutdown
+from muster.views.run.shutdown import shutdown_notice, view_shutdown
 
 
 class Card(AgentView, frozen=True, kw_only=True):

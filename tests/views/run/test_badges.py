@@ -20,7 +20,7 @@ from muster.machines.vocabulary import (
     TurnConfig,
 )
 from muster.views.answers.agents import Badge, ControlAct
-from muster.views.badges import badge_of
+from muster.views.run.badges import badge_of
 from tests.machines.scene import START, Scene
 from tests.views.situations import (
     answered,

@@ -30,7 +30,7 @@ from muster.machines.turns.order import in_ring_order, wants_turn
 from muster.machines.turns.table import selector_of
 from muster.machines.vocabulary import Authority, Awaits, RunMode, Urgency
 from muster.views.answers.agents import Badge, Control, ControlAct
-from muster.views.running import waits_for
+from muster.views.run.running import waits_for
 
 RUNNING: Final = "RUNNING"
 IDLE: Final = "IDLE"

@@ -1,0 +1,1 @@
+"""Run control in views: the badge of an agent, its next start, and the shutdown of muster."""
