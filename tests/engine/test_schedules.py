@@ -19,6 +19,7 @@ from tests.builders import HUMAN, a_dispatcher, logged, run, settled
 
 SEAT = SeatId(9)
 HOURLY = RunPolicy(schedule="30 * * * *")
+AT_NOON = RunPolicy(schedule="0 12 * * *", timezone="Asia/Tokyo")
 
 
 @asynccontextmanager
@@ -29,11 +30,13 @@ async def watching(dispatcher: Dispatcher, clock: ManualClock) -> AsyncGenerator
         yield
 
 
-async def scheduled(store: MemoryStore, clock: ManualClock) -> Dispatcher:
+async def scheduled(
+    store: MemoryStore, clock: ManualClock, policy: RunPolicy = HOURLY
+) -> Dispatcher:
     dispatcher = await a_dispatcher(store, clock)
     muster = Authority.MUSTER
     await dispatcher.send(EnrollAgent(name="Ada", authority=muster, seat=SEAT), actor=MUSTER)
-    configured = ConfigureAgent(seat=SEAT, authority=muster, policy=HOURLY)
+    configured = ConfigureAgent(seat=SEAT, authority=muster, policy=policy)
     await dispatcher.send(configured, actor=MUSTER)
     return dispatcher
 
@@ -78,5 +81,17 @@ def test_a_paused_agent_is_not_looked_after() -> None:
             await want(dispatcher, RunMode.PAUSE)
             await pass_time(clock, 90)
             assert await logged(store, ScheduledRunDue) == []
+
+    run(scene())
+
+
+def test_a_time_is_read_in_the_time_zone_of_the_agent() -> None:
+    async def scene() -> None:
+        store, clock = MemoryStore(), ManualClock()
+        dispatcher = await scheduled(store, clock, AT_NOON)
+        async with watching(dispatcher, clock):
+            await want(dispatcher, RunMode.CONTINUOUS)
+            planned = dispatcher.team.agents[SEAT].run.scheduled_at
+            assert planned == EPOCH + timedelta(hours=18)  # 9:00 UTC is 18:00 in Tokyo
 
     run(scene())

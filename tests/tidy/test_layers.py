@@ -371,6 +371,7 @@ PURE = frozenset(
     {
         "abc",
         "collections",
+        "cronsim",
         "datetime",
         "enum",
         "functools",
@@ -383,8 +384,8 @@ PURE = frozenset(
         "unicodedata",
     }
 )
-"""Modules of the standard library that a machine may import: types and pure functions. The rest has
-clocks, files, randomness, threads or logs in it."""
+"""Modules that a machine may import: types and pure functions. The rest of the standard library has
+clocks, files, randomness, threads or logs in it; cronsim is arithmetic on given values."""
 
 
 class Keeper(NamedTuple):

@@ -7,6 +7,8 @@ team's clock. The machine decides: this service only says which time it is.
 import asyncio
 import logging
 from collections.abc import Sequence
+from datetime import UTC, tzinfo
+from zoneinfo import ZoneInfo
 
 from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.ports import Clock
@@ -18,6 +20,11 @@ from muster.machines.ids import MUSTER, SeatId
 from muster.machines.vocabulary import Authority
 
 log = logging.getLogger(__name__)
+
+
+def zone_of(name: str) -> tzinfo:
+    """The time zone of that name. UTC needs no data of the system."""
+    return UTC if name == "UTC" else ZoneInfo(name)
 
 
 class Schedules:
@@ -50,7 +57,8 @@ class Schedules:
 
     async def _check(self, seat: SeatId) -> None:
         try:
-            check = CheckSchedule(seat=seat, wall=self._clock.wall())
+            zone = zone_of(self._dispatcher.team.agents[seat].run.policy.timezone)
+            check = CheckSchedule(seat=seat, wall=self._clock.wall().astimezone(zone))
             await self._dispatcher.send(check, actor=MUSTER)
         except (Refused, Unavailable) as error:
             log.warning("%s", error, extra={"action": "schedule_failed", "seat": seat})

@@ -348,7 +348,9 @@ class AutostartAgent(Command, frozen=True, kw_only=True):
 
 
 class CheckSchedule(Command, frozen=True, kw_only=True):
-    """Plan the next scheduled run of an agent, or start the one that is due, at this wall time."""
+    """Plan the next scheduled run of an agent, or start the one that is due, at this wall time in
+    the agent's time zone.
+    """
 
     seat: SeatId
     wall: datetime

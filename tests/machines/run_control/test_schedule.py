@@ -1,6 +1,7 @@
 """Schedules: the times of an agent, and that a pause stands against them."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -40,7 +41,7 @@ def due(scene: Scene, *, late_s: float = 0.0) -> list[Event]:
 
 
 def berlin(policy: RunPolicy, after: str) -> str:
-    at = next_run(policy, datetime.fromisoformat(after).astimezone(UTC))
+    at = next_run(policy, datetime.fromisoformat(after).astimezone(ZoneInfo("Europe/Berlin")))
     assert at is not None
     return at.isoformat()
 

@@ -1,14 +1,13 @@
 """Schedules: the times at which an agent runs, and the command that is sent when one may be due.
 
 Scheduled times are on the wall clock, which comes in as a value: the engine sends `CheckSchedule`
-with it. A schedule paces `continuous` and never changes `desired`, so a paused agent has no next
-run. In the hour that a daylight saving time skips, a fixed time runs at the end of the gap; in the
-hour that comes twice, it runs once.
+with it, in the agent's time zone. A schedule paces `continuous` and never changes `desired`, so a
+paused agent has no next run. In the hour that a daylight saving time skips, a fixed time runs at
+the end of the gap; in the hour that comes twice, it runs once.
 """
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta, tzinfo
-from zoneinfo import ZoneInfo
+from datetime import UTC, datetime, timedelta
 
 from cronsim import CronSim
 
@@ -31,19 +30,16 @@ def interval_s(text: str) -> float:
     return float(int(number) * _UNITS[unit])
 
 
-def zone_of(name: str) -> tzinfo:
-    """The time zone of that name. UTC needs no data of the system."""
-    return UTC if name == "UTC" else ZoneInfo(name)
-
-
 def next_run(policy: RunPolicy, after: datetime, last: datetime | None = None) -> datetime | None:
-    """The first scheduled time after a moment; an interval counts from the last run, if any."""
+    """The first scheduled time after a moment, in UTC. An expression is read in the time zone of
+    that moment; an interval counts from the last run, if any.
+    """
     if policy.every:
         step = interval_s(policy.every)
         base = after if last is None or last > after else last
         steps = (after - base).total_seconds() // step + 1
-        return base + timedelta(seconds=steps * step)
-    for time in CronSim(policy.schedule, after.astimezone(zone_of(policy.timezone))):
+        return (base + timedelta(seconds=steps * step)).astimezone(UTC)
+    for time in CronSim(policy.schedule, after):
         if time.astimezone(UTC) > after:  # a local time that comes twice may lie before
             return time.astimezone(UTC)
     return None
@@ -72,6 +68,7 @@ def _next(run: RunControl, wall: datetime) -> datetime | None:
     """The next time that was not taken yet, even if the clock was set back meanwhile."""
     if run.policy.every and run.scheduled_at is not None:
         limit = wall + timedelta(seconds=interval_s(run.policy.every))
-        return min(run.scheduled_at, limit)
+        return min(run.scheduled_at, limit).astimezone(UTC)
     last = run.last_scheduled
-    return next_run(run.policy, wall if last is None else max(wall, last), last)
+    after = wall if last is None else max(wall, last).astimezone(wall.tzinfo)
+    return next_run(run.policy, after, last)
