@@ -55,6 +55,9 @@ def test_suspended_time_is_told_apart() -> None:
     assert clock.take_jump() == ClockJump(HOUR + 60, HOUR + 60, HOUR)
     clock.suspend(60)
     assert clock.take_jump() == ClockJump(60, 60, 60)
+    clock.suspend(0.000001)  # two clocks are never read at the same moment
+    clock.jump(60)
+    assert clock.take_jump() == ClockJump(60.000001, 60.000001, 0.0)
 
 
 def test_the_machines_clocks_agree() -> None:

@@ -59,7 +59,9 @@ class TeamClock(ABC):
         shift_s = max(min(lead_s, jumped_s), 0.0)  # what was set back and ahead again moves nothing
         if shift_s:
             self.move(shift_s)
-        suspended_s = min(max(self._asleep_s - asleep_s, 0.0), shift_s)
+        suspended_s = min(self._asleep_s - asleep_s, shift_s)
+        if suspended_s < CLOCK_STEP_SECONDS:  # the two clocks are not read at the same moment
+            suspended_s = 0.0
         return ClockJump(jumped_s, shift_s, suspended_s)
 
     def _suspended(self) -> float:
