@@ -2,7 +2,9 @@
 real servers, real programs, real files."""
 
 import os
+import re
 import signal
+import subprocess
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 
 from muster.runtimes.process import processes
 from tests.asking import Asker, asker
-from tests.homes import muster
+from tests.homes import MUSTER_SCRIPT, environment, muster
 from tests.live import Server, live
 from tests.waits import WAIT_SECONDS, until
 
@@ -305,6 +307,34 @@ def test_the_terminal_of_muster_up_tells_of_settings(home: Path) -> None:
         (home / "muster.toml").write_text(f"[agents.fresh]\n{STAYS}")
         told = printed.readline()
     assert told == "muster.toml is in force: agents.fresh added\n"
+
+
+def test_settings_are_taken_up_after_the_terminal_of_muster_up_is_gone(home: Path) -> None:
+    command = [MUSTER_SCRIPT, "up", "--home", str(home), "--port", "0"]
+    errors = home / "errors"
+    with (
+        errors.open("w") as said,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=said, env=environment({}), text=True
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            found = re.search(r"http://\S+", process.stdout.readline())
+            assert found
+            assert "token=" in process.stdout.readline()
+            process.stdout.close()
+            token = (home / "operator.token").read_text().strip()
+            server = Server(process, found[0], token)
+            with asker(server, token) as boss:
+                team = Team(home, server, boss)
+                for names in (["a"], ["a", "b"]):
+                    team.write("".join(f"[agents.{name}]\n{STAYS}" for name in names))
+                    until(lambda names=names: team.names() == names)
+        finally:
+            process.terminate()
+            process.wait(WAIT_SECONDS)
+    assert "_tell_settings" not in errors.read_text()
 
 
 # ── HTTP ──────────────────────────────────────────────────────────────────────────────────────────

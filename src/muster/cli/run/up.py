@@ -17,6 +17,7 @@ from click.core import ParameterSource
 
 from muster.app import open_configured
 from muster.cli.options import home_option
+from muster.cli.render import clean
 from muster.cli.run.detaching import start_detached
 from muster.cli.run.drain_report import DrainReport
 from muster.cli.run.notifying import Notifier
@@ -178,12 +179,15 @@ def _tell_settings(home: Path, commit: Commit) -> None:
     for event in commit.events:
         match event.fact:
             case SettingsApplied(changes=changes, waiting=waiting):
-                say(f"{SETTINGS_FILE} is in force: {', '.join(changes) or 'as before'}")
+                say(clean(f"{SETTINGS_FILE} is in force: {', '.join(changes) or 'as before'}"))
                 if waiting:
                     say(f"Restart muster for {', '.join(waiting)}.")
             case SettingsRejected(line=line, what=what, remedy=remedy):
                 place = f"{home / SETTINGS_FILE}:{line}" if line else home / SETTINGS_FILE
-                say(f"{place}: {what}. {remedy} The earlier settings stay in force.", err=True)
+                say(
+                    clean(f"{place}: {what}. {remedy} The earlier settings stay in force."),
+                    err=True,
+                )
             case _:
                 pass
 
