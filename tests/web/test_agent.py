@@ -205,12 +205,35 @@ def test_the_soul_is_shown_and_keys_go_to_the_previous_and_next_agent(
         expect(page.get_by_role("heading", name="Lyra", exact=True)).to_be_visible()
         expect(page.locator(".facts")).to_contain_text("Colour 0")
         tab(page, "Soul")
-        expect(page.get_by_role("tabpanel").locator("h1")).to_have_text("I am Lyra")
-        expect(page.get_by_role("tabpanel").locator("strong")).to_have_text("chose")
+        expect(page.get_by_role("tabpanel").locator("pre")).to_contain_text(
+            "**chose**"
+        )  # as written
         page.keyboard.press("]")
         expect(page.get_by_role("heading", name="Kael", exact=True)).to_be_visible()
         page.keyboard.press("[")
         expect(page.get_by_role("heading", name="Lyra", exact=True)).to_be_visible()
+
+
+def test_a_person_keeps_notes_for_an_agent_and_reads_older_messages(
+    person: Watched, server: Server, operator: Asker
+) -> None:
+    for number in range(130):
+        operator.post("/api/send", {"message": f"word {number}", "targetAgent": "Busy"}, 201)
+    page = person.signed_in(server, "#/agent/Busy")
+    expect(page.locator("chat-thread article")).to_have_count(100)
+    page.get_by_role("button", name="Older messages").click()
+    expect(page.locator("chat-thread article")).to_have_count(130)
+    expect(page.get_by_role("button", name="Older messages")).to_be_hidden()
+    tab(page, "Notes")
+    page.get_by_role("textbox", name="New note for Busy").fill("the plan")
+    page.get_by_role("button", name="Add note").click()
+    expect(page.get_by_role("textbox", name="Note 1")).to_have_value("the plan")
+    page.get_by_role("textbox", name="Note 1").fill("the new plan")
+    page.get_by_role("button", name="Save note 1").click()
+    expect(page.get_by_role("textbox", name="Note 1")).to_have_value("the new plan")
+    assert operator.get("/api/agents/Busy/notes")["notes"][0]["text"] == "the new plan"
+    page.get_by_role("button", name="Delete note 1").click()
+    expect(page.locator("agent-notes li")).to_have_count(0)
 
 
 def test_an_unknown_agent_has_a_page_that_says_so(person: Watched, server: Server) -> None:
