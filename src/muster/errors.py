@@ -462,7 +462,13 @@ class StillReading(Unavailable):
 
 
 class StoreFailed(Unavailable):
-    """The log could not be written ({detail}). Nothing was accepted; free the disk, then retry."""
+    """The log could not be written ({detail}). Nothing was accepted. Make room on the disk, or make
+    the home writable, then retry.
+    """
+
+
+class FileUnusable(Unavailable):
+    """{path} cannot be used ({detail}). {remedy}"""
 
 
 class Closed(Unavailable):

@@ -11,7 +11,7 @@ from threading import Thread
 
 import pytest
 
-from muster.errors import HomeInUse, StoreFailed
+from muster.errors import FileUnusable, HomeInUse
 from muster.home.file_lock import FileLock
 from muster.home.lock import LOCK_FILE, LOG_FILE, lock_home, running_pid
 from muster.store import sqlite
@@ -105,7 +105,7 @@ def test_the_kernel_releases_the_home_of_a_killed_holder(tmp_path: Path) -> None
 
 
 def test_a_lock_that_cannot_be_written_is_not_kept(tmp_path: Path) -> None:
-    with file_size_limited(0), pytest.raises(StoreFailed):
+    with file_size_limited(0), pytest.raises(FileUnusable, match=str(tmp_path)):
         lock_home(tmp_path)
 
     lock_home(tmp_path).release()

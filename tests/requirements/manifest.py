@@ -562,6 +562,16 @@ LIFE = (
         },
     ),
     Promise(
+        "A fault of the disk or the home is one line that names the file and the remedy.",
+        {
+            "cli/test_faults.py": [
+                "test_an_error_of_the_system_names_the_file_and_the_remedy",
+                "test_a_home_that_cannot_be_made_is_one_line_with_its_code",
+                "test_an_address_that_cannot_be_written_is_no_bug_of_muster",
+            ],
+        },
+    ),
+    Promise(
         "A server runs in the background or under systemd, and is stopped whatever state it is in.",
         {
             "cli/run/test_detaching.py": [

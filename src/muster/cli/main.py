@@ -14,7 +14,7 @@ import click
 
 from muster.cli.render import clean
 from muster.cli.verbs import HIDDEN, SECTIONS, VERBS
-from muster.errors import Broken, MusterError, Unavailable
+from muster.errors import Broken, MusterError
 from muster.version import __version__
 
 OK: Final = 0
@@ -123,7 +123,7 @@ def run(args: Sequence[str]) -> int:
     except BrokenPipeError:
         return _pipe_closed()
     except OSError as failed:
-        return _complain(str(failed), Unavailable.exit_code)
+        return _file_failed(failed)
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except Exception:
@@ -149,6 +149,13 @@ def _complain(message: str, code: int, hint: str = "") -> int:
     """Print an error. The message may quote an agent, so control characters are escaped."""
     click.echo(f"muster: {clean(message)}{hint}", err=True)
     return code
+
+
+def _file_failed(failed: OSError) -> int:
+    from muster.home.faults import file_fault  # seldom needed
+
+    fault = file_fault(failed)
+    return _complain(str(fault), fault.exit_code)
 
 
 def _bug() -> int:

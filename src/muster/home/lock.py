@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Final
 
-from muster.errors import HomeInUse, StoreFailed
+from muster.errors import HomeInUse
+from muster.home.faults import file_fault
 from muster.home.file_lock import FileLock, LockHeld, holder_pid
 
 LOCK_FILE: Final = "muster.lock"
@@ -18,7 +19,7 @@ def lock_home(home: Path) -> FileLock:
     except LockHeld as held:
         raise HomeInUse(pid=held.pid or "unknown", home=str(home)) from None
     except OSError as error:
-        raise StoreFailed(detail=str(error)) from error
+        raise file_fault(error, home) from error
 
 
 def running_pid(home: Path) -> int | None:
