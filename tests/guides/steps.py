@@ -183,16 +183,16 @@ GUIDES: Mapping[str, Guide] = {
     "docs/guides/identity.md": Guide(
         {
             "[AGENT_REGISTERED]": Leave("lines that a lead prints"),
-            "[summon]": Leave("names of the reader's choice; tests/runtimes/test_catalog.py"),
-            "[AGENT_REMEMBERS]": Leave("a line that an agent prints"),
-            "muster memory notes": Leave("tests/http/routes/content/test_memory.py runs these"),
-            "muster memory edit-soul": Leave("tests/http/routes/content/test_memory.py runs these"),
             '[agents."*"]': Configure(),
             "#!/bin/sh": Write("somebody.sh"),
             "muster summon": Shell(
                 after={"muster soul": '"name":"Nova 3"', "muster transcript": "good morning"},
                 prints={"muster soul": "I am number 3, and I like it."},
             ),
+            "[summon]": Leave("names of the reader's choice; tests/runtimes/test_catalog.py"),
+            "[AGENT_REMEMBERS]": Leave("a line that an agent prints"),
+            "muster memory notes": Leave("tests/http/routes/content/test_memory.py runs these"),
+            "muster memory edit-soul": Leave("tests/http/routes/content/test_memory.py runs these"),
             'muster send --to Lyra "good morning"': Shell(first=("muster agent register Lyra",)),
             "curl": Shell(),
             "from muster import Client": Python(),
