@@ -21,6 +21,8 @@ from muster.machines.vocabulary import (
 )
 from muster.views.answers.agents import Badge, ControlAct
 from muster.views.run.badges import badge_of
+from tests.machines.run_control.test_schedule import HALF_HOUR, armed, due
+from tests.machines.run_control.test_silence import watched
 from tests.machines.scene import START, Scene
 from tests.views.situations import (
     answered,
@@ -328,3 +330,21 @@ def test_a_channel_that_rests_is_not_waited_for() -> None:
         scene.complete(name)
     assert scene.channel().resting
     assert badge(scene.team).line == "waiting for work"
+
+
+def test_an_agent_with_a_schedule_says_its_next_run_and_how_the_last_one_failed() -> None:
+    scene = armed(HALF_HOUR)
+    badge = badge_of(scene.team, scene.agent("Lyra"))
+    next_run = START + timedelta(minutes=30)
+    assert (badge.status, badge.line, badge.due) == ("IDLE", "next run", next_run)
+    due(scene)
+    scene.up("Lyra")
+    scene.ends("Lyra", Outcome.FAILED, code=3)
+    badge = badge_of(scene.team, scene.agent("Lyra"))
+    assert badge.line == "last run failed: exit code 3; next run"
+
+
+def test_a_silent_session_says_so() -> None:
+    scene = watched()
+    scene.later(30)
+    assert badge_of(scene.team, scene.agent("Lyra")).line == "shows no sign of work"

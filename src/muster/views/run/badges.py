@@ -148,8 +148,9 @@ def _running(team: Team, agent: Agent) -> Line:
         return Line(f"working on {', '.join(_tasks(team, agent))}")
     if session is None:
         return Line("between sessions, next", agent.run.retry_at)
-    if session.phase is Phase.STARTING:
-        return Line("starting")
+    is_starting = session.phase is Phase.STARTING
+    if is_starting or session.is_silent:
+        return Line("starting" if is_starting else "shows no sign of work")
     if (turn := _speaks(team, agent)) is not None:
         return Line(turn)
     if session.mode in _ONE_SHOTS:
@@ -186,7 +187,15 @@ def _idle(team: Team, agent: Agent) -> Line:
         return Line(f"{_failed(run)}; {then}", run.retry_at)
     if run.retry_at is not None:
         return Line("next session", run.retry_at)
-    return Line("starting")
+    return _between_runs(run) if run.follows_schedule else Line("starting")
+
+
+def _between_runs(run: RunControl) -> Line:
+    """An agent that waits for its next scheduled time."""
+    if run.last_failure is None:
+        return Line("next run", run.scheduled_at)
+    reason = _short(run.last_failure.reason, limits.BADGE_REASON_CHARS)
+    return Line(f"last run failed: {reason}; next run", run.scheduled_at)
 
 
 def _failed(run: RunControl) -> str:
