@@ -388,3 +388,21 @@ def test_installed_programs_are_found(team: Team, tmp_path: Path) -> None:
     assert found["Claude Code"]["isFound"]
     assert found["Claude Code"]["version"]
     assert "npm" in found["opencode"]["remedy"]
+
+
+@pytest.mark.parametrize("when", ["at the start", "while it runs"])
+def test_autostart_leaves_an_agent_to_a_state_file_that_was_there_before(
+    home: Path, when: str
+) -> None:
+    text = f"[agents.a]\n{STAYS}autostart = true\nstate_file = 'a.json'\n"
+    (home.parent / "a.json").write_text('{"desired_state": "pause", "current_state": "pause"}')
+    if when == "at the start":
+        (home / "muster.toml").write_text(text)
+    with live(home) as server, asker(server, server.token) as boss:
+        team = Team(home, server, boss)
+        if when == "while it runs":
+            team.write(text)
+        until(lambda: team.names() == ["a"])
+        team.write(text + "[agents.b]\n" + STAYS)  # taken up after the first one
+        until(lambda: "b" in team.names())
+        assert (team.run("a")["desired"], team.facts("session_requested")) == ("pause", [])

@@ -268,4 +268,4 @@ def test_unconfirmed_agents_are_unknown_and_expired_seats_are_hidden(
     expect(page.locator("agent-card")).to_have_count(3)  # five minutes were over long ago
     expect(page.locator(".vacant")).to_have_count(8)
     assert in_the_grid(page)[4] == "Julian ★"
-    expect(page.get_by_role("button", name="WAKE", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="SUMMON", exact=True)).to_be_visible()

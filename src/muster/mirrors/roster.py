@@ -100,8 +100,13 @@ async def enlist(
     for seat, plan in seats_of(dispatcher.team, plans).items():
         await _try(dispatcher, _configuration(seat, plan))
     for seat, plan in seats_of(dispatcher.team, plans if at_boot else new).items():
-        if plan.policy.autostart:
+        if plan.policy.autostart and not _file_decides(dispatcher.team.agents[seat], plan):
             await _try(dispatcher, AutostartAgent(seat=seat))
+
+
+def _file_decides(agent: Agent, plan: Plan) -> bool:
+    """Whether the state file was there before the agent was: then it says whether to run."""
+    return agent.run.generation == 0 and plan.state_file(agent.folder_name).exists()
 
 
 async def _dismiss_others(
