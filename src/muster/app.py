@@ -10,6 +10,7 @@ No cancellation can skip the last line. A service that fails ends the team in th
 `open_team` raises its exception.
 """
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -45,8 +46,8 @@ from muster.engine.system import RandomIds, SystemClock
 from muster.engine.tasks import background, run_to_completion
 from muster.engine.timers import Timers
 from muster.engine.watchdog import watch_loop
-from muster.errors import MusterError, NoTeam
-from muster.home.lock import LOG_FILE
+from muster.errors import HomeLost, MusterError, NoTeam
+from muster.home.lock import LOG_FILE, lock_identity
 from muster.inbox.errands import soul_line
 from muster.inbox.inbox import Inbox
 from muster.machines.commands import ReportClockJump, StartMuster
@@ -275,8 +276,8 @@ async def run_team(
             async with background() as services:
                 timers, schedules = Timers(dispatcher, clock), Schedules(dispatcher, clock)
                 attachments = None if home is None else AttachmentFolder(home)
-                if attachments is not None:
-                    services.create_task(_remove_unused(attachments, store, clock))
+                if home is not None and attachments is not None:
+                    services.create_task(_look_after(home, attachments, store, clock))
                 watches = (live, timers, schedules, presence, snapshots, reactor, requests.queue)
                 for each in (*watches, *files):
                     services.create_task(each.run())
@@ -325,6 +326,21 @@ def _feed(store: EventStore, dispatcher: Dispatcher) -> Feed:
     feed = Feed(store, last_seq=dispatcher.team.seq)
     dispatcher.watch(lambda commit: feed.publish(commit.stored))
     return feed
+
+
+async def _look_after(home: Path, files: AttachmentFolder, store: EventStore, clock: Clock) -> None:
+    """Look after the home until cancelled: its unused uploads, and whether it is there at all."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_remove_unused(files, store, clock))
+        group.create_task(_notice_loss(home, clock))
+
+
+async def _notice_loss(home: Path, clock: Clock) -> None:
+    """Raise `HomeLost` when the home is deleted or replaced: the open log is in no folder then."""
+    own = lock_identity(home)
+    while lock_identity(home) == own:
+        await clock.sleep(limits.HOME_LOOK_SECONDS)
+    raise HomeLost(home=home)
 
 
 async def _remove_unused(files: AttachmentFolder, store: EventStore, clock: Clock) -> None:

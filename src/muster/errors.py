@@ -471,6 +471,12 @@ class FileUnusable(Unavailable):
     """{path} cannot be used ({detail}). {remedy}"""
 
 
+class HomeLost(Unavailable):
+    """The home {home} was deleted or replaced while muster ran, and its log with it. Sessions were
+    ended. Put the folder back from a backup, or start a new team there.
+    """
+
+
 class Closed(Unavailable):
     """muster is stopping. Try again when it has started."""
 

@@ -51,6 +51,9 @@ FILE_NAME_BYTES_MAX: Final = 200
 FILE_UNUSED_SECONDS: Final = 24 * 3600.0
 """An uploaded file that no message names is removed after this."""
 
+HOME_LOOK_SECONDS: Final = 1.0
+"""How often a running muster looks whether its home is still there: one `stat`."""
+
 FILE_CLEAN_SECONDS: Final = 3600.0
 """How often unused uploads are looked for while the server runs."""
 

@@ -22,6 +22,15 @@ def lock_home(home: Path) -> FileLock:
         raise file_fault(error, home) from error
 
 
+def lock_identity(home: Path) -> tuple[int, int] | None:
+    """The device and inode of the lock: another one after the home was deleted or replaced."""
+    try:
+        found = (home / LOCK_FILE).stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def running_pid(home: Path) -> int | None:
     """The process that runs in the home, if one does."""
     return holder_pid(home / LOCK_FILE)

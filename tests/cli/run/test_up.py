@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,12 +18,14 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
+from muster import Client
+from muster.client import requests
 from muster.home import address
 from muster.http.server import url_for
 from muster.version import __version__
 from tests.homes import MUSTER_SCRIPT, environment, muster
 from tests.live import NO_TLS
-from tests.waits import LIFE_SECONDS, WAIT_SECONDS
+from tests.waits import LIFE_SECONDS, WAIT_SECONDS, until
 
 
 class Up(NamedTuple):
@@ -250,3 +253,21 @@ def test_on_a_terminal_with_a_screen_the_dashboard_opens_unless_told_not_to(
     if not opened:
         assert os.read(told, 4096) == b""  # nobody has written, now that it has ended
     os.close(told)
+
+
+def test_a_home_that_is_deleted_under_a_running_muster_ends_it_with_one_line(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "team" / ".muster"
+    home.mkdir(parents=True)
+    (home / "muster.toml").write_text('[agents.a]\ncommand = ["sleep", "600"]\nautostart = true\n')
+    with up(home, "--no-browser") as running, Client(home=home) as client:
+        until(lambda: (session := client.ask(requests.run_state("a")).session) and session.pid)
+        session = client.ask(requests.run_state("a")).session
+        assert session is not None
+        shutil.rmtree(home)
+        _, complaint = running.process.communicate(timeout=WAIT_SECONDS)
+    assert running.process.returncode == 4
+    assert "was deleted or replaced while muster ran" in complaint.splitlines()[-1]
+    assert "Traceback" not in complaint
+    assert not Path(f"/proc/{session.pid}").exists()
