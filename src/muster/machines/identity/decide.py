@@ -75,7 +75,7 @@ def summon_agents(team: Team, command: c.SummonAgents, now: datetime) -> Iterato
     if len(set(seats)) < len(seats) or LEAD_SEAT in seats:
         raise Invalid(what="placeholders", why="must name different seats, not the lead's")
     for placeholder in command.placeholders:
-        _check_free(team, placeholder)
+        _check_free(team, placeholder, command.authority)
     yield e.AgentsSummoned(
         authority=command.authority,
         placeholders=command.placeholders,
@@ -87,8 +87,11 @@ def summon_agents(team: Team, command: c.SummonAgents, now: datetime) -> Iterato
     yield from _tell_lead(team, command.message)
 
 
-def _check_free(team: Team, place: Placeholder) -> None:
-    """Refuse to prepare a seat that has an agent, or with looks and a name out of bounds."""
+def _check_free(team: Team, place: Placeholder, authority: Authority) -> None:
+    """Refuse to prepare a seat that has an agent, or with looks and a name out of bounds.
+
+    A birth that failed may have left a session, which only the authority that runs it can end.
+    """
     seat = place.grid_position
     check_seat(seat)
     check_not_retired(team, seat)
@@ -98,6 +101,8 @@ def _check_free(team: Team, place: Placeholder) -> None:
     agent = team.agents.get(seat)
     if agent is not None and is_shown(agent):
         raise SeatTaken(seat=seat, name=agent.id, status=agent.status)
+    if agent is not None and agent.session and agent.authority is not authority:
+        raise WrongState(act="summon", name=agent.id, state="still in a session; stop it first")
 
 
 def _tell_lead(team: Team, text: str) -> Iterator[Fact]:

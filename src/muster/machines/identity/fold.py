@@ -66,6 +66,7 @@ def agents_summoned(team: Team, event: Event, fact: e.AgentsSummoned) -> Team:
                 if before
                 else initial_run(fact.authority, long_lived=fact.long_lived),
                 session=before.session if before else None,
+                disabled=before is not None and before.disabled,
             ),
         )
         team = replace(team, next_seat=max(team.next_seat, SeatId(seat + 1)))
