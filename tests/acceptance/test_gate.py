@@ -231,9 +231,11 @@ def test_a_person_wakes_a_paused_agent_but_not_a_disabled_one(tmp_path: Path) ->
         stage = Stage(tmp_path)
         async with stage.open() as muster:
             tidy = seat(muster.team)
-            await send(muster, c.DisableAgent(seat=tidy), c.WakeAgents(seats=(tidy,)))
+            await send(muster, c.DisableAgent(seat=tidy))
+            with pytest.raises(Disabled):
+                await send(muster, c.WakeAgents(seats=(tidy,)))
             assert not muster.team.sessions
-            await send(muster, c.EnableAgent(seat=tidy))
+            await send(muster, c.EnableAgent(seat=tidy), c.WakeAgents(seats=(tidy,)))
             await eventually(stage.mark.exists)
 
     run(play())

@@ -24,6 +24,7 @@ NOT_KEPT = {
     ("POST", "/api/agents/{name}/connect"): "to be connected twice is to be connected",
     ("POST", "/api/agents/{name}/heartbeat"): "a second heartbeat is as good as one",
     ("POST", "/api/agents/summon"): "see the last test",
+    ("POST", "/api/agents/wake"): "an agent that is being woken is not woken a second time",
     ("POST", "/api/channels/{channel}/turn/partial"): "partial text is not in the log",
     ("POST", "/api/shutdown"): "to be stopped twice is to be stopped",
     ("POST", "/api/files"): "the same content is the same file",
@@ -61,6 +62,12 @@ class Stage:
         name = a_name("x")
         self.operator.post("/api/agents", {"name": name}, 201)
         return name
+
+    def noted(self) -> str:
+        """The path of the notes of a new agent, which has one."""
+        path = f"/api/agents/{self.agent()}/notes"
+        self.operator.post(path, {"text": "the plan"}, 201)
+        return path
 
     def opened(self) -> str:
         """A new channel."""
@@ -152,11 +159,24 @@ def _(stage: Stage) -> tuple[str, Json]:
     return "/api/agents/sleep", {"agents": [stage.agent()]}
 
 
-@case("POST", "/api/agents/wake")
+@case("POST", "/api/agents/{name}/notes")
 def _(stage: Stage) -> tuple[str, Json]:
-    name = stage.agent()
-    stage.operator.post(f"/api/agents/{name}/disconnect")
-    return "/api/agents/wake", {"agents": [name]}
+    return f"/api/agents/{stage.agent()}/notes", {"text": "the plan"}
+
+
+@case("PUT", "/api/agents/{name}/notes/{note}")
+def _(stage: Stage) -> tuple[str, Json]:
+    return f"{stage.noted()}/1", {"text": "the new plan"}
+
+
+@case("DELETE", "/api/agents/{name}/notes/{note}")
+def _(stage: Stage) -> tuple[str, Json]:
+    return f"{stage.noted()}/1", None
+
+
+@case("PUT", "/api/agents/{name}/soul")
+def _(stage: Stage) -> tuple[str, Json]:
+    return f"/api/agents/{stage.agent()}/soul", {"soul": "I am new."}
 
 
 @case("POST", "/api/import")

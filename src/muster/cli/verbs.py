@@ -22,15 +22,19 @@ LOOK: Final = "Look at a team (whether or not it runs)"
 SET_UP: Final = "Set up and understand"
 
 VERBS: Final[Mapping[str, Verb]] = {
-    "up": Verb("run.up", RUN, "Run the team's server in the foreground until Ctrl-C."),
+    "up": Verb("run.up", RUN, "Run the team's server, here or in the background."),
     "down": Verb("run.down", RUN, "Stop the server that runs in the home."),
-    "restart": Verb("act.restart", RUN, "Restart the server that runs in the home."),
+    "restart": Verb("act.restart", RUN, "Restart the server of the home."),
     "run": Verb("run.run", RUN, "Run one program under a state file, without a server."),
     "agent": Verb("act.agent", ACT, "Add, edit, remove, rename, list, enable and disable agents."),
-    "summon": Verb("act.identity", ACT, "Create eight new agents."),
+    "summon": Verb("act.identity", ACT, "Create new agents in the free seats around the lead."),
     "wake": Verb("act.identity", ACT, "Wake the given agents, or all sleeping ones."),
     "sleep": Verb("act.identity", ACT, "Put the given agents to sleep, or all awake ones."),
-    "memory": Verb("act.memory", ACT, "Read and change the notes and the soul of an agent."),
+    "memory": Verb(
+        "act.memory",
+        ACT,
+        "Read and change what an agent is told in every life: its notes and its soul.",
+    ),
     "start": Verb("act.run_control", ACT, "Start an agent: it runs session after session."),
     "stop": Verb("act.run_control", ACT, "Stop an agent after its current session, or now."),
     "once": Verb("act.run_control", ACT, "Run exactly one session of an agent, then pause it."),

@@ -132,7 +132,7 @@ def test_a_wish_is_on_record_with_who_wanted_it(operator: Asker, pm: Registered)
         ({"desired": "fly"}, 422),
         ({"desired": None}, 422),
         ({"desired": "pause", "now": "yes"}, 422),
-        ({"desired": "continuous", "now": True}, 422),
+        ({"desired": "run_once", "now": True}, 422),
         ({"desired": "pause", "note": "x" * 501}, 422),
         ({"desired": "pause", "ifGeneration": 1.5}, 422),
         ({"desired": "pause", "ifGeneration": 2**80}, 422),

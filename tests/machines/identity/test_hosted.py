@@ -5,8 +5,11 @@ import pytest
 from muster import limits
 from muster.machines import commands as c
 from muster.machines import events as e
-from muster.machines.ids import LEAD_SEAT, SeatId, agent_actor, person
+from muster.machines.ids import LEAD_SEAT, SeatId, SessionId, agent_actor, person
+from muster.machines.kernel.fold import evolve
+from muster.machines.state import Team
 from muster.machines.vocabulary import Authority, Budget, Outcome, RunMode, Status
+from muster.testing.clock import EPOCH
 from tests.machines.identity.test_identity import SEAT, at, led, register, seated, status, summon
 from tests.machines.scene import Scene, facts
 
@@ -126,3 +129,10 @@ def test_agents_that_write_to_each_other_come_to_an_end_until_a_person_speaks() 
     spoken = c.SendMessage(text="go on", speaker_name="Marcus", seat=scene.seat("pm"))
     scene.do(spoken, actor=person("Marcus"))
     scene.do(say(scene, "dev", "pm"), actor=agent_actor("dev"))
+
+
+def test_an_agent_whose_lead_left_before_it_was_hosted_has_the_usual_budget() -> None:
+    hosted_fact = e.AgentHosted(seat=SEAT)
+    event = e.Event(1, EPOCH, SessionId("boot"), "muster", None, hosted_fact)
+    agent = evolve(Team(), event).agents[SEAT]
+    assert (agent.hosted, agent.run.budget) == (True, Budget())

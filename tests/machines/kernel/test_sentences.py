@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from muster.machines import events as e
+from muster.machines.documents import MessageCopy
 from muster.machines.events import Event, Fact
 from muster.machines.ids import MUSTER, ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.kernel.sentences import sentence
@@ -16,8 +17,8 @@ ADA = "agent-identity:3"
 """The seat is empty here, so a sentence has its document id."""
 
 
-def shown(fact: Fact, actor: str = MUSTER) -> str:
-    return sentence(Event(1, EPOCH, SessionId("boot"), actor, None, fact), Team())
+def shown(fact: Fact, actor: str = MUSTER, *, whole: bool = False) -> str:
+    return sentence(Event(1, EPOCH, SessionId("boot"), actor, None, fact), Team(), whole=whole)
 
 
 def activity(kind: Activity, name: str = "Bash", text: str = "", by: str = "") -> Fact:
@@ -149,3 +150,22 @@ def test_only_the_start_of_a_long_text_is_looked_at() -> None:
     assert shown(said).endswith(": go…")
     short = replace(said, text="go \n on")
     assert shown(short).endswith(": go on")
+
+
+def test_the_whole_of_a_long_text_is_shown_on_request() -> None:
+    words = "word " * 200
+    said = e.UserMessage(text=words, speaker_name="Grace", target_agent=None)
+    answered = e.AgentMessage(agent_name="Ada", content=(e.Text(text=words),), seat=SEAT)
+    copied = MessageCopy(
+        id="boot:1",
+        type="message",
+        speaker_name="Ada",
+        speaker_type="agent",
+        target_agent=None,
+        text=words,
+        server_session_id=SessionId("boot"),
+        created_at=EPOCH,
+    )
+    for fact in (said, answered, e.MessageImported(message=copied)):
+        assert words.strip() in shown(fact, whole=True)
+        assert words.strip() not in shown(fact)

@@ -50,7 +50,7 @@ LEAVE_SECONDS: Final = 2.0
 @click.option("--drain", "how", flag_value="drain", default=True, help="Let sessions finish.")
 @click.option("--now", "how", flag_value="now", help="Stop sessions now.")
 def down(home: Path, how: str) -> None:
-    """Stop the server that runs in the home, and wait until it is gone.
+    """Stop the server that runs in the home. Wait until it is gone.
 
     Running sessions may finish by themselves, for server.drain_seconds at most; --now stops them. A
     server that does not answer gets SIGTERM, and SIGKILL if that does not help; then the programs

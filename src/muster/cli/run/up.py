@@ -62,7 +62,7 @@ def up(
     detached: bool,
     demo: bool,
 ) -> int:
-    """Run the team's server in the foreground until Ctrl-C, or in the background with --detach.
+    """Run the team's server, here or in the background.
 
     When it is ready, it prints its address and a link to sign in. The first Ctrl-C, SIGTERM or a
     closed terminal lets running sessions finish, for server.drain_seconds at most; the second stops
