@@ -22,6 +22,9 @@ RUN_BIOME := $(NODE) $(BIOME)/node_modules/@biomejs/biome/bin/biome
 CHROMIUM ?= /usr/bin/chromium
 export CHROMIUM
 
+# The unit of `muster service` is verified by systemd itself, which need not run.
+SYSTEMD_ANALYZE := /usr/bin/systemd-analyze
+
 .DEFAULT_GOAL := help
 .PHONY: help up test test-quick screenshots lint format types check bench bench-peers night dist changelog clean
 
@@ -44,14 +47,14 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses=$(AT_O
 	--durations=20 --durations-min=2
 COVER := --cov=muster.machines --cov=muster.store --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-test: $(VENV)/.installed-test | $(CHROMIUM)  ## run all tests (ARGS="-k name" passes options, and watches no branches)
+test: $(VENV)/.installed-test | $(CHROMIUM) $(SYSTEMD_ANALYZE)  ## run all tests (ARGS="-k name" passes options, and watches no branches)
 ifeq ($(ARGS),)
 	$(PYTEST) $(COVER)
 else
 	$(BIN)/python -m pytest $(ARGS)
 endif
 
-test-quick: $(VENV)/.installed-test  ## run the tests that need no browser and no Claude Code and explore no state space
+test-quick: $(VENV)/.installed-test | $(SYSTEMD_ANALYZE)  ## run the tests that need no browser and no Claude Code and explore no state space
 	$(PYTEST) -m 'not exhaustive' $(addprefix --ignore=,$(TESTS_BROWSER) $(TESTS_CLAUDE)) $(ARGS)
 
 screenshots: $(VENV)/.installed-test | $(CHROMIUM)  ## take the pictures of the dashboard in docs/images
@@ -139,6 +142,13 @@ $(CHROMIUM):
 	@echo '$(ROOT) apt-get install chromium fonts-dejavu-core (Ctrl-C stops; CHROMIUM=... names another).'
 	$(ROOT) apt-get update --quiet=2
 	$(ROOT) apt-get install --quiet=2 --yes --no-install-recommends chromium fonts-dejavu-core
+
+$(SYSTEMD_ANALYZE):
+	@command -v apt-get >/dev/null || { echo 'Install systemd: its systemd-analyze checks the unit of `muster service`.'; exit 1; }
+	@echo 'The unit of `muster service` is checked with systemd-analyze. Installing it on this machine with'
+	@echo '$(ROOT) apt-get install systemd (Ctrl-C stops).'
+	$(ROOT) apt-get update --quiet=2
+	$(ROOT) apt-get install --quiet=2 --yes --no-install-recommends systemd
 
 # As root there may be no sudo.
 ROOT := $(if $(filter 0,$(shell id -u)),,sudo)

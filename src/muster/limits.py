@@ -197,6 +197,9 @@ DISMISSAL_SECONDS: Final = 30.0
 """How long the session of an agent that was removed from the settings may take to end by itself:
 enough for the end of a turn, and nobody waits for what was removed on purpose."""
 
+INTERVAL_SECONDS_MAX: Final = 366 * 86_400.0
+"""The longest interval between scheduled runs: a year, so that no sum of times overflows."""
+
 MISSED_RUN_SECONDS: Final = 60.0
 """A scheduled run that is later than this was missed: muster was down, or the machine slept."""
 

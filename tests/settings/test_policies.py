@@ -97,3 +97,9 @@ def test_an_agent_with_a_loop_of_its_own_has_groups_and_no_other_policy(tmp_path
     text = '[agents.Loop]\nruntime = "file"\ngroups = ["web"]\n'
     assert read(tmp_path, text).agents["Loop"].groups == ("web",)
     assert "means nothing" in str(refusal(tmp_path, f"{text}autostart = true\n"))
+
+
+@pytest.mark.parametrize("every", ["99999999999d", "9999999d", "367d", "0s"])
+def test_an_interval_that_no_calendar_holds_is_refused(tmp_path: Path, every: str) -> None:
+    text = f'[agents.far]\ncommand = ["true"]\nevery = "{every}"\n'
+    assert "Write 90s, 30m, 2h or 1d" in str(refusal(tmp_path, text))

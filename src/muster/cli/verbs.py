@@ -33,7 +33,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "memory": Verb(
         "act.memory",
         ACT,
-        "Read and change what an agent is told in every life: its notes and its soul.",
+        "Read and change the notes and the soul of an agent.",
     ),
     "start": Verb("act.run_control", ACT, "Start an agent: it runs session after session."),
     "stop": Verb("act.run_control", ACT, "Stop an agent after its current session, or now."),

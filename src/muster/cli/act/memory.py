@@ -17,7 +17,7 @@ _NOTES: Final = ("NOTE", "WHEN", "BY", "TEXT")
 
 @click.group()
 def memory() -> None:
-    """Read and change what an agent is told in every life: its notes and its soul."""
+    """Read and change the notes and the soul of an agent."""
 
 
 @memory.command()

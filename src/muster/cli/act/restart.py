@@ -17,7 +17,9 @@ from muster.home.lock import running_pid
 @home_option
 @click.option("--now", is_flag=True, help="Stop sessions now, instead of letting them finish.")
 def restart(home: Path, now: bool) -> int:
-    """Restart the server of the home. It is `muster down`, then `muster up --detach` as it was started.
+    """Restart the server of the home.
+
+    `muster down`, then `muster up --detach` with the options that it was started with.
 
     Running sessions may finish first. A server that systemd runs is started by systemd again; any
     other one runs in the background afterwards.

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from cronsim import CronSim
 
-from muster.limits import MISSED_RUN_SECONDS
+from muster.limits import INTERVAL_SECONDS_MAX, MISSED_RUN_SECONDS
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Fact
@@ -19,15 +19,21 @@ from muster.machines.policies import RunPolicy
 from muster.machines.state import RunControl, Team
 from muster.machines.vocabulary import Authority, MissedRuns
 
+_DIGITS_MAX = 9  # more is no interval, and could be more than a float holds
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 def interval_s(text: str) -> float:
-    """The seconds of an interval such as `90s`, `30m`, `2h` or `1d`; ValueError otherwise."""
+    """The seconds of an interval such as `90s`, `30m`, `2h` or `1d`; ValueError otherwise, and for
+    one of more than a year.
+    """
     number, unit = text[:-1], text[-1:]
-    if unit not in _UNITS or not number.isdecimal() or int(number) == 0:
+    if unit not in _UNITS or not number.isdecimal() or len(number) > _DIGITS_MAX:
         raise ValueError(text)
-    return float(int(number) * _UNITS[unit])
+    seconds = float(int(number) * _UNITS[unit])
+    if not 0 < seconds <= INTERVAL_SECONDS_MAX:
+        raise ValueError(text)
+    return seconds
 
 
 def next_run(policy: RunPolicy, after: datetime, last: datetime | None = None) -> datetime | None:
