@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from muster.errors import (
+    FileUnusable,
     HomeInUse,
     LogCorrupt,
     LogTooNew,
@@ -245,7 +246,7 @@ async def test_a_disk_that_is_full_from_the_start_is_an_error_that_can_be_retrie
 async def test_a_home_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("in the way", encoding="utf-8")
 
-    with pytest.raises(StoreFailed, match="home"):
+    with pytest.raises(FileUnusable, match="home"):
         await SqliteStore.open(tmp_path / "home")
 
 

@@ -124,6 +124,25 @@ def test_a_summon_that_failed_altogether_can_be_repeated() -> None:
     assert moves(events, Machine.IDENTITY)[0][1:] == (EXPIRED, HATCHING, "summoned")
 
 
+def test_a_failed_birth_that_left_a_session_is_repeated_by_its_own_authority_only() -> None:
+    scene = led()
+    scene.do(summon(Authority.MUSTER))
+    scene.later(301)
+    assert at(scene).status is EXPIRED
+    assert at(scene).session is not None
+    refused = scene.refuse(summon(), "wrong_state")
+    assert "still in a session; stop it first" in str(refused)
+
+
+def test_a_seat_that_is_disabled_stays_so_when_it_is_summoned_again() -> None:
+    scene = led()
+    scene.do(summon())
+    scene.do(c.DisableAgent(seat=SEAT))
+    scene.later(301)
+    scene.do(summon())
+    assert at(scene).disabled
+
+
 def test_a_summon_is_refused_while_an_agent_is_visible() -> None:
     for state in (HATCHING, ALIVE, SLEEPING):
         assert seated(state).refuse(summon(), "already_summoned").code == "already_summoned"
