@@ -179,7 +179,7 @@ class Agent(Record, frozen=True, kw_only=True):
     """The deadline of its lead, which was asked to wake it; until then it is not asked again."""
 
     role: str = ""
-    """What it was summoned for, where its seat has a role."""
+    """The role that it was summoned for, where its seat has one."""
 
     asked_name: str = ""
     """The name that it was asked to take when it was summoned."""

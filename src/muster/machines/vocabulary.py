@@ -56,7 +56,7 @@ class Placeholder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     """The name that the agent is asked to take; empty where it chooses one."""
 
     role: str = ""
-    """What the agent is asked to do in the team; empty where it decides."""
+    """The role of the agent in the team; empty where it decides."""
 
 
 class WakeText(msgspec.Struct, frozen=True, rename="camel"):

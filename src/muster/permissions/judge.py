@@ -43,7 +43,7 @@ class Verdict:
         self.need = need
         """The denied work in words: `write app.py`."""
         self.grants = grants
-        """What an allowed command line of a state with restrictions needs, if it runs confined."""
+        """The needs of an allowed command line of a restricted state, if it runs confined."""
 
     @property
     def allowed(self) -> bool:

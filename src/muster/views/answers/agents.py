@@ -122,7 +122,7 @@ class Badge(View, frozen=True, kw_only=True):
 
     color: str
     line: str = ""
-    """What the word means now, in a few words."""
+    """The meaning of the word now, in a few words."""
 
     due: datetime | None = None
     """When that changes by itself. Shown after the line: `next try in 4 s`."""
@@ -203,7 +203,7 @@ class AgentView(View, frozen=True, kw_only=True):
     """Whether it was retired: it never connects again, and its name may be another agent's."""
 
     role: str = ""
-    """What the agent was summoned for, where its seat has a role."""
+    """The role that the agent was summoned for, where its seat has one."""
 
     hatch_until: datetime | None = None
     """While it is being born: when the seat counts as empty without a name."""

@@ -179,7 +179,7 @@ class WakePayload(View, frozen=True, kw_only=True):
     has_transcript: bool
     soul: str
     notes: tuple[str, ...] = ()
-    """What it noted for its later lives, the oldest first."""
+    """The notes for its later lives, the oldest first."""
 
     transcript: str
     omitted: int = 0
@@ -208,7 +208,7 @@ class NoteView(View, frozen=True, kw_only=True):
     """When it was noted, or edited last."""
 
     by: str
-    """Who wrote it: the agent, or a person."""
+    """The author: the agent, or a person."""
 
 
 class NoteList(View, frozen=True, kw_only=True):

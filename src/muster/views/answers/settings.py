@@ -51,7 +51,7 @@ class SettingsEdited(View, frozen=True, kw_only=True):
     """The version of the file after the edit; of a preview, the version that it was made for."""
 
     effect: str
-    """What the edit means for the agent, in a sentence."""
+    """The effect of the edit on the agent, in a sentence."""
 
 
 class ProgramView(View, frozen=True, kw_only=True):
