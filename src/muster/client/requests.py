@@ -314,6 +314,13 @@ def run(
     return ApiRequest(method="PUT", path=api_path("agents", name, "run"), answer=RunView, body=body)
 
 
+def restart(name: str, *, now: bool = False, note: str | None = None) -> ApiRequest[RunView]:
+    """End the session of an agent, and start another."""
+    body = given(now=now or None, note=note)
+    path = api_path("agents", name, "restart")
+    return ApiRequest(method="POST", path=path, answer=RunView, body=body)
+
+
 def run_state(name: str) -> ApiRequest[RunView]:
     """The desired and the current run state of an agent."""
     return ApiRequest(method="GET", path=api_path("agents", name, "run"), answer=RunView)

@@ -1,4 +1,4 @@
-"""`muster start`, `stop`, `once`, `cleanup` and `logs`, as a person types them."""
+"""`muster start`, `stop`, `once`, `cleanup`, `restart` and `logs`, as a person types them."""
 
 import json
 import re
@@ -14,7 +14,8 @@ from threading import Timer
 
 import pytest
 
-from muster.cli.act.run_control import answers, in_a_line
+from muster.cli.act.run_control import in_a_line
+from muster.cli.act.waiting import answers, exit_code
 from muster.cli.look.logs import size
 from muster.client import requests
 from muster.client.sync import Client
@@ -43,6 +44,20 @@ interrupt_seconds = 5
 
 [agents.missing]
 command = ["no-such-program"]
+groups = ["broken"]
+
+[agents.fails]
+command = ["sh", "-c", "echo no key >&2; exit 3"]
+groups = ["broken"]
+
+[agents.limited]
+command = ["true"]
+budget = {{ sessions_per_hour = 1 }}
+
+[agents.nightly]
+command = ["sh", "-c", "exec cat /dev/zero > /dev/null"]
+interrupt_seconds = 5
+schedule = "0 3 1 1 *"
 """
 
 
@@ -93,7 +108,7 @@ def test_one_session_and_one_cleanup_session_can_be_wanted(home: Path, pm: str) 
 def test_an_invalid_desired_state_is_refused(home: Path, pm: str) -> None:
     ran = muster("start", "nobody", "--home", str(home))
     assert (ran.returncode, "no agent 'nobody'" in ran.stderr) == (3, True)
-    for verb in ("start", "once", "cleanup"):
+    for verb in ("once", "cleanup"):
         ran = muster(verb, pm, "--now", "--home", str(home))
         assert (ran.returncode, "--now" in ran.stderr) == (2, True)
     ran = muster("stop", pm, "--note", "x" * 501, "--home", str(home))
@@ -219,8 +234,94 @@ def test_wait_reports_a_missing_program(home: Path) -> None:
     told = does(home, "start", "missing", "--wait", code=1)
     assert "; failed 1x (" in told
     assert "'no-such-program'" in told
-    told = does(home, "once", "missing", "--wait", code=1)
+    told = does(home, "once", "missing", "--wait", code=225)
     assert told.startswith("missing: desired pause (run_once crashed: ")
+
+
+def test_the_exit_code_of_a_single_session_says_how_it_ended(home: Path) -> None:
+    told = does(home, "once", "fails", "--wait", code=163)
+    assert "run_once failed: no key" in told
+    codes = [exit_code("failed", code) for code in (1, 63, 64, 255, None)]
+    assert codes == [161, 223, 224, 224, 225]
+    assert exit_code("crashed", -9) == 225
+    assert exit_code("completed", -2) == 0
+
+
+def test_wait_for_a_single_session_lasts_until_it_has_ended(home: Path) -> None:
+    told = does(home, "once", "prints", "--wait")
+    assert told.startswith("prints: desired pause (run_once completed")
+    assert told.endswith(", not running\n")
+    assert does(home, "cleanup", "prints", "--wait").startswith("prints: desired pause (run_cl")
+
+
+def test_wait_for_a_single_session_of_an_agent_that_connects_by_itself(home: Path, pm: str) -> None:
+    with Client(home=home) as client, typed(home, "once", pm, "--wait") as waiting:
+        wanted(client, pm, 1)
+        client.ask(requests.heartbeat(pm, current=RunMode.RUN_ONCE))
+        client.ask(requests.heartbeat(pm, current=RunMode.PAUSE))
+        told, complaint = waiting.communicate(timeout=WAIT_SECONDS)
+        assert (waiting.returncode, complaint) == (0, ""), told
+
+
+def test_several_agents_give_a_line_each_and_the_worst_exit_code(home: Path) -> None:
+    told = does(home, "once", "--group", "broken", "--wait", code=225)
+    assert [line.split(":")[0] for line in told.splitlines()] == ["missing", "fails"]
+    ran = muster("stop", "nobody", "prints", "--home", str(home))
+    assert (ran.returncode, "no agent 'nobody'" in ran.stderr) == (3, True)
+    assert ran.stdout.startswith("prints: desired pause")
+    assert "prints" in does(home, "stop", "--all", "--wait")
+    for wrong in ((), ("prints", "--all")):
+        ran = muster("stop", *wrong, "--home", str(home))
+        assert (ran.returncode, "--group G or --all" in ran.stderr) == (2, True)
+    ran = muster("stop", "--group", "none", "--home", str(home))
+    assert (ran.returncode, "has no agent to run" in ran.stderr) == (2, True)
+
+
+def test_an_agent_that_is_named_twice_is_stopped_once(home: Path) -> None:
+    does(home, "start", "stays", "--wait")
+    told = does(home, "stop", "stays", "stays")  # a second stop would end its session now
+    assert told.count("stopping (session ") == 1
+    does(home, "stop", "stays", "--now", "--wait")
+
+
+def test_a_restart_gives_another_process_and_a_paused_agent_is_refused(home: Path) -> None:
+    first = does(home, "start", "stays", "--wait")
+    second = does(home, "restart", "stays", "--now", "--wait")
+    assert "running (session " in second
+    assert first != second
+    third = does(home, "restart", "--all", "--now", "--wait")  # paused agents are left out
+    assert third.startswith("stays: desired continuous, running (session ")
+    assert (third.count("\n"), third != second) == (1, True)
+    ran = muster("restart", "stays", "--wait", "--timeout", "0.2", "--home", str(home))
+    assert (ran.returncode, "stopping" in ran.stdout) == (1, True)  # it never ends
+    assert ran.stderr == "muster: stays: gave up after 0.2 s\n"
+    does(home, "stop", "stays", "--now", "--wait")
+    ran = muster("restart", "stays", "--home", str(home))
+    assert (ran.returncode, "is paused" in ran.stderr) == (3, True)
+
+
+def test_options_about_agents_do_not_restart_the_server(home: Path) -> None:
+    for options in (("--wait",), ("--note", "x"), ("--json",), ("--timeout", "1")):
+        ran = muster("restart", *options, "--home", str(home))
+        assert (ran.returncode, "name them" in ran.stderr) == (2, True)
+    ran = muster("start", "prints", "--timeout", "1", "--home", str(home))
+    assert (ran.returncode, "--timeout needs --wait" in ran.stderr) == (2, True)
+
+
+def test_a_start_that_a_budget_forbids_says_so_and_fails(home: Path) -> None:
+    does(home, "once", "limited", "--wait")
+    for wait in ((), ("--wait",)):
+        told = does(home, "start", "limited", *wait, code=1)
+        assert "1 sessions in an hour, as many as its budget allows" in told
+
+
+def test_a_scheduled_agent_runs_now_if_asked_to(home: Path) -> None:
+    armed = does(home, "start", "nightly", "--wait")
+    assert armed.startswith("nightly: desired continuous, not running")
+    told = does(home, "start", "nightly", "--now", "--wait")
+    assert "(session " in told
+    assert ", process " in told
+    does(home, "stop", "nightly", "--now", "--wait")
 
 
 def test_output_is_followed_until_ctrl_c(home: Path) -> None:

@@ -262,6 +262,13 @@ def until_moved(asker: Asker, agent: str, to: str, after: int) -> None:
                     return
 
 
+def until_started(asker: Asker, agent: str, after: int) -> None:
+    """Wait until a session of an agent has started."""
+    path = f"/api/events?agent={agent}&types=session_start&after={after}"
+    with asker.http.stream("GET", path) as stream:
+        assert any(line.startswith("data: ") for line in stream.iter_lines())
+
+
 def until_heard(asker: Asker, agent: str) -> None:
     """Wait until the program of an agent has said something."""
     with asker.http.stream(
@@ -293,6 +300,24 @@ def test_a_program_is_started_shown_and_stopped(tmp_path: Path) -> None:
         assert [each["text"] for each in operator.get("/api/agents/stays/output")["output"]] == [
             "here"
         ]
+
+
+def test_a_program_is_restarted_and_a_paused_one_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "muster.toml").write_text(SETTINGS)
+    with live(tmp_path) as server, asker(server, server.token) as operator:
+        path = "/api/agents/stays"
+        operator.refused("POST", f"{path}/restart", 409, "paused", json={})
+        operator.asked("PUT", f"{path}/run", 200, json={"desired": "continuous"})
+        until_moved(operator, "stays", "continuous", 0)
+        before = operator.get(f"{path}/run")
+        restart = {"now": True, "note": "new settings"}
+        run = operator.asked("POST", f"{path}/restart", 200, json=restart)
+        assert (run["desired"], run["generation"]) == ("continuous", before["generation"])
+        until_started(operator, "stays", run["seq"])
+        after = operator.get(f"{path}/run")
+        assert after["session"]["id"] != before["session"]["id"]
+        assert not Path(f"/proc/{before['session']['pid']}").exists()
+        operator.asked("PUT", f"{path}/run", 200, json={"desired": "pause", "now": True})
 
 
 def test_a_heartbeat_cannot_report_the_run_state_of_a_program_of_muster(tmp_path: Path) -> None:

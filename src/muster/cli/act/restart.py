@@ -1,10 +1,14 @@
-"""`muster restart`: restarts the server of a home, as it was started."""
+"""`muster restart`: restarts the given agents, or without a name the server of the home.
+
+The server is started as it was started before.
+"""
 
 from pathlib import Path
+from typing import Unpack
 
 import click
 
-from muster.cli.options import home_option
+from muster.cli.act.run_control import RunRequest, request_run, run_options
 from muster.cli.run.detaching import start_detached
 from muster.cli.run.down import stop_server
 from muster.cli.setup.systemd import systemctl
@@ -14,16 +18,28 @@ from muster.home.lock import running_pid
 
 
 @click.command()
-@home_option
-@click.option("--now", is_flag=True, help="Stop sessions now, instead of letting them finish.")
-def restart(home: Path, now: bool) -> int:
-    """Restart the server of the home.
+@run_options
+@click.option("--now", is_flag=True, help="End sessions now, instead of letting them finish.")
+def restart(now: bool, **request: Unpack[RunRequest]) -> int:
+    """Restart agents, or the server if none is named.
 
-    `muster down`, then `muster up --detach` with the options that it was started with.
+    An agent's session ends after its work, and another starts. The desired state does not change: a
+    paused agent is refused.
 
-    Running sessions may finish first. A server that systemd runs is started by systemd again; any
-    other one runs in the background afterwards.
+    The server is stopped as by `muster down` and started as it was started before: by systemd if
+    systemd runs it, else in the background.
     """
+    if request["names"] or request["everybody"] or request["group"] is not None:
+        request_run(None, now=now, **request)
+        return 0
+    if request["wait"] or request["note"] is not None or request["as_json"]:
+        raise click.UsageError("--wait, --note and --json are for agents: name them.")
+    if request["timeout_s"] is not None:
+        raise click.UsageError("--timeout is for agents: name them.")
+    return _restart_server(request["home"], now=now)
+
+
+def _restart_server(home: Path, *, now: bool) -> int:
     pid = running_pid(home)
     if pid is None:
         raise NotRunning(home=home)

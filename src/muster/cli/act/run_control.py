@@ -1,28 +1,25 @@
-"""`muster start`, `stop`, `once` and `cleanup`: set the desired state of an agent.
+"""`muster start`, `stop`, `once` and `cleanup`: set the desired state of agents.
 
-A verb sets the desired state and returns; `--wait` waits until the current state agrees, or a
-failure shows that it will not.
+A verb sets the desired state and returns; `waiting.py` waits until the agent has done it. `muster
+restart` with names of agents shares the options and the answers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, TypedDict, Unpack
 
 import click
-import msgspec
 
+from muster.cli.act.waiting import NOT_SO, Ended, WaitLimit, wait_for
 from muster.cli.acting import print_json, server
 from muster.cli.options import Function, home_option, json_option
 from muster.cli.render import clean
 from muster.client import requests
 from muster.client.sync import Client
-from muster.errors import Closed
+from muster.errors import Invalid, MusterError
 from muster.machines.state import Phase
 from muster.machines.vocabulary import Authority, RunMode
-from muster.views.answers.agents import RunView, SessionView
-
-NOT_SO: Final = 1
-"""Exit code of `--wait` when the desired state was not reached."""
+from muster.views.answers.agents import AgentView, RunView, SessionView
 
 _WANTED: Final = {
     RunMode.CONTINUOUS: "desired continuous",
@@ -40,96 +37,176 @@ _PHASES: Final = {
     Phase.STARTING: "starting",
     Phase.STOPPING: "stopping",
 }
-_TELLING: Final = (
-    "agent_disabled",
-    "desired_set",
-    "retry_scheduled",
-    "session_end",
-    "state_transition",
-)
-"""Events that can end the waiting."""
+_RUN_HERE: Final = (Authority.MUSTER, Authority.FILE)
 
 
-def _options(function: Function) -> Function:
-    """The options that all four share."""
+def run_options(function: Function) -> Function:
+    """The options that all verbs about sessions of agents share."""
     wait = click.option(
-        "--wait", is_flag=True, help="Wait until the agent reaches the desired state, or fails to."
+        "--wait", is_flag=True, help="Wait until the agent has done what is asked, or fails to."
+    )
+    timeout = click.option(
+        "--timeout",
+        "timeout_s",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="S",
+        help="With --wait: give up after so many seconds.",
     )
     note = click.option("--note", metavar="TEXT", help="Reason, for the log and the state file.")
+    everybody = click.option("--all", "everybody", is_flag=True, help="All agents to run.")
+    group = click.option("--group", metavar="G", help="All agents of this group.")
     shown = json_option("Print desired and current state as JSON.")
-    return home_option(shown(note(wait(click.argument("name", metavar="AGENT")(function)))))
+    names = click.argument("names", metavar="[AGENT]...", nargs=-1)
+    chosen = names(everybody(group(function)))
+    return home_option(shown(note(timeout(wait(chosen)))))
+
+
+class RunRequest(TypedDict):
+    """The values of the options."""
+
+    home: Path
+    as_json: bool
+    note: str | None
+    wait: bool
+    timeout_s: float | None
+    names: tuple[str, ...]
+    everybody: bool
+    group: str | None
 
 
 @click.command()
-@_options
-def start(home: Path, as_json: bool, note: str | None, wait: bool, name: str) -> None:
-    """Start an agent: it runs session after session.
+@run_options
+@click.option("--now", is_flag=True, help="Run a session now, before the next scheduled time.")
+def start(now: bool, **request: Unpack[RunRequest]) -> None:
+    """Start agents: each runs session after session.
 
-    It runs until it is stopped. An agent in backoff after failures is retried at once.
+    With a schedule, one session runs at each of its times. They run until they are stopped. An
+    agent in backoff after failures is retried at once.
     """
-    _want(home, name, RunMode.CONTINUOUS, note=note, wait=wait, as_json=as_json)
+    request_run(RunMode.CONTINUOUS, now=now, **request)
 
 
 @click.command()
-@_options
+@run_options
 @click.option("--now", is_flag=True, help="Interrupt the session, then terminate, then kill it.")
-def stop(home: Path, as_json: bool, note: str | None, wait: bool, now: bool, name: str) -> None:
-    """Stop an agent after its current session, or now.
+def stop(now: bool, **request: Unpack[RunRequest]) -> None:
+    """Stop agents after their current sessions, or now.
 
     Lets the current session finish and starts no new one. Running `stop` twice is the same as
     `--now`. An agent that connects by itself is told at its next request.
     """
-    _want(home, name, RunMode.PAUSE, note=note, wait=wait, as_json=as_json, now=now)
+    request_run(RunMode.PAUSE, now=now, **request)
 
 
 @click.command()
-@_options
-def once(home: Path, as_json: bool, note: str | None, wait: bool, name: str) -> None:
-    """Run exactly one session of an agent, then pause it."""
-    _want(home, name, RunMode.RUN_ONCE, note=note, wait=wait, as_json=as_json)
+@run_options
+def once(**request: Unpack[RunRequest]) -> None:
+    """Run exactly one session of each agent, then pause it.
+
+    With --wait the exit code says how the session ended.
+    """
+    request_run(RunMode.RUN_ONCE, **request)
 
 
 @click.command()
-@_options
-def cleanup(home: Path, as_json: bool, note: str | None, wait: bool, name: str) -> None:
-    """Run exactly one cleanup session of an agent.
+@run_options
+def cleanup(**request: Unpack[RunRequest]) -> None:
+    """Run exactly one cleanup session of each agent.
 
     The program gets --cleanup-session as its last argument. Afterwards the agent is paused.
     """
-    _want(home, name, RunMode.RUN_CLEANUP, note=note, wait=wait, as_json=as_json)
+    request_run(RunMode.RUN_CLEANUP, **request)
 
 
-def _want(
-    home: Path,
-    name: str,
-    desired: RunMode,
-    *,
-    note: str | None,
-    wait: bool,
-    as_json: bool,
-    now: bool = False,
+def request_run(
+    desired: RunMode | None, *, now: bool = False, **request: Unpack[RunRequest]
 ) -> None:
-    ended = _Ended(came_about=True)
-    with server(home) as client:
-        run = client.run(name, desired, now=now, note=note)
-        if wait and not answers(run):
-            ended = _until_answered(client, run)
-            run = client.ask(requests.run_state(run.agent))
-    if as_json:
+    """Ask for a state of each agent, or for a restart (None), and exit with the worst code."""
+    if request["timeout_s"] is not None and not request["wait"]:
+        raise click.UsageError("--timeout needs --wait.")
+    deadline = WaitLimit(request["timeout_s"])
+    with server(request["home"]) as client:
+        names = _chosen(client, desired, request)
+        asked = [_ask(client, name, desired, now, request["note"], names) for name in names]
+        codes = [_tell(client, each, desired, now, request, deadline) for each in asked]
+    if code := max(codes):
+        click.get_current_context().exit(code)
+
+
+def _chosen(client: Client, desired: RunMode | None, request: RunRequest) -> Sequence[str]:
+    """The agents that are named, in the group, or all that muster runs."""
+    names, group, everybody = request["names"], request["group"], request["everybody"]
+    if bool(names) + (group is not None) + everybody != 1:
+        raise click.UsageError("Name agents, or give --group G or --all.")
+    if names:
+        return tuple(dict.fromkeys(names))  # a second stop of the same agent would mean: now
+    found = [each.label for each in client.agents().agents if _is_meant(each, desired, group)]
+    if not found:
+        where = "the team" if group is None else f"group {group!r}"
+        raise Invalid(what=where, why="has no agent to run")
+    return found
+
+
+def _is_meant(agent: AgentView, desired: RunMode | None, group: str | None) -> bool:
+    """Whether `--group` or `--all` include an agent; only one that is to run is restarted."""
+    if agent.name is None or agent.on_call or agent.retired:
+        return False
+    if desired is None and (
+        agent.desired is RunMode.PAUSE or agent.authority is not Authority.MUSTER
+    ):
+        return False
+    return agent.authority in _RUN_HERE if group is None else group in agent.groups
+
+
+def _ask(
+    client: Client,
+    name: str,
+    desired: RunMode | None,
+    now: bool,
+    note: str | None,
+    names: Sequence[str],
+) -> RunView | int:
+    """The answer for one agent; of several, the exit code of an error that is printed."""
+    try:
+        if desired is None:
+            return client.ask(requests.restart(name, now=now, note=note))
+        return client.run(name, desired, now=now, note=note)
+    except MusterError as error:
+        if len(names) == 1:
+            raise
+        click.echo(f"muster: {clean(str(error))}", err=True)
+        return error.exit_code
+
+
+def _tell(
+    client: Client,
+    run: RunView | int,
+    desired: RunMode | None,
+    now: bool,
+    request: RunRequest,
+    deadline: WaitLimit,
+) -> int:
+    """Wait for one agent if asked to, print its state, and return the exit code."""
+    if isinstance(run, int):
+        return run
+    ended = Ended(code=0)
+    if _is_forbidden(run, desired):
+        ended = Ended(code=NOT_SO)  # the note says why
+    elif request["wait"]:
+        ended = wait_for(client, run, deadline, restarts=desired is None, now=now)
+        run = client.ask(requests.run_state(run.agent))
+    if request["as_json"]:
         print_json(run)
     else:
         click.echo(in_a_line(run, ended.reason))
-    if not ended.came_about:
-        click.get_current_context().exit(NOT_SO)
+        if ended.gave_up:
+            click.echo(f"muster: {clean(run.agent)}: {ended.gave_up}", err=True)
+    return ended.code
 
 
-def answers(run: RunView) -> bool:
-    """Whether the current state agrees with the desired one, and answers this generation."""
-    if run.on_call and run.desired is not RunMode.PAUSE:
-        return True  # it waits for a task
-    return run.current is run.desired and (
-        run.answered >= run.generation or run.desired is RunMode.PAUSE
-    )
+def _is_forbidden(run: RunView, desired: RunMode | None) -> bool:
+    """Whether a budget paused the agent again, in the same moment."""
+    return run.desired is RunMode.PAUSE and desired is not RunMode.PAUSE
 
 
 def in_a_line(run: RunView, failed_because: str = "") -> str:
@@ -160,60 +237,3 @@ def _doing(run: RunView, failed_because: str) -> Iterator[str]:
 def _in_session(doing: str, session: SessionView) -> str:
     process = "" if session.pid is None else f", process {session.pid}"
     return f"{doing} (session {session.id}{process})"
-
-
-# ── waiting ───────────────────────────────────────────────────────────────────────────────────────
-
-
-class _Ended(NamedTuple):
-    """The result of waiting."""
-
-    came_about: bool
-    reason: str = ""
-    """Why a session failed, if one did."""
-
-
-class _Happening(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The fields of an event that can end the waiting."""
-
-    type: str
-    seat: int | None = None
-    seats: tuple[int, ...] = ()
-    machine: str = ""
-    target: str = msgspec.field(name="to", default="")
-    generation: int = 0
-    failures: int = 0
-    reason: str = ""
-
-
-def _until_answered(client: Client, run: RunView) -> _Ended:
-    """Wait until the current state agrees with the desired one, or a failure shows it will not."""
-    if run.disabled and run.desired is not RunMode.PAUSE:
-        return _Ended(came_about=False)
-    seat, reason = client.agent(run.agent).seat, ""
-    for event in client.events(after=run.seq, types=_TELLING):
-        if event.type == "cursor_unknown":
-            continue
-        happening = msgspec.json.decode(event.data, type=_Happening)
-        if seat in happening.seats:  # the event that ended the session has the reason
-            reason = happening.reason
-        elif seat == happening.seat:
-            came_about = _judged(happening, run)
-            if came_about is not None:
-                return _Ended(came_about=came_about, reason=reason)
-    raise Closed
-
-
-def _judged(event: _Happening, run: RunView) -> bool | None:
-    """Whether an event reached or missed the desired state; None if it says neither."""
-    match event.type:
-        case "state_transition" if event.machine == "run":
-            return True if event.target == run.desired else None
-        case "desired_set" if event.generation > run.generation:
-            return False  # the desired state was set again, or the session ended before it ran
-        case "retry_scheduled" if event.failures and run.desired is not RunMode.PAUSE:
-            return False
-        case "agent_disabled" if run.desired is not RunMode.PAUSE:
-            return False
-        case _:
-            return None

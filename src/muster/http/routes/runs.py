@@ -13,7 +13,7 @@ from muster.http.log_pages import read_slice
 from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
 from muster.http.types import Body, Cursor, Note, Query
 from muster.identity.waking import with_memory
-from muster.machines.commands import SetDesired
+from muster.machines.commands import RestartAgent, SetDesired
 from muster.machines.events import AgentOutput
 from muster.machines.vocabulary import RunMode
 from muster.store.base import LogFilter, Stored
@@ -31,7 +31,8 @@ class RunBody(Body, frozen=True, kw_only=True):
 
     desired: RunMode
     now: bool = False
-    """With `pause`: end its session now. A second `pause` does the same."""
+    """With `pause`: end its session now. A second `pause` does the same. With `continuous`: start
+    a session now, before the next scheduled time."""
 
     note: Note = ""
     if_generation: int | None = None
@@ -57,6 +58,24 @@ async def set_run(call: ApiCall, name: str, body: RunBody) -> RunView:
         if_generation=body.if_generation,
     )
     await call.send(await with_memory(call.muster, wish, call.caller.actor))
+    return view_run(call.team, call.team.agent(agent.seat))
+
+
+class RestartBody(Body, frozen=True, kw_only=True):
+    """How an agent is restarted."""
+
+    now: bool = False
+    """End its session now, instead of after its work."""
+
+    note: Note = ""
+
+
+@route("POST", "/api/agents/{name}/restart", may=OPERATOR)
+async def restart_agent(call: ApiCall, name: str, body: RestartBody) -> RunView:
+    """End the session of an agent, and start another. The desired state does not change."""
+    agent = call.agent(name)
+    restart = RestartAgent(seat=agent.seat, set_by=call.team.human, note=body.note, now=body.now)
+    await call.send(restart)
     return view_run(call.team, call.team.agent(agent.seat))
 
 
