@@ -165,7 +165,7 @@ class BackingOff(Refused):
 
 
 class NotScheduled(Refused):
-    """{name!r} runs by its schedule ({schedule}). A start with `now` over HTTP runs it before."""
+    """{name!r} runs by its schedule ({schedule}). `muster start {name} --now` runs it before."""
 
 
 class WaitsFor(Refused):
