@@ -21,9 +21,10 @@ NOT_MEASURED: Final = frozenset(
 """Folders whose tests do not count for the coverage of machines and store: they run muster from the
 outside, or other parts of it."""
 
-# A shell starts background jobs with Ctrl-C (SIGINT) ignored, and children inherit that. Some tests
-# send Ctrl-C to programs, so it is restored here.
+# A shell starts background jobs with Ctrl-C (SIGINT) ignored, `nohup` and some CI runners ignore
+# SIGHUP, and children inherit that. Some tests send both to programs, so they are restored here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # No deadline for examples: a busy machine must not fail a test.
 settings.register_profile("unhurried", deadline=None)
