@@ -35,8 +35,9 @@ def output(command: list[str]) -> str:
 
 
 def environment() -> dict[str, str]:
-    """This environment without the variables of muster."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("MUSTER")}
+    """This environment without the variables of muster. A server stops its sessions at once."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MUSTER")}
+    return kept | {"MUSTER_SERVER_DRAIN_SECONDS": "0"}
 
 
 def own_bytes(pid: int) -> int:
