@@ -270,6 +270,9 @@ program that is writing a block does not pause so long in it, as a rule."""
 OUTPUT_FILE_BYTES_MAX: Final = 64 * 1024 * 1024
 """One `output.log` before it is rotated: what an editor still opens."""
 
+ENV_FILE_BYTES_MAX: Final = 64 * 1024
+"""One `env_file`: Linux takes variables of 128 KiB each, and a secret is a line."""
+
 STDIN_BYTES_MAX: Final = 8 * 1024 * 1024
 """How much may wait for a program to read its stdin: some of the largest messages."""
 

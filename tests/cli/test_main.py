@@ -387,6 +387,26 @@ def test_doctor_looks_for_the_programs_and_folders_of_agents(tmp_path: Path) -> 
     assert re.search(rf"ok +agent unready +{program}\n", ran.stdout)
 
 
+def test_doctor_reads_environment_files_and_shows_no_value(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    tables = [
+        f'[agents.{name}]\ncommand = ["true"]\nenv_file = "{name}.env"'
+        for name in ("good", "wrong", "open", "missing")
+    ]
+    (home / "muster.toml").write_text("\n".join(tables))
+    for name, mode in (("good", 0o600), ("wrong", 0o600), ("open", 0o644)):
+        (home / f"{name}.env").write_text("A=hunter2\nhunter2\n" if name == "wrong" else "A=1\n")
+        (home / f"{name}.env").chmod(mode)
+    ran = muster("doctor", "--home", str(home), MUSTER_SERVER_PORT="0")
+    assert ran.returncode == 1
+    assert f"env_file {home}/good.env, 1 variable" in ran.stdout
+    assert f"env_file {home}/wrong.env line 2: it is not NAME=VALUE." in ran.stdout
+    assert f"env_file {home}/open.env is open to others." in ran.stdout
+    assert f"env_file {home}/missing.env: no such file or directory." in ran.stdout
+    assert "hunter2" not in ran.stdout
+
+
 def test_doctor_looks_for_claude_code_where_its_runtime_does(tmp_path: Path) -> None:
     home = tmp_path / ".muster"
     home.mkdir(mode=0o700)

@@ -1577,6 +1577,35 @@ SUPERVISION = (
         },
     ),
     Promise(
+        "A stop begins with the stop signal of the settings, and a death by it is no failure.",
+        {
+            "runtimes/process/test_stopping.py": [
+                "test_a_stop_begins_with_the_signal_of_the_settings",
+                "test_a_stop_signal_that_is_ignored_is_followed_by_sigterm_once",
+            ],
+            "acceptance/test_process_settings.py": [
+                "test_a_stop_of_an_agent_begins_with_its_stop_signal",
+            ],
+        },
+    ),
+    Promise(
+        "An environment file is read at each start; no error, log or answer has a value of it.",
+        {
+            "settings/test_env_file.py": [
+                "test_lines_are_read_as_other_tools_read_them",
+                "test_a_mistake_names_the_file_and_the_line_and_no_value",
+                "test_only_a_short_regular_file_is_read_and_nothing_blocks",
+            ],
+            "runtimes/test_command.py": [
+                "test_an_environment_file_is_read_at_each_start_and_env_goes_before_it",
+            ],
+            "acceptance/test_process_settings.py": [
+                "test_an_environment_file_reaches_the_program_and_nothing_else",
+                "test_a_mistake_in_an_environment_file_is_the_reason_of_the_failure",
+            ],
+        },
+    ),
+    Promise(
         "A program gets the prompt, folder and variables of its settings, and its exit code counts.",
         {
             "runtimes/test_command.py": [

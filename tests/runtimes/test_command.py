@@ -128,6 +128,42 @@ def test_a_program_runs_where_and_with_what_its_settings_say(
     run(scene())
 
 
+def test_an_environment_file_is_read_at_each_start_and_env_goes_before_it(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FROM_MUSTER", "muster")
+    monkeypatch.setenv("BOTH", "muster")
+    file = stage.base / "agent.env"
+
+    async def scene() -> None:
+        settings = AgentSettings(env_file="agent.env", env={"WINS": "env"})
+        for number in ("1", "2"):
+            file.write_text(f"N={number}\nBOTH=file\nWINS=file\n")
+            script = sh("echo $N $FROM_MUSTER $BOTH $WINS $MUSTER_SESSION")
+            session = await stage.start(script, settings)
+            await session.wait()
+        first, second = stage.listener.lines()
+        assert first.startswith("1 muster file env test-")
+        assert second.startswith("2 muster file env test-")
+
+    run(scene())
+
+
+def test_a_mistake_in_an_environment_file_is_a_failed_start_without_its_values(
+    stage: Stage,
+) -> None:
+    (stage.base / "agent.env").write_text("A=1\nMUSTER_SESSION=hunter2\n")
+
+    async def scene() -> None:
+        with pytest.raises(CannotStart) as caught:
+            await stage.start(("true",), AgentSettings(env_file="agent.env"))
+        text = str(caught.value)
+        assert f"env_file {stage.base / 'agent.env'} line 2: MUSTER_SESSION is muster's" in text
+        assert "hunter2" not in text
+
+    run(scene())
+
+
 # ── what cannot be started ────────────────────────────────────────────────────────────────────────
 
 

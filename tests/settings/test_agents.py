@@ -57,6 +57,8 @@ max_turns = 2
 description = "Plays the lyre."
 unasked = true
 state_file = "lyra/agent_state.json"
+env_file = "lyra.env"
+stop_signal = "SIGHUP"
 interrupt_seconds = 0
 terminate_seconds = 0.5
 output_files = 2
@@ -78,6 +80,8 @@ failures = 3
         description="Plays the lyre.",
         unasked=True,
         state_file="lyra/agent_state.json",
+        env_file="lyra.env",
+        stop_signal="SIGHUP",
         interrupt_seconds=0.0,
         terminate_seconds=0.5,
         output_files=2,
@@ -103,6 +107,13 @@ def test_paths_are_relative_to_the_parent_of_the_home(tmp_path: Path) -> None:
     chosen = AgentSettings(command=("x",), cwd="work", state_file="/elsewhere/state.json")
     assert chosen.cwd_beside(home) == tmp_path / "work"
     assert chosen.state_file_beside(home, "Lyra") == Path("/elsewhere/state.json")
+
+
+def test_an_environment_file_is_relative_to_the_settings_file(tmp_path: Path) -> None:
+    home = tmp_path / ".muster"
+    assert AgentSettings().env_file_in(home) is None
+    assert AgentSettings(env_file="lyra.env").env_file_in(home) == home / "lyra.env"
+    assert AgentSettings(env_file="/etc/lyra").env_file_in(home) == Path("/etc/lyra")
 
 
 def test_the_users_own_folder_can_be_written_as_a_tilde(tmp_path: Path) -> None:
@@ -137,6 +148,11 @@ def test_variables_do_not_reach_agents(tmp_path: Path) -> None:
         ('state_file = " "', "agents.Lyra.state_file is empty", "or remove it"),
         ("interrupt_seconds = -1", "agents.Lyra.interrupt_seconds is -1", "from 0 to 3600"),
         ("terminate_seconds = nan", "agents.Lyra.terminate_seconds is nan", "from 0 to 3600"),
+        ('env_file = ""', "agents.Lyra.env_file is empty", "or remove it"),
+        ("env_file = []", "agents.Lyra.env_file is []", "Give a text in quotes."),
+        ('stop_signal = "SIGKILL"', 'agents.Lyra.stop_signal is "SIGKILL"', 'of "SIGINT", "SIGT'),
+        ("stop_signal = 15", "agents.Lyra.stop_signal is 15", 'one of "SIGINT", "SIGTERM", "SIGH'),
+        ("stop_signals = 15", "there is no setting agents.Lyra.stop_signals", "mean stop_signal?"),
         ("output_files = 0", "agents.Lyra.output_files is 0", "from 1 to 10000"),
         ("budget = 5", "agents.Lyra.budget is 5", "Write budget = { sessions_per_hour = 10 }."),
         ("budget.failures = 0", "agents.Lyra.budget.failures is 0", "a whole number from 1"),
@@ -228,6 +244,16 @@ def test_a_command_that_cannot_be_run_says_how_to_write_it(
             '[agents.A]\nruntime = "file"\ncommand = ["x"]',
             3,
             'agents.A.command means nothing with runtime = "file". Remove it',
+        ),
+        (
+            '[agents.A]\nruntime = "claude"\nstop_signal = "SIGHUP"',
+            3,
+            'agents.A.stop_signal means nothing with runtime = "claude". Remove it',
+        ),
+        (
+            '[agents.A]\nruntime = "file"\nenv_file = "x"',
+            3,
+            'agents.A.env_file means nothing with runtime = "file". Remove it',
         ),
         (
             '[agents.A]\nruntime = "file"\nseat = 4',

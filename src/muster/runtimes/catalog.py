@@ -92,6 +92,9 @@ class TaskRuntimeCatalog:
 def runtime_of(agent: AgentSettings, home: Path) -> ports.Runtime:
     """The runtime of an agent of the team in this home."""
     kind = ClaudeRuntime if agent.runtime == "claude" else CommandRuntime
+    env_file = agent.env_file_in(home)
+    if env_file is not None:
+        agent = replace(agent, env_file=str(env_file))
     return kind(agent, home.absolute().parent)
 
 

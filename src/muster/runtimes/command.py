@@ -1,7 +1,9 @@
 """The `command` runtime: a session is any program, started as `muster.toml` says."""
 
+import asyncio
 import errno
 import os
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,11 +15,12 @@ from muster.errors import CannotStart
 from muster.machines.vocabulary import RunMode
 from muster.runtimes.command_session import CommandSession
 from muster.runtimes.process import processes
-from muster.runtimes.process.group import StopTimeouts
+from muster.runtimes.process.group import StopSteps
 from muster.runtimes.process.output_file import OutputFile
 from muster.runtimes.process.spawn import spawned
 from muster.runtimes.process.stdin import StdinWriter, prompt_line
 from muster.settings.agents import AgentSettings
+from muster.settings.env_file import EnvFileError, read_env_file
 from muster.settings.programs import OUR_VARIABLES
 
 CLEANUP_FLAG: Final = "--cleanup-session"
@@ -32,8 +35,10 @@ class CommandRuntime:
         """`base` is the folder that the settings are seen from."""
         self._settings = settings
         self._base = base.absolute()
-        self._timeouts = StopTimeouts(
-            interrupt_s=settings.interrupt_seconds, terminate_s=settings.terminate_seconds
+        self._steps = StopSteps(
+            interrupt_s=settings.interrupt_seconds,
+            terminate_s=settings.terminate_seconds,
+            first=signal.Signals[settings.stop_signal],
         )
 
     @property
@@ -57,7 +62,10 @@ class CommandRuntime:
         if launch.mode is RunMode.RUN_CLEANUP:
             argv.append(CLEANUP_FLAG)
         try:
-            return self._start(argv, launch, listener)
+            variables = await env_file_variables(self._settings, self._base)
+            return self._start(argv, launch, listener, variables)
+        except EnvFileError as wrong:
+            raise self._cannot(launch, str(wrong), wrong.remedy) from wrong
         except (OSError, ValueError) as error:
             raise self._cannot(launch, *self._why(error, self._cwd(launch))) from error
 
@@ -79,12 +87,18 @@ class CommandRuntime:
         )
         return _what_was_found([process.pid for process in found], pid)
 
-    def _start(self, argv: list[str], launch: Launch, listener: SessionListener) -> CommandSession:
+    def _start(
+        self,
+        argv: list[str],
+        launch: Launch,
+        listener: SessionListener,
+        variables: Mapping[str, str],
+    ) -> CommandSession:
         settings = self._settings
         has_stdin = settings.long_lived or (settings.prompt == "stdin" and launch.prompt)
         with spawned(
             argv,
-            env=self._environment(launch),
+            env=self._environment(launch, variables),
             cwd=self._cwd(launch),
             stdin=subprocess.PIPE if has_stdin else subprocess.DEVNULL,
         ) as program:
@@ -93,7 +107,7 @@ class CommandRuntime:
             return CommandSession(
                 program,
                 launch.session,
-                timeouts=self._timeouts,
+                steps=self._steps,
                 listener=listener,
                 long_lived=settings.long_lived,
                 file=self._output_file(launch.folder),
@@ -101,11 +115,15 @@ class CommandRuntime:
 
     # ── what it is given ──────────────────────────────────────────────────────────────────────────
 
-    def _environment(self, launch: Launch) -> dict[str, str]:
-        """Muster's environment without its own variables, the settings', and the session's."""
+    def _environment(self, launch: Launch, variables: Mapping[str, str]) -> dict[str, str]:
+        """Muster's environment without its own variables, the file's, the settings', the session's.
+
+        Each goes before those that it follows.
+        """
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith(OUR_VARIABLES)
         }
+        environment |= variables
         environment |= self._settings.env
         environment |= launch.environment
         environment[processes.SESSION_VARIABLE] = launch.session
@@ -153,6 +171,14 @@ class CommandRuntime:
             missing = "the interpreter that its first line names is missing"
             return missing, "Install that, or correct the line."
         return why[:1].lower() + why[1:], _REMEDIES.get(error.errno or 0, _RETRY)
+
+
+async def env_file_variables(settings: AgentSettings, base: Path) -> Mapping[str, str]:
+    """The variables of the agent's environment file, as it is now. Raises `EnvFileError`."""
+    if settings.env_file is None:
+        return {}
+    # In a thread: the file may be on a disk that does not answer.
+    return await asyncio.to_thread(read_env_file, base / settings.env_file)
 
 
 def _is_there(program: str, cwd: Path) -> bool:

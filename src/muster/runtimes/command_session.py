@@ -5,7 +5,7 @@ import signal
 
 from muster.engine.ports import Exit, Result, SessionListener, SessionReport, TurnDone
 from muster.machines.vocabulary import Urgency
-from muster.runtimes.process.group import INTERRUPTED, STOPPED, StopTimeouts, exit_of
+from muster.runtimes.process.group import INTERRUPTED, STOPPED, StopSteps, exit_of
 from muster.runtimes.process.lines import Interrupted
 from muster.runtimes.process.listener import SerialListener
 from muster.runtimes.process.output import OutputPump
@@ -24,7 +24,7 @@ class CommandSession(ProcessSession):
         program: SpawnedProgram,
         session: str,
         *,
-        timeouts: StopTimeouts,
+        steps: StopSteps,
         listener: SessionListener,
         long_lived: bool = False,
         file: OutputFile | None = None,
@@ -35,7 +35,7 @@ class CommandSession(ProcessSession):
         budget = OutputBudget(asyncio.get_running_loop().time())
         self._streams = (OutputStream(STDOUT, budget), OutputStream(STDERR, budget))
         self._pump = OutputPump(SerialListener(listener), file, self._on_reported)
-        super().__init__(program, session, timeouts)
+        super().__init__(program, session, steps)
 
     async def stop(self, urgency: Urgency) -> None:
         """Let the program finish its work; with `NOW`, end it and return when it is gone."""
@@ -81,9 +81,12 @@ class CommandSession(ProcessSession):
         await self._stopped()
 
     async def _escalate(self) -> None:
-        self._group.signal_all(signal.SIGINT)
-        if not await self._group.exits_within(self._timeouts.interrupt_s):
-            await self._terminate()
+        first = self._steps.first
+        if first is not signal.SIGTERM:  # which is the next step, and is sent once
+            self._group.signal_all(first)
+            if await self._group.exits_within(self._steps.interrupt_s):
+                return
+        await self._terminate()
 
     # ── from start to exit ────────────────────────────────────────────────────────────────────────
 
@@ -92,7 +95,8 @@ class CommandSession(ProcessSession):
         return [tasks.create_task(self._pump.run(pipe, stream)) for pipe, stream in pairs]
 
     def _exit(self, code: int) -> Exit:
-        return exit_of(code, asked=self._asked, last_words=self._streams[1].last_lines)
+        last_words = self._streams[1].last_lines
+        return exit_of(code, asked=self._asked, last_words=last_words, first=self._steps.first)
 
     def _on_reported(self, report: SessionReport) -> None:
         if isinstance(report, Result | TurnDone | Interrupted):

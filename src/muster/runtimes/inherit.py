@@ -17,7 +17,7 @@ from muster.machines.vocabulary import RunMode
 from muster.runtimes.command import CLEANUP_FLAG
 from muster.runtimes.command_session import CommandSession
 from muster.runtimes.process import processes
-from muster.runtimes.process.group import StopTimeouts
+from muster.runtimes.process.group import StopSteps
 from muster.runtimes.process.spawn import spawned
 from muster.settings.programs import OUR_VARIABLES
 
@@ -29,7 +29,7 @@ class InheritingRuntime:
     """Starts one program, again and again, for one state file."""
 
     def __init__(
-        self, command: Sequence[str], state_file: Path, prompt: Path | None, timeouts: StopTimeouts
+        self, command: Sequence[str], state_file: Path, prompt: Path | None, steps: StopSteps
     ) -> None:
         """The prompt is read anew by each session, on its stdin."""
         self._command = tuple(command)
@@ -38,7 +38,7 @@ class InheritingRuntime:
         """By this its processes are found again, whichever link led to the file."""
 
         self._prompt = prompt
-        self._timeouts = timeouts
+        self._steps = steps
 
     @property
     def is_output_speech(self) -> bool:
@@ -76,7 +76,7 @@ class InheritingRuntime:
 
     async def end_leftovers(self) -> str:
         """End whatever an earlier runner of this file has left running, and say which it was."""
-        found = await processes.end(self._mark, None, seconds=self._timeouts.terminate_s)
+        found = await processes.end(self._mark, None, seconds=self._steps.terminate_s)
         return ", ".join(f"process {each.pid}" for each in found)
 
     def _start(self, argv: list[str], mode: RunMode, listener: SessionListener) -> CommandSession:
@@ -87,9 +87,7 @@ class InheritingRuntime:
                 opened.callback(os.close, stdin)
             environment = self._environment(mode)
             with spawned(argv, env=environment, stdin=stdin, has_piped_output=False) as program:
-                return CommandSession(
-                    program, self._mark, timeouts=self._timeouts, listener=listener
-                )
+                return CommandSession(program, self._mark, steps=self._steps, listener=listener)
 
     def _environment(self, mode: RunMode) -> dict[str, str]:
         """Muster's own environment, and the state file that the program runs for."""

@@ -21,10 +21,10 @@ from muster.settings.policies import (
     POLICIES,
     DependencyError,
     PolicySettingError,
-    PolicySettings,
     check_dependencies,
     check_schedule,
 )
+from muster.settings.process import PROCESS, ProcessSettings
 from muster.settings.programs import (
     ENVIRONMENT_IN_WORDS,
     read_command,
@@ -120,7 +120,7 @@ class ClaudeSettings(msgspec.Struct, frozen=True, kw_only=True):
     ] = ""
 
 
-class AgentSettings(PolicySettings, frozen=True, kw_only=True):
+class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
     """How one agent is run."""
 
     runtime: Annotated[
@@ -166,13 +166,6 @@ class AgentSettings(PolicySettings, frozen=True, kw_only=True):
         tuple[str, ...],
         Rule("Former names, the last one first: tells a rename from a new agent."),
     ] = ()
-    interrupt_seconds: Annotated[
-        float, Rule("Stop now: time between interrupt and terminate.", 0, 3600)
-    ] = 2.0
-    terminate_seconds: Annotated[
-        float, Rule("Stop now: time between terminate and kill.", 0, 3600)
-    ] = 5.0
-    output_files: Annotated[int, Rule("Number of 64 MiB output files to keep.", 1, 10_000)] = 16
     budget: BudgetSettings = BudgetSettings()
     claude: ClaudeSettings = ClaudeSettings()
 
@@ -191,19 +184,21 @@ class AgentSettings(PolicySettings, frozen=True, kw_only=True):
             return home.absolute() / AGENTS / folder / STATE_FILE
         return home.absolute().parent / self.state_file
 
+    def env_file_in(self, home: Path) -> Path | None:
+        """The path of the agent's file of environment variables, which is seen from the home."""
+        return None if self.env_file is None else home.absolute() / self.env_file
+
 
 _FOR_ONE: Final = ("seat", "state_file", "formerly")
 """Settings that only one agent can have."""
 
-_OF_A_COMMAND: Final = ("command", "prompt", "speaks", "long_lived")
+_OF_A_COMMAND: Final = ("command", "prompt", "speaks", "long_lived", "stop_signal")
 
 _RUN_BY_MUSTER: Final = (
     *_OF_A_COMMAND,
     "cwd",
     "env",
-    "interrupt_seconds",
-    "terminate_seconds",
-    "output_files",
+    *(name for name in PROCESS if name not in _OF_A_COMMAND),
     CLAUDE,
     *(name for name in POLICIES if name != "groups"),
 )
@@ -347,7 +342,7 @@ _PARTS: Final[Mapping[str, type[BudgetSettings | ClaudeSettings]]] = {
 
 def _kinds() -> Iterator[tuple[str, Any]]:  # any annotation of a field
     fields = msgspec.structs.fields(AgentSettings)
-    for field in sorted(fields, key=lambda each: each.name in POLICIES):
+    for field in sorted(fields, key=lambda each: (each.name in POLICIES, each.name in PROCESS)):
         if field.name not in _PARTS:
             yield field.name, field.type
     for part, kind in _PARTS.items():
@@ -366,6 +361,8 @@ def is_text(key: str) -> bool:
     """Whether an agent's setting is a text, or one of several words."""
     return key.startswith("env.") or (key in _KINDS and is_text_kind(_KINDS[key]))
 
+
+_PATHS: Final = ("cwd", "state_file", "env_file", "claude.agents", "claude.program")
 
 _EXAMPLES: Final = {
     BUDGET: "budget = { sessions_per_hour = 10 }",
@@ -413,7 +410,7 @@ def _unknown(name: str, key: str) -> WrongError:
 
 def _plain(key: str, full: str, value: str) -> str:
     refuse_nul(full, value)
-    if key not in ("cwd", "state_file", "claude.agents", "claude.program"):
+    if key not in _PATHS:
         return value
     if not value.strip():
         raise WrongError(f"{full} is empty", "Give a path, or remove it for the default.")

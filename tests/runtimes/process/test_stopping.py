@@ -4,12 +4,15 @@ import asyncio
 import os
 import signal
 from pathlib import Path
+from typing import get_args
 
 import pytest
+from msgspec.structs import replace
 
 from muster.engine.ports import Exit, Result
 from muster.machines.vocabulary import Outcome, Urgency
 from muster.settings.agents import AgentSettings
+from muster.settings.process import StopSignal
 from tests.builders import run
 from tests.runtimes.programs import (
     READY,
@@ -71,6 +74,86 @@ def test_stop_now_asks_harder_until_it_ends(
         assert not alive(session.pid)
         assert await session.wait() == Exit(outcome=Outcome.COMPLETED, code=code, reason=reason)
         assert ("goodbye" in stage.listener.lines()) == (code == 4)
+
+    run(scene())
+
+
+def hears(number: StopSignal, interrupt: float, terminate: float) -> AgentSettings:
+    return replace(patience(interrupt, terminate), stop_signal=number)
+
+
+SAYS = """
+def hear(number, frame):
+    print("heard", signal.Signals(number).name, flush=True)
+    if signal.Signals(number).name == sys.argv[1]:
+        sys.exit(0)
+for each in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"):
+    signal.signal(getattr(signal, each), hear)
+"""
+
+
+@pytest.mark.parametrize("number", get_args(StopSignal))
+def test_a_stop_begins_with_the_signal_of_the_settings(stage: Stage, number: StopSignal) -> None:
+    """And a program that does not survive its stop signal has not crashed."""
+
+    async def scene() -> None:
+        settings = hears(number, LIFE_SECONDS, LIFE_SECONDS)
+        obeys = await stage.start((*stage.python(SAYS + PAUSES), number), settings)
+        await stage.listener.ready()
+        await obeys.stop(Urgency.NOW)
+        stopped = Exit(outcome=Outcome.COMPLETED, code=0, reason="stopped")
+        assert await obeys.wait() == stopped
+        assert stage.listener.lines() == [READY, f"heard {number}"]
+        dies = await stage.start(stage.python(PAUSES), settings)
+        await stage.listener.ready(2)
+        await dies.stop(Urgency.NOW)
+        code = -signal.Signals[number]
+        assert await dies.wait() == Exit(outcome=Outcome.COMPLETED, code=code, reason="stopped")
+
+    run(scene())
+
+
+@pytest.mark.parametrize(
+    ("number", "heard"),
+    [("SIGHUP", ["heard SIGHUP", "heard SIGTERM"]), ("SIGTERM", ["heard SIGTERM"])],
+)
+def test_a_stop_signal_that_is_ignored_is_followed_by_sigterm_once(
+    stage: Stage, number: StopSignal, heard: list[str]
+) -> None:
+    async def scene() -> None:
+        settings = hears(number, QUICK, LIFE_SECONDS)
+        session = await stage.start((*stage.python(SAYS + PAUSES), "SIGTERM"), settings)
+        await stage.listener.ready()
+        await session.stop(Urgency.NOW)
+        assert (await session.wait()).code == 0
+        assert stage.listener.lines() == [READY, *heard]
+
+    run(scene())
+
+
+def test_a_death_by_another_signal_than_the_stop_signal_is_a_crash(stage: Stage) -> None:
+    program = SAYS_GOODBYE.replace("sys.exit(4)", "os.kill(os.getpid(), signal.SIGUSR2)")
+
+    async def scene() -> None:
+        session = await stage.start(stage.python(program), HEARS_INT)
+        await stage.listener.ready()
+        await session.stop(Urgency.NOW)
+        assert (await session.wait()).outcome is Outcome.CRASHED
+
+    run(scene())
+
+
+def test_an_interrupt_of_a_long_lived_program_is_sigint_whatever_the_stop_signal(
+    stage: Stage,
+) -> None:
+    async def scene() -> None:
+        settings = AgentSettings(long_lived=True, stop_signal="SIGTERM")
+        session = await stage.start(stage.python(WORKER), settings, prompt="slow")
+        await stage.listener.until(lambda: "working on slow" in stage.listener.lines())
+        await session.interrupt()
+        assert alive(session.pid)
+        await session.stop(Urgency.NOW)
+        assert (await session.wait()).code == -signal.SIGTERM
 
     run(scene())
 

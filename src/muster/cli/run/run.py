@@ -32,7 +32,7 @@ from muster.mirrors.roster import Plan, enlist
 from muster.mirrors.state_file.files import StateFiles
 from muster.mirrors.state_file.lock import lock_state_file
 from muster.runtimes.inherit import InheritingRuntime
-from muster.runtimes.process.group import StopTimeouts
+from muster.runtimes.process.group import StopSteps
 from muster.store.memory import MemoryStore
 from muster.team import Muster
 
@@ -88,8 +88,8 @@ def run(
     path = state_file.absolute()
     if not path.parent.is_dir():
         raise Invalid(what=f"{path.parent}", why="is not a folder: create it, or name another file")
-    timeouts = StopTimeouts(interrupt_s=interrupt_seconds, terminate_s=terminate_seconds)
-    runtime = InheritingRuntime(command, path, prompt and prompt.absolute(), timeouts)
+    steps = StopSteps(interrupt_s=interrupt_seconds, terminate_s=terminate_seconds)
+    runtime = InheritingRuntime(command, path, prompt and prompt.absolute(), steps)
     with lock_state_file(path, holder="muster run") or nullcontext():
         asyncio.run(_run(path, runtime))
 

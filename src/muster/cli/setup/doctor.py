@@ -30,6 +30,7 @@ from muster.http.server import listen
 from muster.machines.kernel.invariants import violations
 from muster.runtimes.claude.program import installed_program
 from muster.settings.agents import AgentSettings
+from muster.settings.env_file import EnvFileError, read_env_file
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 from muster.store.reading import LogReader
 
@@ -161,6 +162,7 @@ def _settings_and_port(home: Path) -> Iterator[Finding]:
     yield _server(home, settings)
     for name, agent in settings.agents.items():
         yield _agent(home, name, agent)
+        yield from _env_file(name, agent.env_file_in(home))
 
 
 def _agent(home: Path, name: str, agent: AgentSettings) -> Finding:
@@ -180,6 +182,23 @@ def _agent(home: Path, name: str, agent: AgentSettings) -> Finding:
             return _claude(subject, agent, home)
         case _:
             assert_never(agent.runtime)
+
+
+def _env_file(name: str, path: Path | None) -> Iterator[Finding]:
+    """Whether the environment file of an agent can be read, and by its owner alone."""
+    if path is None:
+        return
+    subject = f"agent {name}"
+    try:
+        variables = read_env_file(path)
+    except EnvFileError as wrong:
+        yield Finding(Level.FIX, subject, f"{wrong}. {wrong.remedy}")
+        return
+    if path.stat().st_mode & 0o077:
+        open_to = f"env_file {path} is open to others. `chmod 600` closes it."
+        yield Finding(Level.WARN, subject, open_to)
+    else:
+        yield Finding(Level.OK, subject, f"env_file {path}, {count(len(variables), 'variable')}")
 
 
 def _command(subject: str, name: str, agent: AgentSettings, folder: Path) -> Finding:

@@ -123,8 +123,10 @@ def _optional(settings: ClaudeSettings, resume: str, instructions: str) -> Itera
         yield f"--resume={resume}"
 
 
-def environment(settings: AgentSettings, launch: Launch) -> dict[str, str]:
-    """Muster's environment without its own variables, the settings', and the session's."""
+def environment(
+    settings: AgentSettings, launch: Launch, variables: Mapping[str, str]
+) -> dict[str, str]:
+    """Muster's environment without its own variables, the file's, the settings', the session's."""
     ours = {
         name: value
         for name, value in os.environ.items()
@@ -133,6 +135,7 @@ def environment(settings: AgentSettings, launch: Launch) -> dict[str, str]:
     return {
         **_defaults(settings.claude),
         **ours,
+        **variables,
         **settings.env,
         **_NEEDED,
         **launch.environment,

@@ -22,7 +22,7 @@ from muster.runtimes.claude.memory import Memory, remember
 from muster.runtimes.claude.reading import MessageReader
 from muster.runtimes.claude.silence import SilenceTimer
 from muster.runtimes.claude.wire import Wire, Wired
-from muster.runtimes.process.group import INTERRUPTED, STOPPED, StopTimeouts, exit_of, signal_name
+from muster.runtimes.process.group import INTERRUPTED, STOPPED, StopSteps, exit_of, signal_name
 from muster.runtimes.process.listener import SerialListener
 from muster.runtimes.process.output import OutputPump
 from muster.runtimes.process.output_file import OutputFile
@@ -52,7 +52,7 @@ class ClaudeSession(ProcessSession):
         wire: Wire,
         reader: MessageReader,
         stderr: OutputStream,
-        timeouts: StopTimeouts,
+        steps: StopSteps,
         listener: SerialListener,
         file: OutputFile | None,
         folder: Path | None,
@@ -83,7 +83,7 @@ class ClaudeSession(ProcessSession):
         self._waiters: list[tuple[Callable[[], bool], asyncio.Future[None]]] = []
         self._pump = OutputPump(listener, file)
         self._connected: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        super().__init__(program, session, timeouts)
+        super().__init__(program, session, steps)
 
     async def connect(self, prompt: str, *, idle: bool = False) -> None:
         """Return when it is up and has its first prompt. Raises where it does not come up.
@@ -117,10 +117,10 @@ class ClaudeSession(ProcessSession):
         prompts = self._reader.prompts
         if self._group.exited.done() or not (prompts.working or prompts.waiting):
             return
-        if await self._interrupted(self._timeouts.interrupt_s):
+        if await self._interrupted(self._steps.interrupt_s):
             return
         self._group.interrupt()
-        if not await self._until(lambda: not prompts.working, self._timeouts.terminate_s):
+        if not await self._until(lambda: not prompts.working, self._steps.terminate_s):
             self._asked = self._asked or INTERRUPTED
             await self.kill()
 
@@ -156,9 +156,9 @@ class ClaudeSession(ProcessSession):
 
     async def _escalate(self) -> None:
         loop, prompts = asyncio.get_running_loop(), self._reader.prompts
-        until = loop.time() + self._timeouts.interrupt_s
+        until = loop.time() + self._steps.interrupt_s
         if prompts.working:
-            await self._interrupted(self._timeouts.interrupt_s)
+            await self._interrupted(self._steps.interrupt_s)
         self._wire.stdin.close()
         self._dismissed = True
         left = max(0.0, until - loop.time())

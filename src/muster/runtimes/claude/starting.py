@@ -22,12 +22,14 @@ from muster.runtimes.claude.program import (
 from muster.runtimes.claude.reading import MessageReader
 from muster.runtimes.claude.session import ClaudeSession, NotUp
 from muster.runtimes.claude.wire import Wire
-from muster.runtimes.process.group import StopTimeouts
+from muster.runtimes.command import env_file_variables
+from muster.runtimes.process.group import StopSteps
 from muster.runtimes.process.listener import SerialListener
 from muster.runtimes.process.output_file import OutputFile
 from muster.runtimes.process.pipes import STDERR, OutputBudget, OutputStream
 from muster.runtimes.process.spawn import spawned
 from muster.settings.agents import AgentSettings, ClaudeSettings
+from muster.settings.env_file import EnvFileError
 
 
 async def start(
@@ -51,7 +53,12 @@ async def start(
                 servers={SERVER: {"type": "sdk", "name": SERVER, "alwaysLoad": True}},
             ),
         ]
-        session = _begin(settings, argv, cwd, launch, listener, memory, agents)
+        variables = environment(settings, launch, await env_file_variables(settings, base))
+        session = _begin(settings, argv, variables, cwd, launch, listener, memory, agents)
+    except EnvFileError as wrong:
+        raise CannotStart(
+            program=str(program), cwd=str(cwd), why=str(wrong), remedy=wrong.remedy
+        ) from wrong
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise _cannot(program, cwd, why) from error
@@ -69,6 +76,7 @@ async def start(
 def _begin(
     settings: AgentSettings,
     argv: list[str],
+    variables: Mapping[str, str],
     cwd: Path,
     launch: Launch,
     listener: SessionListener,
@@ -76,9 +84,7 @@ def _begin(
     agents: Mapping[str, AgentDefinition] | None,
 ) -> ClaudeSession:
     """Start the program, with the SDK on top of its pipes."""
-    with spawned(
-        argv, env=environment(settings, launch), cwd=cwd, stdin=subprocess.PIPE
-    ) as program:
+    with spawned(argv, env=variables, cwd=cwd, stdin=subprocess.PIPE) as program:
         assert program.stdin is not None
         loop = asyncio.get_running_loop()
         budget = OutputBudget(loop.time())
@@ -92,7 +98,7 @@ def _begin(
             wire=wire,
             reader=reader,
             stderr=OutputStream(STDERR, budget),
-            timeouts=StopTimeouts(
+            steps=StopSteps(
                 interrupt_s=settings.interrupt_seconds, terminate_s=settings.terminate_seconds
             ),
             listener=serial,

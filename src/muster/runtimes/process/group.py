@@ -22,13 +22,16 @@ KILLED: Final = "killed"
 _OUR_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
 
-class StopTimeouts:
-    """How long a program has to react to SIGINT and to SIGTERM."""
+class StopSteps:
+    """The first signal of a stop, and how long a program has to react to it and to SIGTERM."""
 
-    def __init__(self, *, interrupt_s: float, terminate_s: float) -> None:
-        """After an interrupt, and after it was told to terminate."""
+    def __init__(
+        self, *, interrupt_s: float, terminate_s: float, first: signal.Signals = signal.SIGINT
+    ) -> None:
+        """After the first signal, and after SIGTERM."""
         self.interrupt_s = interrupt_s
         self.terminate_s = terminate_s
+        self.first = first
 
 
 class ProcessGroup:
@@ -87,9 +90,14 @@ class ProcessGroup:
         return code
 
 
-def exit_of(code: int, *, asked: str, last_words: str) -> Exit:
-    """The outcome for an exit code, after a request to end (`asked`) or without one."""
-    if asked and (code >= 0 or -code in _OUR_SIGNALS):
+def exit_of(
+    code: int, *, asked: str, last_words: str, first: signal.Signals = signal.SIGINT
+) -> Exit:
+    """The outcome for an exit code, after a request to end (`asked`) or without one.
+
+    `first` is the signal that a stop begins with.
+    """
+    if asked and (code >= 0 or -code in (first, *_OUR_SIGNALS)):
         reason = KILLED if -code == signal.SIGKILL else asked
         return Exit(outcome=Outcome.COMPLETED, code=code, reason=reason)
     if code < 0:

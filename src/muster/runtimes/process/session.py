@@ -11,21 +11,21 @@ from abc import ABC, abstractmethod
 from muster.engine.ports import Exit
 from muster.engine.tasks import TaskOwner
 from muster.limits import DRAIN_SECONDS
-from muster.runtimes.process.group import KILLED, ProcessGroup, StopTimeouts
+from muster.runtimes.process.group import KILLED, ProcessGroup, StopSteps
 from muster.runtimes.process.spawn import SpawnedProgram
 
 
 class ProcessSession(ABC):
     """A running program in a process group of its own."""
 
-    def __init__(self, program: SpawnedProgram, session: str, timeouts: StopTimeouts) -> None:
+    def __init__(self, program: SpawnedProgram, session: str, steps: StopSteps) -> None:
         """Take over a program that has just been started."""
         self._group = ProcessGroup(program.process, session)
         self.pid: int | None = program.process.pid
         self.started = self._group.started
         self._stdin = program.stdin
         self._outputs = program.outputs
-        self._timeouts = timeouts
+        self._steps = steps
         self._asked = ""
         """The last request to end (stopped, interrupted, killed): the reason of the exit."""
 
@@ -66,7 +66,7 @@ class ProcessSession(ABC):
     async def _terminate(self) -> None:
         """The last two steps: SIGTERM, and SIGKILL after a timeout."""
         self._group.signal_all(signal.SIGTERM)
-        if not await self._group.exits_within(self._timeouts.terminate_s):
+        if not await self._group.exits_within(self._steps.terminate_s):
             await self._group.kill_all()
 
     # ── from start to exit ────────────────────────────────────────────────────────────────────────

@@ -1,0 +1,34 @@
+"""The settings of an agent's process: its environment file, its stop, its output on disk."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from muster.settings.policies import POLICIES, PolicySettings
+from muster.settings.rules import Rule
+
+StopSignal = Literal["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"]
+"""The signals that a stop can begin with."""
+
+
+class ProcessSettings(PolicySettings, frozen=True, kw_only=True):
+    """How the process of an agent is run and stopped. A session keeps those that it began with."""
+
+    env_file: Annotated[
+        str | None,
+        Rule("File of NAME=VALUE lines, relative to muster.toml; read at each start of a session."),
+    ] = None
+    stop_signal: Annotated[StopSignal, Rule("Stop now: the first signal.")] = "SIGINT"
+    interrupt_seconds: Annotated[
+        float, Rule("Stop now: time between the first signal and SIGTERM.", 0, 3600)
+    ] = 2.0
+    terminate_seconds: Annotated[
+        float, Rule("Stop now: time between SIGTERM and SIGKILL.", 0, 3600)
+    ] = 5.0
+    output_files: Annotated[int, Rule("Number of 64 MiB output files to keep.", 1, 10_000)] = 16
+
+
+PROCESS = tuple(
+    field.name for field in msgspec.structs.fields(ProcessSettings) if field.name not in POLICIES
+)
+"""The names of these settings."""

@@ -1,0 +1,77 @@
+"""Settings of an agent's process under `muster up`: its environment file, its stop."""
+
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.test_supervised import Place, prepared, table, up
+from tests.waits import until
+
+KEPT = "a text of nobody else"
+
+HANGUP = """
+import signal, sys
+def hear(number, frame):
+    print("heard", signal.Signals(number).name, flush=True)
+    sys.exit(0)
+for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(each, hear)
+print("ready", flush=True)
+while True:
+    signal.pause()
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Generator[Place]:
+    """One muster for all tests; each has agents of its own."""
+    folder = tmp_path_factory.mktemp("place")
+    prepared(
+        folder,
+        table("secret", "sh", "-c", 'printf %s "$HIDDEN" > got', env_file="secret.env"),
+        table("wrong", "true", env_file="wrong.env"),
+        table("hangup", sys.executable, "-S", "-c", HANGUP, stop_signal="SIGHUP"),
+    )
+    home = folder / ".muster"
+    (home / "secret.env").write_text(f"export HIDDEN='{KEPT}'\n")
+    (home / "wrong.env").write_text(f"GOOD={KEPT}\n{KEPT}\n")
+    with up(folder) as running:
+        yield running
+
+
+def output(place: Place, agent: str) -> list[str]:
+    pieces = place.operator.get(f"/api/agents/{agent}/output")["output"]
+    return [line for piece in pieces for line in piece["text"].split("\n")]
+
+
+def files_with(folder: Path, secret: str) -> list[str]:
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(path.name for path in paths if secret.encode() in path.read_bytes())
+
+
+def test_an_environment_file_reaches_the_program_and_nothing_else(place: Place) -> None:
+    place.want("secret", "run_once")
+    place.until_states("secret", "pause", "pause")
+    assert (place.folder / "got").read_text() == KEPT
+    assert files_with(place.home, KEPT) == ["secret.env", "wrong.env"]
+    assert KEPT not in place.operator.http.get("/api/agents").text
+    assert KEPT not in place.operator.http.get("/api/agents/secret/run").text
+
+
+def test_a_mistake_in_an_environment_file_is_the_reason_of_the_failure(place: Place) -> None:
+    place.want("wrong", "continuous")
+    until(lambda: place.run("wrong")["lastFailure"])
+    reason = place.run("wrong")["lastFailure"]["reason"]
+    place.want("wrong", "pause", now=True)
+    assert f"env_file {place.home / 'wrong.env'} line 2: it is not NAME=VALUE." in reason
+    assert files_with(place.home, KEPT) == ["secret.env", "wrong.env"]
+
+
+def test_a_stop_of_an_agent_begins_with_its_stop_signal(place: Place) -> None:
+    place.want("hangup", "continuous")
+    until(lambda: "ready" in output(place, "hangup"))
+    place.want("hangup", "pause", now=True)
+    place.until_states("hangup", "pause", "pause")
+    assert output(place, "hangup") == ["ready", "heard SIGHUP"]
