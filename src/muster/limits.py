@@ -30,6 +30,10 @@ YEAR_LAST: Final = 8999
 MESSAGE_BYTES_MAX: Final = 1024 * 1024
 """One message. Larger things are files, and files are named, not pasted."""
 
+HANDOVERS_MAX: Final = 25
+"""Hand-overs of one conversation in interactive mode; agents that pass it on without end cost
+money, and a chain that people plan has a handful."""
+
 STEPS_MAX: Final = 100
 """Thoughts, texts and tool calls of one agent in a dialogue; each is an event in the log."""
 

@@ -88,6 +88,17 @@ def test_of_several_hand_overs_the_last_counts() -> None:
     assert said.report == "[HANDOFF eve] no"
     said.called = ("dan", "by the tool")
     assert said.handed == ("dan", "by the tool")
+
+
+def test_a_marker_in_a_code_fence_is_an_example() -> None:
+    said = TaskOutput()
+    said.out = ["```text", "[HANDOFF bob] no", "```", "~~~~", "```", "[HANDOFF eve] no", "~~~~"]
+    assert said.handed is None
+    assert "[HANDOFF bob] no" in said.report
+    said.out += ["[HANDOFF cyd] yes"]
+    assert said.handed == ("cyd", "yes")
+    assert "cyd" not in said.report
+
     said.result = ports.Result(text="the answer")
     assert said.report == "the answer"
 

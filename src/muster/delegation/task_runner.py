@@ -9,7 +9,6 @@ found only in the project, if that has no more files than a snapshot may hold.
 import asyncio
 import logging
 import os
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
@@ -20,6 +19,7 @@ from muster.delegation import assignments, replies
 from muster.delegation.assignments import Assignment
 from muster.delegation.folder import file_changes
 from muster.delegation.folder.workspace import dialogue_of, outputs_of
+from muster.delegation.markers import handoffs
 from muster.delegation.session_log import OpenLogProvider
 from muster.engine import ports
 from muster.engine.dispatcher import Dispatcher
@@ -41,8 +41,6 @@ from muster.sessions.approvals import Approvals
 from muster.sessions.intake import Intake
 from muster.sessions.prompt_state import PromptState
 from muster.sessions.reactor import SessionSetup
-
-HANDOFF: Final = re.compile(r"^\[HANDOFF ([^\]\n]+)\][ \t]*(.*)$", re.MULTILINE)
 
 SAID_CHARS_MAX: Final = MESSAGE_BYTES_MAX // 8
 """How much of a program's output is kept in a dialogue; the end is cut off."""
@@ -298,17 +296,18 @@ class TaskOutput:
     def report(self) -> str:
         """The report on the task: the program's result, or else its standard output."""
         told = self.result.text if self.result is not None else ""
-        return (told or HANDOFF.sub("", self.printed)).strip()[-REPORT_CHARS_MAX:]
+        markers = {index for index, _ in handoffs(self.printed)}
+        lines = self.printed.split("\n")
+        rest = "\n".join(line for index, line in enumerate(lines) if index not in markers)
+        return (told or rest).strip()[-REPORT_CHARS_MAX:]
 
     @property
     def handed(self) -> tuple[str, str] | None:
         """The agent to hand over to, and the reason: from the tool, or from the last marker."""
         if self.called is not None:
             return self.called
-        found = None
-        for found in HANDOFF.finditer(self.printed):  # noqa: B007 - the last one counts
-            pass
-        return found and (found[1].strip(), found[2].strip())
+        found = [marker for _, marker in handoffs(self.printed)]
+        return (found[-1][1].strip(), found[-1][2].strip()) if found else None
 
 
 class TaskIntake(Intake):

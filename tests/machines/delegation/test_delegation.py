@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from muster.errors import ConversationClosed, Invalid, NotFound
+from muster.limits import HANDOVERS_MAX
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import ConversationId
@@ -113,6 +114,32 @@ def test_a_chain_that_comes_back_without_progress_is_stopped_with_a_warning() ->
     events = hand_off(scene, "ada")
     assert moves(events, Machine.DELEGATION) == [("bob", "bob", MAIN, "handed_over")]
     assert "without progress" in facts(events, e.WarningLogged)[0].text
+
+
+def test_a_chain_that_makes_progress_for_ever_is_stopped_with_the_reason() -> None:
+    scene = session(INTERACTIVE)
+    scene.do(delegate())
+    for number in range(HANDOVERS_MAX - 1):
+        scene.do(c.RecordProgress(conversation=ONE, what=f"log line {number}"))
+        hand_off(scene, ("bob", "ada")[number % 2])
+    scene.do(c.RecordProgress(conversation=ONE, what="one more"))
+    events = hand_off(scene, "cyd")
+    [ended] = facts(events, e.ConversationEnd)
+    assert ended.outcome == "failed"
+    [answer] = facts(events, e.DialogueRecorded)
+    why = f"before cyd: a conversation may be handed over {HANDOVERS_MAX} times"
+    assert why in answer.text
+    [move] = facts(events, e.StateTransition)
+    assert (move.target, why in (move.reason or "")) == (MAIN, True)
+
+
+def test_the_reason_of_a_hand_over_is_kept_for_the_next_agent() -> None:
+    scene = session(INTERACTIVE)
+    scene.do(delegate())
+    command = c.HandOff(conversation=ONE, epoch=1, to="bob", reason="the tests are yours")
+    scene.do(command)
+    reports = scene.team.delegation.conversations[ONE].reports
+    assert reports == ("ada hands over to bob: the tests are yours",)
 
 
 def test_a_chain_that_comes_back_with_progress_goes_on() -> None:

@@ -30,6 +30,7 @@ from muster.errors import (
     UsedUp,
     WrongMode,
 )
+from muster.limits import HANDOVERS_MAX
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Fact
@@ -65,6 +66,11 @@ def going_in_circles(step: Step) -> bool:
     )
 
 
+def must_stop(step: Step) -> bool:
+    """Whether a chain of hand-overs goes in circles, or is too long."""
+    return going_in_circles(step) or step.conversation.epoch >= HANDOVERS_MAX
+
+
 TABLE: Table[Step] = Table(
     Row(MAIN, AGENT, "delegated", "its description matches: hand over workspace and task"),
     Row(AGENT, MAIN, "task_completed", "report back"),
@@ -73,8 +79,8 @@ TABLE: Table[Step] = Table(
         AGENT,
         MAIN,
         "handed_over",
-        "back to MAIN: a loop without progress",
-        going_in_circles,
+        "back to MAIN: a loop without progress, or too many hand-overs",
+        must_stop,
     ),
     Row(AGENT, AGENT, "handed_over", "interactive mode: pass it on to another"),
     Row(AGENT, MAIN, "handed_back", "interactive mode: pass it back"),
@@ -196,11 +202,18 @@ def hand_off(team: Team, command: c.HandOff, now: datetime) -> Iterator[Fact]:
     if move.target == command.to:
         yield move
         return
-    text = f"{conversation.id} came back to {command.to} without progress: the chain is stopped"
-    yield e.WarningLogged(text=text)
-    yield replace(move, until=None)
-    answer += f"\n\nIt was not handed over to {command.to}: see the dialogue."
-    yield from _close(conversation, answer, failed=True)
+    why = _why_stopped(Step(delegation, conversation, command.to))
+    yield e.WarningLogged(text=f"{conversation.id}: {why}")
+    yield replace(move, until=None, reason=why)
+    yield from _close(conversation, f"{answer}\n\n{why}", failed=True)
+
+
+def _why_stopped(step: Step) -> str:
+    """The reason why a chain of hand-overs is stopped, for the person and for the record."""
+    if going_in_circles(step):
+        return f"The chain was stopped: it came back to {step.to} without progress."
+    most = f"a conversation may be handed over {HANDOVERS_MAX} times"
+    return f"The chain was stopped before {step.to}: {most}."
 
 
 def record_progress(team: Team, command: c.RecordProgress, now: datetime) -> Sequence[Fact]:

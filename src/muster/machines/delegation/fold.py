@@ -72,8 +72,22 @@ def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
     conversation = team.delegation.conversations[fact.conversation]
     visit = Visit(state=fact.target, progress=conversation.progress)
     visits = (*(each for each in conversation.visits if each.state != fact.target), visit)
-    moved = replace(conversation, state=fact.target, epoch=fact.epoch, visits=visits, session=None)
+    moved = replace(
+        conversation,
+        state=fact.target,
+        epoch=fact.epoch,
+        visits=visits,
+        session=None,
+        reports=_with_reason(conversation.reports, fact),
+    )
     return _with(team, moved)
+
+
+def _with_reason(reports: tuple[str, ...], fact: e.StateTransition) -> tuple[str, ...]:
+    """Keep the reason of a hand-over for the agent that goes on."""
+    if fact.trigger != "handed_over" or not fact.reason:
+        return reports
+    return (*reports, f"{fact.source} hands over to {fact.target}: {fact.reason}")
 
 
 def dialogue_recorded(team: Team, event: Event, fact: e.DialogueRecorded) -> Team:
