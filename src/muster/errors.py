@@ -392,6 +392,11 @@ class NoDelegation(Refused):
     """No state machine session is open here. `muster agent-state-machine` starts one."""
 
 
+class SessionGone(Refused):
+    """The session in {path} is open, but its folder is gone or damaged. `muster agent-state-machine
+    --session end` closes it."""
+
+
 class DelegationOpen(Refused):
     """A state machine session is open here already. `--session end` ends it."""
 

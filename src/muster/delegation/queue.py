@@ -17,7 +17,7 @@ from muster.delegation.session_log import SessionLog
 from muster.delegation.task_runner import Tasks
 from muster.engine import ports
 from muster.engine.dispatcher import Commit, Dispatcher
-from muster.errors import Closed, MusterError, Refused
+from muster.errors import Closed, MusterError, Refused, WrongMode
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.delegation.decide import in_order
@@ -113,8 +113,9 @@ class QueueRunner:
     async def carry_out(self, names: Collection[str], *, until_empty: bool) -> int:
         """Serve these agents until the queue is empty or the session ends; count conversations."""
         async with self._conversations.log_provider.access() as session_log:
-            if until_empty:
-                require_open(session_log)
+            mode = require_open(session_log).mode if until_empty else self._mode
+        if mode is not None and mode is not DelegationMode.RESPONSE:
+            raise WrongMode(act="run a queue", mode=mode)
         runner = _Runner(names)
         self._runners.insert(0, runner)  # first, so that it counts its own messages
         self._dispatcher.watch(runner.note)

@@ -12,6 +12,7 @@ from muster.delegation.folder.workspace import EVERY_AGENT, STATE_FILE
 from muster.delegation.session_log import LogProvider
 from muster.errors import DelegationOpen, PathTaken, PathUnusable, Refused
 from muster.machines.commands import EndDelegation, StartDelegation
+from muster.machines.ids import name_key
 from muster.machines.names import check_plain
 from muster.machines.state import MAIN, QUEUE, Delegation
 from muster.machines.vocabulary import NO_LIMIT, Allowance, DelegationMode, StatePermissions
@@ -105,15 +106,17 @@ def usable(found: AgentFolders) -> AgentFolders:
     """The agents that can be states; a warning names each other one."""
     agents: list[AgentFile] = []
     warnings = list(found.warnings)
+    taken = {name_key(MAIN), name_key(QUEUE)}
     for agent in found.agents:
         try:
             check_plain("the name", agent.name)
         except Refused as refused:
             warnings.append(Warned(agent.path, 1, f"cannot be a state: {refused}"))
             continue
-        if agent.name in (MAIN, QUEUE):
+        if name_key(agent.name) in taken:
             warnings.append(Warned(agent.path, 1, f"{agent.name} is the name of a state already"))
             continue
+        taken.add(name_key(agent.name))
         agents.append(agent)
     return AgentFolders(tuple(agents), tuple(warnings))
 

@@ -211,11 +211,15 @@ def test_without_a_muster_a_session_and_a_team_every_hook_passes_at_once(
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
 
 
-def test_a_session_whose_log_is_gone_is_not_open(project: Path) -> None:
+def test_a_session_whose_log_is_gone_denies_and_says_how_to_close_it(project: Path) -> None:
     root = opened(project)
     (root / ".muster" / "team.db").unlink()
     call = call_of("Write", {"file_path": "x.py", "content": ""}, project)
-    assert hook("PreToolUse", call, project=project, MUSTER_PYTHON="/nowhere").returncode == 0
+    ran = hook("PreToolUse", call, project=project, MUSTER_PYTHON="/nowhere")
+    assert ran.returncode == 2
+    assert b"`muster agent-state-machine --session end` closes it" in ran.stderr
+    ran = hook("Stop", {}, project=project, MUSTER_PYTHON="/nowhere")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
 
 
 @pytest.mark.parametrize(

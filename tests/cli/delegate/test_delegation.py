@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -153,6 +154,41 @@ def test_an_end_without_a_path_ends_the_session_that_was_started_last_here(desk:
     ran = desk.muster("agent-state-machine", "--session", "end")
     assert (ran.returncode, ran.stdout) == (3, "")
     assert "No state machine session is open here" in ran.stderr
+
+
+def test_two_starts_and_one_end_leave_nothing_open(desk: Desk) -> None:
+    first = desk.good("agent-state-machine")
+    again = desk.good("agent-state-machine")
+    assert "Initialized" in first
+    assert "Resumed" in again
+    desk.good("agent-state-machine", "--session", "end")
+    assert desk.muster("agent-state-machine", "--session", "end").returncode == 3
+
+
+def test_a_session_whose_folder_is_gone_can_be_closed_and_an_older_one_counts(desk: Desk) -> None:
+    desk.good("agent-state-machine", "--path", "one")
+    second = desk.muster("agent-state-machine", "--path", "two")
+    assert "one is still open" in second.stderr
+    shutil.rmtree(desk.base / "two")
+    assert "two is gone" in desk.good("agent-state-machine", "--session", "end")
+    assert f"{desk.base}/one" in desk.good("agent-state-machine", "--session", "end")
+
+
+def test_a_queue_runs_only_in_response_mode(desk: Desk) -> None:
+    desk.good("agent-state-machine", "--path", "s")
+    ran = desk.muster("agent-state-machine", "--path", "s", "--run", "*")
+    assert ran.returncode == 3
+    assert "Cannot run a queue in orchestrator mode" in ran.stderr
+
+
+def test_an_agent_has_no_name_of_a_state_and_no_name_twice_in_any_case(desk: Desk) -> None:
+    folder = desk.base / ".claude" / "agents"
+    for name in ("main", "Dup", "dup"):
+        agent_file(folder, name, "Use for nothing.")
+    ran = desk.muster("agent-state-machine", "--path", "s")
+    assert ran.returncode == 0
+    assert "main is the name of a state already" in ran.stderr
+    assert ran.stderr.count("is the name of a state already") == 2
 
 
 def test_a_second_start_goes_on_and_another_mode_is_refused(desk: Desk) -> None:

@@ -13,6 +13,7 @@ from typing import Final
 from muster.delegation.following.record import Following
 from muster.delegation.session_folder import HOME_FOLDER, SESSIONS_FOLDER, has_session
 from muster.delegation.visiting import visited
+from muster.errors import SessionGone
 from muster.machines.state import Team
 from muster.permissions.policy import DEFAULT, POLICY_FILE, Policy, policy_of
 from muster.regular_files import read_regular
@@ -98,14 +99,21 @@ def open_session_of(team: Team) -> Path | None:
 
 
 def last_session(project: Path) -> Path | None:
-    """The newest session of a project that has not ended and has a log."""
+    """The newest session of a project that has not ended; None if there is none.
+
+    Raises `SessionGone` if its folder or its log is gone: its policy is in force, but unknown.
+    """
     try:
         lines = os.fsdecode(read_regular(project / SESSIONS_FILE)).split("\n")
     except (FileNotFoundError, NotADirectoryError):
         return None
     known = [line for line in lines if line]
-    root = Path(known[-1]) if known else None
-    return root if root is not None and has_session(root) else None
+    if not known:
+        return None
+    root = Path(known[-1])
+    if not has_session(root):
+        raise SessionGone(path=root)
+    return root
 
 
 class PolicyCache:

@@ -163,7 +163,10 @@ def alone(event: str, data: bytes, project: bytes, home: bytes) -> "tuple[int, b
 
 
 def open_session(project: bytes) -> "bytes | None":
-    """The folder of the newest session of the project that has not ended."""
+    """The folder of the newest session of the project that has not ended.
+
+    Raises `Trouble` if its folder is gone: its policy is in force, but unknown.
+    """
     try:
         file = posix.open(project + b"/" + SESSIONS_FILE, posix.O_RDONLY | posix.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
@@ -171,9 +174,16 @@ def open_session(project: bytes) -> "bytes | None":
     if posix.fstat(file).st_mode & 0o170000 != 0o100000:  # a FIFO or a device, not a regular file
         return None
     known = [line for line in _read(file).split(b"\n") if line]
-    if not known or not _exists(known[-1] + b"/.muster/team.db"):
+    if not known:
         return None
-    return known[-1] if any(_exists(known[-1] + mark) for mark in SESSION_MARKS) else None
+    marked = any(_exists(known[-1] + mark) for mark in SESSION_MARKS)
+    if not marked or not _exists(known[-1] + b"/.muster/team.db"):
+        where = known[-1].decode("utf-8", "backslashreplace")
+        raise Trouble(
+            f"the session in {where} is open, but its folder is gone or damaged. "
+            "`muster agent-state-machine --session end` closes it."
+        )
+    return known[-1]
 
 
 def _judged(root: bytes, data: bytes) -> "bytes | None":

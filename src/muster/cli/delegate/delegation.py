@@ -101,8 +101,8 @@ def agent_state_machine(
     """Open or close a state machine session over a folder of agents.
 
     The agents are its states, their descriptions its transitions. A session has a folder with its
-    log, its history and its conversations. Without --path, `start` creates a new folder, and `end`
-    closes the session that was started last in this folder.
+    log, its history and its conversations. Without --path, `start` goes on with the session that is
+    open in this folder or creates a new one, and `end` closes the one that was started last.
     """
     if names:
         _serve_queue(_root(path), home, names, until_empty)
@@ -110,7 +110,19 @@ def agent_state_machine(
         _end(path, home)
     else:
         chosen = None if mode is None else DelegationMode(mode)
-        _start((path or sessions.new_path(_local_now())).absolute(), chosen, folders, home)
+        _start(_chosen(path), chosen, folders, home)
+
+
+def _chosen(path: Path | None) -> Path:
+    """The folder of the session to start: the given one, the open one, or else a new one."""
+    before = sessions.last()
+    if path is None and before is not None:
+        return before
+    root = (path or sessions.new_path(_local_now())).absolute()
+    if before is not None and before != root:
+        said = f"the session in {clean(str(before))} is still open, and in force again after this"
+        click.echo(f"muster: {said} one ends", err=True)
+    return root
 
 
 def _local_now() -> datetime:
@@ -186,6 +198,10 @@ def _permissions(policy: Policy) -> Sequence[str]:
 
 
 def _end(path: Path | None, home: Path) -> None:
+    gone = sessions.last() if path is None else path.absolute()
+    if gone is not None and not session_folder.has_session(gone) and sessions.forget(gone):
+        click.echo(f"Session closed: its folder {clean(str(gone))} is gone.")
+        return
     place = _place(path, home)
     root = place.root
     if place.server is not None:

@@ -1,5 +1,6 @@
 """The file that lists the sessions started in a folder; the newest is the last line."""
 
+import os
 from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
@@ -23,10 +24,12 @@ def remember(root: Path) -> None:
     _write([*(each for each in _read() if each != root), root])
 
 
-def forget(root: Path) -> None:
-    """Remove a session that has ended."""
-    if root in (known := _read()):
-        _write([each for each in known if each != root])
+def forget(root: Path) -> bool:
+    """Remove a session that has ended; return whether it was known."""
+    if root not in (known := _read()):
+        return False
+    _write([each for each in known if each != root])
+    return True
 
 
 def last() -> Path | None:
@@ -36,14 +39,14 @@ def last() -> Path | None:
 
 def _read() -> list[Path]:
     try:
-        text = read_regular(SESSIONS_FOLDER / FILE).decode()
+        text = os.fsdecode(read_regular(SESSIONS_FOLDER / FILE))  # a path may have any bytes
     except OSError:
         return []
-    return [Path(line) for line in text.splitlines() if line]
+    return [Path(line) for line in text.split("\n") if line]
 
 
 def _write(roots: list[Path]) -> None:
     SESSIONS_FOLDER.mkdir(parents=True, exist_ok=True)
     aside = SESSIONS_FOLDER / f".{FILE}.new"
-    aside.write_text("".join(f"{root}\n" for root in roots), encoding="utf-8")
+    aside.write_bytes(b"".join(os.fsencode(root) + b"\n" for root in roots))
     aside.replace(SESSIONS_FOLDER / FILE)
