@@ -339,7 +339,7 @@ print(f"[HANDOFF {other}] you do it")
             "MAIN",
         ]
         assert view.outcome == "failed"
-        assert "It was not handed over to python-engineer" in view.answer
+        assert "it came back to python-engineer without progress" in view.answer
 
     run(play())
 

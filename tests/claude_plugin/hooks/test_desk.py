@@ -225,16 +225,35 @@ def test_without_an_open_session_everything_passes_and_nothing_is_recorded(tmp_p
     async def play() -> None:
         project = Project(tmp_path)
         claude = Claude(project)
-        for _ in range(2):
-            assert await claude.tool("Write", CODE) == ""
-            assert await claude.prompt(PYTHON) == ""
-            assert await claude.start("builder", "a1") == ""
-            await claude.done("builder", "a1", "Done.")
-            assert await claude.stop() == {}
-            assert await claude.told("SessionStart", source="startup") == ""
-            assert await claude.hook("SessionEnd", reason="other") == {}
-            assert not project.root.exists()
-            project.known(tmp_path / "gone", project.root)
+        assert await claude.tool("Write", CODE) == ""
+        await nothing_is_recorded(claude)
+        assert not project.root.exists()
+
+    run(play())
+
+
+async def nothing_is_recorded(claude: Claude) -> None:
+    assert await claude.prompt(PYTHON) == ""
+    assert await claude.start("builder", "a1") == ""
+    await claude.done("builder", "a1", "Done.")
+    assert await claude.stop() == {}
+    assert await claude.told("SessionStart", source="startup") == ""
+    assert await claude.hook("SessionEnd", reason="other") == {}
+
+
+def test_a_session_whose_folder_is_gone_denies_every_tool_and_says_how_to_close_it(
+    tmp_path: Path,
+) -> None:
+    async def play() -> None:
+        project = Project(tmp_path)
+        claude = Claude(project)
+        project.known(tmp_path / "gone")
+        given = {"tool_name": "Write", "tool_input": CODE}
+        answer = await claude.answer("PreToolUse", **given)
+        assert answer.code == 2
+        assert "`muster agent-state-machine --session end` closes it" in answer.text
+        await nothing_is_recorded(claude)
+        assert not (tmp_path / "gone").exists()
 
     run(play())
 
@@ -244,8 +263,6 @@ def test_the_last_session_of_a_project_counts(tmp_path: Path) -> None:
         project = Project(tmp_path)
         await project.start()
         claude = Claude(project)
-        project.known(project.root, tmp_path / "gone")
-        assert await claude.tool("Write", CODE) == ""
         project.known(tmp_path / "gone", project.root)
         assert await claude.tool("Write", CODE) != ""
         project.known()
