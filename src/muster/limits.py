@@ -381,5 +381,13 @@ than any person edits, and few enough that a second program that corrects it too
 FILE_CORRECTIONS_SECONDS: Final = 60.0
 """The time in which corrections of a state file are counted."""
 
+LOOP_SILENT_SECONDS: Final = 300.0
+"""How long a loop that follows its state file may write nothing before it is unknown whether it
+runs. A loop writes with every session, and most sessions are shorter."""
+
+LOOP_EVIDENCE_SECONDS: Final = 10.0
+"""How often writes of a loop are noted that change nothing: an idle loop writes every few seconds,
+and the log need not grow with each."""
+
 FILE_RACE_SECONDS: Final = 5.0
 """How long after a write another program may still overwrite it with what it had read before."""

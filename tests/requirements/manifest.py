@@ -1228,6 +1228,21 @@ CLIENTS = (
         },
     ),
     Promise(
+        "A loop that follows its state file is running as long as it writes, and unknown when it died.",
+        {
+            "machines/identity/test_loops.py": [
+                "test_a_loop_that_writes_nothing_for_too_long_is_unknown_until_it_writes_again",
+                "test_writes_renew_the_evidence_but_the_log_does_not_grow_with_each",
+                "test_a_state_found_at_the_start_is_no_sign_of_life",
+                "test_a_clock_that_jumps_does_not_age_the_evidence",
+                "test_a_new_agent_has_the_evidence_of_its_author",
+            ],
+            "mirrors/state_file/test_files.py": [
+                "test_every_write_of_a_loop_renews_the_evidence_that_it_lives",
+            ],
+        },
+    ),
+    Promise(
         "An agent is renamed, and taken out of the team and back into its seat, with its history.",
         {
             "machines/identity/test_membership.py": [

@@ -42,6 +42,7 @@ from muster.machines.events import (
     DialogueRecorded,
     DocumentsImported,
     Event,
+    EvidenceExpired,
     Fact,
     FileRecorded,
     InterruptRequested,
@@ -203,6 +204,7 @@ EXAMPLES: tuple[Fact, ...] = (
         agents=(StatusEntry(grid_position=SEAT, name="Lyra"),), session=SESSION, confirmed=(SEAT,)
     ),
     AgentConfirmed(seat=SEAT, evidence="heartbeat"),
+    EvidenceExpired(seat=SEAT, seconds=300.0),
     WakeRequested(seats=(SEAT,)),
     SleepRequested(seats=(SEAT,)),
     AgentDisabled(seat=SEAT, reason="costs too much"),

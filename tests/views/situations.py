@@ -244,6 +244,13 @@ def following(desired: RunMode, current: RunMode) -> Scene:
     return scene
 
 
+def silenced(desired: RunMode = CONTINUOUS) -> Scene:
+    """A loop that has reported `continuous`, and then nothing for too long."""
+    scene = following(desired, CONTINUOUS)
+    scene.later(limits.LOOP_SILENT_SECONDS)
+    return scene
+
+
 def led(*, alive: bool = True, stop: bool = False) -> Scene:
     """Ada is run by the lead Julian."""
     scene = Scene()

@@ -86,6 +86,16 @@ def test_an_event_or_approval_that_is_not_in_the_log_is_refused(tmp_path: Path, 
         explained(tmp_path, why.of_approval("1"))  # an event, and no request
 
 
+def test_why_names_the_last_sign_of_a_loop_that_nothing_confirms(tmp_path: Path) -> None:
+    """Issue 15, defect 13: the state of a loop says on which evidence it rests."""
+    enrol = c.EnrollAgent(name="Ada", authority=Authority.FILE)
+    play(tmp_path, enrol, c.ReportCurrent(seat=ADA, current=RunMode.CONTINUOUS))
+    [(title, events), *_] = told(tmp_path, "ada").items()
+    assert title.startswith("run: unknown, its state file says continuous, but its loop has not")
+    assert "; the last sign of it is of " in title
+    assert events == ["state_transition"]
+
+
 # ── why an agent does not get the turn ────────────────────────────────────────────────────────────
 
 

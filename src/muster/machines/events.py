@@ -241,6 +241,13 @@ class AgentConfirmed(Fact, frozen=True, kw_only=True):
     evidence: str
 
 
+class EvidenceExpired(Fact, frozen=True, kw_only=True):
+    """An agent gave no sign of life for too long: it is unknown whether it is alive."""
+
+    seat: SeatId
+    seconds: float
+
+
 class WakeRequested(Fact, frozen=True, kw_only=True):
     """A person asked to wake sleeping agents."""
 

@@ -50,7 +50,7 @@ class Evidence(Record, frozen=True, kw_only=True):
     """The observation that an agent's status rests on."""
 
     kind: str
-    """One of process, report, heartbeat, hook, output, deadline, person, import."""
+    """One of process, report, heartbeat, hook, output, file, deadline, person, settings, import."""
 
     at: datetime
     seq: int

@@ -25,6 +25,7 @@ from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored
 from muster.store.codec import decode
 from muster.views.access import CanRead
 from muster.views.answers import View
+from muster.views.run.badges import UNKNOWN, badge_of
 from muster.views.run.running import next_start, waits_for
 from muster.views.turns import why_resting
 
@@ -130,6 +131,8 @@ def of_agent(team: Team, agent: Agent) -> Reading[list[Explanation]]:
 def _not_running(team: Team, agent: Agent) -> Reading[list[Explanation]]:
     """The failure since the last success, and the agents that this one waits for."""
     found: list[Explanation] = []
+    if badge_of(team, agent).status == UNKNOWN:
+        found += yield from _unknown(team, agent)
     failure, start = agent.run.last_failure, next_start(agent)
     if failure is not None:
         times = "a session failed" if failure.count == 1 else f"{failure.count} sessions failed"
@@ -142,6 +145,15 @@ def _not_running(team: Team, agent: Agent) -> Reading[list[Explanation]]:
         title = f"run: it starts after {', '.join(missing)}, which must run first"
         found.append(Explanation(f"{agent.id}, ", title, ()))
     return found
+
+
+def _unknown(team: Team, agent: Agent) -> Reading[list[Explanation]]:
+    """Why nothing confirms that an agent runs, and the evidence that was seen last."""
+    seen = agent.evidence
+    event = (yield from _event(seen.seq)) if seen is not None else None
+    since = "" if seen is None else f"; the last sign of it is of {seen.at:%H:%M:%S} UTC"
+    title = f"run: unknown, {badge_of(team, agent).line}{since}"
+    return [Explanation(f"{agent.id}, ", title, (event,) if event is not None else ())]
 
 
 def _scope(agent: Agent, fact: StateTransition) -> str | None:

@@ -23,6 +23,7 @@ from muster.machines.commands import (
     SetDesired,
 )
 from muster.machines.events import DesiredSet, WarningLogged
+from muster.machines.identity import loops
 from muster.machines.ids import MUSTER
 from muster.machines.state import RunControl, Status
 from muster.machines.vocabulary import Authority, Outcome, RunMode
@@ -604,6 +605,32 @@ def test_what_a_loop_writes_shows_what_it_does_and_that_it_is_here(loop_desk: De
             await loop_desk.until(lambda: loop_desk.run.current is PAUSE)
             assert '"humming"' in (await loop_desk.warnings())[0]
             assert loop_desk.states() == ("pause", "humming")
+
+    run(scene())
+
+
+def test_every_write_of_a_loop_renews_the_evidence_that_it_lives(
+    loop_desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Issue 15: only the first write of a loop counted, and a dead one was alive for ever."""
+    monkeypatch.setattr(loops, "LOOP_EVIDENCE_SECONDS", 0.0)
+
+    def seen() -> tuple[str, int]:
+        evidence = loop_desk.dispatcher.team.agents[ADA].evidence
+        assert evidence is not None
+        return evidence.kind, evidence.seq
+
+    async def scene() -> None:
+        await loop_desk.prepare()
+        in_place(loop_desk, desired_state="continuous", current_state="continuous")
+        async with loop_desk.followed():
+            await loop_desk.until(lambda: loop_desk.run.current is CONTINUOUS)
+            assert seen()[0] == "settings"  # the file as it was found is no sign of life
+            in_place(loop_desk, timestamp="a")
+            await loop_desk.until(lambda: seen()[0] == "file")
+            first = seen()
+            in_place(loop_desk, timestamp="b")
+            await loop_desk.until(lambda: seen() > first)
 
     run(scene())
 

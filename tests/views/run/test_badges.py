@@ -51,6 +51,7 @@ from tests.views.situations import (
     retried,
     shut_out,
     shutting_down,
+    silenced,
     spent,
     stopped,
     stopped_and_left,
@@ -65,6 +66,7 @@ from tests.views.situations import (
 
 CONTINUOUS, PAUSE, RUN_ONCE, RUN_CLEANUP = RunMode
 STOP, START_IT = "Stop Agent", "Start Agent"
+SAYS_IT_RUNS = "UNKNOWN: its state file says continuous, but its loop has not written it"
 ONE_SHOTS = ("Run Single Session", "Run Cleanup Session")
 
 
@@ -196,6 +198,24 @@ ROWS = {
     ),
     "loop runs": Row(
         lambda: following(CONTINUOUS, CONTINUOUS), "RUNNING: its loop reports continuous", (STOP,)
+    ),
+    "loop is silent": Row(
+        silenced,
+        f"{SAYS_IT_RUNS} for 5 min or longer",
+        (STOP,),
+    ),
+    "silent loop, stopped": Row(
+        lambda: silenced(PAUSE),
+        f"{SAYS_IT_RUNS} for 5 min or longer",
+        (START_IT,),
+    ),
+    "loop after a restart": Row(
+        lambda: rebooted(following(CONTINUOUS, CONTINUOUS)),
+        f"{SAYS_IT_RUNS} since muster started",
+        (STOP,),
+    ),
+    "paused loop after a restart": Row(
+        lambda: rebooted(following(PAUSE, PAUSE)), "IDLE: never started", (START_IT,), ONE_SHOTS
     ),
     "loop finishes": Row(
         lambda: following(PAUSE, CONTINUOUS),

@@ -30,6 +30,7 @@ from muster.machines.actors import refuse_agent
 from muster.machines.bounds import check_looks, check_placeholder, check_profile
 from muster.machines.events import Fact
 from muster.machines.identity.crew import is_shown, is_summoned
+from muster.machines.identity.loops import WRITTEN, expire_evidence, renew_evidence
 from muster.machines.identity.membership import stop_dismissed
 from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, SessionId, document_id
 from muster.machines.names import check_agent_name, check_seat
@@ -278,7 +279,10 @@ def connect_agent(team: Team, command: c.ConnectAgent, now: datetime) -> Iterato
     if agent.status is SLEEPING:
         yield move(agent, "connected")
     elif agent.confirmed_in != team.boot:
-        yield e.AgentConfirmed(seat=agent.seat, evidence="heartbeat")
+        by_file = agent.authority is Authority.FILE
+        yield e.AgentConfirmed(seat=agent.seat, evidence=WRITTEN if by_file else "heartbeat")
+    else:
+        yield from renew_evidence(team, agent, now)
 
 
 def disconnect_agent(team: Team, command: c.DisconnectAgent, now: datetime) -> Iterator[Fact]:
@@ -363,6 +367,7 @@ def doze(team: Team, command: c.Doze, now: datetime) -> Sequence[Fact]:
 def check_agent(team: Team, command: c.CheckAgent, now: datetime) -> Iterator[Fact]:
     agent = team.agent(command.seat)
     yield from stop_dismissed(team, agent, now)
+    yield from expire_evidence(team, agent, now)
     due = agent.hatch_until is not None and agent.hatch_until <= now
     if agent.status is HATCHING and due:
         yield move(agent, "hatching_timeout")

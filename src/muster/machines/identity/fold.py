@@ -6,8 +6,9 @@ from muster.limits import FORMER_NAMES_MAX
 from muster.machines import events as e
 from muster.machines.bounds import in_utc
 from muster.machines.events import Event
+from muster.machines.identity.loops import WRITTEN
 from muster.machines.identity.membership import NAMED_BY_SETTINGS
-from muster.machines.ids import SeatId, SessionId, name_key
+from muster.machines.ids import SeatId, SessionId, is_person, name_key
 from muster.machines.maps import drop, put
 from muster.machines.run_control.fold import initial_run
 from muster.machines.state import Agent, Evidence, MemoryNote, Shutdown, Status, Team
@@ -19,15 +20,12 @@ _EVIDENCE = {
     "reported_alive": "report",
     "not_reported": "report",
     "registered": "report",
-    "connected": "heartbeat",
-    "disconnected": "person",
     "heartbeat_lost": "heartbeat",
     "hatching_timeout": "deadline",
-    "enrolled": "person",
     "summoned": "person",
     "born": "report",
 }
-"""The kind of evidence for each trigger."""
+"""The kind of evidence for each trigger, where its author makes no difference."""
 
 
 def muster_started(team: Team, event: Event, fact: e.MusterStarted) -> Team:
@@ -169,6 +167,10 @@ def agent_confirmed(team: Team, event: Event, fact: e.AgentConfirmed) -> Team:
     return _with(team, _confirmed(team, agent, event, fact.evidence))
 
 
+def evidence_expired(team: Team, event: Event, fact: e.EvidenceExpired) -> Team:
+    return _with(team, replace(team.agents[fact.seat], confirmed_in=None))
+
+
 def wake_requested(team: Team, event: Event, fact: e.WakeRequested) -> Team:
     for seat in fact.seats:
         agent = team.agents[seat]
@@ -220,7 +222,7 @@ def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
         hatch_until=fact.until,
         waking_until=None,
     )
-    evidence = _EVIDENCE[fact.trigger]
+    evidence = _evidence_of(agent, event, fact.trigger)
     if agent.status is Status.ALIVE:
         pending = agent.last_message > agent.delivered  # delivered in this life
         agent = replace(agent, alive_from=agent.pending_from if pending else event.seq)
@@ -229,6 +231,19 @@ def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
     # The lead's report ends the membership in its session; other sessions end with their process.
     session = None if agent.authority is Authority.LEAD else agent.session
     return _with(team, replace(agent, confirmed_in=team.boot, evidence=seen, session=session))
+
+
+def _evidence_of(agent: Agent, event: Event, trigger: str) -> str:
+    """The kind of evidence for a transition."""
+    match trigger:
+        case "connected":
+            return WRITTEN if agent.authority is Authority.FILE else "heartbeat"
+        case "enrolled" if agent.authority in NAMED_BY_SETTINGS:
+            return "settings"
+        case "enrolled" | "disconnected":
+            return "person" if is_person(event.actor) else "report"
+        case _:
+            return _EVIDENCE[trigger]
 
 
 def _confirmed(team: Team, agent: Agent, event: Event, evidence: str) -> Agent:

@@ -5,8 +5,9 @@ the machine was suspended, they move with it. There are two kinds:
 
 - Deadlines of work (turns, waits, sessions, a drain) measure how long a program had. A suspended
   machine gave it no time, so they move by the whole jump.
-- Deadlines of people and of the hour (approvals, registrations, retries, sessions per hour)
-  measure time in the world. The time in which the machine was suspended has passed for them.
+- Deadlines of people and of the hour (approvals, registrations, retries, sessions per hour, the
+  age of evidence) measure time in the world. The time in which the machine was suspended has
+  passed for them.
 """
 
 from datetime import datetime, timedelta
@@ -53,6 +54,7 @@ def _agent(agent: Agent, by: timedelta) -> Agent:
     )
     return replace(
         agent,
+        evidence=agent.evidence and replace(agent.evidence, at=agent.evidence.at + by),
         approvals=approvals,
         run=run,
         hatch_until=_moved(agent.hatch_until, by),

@@ -15,6 +15,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.events import Event, Fact
+from muster.machines.identity.loops import unknown_at
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.run_control.live import sessions_of
 from muster.machines.run_control.watching import session_deadline
@@ -78,6 +79,8 @@ _MOVERS: dict[type[Fact], Callable[[Any], Iterable[Key]]] = {
     e.MusterStopping: lambda fact: (None,),
     e.AgentsSummoned: lambda fact: [place.grid_position for place in fact.placeholders],
     e.AgentRegistered: lambda fact: (fact.agent.grid_position,),
+    e.AgentConfirmed: lambda fact: (fact.seat,),
+    e.EvidenceExpired: lambda fact: (fact.seat,),
     e.AgentDismissed: lambda fact: (fact.seat,),
     e.AgentRestored: lambda fact: (fact.seat,),
     e.AgentDisabled: lambda fact: (fact.seat,),
@@ -121,8 +124,10 @@ def _of_agent(team: Team, agent: Agent) -> Deadline | None:
 
 
 def _of_sessions(team: Team, agent: Agent) -> Iterator[Deadline]:
-    """Time limits of sessions, deadlines of approvals, and the next retry."""
+    """The silence of a loop, limits of sessions, deadlines of approvals, and the next retry."""
     seat, retry_at = agent.seat, agent.run.retry_at
+    if (silent_at := unknown_at(team, agent)) is not None:
+        yield Deadline(silent_at, seat, c.CheckAgent(seat=seat))
     for session in sessions_of(team, agent):
         over = session_deadline(session, agent)
         if over is not None:

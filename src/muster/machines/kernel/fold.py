@@ -102,6 +102,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.SoulEdited: identity_fold.soul_edited,
     e.AgentStatus: identity_fold.agent_status,
     e.AgentConfirmed: identity_fold.agent_confirmed,
+    e.EvidenceExpired: identity_fold.evidence_expired,
     e.WakeRequested: identity_fold.wake_requested,
     e.SleepRequested: _unchanged,
     e.AgentDisabled: _disabled,

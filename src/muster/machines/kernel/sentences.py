@@ -340,6 +340,9 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
         f"the lead reported {len(f.agents)} agents: {_list(t, f.confirmed)}"
     ),
     e.AgentConfirmed: lambda f, t: f"{_who(t, f.seat)} was confirmed by {f.evidence}",
+    e.EvidenceExpired: lambda f, t: (
+        f"{_who(t, f.seat)} gave no sign of life for {f.seconds:g} s: it is unknown whether it runs"
+    ),
     e.WakeRequested: lambda f, t: f"asked to wake {_list(t, f.seats)}",
     e.SleepRequested: lambda f, t: f"asked to put {_list(t, f.seats)} to sleep",
     e.AgentDisabled: lambda f, t: f"{_who(t, f.seat)} was disabled",

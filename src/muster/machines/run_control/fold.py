@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from muster.machines import events as e
 from muster.machines.delegation.fold import with_conversation
 from muster.machines.events import Event
+from muster.machines.identity.loops import reported
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.maps import drop, put
 from muster.machines.policies import RunPolicy
@@ -254,7 +255,7 @@ def start_deferred(team: Team, event: Event, fact: e.StartDeferred) -> Team:
 
 def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:
     assert fact.seat is not None
-    agent = team.agents[fact.seat]
+    agent = reported(team, team.agents[fact.seat], event)
     current = RunMode(fact.target)
     run = replace(agent.run, current=current, current_at=event.ts)
     if current is RunMode.PAUSE or fact.trigger == "reported":

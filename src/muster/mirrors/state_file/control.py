@@ -103,7 +103,8 @@ class StateFileController:
         return agent_actor(self._link.agent.id)
 
     async def _confirm(self) -> None:
-        if not self._link.confirmed and not self._link.agent.disabled:
+        """Send a sign of life. The machine notes it where that says something new."""
+        if not self._link.agent.disabled:
             await self._link.try_send(ConnectAgent(seat=self._link.seat), actor=self._actor)
 
     async def _say_unknown(self, document: StateDocument) -> None:

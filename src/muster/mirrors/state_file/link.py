@@ -108,11 +108,6 @@ class StateFileLink(LinkedFile[DisplacedFile]):
         """The agent's desired and current state."""
         return self.agent.run
 
-    @property
-    def confirmed(self) -> bool:
-        """Whether the agent was heard of since muster started."""
-        return self.agent.present and self.agent.confirmed_in == self.team.boot
-
     def now(self) -> datetime:
         """The wall clock, which other programs compare timestamps with."""
         return self._clock.wall()

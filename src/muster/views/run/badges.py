@@ -104,6 +104,8 @@ def _parts(team: Team, agent: Agent) -> tuple[str, Line, Controls]:
 
 
 def _word(team: Team, agent: Agent, status: Status) -> str:
+    if agent.authority is Authority.FILE:
+        return _loop_word(team, agent, status)
     if status is Status.UNKNOWN:
         return UNKNOWN
     match agent.authority:
@@ -111,17 +113,26 @@ def _word(team: Team, agent: Agent, status: Status) -> str:
             return "CONNECTED" if agent.present else "NOT CONNECTED"
         case Authority.LEAD:
             return "ALIVE" if status is Status.ALIVE else "SLEEPING"
-        case Authority.MUSTER | Authority.FILE:
+        case Authority.MUSTER:
             if agent.run.current is RunMode.PAUSE and not agent.tasks:
                 return IDLE
             # While no server runs, nothing confirms a session.
             return RUNNING if team.boot else UNKNOWN
 
 
+def _loop_word(team: Team, agent: Agent, status: Status) -> str:
+    """A loop with a state file. Only its own writes confirm that it runs; a pause needs none."""
+    if agent.run.current is RunMode.PAUSE:
+        return IDLE
+    return RUNNING if team.boot and status is Status.ALIVE else UNKNOWN
+
+
 # ── the line ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def _line(team: Team, agent: Agent, word: str) -> Line:
+    if word == UNKNOWN and agent.authority is Authority.FILE and team.boot:
+        return Line(_silent_loop(agent))
     if word == UNKNOWN:
         return Line("not confirmed since muster started" if team.boot else "muster does not run")
     match agent.authority:
@@ -234,6 +245,15 @@ def _followed(team: Team, agent: Agent, word: str) -> Line:
     if run.desired is RunMode.PAUSE:
         return Line(_paused(agent))
     return Line(f"asked to start: its loop has not taken up {run.desired} yet")
+
+
+def _silent_loop(agent: Agent) -> str:
+    """A loop whose file says that it runs, and that nothing confirms."""
+    said = f"its state file says {agent.run.current}"
+    if agent.status is not Status.ALIVE or agent.confirmed_in is not None:
+        return f"{said}, but its loop has not written it since muster started"
+    minutes = limits.LOOP_SILENT_SECONDS / 60
+    return f"{said}, but its loop has not written it for {minutes:g} min or longer"
 
 
 def _connected(team: Team, agent: Agent, word: str) -> Line:
@@ -371,6 +391,8 @@ def _run_controls(agent: Agent, word: str) -> Controls:
         return Controls((STOP, try_now) if waits else (STOP,))
     if word == IDLE:
         return Controls((START,), () if run.on_call else (ONCE, CLEANUP))
+    if word == UNKNOWN and agent.authority is Authority.FILE:
+        return Controls((START,))
     # A loop that follows a file cannot be stopped now: it reads its file between sessions.
     stop = STOP if agent.authority is Authority.FILE else STOP_NOW
     return Controls((stop,), (START,))
