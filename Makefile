@@ -84,11 +84,12 @@ bench-peers: $(VENV)/.installed-bench $(PEERS)/.installed  ## measure against ot
 # Another life every night; what a failing run prints repeats it.
 SEED ?= $(shell date +%Y%m%d)
 
-night: $(VENV)/.installed-test  ## the long runs, some two hours: simulated lives, a soak, storms and races (SEED=7 repeats one)
+night: $(VENV)/.installed-test  ## the long runs, some three hours: simulated lives, a soak, storms and races (SEED=7 repeats one)
 	$(BIN)/python -m tests.simulation.world --seed $(SEED) --steps 1000000
 	$(BIN)/python -m tests.stress.soak --seed $(SEED) --seconds 1800
 	$(BIN)/python -m tests.stress.run_cycles --seed $(SEED) --cycles 2000
 	$(BIN)/python -m tests.stress.state_file_race --seed $(SEED) --seconds 1800
+	$(BIN)/python -m tests.stress.paused --seed $(SEED) --trials 10000 --agents 100
 
 dist: $(VENV)/.installed-release  ## build sdist and wheel, install the wheel elsewhere and run the demo from it
 	rm -rf dist

@@ -1003,6 +1003,18 @@ EDGES = (
         },
     ),
     Promise(
+        "Paused means paused: nothing starts a paused agent, not even a restart or a kill of muster.",
+        {
+            "stress/test_paused.py": ["test_nothing_starts_an_agent_that_is_paused"],
+            "sessions/test_reactor.py": [
+                "test_a_pause_while_the_first_prompt_is_written_keeps_the_program_from_starting",
+            ],
+            "machines/run_control/test_supervision.py": [
+                "test_an_agent_paused_in_its_file_between_two_sessions_is_idle_after_the_start",
+            ],
+        },
+    ),
+    Promise(
         "An acknowledged message is in the log once and delivered once, even across kills.",
         {
             "stress/test_soak.py": [

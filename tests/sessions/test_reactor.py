@@ -27,7 +27,8 @@ from muster.sessions import reactor
 from muster.sessions.approvals import Approvals
 from muster.sessions.environment import SessionEnvironment
 from muster.sessions.orders import Reclaim, Spawn, Stop, orders
-from muster.sessions.prompt import Prompter
+from muster.sessions.prompt import InitialPrompt, Prompter
+from muster.sessions.prompt_state import PromptState
 from muster.sessions.prompt_templates import PromptTemplates
 from muster.sessions.reactor import Sessions, SessionSetup
 from muster.sessions.session_tokens import SessionTokens
@@ -218,6 +219,29 @@ def test_a_session_that_is_stopped_before_its_start_never_starts() -> None:
             (end,) = await logged(stage.store, SessionEnd)
             assert isinstance(end.fact, SessionEnd)
             assert end.fact.reason == "stopped before it started"
+
+    run(story())
+
+
+def test_a_pause_while_the_first_prompt_is_written_keeps_the_program_from_starting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Issue 15: a program started 40 ms after the answer to the pause, on a busy machine."""
+    write = Prompter.opening
+
+    async def story() -> None:
+        async with staged(ScriptedRuntime()) as stage:
+
+            async def slowly(
+                self: Prompter, agent: Agent, mode: RunMode, told: PromptState
+            ) -> InitialPrompt:
+                await want(stage.dispatcher, ADA, RunMode.PAUSE)
+                return await write(self, agent, mode, told)
+
+            monkeypatch.setattr(Prompter, "opening", slowly)
+            await stage.want(RunMode.CONTINUOUS)
+            assert await stage.ended() == [Outcome.CUT_OFF]
+            assert await logged(stage.store, SessionStart) == []
 
     run(story())
 

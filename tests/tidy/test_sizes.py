@@ -32,7 +32,7 @@ LONG_FILES: dict[str, Allowed] = {
     ),
     "muster.errors": Allowed(540, "a list of errors: one subject, read by looking up"),
     "muster.machines.commands": Allowed(890, "a list of records: one subject, read by looking up"),
-    "muster.machines.events": Allowed(930, "a list of records: one subject, read by looking up"),
+    "muster.machines.events": Allowed(940, "a list of records: one subject, read by looking up"),
     "muster.machines.state": Allowed(700, "a list of records: one subject, read by looking up"),
     "muster.views.answers.agents": Allowed(
         490, "a list of records: one subject, read by looking up"

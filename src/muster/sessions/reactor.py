@@ -11,7 +11,7 @@ works on a conversation, delegation does both (`TaskSessions`).
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from muster.engine import ports
 from muster.engine.dispatcher import Dispatcher
@@ -28,7 +28,7 @@ from muster.machines.commands import (
 )
 from muster.machines.events import Event
 from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, ConversationId, SeatId, SessionId
-from muster.machines.state import Agent, Team
+from muster.machines.state import Agent, Phase, Team
 from muster.machines.turns.table import held_turns
 from muster.machines.vocabulary import Outcome, Urgency
 from muster.sessions.approvals import Approvals
@@ -48,6 +48,10 @@ from muster.sessions.prompt import NOTHING_TO_TELL, Prompter
 from muster.sessions.prompt_state import PromptState
 
 log = logging.getLogger(__name__)
+
+
+NEVER_STARTED: Final = Exit(outcome=Outcome.CUT_OFF, reason="stopped before it started")
+"""The end of a session that was stopped before its program ran. Its one-shot is not done."""
 
 
 class RunningSession:
@@ -184,6 +188,8 @@ class Sessions:
                 setup = await self._seat_session(order, told)
             else:
                 setup = await self._task_session(order, order.task)
+            if not self._is_wanted(order):  # a pause came while the prompt was written
+                return NEVER_STARTED
             running.runtime = None if order.task is not None else setup.runtime
             session = running.session = await setup.runtime.start(setup.launch, setup.intake)
             running.settle()
@@ -201,6 +207,14 @@ class Sessions:
             await session.wait()
         except Exception as error:  # a program can fail in any way
             return Exit(outcome=Outcome.CRASHED, reason=str(error) or repr(error))
+
+    def _is_wanted(self, order: Spawn) -> bool:
+        """Whether nobody has asked a session to stop since it was requested, as far as is on disk.
+
+        A pause is answered when it is on disk, so no program starts after the answer.
+        """
+        session = self._dispatcher.team.sessions.get(order.session)
+        return session is not None and session.phase is Phase.STARTING
 
     async def _told_at_start(self, order: Spawn, runtime: ports.Runtime, told: PromptState) -> None:
         """Record the turns that a program knows of since it has started.
@@ -346,8 +360,7 @@ class Sessions:
     async def _never_started(self, order: Order, cause: int) -> None:
         """Report a session as ended that was stopped before it was started."""
         if not isinstance(order, Interrupt):
-            end = Exit(outcome=Outcome.COMPLETED, reason="stopped before it started")
-            await self._report_end(order, end, cause)
+            await self._report_end(order, NEVER_STARTED, cause)
 
     # ── reports ───────────────────────────────────────────────────────────────────────────────────
 

@@ -291,6 +291,16 @@ def test_an_agent_paused_in_its_state_file_before_the_start_is_not_started() -> 
     assert {event.session_id for event in events} == {SessionId("boot2")}
 
 
+def test_an_agent_paused_in_its_file_between_two_sessions_is_idle_after_the_start() -> None:
+    """Issue 15: it was RUNNING without a session, because its next one had been about to start."""
+    scene = running()
+    scene.ends("Lyra")
+    assert states(scene) == (CONTINUOUS, CONTINUOUS)  # a second apart from the next session
+    again = SessionId("boot2")
+    scene.do(c.StartMuster(server_session=again, muster_version="1", paused=(scene.seat("Lyra"),)))
+    assert states(scene) == (PAUSE, PAUSE)
+
+
 def test_a_warning_is_recorded() -> None:
     scene = Scene()
     [warning] = facts(scene.do(c.LogWarning(text="the file is a folder")), e.WarningLogged)

@@ -292,6 +292,8 @@ def paused_by_file(team: Team, seat: SeatId) -> Iterator[Fact]:
     agent = team.agent(seat)
     if agent.run.desired is not PAUSE:
         yield desire(agent, PAUSE, "person", "file", "its state file says pause")
+        if between_sessions(agent):  # its next session was about to start when muster went down
+            yield move(agent, "session_ended", PAUSE)
 
 
 def report_current(team: Team, command: c.ReportCurrent, now: datetime) -> Sequence[Fact]:
