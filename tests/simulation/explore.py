@@ -39,6 +39,9 @@ _DUE = frozenset({c.CheckChannel, c.CheckAgent, c.StartSession, c.CheckApprovals
 """Commands that muster sends at a deadline."""
 
 _ASKED_MAX = 2  # open requests of one agent
+_LEAD_MODES = (RunMode.CONTINUOUS, RunMode.PAUSE)
+"""Desired states of a lead. Its one-shots would treble the space, and the agents that it runs see
+the end of its session, not its mode."""
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -303,9 +306,8 @@ def agent_space(authority: Authority) -> Space:
 
 def _run_tries(team: Team, seat: SeatId) -> Iterator[Command]:
     agent = team.agents.get(seat)
-    for desired in RunMode:
-        if seat != LEAD_SEAT or desired is not RunMode.RUN_CLEANUP:
-            yield c.SetDesired(seat=seat, desired=desired, set_by="Ann")
+    for desired in RunMode if seat != LEAD_SEAT else _LEAD_MODES:
+        yield c.SetDesired(seat=seat, desired=desired, set_by="Ann")
     yield c.StartSession(seat=seat, trigger="retry")
     yield c.CheckAgent(seat=seat)
     yield c.ConnectAgent(seat=seat)
