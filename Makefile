@@ -34,9 +34,11 @@ help:  ## say what can be made
 up: $(VENV)/.installed  ## run muster here with its demo team, in the foreground (ARGS="--port 0" passes options)
 	@exec $(BIN)/python -m muster up --demo $(ARGS)
 
-# Groups of tests: what needs a browser, what needs real Claude Code, and the rest. Tests that explore whole state
-# spaces have the marker `exhaustive`.
+# Groups of tests: what needs a browser, what needs real Claude Code, what walks through whole programs (the examples
+# of the documents, the demo, starts and stops of servers, the measuring programs), and the rest. Tests that explore
+# whole state spaces have the marker `exhaustive`.
 TESTS_BROWSER := tests/web tests/bench/test_web.py
+TESTS_WALKS := tests/guides tests/demo tests/stress tests/bench tests/cli/run
 TESTS_CLAUDE := tests/acceptance/claude tests/claude_plugin/plugin/test_plugin.py tests/cli/setup/test_claude_plugin.py
 
 # One process more than there are cores, because many tests wait for other programs. An idle process takes tests
@@ -54,8 +56,8 @@ else
 	$(BIN)/python -m pytest $(ARGS)
 endif
 
-test-quick: $(VENV)/.installed-test | $(SYSTEMD_ANALYZE)  ## run the tests that need no browser and no Claude Code and explore no state space
-	$(PYTEST) -m 'not exhaustive' $(addprefix --ignore=,$(TESTS_BROWSER) $(TESTS_CLAUDE)) $(ARGS)
+test-quick: $(VENV)/.installed-test | $(SYSTEMD_ANALYZE)  ## run the tests that need no browser, no Claude Code and no whole programs
+	$(PYTEST) -m 'not exhaustive' $(addprefix --ignore=,$(TESTS_BROWSER) $(TESTS_CLAUDE) $(TESTS_WALKS)) $(ARGS)
 
 screenshots: $(VENV)/.installed-test | $(CHROMIUM)  ## take the pictures of the dashboard in docs/images
 	$(BIN)/python -m tests.web.screenshots docs/images

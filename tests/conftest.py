@@ -12,14 +12,9 @@ from hypothesis import settings
 
 TESTS: Final = Path(__file__).parent
 
-NOT_MEASURED: Final = frozenset(
-    {
-        *("acceptance", "bench", "claude_plugin", "cli", "demo", "guides", "permissions"),
-        *("requirements", "routing", "runtimes", "settings", "testing", "tidy", "web"),
-    }
-)
-"""Folders whose tests do not count for the coverage of machines and store: they run muster from the
-outside, or other parts of it."""
+MEASURED: Final = frozenset({"home", "machines", "simulation", "store"})
+"""Folders whose tests count for the coverage of machines and store. A branch that only other tests
+reach has no test of its own, and measuring takes as long as the tests."""
 
 # A shell starts background jobs with Ctrl-C (SIGINT) ignored, `nohup` and some CI runners ignore
 # SIGHUP, and children inherit that. Some tests send both to programs, so they are restored here.
@@ -41,7 +36,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     """Measure branch coverage only where it counts: it doubles the time of a test and more. The
     marker `no_cover` has no effect in a worker of pytest-xdist."""
     trace, thread_trace = sys.gettrace(), threading.gettrace()
-    if is_exhaustive(item) or item.path.relative_to(TESTS).parts[0] in NOT_MEASURED:
+    if is_exhaustive(item) or item.path.relative_to(TESTS).parts[0] not in MEASURED:
         sys.settrace(None)
         threading.settrace(None)  # pyright: ignore[reportArgumentType]  # as its documentation says
     try:

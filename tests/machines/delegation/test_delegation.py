@@ -7,6 +7,7 @@ from muster.errors import ConversationClosed, Invalid, NotFound
 from muster.limits import HANDOVERS_MAX
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines.delegation.reasons import reason_of
 from muster.machines.ids import ConversationId
 from muster.machines.state import MAIN, QUEUE
 from muster.machines.vocabulary import DelegationMode, FileChange, Machine, Ranked, Remark
@@ -276,3 +277,26 @@ def test_a_line_of_another_program_is_logged_with_and_without_an_open_session() 
     scene = Scene()
     [logged] = facts(scene.do(c.LogConversation(entry="{}")), e.ConversationLogged)
     assert logged.entry == "{}"
+
+
+@pytest.mark.parametrize(
+    ("trigger", "reason", "words"),
+    [
+        ("delegated", "write + script", "write + script"),
+        ("delegated", None, "its description matches"),
+        ("agent_failed", "exit code 3", "agent failed: exit code 3"),
+        ("task_completed", "done", "task completed"),
+    ],
+)
+def test_the_reason_of_a_move_is_said_in_words(
+    trigger: str, reason: str | None, words: str
+) -> None:
+    moved = e.StateTransition(
+        machine=Machine.DELEGATION,
+        agent_id="conv_001",
+        source=MAIN,
+        target="ada",
+        trigger=trigger,
+        reason=reason,
+    )
+    assert reason_of(moved) == words

@@ -6,6 +6,7 @@ import pytest
 
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines.identity.palette import PALETTE, appearance
 from muster.machines.ids import GRID_SEATS, LEAD_SEAT, SeatId, SessionId
 from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Agent, Status, TurnState
@@ -512,3 +513,10 @@ def test_a_registration_in_the_last_seat_leaves_free_seats_for_enrolment() -> No
     assert scene.seat("pm") == 9
     beyond = c.EnrollAgent(name="dev", authority=Authority.SELF, seat=SeatId(100_000))
     scene.refuse(beyond, "invalid")
+
+
+def test_every_seat_of_the_grid_looks_different_and_beyond_it_looks_repeat() -> None:
+    assert [each.grid_position for each in PALETTE] == list(GRID_SEATS)
+    assert len({each.color for each in PALETTE}) == len(GRID_SEATS)
+    beyond = appearance(SeatId(9))
+    assert beyond.color in {each.color for each in PALETTE}

@@ -139,3 +139,10 @@ def test_every_time_in_the_state_is_moved_or_is_history() -> None:
             if "datetime" in str(field.type):
                 name = f"{record.__name__}.{field.name}"
                 assert name in HISTORY or field.encode_name in moved or field.name in moved, name
+
+
+def test_a_jump_touches_every_deadline() -> None:
+    scene = a_limited_agent()
+    jump(scene, HOUR)
+    expected = {each.key for each in deadlines.every(scene.team)}
+    assert set(deadlines.touched(scene.log[-1], scene.team)) == expected != set()

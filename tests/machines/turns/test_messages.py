@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from muster.machines import attachments
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, SeatId
@@ -162,3 +163,22 @@ def test_an_invalid_token_is_refused(command: c.IssueToken, code: str) -> None:
     scene = trio()
     scene.do(token("first", Role.VIEWER))
     scene.refuse(command, code)
+
+
+@pytest.mark.parametrize(
+    ("name", "media_type"),
+    [
+        ("plan.PNG", "image/png"),
+        ("notes.txt", "text/plain"),
+        ("page.html", attachments.ANY_BYTES),
+        ("README", attachments.ANY_BYTES),
+    ],
+)
+def test_only_harmless_files_are_served_with_their_own_media_type(
+    name: str, media_type: str
+) -> None:
+    assert attachments.media_type_of(name) == media_type
+
+
+def test_a_file_is_stored_under_the_digest_of_its_content() -> None:
+    assert attachments.stored_path("ab12") == f"{attachments.FILES_FOLDER}/ab/12"

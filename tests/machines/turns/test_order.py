@@ -536,3 +536,19 @@ def test_the_expected_speaker_is_the_ring_s_next_that_wants_a_turn() -> None:
     assert upcoming(scene.team, scene.channel()) == scene.seat("Lyra")
     scene.do(c.RemoveMember(channel=REVIEWS, seat=scene.seat("Lyra")))
     assert upcoming(scene.team, scene.channel()) is None
+
+
+def test_a_paused_agent_cannot_raise_its_hand() -> None:
+    scene = trio()
+    scene.want("qa", RunMode.PAUSE)
+    hand = c.RaiseHand(channel=REVIEWS, seat=scene.seat("qa"))
+    assert "is paused" in str(scene.refuse(hand, "cannot_speak"))
+
+
+def test_an_agent_that_muster_runs_takes_no_turn_while_muster_stops() -> None:
+    scene = Scene()
+    scene.do(c.EnrollAgent(name="Lyra", authority=Authority.MUSTER))
+    scene.want("Lyra", RunMode.CONTINUOUS)
+    scene.up("Lyra")
+    scene.do(c.StopMuster(reason="SIGTERM", drain_seconds=60))
+    assert "muster is stopping" in unreachable_because(scene.team, scene.agent("Lyra"))
