@@ -1858,6 +1858,12 @@ MISSION_CONTROL = (
                 "test_the_controls_are_those_of_the_table",
                 "test_desired_and_current_are_shown_side_by_side_while_they_differ",
             ],
+            "web/test_policies.py": [
+                "test_a_failure_shows_its_code_the_last_lines_of_stderr_and_the_next_try",
+                "test_the_next_run_is_told_in_the_time_zone_of_the_person",
+                "test_a_running_agent_is_restarted_from_its_menu_by_keys_alone",
+                "test_a_group_is_shown_and_started_stopped_and_restarted_together",
+            ],
         },
     ),
     Promise(

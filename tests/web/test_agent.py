@@ -124,20 +124,20 @@ HOSTILE = (
 
 def test_the_controls_are_those_of_the_table(person: Watched, server: Server) -> None:
     page = person.signed_in(server, "#/agent/Once")
-    panel = page.locator("run-panel")
-    start = panel.get_by_role("button", name="Start Agent")
-    stop = panel.get_by_role("button", name="Stop Agent")
+    panel, controls = page.locator("run-panel"), page.locator("run-controls")
+    start = controls.get_by_role("button", name="Start Agent")
+    stop = controls.get_by_role("button", name="Stop Agent")
     expect(start).to_be_visible()
     expect(stop).to_have_count(0)
     assert start.evaluate("button => getComputedStyle(button).color") == "rgb(160, 65, 0)"
 
-    panel.get_by_role("button", name="Run Single Session").click()
+    controls.get_by_role("button", name="Run Single Session").click()
     expect(page.locator("live-output")).to_contain_text("one session")
     expect(panel.locator(".state").first).to_contain_text("pause")
     expect(panel.locator(".state").last).to_contain_text("pause")
     expect(panel.locator(".between")).to_have_text("Current matches desired.")
 
-    panel.get_by_role("button", name="Run Cleanup Session").click()
+    controls.get_by_role("button", name="Run Cleanup Session").click()
     expect(page.locator("live-output .lines div")).to_have_count(2)
     tab(page, "Why")
     expect(page.get_by_role("tabpanel")).to_contain_text("run_cleanup")
@@ -148,11 +148,11 @@ def test_desired_and_current_are_shown_side_by_side_while_they_differ(
     person: Watched, server: Server
 ) -> None:
     page = person.signed_in(server, "#/agent/Busy")
-    panel = page.locator("run-panel")
-    expect(panel.get_by_role("button", name="Start Agent")).to_be_visible()
+    panel, controls = page.locator("run-panel"), page.locator("run-controls")
+    expect(controls.get_by_role("button", name="Start Agent")).to_be_visible()
     page.keyboard.press("s")
     expect(page.locator("live-output")).to_contain_text("up")
-    stop = panel.get_by_role("button", name="Stop Agent")
+    stop = controls.get_by_role("button", name="Stop Agent")
     assert stop.evaluate("button => getComputedStyle(button).color") == "rgb(194, 28, 40)"
     stop.click()
     desired, current = panel.locator(".state").first, panel.locator(".state").last
@@ -162,7 +162,7 @@ def test_desired_and_current_are_shown_side_by_side_while_they_differ(
     expect(current).to_contain_text("continuous")
     expect(panel.locator(".between")).to_contain_text("Desired and current have differed for")
     expect(page.locator(".who .badge.run")).to_have_text("RUNNING")
-    panel.get_by_role("button", name="Stop now").click()
+    controls.get_by_role("button", name="Stop now").click()
     expect(panel.locator(".between")).to_have_text("Current matches desired.")
     expect(page.locator(".who .badge.run")).to_have_text("IDLE")
 
@@ -173,7 +173,7 @@ def test_a_refusal_is_shown_next_to_its_button(
     viewer = operator.post("/api/tokens", {"role": "viewer"}, 201)["secret"]
     page = person.signed_in(Server(server.process, server.url, viewer), "#/agent/Faily")
     page.get_by_role("button", name="Start Agent").click()
-    expect(page.locator("run-panel [role=alert]")).to_contain_text("viewer")
+    expect(page.locator("run-controls [role=alert]")).to_contain_text("viewer")
     expect(page.locator(".who .badge.run")).to_have_text("IDLE")
     box = page.get_by_role("textbox", name="Message to Faily")
     box.fill("may I?")

@@ -28,8 +28,23 @@ export function evidenceText({ kind, at, isOngoing }) {
   return isOngoing ? `${kind} for ${age}` : `${kind}, ${age} ago`;
 }
 
-export const timeOfDay = (moment) =>
-  new Date(moment).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+export const timeOfDay = (moment, seconds = false) =>
+  new Date(moment).toLocaleTimeString([], {
+    hour: "2-digit",
+    minute: "2-digit",
+    ...(seconds ? { second: "2-digit" } : {}),
+  });
+
+/** A time where the person is: the time of day, with the weekday or the date where it is not today. */
+export function moment(at, seconds = false) {
+  const then = new Date(at);
+  const days = Math.round((midnight(then) - midnight(new Date(serverNow()))) / 86_400_000);
+  if (days === 0) return timeOfDay(at, seconds);
+  const day = Math.abs(days) < 7 ? { weekday: "short" } : { day: "numeric", month: "short" };
+  return `${then.toLocaleDateString([], day)} ${timeOfDay(at, seconds)}`;
+}
+
+const midnight = (time) => new Date(time).setHours(0, 0, 0, 0);
 
 const ticking = new Set();
 let timer = null;

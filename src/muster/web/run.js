@@ -8,6 +8,8 @@ const REQUESTS = {
     put(path`/api/agents/${agent.id}/run`, { desired, note: noteOf(desired), ...(now ? { now } : {}) }),
   wake: (agent) => post("/api/agents/wake", { agents: [agent.id] }),
   sleep: (agent) => post("/api/agents/sleep", { agents: [agent.id] }),
+  restart: (agent, { now }) =>
+    post(path`/api/agents/${agent.id}/restart`, { note: "restarted in Mission Control", now }),
   enable: (agent) => post(path`/api/agents/${agent.id}/enable`),
 };
 
@@ -15,6 +17,9 @@ const noteOf = (desired) => `${desired === "pause" ? "stopped" : "started"} in M
 
 /** The controls of an agent, the most important first: the key `s` presses that one. */
 export const controlsOf = (agent) => agent?.badge.controls ?? [];
+
+/** The controls of an agent with the further ones, for a menu or a page with room. */
+export const allControlsOf = (agent) => [...controlsOf(agent), ...(agent?.badge.more ?? [])];
 
 export const runKey = (agent) => `run:${agent.seat}`;
 

@@ -16,6 +16,7 @@ const HIDDEN_MS = 500;
 const EVENTS_KEPT = 1000;
 const CONFIRM_MS = 5000;
 const NOTED = "agent_output,agent_message,agent_activity,session_end,conflict";
+const WHOLE = new Set(["muster_started", "muster_stopping", "documents_imported"]); // each may change every badge
 const BEGINNINGS = new Set(["tool_call", "helper_started"]); // activities that begin; finished ones are not shown
 
 class Store {
@@ -184,7 +185,7 @@ class Store {
 
   /** Mark the parts of the state that an event may have changed. */
   #mark(event) {
-    if (event.type === "muster_started" || event.type === "documents_imported") this.#whole = true;
+    if (WHOLE.has(event.type)) this.#whole = true;
     // an agent that has left is in no answer about its seat
     if (event.type.startsWith("settings_") || event.type === "agent_retired") this.#whole = true;
     if (Number.isInteger(event.seat)) this.#seats.add(event.seat);
@@ -235,8 +236,16 @@ class Store {
     }
   }
 
+  /** The marked seats, and those whose agents run after one of these agents: their badge says what they wait for. */
+  #withDependents() {
+    const names = new Set([...this.#seats].map((seat) => this.agents.get(seat)?.id.toLowerCase()));
+    const waits = ({ after }) => after.some((name) => names.has(name.toLowerCase()));
+    for (const each of this.agents.values()) if (waits(each)) this.#seats.add(each.seat);
+    return [...this.#seats];
+  }
+
   async #askOnce() {
-    const [whole, seats, channels] = [this.#whole, [...this.#seats], [...this.#channels]];
+    const [whole, seats, channels] = [this.#whole, this.#withDependents(), [...this.#channels]];
     this.#whole = false;
     this.#seats.clear();
     this.#channels.clear();

@@ -5,9 +5,11 @@ from datetime import timedelta
 from typing import NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
 from muster import limits
 from muster.cli.render import badge_line
+from muster.machines import commands as c
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import Team
 from muster.machines.vocabulary import (
@@ -68,6 +70,7 @@ CONTINUOUS, PAUSE, RUN_ONCE, RUN_CLEANUP = RunMode
 STOP, START_IT = "Stop Agent", "Start Agent"
 SAYS_IT_RUNS = "UNKNOWN: its state file says continuous, but its loop has not written it"
 ONE_SHOTS = ("Run Single Session", "Run Cleanup Session")
+RESTARTS = ("Restart after its work", "Restart now")
 
 
 class Row(NamedTuple):
@@ -85,13 +88,13 @@ ROWS = {
     # an agent that muster runs
     "new": Row(enrolled, "IDLE: never started", (START_IT,), ONE_SHOTS),
     "wanted": Row(wanted, "IDLE: starting", (STOP,)),
-    "works": Row(up, "RUNNING: working", (STOP,)),
-    "once": Row(lambda: up(RUN_ONCE), "RUNNING: in a single session", (STOP,)),
-    "cleanup": Row(lambda: up(RUN_CLEANUP), "RUNNING: in a cleanup session", (STOP,)),
+    "works": Row(up, "RUNNING: working", (STOP,), RESTARTS),
+    "once": Row(lambda: up(RUN_ONCE), "RUNNING: in a single session", (STOP,), RESTARTS),
+    "cleanup": Row(lambda: up(RUN_CLEANUP), "RUNNING: in a cleanup session", (STOP,), RESTARTS),
     "between": Row(paced, "RUNNING: between sessions, next ...", (STOP,)),
     "next": Row(begun, "RUNNING: starting", (STOP,)),
-    "ready": Row(lambda: up(long_lived=True), "RUNNING: waiting for work", (STOP,)),
-    "message": Row(messaged, "RUNNING: working on a message", (STOP,)),
+    "ready": Row(lambda: up(long_lived=True), "RUNNING: waiting for work", (STOP,), RESTARTS),
+    "message": Row(messaged, "RUNNING: working on a message", (STOP,), RESTARTS),
     "stopping": Row(stopped, "RUNNING: stops after this session", ("Stop now",), (START_IT,)),
     "now": Row(lambda: stopped(now=True), "RUNNING: stopping now", ("Stop now",), (START_IT,)),
     "paused": Row(paused, "IDLE: paused by Marcus", (START_IT,), ONE_SHOTS),
@@ -137,29 +140,34 @@ ROWS = {
         ONE_SHOTS,
     ),
     "disabled": Row(disabled, "IDLE: disabled", ("Enable",)),
-    "muster stops": Row(shutting_down, "IDLE: muster is stopping", (STOP, "Try now")),
+    "muster stops": Row(shutting_down, "IDLE: muster is stopping", (STOP,)),
     "muster is down": Row(lambda: at_rest(wanted()), "IDLE: starts with muster", (STOP,)),
     "was running": Row(lambda: at_rest(paced()), "UNKNOWN: muster does not run", (STOP,)),
-    "approval": Row(lambda: asking("Bash"), "RUNNING: waiting for you: approval of Bash", (STOP,)),
+    "approval": Row(
+        lambda: asking("Bash"), "RUNNING: waiting for you: approval of Bash", (STOP,), RESTARTS
+    ),
     "approvals": Row(
         lambda: asking("Bash", "Write"),
         "RUNNING: waiting for you: approval of Bash and 1 more",
         (STOP,),
+        RESTARTS,
     ),
     # in a channel
-    "turn": Row(lambda: talking("Ada", "Bo"), "RUNNING: working in reviews", (STOP,)),
+    "turn": Row(lambda: talking("Ada", "Bo"), "RUNNING: working in reviews", (STOP,), RESTARTS),
     "second": Row(
         lambda: talking("Bo", "Cy", "Ada"),
         "RUNNING: waiting for its turn in reviews (2nd)",
         (STOP,),
+        RESTARTS,
     ),
-    "chosen": Row(chosen, "RUNNING: waiting for its turn in reviews (1st)", (STOP,)),
+    "chosen": Row(chosen, "RUNNING: waiting for its turn in reviews (1st)", (STOP,), RESTARTS),
     "selected": Row(
         lambda: talking(
             "Bo", "Ada", config=TurnConfig(speaker_order=SpeakerOrder.SELECTOR, selector="Bo")
         ),
         "RUNNING: waiting for its turn in reviews",
         (STOP,),
+        RESTARTS,
     ),
     "selector": Row(
         lambda: talking(
@@ -167,16 +175,18 @@ ROWS = {
         ),
         "RUNNING: choosing the next speaker in reviews",
         (STOP,),
+        RESTARTS,
     ),
     "question": Row(
         lambda: waiting(Awaits.PERSON),
         "RUNNING: waiting for you in reviews: which one?",
         (STOP,),
+        RESTARTS,
     ),
     "resume": Row(
-        lambda: waiting(Awaits.RESUME), "RUNNING: waiting in reviews: which one?", (STOP,)
+        lambda: waiting(Awaits.RESUME), "RUNNING: waiting in reviews: which one?", (STOP,), RESTARTS
     ),
-    "interrupted": Row(interrupted, "RUNNING: interrupted by Marcus in reviews", (STOP,)),
+    "interrupted": Row(interrupted, "RUNNING: interrupted by Marcus in reviews", (STOP,), RESTARTS),
     # an agent that connects by itself
     "connected": Row(connected, "CONNECTED: waiting for work", (STOP,)),
     "told": Row(told_to_stop, "CONNECTED: asked to stop: told at its next request", (START_IT,)),
@@ -357,11 +367,29 @@ def test_an_agent_with_a_schedule_says_its_next_run_and_how_the_last_one_failed(
     badge = badge_of(scene.team, scene.agent("Lyra"))
     next_run = START + timedelta(minutes=30)
     assert (badge.status, badge.line, badge.due) == ("IDLE", "next run", next_run)
+    assert [(each.label, each.now) for each in badge.controls] == [(STOP, False), ("Run now", True)]
     due(scene)
     scene.up("Lyra")
     scene.ends("Lyra", Outcome.FAILED, code=3)
     badge = badge_of(scene.team, scene.agent("Lyra"))
     assert badge.line == "last run failed: exit code 3; next run"
+
+
+def test_a_restart_after_the_work_can_still_be_made_a_restart_now() -> None:
+    scene = up()
+    scene.do(c.RestartAgent(seat=scene.seat("Ada"), set_by="Marcus"))
+    seen = badge(scene.team)
+    assert (seen.status, seen.line) == ("RUNNING", "restarts after this session")
+    (again,) = seen.more
+    assert (again.label, again.now, again.act) == ("Restart now", True, ControlAct.RESTART)
+    scene.do(c.RestartAgent(seat=scene.seat("Ada"), set_by="Marcus", now=again.now))
+    assert (badge(scene.team).line, badge(scene.team).more) == ("stopping now", ())
+
+
+def test_an_agent_that_waits_for_another_is_not_offered_an_early_start() -> None:
+    scene = armed(replace(HALF_HOUR, after=("db",)))
+    seen = badge_of(scene.team, scene.agent("Lyra"))
+    assert (seen.line, [each.label for each in seen.controls]) == ("waits for db to run", [STOP])
 
 
 def test_a_silent_session_says_so() -> None:

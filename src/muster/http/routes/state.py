@@ -16,11 +16,11 @@ from muster.http.routing import EVERYBODY, ApiCall, route
 from muster.http.types import Instant, Query, Seq, in_utc
 from muster.machines.ids import ChannelId, SeatId, SessionId
 from muster.machines.state import Agent, Status, Team
-from muster.machines.vocabulary import Role
+from muster.machines.vocabulary import Budget, Role
 from muster.version import __version__
 from muster.views.agents import Button, button_of, view_agent, view_run
 from muster.views.answers import View
-from muster.views.answers.agents import AgentView, SessionView, ShutdownView
+from muster.views.answers.agents import AgentView, SessionView, ShutdownView, UsageView
 from muster.views.answers.channels import ChannelState
 from muster.views.channels import channel_state
 from muster.views.run.shutdown import shutdown_notice, view_shutdown
@@ -40,6 +40,14 @@ class Card(AgentView, frozen=True, kw_only=True):
     note: str
     differs_since: datetime | None
     running: SessionView | None
+    autostart: bool
+    silent_seconds: float | None
+    """How long it may show no sign of work; null without a watch."""
+
+    budget: Budget
+    counted: UsageView | None
+    """The usage that counts against the budget: since a person last set the desired state."""
+
     unread: int
     """The newest message to it alone that it has not acted on, or 0."""
 
@@ -186,5 +194,9 @@ def card(team: Team, agent: Agent, now: datetime) -> Card:
         note=run.note,
         differs_since=run.differs_since,
         running=run.session,
+        autostart=agent.run.policy.autostart,
+        silent_seconds=agent.run.policy.silent_seconds,
+        budget=run.budget,
+        counted=run.used,
         unread=agent.last_message if agent.last_message > agent.read else 0,
     )

@@ -95,6 +95,7 @@ class ControlAct(StrEnum):
     WAKE = "wake"  # POST /api/agents/wake
     SLEEP = "sleep"  # POST /api/agents/sleep
     ENABLE = "enable"  # POST /api/agents/{name}/enable
+    RESTART = "restart"  # POST /api/agents/{name}/restart, with `now` where it is set
 
 
 class Control(View, frozen=True, kw_only=True):
@@ -151,6 +152,9 @@ class FailureView(View, frozen=True, kw_only=True):
     count: int
     """How many sessions have failed since the last success."""
 
+    seq: int
+    """The place in the log of the end of that session."""
+
 
 class NextStart(View, frozen=True, kw_only=True):
     """The time at which the next session starts by itself."""
@@ -178,6 +182,9 @@ class AgentView(View, frozen=True, kw_only=True):
     next_start: NextStart | None = None
     waits_for: tuple[str, ...] = ()
     """Agents that must run before this one starts, and do not run now."""
+
+    after: tuple[str, ...] = ()
+    """Agents that must run before a session of this one starts, as the settings say."""
 
     restart: RestartPolicy = RestartPolicy.ALWAYS
     schedule: str = ""
@@ -306,6 +313,9 @@ class RunView(View, frozen=True, kw_only=True):
     next_start: NextStart | None = None
     waits_for: tuple[str, ...] = ()
     """Agents that must run before this one starts, and do not run now."""
+
+    after: tuple[str, ...] = ()
+    """Agents that must run before a session of this one starts, as the settings say."""
 
     restart: RestartPolicy = RestartPolicy.ALWAYS
     schedule: str = ""

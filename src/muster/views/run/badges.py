@@ -28,7 +28,7 @@ from muster.machines.state import (
 )
 from muster.machines.turns.order import in_ring_order, wants_turn
 from muster.machines.turns.table import selector_of
-from muster.machines.vocabulary import Authority, Awaits, RunMode, Urgency
+from muster.machines.vocabulary import Authority, Awaits, Outcome, RunMode, Urgency
 from muster.views.answers.agents import Badge, Control, ControlAct
 from muster.views.run.running import waits_for
 
@@ -43,6 +43,7 @@ ONCE: Final = Control(label="Run Single Session", color="", desired=RunMode.RUN_
 CLEANUP: Final = Control(label="Run Cleanup Session", color="", desired=RunMode.RUN_CLEANUP)
 WAKE: Final = Control(label="Wake", color="orange", desired=RunMode.CONTINUOUS, act=ControlAct.WAKE)
 SLEEP: Final = Control(label="Sleep", color="red", desired=RunMode.PAUSE, act=ControlAct.SLEEP)
+RUN_NOW: Final = Control(label="Run now", color="orange", desired=RunMode.CONTINUOUS, now=True)
 
 _ONE_SHOTS: Final = (RunMode.RUN_ONCE, RunMode.RUN_CLEANUP)
 _SINGLE: Final[Mapping[str, str]] = {
@@ -225,7 +226,9 @@ def _paused(agent: Agent) -> str:
     match run.set_because:
         case "one_shot_done":
             mode, _, outcome = run.note.partition(" ")
-            return f"{_SINGLE.get(mode, 'session')} {outcome}"
+            failure = run.last_failure if outcome == Outcome.FAILED else None
+            why = "" if failure is None else f": {failure.reason}"
+            return f"{_SINGLE.get(mode, 'session')} {outcome}{why}"
         case "budget":
             return f"budget reached: {run.note}"
         case "restart_policy":
@@ -379,16 +382,14 @@ def _controls(team: Team, agent: Agent, word: str) -> Controls:
                 return Controls((START,))
             return Controls((STOP,)) if word == "CONNECTED" else Controls()
         case Authority.MUSTER | Authority.FILE:
-            return _run_controls(agent, word)
+            return _run_controls(team, agent, word)
 
 
-def _run_controls(agent: Agent, word: str) -> Controls:
+def _run_controls(team: Team, agent: Agent, word: str) -> Controls:
     """Start and stop. Stop is there whenever `desired` is not pause; main controls come first."""
     run = agent.run
     if run.desired is not RunMode.PAUSE:
-        waits = word == IDLE and run.retry_at is not None
-        try_now = Control(label="Try now", color="orange", desired=run.desired)
-        return Controls((STOP, try_now) if waits else (STOP,))
+        return Controls((STOP, *_early(team, agent, word)), tuple(_restarts(team, agent)))
     if word == IDLE:
         return Controls((START,), () if run.on_call else (ONCE, CLEANUP))
     if word == UNKNOWN and agent.authority is Authority.FILE:
@@ -396,6 +397,34 @@ def _run_controls(agent: Agent, word: str) -> Controls:
     # A loop that follows a file cannot be stopped now: it reads its file between sessions.
     stop = STOP if agent.authority is Authority.FILE else STOP_NOW
     return Controls((stop,), (START,))
+
+
+def _early(team: Team, agent: Agent, word: str) -> Iterator[Control]:
+    """The control that starts the next session before its time, where there is one to wait for."""
+    run = agent.run
+    is_waiting = word == IDLE and agent.authority is Authority.MUSTER
+    if not is_waiting or team.shutdown is not None or waits_for(team, agent):
+        return
+    if run.retry_at is not None:
+        yield Control(label="Try now", color="orange", desired=run.desired)
+    elif run.follows_schedule and agent.session is None:
+        yield RUN_NOW
+
+
+def _restarts(team: Team, agent: Agent) -> Iterator[Control]:
+    """Restarts of an agent that has a session of its own: after its work, or now."""
+    session = own_session(team, agent)
+    if agent.authority is not Authority.MUSTER or session is None or team.shutdown is not None:
+        return
+    if session.phase is Phase.RUNNING:
+        yield _restart("Restart after its work", agent)
+    if session.phase is not Phase.STARTING and session.urgency is not Urgency.NOW:
+        yield _restart("Restart now", agent, now=True)
+
+
+def _restart(label: str, agent: Agent, *, now: bool = False) -> Control:
+    desired = agent.run.desired
+    return Control(label=label, color="", desired=desired, now=now, act=ControlAct.RESTART)
 
 
 # ── words ─────────────────────────────────────────────────────────────────────────────────────────

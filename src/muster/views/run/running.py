@@ -11,7 +11,7 @@ def last_failure(run: RunControl) -> FailureView | None:
     failure = run.last_failure
     if failure is None:
         return None
-    return FailureView(at=failure.at, reason=failure.reason, count=failure.count)
+    return FailureView(at=failure.at, reason=failure.reason, count=failure.count, seq=failure.seq)
 
 
 def next_start(agent: Agent) -> NextStart | None:

@@ -1,7 +1,7 @@
 // The card of an agent: face, badge with its line, last words, the age of the evidence, and the controls.
 
 import { needsOf } from "../attention.js";
-import { meaning, paintBadge } from "../badge.js";
+import { look, meaning, paintBadge } from "../badge.js";
 import { evidenceText } from "../clock.js";
 import { spent, spentInFull } from "../costs.js";
 import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
@@ -9,7 +9,11 @@ import { Part } from "../part.js";
 import { link } from "../router.js";
 import { controlsOf, press, runKey } from "../run.js";
 import { store } from "../store.js";
+import { visible } from "../visible.js";
+import { showAgentSettings } from "./agent-dialog.js";
 import { face } from "./agent-face.js";
+import { openMenu } from "./menu.js";
+import { factLine } from "./run-facts.js";
 
 const LEAD = 4;
 
@@ -32,9 +36,25 @@ class AgentCard extends Part {
       run: h("span", { class: "badge run" }),
       cost: h("span", { class: "badge cost", hidden: true }),
       meaning: h("p", { class: "meaning" }),
+      facts: h("p", { class: "facts" }),
       doing: h("p", { class: "doing" }),
       age: h("p", { class: "age" }),
       acts: h("div", { class: "acts" }),
+      menu: h("button", {
+        type: "button",
+        class: "menu-button",
+        tabindex: "-1",
+        text: "⋯",
+        "aria-haspopup": "menu",
+        "aria-expanded": "false",
+        on: { click: () => this.openMenu() },
+      }),
+      pick: h("input", {
+        type: "checkbox",
+        class: "pick",
+        tabindex: "-1",
+        on: { change: () => this.#pick() },
+      }),
       error: h("p", { class: "error", role: "alert", hidden: true }),
     };
     this.setAttribute("role", "group");
@@ -43,13 +63,14 @@ class AgentCard extends Part {
       parts.name,
       h("div", { class: "badges" }, parts.run, parts.cost),
       parts.meaning,
+      parts.facts,
       parts.doing,
-      parts.age,
-      parts.acts,
+      h("div", { class: "foot" }, parts.age, parts.acts, parts.menu),
       parts.error,
+      parts.pick,
     );
     this.addEventListener("click", (event) => {
-      if (!event.target.closest("a, button")) location.hash = this.parts.name.hash;
+      if (!event.target.closest("a, button, input")) location.hash = this.parts.name.hash;
     });
     return parts;
   }
@@ -61,23 +82,56 @@ class AgentCard extends Part {
     return true;
   }
 
+  /** Open the menu: the further controls, and the settings. */
+  openMenu() {
+    const { agent } = this;
+    const further = agent.badge.more.map((control) => ({
+      label: control.label,
+      color: control.color,
+      run: () => press(agent, control),
+    }));
+    openMenu(this.parts.menu, `More about ${agent.id}`, [
+      ...further,
+      { label: "Settings", run: () => showAgentSettings(agent) },
+    ]);
+    return true;
+  }
+
+  /** Show whether the card is selected. */
+  mark(selected) {
+    this.parts.pick.checked = selected;
+    setAttribute(this, "data-picked", selected ? "" : null);
+  }
+
+  #pick() {
+    this.dispatchEvent(new CustomEvent("pick", { bubbles: true, detail: this.seat }));
+  }
+
   #paint() {
     const { agent, parts } = this;
     if (!agent) return;
     const label = agent.name ?? "unnamed";
     this.#paintFace(agent);
     this.dataset.status = agent.status;
+    this.dataset.look = look(agent);
     this.dataset.run = agent.badge.status;
     const [need] = needsOf(agent);
     setAttribute(this, "data-need", need?.kind ?? null);
     setText(parts.name, label + (agent.seat === LEAD ? " ★" : ""));
     setAttribute(parts.name, "href", link("agent", agent.id));
+    setAttribute(parts.menu, "aria-label", `More about ${agent.name ?? "this agent"}`);
+    setAttribute(parts.pick, "aria-label", `Select ${agent.name ?? "this agent"}`);
+    setHidden(parts.menu, !agent.name);
     paintBadge(parts.run, agent.badge);
     setText(parts.cost, spent(agent.used));
     setAttribute(parts.cost, "title", spent(agent.used) && `used: ${spentInFull(agent.used)}`);
     setHidden(parts.cost, !spent(agent.used));
-    setText(parts.doing, store.note(agent.seat).doing?.text ?? "");
+    setText(parts.doing, visible(store.note(agent.seat).doing?.text ?? ""));
     setAttribute(parts.doing, "title", parts.doing.textContent);
+    const facts = visible(factLine(agent));
+    setText(parts.facts, facts);
+    setAttribute(parts.facts, "title", facts);
+    setHidden(parts.facts, !facts);
     this.#paintControls(agent);
     this.#paintTimes();
   }
@@ -93,8 +147,8 @@ class AgentCard extends Part {
       this.looks = looks;
       this.parts.portrait.replaceChildren(face(agent), this.parts.dot);
     }
-    this.parts.dot.dataset.status = agent.status;
-    setText(this.parts.dot, agent.status === "unknown" ? "?" : "");
+    this.parts.dot.dataset.status = look(agent);
+    setText(this.parts.dot, look(agent) === "unknown" ? "?" : "");
   }
 
   #paintControls(agent) {

@@ -1,36 +1,29 @@
-// Run control: the controls, and the desired and current state side by side, with since when they differ.
+// Run control: the desired and current state side by side, with since when they differ, and the settings about running.
 
 import { secondsSince, span } from "../clock.js";
-import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
+import { h, setAttribute, setText } from "../dom.js";
 import { Part } from "../part.js";
-import { controlsOf, press, runKey } from "../run.js";
 import { store } from "../store.js";
+import { factList, paintFacts } from "./run-facts.js";
 
 class RunPanel extends Part {
   start() {
     this.desired = state("Desired");
     this.current = state("Current");
     this.between = h("p", { class: "between", role: "status" });
-    this.buttons = h("div", { class: "buttons" });
-    this.error = h("p", { class: "error", role: "alert", hidden: true });
+    this.facts = factList();
     this.replaceChildren(
       h("h2", { text: "Run control" }),
-      this.buttons,
-      this.error,
       h("div", { class: "pair" }, this.desired, this.current),
       this.between,
+      this.facts,
     );
-    this.watch([`agent:${this.seat}`, "pending"], () => this.#paint());
+    this.watch(`agent:${this.seat}`, () => this.#paint());
     this.tick(() => this.#paint());
   }
 
   get agent() {
     return store.agents.get(this.seat);
-  }
-
-  press() {
-    const [control] = controlsOf(this.agent);
-    if (control) press(this.agent, control);
   }
 
   #paint() {
@@ -51,42 +44,25 @@ class RunPanel extends Part {
       "",
     );
     this.#paintBetween(agent);
-    this.#paintButtons(agent);
-    setHidden(this.error, !store.failed.has(runKey(agent)));
-    setText(this.error, store.failed.get(runKey(agent)) ?? "");
+    paintFacts(this.facts, agent);
   }
 
   #paintBetween(agent) {
     const differs = agent.differsSince;
     setText(
       this.between,
-      differs
-        ? `Desired and current have differed for ${span(secondsSince(differs))}.`
-        : "Current matches desired.",
+      differs ? `Desired and current have differed for ${span(secondsSince(differs))}.` : match(agent),
     );
     setAttribute(this.between, "data-differs", differs ? "" : null);
   }
+}
 
-  #paintButtons(agent) {
-    const pending = store.pending.get(runKey(agent));
-    keyed(
-      this.buttons,
-      [...controlsOf(agent), ...agent.badge.more],
-      ({ label }) => label,
-      ({ label }) => h("button", { type: "button", on: { click: () => this.#click(label) } }),
-      (button, { label, color }) => {
-        button.dataset.color = color;
-        setAttribute(button, "aria-disabled", pending ? "true" : null);
-        setText(button, pending?.label === label ? `${label} …` : label);
-      },
-    );
-  }
-
-  #click(label) {
-    const { agent } = this;
-    const control = [...controlsOf(agent), ...agent.badge.more].find((each) => each.label === label);
-    if (control) press(agent, control);
-  }
+/** Why desired and current do not differ, also where the two words do. */
+function match({ desired, current, schedule, onCall, authority }) {
+  if (desired === current) return "Current matches desired.";
+  if (onCall) return "On call: a session starts with its next task.";
+  if (authority !== "muster" || !schedule) return "It reports its current state by itself.";
+  return current === "pause" ? "Between two runs of its schedule." : "In a run of its schedule.";
 }
 
 function state(title) {

@@ -3,11 +3,13 @@
 import "../elements/agent-notes.js";
 import "../elements/approval-list.js";
 import "../elements/chat-thread.js";
+import "../elements/failure-panel.js";
 import "../elements/live-output.js";
+import "../elements/run-controls.js";
 import "../elements/run-panel.js";
 import "../elements/tab-set.js";
 import { needsOf } from "../attention.js";
-import { meaning, paintBadge } from "../badge.js";
+import { look, meaning, paintBadge } from "../badge.js";
 import { evidenceText } from "../clock.js";
 import { spentInFull } from "../costs.js";
 import { h, loadStyle, setAttribute, setHidden, setText } from "../dom.js";
@@ -53,6 +55,7 @@ class AgentView extends Part {
         }),
         this.need,
       ),
+      h("div", { class: "standing" }, part("run-controls", agent), part("failure-panel", agent)),
       part("approval-list", agent, "panel"),
       h(
         "div",
@@ -63,7 +66,7 @@ class AgentView extends Part {
     );
     this.watch([`agent:${agent.seat}`, "channels"], () => this.#paint());
     this.tick(() => this.#paint());
-    this.key("s", "Press the main button of the agent", () => this.querySelector("run-panel").press());
+    this.key("s", "Press the main button of the agent", () => this.querySelector("run-controls").press());
     this.key("m", "Write a message to the agent", () => this.querySelector("textarea").focus());
     this.key("]", "Next agent", () => this.#step(1));
     this.key("[", "Previous agent", () => this.#step(-1));
@@ -113,13 +116,15 @@ class AgentView extends Part {
     ]);
     if (this.looks !== looks) this.portrait.replaceChildren(face(agent));
     this.looks = looks;
-    this.dataset.status = agent.status;
+    this.dataset.look = look(agent);
     setText(this.title_, agent.name ?? `Seat ${agent.seat}, unnamed`);
     paintBadge(this.badge, agent.badge);
     setText(this.meaning, meaning(agent.badge));
     setText(this.facts, factsOf(agent).join(" · "));
     this.#paintPlaces(agent);
-    const [need] = needsOf(agent).filter(({ kind }) => kind !== "approval"); // approvals have a list of their own below
+    const [need] = needsOf(agent).filter(
+      ({ kind }) => !BELOW.has(kind) && !(kind === "failed" && agent.lastFailure),
+    );
     setHidden(this.need, !need);
     if (need) setText(this.need, `Needs you: ${need.why}`);
     setAttribute(this.need, "data-kind", need?.kind ?? null);
@@ -147,6 +152,9 @@ class AgentView extends Part {
     go("agent", all[(at + by + all.length) % all.length].id);
   }
 }
+
+/** Needs that have a panel of their own on this page. */
+const BELOW = new Set(["approval", "failing"]);
 
 const AUTHORITIES = {
   muster: "run by muster",

@@ -3,11 +3,12 @@
 import "../elements/agent-card.js";
 import "../elements/needs-list.js";
 import "../elements/team-button.js";
+import "../elements/team-tools.js";
 import { costs, spent, spentInFull } from "../costs.js";
 import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
 import { addButton } from "../elements/agent-dialog.js";
 import { Part } from "../part.js";
-import { go } from "../router.js";
+import { go, link } from "../router.js";
 import { store } from "../store.js";
 
 const GRID = [0, 1, 2, 3, 4, 5, 6, 7, 8];
@@ -21,6 +22,14 @@ class TeamView extends Part {
     this.grid = h("div", { class: "grid nine" });
     this.more = h("div", { class: "grid more" });
     this.empty = h("section", { class: "empty", hidden: true });
+    this.tools = document.createElement("team-tools");
+    const [what, group] = this.params ?? [];
+    Object.assign(this.tools, {
+      group: what === "group" && group ? group : null,
+      selected: new Set(),
+      selecting: false,
+      changed: () => this.#narrow(),
+    });
     this.replaceChildren(
       h(
         "div",
@@ -33,6 +42,7 @@ class TeamView extends Part {
       ),
       h("needs-list", { class: "panel" }),
       this.empty,
+      this.tools,
       h("section", { "aria-label": "Agents", class: "agents" }, this.grid, this.more),
     );
     this.watch("agents", () => this.#paint());
@@ -44,14 +54,20 @@ class TeamView extends Part {
       event.target.localName === "agent-card" ? this.#open(event.target) : false,
     );
     this.key("s", "Press the main button of the selected agent", () => this.#focused?.press() ?? false);
+    this.key("o", "Open the menu of the selected agent", () => this.#focused?.openMenu() ?? false);
+    this.key("x", "Select the agent, or no longer", () =>
+      this.#focused ? this.#pick(this.#focused.seat) : false,
+    );
+    this.addEventListener("pick", ({ detail }) => this.#pick(detail));
     this.key("m", "Write a message to the selected agent", () =>
       this.#focused ? this.#open(this.#focused, "write") : false,
     );
   }
 
   #paint() {
-    const agents = store.shown;
-    const nine = agents.some(({ seat }) => seat < 9);
+    const all = store.shown;
+    const agents = this.tools.shown;
+    const nine = agents.length === all.length && agents.some(({ seat }) => seat < 9);
     setHidden(this.grid, !nine);
     keyed(this.grid, nine ? GRID : [], (seat) => `${seat}:${occupied(seat)}`, place);
     keyed(
@@ -69,8 +85,26 @@ class TeamView extends Part {
       () => h("span"),
       (element, [word, count]) => setText(element, `${count} ${word.toLowerCase()}`),
     );
-    this.#paintEmpty(agents);
+    this.#paintEmpty(all);
+    this.toggleAttribute("data-selecting", this.tools.selecting);
+    for (const card of this.querySelectorAll("agent-card")) card.mark(this.tools.selected.has(card.seat));
     if (!this.querySelector("agent-card[tabindex='0']")) this.#rove(this.querySelector("agent-card"));
+  }
+
+  /** The group or the selection has changed. The address has the group; the page is not built again, so that the
+   *  focus stays. */
+  #narrow() {
+    const { group } = this.tools;
+    history.replaceState(null, "", group === null ? link("") : link("", "group", group));
+    this.tools.paint();
+    this.#paint();
+  }
+
+  #pick(seat) {
+    const { selected } = this.tools;
+    selected.has(seat) ? selected.delete(seat) : selected.add(seat);
+    this.tools.selecting = true;
+    this.#narrow();
   }
 
   #paintCost() {
