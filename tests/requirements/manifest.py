@@ -1234,6 +1234,8 @@ CLIENTS = (
             "web/test_agent_settings.py": [
                 "test_from_an_empty_folder_to_two_running_agents_in_the_dashboard_alone",
                 "test_an_agent_is_changed_renamed_and_removed_in_the_dashboard",
+                "test_when_an_agent_runs_is_set_shown_and_changed_in_the_dialog",
+                "test_an_open_quote_is_refused_with_its_place",
                 "test_a_mistake_stands_beside_its_field",
                 "test_a_mistake_in_the_file_is_a_banner_until_it_is_corrected",
             ],

@@ -3,10 +3,11 @@
 import os
 from collections.abc import Generator
 from pathlib import Path
+from tomllib import loads
 from typing import Final
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.asking import asker
 from tests.live import Server, live
@@ -129,6 +130,125 @@ def test_a_mistake_stands_beside_its_field(person: Watched, server: Server, home
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     assert "\n[agents" not in (home / "muster.toml").read_text()
+
+
+def new_agent(page: Page, name: str, command: str) -> Locator:
+    """The dialog for a new agent, with its name and command."""
+    page.get_by_role("button", name="Add an agent").first.click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("A program of my own").click()
+    dialog.get_by_label("Name").fill(name)
+    dialog.get_by_label("Command").fill(command)
+    return dialog
+
+
+def error_of(dialog: Locator, label: str) -> Locator:
+    """The error beside a field."""
+    field = dialog.locator(".field", has=dialog.page.get_by_label(label, exact=True))
+    return field.locator(".error")
+
+
+def test_when_an_agent_runs_is_set_shown_and_changed_in_the_dialog(
+    person: Watched, server: Server, home: Path
+) -> None:
+    page = person.signed_in(server)
+    add(page, "db", "sleep 600")
+    page.goto(f"{server.url}/#/")
+    dialog = new_agent(page, "backup", "sh -c 'echo saved'")
+    expect(dialog.get_by_label("Every")).to_be_hidden()
+    dialog.get_by_text("When it runs").click()
+    dialog.get_by_label("Restart", exact=True).select_option("on-failure")
+    dialog.get_by_label("Start with muster").check()
+    expect(dialog.get_by_label("Time zone")).to_be_hidden()
+    dialog.get_by_label("Schedule").fill("0 9 * * MON-FRI")
+    dialog.get_by_label("Time zone").fill("Europe/Berlin")
+    dialog.get_by_label("Runs after").fill("db")
+    dialog.get_by_label("Groups").fill("nightly, core")
+    dialog.get_by_label("Silence (s)").fill("300")
+    dialog.get_by_label("When silent").select_option("restart")
+    dialog.get_by_text("Limits", exact=True).click()
+    dialog.get_by_label("Failures in a row").fill("3")
+    expect(dialog.locator("pre")).to_contain_text('groups = ["nightly", "core"]')
+    shot(page, "when-it-runs")
+    dialog.get_by_role("button", name="Add agent").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("backup")
+    facts = page.locator(".policies")
+    expect(facts).to_contain_text("0 9 * * MON-FRI Europe/Berlin")
+    expect(facts).to_contain_text("paused after 3 in a row")
+    written = loads((home / "muster.toml").read_text())["agents"]["backup"]
+    assert written == {
+        "command": ["sh", "-c", "echo saved"],
+        "restart": "on-failure",
+        "autostart": True,
+        "schedule": "0 9 * * MON-FRI",
+        "timezone": "Europe/Berlin",
+        "after": ["db"],
+        "groups": ["nightly", "core"],
+        "silent_seconds": 300,
+        "on_silence": "restart",
+        "budget": {"failures": 3},
+    }
+
+    page.get_by_role("button", name="Settings").click()
+    expect(dialog.get_by_label("Groups")).to_have_value("nightly, core")
+    expect(dialog.get_by_label("Start with muster")).to_be_checked()
+    expect(dialog.get_by_label("Command")).to_have_value("sh -c 'echo saved'")
+    dialog.get_by_label("Schedule").fill("")
+    dialog.get_by_label("Every").fill("30m")
+    dialog.get_by_label("Start with muster").uncheck()
+    expect(dialog.locator("pre")).to_contain_text('+every = "30m"')
+    expect(dialog.locator("pre")).to_contain_text("-timezone")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).to_be_hidden()
+    expect(facts).to_contain_text("every 30m")
+    changed = loads((home / "muster.toml").read_text())["agents"]["backup"]
+    gone = {"schedule", "timezone", "autostart"}
+    assert changed == {k: v for k, v in written.items() if k not in gone} | {"every": "30m"}
+
+
+def test_an_open_quote_is_refused_with_its_place(
+    person: Watched, server: Server, home: Path
+) -> None:
+    page = person.signed_in(server)
+    dialog = new_agent(page, "builder", "sh -c \"echo 'done'")
+    expect(error_of(dialog, "Command")).to_contain_text('The quote " is not closed: character 7')
+    expect(dialog.locator("pre")).to_be_hidden()
+    dialog.get_by_role("button", name="Add agent").click()
+    expect(dialog.get_by_label("Command")).to_be_focused()
+    assert "\n[agents" not in (home / "muster.toml").read_text()
+    dialog.get_by_label("Command").fill("ls my\\")
+    expect(error_of(dialog, "Command")).to_contain_text("Nothing follows the backslash")
+    dialog.get_by_label("Command").fill("sh -c \"echo 'done'\"")
+    expect(dialog.locator("pre")).to_contain_text("""command = ["sh", "-c", "echo 'done'"]""")
+    expect(error_of(dialog, "Command")).to_be_empty()
+
+
+MISTAKES = [
+    ("Every", "soon", "Write 90s, 30m, 2h or 1d."),
+    ("Schedule", "99 * * * *", "Write minute, hour, day, month and weekday"),
+    ("Runs after", "nobody", "there is no such agent"),
+    ("Silence (s)", "0", "Give a number from 1"),
+    ("Failures in a row", "2.5", "Give a whole number"),
+]
+
+
+def test_a_wrong_value_says_at_its_field_what_to_write(person: Watched, server: Server) -> None:
+    page = person.signed_in(server)
+    dialog = new_agent(page, "builder", "sleep 600")
+    for section in ("When it runs", "Limits"):
+        dialog.get_by_text(section, exact=True).click()
+    for label, value, remedy in MISTAKES:
+        field = dialog.get_by_label(label, exact=True)
+        field.fill(value)
+        expect(error_of(dialog, label)).to_contain_text(remedy)
+        expect(field).to_have_attribute("aria-invalid", "true")
+        if label == "Every":
+            shot(page, "wrong-value")
+        field.fill("")
+        expect(error_of(dialog, label)).to_be_empty()
+    dialog.get_by_label("Schedule").fill("0 9 * * *")
+    dialog.get_by_label("Time zone").fill("Mars/Olympus")
+    expect(error_of(dialog, "Time zone")).to_contain_text("Write one such as Europe/Berlin, or UTC.")
 
 
 def test_a_mistake_in_the_file_is_a_banner_until_it_is_corrected(

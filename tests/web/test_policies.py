@@ -152,7 +152,7 @@ def test_policies_dependencies_groups_and_limits_are_on_the_page_and_the_card(
     expect(page.locator("agent-card")).to_have_count(2)
     expect(page.get_by_role("button", name="site 2")).to_have_attribute("aria-pressed", "true")
     expect(card(page, "api").locator(".facts")).to_have_text(
-        "restart on-failure · after web, db · #site #core"
+        "restart on-failure · after web, db · in site, core"
     )
 
 

@@ -1,9 +1,10 @@
 // The dialogs that add an agent, and that change, rename or remove one: they edit muster.toml through the server, which
 // validates every edit and shows it before it is written.
 
-import { get, patch, path, post, put, remove } from "../api.js";
+import { get, patch, path, post, remove } from "../api.js";
 import { h, loadStyle, setHidden, setText } from "../dom.js";
 import { go } from "../router.js";
+import { commandLine } from "../words.js";
 import { AgentForm } from "./agent-form.js";
 import { openDialog } from "./help.js";
 
@@ -44,8 +45,8 @@ export async function showAddAgent() {
   async function add(event) {
     event.preventDefault();
     const name = form.input("name").value.trim();
-    const body = { name, settings: form.settings, start: start.checked, version: preview.version };
-    if (await preview.send(submit, () => post("/api/settings/agents", body))) {
+    const body = () => ({ name, settings: form.settings, start: start.checked, version: preview.version });
+    if (await preview.send(submit, () => post("/api/settings/agents", body()))) {
       dialog.close();
       go("agent", name);
     }
@@ -90,7 +91,7 @@ function choice(program, form, preview) {
 
 function pick(program, form, preview) {
   form.choose(program.runtime);
-  if (program.runtime === "command") form.input("command").value = program.command.join(" ");
+  if (program.runtime === "command") form.input("command").value = commandLine(program.command);
   preview.soon();
 }
 
@@ -133,8 +134,8 @@ function tableOf(agent, table, version, dialog) {
       on: {
         submit: async (event) => {
           event.preventDefault();
-          const body = { ...form.change, version };
-          if (await preview.send(submit, () => patch(at, body))) dialog.close();
+          const save = () => patch(at, { ...form.change, version });
+          if (await preview.send(submit, save)) dialog.close();
         },
       },
     },
@@ -147,14 +148,11 @@ function tableOf(agent, table, version, dialog) {
 
 /** The session runs with earlier settings: say so, and offer to restart it. */
 function outdated(agent, dialog) {
-  const at = path`/api/agents/${agent.id}/run`;
+  const at = path`/api/agents/${agent.id}/restart`;
   const button = h("button", { type: "button", text: "Restart it now" });
   const error = h("p", { class: "error", role: "alert" });
   button.addEventListener("click", async () => {
-    const restart = async () => {
-      await put(at, { desired: "pause", now: true });
-      return put(at, { desired: agent.desired });
-    };
+    const restart = () => post(at, { now: true, note: "for its new settings" });
     if (await tried(button, error, restart)) dialog.close();
   });
   const told = `${agent.id} runs with earlier settings until its next session.`;
@@ -261,7 +259,7 @@ class Preview {
   async #show() {
     const { name, call } = this.edit();
     const asked = ++this.#asked;
-    if (!name) return this.#put("");
+    if (this.form.mistake() || !name) return this.#put("");
     try {
       const { difference } = await call();
       if (asked !== this.#asked) return;
@@ -291,6 +289,9 @@ class Preview {
   async send(button, call) {
     clearTimeout(this.#timer);
     this.#asked++;
+    const wrong = this.form.mistake();
+    if (wrong) wrong.focus();
+    if (wrong) return false;
     button.disabled = true;
     try {
       await call();

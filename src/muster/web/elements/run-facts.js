@@ -92,7 +92,7 @@ function limitsOf({ budget, counted }) {
   );
 }
 
-/** The same for a card, in one line: `every 30m · after db · nightly`. */
+/** The same for a card, in one line: `every 30m · after db · in nightly`. */
 export function factLine(agent) {
   if (agent.authority !== "muster") return "";
   const { schedule, nextStart, restart, groups, after, budget } = agent;
@@ -102,7 +102,7 @@ export function factLine(agent) {
     !schedule && restart !== "always" && `restart ${restart}`,
     after.length && `after ${after.join(", ")}`,
     budget.costUsd && `limit ${dollars(budget.costUsd)}`,
-    groups.map((group) => `#${group}`).join(" "),
+    groups.length && `in ${groups.join(", ")}`,
   ]
     .filter(Boolean)
     .join(" · ");

@@ -1,0 +1,90 @@
+// The fields of the dialogs about an agent's settings, in their sections. What a value means is in docs/reference/settings.md.
+
+const MODES = {
+  "": "Ask before anything that changes something",
+  acceptEdits: "Edit files without asking",
+  plan: "Plan only",
+  dontAsk: "Never ask: deny what is not allowed",
+};
+const RESTARTS = {
+  "": "Always: the next session starts, after a failure with backoff",
+  "on-failure": "On failure: retried; after a success it is paused",
+  never: "Never: it is paused after a session",
+};
+const SILENCES = {
+  "": "Tell: log it and show it",
+  interrupt: "Interrupt its work",
+  restart: "Restart its session",
+};
+
+/** Sections of fields. A field has its key below the agent's table, a label, and its kind: `text` unless it says
+ *  `command`, `list`, `number`, `flag` or `choices`. `runtime` and `needs` (another key) say when it counts. */
+export const SECTIONS = [
+  {
+    fields: [
+      {
+        key: "command",
+        kind: "command",
+        label: "Command",
+        hint: "Program and arguments, as in a terminal; no shell reads it.",
+        runtime: "command",
+        placeholder: "./build.sh --fast",
+      },
+      { key: "cwd", label: "Working folder", placeholder: "the folder of the team" },
+      { key: "claude.model", label: "Model", runtime: "claude", placeholder: "Claude Code's default" },
+      { key: "claude.permission_mode", label: "Permissions", runtime: "claude", choices: MODES },
+      { key: "budget.cost_usd", kind: "number", label: "Budget ($)", placeholder: "no limit" },
+      { key: "description", label: "Description", placeholder: "what it is for" },
+    ],
+  },
+  {
+    title: "When it runs",
+    fields: [
+      { key: "restart", label: "Restart", choices: RESTARTS },
+      { key: "autostart", kind: "flag", label: "Start with muster, unless it was paused" },
+      {
+        key: "every",
+        label: "Every",
+        placeholder: "30m",
+        hint: "One session at each interval, instead of one after another: 90s, 30m, 2h, 1d.",
+      },
+      {
+        key: "schedule",
+        label: "Schedule",
+        placeholder: "0 9 * * MON-FRI",
+        hint: "Or at these times: minute, hour, day, month, weekday.",
+      },
+      { key: "timezone", label: "Time zone", placeholder: "UTC", needs: "schedule", suggests: zones },
+      { key: "after", kind: "list", label: "Runs after", hint: "Agents that must run first, with commas." },
+      { key: "groups", kind: "list", label: "Groups", placeholder: "web, nightly" },
+      {
+        key: "silent_seconds",
+        kind: "number",
+        label: "Silence (s)",
+        placeholder: "not watched",
+        hint: "Longest time without a sign of work.",
+      },
+      { key: "on_silence", label: "When silent", choices: SILENCES, needs: "silent_seconds" },
+    ],
+  },
+  {
+    title: "Limits",
+    fields: [
+      { key: "budget.tokens", kind: "number", label: "Tokens", placeholder: "no limit" },
+      {
+        key: "budget.sessions_per_hour",
+        kind: "number",
+        label: "Sessions an hour",
+        placeholder: "no limit",
+      },
+      { key: "budget.session_seconds", kind: "number", label: "Session (s)", placeholder: "no limit" },
+      { key: "budget.failures", kind: "number", label: "Failures in a row", placeholder: "no limit" },
+    ],
+  },
+];
+
+/** Time zones, the browser's own first. */
+function zones() {
+  const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return [here, ...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== here)];
+}
