@@ -35,8 +35,7 @@ export async function showAddAgent() {
       form.name.row,
       form.node,
       h("label", { class: "choice" }, start, " Start right away"),
-      preview.node,
-      h("div", { class: "buttons" }, submit),
+      h("div", { class: "written" }, preview.node, h("div", { class: "buttons" }, submit)),
     ),
   );
   start.checked = true;
@@ -141,8 +140,7 @@ function tableOf(agent, table, version, dialog) {
     },
     table.nextSession ? outdated(agent, dialog) : null,
     form.node,
-    preview.node,
-    h("div", { class: "buttons" }, submit),
+    h("div", { class: "written" }, preview.node, h("div", { class: "buttons" }, submit)),
   );
 }
 

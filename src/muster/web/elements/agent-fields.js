@@ -7,9 +7,9 @@ const MODES = {
   dontAsk: "Never ask: deny what is not allowed",
 };
 const RESTARTS = {
-  "": "Always: the next session starts, after a failure with backoff",
-  "on-failure": "On failure: retried; after a success it is paused",
-  never: "Never: it is paused after a session",
+  "": "Always; after a failure with backoff",
+  "on-failure": "After a failure; a success pauses it",
+  never: "Never; it is paused after a session",
 };
 const SILENCES = {
   "": "Tell: log it and show it",
@@ -77,7 +77,7 @@ export const SECTIONS = [
         label: "Sessions an hour",
         placeholder: "no limit",
       },
-      { key: "budget.session_seconds", kind: "number", label: "Session (s)", placeholder: "no limit" },
+      { key: "budget.session_seconds", kind: "number", label: "Session length (s)", placeholder: "no limit" },
       { key: "budget.failures", kind: "number", label: "Failures in a row", placeholder: "no limit" },
     ],
   },
