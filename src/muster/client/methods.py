@@ -33,7 +33,6 @@ from muster.views.answers.agents import (
     AgentView,
     ApprovalList,
     Called,
-    CostsView,
     OutputPage,
     PresenceView,
     RegisteredAgent,
@@ -41,6 +40,7 @@ from muster.views.answers.agents import (
     Settled,
 )
 from muster.views.answers.channels import ChannelList, ChannelState, TurnOverridden
+from muster.views.answers.costs import CostsView
 from muster.views.answers.messages import (
     Do,
     MessagePage,

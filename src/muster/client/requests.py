@@ -18,7 +18,6 @@ from muster.views.answers.agents import (
     AgentView,
     ApprovalList,
     Called,
-    CostsView,
     Imported,
     NewToken,
     OutputPage,
@@ -29,6 +28,7 @@ from muster.views.answers.agents import (
     TokenList,
 )
 from muster.views.answers.channels import ChannelList, ChannelState, TurnOverridden
+from muster.views.answers.costs import CostsView
 from muster.views.answers.messages import (
     EventPage,
     MessagePage,

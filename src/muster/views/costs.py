@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from muster.machines.state import Team
 from muster.machines.vocabulary import NOTHING_USED, Usage
-from muster.views.answers.agents import (
+from muster.views.answers.costs import (
     AgentCost,
     ChannelCost,
     ConversationCost,

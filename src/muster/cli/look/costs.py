@@ -14,7 +14,8 @@ from muster.engine.loading import load
 from muster.home.lock import LOG_FILE
 from muster.machines.kernel.sentences import dollars
 from muster.store.reading import LogReader
-from muster.views.answers.agents import CostsView, LimitedView, UsageView
+from muster.views.answers.agents import UsageView
+from muster.views.answers.costs import CostsView, LimitedView
 from muster.views.conversation_costs import PAGE_EVENTS, SPENT, Tally
 from muster.views.costs import view_costs
 

@@ -1,7 +1,7 @@
 """Costs over HTTP: token usage and cost, in total and by agent, session, channel, conversation."""
 
 from muster.http.routing import EVERYBODY, ApiCall, route
-from muster.views.answers.agents import CostsView
+from muster.views.answers.costs import CostsView
 from muster.views.costs import view_costs
 
 

@@ -1,4 +1,4 @@
-"""Answers about agents: identity, run state, output, approvals, costs, and tokens to act with."""
+"""Answers about agents: identity, run state, output, usage, approvals, tokens to act with."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -436,56 +436,3 @@ class PresenceView(View, frozen=True, kw_only=True):
 
     turns: dict[ChannelId, int]
     """The turns that it holds, with their epochs."""
-
-
-# ── costs ─────────────────────────────────────────────────────────────────────────────────────────
-
-
-class LimitedView(UsageView, frozen=True, kw_only=True):
-    """Usage that may have a limit."""
-
-    max_cost_usd: float | None = None
-    """Null is no limit."""
-
-    max_tokens: int | None = None
-
-
-class AgentCost(LimitedView, frozen=True, kw_only=True):
-    """All usage of an agent."""
-
-    agent: str
-    seat: SeatId
-    counted: UsageView | None
-    """The part that counts against the limit: since a person last set the desired state."""
-
-
-class SessionCost(LimitedView, frozen=True, kw_only=True):
-    """Usage of a session that is still open."""
-
-    session: SessionId
-    agent: str
-    seat: SeatId
-
-
-class ChannelCost(LimitedView, frozen=True, kw_only=True):
-    """Usage in the turns of a channel."""
-
-    channel: ChannelId
-
-
-class ConversationCost(UsageView, frozen=True, kw_only=True):
-    """Usage of a conversation, by every agent that worked on it."""
-
-    conversation: ConversationId
-
-
-class CostsView(View, frozen=True, kw_only=True):
-    """Usage of a team: in all, and by agent, session, channel and conversation."""
-
-    seq: int
-    team: UsageView
-    agents: tuple[AgentCost, ...]
-    sessions: tuple[SessionCost, ...]
-    channels: tuple[ChannelCost, ...]
-    conversations: tuple[ConversationCost, ...]
-    """The conversations with the newest usage, the newest at the end."""
