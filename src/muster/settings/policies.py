@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from graphlib import CycleError, TopologicalSorter
 from typing import Annotated
-from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -122,7 +121,9 @@ def check_schedule(name: str, agent: PolicySettings, given: Mapping[str, object]
 
 
 def _check_times(key: str, agent: PolicySettings) -> None:
-    from cronsim import CronSimError  # only schedules need it
+    from zoneinfo import ZoneInfo  # only schedules need these
+
+    from cronsim import CronSimError
 
     from muster.machines.run_control.schedule import interval_s, next_run
 

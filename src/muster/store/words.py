@@ -10,7 +10,7 @@ A message is indexed by *terms*: its words, and terms that stand for its channel
 
 import re
 import sqlite3
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 from unicodedata import normalize
 
@@ -24,17 +24,23 @@ SEARCHED_TYPES: Final = frozenset(
 )
 
 _ALONE: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # kana and ideographs
-WORD: Final = re.compile(rf"[{_ALONE}]|(?:[^\W_{_ALONE}]|[\u0300-\u036f])+")
-"""A word in a text as it was written; combining accents belong to it."""
-
 _ASCII_WORD: Final = re.compile(r"[a-z0-9]+")
+
+
+@cache
+def word_pattern() -> re.Pattern[str]:
+    """A word in a text as it was written; combining accents belong to it.
+
+    Compiled on demand: that takes milliseconds, and most commands search nothing.
+    """
+    return re.compile(rf"[{_ALONE}]|(?:[^\W_{_ALONE}]|[\u0300-\u036f])+")
 
 
 def words_of(text: str) -> list[str]:
     """The distinct words of a text, in order."""
     if text.isascii():
         return list(dict.fromkeys(_ASCII_WORD.findall(text.lower())))
-    return list(dict.fromkeys(filter(None, map(folded, WORD.findall(text)))))
+    return list(dict.fromkeys(filter(None, map(folded, word_pattern().findall(text)))))
 
 
 def folded(word: str) -> str:

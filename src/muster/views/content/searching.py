@@ -11,7 +11,7 @@ from muster.machines.events import Event, MessageImported
 from muster.machines.state import Team
 from muster.store.base import MessageSearch, SearchSlice
 from muster.store.codec import decode
-from muster.store.words import WORD, folded, words_of
+from muster.store.words import folded, word_pattern, words_of
 from muster.views.answers.messages import FoundMessage, MessageView, SearchPage, SnippetPart
 from muster.views.channels import imported_view, message_view
 
@@ -71,7 +71,7 @@ def snippet(text: str, words: Sequence[str]) -> Iterator[SnippetPart]:
     end = min(len(text), begin + SNIPPET_CHARS)
     at = begin
     # One character more than is shown, so that a word that goes on there is not taken for whole.
-    near = () if start is None else WORD.finditer(text, start, end + 1)
+    near = () if start is None else word_pattern().finditer(text, start, end + 1)
     matches = (each.span() for each in near if folded(each[0]) in wanted)
     if begin > 0:
         yield SnippetPart(text="…")
@@ -90,7 +90,7 @@ def snippet(text: str, words: Sequence[str]) -> Iterator[SnippetPart]:
 
 def first_match(text: str, wanted: frozenset[str]) -> int | None:
     """The place of the first word that matches, found with bounded work."""
-    for each in WORD.finditer(text, 0, SNIPPET_LOOKED):
+    for each in word_pattern().finditer(text, 0, SNIPPET_LOOKED):
         if each.end() == SNIPPET_LOOKED < len(text):  # the word may go on
             break
         if folded(each[0]) in wanted:
