@@ -274,6 +274,15 @@ program that is writing a block does not pause so long in it, as a rule."""
 OUTPUT_FILE_BYTES_MAX: Final = 64 * 1024 * 1024
 """One `output.log` before it is rotated: what an editor still opens."""
 
+CPU_GRACE_SECONDS: Final = 5
+"""CPU time between SIGXCPU and SIGKILL for a program over `cpu_seconds`: enough to say goodbye."""
+
+CGROUP_EMPTY_SECONDS: Final = 5.0
+"""How long the kernel may take to empty the cgroup of a session whose processes were killed."""
+
+CGROUP_POLL_SECONDS: Final = 0.05
+"""How often that is looked at; there is no event for a removal that has become possible."""
+
 ENV_FILE_BYTES_MAX: Final = 64 * 1024
 """One `env_file`: Linux takes variables of 128 KiB each, and a secret is a line."""
 

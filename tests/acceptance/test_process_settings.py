@@ -1,4 +1,4 @@
-"""Settings of an agent's process under `muster up`: its environment file, its stop."""
+"""Settings of an agent's process under `muster up`: its environment file, its stop, its limits."""
 
 import sys
 from collections.abc import Generator
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.test_supervised import Place, prepared, table, up
+from tests.homes import muster
 from tests.waits import until
 
 KEPT = "a text of nobody else"
@@ -32,6 +33,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Generator[Place]:
         folder,
         table("secret", "sh", "-c", 'printf %s "$HIDDEN" > got', env_file="secret.env"),
         table("wrong", "true", env_file="wrong.env"),
+        table("spins", sys.executable, "-S", "-c", "while True: pass", cpu_seconds=1, nice=19),
+        table("limited", "sleep", "1000", memory_mb=512, cpu_percent=50),
         table("hangup", sys.executable, "-S", "-c", HANGUP, stop_signal="SIGHUP"),
     )
     home = folder / ".muster"
@@ -75,3 +78,28 @@ def test_a_stop_of_an_agent_begins_with_its_stop_signal(place: Place) -> None:
     place.want("hangup", "pause", now=True)
     place.until_states("hangup", "pause", "pause")
     assert output(place, "hangup") == ["ready", "heard SIGHUP"]
+
+
+def test_an_agent_over_its_limit_says_so_in_its_last_failure(place: Place) -> None:
+    place.want("spins", "continuous")
+    until(lambda: place.run("spins")["lastFailure"])
+    assert place.run("spins")["lastFailure"]["reason"] == "killed: over cpu_seconds = 1"
+    ended = place.first("spins", "session_end")
+    assert ended["reason"] == "killed: over cpu_seconds = 1"
+    place.want("spins", "pause", now=True)
+
+
+def test_a_session_says_by_which_means_its_limits_hold(place: Place) -> None:
+    place.want("limited", "continuous")
+    began = place.first("limited", "session_start")
+    place.until_states("limited", "continuous", "continuous")
+    held = place.run("limited")["session"]["limits"]
+    assert held == began["limits"]
+    assert [each.split(" ")[0] for each in held] == ["memory_mb", "cpu_percent"]
+    assert place.operator.get("/api/agents/limited")["limits"] == held
+    shown = muster("status", "--home", str(place.home)).stdout
+    assert f"limited: limits: {', '.join(held)}" in shown
+    checked = muster("doctor", "--home", str(place.home)).stdout
+    assert "limits of agents hold by " in checked
+    assert ("cpu_percent = 50 is not in force" in checked) == ("not in force" in held[1])
+    place.want("limited", "pause", now=True)

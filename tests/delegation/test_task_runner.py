@@ -176,6 +176,7 @@ class AskingSession:
     """Requests one approval, and ends."""
 
     pid = started = None
+    limits = ()
 
     def __init__(self, listener: ports.SessionListener) -> None:
         self._listener = listener

@@ -1618,6 +1618,29 @@ SUPERVISION = (
         },
     ),
     Promise(
+        "Limits of a program hold from its start; the session says how, and a failure names them.",
+        {
+            "runtimes/process/test_resources.py": [
+                "test_with_cgroup_v2_memory_cpu_and_processes_hold_for_the_whole_session",
+                "test_without_cgroup_v2_the_kernels_limits_of_a_process_hold_as_far_as_they_go",
+                "test_a_limit_that_does_not_bind_root_is_not_claimed",
+            ],
+            "runtimes/process/test_cgroups.py": [
+                "test_a_cgroup_that_cannot_be_used_says_why",
+                "test_a_session_has_a_cgroup_with_its_limits",
+            ],
+            "runtimes/process/test_limited.py": [
+                "test_a_program_runs_within_its_limits_and_the_session_says_by_what_means",
+                "test_a_program_over_its_cpu_time_is_killed_and_says_so",
+                "test_a_program_that_the_kernel_kills_for_its_memory_says_so",
+            ],
+            "acceptance/test_process_settings.py": [
+                "test_an_agent_over_its_limit_says_so_in_its_last_failure",
+                "test_a_session_says_by_which_means_its_limits_hold",
+            ],
+        },
+    ),
+    Promise(
         "An environment file is read at each start; no error, log or answer has a value of it.",
         {
             "settings/test_env_file.py": [

@@ -61,6 +61,12 @@ env_file = "lyra.env"
 stop_signal = "SIGHUP"
 interrupt_seconds = 0
 terminate_seconds = 0.5
+memory_mb = 512
+cpu_percent = 150
+cpu_seconds = 3600
+processes = 64
+open_files = 1024
+nice = 10
 output_files = 2
 [agents."Lyra 2.0".budget]
 sessions_per_hour = 10
@@ -84,6 +90,12 @@ failures = 3
         stop_signal="SIGHUP",
         interrupt_seconds=0.0,
         terminate_seconds=0.5,
+        memory_mb=512,
+        cpu_percent=150,
+        cpu_seconds=3600,
+        processes=64,
+        open_files=1024,
+        nice=10,
         output_files=2,
         budget=BudgetSettings(sessions_per_hour=10, session_seconds=600.0, failures=3),
     )
@@ -153,6 +165,15 @@ def test_variables_do_not_reach_agents(tmp_path: Path) -> None:
         ('stop_signal = "SIGKILL"', 'agents.Lyra.stop_signal is "SIGKILL"', 'of "SIGINT", "SIGT'),
         ("stop_signal = 15", "agents.Lyra.stop_signal is 15", 'one of "SIGINT", "SIGTERM", "SIGH'),
         ("stop_signals = 15", "there is no setting agents.Lyra.stop_signals", "mean stop_signal?"),
+        ("memory_mb = 15", "agents.Lyra.memory_mb is 15", "a whole number from 16 to"),
+        ("memory_mb = 0.5", "agents.Lyra.memory_mb is 0.5", "Give a whole number from 16"),
+        ('memory_mb = "1G"', 'agents.Lyra.memory_mb is "1G"', "Give a whole number from 16"),
+        ("memory = 512", "there is no setting agents.Lyra.memory", "Did you mean memory_mb?"),
+        ("cpu_percent = 0", "agents.Lyra.cpu_percent is 0", "from 1 to 100000"),
+        ("cpu_seconds = true", "agents.Lyra.cpu_seconds is true", "from 1 to 31536000"),
+        ("processes = 0", "agents.Lyra.processes is 0", "from 1 to 1000000"),
+        ("open_files = 3", "agents.Lyra.open_files is 3", "from 16 to 1000000"),
+        ("nice = 20", "agents.Lyra.nice is 20", "Give a whole number from -20 to 19."),
         ("output_files = 0", "agents.Lyra.output_files is 0", "from 1 to 10000"),
         ("budget = 5", "agents.Lyra.budget is 5", "Write budget = { sessions_per_hour = 10 }."),
         ("budget.failures = 0", "agents.Lyra.budget.failures is 0", "a whole number from 1"),

@@ -252,8 +252,13 @@ DOORS = (
     ),
     Door(
         ("muster.cli.setup.doctor",),
-        ("muster.runtimes.claude.program",),
-        "doctor looks for the program of an agent where its runtime will look for it",
+        (
+            "muster.runtimes.claude.program",
+            "muster.runtimes.command",
+            "muster.runtimes.process.cgroups",
+            "muster.runtimes.process.resources",
+        ),
+        "doctor looks where a runtime will: for the program of an agent, and for means of limits",
     ),
     Door(
         ("muster.cli.act.agent_values",),

@@ -308,6 +308,11 @@ class SessionHandle(Protocol):
         """The kernel's start time of the process."""
         ...
 
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """How each limit of its resources holds, in words."""
+        ...
+
     async def wait(self) -> Exit:
         """Return when it has ended and is reaped. Any number of callers get the same answer."""
         ...

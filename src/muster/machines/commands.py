@@ -382,6 +382,8 @@ class ReportSessionStarted(Command, frozen=True, kw_only=True):
     session: SessionId
     pid: int | None = None
     started: str | None = None
+    limits: tuple[str, ...] = ()
+    """How each limit of its resources holds, in words."""
 
 
 class ReportSessionEnded(Command, frozen=True, kw_only=True):

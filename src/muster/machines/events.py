@@ -429,6 +429,8 @@ class SessionStart(Fact, frozen=True, kw_only=True):
     started: str | None = None
     """The start time of the process as the kernel reports it, to detect a reused pid."""
 
+    limits: tuple[str, ...] = ()  # how each limit of its resources holds, in words
+
 
 class SessionEnd(Fact, frozen=True, kw_only=True):
     """A session's process exited. Only the seats of that session are affected."""

@@ -329,6 +329,7 @@ class Session(Record, frozen=True, kw_only=True):
 
     pid: int | None = None
     started: str | None = None
+    limits: tuple[str, ...] = ()  # how each limit of its resources holds, in words
     used: Usage = Usage()
     has_result: bool = False
     """Whether it has finished a piece of work."""

@@ -15,8 +15,11 @@ from muster.errors import CannotStart
 from muster.machines.vocabulary import RunMode
 from muster.runtimes.command_session import CommandSession
 from muster.runtimes.process import processes
+from muster.runtimes.process.cgroups import OwnCgroups, own_cgroups
 from muster.runtimes.process.group import StopSteps
+from muster.runtimes.process.limited import limited
 from muster.runtimes.process.output_file import OutputFile
+from muster.runtimes.process.resources import Limits
 from muster.runtimes.process.spawn import spawned
 from muster.runtimes.process.stdin import StdinWriter, prompt_line
 from muster.settings.agents import AgentSettings
@@ -31,8 +34,11 @@ PROMPT_VARIABLE: Final = "MUSTER_PROMPT_FILE"
 class CommandRuntime:
     """Starts the program of one agent."""
 
-    def __init__(self, settings: AgentSettings, base: Path) -> None:
+    def __init__(
+        self, settings: AgentSettings, base: Path, own_cgroups: OwnCgroups = own_cgroups
+    ) -> None:
         """`base` is the folder that the settings are seen from."""
+        self._own_cgroups = own_cgroups
         self._settings = settings
         self._base = base.absolute()
         self._steps = StopSteps(
@@ -96,12 +102,17 @@ class CommandRuntime:
     ) -> CommandSession:
         settings = self._settings
         has_stdin = settings.long_lived or (settings.prompt == "stdin" and launch.prompt)
-        with spawned(
-            argv,
-            env=self._environment(launch, variables),
-            cwd=self._cwd(launch),
-            stdin=subprocess.PIPE if has_stdin else subprocess.DEVNULL,
-        ) as program:
+        env, cwd = self._environment(launch, variables), self._cwd(launch)
+        limits = limits_of(settings)
+        with (
+            limited(limits, launch.session, argv, env, cwd, self._own_cgroups) as (line, applied),
+            spawned(
+                line,
+                env=env,
+                cwd=cwd,
+                stdin=subprocess.PIPE if has_stdin else subprocess.DEVNULL,
+            ) as program,
+        ):
             if program.stdin is not None:
                 self._write_first_prompt(program.stdin, launch.prompt)
             return CommandSession(
@@ -111,6 +122,7 @@ class CommandRuntime:
                 listener=listener,
                 long_lived=settings.long_lived,
                 file=self._output_file(launch.folder),
+                limits=applied,
             )
 
     # ── what it is given ──────────────────────────────────────────────────────────────────────────
@@ -171,6 +183,11 @@ class CommandRuntime:
             missing = "the interpreter that its first line names is missing"
             return missing, "Install that, or correct the line."
         return why[:1].lower() + why[1:], _REMEDIES.get(error.errno or 0, _RETRY)
+
+
+def limits_of(settings: AgentSettings) -> Limits:
+    """The limits of an agent's sessions."""
+    return Limits(*(getattr(settings, name) for name in Limits._fields))
 
 
 async def env_file_variables(settings: AgentSettings, base: Path) -> Mapping[str, str]:

@@ -6,6 +6,7 @@ import signal
 from muster.engine.ports import Exit, Result, SessionListener, SessionReport, TurnDone
 from muster.machines.vocabulary import Urgency
 from muster.runtimes.process.group import INTERRUPTED, STOPPED, StopSteps, exit_of
+from muster.runtimes.process.limited import AppliedLimits
 from muster.runtimes.process.lines import Interrupted
 from muster.runtimes.process.listener import SerialListener
 from muster.runtimes.process.output import OutputPump
@@ -28,6 +29,7 @@ class CommandSession(ProcessSession):
         listener: SessionListener,
         long_lived: bool = False,
         file: OutputFile | None = None,
+        limits: AppliedLimits | None = None,
     ) -> None:
         """Take over a program that has just been started."""
         self._long_lived = long_lived
@@ -35,7 +37,7 @@ class CommandSession(ProcessSession):
         budget = OutputBudget(asyncio.get_running_loop().time())
         self._streams = (OutputStream(STDOUT, budget), OutputStream(STDERR, budget))
         self._pump = OutputPump(SerialListener(listener), file, self._on_reported)
-        super().__init__(program, session, steps)
+        super().__init__(program, session, steps, limits)
 
     async def stop(self, urgency: Urgency) -> None:
         """Let the program finish its work; with `NOW`, end it and return when it is gone."""

@@ -194,7 +194,10 @@ class Sessions:
             session = running.session = await setup.runtime.start(setup.launch, setup.intake)
             running.settle()
             up = ReportSessionStarted(
-                session=order.session, pid=session.pid, started=session.started
+                session=order.session,
+                pid=session.pid,
+                started=session.started,
+                limits=session.limits,
             )
             async with told.recording:
                 is_known = await self._report(up, cause)

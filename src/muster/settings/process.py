@@ -25,6 +25,25 @@ class ProcessSettings(PolicySettings, frozen=True, kw_only=True):
     terminate_seconds: Annotated[
         float, Rule("Stop now: time between SIGTERM and SIGKILL.", 0, 3600)
     ] = 5.0
+    memory_mb: Annotated[int | None, Rule("Memory limit of a session, in MiB.", 16, 16_777_216)] = (
+        None
+    )
+    cpu_percent: Annotated[
+        int | None,
+        Rule("CPU limit of a session, in percent of one core; only with cgroup v2.", 1, 100_000),
+    ] = None
+    cpu_seconds: Annotated[
+        int | None, Rule("Limit of the CPU time of each process of a session.", 1, 31_536_000)
+    ] = None
+    processes: Annotated[
+        int | None, Rule("Limit of processes and threads of a session.", 1, 1_000_000)
+    ] = None
+    open_files: Annotated[
+        int | None, Rule("Limit of open files of each process of a session.", 16, 1_000_000)
+    ] = None
+    nice: Annotated[
+        int | None, Rule("Niceness of a session: 19 is the lowest priority.", -20, 19)
+    ] = None
     output_files: Annotated[int, Rule("Number of 64 MiB output files to keep.", 1, 10_000)] = 16
 
 

@@ -104,6 +104,7 @@ class ScriptedSession:
         self._exit = FINE
         self.launch = launch
         self.pid = pid
+        self.limits: tuple[str, ...] = ()
         self.started = None if pid is None else f"start-of-{pid}"
 
     def exit(self, how: Exit = FINE) -> None:

@@ -25,7 +25,7 @@ from muster.views.answers.agents import (
 from muster.views.answers.channels import ChannelView, TeamView
 from muster.views.channels import approvals_of, channel_state, usage_or_nothing
 from muster.views.run.badges import badge_of
-from muster.views.run.running import last_failure, next_start, waits_for
+from muster.views.run.running import last_failure, limits_of_session, next_start, waits_for
 from muster.views.run.shutdown import view_shutdown
 
 
@@ -106,6 +106,7 @@ def view_agent(team: Team, agent: Agent, now: datetime, *, whole: bool = False) 
         restart=agent.run.policy.restart,
         schedule=agent.run.policy.schedule_text,
         groups=agent.run.policy.groups,
+        limits=limits_of_session(team, agent),
         turn=team.turn_state(agent),
         channels={name: team.channels[name].state_of(agent.seat) for name in agent.channels},
         evidence=_evidence(team, agent, now),
@@ -167,6 +168,7 @@ def _session(team: Team, session: SessionId | None) -> SessionView | None:
         phase=found.phase,
         task=found.task,
         is_silent=found.is_silent,
+        limits=found.limits,
         used=usage_or_nothing(found.used),
     )
 

@@ -204,6 +204,8 @@ def _notes(agent: AgentView) -> Iterator[str]:
     if start is not None and start.why != "pace":
         word = "next retry" if start.why == "retry" else "next run"
         yield f"{word} at {start.at.astimezone():%Y-%m-%d %H:%M:%S}"
+    if agent.limits:
+        yield f"limits: {', '.join(agent.limits)}"
     if agent.waits_for:
         yield f"waits for {', '.join(agent.waits_for)} to run"
 

@@ -29,6 +29,9 @@ from muster.home.lock import LOG_FILE
 from muster.http.server import listen
 from muster.machines.kernel.invariants import violations
 from muster.runtimes.claude.program import installed_program
+from muster.runtimes.command import limits_of
+from muster.runtimes.process.cgroups import delegation
+from muster.runtimes.process.resources import NOT_IN_FORCE, plan_limits
 from muster.settings.agents import AgentSettings
 from muster.settings.env_file import EnvFileError, read_env_file
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
@@ -160,6 +163,7 @@ def _settings_and_port(home: Path) -> Iterator[Finding]:
     written = (home / SETTINGS_FILE).exists()
     yield Finding(Level.OK, "settings", SETTINGS_FILE if written else "all default, no file")
     yield _server(home, settings)
+    yield from _limits(home, settings)
     for name, agent in settings.agents.items():
         yield _agent(home, name, agent)
         yield from _env_file(name, agent.env_file_in(home))
@@ -182,6 +186,24 @@ def _agent(home: Path, name: str, agent: AgentSettings) -> Finding:
             return _claude(subject, agent, home)
         case _:
             assert_never(agent.runtime)
+
+
+def _limits(home: Path, settings: Settings) -> Iterator[Finding]:
+    """How limits of agents hold, where there are any: under the running server, or one from here.
+
+    A server that is started elsewhere, such as by systemd, may be in another cgroup.
+    """
+    limited = {name: limits_of(agent) for name, agent in settings.agents.items()}
+    if not any(any(each is not None for each in limits) for limits in limited.values()):
+        return
+    server = running(home)
+    found = delegation(os.getpid() if server is None else server.pid)
+    yield Finding(Level.OK if found.folder else Level.NOTE, "limits", found.sentence)
+    for name, limits in limited.items():
+        plan = plan_limits(limits, found.controllers, is_root=os.getuid() == 0, user_tasks=0)
+        for each in plan.held:
+            if NOT_IN_FORCE in each:
+                yield Finding(Level.WARN, f"agent {name}", each)
 
 
 def _env_file(name: str, path: Path | None) -> Iterator[Finding]:

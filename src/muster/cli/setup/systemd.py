@@ -52,6 +52,8 @@ RestartSec=2
 # settings that are wrong, a home in use, a damaged log: another try would fail as well
 RestartPreventExitStatus=2 3 5
 WatchdogSec={WATCHDOG_SECONDS}
+# a cgroup for each session of an agent that has limits
+Delegate=yes
 # muster stops its agents itself, in order; what is left at the end is killed
 KillMode=mixed
 TimeoutStopSec={drain_seconds + LATE_SECONDS:.0f}

@@ -204,6 +204,7 @@ def report_session_started(
         generation=session.generation,
         pid=command.pid,
         started=command.started,
+        limits=command.limits,
     )
     shown = session.task is None or agent.run.on_call
     if shown and agent.run.current is not session.mode:

@@ -110,6 +110,7 @@ def session_start(team: Team, event: Event, fact: e.SessionStart) -> Team:
         since=event.ts if session.task is None else session.since,  # a task counts from its request
         pid=fact.pid,
         started=fact.started,
+        limits=fact.limits,
     )
     team = replace(team, sessions=put(team.sessions, session.id, session))
     agent = team.agents[session.seats[0]]

@@ -23,6 +23,7 @@ from muster.runtimes.claude.reading import MessageReader
 from muster.runtimes.claude.silence import SilenceTimer
 from muster.runtimes.claude.wire import Wire, Wired
 from muster.runtimes.process.group import INTERRUPTED, STOPPED, StopSteps, exit_of, signal_name
+from muster.runtimes.process.limited import AppliedLimits
 from muster.runtimes.process.listener import SerialListener
 from muster.runtimes.process.output import OutputPump
 from muster.runtimes.process.output_file import OutputFile
@@ -56,6 +57,7 @@ class ClaudeSession(ProcessSession):
         listener: SerialListener,
         file: OutputFile | None,
         folder: Path | None,
+        limits: AppliedLimits | None = None,
     ) -> None:
         """Take over a program that has just been started."""
         self._session = session
@@ -83,7 +85,7 @@ class ClaudeSession(ProcessSession):
         self._waiters: list[tuple[Callable[[], bool], asyncio.Future[None]]] = []
         self._pump = OutputPump(listener, file)
         self._connected: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        super().__init__(program, session, steps)
+        super().__init__(program, session, steps, limits)
 
     async def connect(self, prompt: str, *, idle: bool = False) -> None:
         """Return when it is up and has its first prompt. Raises where it does not come up.

@@ -22,8 +22,10 @@ from muster.runtimes.claude.program import (
 from muster.runtimes.claude.reading import MessageReader
 from muster.runtimes.claude.session import ClaudeSession, NotUp
 from muster.runtimes.claude.wire import Wire
-from muster.runtimes.command import env_file_variables
+from muster.runtimes.command import env_file_variables, limits_of
+from muster.runtimes.process.cgroups import own_cgroups
 from muster.runtimes.process.group import StopSteps
+from muster.runtimes.process.limited import limited
 from muster.runtimes.process.listener import SerialListener
 from muster.runtimes.process.output_file import OutputFile
 from muster.runtimes.process.pipes import STDERR, OutputBudget, OutputStream
@@ -84,7 +86,11 @@ def _begin(
     agents: Mapping[str, AgentDefinition] | None,
 ) -> ClaudeSession:
     """Start the program, with the SDK on top of its pipes."""
-    with spawned(argv, env=variables, cwd=cwd, stdin=subprocess.PIPE) as program:
+    limits = limits_of(settings)
+    with (
+        limited(limits, launch.session, argv, variables, cwd, own_cgroups) as (line, applied),
+        spawned(line, env=variables, cwd=cwd, stdin=subprocess.PIPE) as program,
+    ):
         assert program.stdin is not None
         loop = asyncio.get_running_loop()
         budget = OutputBudget(loop.time())
@@ -104,6 +110,7 @@ def _begin(
             listener=serial,
             file=_output_file(settings, launch),
             folder=launch.folder,
+            limits=applied,
         )
 
 

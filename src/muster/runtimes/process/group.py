@@ -5,6 +5,7 @@ reused, so no signal can hit a process of somebody else.
 """
 
 import asyncio
+import os
 import signal
 import subprocess
 from contextlib import suppress
@@ -47,6 +48,9 @@ class ProcessGroup:
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the whole group is gone, and reaped."""
 
+        self.cpu_seconds = 0.0
+        """CPU time of the program and of its children that it waited for, when it is reaped."""
+
         self._program = program
         self._session = session
         self._ending = asyncio.Lock()
@@ -85,7 +89,9 @@ class ProcessGroup:
         self.exited.cancel()
 
     def _reap(self) -> int:
-        code = self._program.wait()  # it has ended, so this does not wait
+        _, status, usage = os.wait4(self.pid, 0)  # it has ended, so this does not wait
+        self.cpu_seconds = usage.ru_utime + usage.ru_stime
+        code = self._program.returncode = os.waitstatus_to_exitcode(status)
         self.gone.set_result(None)
         return code
 

@@ -86,6 +86,23 @@ def members(session: str, group: int | None, spared: Collection[int] = ()) -> li
     return [everybody[pid] for pid in sorted(found - kept)]
 
 
+def descendants(pid: int) -> set[int]:
+    """A process, and all that descend from it."""
+    found = {pid}
+    _add_descendants(found, list(_everybody()))
+    return found
+
+
+def tasks_of_user(uid: int) -> int:
+    """The number of processes and threads of a user, as RLIMIT_NPROC counts them."""
+    count = 0
+    for name in os.listdir(_PROC) if _has_proc() else ():  # noqa: PTH208 - as below
+        with suppress(OSError):
+            if name.isdecimal() and os.stat(f"/proc/{name}").st_uid == uid:  # noqa: PTH116
+                count += os.stat(f"/proc/{name}/task").st_nlink - 2  # noqa: PTH116
+    return count
+
+
 def _everybody() -> Iterator[Process]:
     if _has_proc():
         for name in os.listdir(_PROC):  # noqa: PTH208 - a Path for each is a third of the time

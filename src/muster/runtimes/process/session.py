@@ -12,13 +12,20 @@ from muster.engine.ports import Exit
 from muster.engine.tasks import TaskOwner
 from muster.limits import DRAIN_SECONDS
 from muster.runtimes.process.group import KILLED, ProcessGroup, StopSteps
+from muster.runtimes.process.limited import AppliedLimits
 from muster.runtimes.process.spawn import SpawnedProgram
 
 
 class ProcessSession(ABC):
     """A running program in a process group of its own."""
 
-    def __init__(self, program: SpawnedProgram, session: str, steps: StopSteps) -> None:
+    def __init__(
+        self,
+        program: SpawnedProgram,
+        session: str,
+        steps: StopSteps,
+        limits: AppliedLimits | None = None,
+    ) -> None:
         """Take over a program that has just been started."""
         self._group = ProcessGroup(program.process, session)
         self.pid: int | None = program.process.pid
@@ -26,12 +33,18 @@ class ProcessSession(ABC):
         self._stdin = program.stdin
         self._outputs = program.outputs
         self._steps = steps
+        self._limits = limits
         self._asked = ""
         """The last request to end (stopped, interrupted, killed): the reason of the exit."""
 
         self._tasks = TaskOwner(f"session {session}")
         self._stopping: asyncio.Task[None] | None = None
         self._running = self._tasks.start(self._run())
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """How each limit of the session holds, in words."""
+        return () if self._limits is None else self._limits.held
 
     # ── what a session can be asked ───────────────────────────────────────────────────────────────
 
@@ -84,7 +97,9 @@ class ProcessSession(ABC):
                     pipe.finish()
             if self._stopping is not None:
                 await asyncio.wait({self._stopping})  # it ends at once, now that the program has
-            return self._exit(code)
+            end = self._exit(code)
+            limits = self._limits
+            return end if limits is None else limits.explained(end, self._group.cpu_seconds)
         finally:
             self._group.release()
             try:
@@ -94,6 +109,8 @@ class ProcessSession(ABC):
                     pipe.close()
                 if self._stdin is not None:
                     self._stdin.abandon()
+                if self._limits is not None:
+                    await self._limits.release()
 
     @abstractmethod
     def _start_readers(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:

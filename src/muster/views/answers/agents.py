@@ -191,6 +191,9 @@ class AgentView(View, frozen=True, kw_only=True):
     """When it runs, as the settings say; empty without a schedule."""
 
     groups: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+    """How each limit of its session's resources holds, in words."""
+
     turn: TurnState
     channels: dict[ChannelId, TurnState]
     evidence: EvidenceView | None
@@ -276,6 +279,9 @@ class SessionView(View, frozen=True, kw_only=True):
 
     is_silent: bool = False
     """Whether it has shown no sign of work for longer than `silent_seconds`."""
+
+    limits: tuple[str, ...] = ()
+    """How each limit of its resources holds, in words."""
 
     used: UsageView | None = None
 

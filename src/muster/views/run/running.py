@@ -1,6 +1,7 @@
 """Parts of views about running: failures, the next start, dependencies."""
 
 from muster.machines.run_control.gate import missing_dependencies
+from muster.machines.run_control.live import own_session
 from muster.machines.state import Agent, RunControl, Team
 from muster.machines.vocabulary import Authority, RunMode
 from muster.views.answers.agents import FailureView, NextStart
@@ -25,6 +26,12 @@ def next_start(agent: Agent) -> NextStart | None:
     if run.scheduled_at is not None:
         starts.append(NextStart(at=run.scheduled_at, why="schedule"))
     return min(starts, key=lambda each: each.at, default=None)
+
+
+def limits_of_session(team: Team, agent: Agent) -> tuple[str, ...]:
+    """How each limit of the agent's own session holds; none without a session."""
+    session = own_session(team, agent)
+    return () if session is None else session.limits
 
 
 def waits_for(team: Team, agent: Agent) -> tuple[str, ...]:
