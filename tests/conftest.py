@@ -16,10 +16,11 @@ MEASURED: Final = frozenset({"home", "machines", "simulation", "store"})
 """Folders whose tests count for the coverage of machines and store. A branch that only other tests
 reach has no test of its own, and measuring takes as long as the tests."""
 
-# A shell starts background jobs with Ctrl-C (SIGINT) ignored, `nohup` and some CI runners ignore
-# SIGHUP, and children inherit that. Some tests send both to programs, so they are restored here.
+# A shell starts background jobs with SIGINT and SIGQUIT ignored, `nohup` and some CI runners ignore
+# SIGHUP, and children inherit that. Some tests send them to programs, so they are restored here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 # No deadline for examples: a busy machine must not fail a test.
 settings.register_profile("unhurried", deadline=None)

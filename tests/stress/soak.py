@@ -176,6 +176,7 @@ class Soak:
 
     def _start(self, name: str) -> None:
         self._lives[name] += 1
+        self._journal(name).touch()  # on a busy machine it may be killed before it writes a line
         part = {
             "name": name,
             "human": name == "human",

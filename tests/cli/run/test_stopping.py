@@ -249,6 +249,28 @@ def test_a_muster_that_ignores_the_end_of_its_terminal_goes_on(tmp_path: Path) -
     assert stopping["reason"] == "SIGTERM"
 
 
+def test_programs_can_be_stopped_by_signals_that_muster_itself_ignores(tmp_path: Path) -> None:
+    """A shell starts background jobs so that they ignore SIGINT and SIGQUIT."""
+    seen = tmp_path / "seen"
+    look = json.dumps(["sh", "-c", f"grep SigIgn /proc/self/status > {seen}"])
+    (tmp_path / "muster.toml").write_text(f"[agents.worker]\ncommand = {look}\n")
+    deaf = ["sh", "-c", "trap '' HUP INT QUIT USR1; exec \"$@\"", "sh"]
+    command = [*deaf, MUSTER_SCRIPT, "up", "--home", str(tmp_path), "--port", "0"]
+    with subprocess.Popen(
+        command, env=environment({}), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            ran = muster("once", "worker", "--wait", "--home", str(tmp_path))
+            assert ran.returncode == 0, ran.stderr
+        finally:
+            process.terminate()
+    ignored = int(seen.read_text().split()[1], 16)
+    heard = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1)
+    assert [each.name for each in heard if ignored >> (each - 1) & 1] == []
+
+
 def test_a_pipe_that_nobody_reads_any_more_does_not_keep_it_from_ending_in_order(
     team: Team,
 ) -> None:

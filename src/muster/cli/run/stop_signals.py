@@ -2,13 +2,19 @@
 
 Ctrl-C is SIGINT, a service manager sends SIGTERM, and a terminal that is closed sends SIGHUP. A
 server that was started with SIGHUP ignored (`nohup`) goes on without its terminal.
+
+Children inherit signals that are ignored, and a shell ignores SIGINT and SIGQUIT for what it starts
+in the background. Such signals get a handler that does nothing: then the agents' programs start
+with the default, and can be stopped.
 """
 
 import asyncio
 import signal
-from typing import Final
+from types import FrameType
+from typing import Final, get_args
 
 from muster.cli.saying import leave, terminals
+from muster.settings.process import StopSignal
 
 REASONS: Final = {
     signal.SIGINT: "Ctrl-C",
@@ -34,6 +40,9 @@ class StopSignals:
             if number is signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
                 continue
             loop.add_signal_handler(number, self._on_signal, number)
+        for name in get_args(StopSignal):
+            if signal.getsignal(signal.Signals[name]) is signal.SIG_IGN:
+                signal.signal(signal.Signals[name], _do_nothing)
 
     def _on_signal(self, number: signal.Signals) -> None:
         if number is signal.SIGHUP:
@@ -43,3 +52,7 @@ class StopSignals:
             return
         self.reason, self.urgent = REASONS[number], number is not signal.SIGINT
         self.first.set()
+
+
+def _do_nothing(number: int, frame: FrameType | None) -> None:
+    """Handle a signal that was ignored when muster was started."""
