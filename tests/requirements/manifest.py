@@ -1592,7 +1592,8 @@ SUPERVISION = (
                 "test_whoever_a_program_leaves_behind_ends_with_it"
             ],
             "runtimes/process/test_processes.py": [
-                "test_the_members_of_a_session_carry_its_name_and_nobody_elses"
+                "test_the_members_of_a_session_carry_its_name_and_nobody_elses",
+                "test_a_daemon_that_left_its_session_and_its_environment_is_found_by_its_mark",
             ],
         },
     ),

@@ -54,7 +54,9 @@ LIVES = "while True: signal.pause()"
 ENDS = "sys.stdin.readline()"
 
 
-@pytest.mark.parametrize("child", ["pass", SETSID, AWAY, SCRUBBED, DEAF, f"{SETSID}; {DEAF}"])
+@pytest.mark.parametrize(
+    "child", ["pass", SETSID, AWAY, SCRUBBED, DEAF, f"{SETSID}; {DEAF}", f"{AWAY}; {SCRUBBED}"]
+)
 def test_whoever_a_program_leaves_behind_ends_with_it(stage: Stage, child: str) -> None:
     async def scene() -> None:
         session = await stage.start(stage.python(FORK % (ENDS, child)), LONG_LIVED)
@@ -68,7 +70,9 @@ def test_whoever_a_program_leaves_behind_ends_with_it(stage: Stage, child: str) 
     run(scene())
 
 
-@pytest.mark.parametrize("child", ["pass", SETSID, AWAY, SCRUBBED, DEAF, f"{AWAY}; {DEAF}"])
+@pytest.mark.parametrize(
+    "child", ["pass", SETSID, AWAY, SCRUBBED, DEAF, f"{AWAY}; {DEAF}", f"{AWAY}; {SCRUBBED}"]
+)
 @pytest.mark.parametrize("way", ["stop", "kill"])
 def test_whoever_a_program_has_started_is_stopped_and_killed_with_it(
     stage: Stage, child: str, way: str

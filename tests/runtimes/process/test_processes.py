@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -9,7 +10,9 @@ import sys
 import pytest
 
 from muster.runtimes.process import processes
+from muster.runtimes.process.marks import RLIMIT_LOCKS, mark_in
 from muster.runtimes.process.processes import SESSION_VARIABLE
+from muster.runtimes.process.spawn import spawned
 from tests.builders import run
 from tests.runtimes.programs import a_process, alive, new_session
 from tests.waits import WAIT_SECONDS
@@ -69,6 +72,53 @@ def test_one_that_is_dead_and_not_asked_yet_is_not_alive() -> None:
     assert processes.alive(process.pid) is None
     assert processes.start_time(process.pid) is not None
     process.wait(WAIT_SECONDS)
+
+
+DAEMON = """
+import os, sys
+if os.fork():
+    os._exit(0)
+os.setsid()
+if os.fork():
+    os._exit(0)
+print(os.getpid(), flush=True)
+os.execve("/bin/sleep", ["sleep", "1000"], {})
+"""
+
+
+def test_a_daemon_that_left_its_session_and_its_environment_is_found_by_its_mark() -> None:
+    """Issue 15, defect 11: with setsid, a double fork and an empty environment it was not found."""
+    env = {**os.environ, SESSION_VARIABLE: MARK}
+
+    async def scene() -> None:
+        before = resource.getrlimit(RLIMIT_LOCKS)
+        with spawned([sys.executable, "-S", "-c", DAEMON], env=env) as program:
+            assert resource.getrlimit(RLIMIT_LOCKS) == before  # only the program is marked
+            [stdout, stderr] = program.outputs
+            await stdout.readable(None)
+            daemon = int(stdout.read() or b"")
+            program.process.wait(WAIT_SECONDS)
+            found = [each.pid for each in processes.members(MARK, None)]
+            assert processes.members(f"{MARK}2", None) == []
+            await processes.kill(MARK, None)
+            assert (found, alive(daemon)) == ([daemon], False)
+            stdout.close()
+            stderr.close()
+
+    run(scene())
+
+
+@pytest.mark.parametrize(
+    ("limits", "mark"),
+    [
+        (b"Max file locks            72057594037927936    unlimited    locks\n", 1 << 56),
+        (b"Max file locks            unlimited            unlimited    locks\n", None),
+        (b"Max open files            1024                 1048576      files\n", None),
+        (None, None),
+    ],
+)
+def test_a_mark_is_read_from_the_limits_of_a_process(limits: bytes | None, mark: int) -> None:
+    assert mark_in(limits) == mark
 
 
 def test_the_members_of_a_session_carry_its_name_and_nobody_elses() -> None:

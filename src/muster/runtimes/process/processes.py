@@ -1,9 +1,10 @@
 """Processes as the kernel knows them: finding, signalling and ending those of a session.
 
 A program runs in a process group of its own, so that one signal reaches all that it has started (a
-session of its own would do as well, but takes a loaded kernel longer to start). Whoever leaves that
-group still carries `MUSTER_SESSION` in its environment, or has a parent who does, and
-is found by it. A process is its number and its start time together: a number is given out again.
+session of its own would do as well, but takes a loaded kernel longer to start). A process that leaves
+that group is found by `MUSTER_SESSION` in its environment, by its parent, or by the mark that it
+inherits (`marks.py`). A process is its number and its start time together: a number is given out
+again.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from muster.limits import KILL_ROUND_SECONDS, KILL_ROUNDS
+from muster.runtimes.process.marks import mark_in, mark_of
 
 SESSION_VARIABLE: Final = "MUSTER_SESSION"
 
@@ -67,7 +69,7 @@ def _lives(process: Process) -> bool:
 
 
 def members(session: str, group: int | None, spared: Collection[int] = ()) -> list[Process]:
-    """All processes of a session: by process group, by environment, by parent.
+    """All processes of a session: by process group, by environment, by mark, by parent.
 
     `group` is the process group and the kernel's session of its program, where that is certain.
     Neither this process nor those that it descends from are among them, nor who is to be spared.
@@ -75,12 +77,16 @@ def members(session: str, group: int | None, spared: Collection[int] = ()) -> li
     everybody = {process.pid: process for process in _everybody()}
     since = _since(group)
     kept = {*spared, *_line_of_descent(os.getpid(), everybody)}
-    mark = f"{SESSION_VARIABLE}={session}".encode()
+    variable, mark = f"{SESSION_VARIABLE}={session}".encode(), mark_of(session)
     found = {
         pid
         for pid, process in everybody.items()
         if process.ticks >= since
-        and (group in (process.group, process.session) or _carries(pid, mark))
+        and (
+            group in (process.group, process.session)
+            or _carries(pid, variable)
+            or mark_in(_read(f"/proc/{pid}/limits")) == mark
+        )
     }
     _add_descendants(found, everybody.values())
     return [everybody[pid] for pid in sorted(found - kept)]
@@ -130,9 +136,9 @@ def _add_descendants(found: set[int], everybody: Collection[Process]) -> None:
         grown = bool(more)
 
 
-def _carries(pid: int, mark: bytes) -> bool:
+def _carries(pid: int, variable: bytes) -> bool:
     environ = _read(f"/proc/{pid}/environ")
-    return environ is not None and mark in environ and mark in environ.split(b"\0")
+    return environ is not None and variable in environ and variable in environ.split(b"\0")
 
 
 def _stat(pid: int) -> list[bytes] | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from muster.runtimes.process import processes
+from muster.runtimes.process.marks import marking
 from muster.runtimes.process.output import PipeReader
 from muster.runtimes.process.stdin import StdinWriter
 
@@ -33,6 +34,8 @@ def spawned(
 ) -> Generator[SpawnedProgram]:
     """Start a program in its own process group, for the body to take over.
 
+    `env` names its session, whose mark it gets.
+
     `stdin` is a descriptor, `DEVNULL` or `PIPE`, as for `Popen`. If the body fails, the program is
     killed and its pipes are closed.
     """
@@ -46,15 +49,16 @@ def spawned(
         out, err = (
             (_reader(ours, theirs), _reader(ours, theirs)) if has_piped_output else (None, None)
         )
-        process = subprocess.Popen(
-            argv,
-            cwd=cwd,
-            env=env,
-            stdin=stdin,
-            stdout=None if out is None else out.write_end,
-            stderr=None if err is None else err.write_end,
-            process_group=0,
-        )
+        with marking(env.get(processes.SESSION_VARIABLE)):
+            process = subprocess.Popen(
+                argv,
+                cwd=cwd,
+                env=env,
+                stdin=stdin,
+                stdout=None if out is None else out.write_end,
+                stderr=None if err is None else err.write_end,
+                process_group=0,
+            )
         ours.callback(_kill, process)
         theirs.close()  # the program has copies; with ours open, its pipes would never end
         outputs = tuple(pipe.reader for pipe in (out, err) if pipe is not None)
