@@ -472,6 +472,12 @@ class StoreFailed(Unavailable):
     """
 
 
+class StoppedUnlogged(StoreFailed):
+    """The log could not be written ({detail}). {name!r} is stopped all the same, and its pause is
+    recorded when there is room. Make room on the disk, or make the home writable.
+    """
+
+
 class FileUnusable(Unavailable):
     """{path} cannot be used ({detail}). {remedy}"""
 

@@ -221,6 +221,10 @@ RETRY_SECONDS_FIRST: Final = 1.0
 RETRY_SECONDS_MAX: Final = 300.0
 """Backoff after failures: doubled from the first to the longest."""
 
+STORE_RETRY_SECONDS: Final = 1.0
+"""The pause before something is sent again that the log could not take. It does not grow: all
+senders share one failed write, and room on the disk should count at once."""
+
 LOOP_STALL_SECONDS: Final = 1.0
 """How long one step may hold the event loop before that is an error in muster's log. A step takes
 milliseconds; health must answer within a second."""

@@ -1003,6 +1003,17 @@ EDGES = (
         },
     ),
     Promise(
+        "While the log cannot be written, agents can be stopped, and everything goes on afterwards.",
+        {
+            "sessions/test_unlogged_stops.py": [
+                "test_an_agent_is_stopped_while_the_log_is_full_and_its_pause_recorded_later",
+                "test_a_second_stop_while_the_log_is_full_stops_now",
+                "test_a_newer_desired_state_wins_over_a_pause_that_is_not_recorded_yet",
+                "test_a_start_that_cannot_be_recorded_is_only_refused",
+            ],
+        },
+    ),
+    Promise(
         "Paused means paused: nothing starts a paused agent, not even a restart or a kill of muster.",
         {
             "stress/test_paused.py": ["test_nothing_starts_an_agent_that_is_paused"],

@@ -7,6 +7,7 @@ may see. When a commit fails, `head` is rolled back to `team` and the senders ge
 """
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from muster.engine.ports import Clock
-from muster.errors import Refused, Repeated
+from muster.errors import Refused, Repeated, StoreFailed
 from muster.machines.commands import Command, ReportClockJump
 from muster.machines.events import Event
 from muster.machines.ids import MUSTER
@@ -22,6 +23,8 @@ from muster.machines.kernel.team import CommandDecision, decide, refusal
 from muster.machines.keys import seq_of_key
 from muster.machines.state import Team
 from muster.store.base import EventStore, Stored
+
+log = logging.getLogger(__name__)
 
 
 class Receipt(msgspec.Struct, frozen=True, gc=False):
@@ -53,6 +56,11 @@ Follower = Callable[[Sequence[Event]], None]
 """Callback for every decision, before it is committed. What it begins is in the same commit."""
 
 
+Unwritten = Callable[[Command, str, StoreFailed], StoreFailed | None]
+"""Callback for a command that could not be committed, with its actor and the error. Returns a
+better error for the sender, if it has one."""
+
+
 class Begun(NamedTuple):
     """A decided command whose events are on their way to the disk."""
 
@@ -73,6 +81,8 @@ class Dispatcher:
         self._in_flight: deque[CommandDecision] = deque()
         self._watchers: list[Watcher] = []
         self._followers: list[Follower] = []
+        self._unwritten: list[Unwritten] = []
+        self._is_failing = False
         store.on_commit = self._committed
         store.on_rollback = self._rolled_back
 
@@ -96,6 +106,10 @@ class Dispatcher:
         """Call a follower after every decision from now on, in the order of decisions."""
         self._followers.append(follower)
 
+    def on_unwritten(self, callback: Unwritten) -> None:
+        """Call back for every command that `send` could not commit."""
+        self._unwritten.append(callback)
+
     def watch(self, watcher: Watcher) -> None:
         """Call a watcher on every commit from now on."""
         self._watchers.append(watcher)
@@ -117,7 +131,10 @@ class Dispatcher:
         except Repeated:
             await self._store.append(())  # the first try may still be on its way to the disk
             raise
-        await begun.written
+        try:
+            await begun.written
+        except StoreFailed as error:
+            raise self._failure(command, actor, error) from error
         if begun.refused is not None:
             raise begun.refused
         return Receipt(begun.decision.team.seq, begun.decision.events)
@@ -144,6 +161,14 @@ class Dispatcher:
                 follower(decision.events)
         return Begun(decision, written, refused)
 
+    def _failure(self, command: Command, actor: str, error: StoreFailed) -> StoreFailed:
+        """Say that the log cannot be written, once until it can; the error for the sender."""
+        if not self._is_failing:
+            self._is_failing = True
+            log.warning("%s muster keeps trying.", error, extra={"action": "log_failed"})
+        better = (callback(command, actor, error) for callback in self._unwritten)
+        return next(filter(None, better), error)
+
     def look_at_clock(self) -> None:
         """Record a jump of the wall clock, so that deadlines move with the team's clock."""
         jump = self._clock.take_jump()
@@ -166,6 +191,9 @@ class Dispatcher:
 
     def _committed(self, stored: Sequence[Stored]) -> None:
         """Move the decisions that are on disk from `head` to `team`, and call the watchers."""
+        if self._is_failing:
+            self._is_failing = False
+            log.warning("The log can be written again.", extra={"action": "log_written"})
         last = stored[-1].seq
         events: list[Event] = []
         waiting = self._in_flight

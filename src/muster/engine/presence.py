@@ -19,7 +19,7 @@ from typing import Final
 
 from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.ports import Clock
-from muster.errors import Refused, Unavailable
+from muster.errors import Refused, StoreFailed, Unavailable
 from muster.machines.commands import Command, ConnectAgent, DisconnectAgent
 from muster.machines.events import StateTransition
 from muster.machines.ids import MUSTER, SeatId
@@ -162,6 +162,8 @@ class Presence:
             await self._dispatcher.send(command, actor=MUSTER)
         except Refused:
             pass  # out of date: `decide` checked again
+        except StoreFailed:
+            pass  # the dispatcher has told it
         except Unavailable as error:
             log.warning("%s", error, extra={"action": "presence_failed"})
 

@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 
 from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.ports import Clock
-from muster.errors import Refused, Unavailable
-from muster.limits import SCHEDULE_LOOK_SECONDS
+from muster.errors import Refused, StoreFailed, Unavailable
+from muster.limits import SCHEDULE_LOOK_SECONDS, STORE_RETRY_SECONDS
 from muster.machines.commands import CheckSchedule
 from muster.machines.events import AgentConfigured, DesiredSet
 from muster.machines.ids import MUSTER, SeatId
@@ -41,9 +41,8 @@ class Schedules:
         """Check every schedule and wait for the next run, for ever."""
         while True:
             self._wake.clear()
-            for seat in self._followed():
-                await self._check(seat)
-            await self._rest()
+            sent = [await self._check(seat) for seat in self._followed()]
+            await self._rest(0.0 if all(sent) else STORE_RETRY_SECONDS)
 
     def _on_commit(self, commit: Commit) -> None:
         if any(isinstance(event.fact, DesiredSet | AgentConfigured) for event in commit.events):
@@ -55,15 +54,19 @@ class Schedules:
         ours = (agent for agent in agents if agent.authority is Authority.MUSTER)
         return [agent.seat for agent in ours if agent.run.follows_schedule]
 
-    async def _check(self, seat: SeatId) -> None:
+    async def _check(self, seat: SeatId) -> bool:
+        """Check the schedule of an agent; false if the log could not take what follows."""
         try:
             zone = zone_of(self._dispatcher.team.agents[seat].run.policy.timezone)
             check = CheckSchedule(seat=seat, wall=self._clock.wall().astimezone(zone))
             await self._dispatcher.send(check, actor=MUSTER)
+        except StoreFailed:
+            return False  # the dispatcher has told it
         except (Refused, Unavailable) as error:
             log.warning("%s", error, extra={"action": "schedule_failed", "seat": seat})
+        return True
 
-    async def _rest(self) -> None:
+    async def _rest(self, at_least: float) -> None:
         """Wait for the next run or a change, at most `SCHEDULE_LOOK_SECONDS`."""
         agents, wall = self._dispatcher.team.agents, self._clock.wall()
         followed = self._followed()
@@ -73,7 +76,7 @@ class Schedules:
         times = [agents[seat].run.scheduled_at for seat in followed]
         waits = [(at - wall).total_seconds() for at in times if at is not None]
         wait = min([SCHEDULE_LOOK_SECONDS, *waits])
-        timer = self._clock.call_later(max(wait, 0.0), self._wake.set)
+        timer = self._clock.call_later(max(wait, at_least), self._wake.set)
         try:
             await self._wake.wait()
         finally:

@@ -20,8 +20,8 @@ from typing import Final
 
 from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.ports import Clock
-from muster.errors import Refused, Unavailable
-from muster.limits import CLOCK_LOOK_SECONDS
+from muster.errors import Refused, StoreFailed, Unavailable
+from muster.limits import CLOCK_LOOK_SECONDS, STORE_RETRY_SECONDS
 from muster.machines.backoff import pause_s
 from muster.machines.ids import MUSTER
 from muster.machines.kernel import deadlines
@@ -51,6 +51,7 @@ class Timers:
         self._heap: list[tuple[datetime, int, Key]] = []
         self._order = count()  # breaks ties: a seat and a channel do not compare
         self._retries: dict[Key, int] = {}
+        self._unsent: set[Key] = set()
         self._asleep_until: datetime | None = None
         self._wake = asyncio.Event()
         dispatcher.watch(self._on_commit)
@@ -130,7 +131,9 @@ class Timers:
         except Refused:
             pass  # out of date: `decide` checked again
         except Unavailable as error:
-            log.warning("%s", error, extra={"action": "deadline_failed", "key": deadline.key})
+            self._unsent.add(deadline.key)
+            if not isinstance(error, StoreFailed):  # that one the dispatcher has told
+                log.warning("%s", error, extra={"action": "deadline_failed", "key": deadline.key})
 
     def _settle(self, sent: Deadline) -> None:
         """Back off a deadline that was sent and is unchanged, to avoid a busy loop."""
@@ -139,6 +142,11 @@ class Timers:
         current = deadlines.of(self._dispatcher.team, sent.key)
         if current is None or current.at != sent.at:
             self._set(sent.key, current)
+            return
+        if sent.key in self._unsent:  # it has not been decided: no reason for a longer backoff
+            self._unsent.discard(sent.key)
+            when = self._clock.now() + timedelta(seconds=STORE_RETRY_SECONDS)
+            self._schedule(sent.key, when)
             return
         tries = self._retries[sent.key] = self._retries.get(sent.key, 0) + 1
         pause = pause_s(tries, first_s=FIRST_PAUSE_SECONDS)

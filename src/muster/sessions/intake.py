@@ -16,10 +16,10 @@ import msgspec
 from muster.engine import ports
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.partials import Partials
-from muster.errors import Closed, MusterError, Refused, Unavailable
+from muster.engine.retrying import retry_pause
+from muster.errors import Closed, MusterError, Refused, StoreFailed, Unavailable
 from muster.limits import MESSAGE_BYTES_MAX
 from muster.machines import commands as c
-from muster.machines.backoff import pause_s
 from muster.machines.commands import Command
 from muster.machines.ids import ChannelId, SeatId, SessionId, agent_actor
 from muster.machines.spending import implausible
@@ -376,10 +376,11 @@ class Intake:
                 return
             except Unavailable as error:
                 failures += 1
-                log.warning("%s", error, extra={"action": "intake_failed", "seat": self._seat})
+                if not isinstance(error, StoreFailed):  # that one the dispatcher has told
+                    log.warning("%s", error, extra={"action": "intake_failed", "seat": self._seat})
                 if failures >= ATTEMPTS and await self._set_aside(marker, command, error):
                     return
-                await self._clock.sleep(pause_s(failures))
+                await self._clock.sleep(retry_pause(error, failures))
             else:
                 return
 
@@ -398,6 +399,8 @@ class Intake:
         rejected = c.RejectMarker(seat=self._seat, marker=marker, reason=reason)
         try:
             await self._dispatcher.send(rejected, actor=agent_actor(self._agent.id))
+        except StoreFailed:
+            return False
         except MusterError as error:
             log.warning("%s", error, extra={"action": "intake_failed", "seat": self._seat})
             return False

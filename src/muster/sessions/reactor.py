@@ -11,15 +11,15 @@ works on a conversation, delegation does both (`TaskSessions`).
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from muster.engine import ports
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.partials import Partials
 from muster.engine.ports import Exit, Launch, Leftover
-from muster.errors import Broken, Closed, Invalid, Refused, Unavailable
+from muster.engine.retrying import retry_pause
+from muster.errors import Broken, Closed, Invalid, Refused, StoreFailed, Unavailable
 from muster.limits import KILL_SECONDS
-from muster.machines.backoff import pause_s
 from muster.machines.commands import (
     Command,
     ReportSessionEnded,
@@ -28,6 +28,7 @@ from muster.machines.commands import (
 )
 from muster.machines.events import Event
 from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, ConversationId, SeatId, SessionId
+from muster.machines.run_control.live import sessions_of
 from muster.machines.state import Agent, Phase, Team
 from muster.machines.turns.table import held_turns
 from muster.machines.vocabulary import Outcome, Urgency
@@ -46,29 +47,10 @@ from muster.sessions.orders import (
 )
 from muster.sessions.prompt import NOTHING_TO_TELL, Prompter
 from muster.sessions.prompt_state import PromptState
+from muster.sessions.running import NEVER_STARTED, RunningSession
+from muster.sessions.unlogged_stops import UnloggedStops
 
 log = logging.getLogger(__name__)
-
-
-NEVER_STARTED: Final = Exit(outcome=Outcome.CUT_OFF, reason="stopped before it started")
-"""The end of a session that was stopped before its program ran. Its one-shot is not done."""
-
-
-class RunningSession:
-    """The handle and the asyncio task of a session in this process."""
-
-    def __init__(self) -> None:
-        """Begin before the program has started."""
-        self.session: ports.SessionHandle | None = None
-        self.task: asyncio.Task[None] | None = None
-        self.runtime: ports.Runtime | None = None
-        self.settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done when the program has started or has failed to start."""
-
-    def settle(self) -> None:
-        """Wake the waiters: the program has started or has failed to start."""
-        if not self.settled.done():
-            self.settled.set_result(None)
 
 
 class SessionSetup(NamedTuple):
@@ -131,6 +113,7 @@ class Sessions:
         self._around = around
         self._delegated = delegated
         self._running: dict[SessionId, RunningSession] = {}
+        self._unlogged = UnloggedStops(dispatcher, clock, tasks, self._stop_unlogged)
 
     async def react(self, event: Event, team: Team) -> None:
         """Carry out the orders of an event, each in a task of its own."""
@@ -188,6 +171,7 @@ class Sessions:
                 setup = await self._seat_session(order, told)
             else:
                 setup = await self._task_session(order, order.task)
+            await self._unlogged.recorded(order.seat)
             if not self._is_wanted(order):  # a pause came while the prompt was written
                 return NEVER_STARTED
             running.runtime = None if order.task is not None else setup.runtime
@@ -333,6 +317,13 @@ class Sessions:
         except Exception as error:  # a failure must not keep the others running
             log.error("a session could not be stopped", exc_info=error, extra={"action": "close"})
 
+    async def _stop_unlogged(self, seat: SeatId, urgency: Urgency) -> None:
+        """Stop the sessions of an agent while the log cannot be written."""
+        agent = self._dispatcher.team.agents[seat]
+        for session in sessions_of(self._dispatcher.team, agent):
+            stop = Stop(session=session.id, seat=seat, urgency=urgency)
+            await self._control(self._running.get(session.id), stop, self._dispatcher.team.seq)
+
     # ── controlling a running session ─────────────────────────────────────────────────────────────
 
     async def _control(self, running: RunningSession | None, order: Order, cause: int) -> None:
@@ -387,8 +378,9 @@ class Sessions:
                 return False
             except Unavailable as error:
                 failures += 1
-                log.warning("%s", error, extra={"action": "report_failed", "cause": cause})
-                await self._clock.sleep(pause_s(failures))
+                if not isinstance(error, StoreFailed):  # that one the dispatcher has told
+                    log.warning("%s", error, extra={"action": "report_failed", "cause": cause})
+                await self._clock.sleep(retry_pause(error, failures))
             else:
                 return True
 

@@ -1,10 +1,10 @@
 """Processes as the kernel knows them: finding, signalling and ending those of a session.
 
 A program runs in a process group of its own, so that one signal reaches all that it has started (a
-session of its own would do as well, but takes a loaded kernel longer to start). A process that leaves
-that group is found by `MUSTER_SESSION` in its environment, by its parent, or by the mark that it
-inherits (`marks.py`). A process is its number and its start time together: a number is given out
-again.
+session of its own would do as well, but takes a loaded kernel longer to start). A process that
+leaves that group is found by `MUSTER_SESSION` in its environment, by its parent, or by the mark
+that it inherits (`marks.py`). A process is its number and its start time together: a number is
+given out again.
 """
 
 import asyncio
