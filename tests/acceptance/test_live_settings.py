@@ -167,6 +167,36 @@ def test_rules_of_new_channels_are_those_in_force(team: Team) -> None:
 # ── removal ───────────────────────────────────────────────────────────────────────────────────────
 
 
+def test_a_file_that_cannot_be_read_is_a_mistake_beside_the_settings_in_force(team: Team) -> None:
+    """Issue 15: `GET /api/settings` answered 409 then, and the page showed nothing."""
+    team.write(f"[agents.fresh]\n{STAYS}")
+    until(lambda: team.names() == ["fresh"])
+    team.file.write_bytes(b"\xff\xfe\xff")
+    until(lambda: team.settings()["problem"] is not None)
+    assert [each["name"] for each in team.settings()["agents"]] == ["fresh"]
+
+
+def test_a_table_for_an_agent_that_registered_itself_before_starts_it_if_it_says_so(
+    team: Team,
+) -> None:
+    """Issue 15: autostart counted only for names that muster had never heard."""
+    team.boss.asked("POST", "/api/agents", 201, json={"name": "known"})
+    team.write(f"[agents.known]\nautostart = true\n{STAYS}")
+    until(lambda: team.agent("known")["authority"] == "muster")
+    assert is_alive(team.pid("known"))
+
+
+def test_an_agent_that_starts_with_muster_is_not_added_paused(team: Team) -> None:
+    at = ("--home", str(team.home))
+    done = muster("agent", "add", "eager", "--set", "autostart=true", *at, "--", "sleep", "600")
+    assert "eager is started" in done.stdout
+    assert is_alive(team.pid("eager"))
+    lazy = muster("agent", "add", "lazy", *at, "--", "sleep", "600")
+    assert "lazy is added, paused" in lazy.stdout
+    quoted = muster("agent", "edit", "lazy", "--set", 'description="hello', *at)
+    assert (quoted.returncode, "that is not closed" in quoted.stderr) == (2, True)
+
+
 def test_an_agent_that_is_removed_while_it_runs_is_ended_and_comes_back_to_its_seat(
     team: Team,
 ) -> None:

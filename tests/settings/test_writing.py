@@ -65,6 +65,60 @@ def test_a_new_agent_is_appended_and_nothing_else_changes() -> None:
     }
 
 
+COMMENTED = """\
+# our team
+
+# first
+[agents.a]
+command = ["x"]
+
+# second
+# in two lines
+[agents.b]
+command = ["y"]
+# inside b
+
+# third
+[agents.c]
+command = [
+  "z",
+]
+"""
+
+
+@pytest.mark.parametrize(("name", "lost"), [("a", 4), ("b", 6), ("c", 6)])
+def test_a_removed_table_takes_the_comment_above_it_and_no_other(name: str, lost: int) -> None:
+    """Issue 15: the comment of the next table went, and that of the removed one stayed."""
+    text = remove_agent(COMMENTED, name)
+    comments = {"a": "# first", "b": "# second", "c": "# third"}
+    for other, comment in comments.items():
+        assert (comment in text) is (other != name)
+        assert other == name or f"\n[agents.{other}]" in text
+    assert len(COMMENTED.splitlines()) - len(text.splitlines()) == lost
+    assert [line for line in text.splitlines() if line in COMMENTED.splitlines()] == (
+        text.splitlines()
+    )
+
+
+def test_a_new_setting_stands_in_its_table_and_not_below_the_comment_of_the_next() -> None:
+    text = change_agent(COMMENTED, "a", {"cwd": "/x"})
+    assert '[agents.a]\ncommand = ["x"]\ncwd = "/x"\n\n# second\n# in two lines\n[agents.b]' in text
+    assert kept(COMMENTED, text) == []
+    assert agent_text(COMMENTED, "a") == '[agents.a]\ncommand = ["x"]\n'
+
+
+def test_every_edit_keeps_the_line_ends_of_the_file() -> None:
+    windows = COMMENTED.replace("\n", "\r\n")
+    for text in (
+        add_agent(windows, "d", {"command": ["q"]}),
+        change_agent(windows, "a", {"cwd": "/x"}, unset=["command"]),
+        remove_agent(windows, "b"),
+        rename_agent(windows, "a", "e"),
+    ):
+        assert text.count("\n") == text.count("\r\n") > 0
+    assert "\r" not in change_agent(COMMENTED, "a", {"cwd": "/x"})
+
+
 @pytest.mark.parametrize("name", ["builder", "BUILDER", "ada l"])
 def test_a_name_that_is_in_the_file_in_any_case_is_a_conflict(name: str) -> None:
     with pytest.raises(SettingsConflict, match="exists already"):

@@ -3,7 +3,7 @@
 A loop that spins without awaiting anything makes the whole server deaf, and the event loop itself
 cannot report that. A thread looks whether the loop still takes steps; when one step holds it for
 too long, the stack of the loop's thread goes to muster's log as an error, once for each stall. The
-CPU time tells a step that spins from one that waits for a disk, or for a busy machine.
+CPU time tells a step that spins from one that waits for a busy machine: of that, one line tells.
 """
 
 import asyncio
@@ -20,6 +20,10 @@ from typing import Final
 from muster.limits import LOOP_STALL_SECONDS
 
 log = logging.getLogger(__name__)
+
+WORK_SHARE: Final = 0.1
+"""The share of a stall that its step must have worked for: a loop that got less CPU time was held
+up by the machine, and its stack tells nothing."""
 
 BEATS: Final = 4
 """How often the loop reports in the time that a step may take."""
@@ -78,14 +82,19 @@ class LoopWatchdog:
                 self._report(held, time.clock_gettime(self._cpu) - self._beat_cpu)
 
     def _report(self, held: float, cpu: float) -> None:
+        extra = {"action": "loop_stalled", "seconds": held, "cpu_seconds": cpu}
         frame = sys._current_frames().get(self._watched)  # pyright: ignore[reportPrivateUsage]
+        if cpu < held * WORK_SHARE:
+            text = "muster had almost no CPU time for %.1f s (%s): the machine or its disk is busy"
+            log.warning(text, held, place_of(frame), extra=extra)
+            return
         log.error(
             "a step has held the event loop for %.1f s (%.1f s of CPU) at %s\n%s",
             held,
             cpu,
             place_of(frame),
             "".join(traceback.format_stack(frame)),
-            extra={"action": "loop_stalled", "seconds": held, "cpu_seconds": cpu},
+            extra=extra,
         )
 
 

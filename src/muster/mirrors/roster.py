@@ -5,7 +5,8 @@ settings no longer name is dismissed: its session ends, then it is retired. Name
 in its seat. An agent is renamed where the settings note its former name.
 """
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
@@ -90,18 +91,22 @@ async def enlist(
             await _try(dispatcher, RenameAgent(seat=seat, name=plan.name))
     if can_run is not None:
         await _dismiss_others(dispatcher, plans, can_run)
-    new = [plan for plan in plans if name_key(plan.name) not in dispatcher.team.names]
-    for plan in plans:
-        back = _lost_seat(dispatcher.team, plan)
-        if back is not None:
-            await _try(dispatcher, RestoreAgent(seat=back))
-        elif name_key(plan.name) not in dispatcher.team.names:
-            await _enroll(dispatcher, plan)
-    for seat, plan in seats_of(dispatcher.team, plans).items():
-        await _try(dispatcher, _configuration(seat, plan))
+    new = [plan for plan in plans if _is_new(dispatcher.team, plan)]
+    await _together(_arrival(dispatcher, plan) for plan in plans)
+    planned = seats_of(dispatcher.team, plans).items()
+    await _try_all(dispatcher, [_configuration(seat, plan) for seat, plan in planned])
     for seat, plan in seats_of(dispatcher.team, plans if at_boot else new).items():
         if plan.policy.autostart and not _file_decides(dispatcher.team.agents[seat], plan):
             await _try(dispatcher, AutostartAgent(seat=seat))
+
+
+def _is_new(team: Team, plan: Plan) -> bool:
+    """Whether the settings name an agent for the first time, or again: then autostart counts."""
+    seat = team.names.get(name_key(plan.name))
+    if seat is None:
+        return True
+    agent = team.agents[seat]
+    return not agent.is_listed or agent.dismissed_until is not None
 
 
 def _file_decides(agent: Agent, plan: Plan) -> bool:
@@ -118,16 +123,18 @@ async def _dismiss_others(
     never named keeps it anyway, and is paused where there is no program for it.
     """
     named = {name_key(plan.name) for plan in plans}
+    leaving: list[Command] = []
     for seat in sorted(dispatcher.team.agents):
         agent = dispatcher.team.agents[seat]
         if agent.name is None or agent.retired or name_key(agent.name) in named:
             continue
         if agent.is_listed and not (agent.soul and can_run(agent)):
-            await _try(dispatcher, DismissAgent(seat=seat))
+            leaving.append(DismissAgent(seat=seat))
         elif _is_to_run(agent) and not can_run(agent):
             note = "the settings name no program for it"
             wish = SetDesired(seat=seat, desired=RunMode.PAUSE, set_by=MUSTER, note=note)
-            await _try(dispatcher, wish)
+            leaving.append(wish)
+    await _try_all(dispatcher, leaving)
 
 
 def _is_to_run(agent: Agent) -> bool:
@@ -147,6 +154,15 @@ def _lost_seat(team: Team, plan: Plan) -> SeatId | None:
         if agent.retired and agent.is_listed and name_key(agent.id) == key
     )
     return max(own, default=None)
+
+
+async def _arrival(dispatcher: Dispatcher, plan: Plan) -> None:
+    """Bring an agent back to its seat, or give a new one its seat."""
+    back = _lost_seat(dispatcher.team, plan)
+    if back is not None:
+        await _try(dispatcher, RestoreAgent(seat=back))
+    elif name_key(plan.name) not in dispatcher.team.names:
+        await _enroll(dispatcher, plan)
 
 
 async def _enroll(dispatcher: Dispatcher, plan: Plan) -> None:
@@ -182,6 +198,17 @@ def _configuration(seat: SeatId, plan: Plan) -> Command:
         unasked=plan.unasked,
         policy=plan.policy,
     )
+
+
+async def _try_all(dispatcher: Dispatcher, commands: Iterable[Command]) -> None:
+    await _together(_try(dispatcher, command) for command in commands)
+
+
+async def _together(steps: Iterable[Coroutine[None, None, None]]) -> None:
+    """Take steps in their order, but without waiting in between: their commands share commits."""
+    async with asyncio.TaskGroup() as tasks:
+        for step in steps:
+            tasks.create_task(step)
 
 
 async def _try(dispatcher: Dispatcher, command: Command) -> None:

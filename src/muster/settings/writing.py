@@ -17,6 +17,7 @@ from muster.errors import CannotEditSettings, Invalid, NotFound, SettingsConflic
 from muster.machines.ids import name_key
 from muster.settings.agents import AGENTS
 from muster.settings.file import key_parts
+from muster.settings.layout import keeping_layout, without_layout
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -47,32 +48,46 @@ def add_agent(text: str, name: str, values: Values) -> str:
         raise SettingsConflict(what=f"agents.{known} exists already")
     data.setdefault(AGENTS, {})[name] = _nested(values)
     before = f"{text.rstrip()}\n\n" if text.strip() else HEADER
-    return _checked(before + _block(name, values), data)
+    block = _block(name, values)
+    if text.count("\r\n") * 2 > text.count("\n"):
+        before, block = before[:-2] + "\r\n\r\n", block.replace("\n", "\r\n")
+    return _checked(before + block, data)
 
 
 def change_agent(text: str, name: str, values: Values, unset: Sequence[str] = ()) -> str:
     """Set some settings of an agent, and remove others."""
     data = _data(text)
     name = _need(data, name)
-    document = _document(text)
     for key in unset:
         _remove(data[AGENTS][name], key)
-        _remove(document[AGENTS][name], key)  # pyright: ignore[reportIndexIssue] - a table
     for key, value in values.items():
         _put(data[AGENTS][name], key, value, {})
-        with _encodable(key):
-            _put(document[AGENTS][name], key, value, _inline())  # pyright: ignore[reportIndexIssue]
-    return _checked(_dumped(document), data)
+
+    def edit(bare: str) -> str:
+        document = _document(bare)
+        table = document[AGENTS][name]  # pyright: ignore[reportIndexIssue] - a table
+        for key in unset:
+            _remove(table, key)
+        for key, value in values.items():
+            with _encodable(key):
+                _put(table, key, value, _inline())
+        return _dumped(document)
+
+    return _checked(keeping_layout(text, edit), data)
 
 
 def remove_agent(text: str, name: str) -> str:
-    """Remove the table of an agent, with the comments inside it."""
+    """Remove the table of an agent, with the comments inside it and directly above it."""
     data = _data(text)
     name = _need(data, name)
     del data[AGENTS][name]
-    document = _document(text)
-    del document[AGENTS][name]  # pyright: ignore[reportIndexIssue] - a table
-    return _checked(_dumped(document), data, may_lack_agents=True)
+
+    def edit(bare: str) -> str:
+        document = _document(bare)
+        del document[AGENTS][name]  # pyright: ignore[reportIndexIssue] - a table
+        return _dumped(document)
+
+    return _checked(keeping_layout(text, edit), data, may_lack_agents=True)
 
 
 def rename_agent(text: str, name: str, new: str) -> str:
@@ -121,7 +136,7 @@ def agent_text(text: str, name: str) -> str:
 
     data = _data(text)
     name = _need(data, name)
-    table = _document(text)[AGENTS][name]  # pyright: ignore[reportIndexIssue] - a table
+    table = _document(without_layout(text))[AGENTS][name]  # pyright: ignore[reportIndexIssue]
     shown = tomlkit.document()
     shown[AGENTS] = {name: table}
     return tomlkit.dumps(shown).strip() + "\n"

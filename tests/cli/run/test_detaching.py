@@ -3,18 +3,21 @@
 import os
 import signal
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
 
 from muster.home import address
+from muster.home.file_lock import holder_pid
 from muster.home.lock import running_pid
+from muster.home.restart import LOCK_FILE
 from tests.cli.run.test_stopping import Team
 from tests.cli.run.test_up import types_of
 from tests.homes import muster
 from tests.live import NO_TLS
-from tests.waits import until
+from tests.waits import LIFE_SECONDS, until
 
 
 @pytest.fixture
@@ -27,8 +30,11 @@ def team(tmp_path: Path) -> Generator[Team]:
         os.kill(pid, signal.SIGKILL)
 
 
-def up(team: Team, *options: str) -> str:
-    ran = muster("up", "--detach", "--port", "0", *options, "--home", str(team.home))
+def up(team: Team, *options: str, drain_s: float = 0.0) -> str:
+    ran = muster(
+        *("up", "--detach", "--port", "0", *options, "--home", str(team.home)),
+        MUSTER_SERVER_DRAIN_SECONDS=str(drain_s),
+    )
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
 
@@ -82,6 +88,26 @@ def test_a_server_that_hangs_is_killed_and_so_are_the_programs_that_it_leaves(te
     assert "1 program that it left running ended" in down.stderr
     assert running_pid(team.home) is None
     assert not team.is_alive()
+
+
+def test_down_during_a_restart_leaves_muster_down(team: Team) -> None:
+    """Issue 15: the restart, which waited for the sessions too, started the server again."""
+    up(team, drain_s=LIFE_SECONDS)
+    team.runs("once")
+    with ThreadPoolExecutor() as threads:
+        restart = threads.submit(muster, "restart", "--home", str(team.home))
+        until(lambda: holder_pid(team.home / LOCK_FILE))
+        second = muster("restart", "--home", str(team.home))
+        pid = holder_pid(team.home / LOCK_FILE)
+        assert pid is not None
+        os.kill(pid, signal.SIGTERM)  # as `down` does first, so that the order is certain
+        down = threads.submit(muster, "down", "--home", str(team.home))
+        team.finish()
+        assert second.returncode == 3
+        assert down.result().returncode == 0, down.result().stderr
+        assert restart.result().returncode == 1
+        assert "muster stays stopped" in restart.result().stderr
+    assert running_pid(team.home) is None
 
 
 def test_a_restart_keeps_the_address_and_the_agents_that_run(team: Team) -> None:

@@ -7,6 +7,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.kernel.sentences import sentence
+from muster.machines.policies import RunPolicy
 from muster.machines.state import Status
 from muster.machines.vocabulary import Authority, DelegationMode, Outcome, RunMode, Urgency
 from tests.machines.scene import REVIEWS, Scene, facts
@@ -279,6 +280,23 @@ def test_an_agent_that_is_named_again_comes_back_to_its_seat_paused() -> None:
     scene.want("Ada", RunMode.CONTINUOUS)
     assert scene.agent("Ada").session is not None
     assert scene.do(c.RestoreAgent(seat=seat), actor="muster") == []
+
+
+def test_an_agent_that_is_named_again_has_no_failure_and_may_start_with_muster() -> None:
+    """Issue 15: it showed the failure and the pause of its former life."""
+    scene = Scene()
+    scene.running("Ada")
+    seat = scene.seat("Ada")
+    scene.ends("Ada", Outcome.FAILED)
+    assert scene.agent("Ada").run.last_failure is not None
+    dismiss(scene, "Ada")
+    scene.do(c.RestoreAgent(seat=seat), actor="muster")
+    run = scene.agent("Ada").run
+    assert (run.last_failure, run.failures, run.set_at) == (None, 0, None)
+    policy = RunPolicy(autostart=True)
+    scene.do(c.ConfigureAgent(seat=seat, authority=Authority.MUSTER, policy=policy))
+    scene.do(c.AutostartAgent(seat=seat), actor="muster")
+    assert scene.agent("Ada").session is not None
 
 
 def test_an_agent_that_is_named_again_in_time_is_not_retired() -> None:

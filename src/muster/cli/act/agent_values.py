@@ -13,6 +13,8 @@ from muster.engine.ports import DetectedProgram
 from muster.errors import Invalid
 from muster.settings.agents import AGENT_RULES, AGENTS, is_text
 
+_QUOTES: Final = ("'", '"')
+
 AddOptions = str | float | int | bool | tuple[str, ...] | None
 """The value of an option of `muster agent add`."""
 
@@ -96,6 +98,8 @@ def values_of(settings: Sequence[str]) -> dict[str, object]:
 
 def value_of(key: str, text: str) -> object:
     """A value as it is typed: a text as it is, everything else as in TOML."""
+    if text[:1] in _QUOTES and text.count(text[0]) % 2:
+        raise Invalid(what=f"the value of {key}", why=f"has a quote ({text[0]}) that is not closed")
     if is_text(key):
         return text
     try:

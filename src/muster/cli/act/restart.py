@@ -15,6 +15,7 @@ from muster.cli.setup.systemd import systemctl
 from muster.errors import NotRunning
 from muster.home import address
 from muster.home.lock import running_pid
+from muster.home.restart import restarting
 
 
 @click.command()
@@ -45,12 +46,16 @@ def _restart_server(home: Path, *, now: bool) -> int:
         raise NotRunning(home=home)
     found = address.find(home)
     options, cwd = _options(found), _folder(pid)
-    stop_server(home, pid, now=now)
-    if found is not None and found.unit:
+    with restarting(home) as is_given_up:
+        stop_server(home, pid, now=now)
+        if is_given_up():
+            click.echo("`muster down` was asked for meanwhile: muster stays stopped.", err=True)
+            return 1
+        if found is None or not found.unit:
+            return start_detached(home, options, cwd)
         systemctl("start", found.unit)
-        click.echo(f"muster runs again, as {found.unit}.")
-        return 0
-    return start_detached(home, options, cwd)
+    click.echo(f"muster runs again, as {found.unit}.")
+    return 0
 
 
 def _options(found: address.Address | None) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from muster.engine.system import SystemClock
 from muster.errors import CannotStop, MusterError
 from muster.home import address, operator_token
 from muster.home.lock import LOG_FILE, running_pid
+from muster.home.restart import giving_up_restart
 from muster.machines.state import Session
 from muster.runtimes.process import processes
 from muster.settings.model import load_settings
@@ -54,13 +55,23 @@ def down(home: Path, how: str) -> None:
 
     Running sessions may finish by themselves, for server.drain_seconds at most; --now stops them. A
     server that does not answer gets SIGTERM, and SIGKILL if that does not help; then the programs
-    that it leaves behind are ended.
+    that it leaves behind are ended. A `muster restart` that is under way is given up.
     """
-    pid = running_pid(home)
-    if pid is None:
+    now = how == "now"
+    with giving_up_restart(home, LATE_SECONDS) as was_restarting:
+        stopped = _stop_running(home, now=now)
+    if was_restarting:
+        stopped = _stop_running(home, now=now) or stopped
+    if not stopped:
         click.echo(f"No muster runs in {home}.")
-        return
-    stop_server(home, pid, now=how == "now")
+
+
+def _stop_running(home: Path, *, now: bool) -> bool:
+    """Stop the server of the home; whether one ran."""
+    pid = running_pid(home)
+    if pid is not None:
+        stop_server(home, pid, now=now)
+    return pid is not None
 
 
 # ── stopping ──────────────────────────────────────────────────────────────────────────────────────

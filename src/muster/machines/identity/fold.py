@@ -199,7 +199,20 @@ def agent_dismissed(team: Team, event: Event, fact: e.AgentDismissed) -> Team:
 
 
 def agent_restored(team: Team, event: Event, fact: e.AgentRestored) -> Team:
-    agent = replace(team.agents[fact.seat], retired=False, dismissed_until=None)
+    """An agent that is back is as one that was never started: its last failure is history."""
+    agent = team.agents[fact.seat]
+    run = replace(
+        agent.run,
+        set_at=None,
+        set_by="",
+        set_because="",
+        note="",
+        failures=0,
+        last_failure=None,
+        retry_at=None,
+        is_held=False,
+    )
+    agent = replace(agent, retired=False, dismissed_until=None, run=run)
     team = replace(team, names=put(team.names, name_key(agent.id), agent.seat))
     return _with(team, agent)
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from muster.errors import NotFound
+from muster.errors import BadSettings, NotFound
 from muster.http.routing import OPERATOR, ApiCall, route
 from muster.http.types import Query, StrictBody
 from muster.limits import DISMISSAL_SECONDS
@@ -80,7 +80,7 @@ def _version(call: ApiCall) -> str:
     path = call.muster.settings.path
     try:
         return version_of((path and text_of(path)) or "")
-    except OSError:
+    except (OSError, BadSettings):  # it cannot be read: `problem` says why
         return ""
 
 
@@ -150,7 +150,8 @@ class RemovalQuery(Query, frozen=True, kw_only=True):
 async def add_agent(call: ApiCall, body: AddAgentBody) -> SettingsEdited:
     """Add an agent to the settings file; `start` lets it run."""
     edit = partial(writing.add_agent, name=body.name, values=body.settings)
-    effect = f"{body.name} is {'started' if body.start else 'added, paused'}"
+    starts = body.start or body.settings.get("autostart") is True
+    effect = f"{body.name} is {'started' if starts else 'added, paused'}"
     done = await _edit(call, edit, body, body.name, effect)
     if body.start and not body.preview:
         agent = call.agent(body.name)

@@ -1,0 +1,34 @@
+"""The roster: many agents come and go in few commits."""
+
+from pathlib import Path
+
+from muster.engine.dispatcher import Commit
+from muster.machines.vocabulary import Authority
+from muster.mirrors.roster import Plan, enlist
+from muster.store.memory import MemoryStore
+from muster.testing.clock import ManualClock
+from tests.builders import a_dispatcher, run
+
+
+def plan(name: str) -> Plan:
+    return Plan(name=name, authority=Authority.MUSTER, state_file=lambda folder: Path(folder))
+
+
+def test_very_many_agents_come_and_go_in_a_few_commits() -> None:
+    """Issue 15: each of 300 agents was enrolled, configured and dismissed in its own commit."""
+
+    async def scene() -> None:
+        dispatcher = await a_dispatcher(MemoryStore(), ManualClock())
+        commits: list[Commit] = []
+        dispatcher.watch(commits.append)
+        plans = [plan(f"agent-{number}") for number in range(300)]
+        await enlist(dispatcher, plans, lambda agent: True)
+        agents = dispatcher.team.agents
+        assert [agents[seat].id for seat in sorted(agents)] == [each.name for each in plans]
+        assert len(commits) < 10
+        commits.clear()
+        await enlist(dispatcher, (), lambda agent: True)
+        assert all(agent.retired for agent in dispatcher.team.agents.values())
+        assert len(commits) < 10
+
+    run(scene())
