@@ -7,14 +7,14 @@ import pytest
 
 from muster.engine.dispatcher import Dispatcher, Receipt
 from muster.inbox import inbox as inboxes
-from muster.inbox.errands import Known
+from muster.inbox.errands import Known, Wanted
 from muster.inbox.inbox import Inbox
 from muster.machines import commands as c
 from muster.machines.commands import Command
 from muster.machines.events import MessagesDelivered
 from muster.machines.ids import ChannelId, SeatId, agent_actor
 from muster.machines.state import Status, TurnState
-from muster.machines.vocabulary import Awaits, InterruptMode, RunMode, TurnConfig
+from muster.machines.vocabulary import Authority, Awaits, InterruptMode, RunMode, TurnConfig
 from muster.store.memory import MemoryStore
 from muster.testing.clock import ManualClock
 from muster.views.answers.messages import Do, Next
@@ -50,7 +50,7 @@ class Team(NamedTuple):
 
     async def ask(self, seat: SeatId, known: Known | None = None, *, wait_s: float = 0.0) -> Next:
         return await self.inbox.next(
-            seat, self.send, known=known or {}, wait_s=wait_s, actor=agent_actor("Ada")
+            seat, self.send, Wanted(known=known or {}), wait_s=wait_s, actor=agent_actor("Ada")
         )
 
     async def says(self, text: str, channel: ChannelId = DESIGN) -> None:
@@ -179,7 +179,7 @@ def test_an_agent_that_knows_of_the_pause_is_told_when_its_turn_goes_on_or_is_lo
 
         async def watch(messages: bool) -> Next:
             return await team.inbox.next(
-                ADA, team.send, known={}, paused={DESIGN: 1}, messages=messages, wait_s=0.0
+                ADA, team.send, Wanted(paused={DESIGN: 1}, messages=messages), wait_s=0.0
             )
 
         assert (await watch(messages=False)).do is Do.NOTHING
@@ -205,11 +205,71 @@ def test_a_request_that_only_watches_a_turn_leaves_messages_for_later() -> None:
         team = await a_team()
         await team.says("hello")
         told = await team.inbox.next(
-            ADA, team.send, known={DESIGN: 1}, messages=False, wait_s=0.0, actor=HUMAN
+            ADA, team.send, Wanted(known={DESIGN: 1}, messages=False), wait_s=0.0, actor=HUMAN
         )
         assert told.do is Do.NOTHING
         told = await team.ask(ADA, {DESIGN: 1})
         assert [(each.text, each.again) for each in told.messages] == [("hello", False)]
+
+    run(scene())
+
+
+@pytest.mark.parametrize("mode", [InterruptMode.PARALLEL, InterruptMode.INJECT])
+def test_work_on_a_turn_gets_no_message_and_no_turn_of_another_channel(mode: InterruptMode) -> None:
+    async def scene() -> None:
+        team = await a_team()
+        two = c.ConfigureAgent(seat=ADA, authority=Authority.SELF, max_turns=2)
+        await team.dispatcher.send(two, actor=HUMAN)
+        await team.ask(ADA)
+        config = TurnConfig(human_interrupt_mode=mode)
+        await with_channel(team.dispatcher, [ADA], channel=OPS, config=config)
+        await team.says("a secret", OPS)
+        wanted = Wanted(known={DESIGN: 1}, channel=DESIGN)
+        async with asyncio.TaskGroup() as tasks:
+            waiting = tasks.create_task(
+                team.inbox.next(ADA, team.send, wanted, wait_s=LONG_SECONDS, actor=HUMAN)
+            )
+            await settled()
+            assert not waiting.done()
+            await team.says("by the way")
+            told = await waiting
+        assert (told.do, told.channel, texts(told)) == (Do.MESSAGE, DESIGN, ["by the way"])
+        await team.tells(ADA, "psst")
+        told = await team.inbox.next(ADA, team.send, wanted, wait_s=0.0)
+        assert (told.do, told.channel, texts(told)) == (Do.MESSAGE, None, ["psst"])
+        told = await team.ask(ADA, {DESIGN: 1})
+        assert (told.do, told.channel) == (Do.TURN, OPS)
+        assert [(each.text, each.again) for each in told.messages] == [("a secret", False)]
+
+    run(scene())
+
+
+def test_a_message_outside_a_turn_waits_for_the_turn_if_it_is_not_wanted_before() -> None:
+    async def scene() -> None:
+        team = await a_team(InterruptMode.PARALLEL)
+        await team.ask(ADA)
+        await team.says("to all")
+        told = await team.inbox.next(BEN, team.send, Wanted(outside=False), wait_s=0.0)
+        assert told.do is Do.NOTHING
+        await team.speaks(ADA, "done")
+        told = await team.inbox.next(BEN, team.send, Wanted(outside=False), wait_s=0.0)
+        assert told.do is Do.TURN
+        assert [(each.text, each.again) for each in told.messages] == [
+            ("to all", False),
+            ("done", False),
+        ]
+
+    run(scene())
+
+
+def test_a_turn_that_waits_for_resume_gets_messages_to_every_member() -> None:
+    async def scene() -> None:
+        team = await a_team(InterruptMode.PARALLEL)
+        await team.ask(ADA)
+        await team.send(c.WaitTurn(channel=DESIGN, seat=ADA, reason="x", awaits=Awaits.RESUME))
+        await team.says("to all")
+        told = await team.inbox.next(ADA, team.send, Wanted(outside=False), wait_s=0.0)
+        assert (told.do, texts(told)) == (Do.MESSAGE, ["to all"])
 
     run(scene())
 
@@ -555,7 +615,7 @@ def test_an_agent_that_is_removed_during_a_delivery_gets_nothing() -> None:
                 await team.dispatcher.send(removed, actor=HUMAN)
             return await team.send(command)
 
-        told = await team.inbox.next(ADA, send, known={}, wait_s=0)
+        told = await team.inbox.next(ADA, send, wait_s=0)
         assert (told.do, told.state, told.messages) == (Do.NOTHING, TurnState.IDLE, ())
 
     run(scene())

@@ -1358,6 +1358,25 @@ CLIENTS = (
         },
     ),
     Promise(
+        "A turn is handed messages of its channel and direct ones, each once over all turns.",
+        {
+            "client/test_turn_channels.py": [
+                "test_a_turn_gets_no_news_of_another_channel_and_its_turn_there_gets_them_once",
+                "test_a_question_is_answered_in_its_channel_only",
+                "test_words_from_before_a_question_are_news_and_no_answer",
+                "test_iterating_over_a_turn_gives_messages_of_its_channel",
+            ],
+            "inbox/test_inbox.py": [
+                "test_work_on_a_turn_gets_no_message_and_no_turn_of_another_channel",
+                "test_a_message_outside_a_turn_waits_for_the_turn_if_it_is_not_wanted_before",
+            ],
+            "sessions/test_messages_in_turn.py": [
+                "test_words_of_another_channel_wait_until_the_turn_is_over",
+            ],
+            "cli/act/test_next.py": ["test_work_on_a_turn_is_told_nothing_of_other_channels"],
+        },
+    ),
+    Promise(
         "An interruption, a lost turn and a removal never end the program of an agent.",
         {
             "client/test_turn.py": [

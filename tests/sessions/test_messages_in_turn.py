@@ -6,6 +6,7 @@ import pytest
 
 from muster.engine import ports
 from muster.machines import commands as c
+from muster.machines.ids import ChannelId
 from muster.machines.state import TurnState
 from muster.machines.vocabulary import Awaits, InterruptMode, RunMode, Taken, TurnConfig
 from muster.testing.runtime import Interrupts, ScriptedSession, Starts
@@ -82,6 +83,24 @@ def test_each_message_in_the_middle_of_a_turn_is_written_once_in_that_turn() -> 
             assert session.told[4].endswith(
                 "\n[Marcus] (told before): second\n[Marcus] (told before): third"
             )
+
+    run(story())
+
+
+def test_words_of_another_channel_wait_until_the_turn_is_over() -> None:
+    async def story() -> None:
+        async with staged() as stage:
+            session = await with_turn(stage)
+            chat = ChannelId("chat")
+            config = TurnConfig(human_interrupt_mode=InterruptMode.PARALLEL)
+            await with_channel(stage.muster.dispatcher, [ADA], channel=chat, config=config)
+            await stage.send(c.PostMessage(channel=chat, text="a secret", speaker_name="Marcus"))
+            await stage.say(session, ports.Working())
+            assert len(session.told) == 1
+            await stage.say(session, DONE)
+            assert len(session.told) == 2
+            assert session.told[1].startswith("It is your turn in the channel chat (turn 1)")
+            assert session.told[1].endswith("\n[Marcus]: a secret")
 
     run(story())
 

@@ -524,7 +524,7 @@ def test_a_fast_verb_loads_no_event_loop_and_no_server(call: str, home: Path) ->
 
 # ── imports of a client ───────────────────────────────────────────────────────────────────────────
 
-CLIENT_MODULES_MAX = 21
+CLIENT_MODULES_MAX = 22
 """Modules behind `from muster import Client`: the client, the answers, and their words."""
 
 CLIENT_PROGRAM = """

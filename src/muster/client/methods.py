@@ -13,6 +13,7 @@ from inspect import isawaitable
 from typing import Generic, TypeVar
 
 from muster.client import requests
+from muster.client.loop_state import HeardMessages, JoinedChannels
 from muster.client.sending import (
     ABSENT_SECONDS,
     POLL_SECONDS,
@@ -370,7 +371,7 @@ class ClientMethods(ChannelMethods, Generic[TurnT]):
         self._present.add(name)
         places = JoinedChannels(join)
         await self._join(name, places)
-        heard: Sequence[MessageView] = ()
+        heard = HeardMessages()
         while True:
             told = await self._next(name, ABSENT_SECONDS if places.absent else POLL_SECONDS)
             if told.do is Do.STOP:
@@ -378,28 +379,31 @@ class ClientMethods(ChannelMethods, Generic[TurnT]):
             if places.absent or told.state is TurnState.IDLE:
                 await self._join(name, places)
             if told.do is Do.MESSAGE:
-                heard = (*heard, *told.messages)
+                heard.keep(told.messages)
             if told.do is Do.TURN:
-                turn, heard = self._new_turn(told, heard), ()
+                turn = self._new_turn(told, heard.take(told.channel))
                 places.joined(turn.channel)
                 if unasked or turn.asks_for_something:
                     with self._transport.beside(turn.watch(heartbeat_s)):
                         yield turn
                     await turn.end_if_open()
+                    heard.keep(turn.kept)
                 else:
                     await turn.end_if_open(NOTHING_NEW)
-                    heard = turn.messages  # notices of muster, for the next turn
+                    heard.keep(turn.messages)  # notices of muster, for the next turn there
 
     async def _next(self, name: str, wait_s: float) -> Next:
         """The next thing to do; an agent that exists no longer is to stop."""
         try:
-            return await self._ask(requests.next_step(name, wait_s), patience_s=math.inf)
+            # Messages of a channel come with the turn there, and not in between.
+            step = requests.next_step(name, wait_s, outside=False)
+            return await self._ask(step, patience_s=math.inf)
         except GONE as gone:
             self._present.discard(name)
             state = TurnState.OFFLINE
             return Next(do=Do.STOP, agent=name, state=state, reason=str(gone))
 
-    async def _join(self, name: str, places: "JoinedChannels") -> None:
+    async def _join(self, name: str, places: JoinedChannels) -> None:
         for channel in places.missing:
             try:
                 await self._ask(requests.add_member(channel, name))
@@ -434,36 +438,6 @@ class ClientMethods(ChannelMethods, Generic[TurnT]):
             except Unavailable as error:
                 await self._retry_after(error, budget)
             frames = FrameReader(frames.cursor)
-
-
-class JoinedChannels:
-    """The channels that an agent is to be in.
-
-    A channel that refuses the agent is not asked again before the agent has had a turn in it: a
-    person who removed the agent must add it again.
-    """
-
-    def __init__(self, channels: Sequence[str]) -> None:
-        """Join these channels."""
-        self.absent: set[str] = set()
-        """Channels that are private, or not created yet."""
-
-        self._channels = channels
-        self._refused: set[str] = set()
-
-    @property
-    def missing(self) -> Sequence[str]:
-        """The channels to join."""
-        return [channel for channel in self._channels if channel not in self._refused]
-
-    def refused(self, channel: str) -> None:
-        """Leave a channel alone."""
-        self.absent.discard(channel)
-        self._refused.add(channel)
-
-    def joined(self, channel: str) -> None:
-        """Note that the agent is a member."""
-        self._refused.discard(channel)
 
 
 async def _handle(turn: TurnT, handler: Callable[[TurnT], Awaitable[object] | None]) -> None:

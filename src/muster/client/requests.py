@@ -144,14 +144,19 @@ def next_step(
     *,
     paused: Mapping[str, int] | None = None,
     messages: bool = True,
+    channel: str | None = None,
+    outside: bool = True,
 ) -> ApiRequest[Next]:
     """The next thing for an agent to do: a long-poll of up to `wait_s` seconds.
 
     `known` are the turns that the agent is working on, by channel with their epochs, and `paused`
-    those of its turns that it knows to be paused. Without `messages` none are handed over.
+    those of its turns that it knows to be paused. Without `messages` none are handed over, with
+    `channel` only those of that channel and direct ones, without `outside` none of a channel in
+    which the agent does not have the turn.
     """
-    query = {"wait": wait_s, "known": _epochs(known), "paused": _epochs(paused)}
+    query = {"wait": wait_s, "known": _epochs(known), "paused": _epochs(paused), "channel": channel}
     query["messages"] = None if messages else "false"
+    query["outside"] = None if outside else "false"
     path = api_path("agents", name, "next")
     # without a known turn, what an answer handed over is handed over again
     once = messages and bool(known or paused)

@@ -114,19 +114,32 @@ class TurnMethods(WatchedTurn):
     async def ask(self, question: str, timeout_s: float | None = None) -> tuple[MessageView, ...]:
         """Post a question, pause the turn until a person answers, and return the answer.
 
-        After `timeout_s` seconds (the channel's `waitTimeoutSeconds`) the turn is lost, and there
-        is no answer.
+        The answer is what a person says in the channel after the question. Other messages that come
+        meanwhile are the next `news()`. After `timeout_s` seconds (the channel's
+        `waitTimeoutSeconds`) the turn is lost, and there is no answer.
         """
         posting = requests.post(self.channel, question, agent=self.agent, epoch=self.epoch)
-        await self._act(posting)
-        answers = _by_people(await self._news(0.0))
+        posted = await self._act(posting)
+        if posted is None:
+            return ()
+        answers = self._answers(await self._newer(0.0), posted.seq)
         if not answers:
             await self._wait(question[:NOTE_CHARS_MAX], timeout_s, Awaits.PERSON)
         while not answers and not self.over:
-            answers = _by_people(await self._news(POLL_SECONDS))
+            answers = self._answers(await self._newer(POLL_SECONDS), posted.seq)
         self._waits = False
         if self.paused:  # the answer came before the pause, and did not end it
             await self._resume()
+        return answers
+
+    def _answers(self, news: Sequence[MessageView], question: int) -> tuple[MessageView, ...]:
+        """The messages that answer a question in the channel; the others are kept as news."""
+        answers = tuple(
+            each
+            for each in news
+            if each.by_human and each.channel == self.channel and each.seq > question
+        )
+        self._kept += tuple(each for each in news if each not in answers)
         return answers
 
     @sync_or_async
@@ -288,10 +301,6 @@ def is_chosen(reason: str | None) -> bool:
 def _is_news(message: MessageView) -> bool:
     """Whether somebody said it: a notice of muster is nothing to answer."""
     return message.kind is not MessageKind.NOTICE
-
-
-def _by_people(messages: Sequence[MessageView]) -> tuple[MessageView, ...]:
-    return tuple(message for message in messages if message.by_human)
 
 
 async def _each(chunks: Iterable[str] | AsyncIterable[str]) -> AsyncGenerator[str]:

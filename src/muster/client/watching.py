@@ -6,6 +6,8 @@ asks with `paused` from then on, which is answered when the turn goes on or is l
 The messages of an answer that gets lost count as handed over. So after a request without an answer
 (the server was killed, the program gave up waiting) the turn is asked for as if it were unknown:
 the server then hands over everything since the agent's last turn, and the turn drops what it has.
+
+A turn asks for its own channel alone: messages of other channels come with the turns there.
 """
 
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
@@ -46,48 +48,38 @@ class TurnReader:
         self.lost: str | None = None
         """Why the turn is no longer the agent's."""
 
-        self._agent = agent
+        self._agent, self._channel = agent, channel
         self._turn: Mapping[str, int] = {channel: epoch}
-        self._others: dict[str, int] = {}
-        """Turns in other channels, which `client.turns()` takes later."""
-
         self._messages = messages
         self._is_unanswered = False
 
     def request(self, wait_s: float) -> ApiRequest[Next]:
         """The next request: a long-poll of up to `wait_s` seconds."""
-        known = self._others if self.paused else {**self._others, **self._turn}
+        known: Mapping[str, int] = {} if self.paused else self._turn
         paused: Mapping[str, int] = self._turn if self.paused else {}
         if self._messages and self._is_unanswered:
-            known, paused, wait_s = self._others, {}, 0.0
+            known, paused, wait_s = {}, {}, 0.0
         self._is_unanswered = True
         return requests.next_step(
-            self._agent, wait_s, known, paused=paused, messages=self._messages
+            self._agent,
+            wait_s,
+            known,
+            paused=paused,
+            messages=self._messages,
+            channel=self._channel,
         )
 
-    def understand(self, told: Next) -> Next | None:
-        """Note what an answer says; None for an answer about another turn."""
+    def understand(self, told: Next) -> None:
+        """Note what an answer says about the turn."""
         self._is_unanswered = False
         if told.do is Do.STOP:
             self.lost = told.reason or "told to stop"
-        elif told.do is Do.OVER or told.do is Do.TURN:
-            return self._about_a_turn(told)
-        return told
-
-    def _about_a_turn(self, told: Next) -> Next | None:
-        channel, epoch = told.channel or "", told.epoch or 0
-        if channel not in self._turn:
-            self._others.pop(channel, None)
-            if told.do is Do.TURN:
-                self._others[channel] = epoch
-            return None
-        if told.do is Do.TURN and epoch == self._turn[channel]:
+        elif told.do is Do.TURN and told.epoch == self._turn[self._channel]:
             self.paused = False
         elif told.do is Do.OVER and told.state is TurnState.WAITING and not self.paused:
             self.paused = True
-        else:
+        elif told.do is Do.OVER or told.do is Do.TURN:
             self.lost = told.reason or "the turn is over"
-        return told
 
 
 class Ask(Protocol):
@@ -121,13 +113,15 @@ class WatchedTurn:
         self.reason = told.reason
         """Why the agent was granted the turn, such as `ring` or `handoff by pm`."""
 
-        self.messages = (*heard, *told.messages)
+        known = {message.seq for message in heard}
+        self.messages = (*heard, *(each for each in told.messages if each.seq not in known))
         """Messages that the agent has not seen yet: of this channel, and to itself alone."""
 
         self.paused = False
         """Whether the turn is known to be paused: by a person, or because the agent waits."""
 
         self._seen = {message.seq for message in self.messages}
+        self._kept: tuple[MessageView, ...] = ()
         self._reader = TurnReader(self.agent, self.channel, self.epoch)
         self._waits = False
         """Whether the agent itself has paused the turn, as far as is known."""
@@ -172,14 +166,19 @@ class WatchedTurn:
 
     # ── news ──────────────────────────────────────────────────────────────────────────────────────
 
+    @property
+    def kept(self) -> tuple[MessageView, ...]:
+        """Messages that came while the agent waited for something else: the first of the news."""
+        return self._kept
+
     @sync_or_async
     async def news(self) -> tuple[MessageView, ...]:
-        """New messages for the agent, without waiting."""
+        """New messages of the channel, and to the agent alone, without waiting."""
         return await self._news(0.0)
 
     @sync_or_async
     async def wait_for_news(self, timeout_s: float = POLL_SECONDS) -> tuple[MessageView, ...]:
-        """New messages for the agent as soon as there are any; none after `timeout_s` seconds."""
+        """The same as soon as there are any; none after `timeout_s` seconds."""
         return await self._news(timeout_s)
 
     @sync_or_async_iterator
@@ -195,6 +194,11 @@ class WatchedTurn:
                 yield message
 
     async def _news(self, timeout_s: float) -> tuple[MessageView, ...]:
+        kept, self._kept = self._kept, ()
+        return kept or await self._newer(timeout_s)
+
+    async def _newer(self, timeout_s: float) -> tuple[MessageView, ...]:
+        """News that the server has not handed over yet."""
         end = TimeLimit(timeout_s)
         while not self.over:
             told = await self._read(self._reader, min(end.left_s, POLL_SECONDS))
@@ -213,13 +217,13 @@ class WatchedTurn:
     async def _read(
         self, reader: TurnReader, wait_s: float, *, patience_s: float | None = None
     ) -> Next | None:
-        """One answer about this turn; None where it is about another turn of the agent."""
+        """One answer about this turn; None for an agent that does not exist any more."""
         try:
             told = await self._ask(lambda: reader.request(wait_s), patience_s=patience_s)
         except GONE as refused:
             self._lose(str(refused))
             return None
-        told = reader.understand(told)
+        reader.understand(told)
         self.paused = reader.paused
         if reader.lost is not None and not self._ending:
             self._lose(reader.lost)

@@ -31,6 +31,32 @@ Known = Mapping[ChannelId, int]
 NONE: Final[Known] = MappingProxyType({})
 
 
+class Wanted(NamedTuple):
+    """The tasks that a request is to be answered with."""
+
+    known: Known = NONE
+    paused: Known = NONE
+    """Turns of the agent that it knows to be paused."""
+
+    messages: bool = True
+    """Whether messages are delivered. Without them only these turns are watched, and a stop."""
+
+    channel: ChannelId | None = None
+    """The only channel whose turn and messages are wanted; direct messages are, too."""
+
+    outside: bool = True
+    """Whether messages of channels are wanted in which the agent does not have the turn. If not,
+    they are delivered with its next turn there."""
+
+    @property
+    def is_any_turn(self) -> bool:
+        """Whether the agent knows of no turn, and takes whichever comes."""
+        return self.messages and not self.known and not self.paused and self.channel is None
+
+
+ANY: Final = Wanted()
+
+
 def soul_line(agent: Agent) -> str:
     """The first line of an agent's soul; empty if it has none."""
     lines = agent.soul.strip().splitlines()
@@ -85,20 +111,23 @@ def resumed_turn(team: Team, agent: Agent, paused: Known) -> Next | None:
     return None
 
 
-def channels_to_check(team: Team, agent: Agent) -> list[Channel]:
+def channels_to_check(team: Team, agent: Agent, wanted: Wanted) -> list[Channel]:
     """The channels that may have a task for the agent; those where it has the turn come first."""
-    channels = [team.channels[name] for name in agent.channels]
-    wanted = [channel for channel in channels if _may_want(channel, agent.seat)]
-    return sorted(wanted, key=lambda each: each.state_of(agent.seat) is not TurnState.ACTIVE)
+    only, seat = wanted.channel, agent.seat
+    channels = [team.channels[name] for name in agent.channels if only is None or name == only]
+    found = [each for each in channels if _may_want(each, seat, outside=wanted.outside)]
+    return sorted(found, key=lambda each: each.state_of(seat) is not TurnState.ACTIVE)
 
 
-def _may_want(channel: Channel, seat: SeatId) -> bool:
+def _may_want(channel: Channel, seat: SeatId, *, outside: bool) -> bool:
     """Whether a channel may have a task for a member; without a turn, only human messages."""
     state, turn = channel.state_of(seat), channel.turn
     if state is TurnState.ACTIVE:
         return True
     if state is TurnState.WAITING and turn is not None and turn.wait and turn.wait.by_human:
         return True
+    if not outside and state is not TurnState.WAITING:
+        return False
     return channel.config.human_interrupt_mode is InterruptMode.PARALLEL
 
 

@@ -14,6 +14,8 @@ Surprising:
 - Delivery only moves forward: a message is delivered together with all messages before it.
 - A notice of muster is delivered with the next turn or message, and wakes no agent by itself.
 - In `queue` mode a human's message in the middle of a turn is held back until the turn is over.
+- Work on a turn gets messages of its channel and direct ones (`Wanted.channel`): words of another
+  channel would be answered in the wrong one, and would not be new in the turn there.
 """
 
 import asyncio
@@ -25,11 +27,12 @@ from muster.engine.dispatcher import Commit, Dispatcher, Receipt
 from muster.engine.feed import Feed
 from muster.errors import Impossible, NotAMember
 from muster.inbox.errands import (
+    ANY,
     EMPTY,
-    NONE,
     Describe,
     Known,
     MessageBatch,
+    Wanted,
     answer,
     as_if_delivered,
     channels_to_check,
@@ -132,18 +135,14 @@ class Inbox:
         self,
         seat: SeatId,
         send: Send,
+        wanted: Wanted = ANY,
         *,
-        known: Known,
-        paused: Known = NONE,
-        messages: bool = True,
         wait_s: float,
         actor: str | None = None,
     ) -> Next:
         """Long-poll: the next task of the agent in this seat, or nothing after `wait_s` seconds.
 
-        Without `messages` nothing is delivered: only the end, the pause and the resumption of the
-        turns in `known` and `paused` are answered, and a stop. With `actor`, a turn that is granted
-        meanwhile is delivered in the commit of the grant.
+        With `actor`, a turn that is granted meanwhile is delivered in the commit of the grant.
         """
         await self._connect(seat, send)
         deadline = asyncio.get_running_loop().time() + wait_s
@@ -154,7 +153,7 @@ class Inbox:
             # Locked per seat: two requests that read the same cursor would both deliver the same
             # messages as new.
             async with self._asking.setdefault(seat, asyncio.Lock()):
-                found = await self._find(seat, known, paused=paused, messages=messages)
+                found = await self._find(seat, wanted)
                 # Committed before the answer: after a crash the messages count as delivered, and
                 # come again, marked as such, with the turn.
                 if not await _delivered(found.deliveries, send):
@@ -163,8 +162,7 @@ class Inbox:
                 return found.next
             if self._closed:
                 return answer(self._team, seat, Do.NOTHING)
-            fresh = messages and not known and not paused
-            with self._parking(seat, actor if fresh else None) as poll:
+            with self._parking(seat, actor if wanted.is_any_turn else None) as poll:
                 in_time = await _is_set_by(news, deadline)
             if poll.handed is not None:
                 for written in poll.written:
@@ -174,14 +172,14 @@ class Inbox:
                 return answer(self._team, seat, Do.NOTHING)
 
     async def pending(
-        self, seat: SeatId, known: Known, handed: Sequence[DeliverMessages] = ()
+        self, seat: SeatId, wanted: Wanted, handed: Sequence[DeliverMessages] = ()
     ) -> Pending:
         """The next task of an agent that muster prompts; the caller commits the deliveries.
 
         Messages in `handed` count as delivered: the prompt has them, but is not sent yet.
         """
         async with self._asking.setdefault(seat, asyncio.Lock()):
-            return await self._find(seat, known, handed)
+            return await self._find(seat, wanted, handed)
 
     async def _connect(self, seat: SeatId, send: Send) -> None:
         """Connect a sleeping agent that polls, unless the answer will be to stop."""
@@ -282,24 +280,18 @@ class Inbox:
     # ── finding the next task ─────────────────────────────────────────────────────────────────────
 
     async def _find(
-        self,
-        seat: SeatId,
-        known: Known,
-        handed: Sequence[DeliverMessages] = (),
-        *,
-        paused: Known = NONE,
-        messages: bool = True,
+        self, seat: SeatId, wanted: Wanted, handed: Sequence[DeliverMessages] = ()
     ) -> Pending:
         team = as_if_delivered(self._team, handed)
         agent = team.agent(seat)
-        urgent = to_stop(team, agent) or lost_turn(team, agent, known, paused)
+        urgent = to_stop(team, agent) or lost_turn(team, agent, wanted.known, wanted.paused)
         if urgent is not None:
             return Pending(urgent)
-        if not messages:
-            return Pending(resumed_turn(team, agent, paused))
+        if not wanted.messages:
+            return Pending(resumed_turn(team, agent, wanted.paused))
         deliveries: tuple[DeliverMessages, ...] = ()
-        for channel in channels_to_check(team, agent):
-            found = await self._in_channel(team, channel, agent, known)
+        for channel in channels_to_check(team, agent, wanted):
+            found = await self._in_channel(team, channel, agent, wanted.known)
             deliveries += found.deliveries
             if found.next is not None:
                 return Pending(found.next, deliveries)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.ports import SessionHandle
 from muster.errors import MusterError
-from muster.inbox.errands import Known
+from muster.inbox.errands import Known, Wanted
 from muster.inbox.inbox import Inbox
 from muster.machines.backoff import pause_s
 from muster.machines.commands import Command, DeliverMessages, ReportTaken
@@ -208,7 +208,9 @@ class Prompter:
         """The next turn or message to send, if there is one; updates the prompt state."""
         known = self._still_running(seat, told)
         handed = (*told.handed.values(), *deliveries)
-        pending = await self._inbox.pending(seat, known, handed)
+        # A program answers where it has the turn: words of another channel wait until it is over.
+        wanted = Wanted(known=known, outside=not told.turns)
+        pending = await self._inbox.pending(seat, wanted, handed)
         deliveries.extend(pending.deliveries)
         found = pending.next
         if found is None:

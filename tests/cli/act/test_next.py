@@ -81,6 +81,20 @@ def test_a_turn_is_printed_with_its_messages(client: Client, script: Script) -> 
     ]
 
 
+def test_work_on_a_turn_is_told_nothing_of_other_channels(client: Client, script: Script) -> None:
+    chat = f"{script.channel}-chat"
+    client.create_channel(chat, {"humanInterruptMode": "parallel"}, members=[script.name])
+    client.post(script.channel, "Is the plan ready?")
+    script.does("channel", "add", script.channel, script.name)
+    assert script.does("next", script.name)[0] == f"turn 1 {script.channel}"
+    client.post(chat, "a secret")
+    known = ("--known", f"{script.channel}:1")
+    assert script.does("next", script.name, *known, "--wait", "0") == ["nothing"]
+    script.does("turn", "complete", script.channel, "Yes.", "--epoch", "1")
+    told = script.does("next", script.name)
+    assert (told[0].split()[0], told[0].split()[2], told[1:]) == ("turn", chat, ["human: a secret"])
+
+
 def test_a_turn_with_nothing_new_is_passed(client: Client, script: Script) -> None:
     script.does("channel", "add", script.channel, script.name)
     assert client.agent(script.name).turn is TurnState.ACTIVE

@@ -15,6 +15,7 @@ from muster.cli.acting import print_json, server
 from muster.cli.options import home_option, json_option
 from muster.cli.render import clean
 from muster.client import requests
+from muster.client.requests import ApiRequest
 from muster.client.sending import TimeLimit
 from muster.client.sync import Client
 from muster.client.turn import NOTHING_NEW, asks_for_something
@@ -116,7 +117,7 @@ def _wait(
     while True:
         left_s = POLL_SECONDS if end is None else end.left_s
         try:
-            told = client.ask(requests.next_step(agent, min(left_s, POLL_SECONDS), known))
+            told = client.ask(_step(agent, known, min(left_s, POLL_SECONDS)))
         except Unavailable as error:
             if end is not None:
                 raise
@@ -134,6 +135,12 @@ def _wait(
                 )
         elif told.do is not Do.NOTHING or (end is not None and end.is_over):
             return told
+
+
+def _step(agent: str, known: Mapping[str, int], wait_s: float) -> ApiRequest[Next]:
+    """The request for the next thing to do. Work on one turn is told nothing of other channels."""
+    (channel,) = known if len(known) == 1 else (None,)
+    return requests.next_step(agent, wait_s, known, channel=channel, outside=not known)
 
 
 def _print(told: Next) -> None:

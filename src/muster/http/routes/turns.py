@@ -17,6 +17,7 @@ from muster.http.parsing import parse_known
 from muster.http.recording import place_of, record
 from muster.http.routing import ACTORS, OPERATOR, ApiCall, route
 from muster.http.types import Epoch, Note, Query, Seconds, StrictBody
+from muster.inbox.errands import Wanted
 from muster.limits import PARTIAL_CHARS_MAX
 from muster.machines.commands import (
     Command,
@@ -131,7 +132,7 @@ async def _end(call: ApiCall, seat: SeatId, query: EndQuery, end: Command) -> Tu
     if query.wait is None:
         return TurnEnded(**msgspec.structs.asdict(ended))
     work = call.muster.inbox.next(
-        seat, call.send_more, known=known, wait_s=query.wait, actor=call.caller.actor
+        seat, call.send_more, Wanted(known=known), wait_s=query.wait, actor=call.caller.actor
     )
     found = await call.unless_ended(work)
     return TurnEnded(**msgspec.structs.asdict(ended), next=found)

@@ -3,6 +3,7 @@
     GET /api/agents/pm/next                  a fresh start: its turn is handed out, again if need be
     GET /api/agents/pm/next?known=design:7   it works on turn 7 in 'design': only what is new
     GET /api/agents/pm/next?paused=design:7  it knows that turn 7 is paused, and waits to go on
+    GET /api/agents/pm/next?known=design:7&channel=design   only news of that turn
 
 The order of work, and the delivery of messages, belong to `inbox/inbox.py`.
 """
@@ -14,6 +15,8 @@ import msgspec
 from muster.http.parsing import parse_known
 from muster.http.routing import ACTORS, ApiCall, route
 from muster.http.types import Query
+from muster.inbox.errands import Wanted
+from muster.machines.ids import ChannelId
 from muster.views.answers.messages import Next
 
 
@@ -30,17 +33,25 @@ class NextQuery(Query, frozen=True, kw_only=True):
     messages: bool = True
     """Whether to hand over messages. Without them only these turns are watched."""
 
+    channel: ChannelId | None = None
+    """Only the turn and the messages of this channel, and direct messages to the agent."""
+
+    outside: bool = True
+    """Whether to hand over messages of channels in which the agent does not have the turn. Without
+    them, they come with its next turn there."""
+
 
 @route("GET", "/api/agents/{name}/next", may=ACTORS, waits=True)
 async def next_work(call: ApiCall, name: str, query: NextQuery) -> Next:
     """Wait for the next work of an agent: its turn, messages, stop, or nothing yet."""
     agent = call.acting_as(name)
-    return await call.muster.inbox.next(
-        agent.seat,
-        call.send,
+    wanted = Wanted(
         known=parse_known(query.known),
         paused=parse_known(query.paused),
         messages=query.messages,
-        wait_s=query.wait,
-        actor=call.caller.actor,
+        channel=query.channel,
+        outside=query.outside,
+    )
+    return await call.muster.inbox.next(
+        agent.seat, call.send, wanted, wait_s=query.wait, actor=call.caller.actor
     )
