@@ -55,6 +55,8 @@ def test_from_an_empty_folder_to_two_running_agents_in_the_dashboard_alone(
     page = person.signed_in(server)
     expect(page.locator(".empty")).to_contain_text("No agents yet")
     shot(page, "empty")
+    with asker(server, server.token) as boss:
+        boot = boss.get("/api/state")["boot"]
     add(page, "builder", "sh -c 'echo \"I build\"; exec sleep 600'")
     expect(page.get_by_role("heading", level=1)).to_have_text("builder")
     expect(page.locator("live-output")).to_contain_text("I build")
@@ -65,7 +67,8 @@ def test_from_an_empty_folder_to_two_running_agents_in_the_dashboard_alone(
     with asker(server, server.token) as boss:
         for name in ("builder", "tester"):
             until(lambda name=name: boss.get(f"/api/agents/{name}/run")["session"])
-    expect(page.locator("agent-card")).to_have_count(2)
+        assert boss.get("/api/state")["boot"] == boot  # without a restart
+    expect(page.locator("agent-card .badge.run")).to_have_text(["RUNNING", "RUNNING"])
     shot(page, "two-agents")
     text = (home / "muster.toml").read_text()
     assert text.startswith("# muster.toml")

@@ -217,24 +217,24 @@ def test_a_group_is_shown_and_started_stopped_and_restarted_together(
     tools.get_by_role("button", name="core 2").click()
     expect(page.locator("agent-card")).to_have_count(2)
     assert page.url.endswith("group/core")
-    tools.get_by_role("button", name="Start 2 shown").click()
+    tools.get_by_role("button", name="Start 2 agents").click()
     expect(card(page, "db").locator(".badge.run")).to_have_text("RUNNING")
     expect(tools.get_by_role("status")).to_have_text("2 asked to start")
     expect(card(page, "api").locator(".meaning")).to_have_text("waits for web to run")
 
     before = session(operator, "db")
-    tools.get_by_role("button", name="Restart 1 shown").click()
+    tools.get_by_role("button", name="Restart 1 agent").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.locator(".names")).to_have_text("db")
     dialog.get_by_role("button", name="Restart now, and interrupt their work").click()
     until(lambda: session(operator, "db") not in (None, before))
 
-    tools.get_by_role("button", name="Stop 2 shown").click()
+    tools.get_by_role("button", name="Stop 2 agents").click()
     expect(dialog.locator(".names")).to_have_text("api, db")
     page.keyboard.press("Escape")  # nothing is stopped without a confirmation
     expect(dialog).to_have_count(0)
     assert operator.get("/api/agents/db/run")["desired"] == "continuous"
-    tools.get_by_role("button", name="Stop 2 shown").click()
+    tools.get_by_role("button", name="Stop 2 agents").click()
     dialog.get_by_role("button", name="Stop now, and interrupt their work").click()
     expect(page.locator("agent-card .badge.run")).to_have_text(["IDLE", "IDLE"])
     page.reload()

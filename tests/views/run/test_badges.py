@@ -392,6 +392,13 @@ def test_an_agent_that_waits_for_another_is_not_offered_an_early_start() -> None
     assert (seen.line, [each.label for each in seen.controls]) == ("waits for db to run", [STOP])
 
 
+def test_of_several_lines_of_stderr_the_last_one_is_the_reason_in_the_line() -> None:
+    scene = up()
+    words = "Traceback: | File 'x.py', line 3 | OSError: no space | left: here"
+    scene.ends("Ada", Outcome.FAILED, code=3, reason=words)
+    assert badge(scene.team).line == "failed once: exit code 3: left: here; next try"
+
+
 def test_a_silent_session_says_so() -> None:
     scene = watched()
     scene.later(30)

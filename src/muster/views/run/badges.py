@@ -19,6 +19,7 @@ from muster.machines.run_control.live import own_session
 from muster.machines.state import (
     Agent,
     Channel,
+    Failure,
     Phase,
     RunControl,
     Session,
@@ -206,8 +207,7 @@ def _between_runs(run: RunControl) -> Line:
     """An agent that waits for its next scheduled time."""
     if run.last_failure is None:
         return Line("next run", run.scheduled_at)
-    reason = _short(run.last_failure.reason, limits.BADGE_REASON_CHARS)
-    return Line(f"last run failed: {reason}; next run", run.scheduled_at)
+    return Line(f"last run failed: {_reason(run.last_failure)}; next run", run.scheduled_at)
 
 
 def _failed(run: RunControl) -> str:
@@ -215,7 +215,15 @@ def _failed(run: RunControl) -> str:
     times = "failed once" if run.failures == 1 else f"failed {run.failures} times"
     if run.last_failure is None:
         return times
-    return f"{times}: {_short(run.last_failure.reason, limits.BADGE_REASON_CHARS)}"
+    return f"{times}: {_reason(run.last_failure)}"
+
+
+def _reason(failure: Failure) -> str:
+    """The exit code and the last line of stderr, which says most; the page has the lines before."""
+    code, _, words = failure.reason.partition(": ")
+    if code.startswith("exit code") and words:
+        return _short(f"{code}: {words.rpartition(' | ')[2]}", limits.BADGE_REASON_CHARS)
+    return _short(failure.reason, limits.BADGE_REASON_CHARS)
 
 
 def _paused(agent: Agent) -> str:
@@ -227,7 +235,7 @@ def _paused(agent: Agent) -> str:
         case "one_shot_done":
             mode, _, outcome = run.note.partition(" ")
             failure = run.last_failure if outcome == Outcome.FAILED else None
-            why = "" if failure is None else f": {failure.reason}"
+            why = "" if failure is None else f": {_reason(failure)}"
             return f"{_SINGLE.get(mode, 'session')} {outcome}{why}"
         case "budget":
             return f"budget reached: {run.note}"

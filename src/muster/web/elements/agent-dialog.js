@@ -34,8 +34,17 @@ export async function showAddAgent() {
       h("fieldset", {}, h("legend", { text: "Program" }), programs),
       form.name.row,
       form.node,
-      h("label", { class: "choice" }, start, " Start right away"),
-      h("div", { class: "written" }, preview.node, h("div", { class: "buttons" }, submit)),
+      h(
+        "div",
+        { class: "written" },
+        preview.node,
+        h(
+          "div",
+          { class: "buttons" },
+          h("label", { class: "choice" }, start, h("span", { text: "Start right away" })),
+          submit,
+        ),
+      ),
     ),
   );
   start.checked = true;
@@ -272,7 +281,7 @@ class Preview {
   }
 
   #put(difference) {
-    const lines = difference.split("\n").filter((line) => /^[+-](?![+-]{2} )/.test(line));
+    const lines = difference.split("\n").filter((line) => /^[+-](?![+-]{2} )./.test(line)); // without empty ones
     setHidden(this.toml, lines.length === 0);
     this.toml.replaceChildren(
       ...lines.map((line) => h("span", { class: line[0] === "+" ? "added" : "removed", text: `${line}\n` })),

@@ -1,6 +1,7 @@
 // The chat with an agent: messages with their delivery state, and the message form.
 
 import { get, newKey, path, say } from "../api.js";
+import { look } from "../badge.js";
 import { timeOfDay } from "../clock.js";
 import { h, keyed, setHidden, setText } from "../dom.js";
 import { showMarkdown } from "../markdown.js";
@@ -200,7 +201,7 @@ class ChatThread extends Part {
     this.button.setAttribute("aria-disabled", String(pending));
     setText(this.error, store.failed.get(this.#key) ?? "");
     setHidden(this.error, !store.failed.has(this.#key));
-    const away = ["sleeping", "unknown"].includes(this.agent?.status);
+    const away = this.agent && ["sleeping", "unknown"].includes(look(this.agent));
     setHidden(this.hint, !away);
     const word = this.agent?.badge.status.toLowerCase();
     setText(this.hint, away ? `${this.agent.id} is ${word}: messages wait in its inbox.` : "");

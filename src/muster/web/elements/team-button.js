@@ -50,6 +50,7 @@ class TeamButton extends Part {
   #paint() {
     const busy = this.#busy;
     setHidden(this.button, !busy && !store.button);
+    setHidden(this, this.button.hidden && !store.failed.has(KEY));
     setText(this.button, busy ? "WAKING..." : (store.button ?? ""));
     this.button.title = HINTS[store.button] ?? "";
     this.button.disabled = busy;

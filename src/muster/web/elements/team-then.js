@@ -1,6 +1,6 @@
 // The team at a moment in the past: the badge and the turns of every agent, and the turn holder of every channel.
 
-import { meaning, paintBadge } from "../badge.js";
+import { look, meaning, paintBadge } from "../badge.js";
 import { stateOf } from "../channels.js";
 import { span } from "../clock.js";
 import { h, keyed, setText } from "../dom.js";
@@ -51,7 +51,7 @@ function card(agent) {
 
 function paint(item, agent, then) {
   const [, name, run, line, turns, age] = item.children;
-  item.dataset.status = agent.status;
+  item.dataset.status = look(agent);
   setText(name, agent.name ?? `seat ${agent.seat}`);
   paintBadge(run, agent.badge);
   setText(line, meaning(agent.badge, then));

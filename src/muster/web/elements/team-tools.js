@@ -11,9 +11,9 @@ const NAMES_SHOWN = 12;
 const FEW = 2; // tools for several agents appear from here on
 
 const ACTIONS = [
-  { action: "start", label: "Start", color: "orange" },
-  { action: "stop", label: "Stop", color: "red" },
-  { action: "restart", label: "Restart", color: "" },
+  { action: "start", label: "Start" },
+  { action: "stop", label: "Stop" },
+  { action: "restart", label: "Restart" },
 ];
 
 /** What a confirmation says: graceful first, because it interrupts no work. */
@@ -52,7 +52,7 @@ class TeamTools extends Part {
     });
     this.acts = h("div", { class: "several", role: "group" });
     this.told = h("p", { class: "muted", role: "status" });
-    this.replaceChildren(this.groups, this.select, this.all, this.acts, this.told);
+    this.replaceChildren(this.groups, this.acts, this.select, this.all, this.told);
     this.watch(["agents", "pending"], () => this.paint());
   }
 
@@ -99,11 +99,11 @@ class TeamTools extends Part {
       this.acts,
       useful ? ACTIONS.filter(({ action }) => fit(action, meant).length) : [],
       ({ action }) => action,
-      ({ action, color }) =>
-        h("button", { type: "button", data: { color }, on: { click: () => this.#press(action) } }),
+      ({ action }) => h("button", { type: "button", on: { click: () => this.#press(action) } }),
       (button, { action, label }) => {
         const count = fit(action, meant).length;
-        setText(button, `${label} ${count} ${whom}`);
+        const noun = count === 1 ? "agent" : "agents";
+        setText(button, `${label} ${count} ${this.selected.size ? "selected" : noun}`);
       },
     );
   }
