@@ -245,6 +245,7 @@ GUIDES: Mapping[str, Guide] = {
             "muster once tidy": Shell(
                 prints={"muster logs": "tidy at work (run_once)", "muster status": "RUNNING"}
             ),
+            "# a comment": Leave("the lines of an env file"),
             "tidy: desired pause": Leave("what a verb prints"),
             "curl": Shell(),
             "from muster import Client": Python(),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from tests.asking import Asker, asker
 from tests.homes import muster
@@ -36,7 +36,9 @@ TEAM = {
 
 STARTED = [name for name in TEAM if name not in {"new", "off"}]
 
-LINES = {
+WIDE: ViewportSize = {"width": 1600, "height": 900}
+
+LINES: dict[str, tuple[str, str, list[str]]] = {
     "runs": ("RUNNING", "working", ["Stop Agent"]),
     "ready": ("RUNNING", "waiting for work", ["Stop Agent"]),
     "restarts": ("RUNNING", "restarts after this session", ["Stop Agent"]),
@@ -84,7 +86,7 @@ def bring_into_states(operator: Asker) -> None:
     for name in STARTED:
         wish(name, desired="continuous")
     for name in ("runs", "ready", "restarts", "stops", "paused"):
-        until(lambda name=name: (view(name)["session"] or {}).get("phase") == "running")
+        until(lambda name=name: view(name)["current"] == "continuous")
     operator.post("/api/agents/restarts/restart", {})
     wish("stops", desired="pause")
     wish("paused", desired="pause", now=True, note="lunch")
@@ -163,7 +165,7 @@ def test_the_key_presses_the_button_that_comes_first(
 
 def test_long_lines_and_two_buttons_stay_inside_their_card(person: Watched, server: Server) -> None:
     page = person.signed_in(server)
-    for size in (PHONE, {"width": 1600, "height": 900}):
+    for size in (PHONE, WIDE):
         page.set_viewport_size(size)
         expect(page.locator("agent-card").last).to_be_visible()
         outside = page.locator("agent-card").evaluate_all(

@@ -65,7 +65,7 @@ def claim(home: Path) -> None:
     (home / MARK).touch()
 
 
-NOTICE: Final = "Demo team: nine scripts, no model behind them. For a team of your own, run muster up."
+NOTICE: Final = "Demo team: nine scripts, no model behind them. Your own team: muster up"
 
 
 @asynccontextmanager
