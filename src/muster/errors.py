@@ -392,6 +392,11 @@ class NoDelegation(Refused):
     """No state machine session is open here. `muster agent-state-machine` starts one."""
 
 
+class Ambiguous(Refused):
+    """More than one agent may be meant: {choices}. Name one with `--to AGENT`, or over HTTP with
+    "to"; MAIN is none of them."""
+
+
 class SessionGone(Refused):
     """The session in {path} is open, but its folder is gone or damaged. `muster agent-state-machine
     --session end` closes it."""

@@ -41,6 +41,8 @@ AGENTS = {
 PYTHON = "Write a hello world Python script"
 DOCS = "Write the documentation and the README"
 SQL = "Tune this slow SQL query and its indexes"
+EITHER = "Write a Python guide"
+"""A request for python-engineer or for docs-writer."""
 
 HELLO = """
 open("hello_world.py", "w").write("print('Hello, World!')\\n")

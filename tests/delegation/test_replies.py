@@ -1,10 +1,12 @@
 """The answers of MAIN where muster itself is MAIN, and its denials."""
 
 import pytest
+from msgspec.structs import replace
 
-from muster.delegation.replies import about_the_past, denial, reply, slug, suggested
+from muster.delegation.replies import about_the_past, closest, denial, reply, slug, suggested
 from muster.machines.events import Routed
 from muster.machines.ids import ConversationId
+from muster.machines.vocabulary import Ranked
 from muster.permissions.policy import DEFAULT, parse
 
 AGENTS = tuple(f"agent-{number}" for number in range(12))
@@ -75,7 +77,26 @@ def test_a_request_that_main_may_not_do_is_denied_with_an_agent_to_create(
     assert found is not None
     assert found.rule.startswith(rule)
     assert found.reason.startswith("This requires")
-    assert f".claude/agents/{found.suggestion}.md" in suggested(found)
+    assert f".claude/agents/{found.suggestion}.md" in suggested(found, routed("no-match"), AGENTS)
+
+
+def test_where_no_agent_matches_the_closest_three_are_named_with_their_reasons() -> None:
+    near = tuple(
+        Ranked(agent=f"agent-{number}", score=number, reason=f'Matched: "word{number}"')
+        for number in (9, 7, 5, 3)
+    )
+    answer = reply(replace(routed("no-match"), candidates=near), "hm", AGENTS, "")
+    assert answer.startswith("No agent matched, so nothing was done. The closest: ")
+    assert 'agent-9 (Matched: "word9"), agent-7 (Matched: "word7"), agent-5 (Matched: ' in answer
+    assert answer.endswith("`--to AGENT` gives it to an agent all the same.")
+    assert "agent-3" not in answer
+    assert "agent-0" not in answer
+
+
+def test_where_no_agent_shares_a_word_none_is_named() -> None:
+    told = closest(routed("no-match"), AGENTS)
+    assert told.startswith("None of the 12 agents has a word of it. `--to AGENT`")
+    assert "There are no agents yet" in closest(routed("no-match"), ())
 
 
 @pytest.mark.parametrize("text", ["Tell me about whales", "note it in notes.md", "e.g. a poem"])

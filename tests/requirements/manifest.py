@@ -2122,6 +2122,35 @@ DELEGATING = (
         },
     ),
     Promise(
+        "An ambiguous request asks which agent is meant, with reasons, and one key answers.",
+        {
+            "routing/test_ambiguity.py": [
+                "test_a_tie_is_ambiguous_and_both_agents_have_a_reason",
+                "test_a_clear_decision_is_not_ambiguous",
+            ],
+            "delegation/test_ambiguous_requests.py": [
+                "test_an_ambiguous_request_opens_nothing_and_names_the_agents_with_reasons",
+                "test_where_nobody_can_be_asked_the_best_agent_gets_it_and_the_doubt_is_on_record",
+            ],
+            "cli/delegate/test_choosing.py": [
+                "test_at_a_terminal_one_key_chooses_the_agent",
+                "test_without_a_terminal_the_agents_are_named_and_how_to_choose_one",
+            ],
+            "http/routes/test_conversations.py": [
+                "test_an_ambiguous_request_is_answered_with_the_agents_to_choose_from",
+            ],
+            "web/test_conversations.py": [
+                "test_an_ambiguous_request_asks_which_agent_and_one_key_answers",
+            ],
+            "delegation/following/test_record.py": [
+                "test_main_chooses_where_the_router_is_unsure_from_candidates_with_descriptions",
+            ],
+            "delegation/test_replies.py": [
+                "test_where_no_agent_matches_the_closest_three_are_named_with_their_reasons",
+            ],
+        },
+    ),
+    Promise(
         "Delegation works at the command line and over HTTP.",
         {
             "cli/delegate/test_delegation.py": [

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.asking import Asker, asker
-from tests.delegation.stage import AGENTS, DOCS, PYTHON, SQL, agent_file
+from tests.delegation.stage import AGENTS, DOCS, EITHER, PYTHON, SQL, agent_file
 from tests.live import Server, live
 from tests.web.pages import Watched, hard_to_use, watched
 from tests.web.test_agent import HOSTILE
@@ -129,6 +129,31 @@ def test_a_session_is_opened_used_and_closed(person: Watched, server: Server) ->
     other.get_by_role("button", name="Close the session").click()
     expect(panel).to_contain_text("No session is open")
     expect(other.locator("session-panel")).to_contain_text("No session is open")
+
+
+def test_an_ambiguous_request_asks_which_agent_and_one_key_answers(
+    person: Watched, server: Server, session: str
+) -> None:
+    page = person.signed_in(server, "#/conversation")
+    box = page.get_by_role("textbox", name="Request")
+    ask(page, EITHER)
+    question = page.get_by_role("group", name="Which agent?")
+    expect(question).to_contain_text(re.compile(r"(docs-writer|python-engineer) or "))
+    buttons = question.get_by_role("button")
+    expect(buttons).to_have_count(2)
+    expect(buttons.first).to_be_focused()
+    expect(buttons.first).to_contain_text("Matched: ")
+    assert hard_to_use(page) == []
+    page.keyboard.press("Escape")
+    expect(question).to_be_hidden()
+    expect(box).to_be_focused()
+    expect(box).to_have_value(EITHER)
+    box.press("Enter")
+    number = 1 + ["python-engineer" in each for each in buttons.all_inner_texts()].index(True)
+    page.keyboard.press(str(number))
+    expect(page).to_have_url(re.compile(r"#/conversation/conv_\d+$"))
+    expect(page.locator(".way .state")).to_have_text(["MAIN", "python-engineer", "MAIN"])
+    expect(question).to_be_hidden()
 
 
 def test_a_request_shows_its_trace_reason_dialogue_and_file(

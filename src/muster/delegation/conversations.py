@@ -6,8 +6,10 @@ answers it. In response mode there is no MAIN: a routed conversation waits in th
 """
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from muster.delegation import assignments, replies
@@ -16,7 +18,7 @@ from muster.delegation.session_log import LogProvider, SessionLog
 from muster.delegation.task_runner import Tasks, agents_of, remark
 from muster.engine import ports
 from muster.engine.dispatcher import Receipt
-from muster.errors import NoDelegation, NotFound, Refused
+from muster.errors import Ambiguous, NoDelegation, NotFound, Refused
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.commands import Command
@@ -27,7 +29,7 @@ from muster.machines.state import MAIN, QUEUE, Conversation, Delegation
 from muster.machines.vocabulary import DelegationMode, Ranked, Remark
 from muster.routing.agent_files import AgentFile
 from muster.routing.lexical import typed_words
-from muster.routing.router import Decision, Router
+from muster.routing.router import Candidate, Decision, Router
 from muster.views.conversations import ConversationView, views_of
 
 CHOSEN: Final = "person"
@@ -62,11 +64,18 @@ class Conversations:
         self._is_alive = is_alive
 
     async def begin(
-        self, text: str, *, speaker: str, to: str | None = None, key: str | None = None
+        self,
+        text: str,
+        *,
+        speaker: str,
+        to: str | None = None,
+        key: str | None = None,
+        asks: bool = False,
     ) -> OpenedConversation:
         """Open a conversation, and delegate it to the agent that it is routed to, or to `to`.
 
-        A retry with the same key gets the conversation that the first try opened.
+        A retry with the same key gets the conversation that the first try opened. With `asks`, an
+        ambiguous request opens none and is refused with the agents to choose from.
         """
         async with self.log_provider.access() as session_log:
             if key is not None and (known := await session_log.opened_by_key(person(speaker), key)):
@@ -76,7 +85,7 @@ class Conversations:
             if to is not None and to not in (MAIN, *delegation.agents):
                 raise NotFound(kind="agent description", name=to)
             await self.close_abandoned(session_log)
-            return await self.open(session_log, text, speaker, to, key)
+            return await self.open(session_log, text, speaker, to, key, asks=asks)
 
     async def open(
         self,
@@ -85,11 +94,15 @@ class Conversations:
         speaker: str,
         to: str | None = None,
         key: str | None = None,
+        *,
+        asks: bool = False,
     ) -> OpenedConversation:
         """Open a conversation in a log that is open, and delegate or answer it."""
         delegation = session_log.team.delegation
         agents = await asyncio.to_thread(agents_of, delegation)
         decision = await asyncio.to_thread(decide, list(agents.values()), text, to)
+        if asks and decision.ambiguous:
+            raise ambiguous(decision)
         opening = c.OpenConversation(text=text, speaker_name=speaker)
         receipt = await session_log.send(opening, actor=person(speaker), key=key)
         conversation = opened_by(receipt)
@@ -189,7 +202,7 @@ class Conversations:
                 suggestion=denied.suggestion,
             )
             await session_log.send(refusal, actor=MUSTER)
-            answer = replies.suggested(denied)
+            answer = replies.suggested(denied, routed, session_log.team.delegation.agents)
         else:
             last = await self._last(session_log) if replies.about_the_past(text) else ""
             answer = replies.reply(routed, text, session_log.team.delegation.agents, last)
@@ -248,15 +261,23 @@ def decide(agents: list[AgentFile], text: str, to: str | None = None) -> Decisio
     )
 
 
-def ranked(decision: Decision) -> tuple[Ranked, ...]:
-    """The candidates of a routing decision, each with the words that matched."""
+def ambiguous(decision: Decision) -> Ambiguous:
+    """The refusal of an ambiguous request: the agents to choose from, each with its reason."""
+    choices = ranked(decision.choices)
+    told = " or ".join(f"{each.agent} ({each.reason})" for each in choices)
+    return Ambiguous(choices=told, candidates=msgspec.to_builtins(choices))
+
+
+def ranked(candidates: Sequence[Candidate]) -> tuple[Ranked, ...]:
+    """Candidates of a routing decision, each with the words that matched."""
     return tuple(
         Ranked(
             agent=each.agent,
             score=each.score,
             words=tuple(piece.typed for piece in typed_words(each.evidence, most=5)),
+            reason=each.reason,
         )
-        for each in decision.candidates
+        for each in candidates
     )
 
 
@@ -270,7 +291,8 @@ def route_command(conversation: ConversationId, decision: Decision) -> Command:
         reason=decision.reason,
         router=decision.router,
         margin=decision.margin,
-        candidates=ranked(decision),
+        candidates=ranked(decision.candidates),
+        ambiguous=decision.ambiguous,
     )
 
 

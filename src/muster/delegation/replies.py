@@ -43,6 +43,10 @@ _SMALL: Final = frozenset(
     )
 )
 _SLUG_WORDS: Final = 3
+_NAME_ONE: Final = "`--to AGENT` gives it to an agent all the same."
+
+CLOSEST: Final = 3
+"""How many agents are named if none matched."""
 
 
 class Denial(msgspec.Struct, frozen=True):
@@ -63,12 +67,12 @@ def reply(routed: Routed, text: str, agents: Sequence[str], last: str) -> str:
         case "session" | "order" if last:
             return f"The last conversation: {last}"
         case "no-match":
-            return f"No agent matched, so nothing was done. {_agents(agents)}"
+            return f"No agent matched, so nothing was done. {closest(routed, agents)}"
         case _:
             return (
                 f"This belongs to MAIN ({routed.reason}), and no model is MAIN here: "
                 f"muster routes and delegates, and has no answer of its own to it. "
-                f"`--to AGENT` gives it to an agent all the same."
+                f"{_NAME_ONE}"
             )
 
 
@@ -87,6 +91,17 @@ def _agents(agents: Sequence[str]) -> str:
     names = ", ".join(sorted(agents)[:8])
     more = f" and {len(agents) - 8} more" if len(agents) > 8 else ""
     return f"{len(agents)} agents are there: {names}{more}."
+
+
+def closest(routed: Routed, agents: Sequence[str]) -> str:
+    """The agents that came closest to a request that none matched, each with its reason."""
+    if not agents:
+        return _agents(agents)
+    near = routed.candidates[:CLOSEST]
+    if not near:
+        return f"None of the {len(agents)} agents has a word of it. {_NAME_ONE}"
+    told = ", ".join(f"{each.agent} ({each.reason})" for each in near)
+    return f"The closest: {told}. {_NAME_ONE}"
 
 
 def no_program(agent: str) -> str:
@@ -123,11 +138,12 @@ def denial(text: str, policy: Policy) -> Denial | None:
     return None
 
 
-def suggested(denial: Denial) -> str:
-    """The answer that suggests an agent to create."""
+def suggested(denial: Denial, routed: Routed, agents: Sequence[str]) -> str:
+    """The answer that suggests an agent to create, and names the closest ones."""
     return (
         f"{denial.reason} No agent matched. One could be created: "
-        f".claude/agents/{denial.suggestion}.md, with a description that says when to use it."
+        f".claude/agents/{denial.suggestion}.md, with a description that says when to use it. "
+        f"{closest(routed, agents)}"
     )
 
 

@@ -71,9 +71,10 @@ class Requests:
     ) -> ConversationView:
         """Open a conversation for a request; a retry with its key gets the same conversation.
 
-        With `wait`, return when it is closed or in the queue; without, at once.
+        With `wait`, return when it is closed or in the queue; without, at once. An ambiguous
+        request opens none; it is refused with the agents to choose from.
         """
-        begun = await self.conversations.begin(text, speaker=speaker, to=to, key=key)
+        begun = await self.conversations.begin(text, speaker=speaker, to=to, key=key, asks=True)
         if wait and self._dispatcher.team.delegation.mode is not DelegationMode.RESPONSE:
             await self._closed(begun.conversation)
         return (await self.conversations.views(after=begun.seq - 1))[begun.conversation]

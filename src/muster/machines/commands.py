@@ -793,6 +793,8 @@ class RecordRoute(Command, frozen=True, kw_only=True):
     router: str
     margin: float = 0.0
     candidates: tuple[Ranked, ...] = ()
+    ambiguous: bool = False
+    """Whether several agents may have been meant."""
 
 
 class DenyPermission(Command, frozen=True, kw_only=True):

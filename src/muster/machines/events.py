@@ -866,6 +866,8 @@ class Routed(Fact, frozen=True, kw_only=True):
     router: str
     margin: float = 0.0
     candidates: tuple[Ranked, ...] = ()
+    ambiguous: bool = False
+    """Whether several agents may have been meant."""
 
 
 class PermissionDenied(Fact, frozen=True, kw_only=True):

@@ -380,11 +380,12 @@ class Role(StrEnum):
 
 
 class Ranked(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A candidate of the router: the agent, its score, and the words that matched."""
+    """A candidate of the router: the agent, its score, the words that matched, and the reason."""
 
     agent: str
     score: float
     words: tuple[str, ...] = ()
+    reason: str = ""
 
 
 class StatePermissions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

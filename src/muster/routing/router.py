@@ -27,6 +27,15 @@ SURE: Final = 0.6
 """Margin above which the runner-up is not shown."""
 
 UNSURE_MARGIN: Final = 0.1
+UNSURE_CONFIDENCE: Final = 0.45
+UNSURE_BEST: Final = 0.2
+"""Bounds of a clear decision: the least lead of the best, and the least confidence in it. A best
+agent that is not entered, but has this probability, is worth a question too."""
+
+CHOICES_MAX: Final = 3
+CLOSE: Final = 0.6
+"""How many agents a question offers, and the least score of the third, relative to the best."""
+
 SHOWN: Final = 5
 WORDS_SHOWN: Final = 3
 
@@ -38,6 +47,11 @@ class Candidate:
     agent: str
     score: float
     evidence: tuple[MatchedTerm, ...]
+
+    @property
+    def reason(self) -> str:
+        """Why it is a candidate, in words for people."""
+        return matched(self.evidence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,10 +78,16 @@ class Decision:
 
     router: str
 
+    ambiguous: bool = False
+    """Whether several agents may be meant, so that a person or a model should choose."""
+
     @property
-    def unsure(self) -> bool:
-        """Whether the runner-up scored about as high."""
-        return self.rule == "score" and self.margin < UNSURE_MARGIN
+    def choices(self) -> tuple[Candidate, ...]:
+        """The agents that may be meant, best first; the third only if it is close."""
+        first = self.candidates[:CHOICES_MAX]
+        return tuple(
+            each for at, each in enumerate(first) if at < 2 or each.score >= CLOSE * first[0].score
+        )
 
 
 class Scorer(Protocol):
@@ -130,15 +150,22 @@ class Router:
             for name, each in zip(names, ranked, strict=False)
         )
         enters = sure >= ENTER
+        lead = round(margin(ranked), 4)
         return Decision(
             agent=names[0] if enters else MAIN,
             confidence=round(sure if enters else UNMATCHED * (1 - sure), 4),
-            margin=round(margin(ranked), 4),
+            margin=lead,
             candidates=candidates,
             rule="score" if enters else "no-match",
-            reason=_matched(ranked[0].evidence) if enters else "No agent matched",
+            reason=matched(ranked[0].evidence) if enters else "No agent matched",
             router=self.name,
+            ambiguous=len(ranked) > 1 and _is_unsure(sure, lead),
         )
+
+
+def _is_unsure(sure: float, lead: float) -> bool:
+    """Whether the best agent is likely enough for a question, and not clear enough without one."""
+    return sure >= UNSURE_BEST and (sure < UNSURE_CONFIDENCE or lead < UNSURE_MARGIN)
 
 
 def margin(ranked: Sequence[Scored]) -> float:
@@ -156,7 +183,7 @@ def route(query: str, agents: Sequence[AgentFile], *, bodies: bool = True) -> De
 # ── explanations ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _matched(evidence: Sequence[MatchedTerm]) -> str:
+def matched(evidence: Sequence[MatchedTerm]) -> str:
     """Up to three words of the user, with the concept if the agent does not use the word itself."""
     if not evidence:
         return "Scored best"
@@ -174,6 +201,9 @@ def state_name(agent: str) -> str:
 
 def explained(decision: Decision) -> str:
     """A decision as one line of text."""
+    if decision.ambiguous:
+        either = " or ".join(f"{each.agent} ({each.reason})" for each in decision.choices)
+        return f"[MAIN]  Ambiguous: {either}"
     if decision.agent != MAIN:
         head = f"[MAIN -> {state_name(decision.agent)}]  {decision.reason}"
         return head if decision.rule == "named" else f"{head}  ({_figures(decision)})"
@@ -183,6 +213,6 @@ def explained(decision: Decision) -> str:
 
 def _figures(decision: Decision) -> str:
     figures = f"{decision.confidence:.2f}"
-    if len(decision.candidates) > 1 and (decision.confidence < SURE or decision.unsure):
+    if len(decision.candidates) > 1 and (decision.confidence < SURE or decision.ambiguous):
         figures += f"; next: {decision.candidates[1].agent}"
     return figures

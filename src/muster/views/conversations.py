@@ -77,6 +77,7 @@ def _route(fact: e.Routed) -> RouteView:
         reason=fact.reason,
         router=fact.router,
         candidates=fact.candidates,
+        ambiguous=fact.ambiguous,
     )
 
 

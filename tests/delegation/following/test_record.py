@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from muster.delegation.following import owner
+from muster.delegation.following.briefing import DESCRIPTION_CHARS
 from muster.delegation.following.notes import FOLDER, Notes, NotesStore, PendingTask, Subagent
 from muster.delegation.following.owner import IsAlive, Keeper, assume_alive
 from muster.delegation.following.record import Following
@@ -23,7 +24,7 @@ from muster.machines.vocabulary import DelegationMode, FileChange, Remark
 from muster.permissions.judge import DENY, Verdict
 from muster.views.conversations import ConversationView
 from tests.builders import run
-from tests.delegation.stage import DOCS, MARCUS, PYTHON, Stage
+from tests.delegation.stage import AGENTS, DOCS, EITHER, MARCUS, PYTHON, Stage, agent_file
 
 ENGINEER = "python-engineer"
 WRITER = "docs-writer"
@@ -86,6 +87,52 @@ def started_program() -> subprocess.Popen[bytes]:
 
 def steps(view: ConversationView) -> list[tuple[str, str]]:
     return [(step.source, step.target) for step in view.trace]
+
+
+# ── the agent for an input ────────────────────────────────────────────────────────────────────────
+
+
+def test_main_chooses_where_the_router_is_unsure_from_candidates_with_descriptions(
+    tmp_path: Path,
+) -> None:
+    async def play() -> None:
+        stage = Followed(tmp_path)
+        await stage.start()
+        told = await stage.hear(EITHER)
+        assert "Which agent this request is for is not clear. Choose" in told
+        assert f"\n  - docs-writer: {AGENTS['docs-writer']}" in told
+        assert f"\n  - python-engineer: {AGENTS['python-engineer']}" in told
+        await stage.work("docs-writer")
+        [routed] = await stage.facts(e.Routed)
+        assert isinstance(routed, e.Routed)
+        assert routed.ambiguous  # the opinion of the router, next to the transition of MAIN
+        assert steps(await stage.view()) == [("MAIN", "docs-writer")]
+
+    run(play())
+
+
+def test_main_is_given_no_candidates_where_the_router_is_sure_or_has_none(tmp_path: Path) -> None:
+    async def play() -> None:
+        stage = Followed(tmp_path)
+        await stage.start()
+        assert "  - " not in await stage.hear(PYTHON)
+        assert "The closest" not in await stage.hear("Knit a sweater")
+
+    run(play())
+
+
+def test_a_long_description_of_a_candidate_is_clipped(tmp_path: Path) -> None:
+    async def play() -> None:
+        stage = Followed(tmp_path)
+        await stage.start()
+        long = f"{AGENTS['docs-writer']} {'Really. ' * 60}"
+        agent_file(stage.base / "agents", "docs-writer", long)
+        told = await stage.hear(EITHER)
+        [line] = [each for each in told.split("\n") if each.startswith("  - docs-writer: ")]
+        assert line.endswith("…")
+        assert len(line) == len("  - docs-writer: ") + DESCRIPTION_CHARS
+
+    run(play())
 
 
 # ── one after the other ───────────────────────────────────────────────────────────────────────────

@@ -12,7 +12,7 @@ from muster.client import delegation
 from muster.client.sync import Client
 from muster.runtimes.process import processes
 from tests.asking import Asker, asker
-from tests.delegation.stage import AGENTS, DOCS, HELLO, PYTHON, agent_file, number_in
+from tests.delegation.stage import AGENTS, DOCS, EITHER, HELLO, PYTHON, agent_file, number_in
 from tests.live import Json, Server, live
 from tests.waits import WAIT_SECONDS
 
@@ -94,6 +94,23 @@ def test_a_request_without_wait_is_answered_at_once_and_continues(
     again = operator.post("/api/conversations", {"text": DOCS, "to": "sql-tuner"})
     assert again["route"]["agent"] == "sql-tuner"
     assert again["conversation"] > view["conversation"]
+
+
+def test_an_ambiguous_request_is_answered_with_the_agents_to_choose_from(
+    operator: Asker, session: str
+) -> None:
+    route = operator.post("/api/route", {"text": EITHER})
+    assert route["ambiguous"]
+    assert all(each["reason"].startswith("Matched: ") for each in route["candidates"][:2])
+    before = operator.get("/api/delegation")["opened"]
+    answer = operator.http.post("/api/conversations", json={"text": EITHER})
+    assert (answer.status_code, answer.json()["code"]) == (409, "ambiguous")
+    first, second = answer.json()["found"]["candidates"]
+    assert {first["agent"], second["agent"]} == {"docs-writer", "python-engineer"}
+    assert operator.get("/api/delegation")["opened"] == before
+    view = operator.post("/api/conversations", {"text": EITHER, "to": second["agent"]})
+    assert (view["route"]["agent"], view["route"]["rule"]) == (second["agent"], "person")
+    assert not operator.post("/api/route", {"text": PYTHON})["ambiguous"]
 
 
 @pytest.mark.parametrize("session", ["response"], indirect=True)

@@ -19,6 +19,7 @@ import msgspec
 
 from muster.cli.acting import print_json, server
 from muster.cli.delegate import sessions
+from muster.cli.delegate.choosing import can_ask, chosen_agent
 from muster.cli.delegate.served import carry_out, client_of, is_served
 from muster.cli.options import home_option, json_option
 from muster.cli.render import clean
@@ -28,7 +29,7 @@ from muster.delegation import session_folder
 from muster.delegation.policy import policy_of
 from muster.delegation.session_log import LogProvider
 from muster.delegation.visiting import OnDemandLogProvider, visited
-from muster.errors import Invalid, NoDelegation
+from muster.errors import Ambiguous, Invalid, NoDelegation
 from muster.machines import events as e
 from muster.machines.commands import LogConversation
 from muster.machines.events import Event
@@ -303,11 +304,26 @@ def ask(
     """Delegate a request to the agent whose description matches.
 
     The command waits for the result and prints it. With TEXT `-`, the request is read from standard
-    input. The exit code is 1 if the request failed.
+    input. If several agents may be meant, it asks which one; without a terminal it fails, and names
+    them. The exit code is 1 if the request failed.
     """
     text = sys.stdin.read() if text == "-" else text
-    display = _Display(text, quiet=as_json)
     place = _place(path, home)
+    try:
+        view = _ask(place, home, text, to, quiet=as_json)
+    except Ambiguous as unclear:
+        if as_json or not can_ask():
+            raise
+        view = _ask(place, home, text, chosen_agent(unclear))
+    if view.outcome == "failed":
+        ctx.exit(FAILED)
+
+
+def _ask(
+    place: _Place, home: Path, text: str, to: str | None, *, quiet: bool = False
+) -> ConversationView:
+    """Send a request, and print its transitions and its result."""
+    display = _Display(text, quiet=quiet)
 
     async def here(muster: Muster) -> ConversationView:
         view = await muster.requests.ask(text, speaker=muster.team.human, to=to)
@@ -321,12 +337,9 @@ def ask(
 
     if place.server is not None and place.server != place.root / session_folder.HOME_FOLDER:
         with server(place.server) as client:
-            view = there(client)
-    else:
-        settings = _settings(place.root, home)
-        view = carry_out(place.root, settings, home=home, here=here, there=there, show=display.show)
-    if view.outcome == "failed":
-        ctx.exit(FAILED)
+            return there(client)
+    settings = _settings(place.root, home)
+    return carry_out(place.root, settings, home=home, here=here, there=there, show=display.show)
 
 
 class _Display:

@@ -142,6 +142,7 @@ def _as_json(decision: Decision) -> dict[str, object]:
         "agent": decision.agent,
         "confidence": decision.confidence,
         "margin": decision.margin,
+        "ambiguous": decision.ambiguous,
         "rule": decision.rule,
         "reason": decision.reason,
         "router": decision.router,
@@ -149,6 +150,7 @@ def _as_json(decision: Decision) -> dict[str, object]:
             {
                 "agent": each.agent,
                 "score": each.score,
+                "reason": each.reason,
                 "evidence": [
                     {
                         "typed": piece.typed,

@@ -1,21 +1,31 @@
 """The texts that hooks give to a program that leads a conversation: to MAIN and to subagents."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from muster.machines.state import MAIN, QUEUE, Delegation
 from muster.machines.vocabulary import DelegationMode
+from muster.routing.agent_files import AgentFile
 from muster.routing.router import Decision
 from muster.views.conversations import ConversationView
 
 AGENTS_SHOWN: Final = 12
 
 
+DESCRIPTION_CHARS: Final = 300
+"""How much of an agent's description MAIN is shown for a choice: what it is for comes first."""
+
+
 def main(
-    conversation: str, decision: Decision, delegation: Delegation, outputs: Path, said: Path
+    conversation: str,
+    decision: Decision,
+    delegation: Delegation,
+    agents: Mapping[str, AgentFile],
+    outputs: Path,
+    said: Path,
 ) -> str:
-    """The instructions to MAIN for one input."""
+    """The instructions to MAIN for one input. MAIN chooses the agent if the router is unsure."""
     rules = [
         "Begin your answer with the line above.",
         f"Every file that comes of this goes into {outputs}/, unless the request itself names "
@@ -24,8 +34,10 @@ def main(
         _whose(decision, delegation),
     ]
     if delegation.mode is DelegationMode.INTERACTIVE:
-        rules.append("An agent may start another one; that hands the conversation over to it.")
-    return "\n".join([_head(MAIN, conversation), *_duties(), *_listed(rules)])
+        rules.insert(3, "An agent may start another one; that hands the conversation over to it.")
+    return "\n".join(
+        [_head(MAIN, conversation), *_duties(), *_listed(rules), *_candidates(decision, agents)]
+    )
 
 
 def _head(state: str, conversation: str) -> str:
@@ -41,14 +53,33 @@ def _duties() -> Sequence[str]:
 
 
 def _whose(decision: Decision, delegation: Delegation) -> str:
+    if decision.ambiguous:
+        return (
+            "Which agent this request is for is not clear. Choose the one whose description fits, "
+            "and delegate it there; answer it yourself if none fits and MAIN may. The closest:"
+        )
     if decision.agent != MAIN:
         return f"This request is for {decision.agent} ({decision.reason}): delegate it there."
     if decision.rule == "no-match":
         return (
-            f"No agent matches this request ({_agents(delegation)}). If it needs what MAIN may "
-            "not do, say which agent should be created for it."
+            f"No agent matches this request by its words ({_agents(delegation)}). If it needs what "
+            "MAIN may not do, delegate it to the agent whose description fits, or say which agent "
+            f"should be created for it.{' The closest:' if decision.candidates else ''}"
         )
     return f"This request is yours to answer ({decision.reason})."
+
+
+def _candidates(decision: Decision, agents: Mapping[str, AgentFile]) -> Sequence[str]:
+    """The first candidates with their descriptions, for a choice that the router leaves to MAIN."""
+    if not decision.ambiguous and decision.rule != "no-match":
+        return ()
+    known = [agents[each.agent] for each in decision.candidates if each.agent in agents]
+    return [f"  - {each.name}: {_short(each.description)}" for each in known]
+
+
+def _short(description: str) -> str:
+    line = " ".join(description.split())
+    return line if len(line) <= DESCRIPTION_CHARS else f"{line[: DESCRIPTION_CHARS - 1]}…"
 
 
 def queued(view: ConversationView, done: Path) -> str:

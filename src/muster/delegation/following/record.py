@@ -133,7 +133,9 @@ class Following:
         conversation = opened_by(await session_log.send(opening, actor=person(speaker)))
         await session_log.send(route_command(conversation, decision), actor=MUSTER)
         outputs, said = hook.folder.root / outputs_of(conversation), dialogue_of(conversation)
-        return briefing.main(conversation, decision, delegation, outputs, hook.folder.root / said)
+        return briefing.main(
+            conversation, decision, delegation, agents, outputs, hook.folder.root / said
+        )
 
     async def _close_earlier(self, hook: HookContext) -> None:
         """Close the open conversations of this keeper, except those with background subagents."""

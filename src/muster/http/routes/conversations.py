@@ -184,7 +184,8 @@ async def route_request(call: ApiCall, body: RouteWish) -> RouteView:
         rule=decision.rule,
         reason=decision.reason,
         router=decision.router,
-        candidates=ranked(decision),
+        candidates=ranked(decision.candidates),
+        ambiguous=decision.ambiguous,
     )
 
 

@@ -19,6 +19,8 @@ class RouteView(View, frozen=True, kw_only=True):
     reason: str
     router: str
     candidates: tuple[Ranked, ...] = ()
+    ambiguous: bool = False
+    """Whether several agents may be meant: the first candidates."""
 
 
 class StepView(View, frozen=True, kw_only=True):
