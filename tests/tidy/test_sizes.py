@@ -30,7 +30,7 @@ LONG_FILES: dict[str, Allowed] = {
     "muster.delegation.following.record": Allowed(
         490, "the life of one conversation that another program leads, from open to close"
     ),
-    "muster.errors": Allowed(540, "a list of errors: one subject, read by looking up"),
+    "muster.errors": Allowed(600, "a list of errors: one subject, read by looking up"),
     "muster.machines.commands": Allowed(890, "a list of records: one subject, read by looking up"),
     "muster.machines.events": Allowed(940, "a list of records: one subject, read by looking up"),
     "muster.machines.state": Allowed(710, "a list of records: one subject, read by looking up"),
