@@ -1,4 +1,4 @@
-"""What the loop over an agent's turns keeps from one turn to the next. Pure."""
+"""The state of the loop over an agent's turns, from one turn to the next. Pure."""
 
 from collections.abc import Sequence
 
