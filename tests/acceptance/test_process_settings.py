@@ -35,6 +35,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Generator[Place]:
         table("wrong", "true", env_file="wrong.env"),
         table("spins", sys.executable, "-S", "-c", "while True: pass", cpu_seconds=1, nice=19),
         table("limited", "sleep", "1000", memory_mb=512, cpu_percent=50),
+        table("prints", "sh", "-c", "echo out; echo err >&2"),
         table("hangup", sys.executable, "-S", "-c", HANGUP, stop_signal="SIGHUP"),
     )
     home = folder / ".muster"
@@ -103,3 +104,21 @@ def test_a_session_says_by_which_means_its_limits_hold(place: Place) -> None:
     assert "limits of agents hold by " in checked
     assert ("cpu_percent = 50 is not in force" in checked) == ("not in force" in held[1])
     place.want("limited", "pause", now=True)
+
+
+def test_output_over_http_is_chosen_by_time_session_and_stream(place: Place) -> None:
+    place.want("prints", "run_once")
+    place.until_states("prints", "pause", "pause")
+
+    def asked(**query: str) -> list[str]:
+        found = place.operator.http.get("/api/agents/prints/output", params=query).json()
+        return [each["text"] for each in found["output"]]
+
+    both = place.operator.get("/api/agents/prints/output")["output"]
+    session, first = both[0]["session"], min(each["ts"] for each in both)
+    assert sorted(asked()) == ["err", "out"]
+    assert asked(stream="stderr") == ["err"]
+    assert asked(stream="stdout", session=session, since=first) == ["out"]
+    assert asked(session="no-such") == asked(since="2999-01-01T00:00:00Z") == []
+    assert place.operator.http.get("/api/agents/prints/output?stream=x").status_code == 422
+    assert place.operator.http.get("/api/agents/prints/output?since=x").status_code == 422

@@ -1674,6 +1674,22 @@ SUPERVISION = (
         },
     ),
     Promise(
+        "Output files are bounded in size, number and age; output is shown by time and session.",
+        {
+            "runtimes/process/test_output_file.py": [
+                "test_with_an_age_a_file_has_one_day_and_older_files_are_removed",
+                "test_files_that_are_too_old_or_too_many_go_with_the_next_output",
+            ],
+            "cli/act/test_run_control.py": [
+                "test_output_is_chosen_by_time_session_and_stream",
+                "test_a_time_since_when_is_an_interval_or_a_time",
+            ],
+            "acceptance/test_process_settings.py": [
+                "test_output_over_http_is_chosen_by_time_session_and_stream",
+            ],
+        },
+    ),
+    Promise(
         "An environment file is read at each start; no error, log or answer has a value of it.",
         {
             "settings/test_env_file.py": [

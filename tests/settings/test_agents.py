@@ -67,7 +67,9 @@ cpu_seconds = 3600
 processes = 64
 open_files = 1024
 nice = 10
+output_file_mb = 8
 output_files = 2
+output_days = 7
 [agents."Lyra 2.0".budget]
 sessions_per_hour = 10
 session_seconds = 600
@@ -96,7 +98,9 @@ failures = 3
         processes=64,
         open_files=1024,
         nice=10,
+        output_file_mb=8,
         output_files=2,
+        output_days=7,
         budget=BudgetSettings(sessions_per_hour=10, session_seconds=600.0, failures=3),
     )
     assert read(tmp_path, text).agents == {"Lyra 2.0": agent}
@@ -174,6 +178,8 @@ def test_variables_do_not_reach_agents(tmp_path: Path) -> None:
         ("processes = 0", "agents.Lyra.processes is 0", "from 1 to 1000000"),
         ("open_files = 3", "agents.Lyra.open_files is 3", "from 16 to 1000000"),
         ("nice = 20", "agents.Lyra.nice is 20", "Give a whole number from -20 to 19."),
+        ("output_file_mb = 0", "agents.Lyra.output_file_mb is 0", "from 1 to 4096"),
+        ("output_days = 0", "agents.Lyra.output_days is 0", "from 1 to 3650"),
         ("output_files = 0", "agents.Lyra.output_files is 0", "from 1 to 10000"),
         ("budget = 5", "agents.Lyra.budget is 5", "Write budget = { sessions_per_hour = 10 }."),
         ("budget.failures = 0", "agents.Lyra.budget.failures is 0", "a whole number from 1"),

@@ -432,9 +432,16 @@ KEEPERS = {
     "random": CHANCE,
     "secrets": CHANCE,
     "time": Keeper(
-        (*CHANCE.who, "muster.store.sqlite", "muster.client", "muster.engine.watchdog"),
+        (
+            *CHANCE.who,
+            "muster.store.sqlite",
+            "muster.client",
+            "muster.engine.watchdog",
+            "muster.runtimes.process.output_file",
+        ),
         f"{CHANCE.reason}; a store measures how quick its disk is, which decides nothing else, a"
-        " client bounds its own waits, and the watchdog looks at the loop from a thread",
+        " client bounds its own waits, the watchdog looks at the loop from a thread, and the age of"
+        " output files is by the clock that dates files",
     ),
     "uuid": CHANCE,
 }

@@ -19,7 +19,7 @@ from muster.runtimes.process.cgroups import OwnCgroups, own_cgroups
 from muster.runtimes.process.group import StopSteps
 from muster.runtimes.process.limited import limited
 from muster.runtimes.process.output_file import OutputFile
-from muster.runtimes.process.resources import Limits
+from muster.runtimes.process.resources import MIB, Limits
 from muster.runtimes.process.spawn import spawned
 from muster.runtimes.process.stdin import StdinWriter, prompt_line
 from muster.settings.agents import AgentSettings
@@ -121,7 +121,7 @@ class CommandRuntime:
                 steps=self._steps,
                 listener=listener,
                 long_lived=settings.long_lived,
-                file=self._output_file(launch.folder),
+                file=output_file_of(settings, launch.folder),
                 limits=applied,
             )
 
@@ -161,9 +161,6 @@ class CommandRuntime:
         if not is_long_lived:
             stdin.close()
 
-    def _output_file(self, folder: Path | None) -> OutputFile | None:
-        return None if folder is None else OutputFile(folder, kept=self._settings.output_files)
-
     # ── what can be wrong ─────────────────────────────────────────────────────────────────────────
 
     def _cannot(self, launch: Launch, why: str, remedy: str) -> CannotStart:
@@ -188,6 +185,18 @@ class CommandRuntime:
 def limits_of(settings: AgentSettings) -> Limits:
     """The limits of an agent's sessions."""
     return Limits(*(getattr(settings, name) for name in Limits._fields))
+
+
+def output_file_of(settings: AgentSettings, folder: Path | None) -> OutputFile | None:
+    """The file for an agent's output in its folder; None where it has no folder."""
+    if folder is None:
+        return None
+    return OutputFile(
+        folder,
+        kept=settings.output_files,
+        bytes_max=settings.output_file_mb * MIB,
+        days=settings.output_days,
+    )
 
 
 async def env_file_variables(settings: AgentSettings, base: Path) -> Mapping[str, str]:

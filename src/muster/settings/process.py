@@ -44,7 +44,16 @@ class ProcessSettings(PolicySettings, frozen=True, kw_only=True):
     nice: Annotated[
         int | None, Rule("Niceness of a session: 19 is the lowest priority.", -20, 19)
     ] = None
-    output_files: Annotated[int, Rule("Number of 64 MiB output files to keep.", 1, 10_000)] = 16
+    output_file_mb: Annotated[
+        int, Rule("Size at which the output file is put aside, in MiB.", 1, 4096)
+    ] = 64
+    output_files: Annotated[
+        int, Rule("Number of older output files to keep beside the newest.", 1, 10_000)
+    ] = 16
+    output_days: Annotated[
+        int | None,
+        Rule("Age at which older output files are removed, in days; a file has one day.", 1, 3650),
+    ] = None
 
 
 PROCESS = tuple(

@@ -476,6 +476,39 @@ def test_output_is_shown_without_a_server_with_errors_marked(quiet: Path) -> Non
     assert does(quiet, "logs", "0") == does(quiet, "logs", "lyra")
 
 
+def test_output_is_chosen_by_time_session_and_stream(quiet: Path) -> None:
+    append(quiet, printed("one"), printed("two", stream="stderr"))
+    append(quiet, printed("three", session="b-2"), printed("four", stream="stderr", session="b-2"))
+
+    def texts(*options: str) -> list[str]:
+        told = does(quiet, "logs", "Lyra", "--json", *options).splitlines()
+        return [json.loads(line)["text"] for line in told]
+
+    assert texts("--stderr") == ["two", "four"]
+    assert texts("--stdout") == ["one", "three"]
+    assert texts("--session", "b-2") == ["three", "four"]
+    assert texts("--session", "b-2", "--stderr", "-n", "9") == ["four"]
+    assert texts("--session", "b-9") == []
+    assert texts("--stderr", "-n", "1") == ["four"]
+    told = does(quiet, "logs", "Lyra", "--json").splitlines()
+    times = [json.loads(line)["ts"] for line in told]
+    assert texts("--since", times[-1]) == texts("--since", times[-1], "-n", "9")
+    assert texts("--since", times[0])[-1] == "four"
+    assert texts("--since", "2999-01-01") == []
+    assert len(texts("--since", "2000-01-01T10:00")) == 4
+
+
+def test_a_time_since_when_is_an_interval_or_a_time(quiet: Path) -> None:
+    append(quiet, *(printed(f"line {number}") for number in range(150)))
+    assert len(does(quiet, "logs", "Lyra", "--since", "2000-01-01").splitlines()) == 151
+    for wrong in ("yesterday", "10", "-5m", "2026-13-01", ""):
+        ran = muster("logs", "Lyra", "--home", str(quiet), "--since", wrong)
+        assert ran.returncode == 2, ran.stdout
+        assert f"--since {wrong} must be such as 90s, 10m, 2h, 1d or" in ran.stderr
+    for right in ("10m", "1d", "90s", "2h"):
+        does(quiet, "logs", "Lyra", "--since", right)
+
+
 def test_what_was_left_out_is_said_with_where_it_is(quiet: Path) -> None:
     append(quiet, printed("before"), printed("after", omitted=1_234_567_890))
     told = does(quiet, "logs", "Lyra").splitlines()

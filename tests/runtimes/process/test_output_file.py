@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,53 @@ def test_no_file_is_held_open(tmp_path: Path) -> None:
         assert open_files() == before
 
     run(scene())
+
+
+DAY = 86_400
+NOON = 20_000 * DAY + DAY // 2
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_with_an_age_a_file_has_one_day_and_older_files_are_removed(tmp_path: Path) -> None:
+    days: list[float] = []
+    file = OutputFile(tmp_path, kept=9, days=2, now=lambda: days[-1])
+
+    async def scene() -> None:
+        for number, text in enumerate((b"mon", b"tue", b"wed", b"thu")):
+            for hours in (0, 1):
+                days.append(NOON + number * DAY + hours * 3600)
+                await file.append(text)
+                os.utime(tmp_path / OUTPUT_FILE, (days[-1], days[-1]))
+
+    run(scene())
+    assert contents(tmp_path) == {
+        "output.log": b"thuthu",
+        "output.log.1": b"wedwed",
+        "output.log.2": b"tuetue",
+    }
+
+
+def test_files_that_are_too_old_or_too_many_go_with_the_next_output(tmp_path: Path) -> None:
+    for number, age in (("1", 1), ("2", 30), ("3", 1), ("x", 30), ("1.gz", 30)):
+        path = tmp_path / f"{OUTPUT_FILE}.{number}"
+        path.write_text(number)
+        os.utime(path, (NOON - age * DAY, NOON - age * DAY))
+    run(OutputFile(tmp_path, kept=2, days=7, now=lambda: NOON).append(b"new"))
+    assert sorted(contents(tmp_path)) == [
+        "output.log",
+        "output.log.1",
+        "output.log.1.gz",
+        "output.log.x",
+    ]
+
+
+def test_without_an_age_old_files_stay_and_days_share_a_file(tmp_path: Path) -> None:
+    (tmp_path / OUTPUT_FILE).write_text("old ")
+    (tmp_path / f"{OUTPUT_FILE}.1").write_text("older")
+    for path in tmp_path.iterdir():
+        os.utime(path, (0, 0))
+    run(OutputFile(tmp_path, kept=2, now=lambda: NOON).append(b"new"))
+    assert contents(tmp_path) == {"output.log": b"old new", "output.log.1": b"older"}

@@ -6,6 +6,7 @@ server's stream.
 
 import sys
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -13,21 +14,22 @@ import click
 import msgspec
 
 from muster.cli.options import home_option, json_option
-from muster.cli.reading import need_agent
+from muster.cli.reading import need_agent, now
 from muster.cli.render import Look, Tone, clean, json_line, paint
 from muster.cli.terminal import look
 from muster.engine.loading import load
+from muster.errors import Invalid
 from muster.home.lock import LOG_FILE
 from muster.machines.ids import SeatId, SessionId
+from muster.machines.run_control.schedule import interval_s
 from muster.settings.agents import AGENTS
 from muster.store.base import LogFilter
 from muster.store.reading import LogReader
 from muster.views.answers.agents import OutputView
+from muster.views.run.output import OUTPUT, OutputFilter, view_output
 
 SHOWN: Final = 100
 PAGE: Final = 64
-
-OUTPUT: Final = "agent_output"
 
 OUTPUT_FILE: Final = "output.log"
 """The complete newest output, in the agent's folder in the home; rotated files are beside it."""
@@ -42,29 +44,60 @@ _UNITS: Final = ("kB", "MB", "GB", "TB")
     "--lines",
     "-n",
     type=click.IntRange(0),
-    default=SHOWN,
     metavar="N",
-    help=f"Show the last N lines first [{SHOWN}].",
+    help=f"Show the last N lines first [{SHOWN}, or all with --since].",
 )
+@click.option("--since", metavar="T", help="Only output since then: 10m, 2h or 2026-11-17T10:00.")
+@click.option("--session", metavar="ID", help="Only output of this session.")
+@click.option("--stdout", "stream", flag_value="stdout", help="Only standard output.")
+@click.option("--stderr", "stream", flag_value="stderr", help="Only standard error.")
 @json_option("Print one JSON object for each piece of output.")
 @click.argument("name", metavar="AGENT")
-def logs(home: Path, follow: bool, lines: int, as_json: bool, name: str) -> None:
+def logs(
+    home: Path,
+    follow: bool,
+    lines: int | None,
+    since: str | None,
+    session: str | None,
+    stream: str | None,
+    as_json: bool,
+    name: str,
+) -> None:
     """Show the output of an agent's sessions.
 
     Only --follow needs a running server. Each line begins with its time; a ! after the time marks
     standard error. The log has only an excerpt of large outputs; the files beside it have all.
     """
+    begin = None if since is None else _moment(since)
+    asked = OutputFilter(since=begin, session=session, stream=stream)
+    if lines is None:
+        lines = SHOWN if begin is None else sys.maxsize
     with LogReader.open(home / LOG_FILE) as reader:
         team = load(reader)
         agent = need_agent(team, name)
-        found = _newest(reader, agent.seat, lines, team.seq)
+        found = _newest(reader, agent.seat, lines, team.seq, asked)
     shown = _Printer(home / AGENTS / agent.folder_name / OUTPUT_FILE, as_json, look())
     shown.begin(found, lines)
     if follow:
-        _follow(home, agent.id, team.seq, shown)
+        _follow(home, agent.id, team.seq, shown, asked)
 
 
-def _newest(reader: LogReader, seat: SeatId, lines: int, last: int) -> list[OutputView]:
+def _moment(text: str) -> datetime:
+    """The time that `--since` names: an interval before now, or a time, local without a zone."""
+    try:
+        return now() - timedelta(seconds=interval_s(text))
+    except ValueError:
+        pass
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError):
+        why = "must be such as 90s, 10m, 2h, 1d or 2026-11-17T10:00"
+        raise Invalid(what=f"--since {text}", why=why) from None
+
+
+def _newest(
+    reader: LogReader, seat: SeatId, lines: int, last: int, asked: OutputFilter
+) -> list[OutputView]:
     """The newest pieces of output that hold that many lines, in order."""
     where = LogFilter(types=frozenset({OUTPUT}), seat=seat)
     found: list[OutputView] = []
@@ -72,9 +105,11 @@ def _newest(reader: LogReader, seat: SeatId, lines: int, last: int) -> list[Outp
     while count < lines:
         # there is no reading backwards from a place: read more, and take what is further back
         page = reader.read(after=0, limit=limit, where=where, backwards=True)
-        found = [_view(each.data) for each in page if each.seq <= last]
+        pieces = [view_output(each.data) for each in page if each.seq <= last]
+        found = [each for each in pieces if asked.wants(each)]
         count = sum(_lines(each) for each in found)
-        if len(page) < limit:
+        is_past = asked.since is not None and pieces and pieces[-1].ts < asked.since
+        if len(page) < limit or is_past:
             break
         limit *= 4
     return _as_many(found, lines)
@@ -95,19 +130,15 @@ def _lines(piece: OutputView) -> int:
     return piece.text.count("\n") + 1
 
 
-def _view(data: bytes) -> OutputView:
-    return msgspec.json.decode(data, type=OutputView)
-
-
-def _follow(home: Path, agent: str, after: int, shown: "_Printer") -> None:
+def _follow(home: Path, agent: str, after: int, shown: "_Printer", asked: OutputFilter) -> None:
     """Print new output until Ctrl-C, which exits with 0."""
     from muster.client.sync import Client  # only --follow needs a connection
 
     try:
         with Client(home=home) as client:
             for event in client.events(after=after, types=(OUTPUT,), agent=agent):
-                if event.type == OUTPUT:
-                    shown.show(_view(event.data))
+                if event.type == OUTPUT and asked.wants(piece := view_output(event.data)):
+                    shown.show(piece)
     except KeyboardInterrupt:
         return
 

@@ -4,22 +4,20 @@ Only people set the desired state. The machine decides what follows from it (a s
 ends), and the agent's runtime does it.
 """
 
-from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 from muster.http.log_pages import read_slice
 from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
-from muster.http.types import Body, Cursor, Note, Query
+from muster.http.types import Body, Cursor, Instant, Note, Query, in_utc
 from muster.identity.waking import with_memory
 from muster.machines.commands import RestartAgent, SetDesired
-from muster.machines.events import AgentOutput
 from muster.machines.vocabulary import RunMode
 from muster.store.base import LogFilter, Stored
-from muster.store.codec import decode
 from muster.views.agents import view_run
-from muster.views.answers.agents import OutputPage, OutputView, RunView
+from muster.views.answers.agents import OutputPage, RunView
+from muster.views.run.output import OUTPUT, OutputFilter, view_output
 
 OUTPUTS: Final = 100
 OUTPUTS_MAX: Final = 256
@@ -89,28 +87,26 @@ class OutputQuery(Query, frozen=True, kw_only=True):
     """The last seq that was read; -1 is from the beginning. Left out, the newest output."""
 
     limit: Annotated[int, msgspec.Meta(ge=1, le=OUTPUTS_MAX)] = OUTPUTS
+    since: Instant | None = None
+    """Only output from this time on."""
+
+    session: str | None = None
+    """Only output of this session."""
+
+    stream: Literal["stdout", "stderr"] | None = None
 
 
 @route("GET", "/api/agents/{name}/output", may=EVERYBODY)
 async def read_output(call: ApiCall, name: str, query: OutputQuery) -> OutputPage:
     """Read the output of an agent's sessions."""
     seat = call.agent(name).seat
-    where = LogFilter(types=frozenset({"agent_output"}), seat=seat)
-    found, after, more = await read_slice(call, where, query.after, query.limit)
-    return OutputPage(output=_views(found), after=after, more=more)
+    where = LogFilter(types=frozenset({OUTPUT}), seat=seat)
+    since = None if query.since is None else in_utc("since", query.since)
+    asked = OutputFilter(since=since, session=query.session, stream=query.stream)
 
+    def wanted(each: Stored) -> bool:
+        return asked.wants(view_output(each.data))
 
-def _views(page: Sequence[Stored]) -> tuple[OutputView, ...]:
-    """Events of output, as they are shown."""
-    return tuple(
-        OutputView(
-            seq=event.seq,
-            ts=event.ts,
-            session=fact.session,
-            stream=fact.stream,
-            text=fact.text,
-            omitted=fact.omitted,
-        )
-        for event in (decode(each.data) for each in page)
-        if isinstance(fact := event.fact, AgentOutput)
-    )
+    found, after, more = await read_slice(call, where, query.after, query.limit, wanted)
+    output = tuple(view_output(each.data) for each in found)
+    return OutputPage(output=output, after=after, more=more)

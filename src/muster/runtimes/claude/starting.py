@@ -22,12 +22,11 @@ from muster.runtimes.claude.program import (
 from muster.runtimes.claude.reading import MessageReader
 from muster.runtimes.claude.session import ClaudeSession, NotUp
 from muster.runtimes.claude.wire import Wire
-from muster.runtimes.command import env_file_variables, limits_of
+from muster.runtimes.command import env_file_variables, limits_of, output_file_of
 from muster.runtimes.process.cgroups import own_cgroups
 from muster.runtimes.process.group import StopSteps
 from muster.runtimes.process.limited import limited
 from muster.runtimes.process.listener import SerialListener
-from muster.runtimes.process.output_file import OutputFile
 from muster.runtimes.process.pipes import STDERR, OutputBudget, OutputStream
 from muster.runtimes.process.spawn import spawned
 from muster.settings.agents import AgentSettings, ClaudeSettings
@@ -108,7 +107,7 @@ def _begin(
                 interrupt_s=settings.interrupt_seconds, terminate_s=settings.terminate_seconds
             ),
             listener=serial,
-            file=_output_file(settings, launch),
+            file=output_file_of(settings, launch.folder),
             folder=launch.folder,
             limits=applied,
         )
@@ -143,12 +142,6 @@ def _definition(agent: AgentFile) -> AgentDefinition:
         disallowedTools=list(agent.disallowed_tools) or None,
         model=agent.model,
     )
-
-
-def _output_file(settings: AgentSettings, launch: Launch) -> OutputFile | None:
-    if launch.folder is None:
-        return None
-    return OutputFile(launch.folder, kept=settings.output_files)
 
 
 def _cannot(program: Path, cwd: Path, why: str) -> CannotStart:
