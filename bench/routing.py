@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 from bench.contestants import ROOT
 from bench.lines import Bound, Goal, Line
 from muster.routing.agent_files import MAIN, AgentFile, read_folders
-from muster.routing.router import Decision, Router
+from muster.routing.router import CHOICES_MAX, Decision, Router
 
 DATA: Final = ROOT / "tests" / "routing" / "data"
 SURE: Final = 0.7
@@ -62,6 +62,12 @@ def tally(answered: Answered) -> Tally:
     return Tally(
         right / every, wrong / every, missed / every, left / every, sum(sure) / max(1, len(sure))
     )
+
+
+def is_in_first(asked: Asked, decision: Decision, most: int) -> bool:
+    """Whether a right agent was chosen, or is among the first candidates."""
+    named = [each.agent for each in decision.candidates[:most]]
+    return any(each in asked.acceptable for each in (decision.agent, *named))
 
 
 def read_set(path: Path) -> list[Asked]:
@@ -154,6 +160,9 @@ def main() -> None:
     answered = answer(read_set(options.set), options.agents, bodies=not options.no_bodies)
     for name, part in tally(answered)._asdict().items():
         print(f"{name:18} {100 * part:5.1f} %")
+    work = [pair for pair in answered if MAIN not in pair[0].acceptable]
+    first = sum(is_in_first(asked, each, CHOICES_MAX) for asked, each in work)
+    print(f"{'in the first three':18} {100 * first / max(1, len(work)):5.1f} % of {len(work)}")
     kinds: defaultdict[str, list[bool]] = defaultdict(list)
     for asked, each in answered:
         kinds[asked.kind].append(each.agent in asked.acceptable)

@@ -393,8 +393,7 @@ class NoDelegation(Refused):
 
 
 class Ambiguous(Refused):
-    """More than one agent may be meant: {choices}. Name one with `--to AGENT`, or over HTTP with
-    "to"; MAIN is none of them."""
+    """The agent is not clear: {choices}. Name one with `--to AGENT` ("to" over HTTP), or MAIN."""
 
 
 class SessionGone(Refused):

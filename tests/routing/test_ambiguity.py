@@ -30,8 +30,11 @@ def test_a_clear_decision_is_not_ambiguous(query: str) -> None:
     assert not Router([BAKER, ROASTER, SMITH]).route(query).ambiguous
 
 
-def test_a_single_candidate_is_entered_or_not_without_a_question() -> None:
+def test_a_single_candidate_is_asked_about_only_if_the_confidence_is_low() -> None:
     assert not Router([BAKER]).route(BREAKFAST).ambiguous
+    doubtful = Router([BAKER], sure=lambda request, ranked: 0.4).route(BREAKFAST)
+    assert doubtful.ambiguous
+    assert [each.agent for each in doubtful.choices] == ["baker"]
 
 
 def test_a_third_agent_is_offered_only_if_it_is_close() -> None:

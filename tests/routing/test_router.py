@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from bench.routing import tally
+from bench.routing import DATA, answer, is_in_first, read_set, tally
 from muster.routing.agent_files import MAIN, AgentFile
 from muster.routing.describing import take_apart
 from muster.routing.embedding import EmbeddingIndex
@@ -32,6 +32,24 @@ def test_routing_of_the_development_set_meets_its_goals(bodies: bool) -> None:
     assert counted.wrong_agent <= 0.1
     assert counted.left_main <= 0.025
     assert counted.right_when_sure >= 0.93
+
+
+@pytest.mark.parametrize(
+    ("team", "right", "paraphrases", "top", "left"),
+    [("shop", 0.82, 0.55, 0.88, 0.02), ("clinic", 0.75, 0.3, 0.82, 0.045)],
+)
+def test_routing_of_other_teams_stays_above_its_floor(
+    team: str, right: float, paraphrases: float, top: float, left: float
+) -> None:
+    """Nothing is tuned on the clinic; the author of the thesaurus knew the requests of the shop."""
+    answered = answer(read_set(DATA / team / "queries.jsonl"), DATA / team / "agents", bodies=True)
+    work = [(each, decision) for each, decision in answered if MAIN not in each.acceptable]
+    found = [each.kind for each, decision in work if is_in_first(each, decision, 3)]
+    hard = [pair for pair in answered if pair[0].kind == "paraphrase"]
+    assert tally(answered).right >= right
+    assert tally(hard).right >= paraphrases
+    assert len(found) / len(work) >= top
+    assert tally(answered).left_main <= left
 
 
 def test_confidence_hardly_depends_on_the_number_of_agents() -> None:

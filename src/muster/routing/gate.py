@@ -39,7 +39,7 @@ FEATURES: Final[dict[str, float]] = {
     "trouble": 0.33,
     "states": -2.1,
     "error": 0.43,
-    "everyday": -0.8,
+    "everyday": -1.8,
     "short": 1.04,
 }
 """The features of the gate, and their coefficients."""
@@ -74,7 +74,7 @@ def features(request: ParsedRequest, ranked: Sequence[Scored]) -> tuple[float, .
         math.log1p(max(credit, default=0.0)),
         *(float(hint in suggested) for hint in _HINTS),
         float(request.error),
-        min(len(strange), 3) / 3,
+        min(len(strange), 2) / 2,
         float(len(request.words) <= 3),
     )
 

@@ -32,6 +32,9 @@ CONCEPT: Final = 0.75
 SHOWN_CHARS_MAX: Final = 6000
 """How much of a request is read: a longer one is a paste, and its start tells enough."""
 
+TYPED_CHARS_MAX: Final = 40
+"""How much of a pasted error an explanation quotes."""
+
 PHRASE_WEIGHT: Final = 3.0
 SIGNATURE_WEIGHT: Final = 3.5
 
@@ -71,15 +74,15 @@ def take_request(text: str, known: frozenset[str] = frozenset()) -> ParsedReques
     """Parse a request. `known` are words of agents, which need no spelling correction."""
     text = text[:SHOWN_CHARS_MAX]
     words = tokens(text)
-    errors = [found for found in signatures() if found.pattern.search(text)]
+    errors = [(found, match[0]) for found in signatures() if (match := found.pattern.search(text))]
     single = list(_words(words, _is_foreign(text, words), known, bool(errors)))
     units = [*_joined(single), *_phrases(words), *_signs(plain(text).lower())]
-    for found in errors[:4]:
+    for found, typed in errors[:4]:
         terms = tuple(
             (name, 1.0 if at == 0 else GENERAL if name == "#debug" else 0.8)
             for at, name in enumerate(found.concepts)
         )
-        units.append(Unit("error", SIGNATURE_WEIGHT, terms))
+        units.append(Unit(" ".join(typed.split())[:TYPED_CHARS_MAX], SIGNATURE_WEIGHT, terms))
     return ParsedRequest(text, tuple(words), tuple(_once(units)), bool(errors))
 
 

@@ -26,8 +26,8 @@ UNMATCHED: Final = 0.4
 SURE: Final = 0.6
 """Margin above which the runner-up is not shown."""
 
-UNSURE_MARGIN: Final = 0.1
-UNSURE_CONFIDENCE: Final = 0.45
+UNSURE_MARGIN: Final = 0.15
+UNSURE_CONFIDENCE: Final = 0.55
 UNSURE_BEST: Final = 0.2
 """Bounds of a clear decision: the least lead of the best, and the least confidence in it. A best
 agent that is not entered, but has this probability, is worth a question too."""
@@ -159,7 +159,7 @@ class Router:
             rule="score" if enters else "no-match",
             reason=matched(ranked[0].evidence) if enters else "No agent matched",
             router=self.name,
-            ambiguous=len(ranked) > 1 and _is_unsure(sure, lead),
+            ambiguous=_is_unsure(sure, lead),
         )
 
 

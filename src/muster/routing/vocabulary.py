@@ -52,7 +52,16 @@ def concepts() -> Concepts:
             requests.setdefault(_stems(spelling), []).append(f"#{name}")
         for spelling in asked.split():
             requests.setdefault(_stems(spelling), []).append(f"#{name}")
+    for name, spelling in _everyday_words():
+        requests.setdefault(_stems(spelling), []).append(f"#{name}")
     return Concepts(_single(agents), _single(requests), _phrases(agents), _phrases(requests), wider)
+
+
+def _everyday_words() -> Iterator[tuple[str, str]]:
+    """Everyday words of requests, each with the name of its concept."""
+    for line in data_lines("thesaurus.txt"):
+        name, _, words = line.partition(":")
+        yield from ((name, spelling) for spelling in words.split())
 
 
 def _stems(spelling: str) -> tuple[str, ...]:

@@ -62,5 +62,5 @@ def _question(choices: Sequence[Ranked]) -> Sequence[str]:
             f"  {at}  {clean(each.agent):<{width}}  {clean(each.reason)}"
             for at, each in enumerate(choices, 1)
         ),
-        f"Press 1 to {len(choices)}; any other key cancels.",
+        f"Press {'1' if len(choices) == 1 else f'1 to {len(choices)}'}; any other key cancels.",
     ]

@@ -153,7 +153,7 @@ function choicesOf(problem) {
 
 function guessed({ agent, ambiguous, candidates, confidence, reason }) {
   const first = candidates.slice(0, 2).map((each) => visible(each.agent, 60));
-  if (ambiguous) return `${first.join(" or ")}? Enter asks which.`;
+  if (ambiguous) return `${first.join(" or ")}? Enter asks first.`;
   if (agent === "MAIN" && first.length > 0) return `${visible(reason, 160)}. Closest: ${first.join(", ")}.`;
   return `Best match: ${visible(agent, 60)} (confidence ${confidence.toFixed(2)}): ${visible(reason, 160)}`;
 }
