@@ -27,6 +27,9 @@ YEAR_FIRST: Final = 1970
 YEAR_LAST: Final = 8999
 """The years of a time in a document or a marker: sums and differences of them never overflow."""
 
+UNREAD_MAX: Final = 1000
+"""Unread messages are counted up to here; a larger number would tell a reader no more."""
+
 MESSAGE_BYTES_MAX: Final = 1024 * 1024
 """One message. Larger things are files, and files are named, not pasted."""
 

@@ -23,12 +23,22 @@ from muster.cli.render import (
 
 @given(st.text())
 def test_cleaned_text_has_only_printable_characters(text: str) -> None:
-    assert clean(text).isprintable()
+    assert clean(text).replace("\u200c", "").replace("\u200d", "").isprintable()
 
 
 @given(st.text(alphabet=st.characters(categories=["L", "N", "P", "S"])))
 def test_printable_text_stays_as_it_is(text: str) -> None:
     assert clean(text) == text
+
+
+def test_emoji_and_persian_are_shown_as_they_are_and_hidden_joiners_are_not() -> None:
+    for text in ("👩\u200d👩\u200d👧", "❤️\u200d🔥", "می\u200cخواهم", "क्\u200dष"):
+        assert clean(f"a {text}!") == f"a {text}!"
+    assert columns("می\u200cخواهم") == 7
+    assert clean("p\u200dm") == r"p\u200dm"
+    assert clean("\u200d👩") == r"\u200d👩"
+    assert clean("👩\u200d") == r"👩\u200d"
+    assert clean("a\u202eb\u2066") == r"a\u202eb\u2066"
 
 
 def test_escape_sequences_are_shown_instead_of_obeyed() -> None:

@@ -624,6 +624,19 @@ def test_a_stream_is_the_text_of_its_chunks(operator: Client, scene: Scene) -> N
     assert texts(operator, scene.reviews)[-1] == "".join(f"{number} " for number in range(1000))
 
 
+def test_an_empty_text_or_stream_ends_the_turn_without_a_message(
+    operator: Client, scene: Scene
+) -> None:
+    with scene.client(scene.pm) as client:
+        turns = client.turns(scene.pm, join=[scene.reviews])
+        for number in range(3):
+            operator.post(scene.reviews, f"message {number}")
+            turn = next(turns)
+            assert turn.complete(("", " \n", turn.stream(()))[number]) is not None
+            assert turn.lost is None
+    assert texts(operator, scene.reviews) == [f"message {number}" for number in range(3)]
+
+
 def test_a_stream_shows_its_beginning_and_not_every_chunk(operator: Client, scene: Scene) -> None:
     operator.post(scene.reviews, "begin")
     shown: list[bytes] = []

@@ -115,7 +115,6 @@ GUIDES: Mapping[str, Guide] = {
             "muster agent register dev": Shell(until={"muster watch": "The conversation rests: 6"}),
             "#!/bin/sh": Write("tester.sh"),
             "muster agent register tester": Shell(
-                after={"muster send": '"agentId":"tester","from":"OFFLINE"'},
                 until={"muster watch": "tester: I have read: "},
             ),
         },

@@ -1407,6 +1407,13 @@ CLIENTS = (
                 "test_a_turn_with_nothing_new_is_passed",
                 "test_an_agent_that_is_to_stop_is_told_by_the_exit_code",
             ],
+            "cli/act/test_next_keeping.py": [
+                "test_slow_work_keeps_its_turn_and_its_place",
+                "test_a_turn_of_a_script_that_was_killed_is_not_kept",
+                "test_a_script_that_was_gone_has_its_place_again",
+                "test_a_waiting_script_that_is_disconnected_connects_again_with_its_place",
+                "test_a_script_that_a_person_removed_stays_out",
+            ],
         },
     ),
     Promise(

@@ -87,7 +87,8 @@ open a local page that you do not trust while you are signed in.
 **Errors.** Every error is a problem document (`application/problem+json`): `status`, the stable
 `code` ([all of them](errors.md)), `detail` for people, the `rule` that refused, and the values that
 it `found`. A body that is not JSON is a 400, an invalid one a 422, one over two megabytes a 413; a
-token that exceeds its rate limit (a thousand requests a second) gets a 429.
+token that exceeds its rate limit (a thousand requests a second) gets a 429. A message has at most
+1,048,576 bytes in UTF-8; a longer text is posted in parts, or attached as a file (up to 8 MiB).
 
 **Retries.** A request with an `Idempotency-Key` can be sent again after a broken connection: it is
 carried out once, and a retry gets the first one's `seq` with `repeated: true`, or the current state

@@ -12,8 +12,9 @@ from muster.cli.reading import now
 from muster.cli.render import Look, Row, clean, duration, json_line, table
 from muster.cli.terminal import look
 from muster.client.sync import Client
+from muster.limits import UNREAD_MAX
 from muster.views.answers import Recorded
-from muster.views.answers.channels import ChannelState, TurnOverridden
+from muster.views.answers.channels import ChannelState, MemberView, TurnOverridden
 
 _CHANNELS: Final = ("CHANNEL", "STATE", "HOLDER", "TURN", "ENDS IN", "RING", "BECAUSE")
 
@@ -99,6 +100,11 @@ def why(state: ChannelState) -> str:
     if state.rest_reason:
         return f": {state.rest_reason}"
     return f" ({state.granted_because})" if state.granted_because else ""
+
+
+def unread_count(member: MemberView) -> str:
+    """How many messages a member has not been handed; `1000+` where nobody counted further."""
+    return f"{UNREAD_MAX}+" if member.unread >= UNREAD_MAX else str(member.unread)
 
 
 def ends_in(state: ChannelState) -> str:

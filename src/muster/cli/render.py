@@ -48,9 +48,24 @@ _CUT: Final = "…"
 def clean(text: str) -> str:
     r"""The text in one line of printable characters; all others are shown as escapes (`\x1b`).
 
-    That covers terminal controls, and what reorders or hides letters.
+    That covers terminal controls, and what reorders or hides letters. Joiners stay where they are
+    part of an emoji or of a script such as Persian.
     """
-    return text if text.isprintable() else "".join(map(_visible, text))
+    if text.isprintable():
+        return text
+    around = zip(text, ("", *text), (*text[1:], ""), strict=False)
+    return "".join(
+        char if char in _JOINERS and _is_joined(before) and _is_joined(after) else _visible(char)
+        for char, before, after in around
+    )
+
+
+_JOINERS: Final = "\u200c\u200d"
+
+
+def _is_joined(char: str) -> bool:
+    """Whether a joiner beside this character can be part of the text: no ASCII letter has one."""
+    return char.isprintable() and not char.isascii()
 
 
 def _visible(char: str) -> str:
@@ -88,7 +103,10 @@ def columns(text: str) -> int:
     """How many columns of a terminal a clean text takes."""
     if text.isascii():
         return len(text)
-    return sum(0 if combining(char) else 1 + (east_asian_width(char) in "WF") for char in text)
+    return sum(
+        0 if combining(char) or char in _JOINERS else 1 + (east_asian_width(char) in "WF")
+        for char in text
+    )
 
 
 def fit(text: str, width: int) -> str:

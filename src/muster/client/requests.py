@@ -146,17 +146,19 @@ def next_step(
     messages: bool = True,
     channel: str | None = None,
     outside: bool = True,
+    places: bool = False,
 ) -> ApiRequest[Next]:
     """The next thing for an agent to do: a long-poll of up to `wait_s` seconds.
 
     `known` are the turns that the agent is working on, by channel with their epochs, and `paused`
     those of its turns that it knows to be paused. Without `messages` none are handed over, with
     `channel` only those of that channel and direct ones, without `outside` none of a channel in
-    which the agent does not have the turn.
+    which the agent does not have the turn. With `places` it joins again where it lost its place.
     """
     query = {"wait": wait_s, "known": _epochs(known), "paused": _epochs(paused), "channel": channel}
     query["messages"] = None if messages else "false"
     query["outside"] = None if outside else "false"
+    query["places"] = "true" if places else None
     path = api_path("agents", name, "next")
     # without a known turn, what an answer handed over is handed over again
     once = messages and bool(known or paused)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from muster.machines.commands import DeliverMessages
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.maps import put
-from muster.machines.state import Agent, Channel, Team, TurnState
+from muster.machines.state import Agent, Channel, Status, Team, TurnState
 from muster.machines.turns.order import in_ring_order
 from muster.machines.turns.table import LOST_BECAUSE
 from muster.machines.vocabulary import Authority, InterruptMode, RunMode
@@ -48,6 +48,9 @@ class Wanted(NamedTuple):
     """Whether messages of channels are wanted in which the agent does not have the turn. If not,
     they are delivered with its next turn there."""
 
+    places: bool = False
+    """Whether the agent gets back the places that it lost by silence or a disconnect."""
+
     @property
     def is_any_turn(self) -> bool:
         """Whether the agent knows of no turn, and takes whichever comes."""
@@ -66,6 +69,20 @@ def soul_line(agent: Agent) -> str:
 def is_paused(agent: Agent) -> bool:
     """Whether an agent that connects by itself is paused; such an agent must be asked to stop."""
     return agent.authority is Authority.SELF and agent.run.desired is RunMode.PAUSE
+
+
+def is_away(agent: Agent) -> bool:
+    """Whether an agent that connects by itself is not connected."""
+    return agent.status is Status.SLEEPING and agent.authority is Authority.SELF
+
+
+def is_disconnected(team: Team, seat: SeatId) -> bool:
+    """Whether an agent was disconnected while it waited: asking again connects it.
+
+    One whose last token was revoked is told so by the check of its token.
+    """
+    has_token = any(token.seat == seat for token in team.tokens.values())
+    return is_away(team.agent(seat)) and has_token
 
 
 def to_stop(team: Team, agent: Agent) -> Next | None:
@@ -109,6 +126,12 @@ def resumed_turn(team: Team, agent: Agent, paused: Known) -> Next | None:
         if channel is not None and channel.state_of(agent.seat) is TurnState.ACTIVE:
             return answer(team, agent.seat, Do.TURN, channel=channel)
     return None
+
+
+def lost_places(team: Team, seat: SeatId) -> list[ChannelId]:
+    """The channels in which an agent has lost its place, and may take it again."""
+    channels = team.channels.values()
+    return [each.id for each in channels if seat in each.lost_places and not each.archived]
 
 
 def channels_to_check(team: Team, agent: Agent, wanted: Wanted) -> list[Channel]:

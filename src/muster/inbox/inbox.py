@@ -20,12 +20,12 @@ Surprising:
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, suppress
 from typing import Final, NamedTuple, cast
 
 from muster.engine.dispatcher import Commit, Dispatcher, Receipt
 from muster.engine.feed import Feed
-from muster.errors import Impossible, NotAMember
+from muster.errors import Impossible, NotAMember, Refused
 from muster.inbox.errands import (
     ANY,
     EMPTY,
@@ -36,18 +36,21 @@ from muster.inbox.errands import (
     answer,
     as_if_delivered,
     channels_to_check,
+    is_away,
+    is_disconnected,
     is_paused,
+    lost_places,
     lost_turn,
     resumed_turn,
     soul_line,
     to_stop,
 )
 from muster.machines import events as e
-from muster.machines.commands import Command, ConnectAgent, DeliverMessages
+from muster.machines.commands import AddMember, Command, ConnectAgent, DeliverMessages
 from muster.machines.events import Event
 from muster.machines.ids import ChannelId, SeatId
-from muster.machines.state import Agent, Channel, Status, Team, TurnState
-from muster.machines.vocabulary import Authority, InterruptMode
+from muster.machines.state import Agent, Channel, Team, TurnState
+from muster.machines.vocabulary import InterruptMode
 from muster.store.base import LogFilter, Stored
 from muster.store.codec import decode
 from muster.views.answers.messages import Do, MessageKind, MessageView, Next
@@ -145,6 +148,8 @@ class Inbox:
         With `actor`, a turn that is granted meanwhile is delivered in the commit of the grant.
         """
         await self._connect(seat, send)
+        if wanted.places:
+            await self._take_places(seat, send)
         deadline = asyncio.get_running_loop().time() + wait_s
         while True:
             # Subscribed before the state is read: a commit in between sets the event, so no
@@ -160,7 +165,7 @@ class Inbox:
                     continue
             if found.next is not None:
                 return found.next
-            if self._closed:
+            if self._closed or is_disconnected(self._team, seat):
                 return answer(self._team, seat, Do.NOTHING)
             with self._parking(seat, actor if wanted.is_any_turn else None) as poll:
                 in_time = await _is_set_by(news, deadline)
@@ -184,9 +189,14 @@ class Inbox:
     async def _connect(self, seat: SeatId, send: Send) -> None:
         """Connect a sleeping agent that polls, unless the answer will be to stop."""
         agent = self._team.agent(seat)
-        away = agent.status is Status.SLEEPING and agent.authority is Authority.SELF
-        if away and not agent.disabled and not is_paused(agent):
+        if is_away(agent) and not agent.disabled and not is_paused(agent):
             await send(ConnectAgent(seat=seat))
+
+    async def _take_places(self, seat: SeatId, send: Send) -> None:
+        """Join again where the agent lost its place; a refusal, such as a full channel, stands."""
+        for channel in lost_places(self._team, seat):
+            with suppress(Refused):
+                await send(AddMember(channel=channel, seat=seat))
 
     # ── waiting ───────────────────────────────────────────────────────────────────────────────────
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from muster.limits import UNREAD_MAX
 from muster.machines import events as e
 from muster.machines.documents import MessageCopy
 from muster.machines.events import Event
@@ -35,9 +36,6 @@ from muster.views.turns import why_resting
 
 PAGE_BYTES: Final = 4 * 1024 * 1024
 """A page of messages ends after about so many bytes, whatever its limit."""
-
-UNREAD_MAX: Final = 1000
-"""Unread messages are counted up to here; a larger number would tell a reader no more."""
 
 MESSAGE_TYPES: Final = frozenset({"user_message", "agent_message"})
 """Messages of people and agents."""

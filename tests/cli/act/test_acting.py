@@ -356,6 +356,7 @@ def test_the_view_marks_who_has_the_turn_and_who_comes_next() -> None:
     members = [
         a_member("pm", TurnState.ACTIVE),
         a_member("dev", TurnState.QUEUED, unread=2),
+        a_member("qa", TurnState.QUEUED, unread=1000),
         a_member("qa", TurnState.QUEUED, present=False),
     ]
     state = a_channel(members, holder="pm", next="dev", epoch=7, timeout_at=SOON)
@@ -364,6 +365,7 @@ def test_the_view_marks_who_has_the_turn_and_who_comes_next() -> None:
     assert rest == [
         " ▶ pm  ACTIVE",
         " · dev  QUEUED, 2 unread",
+        "   qa  QUEUED, 1000+ unread",
         "   qa  QUEUED, away",
         "",
         "1",

@@ -64,6 +64,13 @@ def test_the_selector_is_asked_before_every_turn_and_its_choice_speaks() -> None
         assert moves(events)[-1] == ("boss", QUEUED, ACTIVE, "selector_asked")
 
 
+def test_a_selector_that_ends_its_turn_with_a_blank_text_leaves_it_to_the_ring() -> None:
+    scene = team()
+    events = scene.ends_with("boss", " ")
+    assert facts(events, e.SpeakerChosen) == []
+    assert scene.holder() == "pm"
+
+
 def test_the_turns_of_the_selector_do_not_count() -> None:
     scene = team()
     answers(scene, "pm")

@@ -781,11 +781,33 @@ def test_a_channel_name_that_could_escape_its_folder_is_refused(name: str) -> No
     Scene().refuse(c.CreateChannel(channel=ChannelId(name)), code)
 
 
-@pytest.mark.parametrize("text", ["", "x" * (1024 * 1024 + 1)])
-def test_an_empty_or_oversized_message_is_refused(text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "is empty"),
+        (" \n\t\u00a0", "is empty"),
+        ("x" * (1024 * 1024 + 1), "is over 1,048,576 bytes: shorten it, post it in parts"),
+    ],
+)
+def test_an_empty_or_oversized_message_is_refused(text: str, why: str) -> None:
     scene = trio()
-    scene.refuse(c.PostMessage(channel=REVIEWS, text=text, speaker_name="Marcus"), "invalid")
-    scene.refuse(c.Speak(channel=REVIEWS, seat=scene.seat("pm"), text=text), "invalid")
+    post = c.PostMessage(channel=REVIEWS, text=text, speaker_name="Marcus")
+    assert why in str(scene.refuse(post, "invalid"))
+    speak = c.Speak(channel=REVIEWS, seat=scene.seat("pm"), text=text)
+    assert why in str(scene.refuse(speak, "invalid"))
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_a_blank_text_ends_the_turn_without_a_message(text: str) -> None:
+    scene = trio()
+    events = scene.ends_with("pm", text)
+    assert facts(events, e.AgentMessage) == []
+    assert moves(events)[0] == ("pm", ACTIVE, QUEUED, "TURN_COMPLETE")
+    assert scene.holder() == "dev"
+    scene.ends_with("dev", text, to="pm")
+    assert scene.holder() == "pm"
+    forgotten = c.EndForgottenTurn(channel=REVIEWS, seat=scene.seat("pm"), text=text, ok=True)
+    assert facts(scene.do(forgotten), e.AgentMessage) == []
 
 
 def test_a_channel_has_a_limited_number_of_members() -> None:

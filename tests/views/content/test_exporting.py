@@ -85,6 +85,19 @@ def test_no_text_closes_its_fence(text: str) -> None:
     assert len([line for line in fences if len(line.removesuffix("text")) >= len(fences[-1])]) == 2
 
 
+def test_letters_and_emoji_of_every_script_stay_as_they_are() -> None:
+    flag = "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
+    text = f"👩\u200d👩\u200d👧 {flag} می\u200cخواهم \u200fعربی\u200e\u00a0fin\u3000\tx"
+    assert f"\n{text}\n```\n" in markdown_of(message(text))
+    assert escaped("👩\u200d👧 می\u200cخواهم") == "👩\u200d👧 می\u200cخواهم"
+
+
+def test_controls_and_overridden_directions_are_replaced() -> None:
+    shown = markdown_of(message("a\x1b[2Jb\u202ec\u2066d\u2028e\x9bf\ud800g"))
+    assert "\na\ufffd[2Jb\ufffdc\ufffdd\ufffde\ufffdf\ufffdg\n" in shown
+    assert escaped("a\x1bb\u202ec\nd\te") == "a b c d e"
+
+
 def headings(markdown: str) -> list[str]:
     """The headings outside of fences, by CommonMark's rules for lines and backtick fences."""
     found: list[str] = []

@@ -16,6 +16,7 @@ from muster.cli.acting import (
     print_channel,
     print_json,
     server,
+    unread_count,
 )
 from muster.cli.options import home_option, json_option
 from muster.cli.render import Look, Row, clean, table
@@ -253,4 +254,4 @@ def member_table(state: ChannelState, shown: Look) -> str:
 
 def _member(member: MemberView) -> Row:
     state = str(member.state) if member.present else f"{member.state} (away)"
-    return (member.agent, state, f"{member.timeout_seconds:g} s", str(member.unread))
+    return (member.agent, state, f"{member.timeout_seconds:g} s", unread_count(member))

@@ -12,6 +12,7 @@ from typing import Final
 import click
 
 from muster.cli.acting import print_json, server
+from muster.cli.keeping import keep_turn
 from muster.cli.options import home_option, json_option
 from muster.cli.render import clean
 from muster.client import requests
@@ -49,6 +50,9 @@ _PR_SET_PDEATHSIG: Final = 1
     metavar="CHANNEL:N",
     help="A turn that the agent is working on: only news of it; repeatable.",
 )
+@click.option(
+    "--no-keep", is_flag=True, help="Send no heartbeats while the script works on a turn."
+)
 @click.option("--unasked", is_flag=True, help="Print turns in which there is nothing new, too.")
 @click.argument("agent")
 @click.pass_context
@@ -58,6 +62,7 @@ def next_work(
     as_json: bool,
     wait: float | None,
     known: Sequence[str],
+    no_keep: bool,
     unasked: bool,
     agent: str,
 ) -> None:
@@ -67,6 +72,10 @@ def next_work(
     `turn`, `message` (there is news outside of a turn, or for a known one), `over` (a known turn is
     lost or paused), `nothing` and `stop`. Every message follows in a line of its own; further lines
     of a message are indented. A turn in which there is nothing new is passed instead.
+
+    Asking connects the agent, and gives it back the places that it lost while it was silent. While
+    the script works on a turn, a process in the background sends heartbeats for it, until the turn
+    is over or the script ends.
 
     Without --wait, a server that is away is waited for. The exit code is 1 where the agent is to
     stop.
@@ -80,6 +89,8 @@ def next_work(
         _print(told)
     if told.do is Do.STOP:
         ctx.exit(TOLD_TO_STOP)
+    if told.do is Do.TURN and not no_keep:
+        keep_turn(home, told)
 
 
 globals()["next"] = next_work  # the verb is a name of Python's own
@@ -140,7 +151,7 @@ def _wait(
 def _step(agent: str, known: Mapping[str, int], wait_s: float) -> ApiRequest[Next]:
     """The request for the next thing to do. Work on one turn is told nothing of other channels."""
     (channel,) = known if len(known) == 1 else (None,)
-    return requests.next_step(agent, wait_s, known, channel=channel, outside=not known)
+    return requests.next_step(agent, wait_s, known, channel=channel, outside=not known, places=True)
 
 
 def _print(told: Next) -> None:

@@ -19,7 +19,7 @@ from typing import Final, Literal
 import click
 import msgspec
 
-from muster.cli.acting import ends_in, what_goes_on, why
+from muster.cli.acting import ends_in, unread_count, what_goes_on, why
 from muster.cli.options import home_option
 from muster.cli.render import Look, Tone, clean, columns, fit, paint
 from muster.cli.terminal import look
@@ -224,7 +224,7 @@ def _member(state: ChannelState, member: MemberView, look: Look) -> str:
     holds = member.agent == state.holder
     mark: Literal["▶", "·", " "] = "▶" if holds else "·" if member.agent == state.next else " "
     away = "" if member.present else ", away"
-    unread = f", {member.unread} unread" if member.unread else ""
+    unread = f", {unread_count(member)} unread" if member.unread else ""
     tone = _TONES.get(member.state, Tone.DIM) if member.present else Tone.DIM
     text = f" {mark} {clean(member.agent)}  {member.state}{away}{unread}"
     return paint(fit(text, look.width or 80), tone, look)

@@ -48,7 +48,7 @@ class RegistrationBody(Body, frozen=True, kw_only=True):
 
     name: str
     color: Annotated[str, msgspec.Meta(max_length=limits.NAME_CHARS_MAX)] = ""
-    max_turns: int = 1
+    max_turns: Annotated[int, msgspec.Meta(ge=1, le=limits.MAX_TURNS_MAX)] = 1
     """Turns that it may hold at once."""
 
 

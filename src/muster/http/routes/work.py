@@ -40,6 +40,10 @@ class NextQuery(Query, frozen=True, kw_only=True):
     """Whether to hand over messages of channels in which the agent does not have the turn. Without
     them, they come with its next turn there."""
 
+    places: bool = False
+    """Whether the agent joins again where it lost its place by silence or a disconnect. Where a
+    person removed it, it stays out."""
+
 
 @route("GET", "/api/agents/{name}/next", may=ACTORS, waits=True)
 async def next_work(call: ApiCall, name: str, query: NextQuery) -> Next:
@@ -51,6 +55,7 @@ async def next_work(call: ApiCall, name: str, query: NextQuery) -> Next:
         messages=query.messages,
         channel=query.channel,
         outside=query.outside,
+        places=query.places,
     )
     return await call.muster.inbox.next(
         agent.seat, call.send, wanted, wait_s=query.wait, actor=call.caller.actor

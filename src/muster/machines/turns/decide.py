@@ -27,7 +27,7 @@ from muster.machines.events import Fact
 from muster.machines.ids import SeatId
 from muster.machines.state import Channel, HeldTurn, Team, Wait
 from muster.machines.turns.ends import rest
-from muster.machines.turns.messages import check_reply, check_text
+from muster.machines.turns.messages import check_reply, check_text, is_blank
 from muster.machines.turns.order import (
     chosen_speaker,
     claim_of,
@@ -124,6 +124,9 @@ def _hold(team: Team, channel: Channel, turn: HeldTurn, now: datetime) -> Iterat
 
 def speak(team: Team, command: c.Speak, now: datetime) -> Iterator[Fact]:
     membership = require_turn(team, command.channel, command.seat, command.epoch, "speak", now)
+    if command.complete and is_blank(command.text) and not command.files:
+        yield from _complete(membership, command.to)
+        return
     check_text(command.text)
     check_reply(membership.channel, command.reply_to)
     check_files(command.files)
@@ -187,12 +190,19 @@ def _message(membership: Membership, text: str) -> e.AgentMessage:
 
 def complete_turn(team: Team, command: c.CompleteTurn, now: datetime) -> Sequence[Fact]:
     membership = require_turn(team, command.channel, command.seat, command.epoch, "complete", now)
-    channel, turn = membership.channel, membership.channel.turn
-    if turn is not None and turn.choosing:
-        return tuple(_choose(membership, "", command.to, command.reason))
-    reason = command.reason
-    completed = move(membership, ACTIVE, TURN_COMPLETE, epoch=channel.epoch, reason=reason)
-    return (completed,) if command.to is None else (hand_over(membership, command.to), completed)
+    return tuple(_complete(membership, command.to, command.reason))
+
+
+def _complete(
+    membership: Membership, to: SeatId | None, reason: str | None = None
+) -> Iterator[Fact]:
+    """End a turn without a message."""
+    if is_choosing(membership):
+        yield from _choose(membership, "", to, reason)
+        return
+    if to is not None:
+        yield hand_over(membership, to)
+    yield move(membership, ACTIVE, TURN_COMPLETE, epoch=membership.channel.epoch, reason=reason)
 
 
 def wait_turn(team: Team, command: c.WaitTurn, now: datetime) -> Sequence[Fact]:
@@ -251,7 +261,7 @@ def end_forgotten_turn(team: Team, command: c.EndForgottenTurn, now: datetime) -
     epoch, reason = membership.channel.epoch, None
     if not command.ok:
         reason = command.text[: limits.REASON_CHARS_MAX] or "its work failed"
-    elif command.text:
+    elif not is_blank(command.text):
         check_text(command.text)
         yield _message(membership, command.text)
         yield from _mentions_by_speaker(membership, command.text)

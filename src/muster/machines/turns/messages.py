@@ -92,14 +92,21 @@ def mark_read(team: Team, command: c.MarkRead, now: datetime) -> Sequence[Fact]:
     return () if upto <= agent.read else (e.MessagesRead(seat=agent.seat, upto=upto),)
 
 
+def is_blank(text: str) -> bool:
+    """Whether a text has nothing but white space."""
+    return not text or text.isspace()
+
+
 def check_text(text: str) -> None:
-    """Refuse a message that is empty or too long."""
-    if not text:
+    """Refuse a message that is blank or too long."""
+    if is_blank(text):
         raise Invalid(what="the message", why="is empty")
     if len(text) * 4 <= limits.MESSAGE_BYTES_MAX:
         return  # UTF-8 needs at most four bytes for a character
     if len(text.encode(errors="surrogatepass")) > limits.MESSAGE_BYTES_MAX:
-        raise Invalid(what="the message", why=f"is over {limits.MESSAGE_BYTES_MAX} bytes")
+        remedy = "shorten it, post it in parts, or attach it as a file"
+        why = f"is over {limits.MESSAGE_BYTES_MAX:,} bytes: {remedy}"
+        raise Invalid(what="the message", why=why)
 
 
 def check_reply(channel: Channel, reply_to: int | None) -> None:

@@ -17,6 +17,11 @@ from muster.views.quotes import shortened
 
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~&:])")
 _FENCES: Final = re.compile(r"`+")
+_ACTED_ON: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""Controls of a terminal but for tab and line feed, line separators, embedded and overridden
+directions, which can show a text as another one, and lone surrogates, which no file can have."""
 
 FENCE_MIN: Final = 3
 
@@ -93,13 +98,18 @@ def markdown_of(message: MessageView) -> str:
 
 def escaped(text: str) -> str:
     """A text in one line, with nothing that Markdown or a terminal would act on."""
-    line = "".join(char if char.isprintable() else " " for char in text)
+    line = (
+        text
+        if text.isprintable()
+        else _ACTED_ON.sub(" ", text).replace("\n", " ").replace("\t", " ")
+    )
     return _MARKUP.sub(r"\\\1", line)
 
 
 def _lines(text: str) -> str:
-    """A text with one kind of line end, and without other control characters."""
+    """A text with one kind of line end, and without other control characters.
+
+    Characters that join letters and emoji, marks of direction and tags are part of the text.
+    """
     unified = text.replace("\r\n", "\n").replace("\r", "\n")
-    if unified.replace("\n", "").replace("\t", "").isprintable():  # most are, and may be long
-        return unified
-    return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in unified)
+    return _ACTED_ON.sub("\ufffd", unified)

@@ -11,6 +11,7 @@ import { link } from "../router.js";
 import { store } from "../store.js";
 import { face } from "./agent-face.js";
 
+const COUNT_MAX = 1000; // the server counts no further
 const COUNT_MS = 400; // minimum interval between two counts of unread messages
 
 class ChannelMembers extends Part {
@@ -216,7 +217,7 @@ class ChannelMembers extends Part {
     parts.state.dataset.turn = member.present ? member.state : "";
     setHidden(parts.role, !isSelector(state, agent));
     const count = this.#unread.get(agent) ?? 0;
-    setText(parts.unread, count ? `${count} unread` : "");
+    setText(parts.unread, count ? `${count < COUNT_MAX ? count : `${COUNT_MAX}+`} unread` : "");
     const claimed = state.claims.find((claim) => claim.agent === agent);
     setText(
       parts.claim,

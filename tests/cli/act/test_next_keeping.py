@@ -1,0 +1,146 @@
+"""An agent that is a shell script is kept while it works, and comes back after a silence."""
+
+import os
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from itertools import count
+from pathlib import Path
+from subprocess import Popen
+from typing import NamedTuple
+
+import pytest
+
+from muster.client.sync import Client
+from muster.machines.vocabulary import TurnState
+from muster.views.answers.messages import MessageKind
+from tests.homes import MUSTER_SCRIPT, environment
+from tests.live import live
+from tests.waits import until
+
+SILENCE_SECONDS = 4.0
+"""The heartbeat timeout: a script that works for longer is gone without heartbeats."""
+
+LONG_WORK = timedelta(seconds=1.5 * SILENCE_SECONDS)
+
+AGENT = """#!/bin/sh
+while work=$("$MUSTER" next "$1" $3); do
+    printf '%s\\n' "$work" | {
+        read -r do epoch channel
+        [ "$do" = turn ] || exit 0
+        case "$work" in *slow*) read -r go < "$2";; esac
+        "$MUSTER" turn complete "$channel" "I have read: $(cat)" --epoch "$epoch"
+    }
+done
+"""
+
+_numbers = count(1)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
+    path = tmp_path_factory.mktemp("keeping") / "home"
+    with live(path, SILENCE_SECONDS):
+        yield path
+
+
+@pytest.fixture
+def client(home: Path) -> Iterator[Client]:
+    with Client(home=home) as client:
+        yield client
+
+
+class Shell(NamedTuple):
+    """A running script, its channel, and the pipe by which slow work goes on."""
+
+    name: str
+    channel: str
+    go: Path
+    process: Popen[bytes]
+
+
+@contextmanager
+def an_agent(home: Path, client: Client, folder: Path, *options: str) -> Generator[Shell]:
+    """A shell agent that has answered once."""
+    number = next(_numbers)
+    name, channel, go = f"shell-{number}", f"checks-{number}", folder / "go"
+    token = client.register(name).token.secret
+    client.create_channel(channel, {"defaultTimeoutSeconds": SILENCE_SECONDS}, members=[name])
+    client.post(channel, "hello")
+    os.mkfifo(go)
+    script = folder / "agent.sh"
+    script.write_text(AGENT, "utf-8")
+    changes = {"MUSTER_TOKEN": token, "MUSTER_HOME": str(home), "MUSTER": MUSTER_SCRIPT}
+    command = ["sh", str(script), name, str(go), *options]
+    with Popen(command, env=environment(changes), start_new_session=True) as process:
+        try:
+            until(lambda: answers(client, channel) == 1)
+            yield Shell(name, channel, go, process)
+        finally:
+            os.killpg(process.pid, 9)
+
+
+def answers(client: Client, channel: str) -> int:
+    said = client.messages(channel).messages
+    return sum(each.kind is MessageKind.AGENT for each in said)
+
+
+def ends_at(client: Client, channel: str) -> datetime:
+    """When the turn in the channel times out."""
+    until(lambda: client.channel(channel).timeout_at)
+    found = client.channel(channel).timeout_at
+    assert found is not None
+    return found
+
+
+def test_slow_work_keeps_its_turn_and_its_place(home: Path, client: Client, tmp_path: Path) -> None:
+    with an_agent(home, client, tmp_path) as shell:
+        client.post(shell.channel, "slow work")
+        first = ends_at(client, shell.channel)
+        until(lambda: ends_at(client, shell.channel) >= first + LONG_WORK)
+        shell.go.write_text("go\n")
+        until(lambda: answers(client, shell.channel) == 2)
+        client.post(shell.channel, "and one more")
+        until(lambda: answers(client, shell.channel) == 3)
+
+
+def test_a_turn_of_a_script_that_was_killed_is_not_kept(
+    home: Path, client: Client, tmp_path: Path
+) -> None:
+    with an_agent(home, client, tmp_path) as shell:
+        client.post(shell.channel, "slow work")
+        until(lambda: client.agent(shell.name).turn is TurnState.ACTIVE)
+        shell.process.kill()
+        until(lambda: client.agent(shell.name).turn is TurnState.OFFLINE)
+
+
+def test_a_script_that_was_gone_has_its_place_again(
+    home: Path, client: Client, tmp_path: Path
+) -> None:
+    with an_agent(home, client, tmp_path, "--no-keep") as shell:
+        client.post(shell.channel, "slow work")
+        until(lambda: client.agent(shell.name).turn is TurnState.OFFLINE)
+        shell.go.write_text("go\n")  # refused: the turn is lost; it comes again
+        until(lambda: client.agent(shell.name).turn is TurnState.ACTIVE)
+        shell.go.write_text("go\n")
+        until(lambda: answers(client, shell.channel) == 2)
+
+
+def test_a_waiting_script_that_is_disconnected_connects_again_with_its_place(
+    home: Path, client: Client, tmp_path: Path
+) -> None:
+    with an_agent(home, client, tmp_path) as shell:
+        until(lambda: client.agent(shell.name).turn is TurnState.IDLE)
+        client.disconnect(shell.name)
+        client.post(shell.channel, "are you there?")
+        until(lambda: answers(client, shell.channel) == 2)
+
+
+def test_a_script_that_a_person_removed_stays_out(
+    home: Path, client: Client, tmp_path: Path
+) -> None:
+    with an_agent(home, client, tmp_path) as shell:
+        client.remove_member(shell.channel, shell.name)
+        client.disconnect(shell.name)
+        until(lambda: client.agent(shell.name).turn is TurnState.IDLE)
+        assert client.channel(shell.channel).ring == ()
