@@ -2375,6 +2375,18 @@ PERMISSIONS = (
                 "test_a_judged_line_does_what_it_does_unconfined",
                 "test_a_line_writes_the_outputs_and_its_documents_and_nothing_else",
             ],
+            "runtimes/process/test_confined.py": [
+                "test_a_session_confined_to_its_outputs_writes_nothing_else",
+                "test_a_session_confined_to_its_worktree_writes_there_and_not_in_the_home",
+                "test_a_machine_that_cannot_confine_runs_the_program_and_says_why",
+            ],
+            "cli/delegate/test_confined_tasks.py": [
+                "test_a_task_confined_to_its_outputs_writes_them_and_nothing_else",
+                "test_status_and_doctor_name_the_agents_that_are_not_confined",
+            ],
+            "acceptance/claude/test_confined.py": [
+                "test_claude_code_works_confined_to_its_outputs"
+            ],
             "cli/run/test_confine.py": [
                 "test_a_command_runs_confined_with_its_exit_code",
                 "test_a_policy_that_is_wrong_runs_nothing",

@@ -110,6 +110,8 @@ class Tasks:
             environment={**launch.environment, **assignments.environment(task)},
             folder=self._home and self._home / TASKS_FOLDER / f"{conversation}-{task.epoch}",
             cwd=task.outputs,
+            outputs=(task.outputs, task.dialogue),
+            guarded=tuple(self._spared(task)),
         )
         before = await asyncio.to_thread(_FilesBefore.take, task, self._project, self._spared(task))
         intake = TaskIntake(

@@ -103,6 +103,12 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     cwd: Path | None = None
     """Where it works, unless its settings say so."""
 
+    outputs: tuple[Path, ...] = ()
+    """The folders and files that are the session's own to write; they exist."""
+
+    guarded: tuple[Path, ...] = ()
+    """Folders that a confined session never writes, wherever it works."""
+
     soul: str = ""
     """The agent's soul, for programs with instructions that outlast a conversation."""
 
@@ -311,6 +317,11 @@ class SessionHandle(Protocol):
     @property
     def limits(self) -> tuple[str, ...]:
         """How each limit of its resources holds, in words."""
+        ...
+
+    @property
+    def confinement(self) -> str:
+        """How the kernel confines it, or why not; empty where its settings ask for nothing."""
         ...
 
     async def wait(self) -> Exit:

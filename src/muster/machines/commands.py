@@ -384,6 +384,7 @@ class ReportSessionStarted(Command, frozen=True, kw_only=True):
     started: str | None = None
     limits: tuple[str, ...] = ()
     """How each limit of its resources holds, in words."""
+    confinement: str = ""
 
 
 class ReportSessionEnded(Command, frozen=True, kw_only=True):

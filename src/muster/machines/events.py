@@ -430,6 +430,8 @@ class SessionStart(Fact, frozen=True, kw_only=True):
     """The start time of the process as the kernel reports it, to detect a reused pid."""
 
     limits: tuple[str, ...] = ()  # how each limit of its resources holds, in words
+    confinement: str = ""
+    """How the kernel confines the program, or why not; empty where nothing asks for it."""
 
 
 class SessionEnd(Fact, frozen=True, kw_only=True):

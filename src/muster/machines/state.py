@@ -330,6 +330,9 @@ class Session(Record, frozen=True, kw_only=True):
     pid: int | None = None
     started: str | None = None
     limits: tuple[str, ...] = ()  # how each limit of its resources holds, in words
+    confinement: str = ""
+    """How the kernel confines it, or why not; empty where its settings ask for nothing."""
+
     used: Usage = Usage()
     has_result: bool = False
     """Whether it has finished a piece of work."""

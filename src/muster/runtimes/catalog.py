@@ -28,10 +28,11 @@ class RuntimeCatalog:
     session with another runtime was started with other settings.
     """
 
-    def __init__(self, in_force: SettingsInForce, home: Path) -> None:
-        """Read the settings at each use."""
+    def __init__(self, in_force: SettingsInForce, home: Path, *, for_tasks: bool = False) -> None:
+        """Read the settings at each use. For tasks, `delegation.confine` is the default."""
         self._in_force = in_force
         self._home = home
+        self._for_tasks = for_tasks
         self._read: Settings | None = None
         self._known: Mapping[str, ports.Runtime] = {}
         self._of: dict[str, AgentSettings] = {}
@@ -48,8 +49,9 @@ class RuntimeCatalog:
     def _runtimes(self) -> Mapping[str, ports.Runtime]:
         current = self._in_force.current
         if self._read is not current:
+            usual = current.delegation.confine if self._for_tasks else "none"
             settings = {
-                name_key(name): replace(agent, **_DEFAULTS)
+                name_key(name): replace(agent, **_DEFAULTS, confine=agent.confine or usual)
                 for name, agent in current.agents.items()
                 if agent.runtime != "file"
             }
@@ -71,7 +73,7 @@ class TaskRuntimeCatalog:
         self._in_force = in_force
         self._home = home
         self._read: Settings | None = None
-        self._own = RuntimeCatalog(in_force, home)
+        self._own = RuntimeCatalog(in_force, home, for_tasks=True)
         self._usual: ports.Runtime | None = None
 
     def __call__(self, agent: Agent) -> ports.Runtime | None:
@@ -84,7 +86,9 @@ class TaskRuntimeCatalog:
         if self._read is not current:
             rules, self._read, self._usual = current.delegation, current, None
             if rules.command:
-                shared = AgentSettings(command=rules.command, prompt=rules.prompt)
+                shared = AgentSettings(
+                    command=rules.command, prompt=rules.prompt, confine=rules.confine
+                )
                 self._usual = runtime_of(shared, self._home)
         return self._usual
 
@@ -95,7 +99,7 @@ def runtime_of(agent: AgentSettings, home: Path) -> ports.Runtime:
     env_file = agent.env_file_in(home)
     if env_file is not None:
         agent = replace(agent, env_file=str(env_file))
-    return kind(agent, home.absolute().parent)
+    return kind(agent, home.absolute().parent, home=home.absolute())
 
 
 def reclaimer(home: Path) -> ports.Reclaim:

@@ -16,6 +16,7 @@ from muster.machines.vocabulary import RunMode
 from muster.runtimes.command_session import CommandSession
 from muster.runtimes.process import processes
 from muster.runtimes.process.cgroups import OwnCgroups, own_cgroups
+from muster.runtimes.process.confined import confined, writable_paths
 from muster.runtimes.process.group import StopSteps
 from muster.runtimes.process.limited import limited
 from muster.runtimes.process.output_file import OutputFile
@@ -35,12 +36,18 @@ class CommandRuntime:
     """Starts the program of one agent."""
 
     def __init__(
-        self, settings: AgentSettings, base: Path, own_cgroups: OwnCgroups = own_cgroups
+        self,
+        settings: AgentSettings,
+        base: Path,
+        own_cgroups: OwnCgroups = own_cgroups,
+        *,
+        home: Path | None = None,
     ) -> None:
-        """`base` is the folder that the settings are seen from."""
+        """`base` is the folder that the settings are seen from, `home` the one that has them."""
         self._own_cgroups = own_cgroups
         self._settings = settings
         self._base = base.absolute()
+        self._guarded = () if home is None else (home,)
         self._steps = StopSteps(
             interrupt_s=settings.interrupt_seconds,
             terminate_s=settings.terminate_seconds,
@@ -103,14 +110,18 @@ class CommandRuntime:
         settings = self._settings
         has_stdin = settings.long_lived or (settings.prompt == "stdin" and launch.prompt)
         env, cwd = self._environment(launch, variables), self._cwd(launch)
-        limits = limits_of(settings)
+        limits, level = limits_of(settings), settings.confine or "none"
+        paths = writable_paths(settings, launch, self._base, self._guarded)
+        own = self._own_cgroups
         with (
-            limited(limits, launch.session, argv, env, cwd, self._own_cgroups) as (line, applied),
+            confined(argv, level, paths, env, cwd) as shut_in,
+            limited(limits, launch.session, shut_in.argv, env, cwd, own) as (line, applied),
             spawned(
                 line,
                 env=env,
                 cwd=cwd,
                 stdin=subprocess.PIPE if has_stdin else subprocess.DEVNULL,
+                confined=shut_in,
             ) as program,
         ):
             if program.stdin is not None:

@@ -29,6 +29,11 @@ class SessionEnvironment:
             return None
         return self._home / AGENTS_FOLDER / agent.folder_name
 
+    @property
+    def guarded(self) -> tuple[Path, ...]:
+        """The folders that confined sessions never write, apart from their own."""
+        return () if self._home is None else (self._home,)
+
     def environment(self, agent: Agent, session: SessionId, mode: RunMode) -> Mapping[str, str]:
         """The environment variables of a session. Its token is valid until the session ends."""
         variables = {

@@ -182,6 +182,7 @@ class Sessions:
                 pid=session.pid,
                 started=session.started,
                 limits=session.limits,
+                confinement=session.confinement,
             )
             async with told.recording:
                 is_known = await self._report(up, cause)
@@ -269,6 +270,7 @@ class Sessions:
             idle=opening.idle,
             environment=around.environment(agent, order.session, order.mode),
             folder=around.folder(agent),
+            guarded=around.guarded,
             soul=agent.soul,
         )
         return SessionSetup(runtime, launch, intake, opening.deliveries)

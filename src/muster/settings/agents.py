@@ -53,6 +53,9 @@ CLAUDE: Final = "claude"
 
 STATE_FILE: Final = "agent_state.json"
 
+Confine = Literal["outputs", "worktree", "none"]
+"""Where the kernel lets the program of an agent write."""
+
 
 class BudgetSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of an agent. An agent that reaches one is paused, with the reason as note."""
@@ -145,6 +148,13 @@ class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
     long_lived: Annotated[
         bool, Rule("Whether the program waits for work inside its session instead of exiting.")
     ] = False
+    confine: Annotated[
+        Confine | None,
+        Rule(
+            'Where it may write, enforced by the kernel: "outputs", "worktree" (and its working '
+            'directory), or "none" (everywhere).'
+        ),
+    ] = None
     seat: Annotated[
         int | None,
         Rule("Place in the grid; 4 is the lead's. Empty means the next free seat from 9 on.", 0, 8),
@@ -197,6 +207,7 @@ _OF_A_COMMAND: Final = ("command", "prompt", "speaks", "long_lived", "stop_signa
 _RUN_BY_MUSTER: Final = (
     *_OF_A_COMMAND,
     "cwd",
+    "confine",
     "env",
     *(name for name in PROCESS if name not in _OF_A_COMMAND),
     CLAUDE,

@@ -137,6 +137,15 @@ def hosting_lead(settings: Settings) -> str | None:
     return None
 
 
+def confined_by(settings: Settings) -> tuple[str, ...]:
+    """The agents that the settings confine, and `delegated tasks` where those are."""
+    confined = [name for name, agent in settings.agents.items() if agent.confine not in _FREE]
+    return (*confined, *(("delegated tasks",) if settings.delegation.confine != "none" else ()))
+
+
+_FREE: Final = (None, "none")
+
+
 def named_agents(settings: Settings) -> Iterator[tuple[str, AgentSettings]]:
     """The agents with a table of their own."""
     return ((name, agent) for name, agent in settings.agents.items() if name != ANYBODY)

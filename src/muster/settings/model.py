@@ -19,7 +19,7 @@ from muster.machines.ids import GRID_SEATS, SeatId
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
 from muster.machines.vocabulary import Allowance, Placeholder, TurnConfig
-from muster.settings.agents import AGENTS, AgentSettings, read_agents
+from muster.settings.agents import AGENTS, AgentSettings, Confine, read_agents
 from muster.settings.file import line_of, parsed, text_of
 from muster.settings.rules import (
     Rule,
@@ -110,6 +110,13 @@ class DelegationSettings(msgspec.Struct, frozen=True, kw_only=True):
         Literal["stdin", "file", "none"],
         Rule("How the task is passed: on stdin, as a file (MUSTER_PROMPT_FILE), or not at all."),
     ] = "stdin"
+    confine: Annotated[
+        Confine,
+        Rule(
+            'Where tasks may write, enforced by the kernel: "outputs", "worktree" (and the '
+            'project), or "none" (everywhere); for agents that do not say it themselves.'
+        ),
+    ] = "none"
     task_seconds: Annotated[float, Rule("Timeout of a delegated task.", 0.1, TURN_SECONDS_MAX)] = (
         1800.0  # as the longest turn
     )

@@ -41,6 +41,8 @@ def in_words(kind: Any, rule: Rule) -> str:  # noqa: ANN401
         kind = get_args(kind)[0]
     # as above
     kinds: list[Any] = [each for each in get_args(kind) if each is not NoneType]
+    if len(kinds) == 1 and get_origin(kinds[0]) is Literal:  # or nothing at all
+        kind = kinds[0]
     if get_origin(kind) is Literal or isinstance(kind, EnumMeta):
         choices = get_args(kind) or tuple(kind)
         return "one of " + ", ".join(f'"{choice}"' for choice in choices)
@@ -61,7 +63,8 @@ def is_text_kind(kind: Any) -> bool:  # noqa: ANN401 - whatever a field may be a
     if get_origin(kind) is Annotated:
         kind = get_args(kind)[0]
     kinds = [each for each in get_args(kind) if each is not NoneType]
-    return kind is str or kinds == [str] or get_origin(kind) is Literal
+    words = kinds[0] if len(kinds) == 1 else kind
+    return kind is str or kinds == [str] or Literal in (get_origin(kind), get_origin(words))
 
 
 # As above: a kind is any annotation of a field.

@@ -106,6 +106,7 @@ class ScriptedSession:
         self.pid = pid
         self.limits: tuple[str, ...] = ()
         self.started = None if pid is None else f"start-of-{pid}"
+        self.confinement = ""
 
     def exit(self, how: Exit = FINE) -> None:
         """End the session, as a program that exits by itself."""

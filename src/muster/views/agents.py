@@ -113,6 +113,7 @@ def view_agent(team: Team, agent: Agent, now: datetime, *, whole: bool = False) 
         approvals=approvals_of(agent),
         on_call=agent.run.on_call,
         tasks=tuple(filter(None, (team.sessions[each].task for each in agent.tasks))),
+        confinement=_confinement(team, agent),
         used=usage_or_nothing(agent.used),
         retired=agent.retired,
         role=agent.role,
@@ -171,6 +172,13 @@ def _session(team: Team, session: SessionId | None) -> SessionView | None:
         limits=found.limits,
         used=usage_or_nothing(found.used),
     )
+
+
+def _confinement(team: Team, agent: Agent) -> str:
+    """How the kernel confines the agent's newest session that says so."""
+    ids = [each for each in (agent.session, *agent.tasks) if each in team.sessions]
+    said = [team.sessions[each].confinement for each in ids]
+    return next((each for each in reversed(said) if each), "")
 
 
 def _evidence(team: Team, agent: Agent, now: datetime) -> EvidenceView | None:

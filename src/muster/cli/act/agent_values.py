@@ -21,6 +21,7 @@ AddOptions = str | float | int | bool | tuple[str, ...] | None
 _OPTIONS: Final[Mapping[str, str]] = {
     "runtime": "runtime",
     "cwd": "cwd",
+    "confine": "confine",
     "description": "description",
     "seat": "seat",
     "color": "color",
@@ -48,6 +49,9 @@ def add_options(function: Callable[..., None]) -> Callable[..., None]:
         (
             click.option("--runtime", metavar="R", help="command, claude or file [command]."),
             click.option("--cwd", metavar="DIR", help="Working directory."),
+            click.option(
+                "--confine", metavar="C", help="Where it may write: outputs, worktree or none."
+            ),
             click.option("--model", metavar="M", help="Model of Claude Code."),
             click.option("--permission-mode", metavar="M", help="Claude Code's permission mode."),
             click.option(

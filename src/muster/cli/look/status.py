@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -28,13 +28,14 @@ from muster.cli.render import (
 )
 from muster.cli.shutdown_text import drain_text
 from muster.cli.terminal import look
+from muster.confine.kernel import Support, support
 from muster.engine.loading import load
 from muster.errors import BadSettings
 from muster.home.lock import LOG_FILE
 from muster.machines.kernel.sentences import dollars
 from muster.machines.state import Status
-from muster.settings.in_force import problem_of
-from muster.settings.model import load_settings
+from muster.settings.in_force import confined_by, problem_of
+from muster.settings.model import Settings, load_settings
 from muster.store.reading import LogReader
 from muster.views.agents import view_team
 from muster.views.answers.agents import AgentView
@@ -50,6 +51,9 @@ class StatusReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     url: str | None
     settings_problem: str
     """The mistake in the settings file; empty without one."""
+
+    not_confined: str = ""
+    """Why the machine does not confine the agents that the settings confine; empty if it does."""
 
     team: TeamView
 
@@ -74,22 +78,33 @@ def _report(home: Path) -> StatusReport:
     with LogReader.open(home / LOG_FILE) as log:
         team = load(log)
     server = running(home)
+    problem, not_confined = _settings_notes(home)
     return StatusReport(
         home=str(home),
         running=server is not None,
         pid=server.pid if server else None,
         url=(server.url or None) if server else None,
-        settings_problem=_settings_problem(home),
+        settings_problem=problem,
+        not_confined=not_confined,
         team=view_team(team, now(), running=server is not None),
     )
 
 
-def _settings_problem(home: Path) -> str:
+def _settings_notes(home: Path) -> tuple[str, str]:
+    """The mistake in the settings, and why the machine does not confine as they say."""
     try:
-        load_settings(home, os.environ)
+        settings = load_settings(home, os.environ)
     except BadSettings as bad:
-        return str(problem_of(bad))
-    return ""
+        return str(problem_of(bad)), ""
+    return "", unconfined(settings, support)
+
+
+def unconfined(settings: Settings, ask: Callable[[], Support]) -> str:
+    """Which agents are not confined although the settings say so, and why; empty if all are."""
+    names = confined_by(settings)
+    if not names or (found := ask()).way != "none":
+        return ""
+    return f"{', '.join(names)}: {found.sentence}"
 
 
 # ── as text ───────────────────────────────────────────────────────────────────────────────────────
@@ -107,6 +122,8 @@ def _text(report: StatusReport, look: Look) -> Iterator[str]:
     if report.settings_problem:
         stay = " The earlier settings stay in force." if report.running else ""
         yield paint(f"{clean(report.settings_problem)}{stay}", Tone.BAD, look)
+    if report.not_confined:
+        yield paint(clean(report.not_confined), Tone.ODD, look)
     yield from _stopping(team, look)
     if not shown:
         yield ""
@@ -206,6 +223,8 @@ def _notes(agent: AgentView) -> Iterator[str]:
         yield f"{word} at {start.at.astimezone():%Y-%m-%d %H:%M:%S}"
     if agent.limits:
         yield f"limits: {', '.join(agent.limits)}"
+    if agent.confinement:
+        yield agent.confinement
     if agent.waits_for:
         yield f"waits for {', '.join(agent.waits_for)} to run"
 

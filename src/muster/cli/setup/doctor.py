@@ -34,6 +34,7 @@ from muster.runtimes.process.cgroups import delegation
 from muster.runtimes.process.resources import NOT_IN_FORCE, plan_limits
 from muster.settings.agents import AgentSettings
 from muster.settings.env_file import EnvFileError, read_env_file
+from muster.settings.in_force import confined_by
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 from muster.store.reading import LogReader
 
@@ -167,6 +168,10 @@ def _settings_and_port(home: Path) -> Iterator[Finding]:
     for name, agent in settings.agents.items():
         yield _agent(home, name, agent)
         yield from _env_file(name, agent.env_file_in(home))
+    if names := confined_by(settings):
+        found = support()
+        level = Level.WARN if found.way == "none" else Level.OK
+        yield Finding(level, "confined agents", f"{', '.join(names)}: {found.sentence}")
 
 
 def _agent(home: Path, name: str, agent: AgentSettings) -> Finding:

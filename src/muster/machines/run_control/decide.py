@@ -205,6 +205,7 @@ def report_session_started(
         pid=command.pid,
         started=command.started,
         limits=command.limits,
+        confinement=command.confinement,
     )
     shown = session.task is None or agent.run.on_call
     if shown and agent.run.current is not session.mode:

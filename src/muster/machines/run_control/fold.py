@@ -111,6 +111,7 @@ def session_start(team: Team, event: Event, fact: e.SessionStart) -> Team:
         pid=fact.pid,
         started=fact.started,
         limits=fact.limits,
+        confinement=fact.confinement,
     )
     team = replace(team, sessions=put(team.sessions, session.id, session))
     agent = team.agents[session.seats[0]]

@@ -6,6 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
+from msgspec.structs import replace
+
 from muster.engine.ports import Launch, Leftover, SessionHandle, SessionListener
 from muster.errors import CannotStart, MissingExtra
 from muster.runtimes.claude.memory import Memory, recall
@@ -33,10 +35,11 @@ class _Starting(Protocol):
 class ClaudeRuntime:
     """Starts Claude Code for one agent."""
 
-    def __init__(self, settings: AgentSettings, base: Path) -> None:
-        """`base` is the folder that the settings are seen from."""
+    def __init__(self, settings: AgentSettings, base: Path, *, home: Path | None = None) -> None:
+        """`base` is the folder that the settings are seen from, `home` the one that has them."""
         self._settings = settings
         self._base = base.absolute()
+        self._guarded = () if home is None else (home,)
 
     @property
     def is_output_speech(self) -> bool:
@@ -59,6 +62,7 @@ class ClaudeRuntime:
         A conversation that cannot be resumed is given up, and a new one begun.
         """
         starting = await self._starting()
+        launch = replace(launch, guarded=(*self._guarded, *launch.guarded))
         memory = recall(launch.folder) if self._settings.claude.resume else Memory()
         if memory.conversation:
             try:

@@ -12,6 +12,7 @@ from muster.errors import CannotStart
 from muster.routing.agent_files import AgentFile, read_folders
 from muster.runtimes.claude.asking import SERVER, asker, tool_names, tool_server
 from muster.runtimes.claude.memory import Memory
+from muster.runtimes.claude.own_paths import with_own_paths
 from muster.runtimes.claude.program import (
     arguments,
     environment,
@@ -24,6 +25,7 @@ from muster.runtimes.claude.session import ClaudeSession, NotUp
 from muster.runtimes.claude.wire import Wire
 from muster.runtimes.command import env_file_variables, limits_of, output_file_of
 from muster.runtimes.process.cgroups import own_cgroups
+from muster.runtimes.process.confined import WritablePaths, confined, writable_paths
 from muster.runtimes.process.group import StopSteps
 from muster.runtimes.process.limited import limited
 from muster.runtimes.process.listener import SerialListener
@@ -55,7 +57,11 @@ async def start(
             ),
         ]
         variables = environment(settings, launch, await env_file_variables(settings, base))
-        session = _begin(settings, argv, variables, cwd, launch, listener, memory, agents)
+        writable = writable_paths(settings, launch, base)
+        if settings.confine not in (None, "none"):
+            writable = with_own_paths(writable, variables)
+            variables["CLAUDE_CODE_TMPDIR"] = str(writable.scratch or "")
+        session = _begin(settings, argv, variables, cwd, launch, listener, memory, agents, writable)
     except EnvFileError as wrong:
         raise CannotStart(
             program=str(program), cwd=str(cwd), why=str(wrong), remedy=wrong.remedy
@@ -83,12 +89,14 @@ def _begin(
     listener: SessionListener,
     memory: Memory,
     agents: Mapping[str, AgentDefinition] | None,
+    writable: WritablePaths,
 ) -> ClaudeSession:
     """Start the program, with the SDK on top of its pipes."""
-    limits = limits_of(settings)
+    limits, level, session = limits_of(settings), settings.confine or "none", launch.session
     with (
-        limited(limits, launch.session, argv, variables, cwd, own_cgroups) as (line, applied),
-        spawned(line, env=variables, cwd=cwd, stdin=subprocess.PIPE) as program,
+        confined(argv, level, writable, variables, cwd) as shut_in,
+        limited(limits, session, shut_in.argv, variables, cwd, own_cgroups) as (line, applied),
+        spawned(line, env=variables, cwd=cwd, stdin=subprocess.PIPE, confined=shut_in) as program,
     ):
         assert program.stdin is not None
         loop = asyncio.get_running_loop()

@@ -30,6 +30,7 @@ class ProcessSession(ABC):
         self._group = ProcessGroup(program.process, session)
         self.pid: int | None = program.process.pid
         self.started = self._group.started
+        self.confinement = program.confinement
         self._stdin = program.stdin
         self._outputs = program.outputs
         self._steps = steps

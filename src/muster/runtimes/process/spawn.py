@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from muster.runtimes.process import processes
+from muster.runtimes.process.confined import NOT_CONFINED, ConfinedCommand
 from muster.runtimes.process.marks import marking
 from muster.runtimes.process.output import PipeReader
 from muster.runtimes.process.stdin import StdinWriter
@@ -22,6 +23,9 @@ class SpawnedProgram(NamedTuple):
     outputs: tuple[PipeReader, ...] = ()
     """Stdout and stderr; empty where the program inherits those of muster."""
 
+    confinement: str = ""
+    """How the kernel confines it, or why not."""
+
 
 @contextmanager
 def spawned(
@@ -31,12 +35,14 @@ def spawned(
     cwd: Path | None = None,
     stdin: int = subprocess.DEVNULL,
     has_piped_output: bool = True,
+    confined: ConfinedCommand = NOT_CONFINED,
 ) -> Generator[SpawnedProgram]:
     """Start a program in its own process group, for the body to take over.
 
     `env` names its session, whose mark it gets.
 
-    `stdin` is a descriptor, `DEVNULL` or `PIPE`, as for `Popen`. If the body fails, the program is
+    `stdin` is a descriptor, `DEVNULL` or `PIPE`, as for `Popen`. `confined` says how the program is
+    confined, and what it inherits for that. If the body fails, the program is
     killed and its pipes are closed.
     """
     with ExitStack() as ours, ExitStack() as theirs:
@@ -57,12 +63,13 @@ def spawned(
                 stdin=stdin,
                 stdout=None if out is None else out.write_end,
                 stderr=None if err is None else err.write_end,
+                pass_fds=confined.files,
                 process_group=0,
             )
         ours.callback(_kill, process)
         theirs.close()  # the program has copies; with ours open, its pipes would never end
         outputs = tuple(pipe.reader for pipe in (out, err) if pipe is not None)
-        yield SpawnedProgram(process, writer, outputs)
+        yield SpawnedProgram(process, writer, outputs, confined.sentence)
         ours.pop_all()
 
 

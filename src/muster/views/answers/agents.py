@@ -206,6 +206,9 @@ class AgentView(View, frozen=True, kw_only=True):
     tasks: tuple[ConversationId, ...] = ()
     """The conversations that the agent works on."""
 
+    confinement: str = ""
+    """How the kernel confines its newest session, or why not; empty where nothing asks for it."""
+
     used: UsageView | None = None
     """All usage ever; null where there is none."""
 

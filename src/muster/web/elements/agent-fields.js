@@ -6,6 +6,12 @@ const MODES = {
   plan: "Plan only",
   dontAsk: "Never ask: deny what is not allowed",
 };
+const PLACES = {
+  "": "Everywhere; in tasks as [delegation] says",
+  outputs: "Its outputs only",
+  worktree: "Its working folder and its outputs",
+  none: "Everywhere, in tasks too",
+};
 const RESTARTS = {
   "": "Always; after a failure with backoff",
   "on-failure": "After a failure; a success pauses it",
@@ -31,6 +37,7 @@ export const SECTIONS = [
         placeholder: "./build.sh --fast",
       },
       { key: "cwd", label: "Working folder", placeholder: "the folder of the team" },
+      { key: "confine", label: "May write", choices: PLACES },
       { key: "claude.model", label: "Model", runtime: "claude", placeholder: "Claude Code's default" },
       { key: "claude.permission_mode", label: "Permissions", runtime: "claude", choices: MODES },
       { key: "budget.cost_usd", kind: "number", label: "Budget ($)", placeholder: "no limit" },

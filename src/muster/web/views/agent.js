@@ -170,6 +170,7 @@ function factsOf(agent) {
     document?.colorName,
     AUTHORITIES[agent.authority],
     spentInFull(agent.used) && `used ${spentInFull(agent.used)}`,
+    agent.confinement,
     evidence && `evidence: ${evidenceText(evidence)}`,
   ].filter(Boolean);
 }
