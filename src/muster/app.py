@@ -93,6 +93,9 @@ class DelegationPlan(msgspec.Struct, frozen=True, kw_only=True):
     project: Path = Path()
     """The folder that requests come from; relative folders in requests are relative to it."""
 
+    asks_people: bool = True
+    """Whether a person can answer requests for approval: not where no server runs."""
+
     root: Path | None = None
     """The folder of the state machine session, if the log belongs to that session."""
 
@@ -191,7 +194,9 @@ async def open_session(
     """
     plan = delegation_of(SettingsInForce(settings), home, project=project)
     options = TeamOptions(
-        human=settings.team.human, delegation=msgspec.structs.replace(plan, root=root), url=url
+        human=settings.team.human,
+        delegation=msgspec.structs.replace(plan, root=root, asks_people=False),
+        url=url,
     )
     async with open_team(root / HOME_FOLDER, options) as muster:
         around = _HomeTeam(home)
@@ -377,6 +382,7 @@ def _tasks(
         timeout=plan.task_seconds,
         home=home,
         project=plan.project,
+        asks_people=plan.asks_people,
     )
 
 

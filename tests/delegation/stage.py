@@ -85,7 +85,7 @@ class Stage:
             agent_file(base / "agents", name, description)
         self.settings = Settings(
             delegation=DelegationSettings(
-                command=command or (self.command(program) if program else ())
+                runtime="command", command=command or (self.command(program) if program else ())
             ),
             agents={
                 name: AgentSettings(command=self.command(code))

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from muster.delegation.folder import file_changes
-from muster.delegation.task_runner import TaskOutput
+from muster.delegation.task_output import TaskOutput
 from muster.engine import ports
 from muster.machines import events as e
 from muster.machines.commands import AnswerApproval
@@ -177,6 +177,7 @@ class AskingSession:
 
     pid = started = None
     limits = ()
+    confinement = ""
 
     def __init__(self, listener: ports.SessionListener) -> None:
         self._listener = listener

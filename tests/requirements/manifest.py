@@ -2323,7 +2323,7 @@ PERMISSIONS = (
                 "test_only_agents_of_the_session_are_started",
                 "test_a_line_of_main_cannot_write_where_the_judge_saw_nothing",
             ],
-            "claude_plugin/hooks/test_own_files.py": [
+            "delegation/test_own_files.py": [
                 "test_a_write_is_own_only_in_the_outputs_and_for_agents_in_their_dialogue",
                 "test_a_line_of_main_is_own_if_it_runs_confined",
             ],
@@ -2352,6 +2352,19 @@ PERMISSIONS = (
             ],
             "permissions/test_canary.py": [
                 "test_a_command_that_main_may_run_starts_no_other_program"
+            ],
+        },
+    ),
+    Promise(
+        "A folder of agent files and Claude Code are enough for a delegated task.",
+        {
+            "acceptance/claude/test_delegated.py": [
+                "test_a_folder_of_agent_files_needs_two_commands_and_no_settings",
+                "test_a_task_whose_writes_were_refused_did_not_complete",
+                "test_a_confined_task_needs_no_approval",
+            ],
+            "runtimes/test_catalog.py": [
+                "test_a_task_is_run_by_the_command_or_else_by_claude_code_if_it_is_installed"
             ],
         },
     ),

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from muster.engine.ports import Launch
@@ -9,11 +10,12 @@ from muster.machines.identity.palette import PALETTE
 from muster.machines.ids import SeatId
 from muster.machines.state import Agent
 from muster.machines.vocabulary import Placeholder, RunMode
-from muster.runtimes.catalog import RuntimeCatalog
+from muster.runtimes.catalog import RuntimeCatalog, TaskRuntimeCatalog
 from muster.runtimes.claude.runtime import ClaudeRuntime
+from muster.runtimes.command import CommandRuntime
 from muster.settings.agents import AgentSettings
 from muster.settings.in_force import SettingsInForce
-from muster.settings.model import Settings, SummonSettings
+from muster.settings.model import DelegationSettings, Settings, SummonSettings
 from muster.team import births_of
 from tests.builders import run
 from tests.runtimes.programs import Listener, new_session
@@ -99,3 +101,24 @@ def test_a_summon_prepares_the_seats_that_the_settings_ask_for() -> None:
         Placeholder(grid_position=SeatId(1), color="#fff", gender="man", role="tests"),
     )
     assert births_of(Settings()).places == PALETTE
+
+
+def test_a_task_is_run_by_the_command_or_else_by_claude_code_if_it_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kind(**rules: object) -> type[object] | None:
+        settings = Settings(delegation=replace(DelegationSettings(), **rules))
+        found = TaskRuntimeCatalog(SettingsInForce(settings), tmp_path)(an_agent("builder"))
+        return None if found is None else type(found)
+
+    assert kind(command=("true",)) is CommandRuntime
+    assert kind() is ClaudeRuntime, "it comes with the extra that tests are run with"
+    assert kind(runtime="claude", command=("true",)) is ClaudeRuntime
+    assert kind(runtime="command") is None
+
+    def missing(name: str) -> None:
+        """No package is installed."""
+
+    monkeypatch.setattr("muster.runtimes.claude.program.find_spec", missing)
+    assert kind() is None
+    assert kind(runtime="claude") is ClaudeRuntime, "its start says what to install"

@@ -107,8 +107,9 @@ def closest(routed: Routed, agents: Sequence[str]) -> str:
 def no_program(agent: str) -> str:
     """The answer where the settings name no program for an agent."""
     return (
-        f"This is for {agent}, but nothing says which program runs it. Write a table "
-        f"[agents.{agent}] or [delegation] with command = [...] into muster.toml."
+        f"This is for {agent}, but nothing says which program runs it. Install Claude "
+        f"Code (pip install 'muster[claude]'), or write [agents.{agent}] or [delegation] with "
+        "command = [...] into muster.toml."
     )
 
 

@@ -8,7 +8,6 @@ found only in the project, if that has no more files than a snapshot may hold.
 
 import asyncio
 import logging
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
@@ -17,10 +16,11 @@ import msgspec
 
 from muster.delegation import assignments, replies
 from muster.delegation.assignments import Assignment
-from muster.delegation.folder import file_changes
 from muster.delegation.folder.workspace import dialogue_of, outputs_of
-from muster.delegation.markers import handoffs
+from muster.delegation.own_files import is_own, writes
 from muster.delegation.session_log import OpenLogProvider
+from muster.delegation.task_files import FilesBefore, FilesChanged
+from muster.delegation.task_output import RefusedCall, TaskOutput
 from muster.engine import ports
 from muster.engine.dispatcher import Dispatcher
 from muster.errors import ConversationClosed, Invalid, Refused
@@ -42,15 +42,20 @@ from muster.sessions.intake import Intake
 from muster.sessions.prompt_state import PromptState
 from muster.sessions.reactor import SessionSetup
 
-SAID_CHARS_MAX: Final = MESSAGE_BYTES_MAX // 8
-"""How much of a program's output is kept in a dialogue; the end is cut off."""
-
-REPORT_CHARS_MAX: Final = 4000
-
 REMARK_CHARS_MAX: Final = MESSAGE_BYTES_MAX // 4
 """The longest remark, in any encoding."""
 
 TASKS_FOLDER: Final = "tasks"
+
+REFUSED_MAX: Final = 20
+"""Refused tool calls that are noted in a dialogue; a model may repeat one many times."""
+
+REFUSED_CHARS_MAX: Final = 300
+
+REFUSAL: Final = (
+    "Nobody can be asked, because no muster server runs. You may write into {outputs}/. A person "
+    'can start one with `muster up`, or set claude.allowed_tools or confine = "outputs".'
+)
 
 INTERRUPTED: Final = "it was interrupted"
 
@@ -70,8 +75,13 @@ class Tasks:
         timeout: Callable[[], float],
         home: Path | None = None,
         project: Path | None = None,
+        asks_people: bool = True,
     ) -> None:
-        """`home` holds prompts and output, `project` is the folder that requests come from."""
+        """`home` holds prompts and output, `project` is the folder that requests come from.
+
+        Without `asks_people`, a tool call that needs an approval is refused.
+        """
+        self.asks_people = asks_people
         self._dispatcher = dispatcher
         self._clock = clock
         self._log_provider = log_provider
@@ -111,9 +121,12 @@ class Tasks:
             folder=self._home and self._home / TASKS_FOLDER / f"{conversation}-{task.epoch}",
             cwd=task.outputs,
             outputs=(task.outputs, task.dialogue),
+            model=task.agent.model or "",
+            tools=task.agent.tools or (),
+            disallowed_tools=task.agent.disallowed_tools,
             guarded=tuple(self._spared(task)),
         )
-        before = await asyncio.to_thread(_FilesBefore.take, task, self._project, self._spared(task))
+        before = await asyncio.to_thread(FilesBefore.take, task, self._project, self._spared(task))
         intake = TaskIntake(
             self._dispatcher, self._clock, launch, approvals=approvals, tasks=self, before=before
         )
@@ -147,7 +160,7 @@ class Tasks:
     # ── results ───────────────────────────────────────────────────────────────────────────────────
 
     async def finish(
-        self, session: SessionId, before: "_FilesBefore", said: "TaskOutput", end: ports.Exit
+        self, session: SessionId, before: FilesBefore, said: TaskOutput, end: ports.Exit
     ) -> None:
         """Record an agent's output and files, and finish its task or hand it over.
 
@@ -168,6 +181,9 @@ class Tasks:
             return
         elif said.result is not None and not said.result.ok:
             await self._finish(conversation, said.result.text, failed=True)
+        elif (refused := said.refused_write) and not found.files:
+            why = f"it wrote nothing, because a write was refused: {refused}"
+            await self._finish(conversation, why, failed=True, report=said.report)
         elif said.handed and task.mode is DelegationMode.INTERACTIVE:
             await self._hand_over(conversation, said)
         else:
@@ -189,7 +205,7 @@ class Tasks:
         wrote = await asyncio.to_thread(folder.added_text, name)
         await self._remark(name, speaker, Remark.THINKING, wrote)
 
-    async def _record(self, task: Assignment, said: "TaskOutput", found: "_Difference") -> None:
+    async def _record(self, task: Assignment, said: TaskOutput, found: FilesChanged) -> None:
         name, agent = task.conversation, task.agent.name
         await self._record_added_text(name, agent)
         printed, report = said.printed, said.report
@@ -206,12 +222,13 @@ class Tasks:
             for file in found.files
             if file.outside and not file.named
         ]
+        notes += [f"{agent} was refused a tool call: {call.detail}" for call in said.refused]
         if said.handed and task.mode is not DelegationMode.INTERACTIVE:
             notes.append(f"{agent} cannot hand over to {said.handed[0]} in {task.mode} mode")
         for note in (*notes, *found.notes):
             await self._remark(name, MUSTER, Remark.NOTE, note)
 
-    async def _hand_over(self, conversation: Conversation, said: "TaskOutput") -> None:
+    async def _hand_over(self, conversation: Conversation, said: TaskOutput) -> None:
         """Hand over to another agent; a refusal returns to MAIN with the reason."""
         assert said.handed is not None
         to, why = said.handed
@@ -271,47 +288,6 @@ def agents_of(delegation: Delegation) -> dict[str, AgentFile]:
     return {name: found.get(name) or AgentFile(name, "") for name in delegation.agents}
 
 
-# ── output ────────────────────────────────────────────────────────────────────────────────────────
-
-
-class TaskOutput:
-    """The output of a program that works on a task."""
-
-    def __init__(self) -> None:
-        """Begin without output."""
-        self.out: list[str] = []
-        self.err: list[str] = []
-        self.result: ports.Result | None = None
-        self.called: tuple[str, str] | None = None
-
-    @property
-    def printed(self) -> str:
-        """The text on standard output, up to a limit."""
-        return "\n".join(self.out)[:SAID_CHARS_MAX]
-
-    @property
-    def stderr_text(self) -> str:
-        """The text on standard error, up to a limit."""
-        return "\n".join(self.err)[:SAID_CHARS_MAX]
-
-    @property
-    def report(self) -> str:
-        """The report on the task: the program's result, or else its standard output."""
-        told = self.result.text if self.result is not None else ""
-        markers = {index for index, _ in handoffs(self.printed)}
-        lines = self.printed.split("\n")
-        rest = "\n".join(line for index, line in enumerate(lines) if index not in markers)
-        return (told or rest).strip()[-REPORT_CHARS_MAX:]
-
-    @property
-    def handed(self) -> tuple[str, str] | None:
-        """The agent to hand over to, and the reason: from the tool, or from the last marker."""
-        if self.called is not None:
-            return self.called
-        found = [marker for _, marker in handoffs(self.printed)]
-        return (found[-1][1].strip(), found[-1][2].strip()) if found else None
-
-
 class TaskIntake(Intake):
     """Handles the reports of a task session, which has no turn and only the tool `handoff`."""
 
@@ -323,7 +299,7 @@ class TaskIntake(Intake):
         *,
         approvals: Approvals,
         tasks: Tasks,
-        before: "_FilesBefore",
+        before: FilesBefore,
     ) -> None:
         """Act for the seat of this session until it ends."""
         super().__init__(
@@ -371,67 +347,29 @@ class TaskIntake(Intake):
             return ports.Reply(True, f"It goes to {to} when you stop. Stop now.")
         return ports.Reply(False, "You work on one task, and have no turn: do it, and say so.")
 
+    async def on_permission_request(self, request: ports.Permission) -> ports.PermissionAnswer:
+        """Allow writes into the task's own files, and everything that the kernel confines.
+
+        A person decides about every other call, if one can be asked.
+        """
+        task = self._before.task
+        root, given = task.dialogue.parents[2], request.arguments
+        if request.confined or await asyncio.to_thread(
+            is_own, root, request.tool, given, request.cwd, by_agent=True
+        ):
+            return ports.PermissionAnswer(True, "")
+        answer = ports.PermissionAnswer(False, REFUSAL.format(outputs=task.outputs))
+        if self._tasks.asks_people:
+            answer = await super().on_permission_request(request)
+        if not answer.allowed and len(self.said.refused) < REFUSED_MAX:
+            detail = f"{request.tool}: {' '.join(request.detail.split())}"[:REFUSED_CHARS_MAX]
+            is_write = writes(request.tool, given, request.cwd)
+            self.said.refused.append(RefusedCall(detail, is_write))
+        return answer
+
     async def finish(self, end: ports.Exit) -> None:
         """Record the result of the task at the end of the session."""
         try:
             await self._tasks.finish(self._session, self._before, self.said, end)
         except Refused as refused:  # a person closed the conversation during the session
             log.info("%s", refused, extra={"action": "task_refused", "session": self._session})
-
-
-# ── files ─────────────────────────────────────────────────────────────────────────────────────────
-
-
-class _Difference(msgspec.Struct, frozen=True):
-    files: tuple[c.RecordFile, ...]
-    notes: tuple[str, ...] = ()
-
-
-class _FilesBefore(msgspec.Struct, frozen=True):
-    """Snapshots of the outputs and the project, taken before an agent works on a task."""
-
-    task: Assignment
-    spared: Sequence[Path]
-    outputs: file_changes.FolderSnapshot
-    project: Path | None
-    around: file_changes.FolderSnapshot | None
-
-    @classmethod
-    def take(cls, task: Assignment, project: Path | None, spared: Sequence[Path]) -> "_FilesBefore":
-        """Take snapshots of the outputs and of the project."""
-        outputs = file_changes.take_snapshot(task.outputs) or {}
-        around = None if project is None else file_changes.take_snapshot(project, without=spared)
-        return cls(task, spared, outputs, project, around)
-
-    def difference(self) -> _Difference:
-        """The files that were created, changed or deleted since."""
-        task, project = self.task, self.project
-        after = file_changes.take_snapshot(task.outputs) or {}
-        inside = file_changes.difference(task.outputs, self.outputs, after)
-        files = [_file(task, each) for each in inside]
-        if project is None:
-            return _Difference(tuple(files))
-        around = file_changes.take_snapshot(project, without=self.spared)
-        if self.around is None or around is None:
-            note = f"{project} has too many files to see what else was written."
-            return _Difference(tuple(files), (note,))
-        for each in file_changes.difference(project, self.around, around):
-            full = each._replace(path=str(project / each.path))
-            named = each.path in task.text or Path(each.path).name in task.text
-            files.append(_file(task, full, outside=True, named=named))
-        return _Difference(tuple(files))
-
-
-def _file(
-    task: Assignment, found: file_changes.ChangedFile, *, outside: bool = False, named: bool = False
-) -> c.RecordFile:
-    path = os.fsencode(found.path).decode("utf-8", "replace")  # whatever bytes its name has
-    return c.RecordFile(
-        conversation=task.conversation,
-        path=path,
-        change=found.change,
-        size=found.size,
-        sha256=found.sha256,
-        outside=outside,
-        named=named,
-    )

@@ -106,6 +106,13 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     outputs: tuple[Path, ...] = ()
     """The folders and files that are the session's own to write; they exist."""
 
+    model: str = ""
+    """The model that the agent's file names; settings win over it."""
+
+    tools: tuple[str, ...] = ()
+    """The tools that the agent's file restricts it to; empty means all."""
+
+    disallowed_tools: tuple[str, ...] = ()
     guarded: tuple[Path, ...] = ()
     """Folders that a confined session never writes, wherever it works."""
 
@@ -256,6 +263,15 @@ class Permission(msgspec.Struct, frozen=True, kw_only=True):
 
     default: bool = False
     """The answer after the timeout."""
+
+    arguments: Mapping[str, object] = {}
+    """The arguments of the tool."""
+
+    cwd: Path = Path()
+    """The folder that relative paths in the arguments are relative to."""
+
+    confined: bool = False
+    """Whether the kernel confines what the session writes."""
 
 
 class PermissionAnswer(NamedTuple):

@@ -7,13 +7,15 @@ from typing import Final
 from msgspec.structs import replace
 
 from muster.engine import ports
+from muster.errors import MusterError
 from muster.machines.ids import FIRST_ENROLLED_SEAT, GRID_SEATS, name_key
 from muster.machines.state import Agent
+from muster.runtimes.claude.program import installed_program
 from muster.runtimes.claude.runtime import ClaudeRuntime
 from muster.runtimes.command import CommandRuntime
-from muster.settings.agents import ANYBODY, AgentSettings
+from muster.settings.agents import ANYBODY, AgentSettings, ClaudeSettings
 from muster.settings.in_force import LIVE_FIELDS, SettingsInForce, hosting_lead
-from muster.settings.model import Settings
+from muster.settings.model import DelegationSettings, Settings
 
 _OFF_GRID: Final = FIRST_ENROLLED_SEAT
 """A seat for which the runtime of summoned agents does not count: they do no tasks."""
@@ -84,13 +86,28 @@ class TaskRuntimeCatalog:
     def _for_all(self) -> ports.Runtime | None:
         current = self._in_force.current
         if self._read is not current:
-            rules, self._read, self._usual = current.delegation, current, None
-            if rules.command:
-                shared = AgentSettings(
-                    command=rules.command, prompt=rules.prompt, confine=rules.confine
-                )
-                self._usual = runtime_of(shared, self._home)
+            self._read = current
+            shared = _task_settings(current.delegation, self._home)
+            self._usual = None if shared is None else runtime_of(shared, self._home)
         return self._usual
+
+
+def _task_settings(rules: DelegationSettings, home: Path) -> AgentSettings | None:
+    """The settings for agents that have only a description; None where no program runs them."""
+    if rules.runtime != "claude" and rules.command:
+        return AgentSettings(command=rules.command, prompt=rules.prompt, confine=rules.confine)
+    if rules.runtime == "claude" or (rules.runtime == "auto" and has_claude(home)):
+        return AgentSettings(runtime="claude", confine=rules.confine)
+    return None
+
+
+def has_claude(home: Path) -> bool:
+    """Whether Claude Code and the extra for it are installed."""
+    try:
+        installed_program(ClaudeSettings(), home.absolute().parent)
+    except MusterError:
+        return False
+    return True
 
 
 def runtime_of(agent: AgentSettings, home: Path) -> ports.Runtime:

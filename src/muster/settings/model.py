@@ -102,6 +102,13 @@ class StoreSettings(msgspec.Struct, frozen=True, kw_only=True):
 class DelegationSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The `[delegation]` table: how delegated tasks are run, and their limits."""
 
+    runtime: Annotated[
+        Literal["auto", "command", "claude"],
+        Rule(
+            "Kind of program that runs a delegated task, for agents without a table of their own; "
+            '"auto" is the command if there is one, or else Claude Code if it is installed.'
+        ),
+    ] = "auto"
     command: Annotated[
         tuple[str, ...],
         Rule("Program that runs a delegated task, for agents without a table of their own."),

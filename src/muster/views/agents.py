@@ -176,9 +176,9 @@ def _session(team: Team, session: SessionId | None) -> SessionView | None:
 
 def _confinement(team: Team, agent: Agent) -> str:
     """How the kernel confines the agent's newest session that says so."""
-    ids = [each for each in (agent.session, *agent.tasks) if each in team.sessions]
-    said = [team.sessions[each].confinement for each in ids]
-    return next((each for each in reversed(said) if each), "")
+    ids = (*agent.tasks, *((agent.session,) if agent.session else ()))
+    found = (team.sessions.get(each) for each in ids)
+    return next((each.confinement for each in found if each and each.confinement), "")
 
 
 def _evidence(team: Team, agent: Agent, now: datetime) -> EvidenceView | None:

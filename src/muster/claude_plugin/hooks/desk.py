@@ -25,12 +25,12 @@ from muster.claude_plugin.hooks.calls import (
     HookAnswer,
     HookCall,
 )
-from muster.claude_plugin.hooks.own_files import is_own
 from muster.claude_plugin.hooks.places import OpenSession, Places, PolicyCache
 from muster.confine.session import confinement
 from muster.delegation.following import transcript
 from muster.delegation.following.owner import Keeper
 from muster.delegation.following.record import REASON_CHARS, Following
+from muster.delegation.own_files import is_own
 from muster.delegation.visiting import keeper_of, team_in
 from muster.errors import Refused
 from muster.identity.waking import DIRECTIONS

@@ -6,6 +6,7 @@ else's trouble: a tool that broke says so, and what nobody could be asked about 
 
 import logging
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, Final
 
 from claude_agent_sdk import (
@@ -74,7 +75,12 @@ def _handler(name: str, listener: SessionListener) -> Callable[[Given], Awaitabl
 
 
 def asker(
-    settings: ClaudeSettings, listener: SessionListener, who: Callable[[str | None], str]
+    settings: ClaudeSettings,
+    listener: SessionListener,
+    who: Callable[[str | None], str],
+    *,
+    cwd: Path,
+    confined: bool,
 ) -> CanUseTool:
     """The callback that asks a person, through the listener, whether a tool may be used."""
 
@@ -85,6 +91,9 @@ def asker(
             by=who(context.agent_id),
             seconds=settings.approval_seconds,
             default=settings.approval_default == "allow",
+            arguments=given,
+            cwd=cwd,
+            confined=confined,
         )
         try:
             allowed, reason = await listener.on_permission_request(request)

@@ -4,8 +4,10 @@ import asyncio
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
-from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions, ClaudeSDKClient
+from claude_agent_sdk import AgentDefinition, CanUseTool, ClaudeAgentOptions, ClaudeSDKClient
+from msgspec.structs import replace
 
 from muster.engine.ports import Launch, SessionListener
 from muster.errors import CannotStart
@@ -34,12 +36,15 @@ from muster.runtimes.process.spawn import spawned
 from muster.settings.agents import AgentSettings, ClaudeSettings
 from muster.settings.env_file import EnvFileError
 
+INHERIT: Final = "inherit"
+"""The model of an agent file that leaves the choice to its caller."""
+
 
 async def start(
     settings: AgentSettings, base: Path, launch: Launch, listener: SessionListener, memory: Memory
 ) -> ClaudeSession:
     """Start it, and return when it is up and has its prompt."""
-    claude = settings.claude
+    claude = _for_launch(settings.claude, launch)
     own = None if settings.cwd is None else base / settings.cwd
     cwd = own or launch.cwd or base
     program = find_program(claude, base)
@@ -80,6 +85,17 @@ async def start(
     return session
 
 
+def _for_launch(claude: ClaudeSettings, launch: Launch) -> ClaudeSettings:
+    """The settings with the model and the tools of the agent's file, where they name none."""
+    names = (each.partition("(")[0].strip() for each in launch.tools)
+    return replace(
+        claude,
+        model=claude.model or ("" if launch.model == INHERIT else launch.model),
+        tools=claude.tools or tuple(dict.fromkeys(names)),
+        disallowed_tools=(*claude.disallowed_tools, *launch.disallowed_tools),
+    )
+
+
 def _begin(
     settings: AgentSettings,
     argv: list[str],
@@ -107,7 +123,20 @@ def _begin(
         return ClaudeSession(
             program,
             launch.session,
-            client=ClaudeSDKClient(_options(settings.claude, serial, reader, agents), wire),
+            client=ClaudeSDKClient(
+                _options(
+                    asker(
+                        settings.claude,
+                        serial,
+                        reader.who,
+                        cwd=cwd,
+                        confined=program.is_confined,
+                    ),
+                    serial,
+                    agents,
+                ),
+                wire,
+            ),
             wire=wire,
             reader=reader,
             stderr=OutputStream(STDERR, budget),
@@ -122,14 +151,13 @@ def _begin(
 
 
 def _options(
-    claude: ClaudeSettings,
+    ask: CanUseTool,
     listener: SerialListener,
-    reader: MessageReader,
     agents: Mapping[str, AgentDefinition] | None,
 ) -> ClaudeAgentOptions:
     """The options of the SDK itself; the rest is in the program's arguments."""
     return ClaudeAgentOptions(
-        can_use_tool=asker(claude, listener, reader.who),
+        can_use_tool=ask,
         mcp_servers={SERVER: tool_server(listener)},
         agents=None if agents is None else dict(agents),
     )

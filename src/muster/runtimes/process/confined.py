@@ -67,6 +67,7 @@ class ConfinedCommand(NamedTuple):
     """A command line as it is started, and how it is confined."""
 
     argv: Sequence[str]
+    is_confined: bool = False
     sentence: str = ""
     """How it is confined, or why it is not; empty where the settings ask for nothing."""
 
@@ -97,19 +98,20 @@ def confined(
         return
     found = support or _support()
     if found.way == "none":
-        yield ConfinedCommand(argv, found.sentence)
+        yield ConfinedCommand(argv, sentence=found.sentence)
         return
     _require_program(argv[0], cwd, env)
     policy, sentence = _policy(level, paths), f"writes only {_PLACES[level]}: {found.sentence}"
     if found.bubblewrap and not found.abi:
-        yield ConfinedCommand(bubblewrap.arguments(found.bubblewrap, policy, argv), sentence)
+        wrapped = bubblewrap.arguments(found.bubblewrap, policy, argv)
+        yield ConfinedCommand(wrapped, is_confined=True, sentence=sentence)
         return
     with ExitStack() as opened:
         plan = os.memfd_create("plan", os.MFD_CLOEXEC)
         opened.callback(os.close, plan)
         os.write(plan, plan_of(policy, found).encode("ascii"))
         line = [*launcher(), f"/proc/self/fd/{plan}", "--", *argv]
-        yield ConfinedCommand(line, sentence, (plan,))
+        yield ConfinedCommand(line, is_confined=True, sentence=sentence, files=(plan,))
 
 
 @cache

@@ -26,6 +26,8 @@ class SpawnedProgram(NamedTuple):
     confinement: str = ""
     """How the kernel confines it, or why not."""
 
+    is_confined: bool = False
+
 
 @contextmanager
 def spawned(
@@ -69,7 +71,13 @@ def spawned(
         ours.callback(_kill, process)
         theirs.close()  # the program has copies; with ours open, its pipes would never end
         outputs = tuple(pipe.reader for pipe in (out, err) if pipe is not None)
-        yield SpawnedProgram(process, writer, outputs, confined.sentence)
+        yield SpawnedProgram(
+            process,
+            writer,
+            outputs,
+            confinement=confined.sentence,
+            is_confined=confined.is_confined,
+        )
         ours.pop_all()
 
 

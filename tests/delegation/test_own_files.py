@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.claude_plugin.hooks.own_files import is_own
 from muster.confine.session import confinement
+from muster.delegation.own_files import is_own
 
 
 @pytest.fixture

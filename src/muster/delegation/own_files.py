@@ -6,6 +6,7 @@ conversation is answered here, and so is an agent's write into its dialogue. Eve
 user's to decide.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +23,9 @@ _WRITERS: Final = {
 }
 
 
-def is_own(root: Path, tool: str, given: dict[str, object], cwd: Path, *, by_agent: bool) -> bool:
+def is_own(
+    root: Path, tool: str, given: Mapping[str, object], cwd: Path, *, by_agent: bool
+) -> bool:
     """Whether a tool call only writes files of the session that its caller may write."""
     if tool == "Bash":
         command = given.get("command")
@@ -59,3 +62,11 @@ def _line_is_own(root: Path, command: str, cwd: Path, *, by_agent: bool) -> bool
                 if not _path_is_own(root, word.text, Path(folder), by_agent=True):
                     return False
     return True
+
+
+def writes(tool: str, given: Mapping[str, object], cwd: Path) -> bool:
+    """Whether a tool call writes a file, or may do so."""
+    if tool != "Bash":
+        return tool in _WRITERS
+    scene = acts_of(str(given.get("command")), str(cwd))
+    return any(act.kind in ("write", "folder", "doubt") for act in scene.acts)
