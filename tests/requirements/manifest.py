@@ -2356,6 +2356,24 @@ PERMISSIONS = (
         },
     ),
     Promise(
+        "The shell, the dashboard and Claude Code share the session of a folder.",
+        {
+            "cli/delegate/test_delegation.py": [
+                "test_what_is_asked_in_the_shell_is_in_the_server_of_the_folder_and_the_other_way_round",
+                "test_an_agent_file_that_comes_later_is_a_state_of_the_open_session",
+            ],
+            "machines/delegation/test_delegation.py": [
+                "test_agents_are_added_to_an_open_session_and_only_new_ones"
+            ],
+            "cli/setup/test_claude_plugin.py": [
+                "test_the_command_without_a_prefix_comes_and_goes_and_another_one_stays"
+            ],
+            "acceptance/claude/test_installed_story.py": [
+                "test_the_story_from_the_installation_to_the_files"
+            ],
+        },
+    ),
+    Promise(
         "A folder of agent files and Claude Code are enough for a delegated task.",
         {
             "acceptance/claude/test_delegated.py": [

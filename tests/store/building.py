@@ -38,6 +38,7 @@ from muster.machines.events import (
     ConversationStart,
     DelegationEnded,
     DelegationStarted,
+    DescriptionsAdded,
     DesiredSet,
     DialogueRecorded,
     DocumentsImported,
@@ -363,6 +364,9 @@ EXAMPLES: tuple[Fact, ...] = (
         directory="# Agent directory\n",
         permissions=(StatePermissions(state="MAIN", can_write=("*.md",), cannot_use=("Bash",)),),
         allowance=Allowance(max_cost_usd=1.5, max_tokens=90_000),
+    ),
+    DescriptionsAdded(
+        agents=("poet",), agent_list="poet\ntester\nwriter\n", directory="# Agent directory\n"
     ),
     DelegationEnded(reason="done"),
     ConversationStart(

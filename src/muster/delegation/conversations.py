@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from muster.delegation import assignments, replies
 from muster.delegation.following.owner import IsAlive, assume_alive
+from muster.delegation.session_folder import add_new_agents
 from muster.delegation.session_log import LogProvider, SessionLog
 from muster.delegation.task_runner import Tasks, agents_of, remark
 from muster.engine import ports
@@ -81,7 +82,9 @@ class Conversations:
             if key is not None and (known := await session_log.opened_by_key(person(speaker), key)):
                 assert isinstance(known.fact, e.ConversationStart)
                 return OpenedConversation(known.fact.conversation, known.seq)
-            delegation = require_open(session_log)
+            require_open(session_log)
+            await add_new_agents(session_log)
+            delegation = session_log.team.delegation
             if to is not None and to not in (MAIN, *delegation.agents):
                 raise NotFound(kind="agent description", name=to)
             await self.close_abandoned(session_log)

@@ -3,21 +3,28 @@
 `folder/workspace.py` defines the files of the folder, `conversations.py` the work in a session.
 """
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from muster.delegation.folder.mirror import MEMORY_FILE
 from muster.delegation.folder.workspace import EVERY_AGENT, STATE_FILE
-from muster.delegation.session_log import LogProvider
+from muster.delegation.session_log import LogProvider, SessionLog
 from muster.errors import DelegationOpen, PathTaken, PathUnusable, Refused
-from muster.machines.commands import EndDelegation, StartDelegation
-from muster.machines.ids import name_key
+from muster.machines.commands import AddDescriptions, EndDelegation, StartDelegation
+from muster.machines.ids import MUSTER, name_key
 from muster.machines.names import check_plain
 from muster.machines.state import MAIN, QUEUE, Delegation
 from muster.machines.vocabulary import NO_LIMIT, Allowance, DelegationMode, StatePermissions
 from muster.permissions.policy import POLICY_FILE, Permissions, Policy
-from muster.routing.agent_files import PROJECT_FOLDER, AgentFile, AgentFolders, Warned
+from muster.routing.agent_files import (
+    PROJECT_FOLDER,
+    AgentFile,
+    AgentFolders,
+    Warned,
+    read_folders,
+)
 from muster.routing.directory import directory_text, list_text
 
 SESSIONS_FOLDER: Final = Path(".claude", "agent-state-machine")
@@ -84,6 +91,25 @@ async def start(
         )
         await session_log.send(opening, actor=actor, key=key)
         return session_log.team.delegation, False
+
+
+async def add_new_agents(session_log: SessionLog) -> None:
+    """Add the agents whose files came after the start of the session to its states."""
+    delegation = session_log.team.delegation
+    if delegation.mode is None:
+        return
+    found = await asyncio.to_thread(_agents_in, delegation.folders)
+    known = {name_key(name) for name in delegation.agents}
+    new = tuple(agent.name for agent in found if name_key(agent.name) not in known)
+    if new:
+        command = AddDescriptions(
+            agents=new, agent_list=list_text(found), directory=directory_text(found)
+        )
+        await session_log.send(command, actor=MUSTER)
+
+
+def _agents_in(folders: Sequence[str]) -> Sequence[AgentFile]:
+    return usable(read_folders([Path(each) for each in folders if Path(each).exists()])).agents
 
 
 async def was_here(log_provider: LogProvider, root: Path) -> bool:

@@ -765,6 +765,14 @@ class StartDelegation(Command, frozen=True, kw_only=True):
     """The limit on cost and tokens for each conversation."""
 
 
+class AddDescriptions(Command, frozen=True, kw_only=True):
+    """Add agents to the open state machine session, whose files came after its start."""
+
+    agents: tuple[str, ...]
+    agent_list: str = ""
+    directory: str = ""
+
+
 class EndDelegation(Command, frozen=True, kw_only=True):
     """Close the state machine session and its open conversations."""
 

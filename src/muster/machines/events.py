@@ -841,6 +841,15 @@ class DelegationStarted(Fact, frozen=True, kw_only=True):
     allowance: Allowance = NO_LIMIT
 
 
+class DescriptionsAdded(Fact, frozen=True, kw_only=True):
+    """Agents were added to the open state machine session."""
+
+    agents: tuple[str, ...]
+    agent_list: str = ""
+    directory: str = ""
+    """The texts of the session's `agent-list.txt` and `AGENT_DIRECTORY.md`, with all agents."""
+
+
 class DelegationEnded(Fact, frozen=True, kw_only=True):
     """The state machine session was closed."""
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from muster.cli.delegate.served import client_of
+from muster.client import delegation
 from muster.runtimes.process import processes
 from tests.delegation.stage import AGENTS, DOCS, HELLO, PYTHON, agent_file, number_in
 from tests.forkserver import ForkedProcess
@@ -428,7 +430,7 @@ def test_an_agent_that_the_home_holds_back_does_not_run_in_a_session_of_its_own(
     table = f"[agents.python-engineer]\ncommand = {command}\n"
     settings.write_text(settings.read_text() + table)
     with live(desk.home):
-        desk.good("agent-state-machine")
+        desk.good("agent-state-machine", "--path", "s")
         refused = desk.muster("ask", "--json", PYTHON)
         assert refused.returncode == 1
         assert "`muster start python-engineer` lets it run" in json.loads(refused.stdout)["answer"]
@@ -490,3 +492,31 @@ def test_a_request_whose_serving_process_ends_fails_and_is_not_run_again(
                 os.kill(pid, signal.SIGKILL)
     assert (other.returncode, complaint != "") == (4, True)
     assert not (desk.base / "s/conversations/conv_003").exists()
+
+
+def test_what_is_asked_in_the_shell_is_in_the_server_of_the_folder_and_the_other_way_round(
+    desk: Desk,
+) -> None:
+    with live(desk.home):
+        assert "Initialized" in desk.good("agent-state-machine")
+        assert "Resumed" in desk.good("agent-state-machine")
+        desk.good("ask", PYTHON)
+        with client_of(desk.home) as client:
+            [asked] = client.ask(delegation.conversations()).conversations
+            assert (asked.text, asked.outcome) == (PYTHON, "answered")
+            there = client.ask(delegation.converse(DOCS))
+            client.ask(delegation.end_delegation())
+            client.ask(delegation.start_delegation(path="other"))
+        assert there.conversation == "conv_002"
+        assert desk.asked(PYTHON)["conversation"] == "conv_003"
+        assert desk.good("agent-state-machine", "--session", "end") == "Session ended.\n"
+
+
+def test_an_agent_file_that_comes_later_is_a_state_of_the_open_session(desk: Desk) -> None:
+    desk.good("agent-state-machine")
+    agent_file(desk.base / ".claude" / "agents", "poet", "Use to write poems and rhymes.")
+    assert desk.asked("Write a poem with rhymes")["outcome"] == "answered"
+    [root] = desk.sessions
+    assert (root / "conversations/conv_001/outputs/hello_world.py").exists()
+    assert "poet" in (root / "agent-list.txt").read_text()
+    assert "rhymes" in (root / "AGENT_DIRECTORY.md").read_text()

@@ -142,6 +142,22 @@ def test_settings_that_are_a_link_stay_one(place: Place, tmp_path: Path) -> None
     assert "enabledPlugins" in json.loads((tmp_path / "dotfiles.json").read_text())
 
 
+@pytest.mark.parametrize("scope", SCOPES)
+def test_the_command_without_a_prefix_comes_and_goes_and_another_one_stays(
+    scope: str, place: Place
+) -> None:
+    file = place.settings(scope).parent / "commands" / "agent-state-machine.md"
+    for _ in range(2):
+        assert place.plugin("install", scope).stderr == ""
+    assert file.read_text() == (SOURCE / "commands" / "agent-state-machine.md").read_text()
+    assert place.plugin("remove", scope).returncode == 0
+    assert not file.exists()
+    file.write_text("Mine.")
+    assert "is yours and stays" in place.plugin("install", scope).stderr
+    assert place.plugin("remove", scope).returncode == 0
+    assert file.read_text() == "Mine."
+
+
 # ── in the real program ───────────────────────────────────────────────────────────────────────────
 
 

@@ -37,6 +37,17 @@ def state(scene: Scene) -> str:
     return scene.team.delegation.conversations[ONE].state
 
 
+def test_agents_are_added_to_an_open_session_and_only_new_ones() -> None:
+    scene = Scene()
+    scene.refuse(c.AddDescriptions(agents=("poet",)), "no_delegation")
+    scene.do(c.StartDelegation(mode=DelegationMode.ORCHESTRATOR, path="/s", agents=("writer",)))
+    scene.do(c.AddDescriptions(agents=("poet",)))
+    assert scene.team.delegation.agents == ("poet", "writer")
+    scene.refuse(c.AddDescriptions(agents=("poet", "painter")), "invalid")
+    scene.refuse(c.AddDescriptions(agents=()), "invalid")
+    scene.refuse(c.AddDescriptions(agents=("MAIN",)), "invalid")
+
+
 def test_in_orchestrator_mode_a_task_goes_to_an_agent_and_back_to_main() -> None:
     scene = session()
     events = scene.do(delegate())

@@ -211,6 +211,7 @@ def tries(team: Team) -> Iterator[Command]:
         yield c.AnswerApproval(approval="4", allow=allow)
     yield c.RevokeToken(token_id="t")
     yield c.LogConversation(entry="{}")
+    yield c.AddDescriptions(agents=("new",))
     yield c.EndDelegation()
     yield c.OpenConversation(text="more", speaker_name="Marcus")
 

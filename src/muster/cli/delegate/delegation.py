@@ -21,6 +21,7 @@ from muster.cli.acting import print_json, server
 from muster.cli.delegate import sessions
 from muster.cli.delegate.choosing import can_ask, chosen_agent
 from muster.cli.delegate.served import carry_out, client_of, is_served
+from muster.cli.delegate.session_text import session_lines
 from muster.cli.options import home_option, json_option
 from muster.cli.render import clean
 from muster.client import delegation
@@ -36,7 +37,6 @@ from muster.machines.events import Event
 from muster.machines.ids import MUSTER, person
 from muster.machines.state import MAIN, QUEUE, Delegation
 from muster.machines.vocabulary import DelegationMode, Machine
-from muster.permissions.policy import Policy
 from muster.routing.agent_files import Warned, find_agents
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 from muster.team import Muster
@@ -111,7 +111,30 @@ def agent_state_machine(
         _end(path, home)
     else:
         chosen = None if mode is None else DelegationMode(mode)
-        _start(_chosen(path), chosen, folders, home)
+        if not (path or folders or sessions.last()) and _serves_here(home):
+            _start_there(chosen, home)
+        else:
+            _start(_chosen(path), chosen, folders, home)
+
+
+def _serves_here(home: Path) -> bool:
+    """Whether the server in this home is the one of the current folder."""
+    return is_served(home) and home.resolve().parent == Path.cwd()
+
+
+def _start_there(mode: DelegationMode | None, home: Path) -> None:
+    """Open a session in the running server, whose dashboard then shows what is asked here."""
+    with server(home) as client:
+        found = client.ask(delegation.delegation())
+        if not found.open or (mode is not None and mode is not found.mode):
+            found = client.ask(delegation.start_delegation(mode=mode))
+        else:
+            found = msgspec.structs.replace(found, resumed=True)
+    for warning in found.warnings:
+        click.echo(f"muster: warning: {clean(warning)}", err=True)
+    root = Path(found.path)
+    shown = Delegation(mode=found.mode, path=found.path, agents=found.agents, opened=found.opened)
+    click.echo("\n".join(session_lines(root, shown, policy_of(root), resumed=found.resumed)))
 
 
 def _chosen(path: Path | None) -> Path:
@@ -155,47 +178,8 @@ def _start(root: Path, mode: DelegationMode | None, given: tuple[Path, ...], hom
         )
     )
     sessions.remember(root)
-    click.echo("\n".join(_status(root, delegation, policy, resumed=resumed)))
+    click.echo("\n".join(session_lines(root, delegation, policy, resumed=resumed)))
     _check(log_provider)
-
-
-def _status(root: Path, delegation: Delegation, policy: Policy, *, resumed: bool) -> Sequence[str]:
-    """The lines that are printed when a session starts."""
-    where = clean(str(root))
-    opened = delegation.opened
-    waiting = f"{opened} conversations so far. " if opened else ""
-    count = len(delegation.agents)
-    return [
-        f"🚀 Agent State Machine {'Resumed' if resumed else 'Initialized'}",
-        "",
-        f"[State: {delegation.home_state}]",
-        "",
-        "Session Parameters:",
-        f"  Mode: {delegation.mode}",
-        f"  Path: {where}",
-        "  Session: start",
-        "",
-        f"Available Agents: {count} agent{'' if count == 1 else 's'} loaded",
-        f"  ✓ State persistence: {where}/state.jsonl",
-        f"  ✓ Agent descriptions: {where}/AGENT_DIRECTORY.md",
-        f"  ✓ Conversations directory: {where}/conversations/",
-        "",
-        f"{waiting}Waiting for {'the next' if opened else 'first'} user input to create "
-        "conversation...",
-        "",
-        *_permissions(policy),
-    ]
-
-
-def _permissions(policy: Policy) -> Sequence[str]:
-    main = policy.main
-    return [
-        "MAIN State Permissions:",
-        f"  Can Write: {', '.join(main.can_write)}",
-        f"  Cannot Write: {', '.join(main.cannot_write)}",
-        f"  Can Execute: {', '.join(main.can_execute)}",
-        f"  Cannot Execute: {', '.join(main.cannot_execute)}",
-    ]
 
 
 def _end(path: Path | None, home: Path) -> None:

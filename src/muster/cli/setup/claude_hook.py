@@ -31,6 +31,12 @@ COMMAND_EVENT: Final = "UserPromptExpansion"
 COMMANDS: Final = ("agent-state-machine", "ask", "status")
 """The verbs that the plugin has commands for."""
 
+UNPREFIXED: Final = "agent-state-machine"
+"""The command that is also known without the plugin's name: an installed plugin adds it."""
+
+PREFIXES: Final = (("muster",), ("muster", ""))
+"""The prefixes of a command, and of the one that needs none."""
+
 COMMAND_SECONDS: Final = 570.0
 """Timeout of a verb: less than the hook's own timeout, so that it can be reported."""
 
@@ -94,8 +100,8 @@ class _Typed(msgspec.Struct, frozen=True, kw_only=True):
 def _carry_out(call: HookCall, home: Path) -> HookAnswer:
     """Run the verb of a command, and add its output to the prompt."""
     typed = msgspec.json.decode(call.data, type=_Typed)
-    verb = typed.command_name.rpartition(":")[2]
-    if verb not in COMMANDS:
+    prefix, _, verb = typed.command_name.rpartition(":")
+    if verb not in COMMANDS or prefix not in PREFIXES[verb == UNPREFIXED]:
         return HookAnswer(0, "")
     try:
         said = _said(["--home", str(home), verb, *_arguments(verb, typed.command_args)], call)

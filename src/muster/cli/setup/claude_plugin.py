@@ -25,6 +25,9 @@ PLUGIN: Final = f"{NAME}@{NAME}"
 MARKETPLACES: Final = "extraKnownMarketplaces"
 ENABLED: Final = "enabledPlugins"
 
+COMMAND: Final = Path("commands", "agent-state-machine.md")
+FULL_NAME: Final = "/muster:agent-state-machine"
+
 _MARKETPLACE: Final = Path(".claude-plugin", "marketplace.json")
 Json = Any  # any JSON value
 
@@ -40,8 +43,8 @@ _scope_options = (
 def claude_plugin() -> None:
     """Install muster's plugin in Claude Code.
 
-    The commands are /muster:agent-state-machine, /muster:status and /muster:ask. The hooks record
-    a state machine session, and enforce the permissions of MAIN.
+    The commands are /agent-state-machine (also /muster:agent-state-machine), /muster:status and
+    /muster:ask. The hooks record a state machine session, and enforce the permissions of MAIN.
     """
 
 
@@ -60,6 +63,7 @@ def install(scope: str) -> None:
     settings = _read(file)
     _refuse_others(folder, file, settings)
     _write_copy(folder)
+    _add_command(_command(file))
     source = {"source": "directory", "path": str(folder)}
     _table(file, settings, MARKETPLACES)[NAME] = {"source": source}
     _table(file, settings, ENABLED)[PLUGIN] = True
@@ -78,6 +82,7 @@ def remove(scope: str) -> None:
     settings = _read(file)
     _refuse_others(folder, file, settings)
     ours = _is_ours(folder)
+    _remove_command(_command(file))
     gone = [_taken(file, settings, MARKETPLACES, NAME), _taken(file, settings, ENABLED, PLUGIN)]
     if any(gone):
         _write(file, settings)
@@ -117,6 +122,37 @@ def _is_ours(folder: Path) -> bool:
         return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["name"] == NAME
     except (OSError, ValueError, KeyError, TypeError):
         return False
+
+
+# ── the command without a prefix ──────────────────────────────────────────────────────────────────
+
+
+def _command(file: Path) -> Path:
+    """The file of the command `/agent-state-machine`, beside the settings."""
+    return file.parent / COMMAND
+
+
+def _add_command(path: Path) -> None:
+    """Add `/agent-state-machine`, unless a command of that name is there that is not muster's."""
+    if path.exists() and not _is_our_command(path):
+        click.echo(f"{clean(str(path))} is yours and stays; muster's is {FULL_NAME}.", err=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(SOURCE / COMMAND, path)
+
+
+def _remove_command(path: Path) -> None:
+    if _is_our_command(path):
+        path.unlink()
+
+
+def _is_our_command(path: Path) -> bool:
+    """Whether the file is a copy of muster's, of this version or of another."""
+    try:
+        text = read_regular(path).decode("utf-8", "replace")
+    except OSError:
+        return False
+    return "muster has already carried out this command." in text
 
 
 # ── the settings ──────────────────────────────────────────────────────────────────────────────────

@@ -203,6 +203,13 @@ def _started(writer: _EventWriter, fact: e.DelegationStarted) -> list[Change]:
     ]
 
 
+def _added(writer: _EventWriter, fact: e.DescriptionsAdded) -> list[Change]:
+    return [
+        FileWritten(LIST_FILE, fact.agent_list.encode("utf-8", "replace")),
+        FileWritten(DIRECTORY_FILE, fact.directory.encode("utf-8", "replace")),
+    ]
+
+
 def _ended(writer: _EventWriter, fact: e.DelegationEnded) -> list[Change]:
     home = QUEUE if writer.seen.mode is DelegationMode.RESPONSE else MAIN
     return [writer.log("session_end", home, reason=fact.reason)]
@@ -307,6 +314,7 @@ def _logged(writer: _EventWriter, fact: e.ConversationLogged) -> list[Change]:
 # Each value takes a fact of the very type that is its key, which Any stands for.
 _HANDLERS: Final[dict[type[Fact], Callable[[_EventWriter, Any], list[Change]]]] = {
     e.DelegationStarted: _started,
+    e.DescriptionsAdded: _added,
     e.DelegationEnded: _ended,
     e.ConversationStart: _opened,
     e.Routed: _routed,

@@ -25,37 +25,32 @@ from typing import Final, NamedTuple
 from muster.delegation import replies
 from muster.delegation.conversations import (
     Conversations,
-    close,
     decide,
     opened_by,
     route_command,
     say,
 )
 from muster.delegation.folder.workspace import DONE_FOLDER, dialogue_of, outputs_of
-from muster.delegation.following import briefing
+from muster.delegation.following import briefing, closing, subagents
 from muster.delegation.following.hook_context import HookContext, fitting
-from muster.delegation.following.notes import NotesStore, PendingTask, Subagent
+from muster.delegation.following.notes import NotesStore, PendingTask
 from muster.delegation.following.owner import Keeper, parse
 from muster.delegation.following.steps import record_steps
 from muster.delegation.following.transcript import TranscriptStep
+from muster.delegation.session_folder import add_new_agents
 from muster.delegation.session_log import LogProvider
 from muster.delegation.task_runner import agents_of
 from muster.machines import commands as c
 from muster.machines.delegation.decide import clipped
-from muster.machines.ids import MUSTER, ConversationId, SeatId, agent_actor, person
+from muster.machines.ids import MUSTER, SeatId, person
 from muster.machines.state import MAIN, Conversation
 from muster.machines.vocabulary import DelegationMode, Remark
 from muster.permissions.judge import Verdict
 
 NEXT_INPUT: Final = "the next input came before it was answered"
-NO_REPORT: Final = "it ended without a report"
-SAID_NOTHING: Final = "(nothing was said)"
 
 REASON_CHARS: Final = 2000
 """The longest recorded reason of a denial: a path in it may have any length."""
-
-NAME_CHARS: Final = 80
-"""The longest part of a subagent's name that is recorded."""
 
 log = logging.getLogger(__name__)
 
@@ -122,7 +117,9 @@ class Following:
         return await self._enqueue(text, speaker)
 
     async def _open(self, hook: HookContext, text: str, speaker: str, seat: SeatId | None) -> str:
-        session_log, delegation = hook.session_log, hook.delegation
+        session_log = hook.session_log
+        await add_new_agents(session_log)
+        delegation = hook.delegation
         await self._conversations.close_abandoned(session_log)
         await self._close_earlier(hook)
         agents = await asyncio.to_thread(agents_of, delegation)
@@ -145,7 +142,7 @@ class Following:
             if hook.notes.waits(hook.main_of(each), newest=each in mains[-1:]):
                 continue
             if each.state == MAIN and each.id in hook.notes.answered:
-                await self._close_answered(hook, each)
+                await closing.close_answered(hook, each)
             else:
                 await self._cut_short(hook, each, NEXT_INPUT)
 
@@ -201,19 +198,21 @@ class Following:
     async def refusal_of(self, name: str, task: str) -> str:
         """The reason why MAIN may not start a subagent, with the agent to use; or an empty text."""
         async with self._log_provider.access() as session_log:
+            if name not in session_log.team.delegation.agents:
+                await add_new_agents(session_log)
             delegation = session_log.team.delegation
             if delegation.mode is None or name in delegation.agents:
                 return ""
             agents = await asyncio.to_thread(agents_of, delegation)
         decision = await asyncio.to_thread(decide, list(agents.values()), task)
-        return briefing.no_agent(_shown(name), decision.agent, list(agents))
+        return briefing.no_agent(subagents.shown_name(name), decision.agent, list(agents))
 
     async def tasked(self, keeper: Keeper, by: str, to: str, task: str) -> None:
         """Record a task for a subagent that is about to start, set by the subagent `by` or MAIN."""
         async with self._hook_context(keeper) as hook:
             if hook is None or hook.mode is DelegationMode.RESPONSE:
                 return
-            to = _shown(to)
+            to = subagents.shown_name(to)
             hook.notes.give(PendingTask(to=to, text=clipped(fitting(task)), by=by))
             conversation = hook.conversation_of(by)
             if conversation is not None:
@@ -227,97 +226,19 @@ class Following:
         async with self._hook_context(keeper) as hook:
             if hook is None or hook.mode is DelegationMode.RESPONSE:
                 return Started()
-            given = hook.notes.take(_shown(agent))
+            given = hook.notes.take(subagents.shown_name(agent))
             if agent not in hook.delegation.agents:
-                return Started(await self._noted(hook, agent, subagent, given))
+                return Started(await subagents.noted(hook, agent, subagent, given))
             giver = hook.notes.subagents.get(given[0].by if given else "")
             known = hook.notes.subagents.get(subagent)
             if known is None or not hook.has(known):
-                known = await self._take_over(hook, agent, subagent, given)
+                known = await subagents.take_over(hook, agent, subagent, given)
                 hook.notes.subagents[subagent] = known
             root = hook.folder.root
             outputs, said = outputs_of(known.conversation), dialogue_of(known.conversation)
             told = briefing.subagent(known.conversation, agent, root / outputs, root / said)
             source = giver.state if giver is not None and giver.state else MAIN
             return Started(told, f"[{source} → {agent}]")
-
-    async def _noted(
-        self, hook: HookContext, agent: str, subagent: str, given: list[PendingTask]
-    ) -> str:
-        """Record a subagent that is no agent of the session: it works for its starter."""
-        starter = given[0].by if given else ""
-        conversation = hook.conversation_of(starter)
-        if conversation is None:
-            return ""
-        main = hook.main_of(conversation)
-        hook.notes.subagents[subagent] = Subagent(conversation=conversation.id, main=main)
-        what = f": {given[0].text}" if len(given) == 1 else ""
-        note = f"{_shown(agent)} was started, which is no agent of this session{what}"
-        await say(hook.session_log, conversation.id, MUSTER, Remark.NOTE, note)
-        outputs = hook.folder.root / outputs_of(conversation.id)
-        return briefing.subagent(conversation.id, agent, outputs, None)
-
-    async def _take_over(
-        self, hook: HookContext, agent: str, subagent: str, given: list[PendingTask]
-    ) -> Subagent:
-        giver = given[0].by if given else ""
-        handed = await self._hand_over(hook, agent, giver)
-        if handed is not None:
-            return handed
-        current, starter = hook.current(), hook.notes.subagents.get(giver)
-        # of several pending tasks, the hook does not tell which one this subagent has
-        task = given[0].text if len(given) == 1 else ""
-        if current is not None and current.state == MAIN and not (starter and starter.state):
-            await hook.collect(current)
-            await self._delegate(hook, current.id, agent, task)
-            return Subagent(conversation=current.id, state=agent, main=current.id)
-        beside = hook.conversation_of(giver)
-        return await self._open_own(hook, agent, subagent, task, beside)
-
-    async def _hand_over(self, hook: HookContext, agent: str, giver: str) -> Subagent | None:
-        """In interactive mode, hand over from an agent to the agent that it started."""
-        known = hook.notes.subagents.get(giver)
-        if known is None or hook.mode is not DelegationMode.INTERACTIVE:
-            return None
-        conversation = hook.find(known.conversation)
-        if conversation is None or conversation.state != known.state:
-            return None
-        await hook.record_work(conversation)
-        if await self._hand_off(hook, conversation, agent, "it was started for this") != agent:
-            return None
-        return Subagent(conversation=known.conversation, state=agent, main=known.main, giver=giver)
-
-    async def _hand_off(
-        self, hook: HookContext, conversation: Conversation, to: str, why: str
-    ) -> str:
-        """Hand a conversation over; return its state after that."""
-        hand_off = c.HandOff(
-            conversation=conversation.id, epoch=conversation.epoch, to=to, reason=why
-        )
-        await hook.session_log.send(hand_off, actor=agent_actor(conversation.state))
-        found = hook.find(conversation.id)
-        return MAIN if found is None else found.state
-
-    async def _open_own(
-        self, hook: HookContext, agent: str, subagent: str, task: str, main: Conversation | None
-    ) -> Subagent:
-        """Open a conversation for a subagent that starts while another agent has the main one."""
-        part = "" if main is None else f" (part of {main.id})"
-        opening = c.OpenConversation(
-            text=f"{agent}{part}: {task or 'one of the tasks that were set for it'}",
-            speaker_name=MAIN,
-            keeper=str(hook.keeper.of(subagent)),
-        )
-        conversation = opened_by(await hook.session_log.send(opening, actor=MUSTER))
-        await self._delegate(hook, conversation, agent, task)
-        belongs = conversation if main is None else hook.main_of(main)
-        return Subagent(conversation=conversation, state=agent, main=belongs)
-
-    async def _delegate(
-        self, hook: HookContext, conversation: ConversationId, agent: str, task: str
-    ) -> None:
-        delegate = c.Delegate(conversation=conversation, to=agent, trigger=task)
-        await hook.session_log.send(delegate, actor=MUSTER)
 
     async def wrote(
         self, keeper: Keeper, by: str, path: Path, *, project: Path, created: bool
@@ -350,41 +271,20 @@ class Following:
                 hook.notes.background.remove(subagent)
             if known is not None and known.state and hook.has(known):
                 await record_steps(hook, known.conversation, known.state, steps, report)
-                await self._finish(hook, known, report)
+                await subagents.finish(hook, known, report)
                 after = hook.find(known.conversation)
                 return f"[{known.state} → {MAIN if after is None else after.state}]"
             current = hook.conversation_of("") if known is None else hook.find(known.main)
             current = current or hook.current()
             if current is not None and report.strip():
                 await say(
-                    hook.session_log, current.id, MUSTER, Remark.NOTE, _late(agent, known, report)
+                    hook.session_log,
+                    current.id,
+                    MUSTER,
+                    Remark.NOTE,
+                    subagents.late_report(agent, known, report),
                 )
             return ""
-
-    async def _finish(self, hook: HookContext, known: Subagent, report: str) -> None:
-        conversation = hook.find(known.conversation)
-        assert conversation is not None
-        await hook.record_work(conversation)
-        if report.strip():
-            await say(hook.session_log, conversation.id, known.state, Remark.REPORT, report)
-        giver = hook.notes.subagents.get(known.giver)
-        if giver is not None and giver.state:
-            progress = c.RecordProgress(conversation=conversation.id, what=clipped(report))
-            await hook.session_log.send(progress, actor=agent_actor(known.state))
-            handed = await self._hand_off(hook, conversation, giver.state, clipped(report))
-            if handed == giver.state:
-                return
-        await hook.finish(conversation.id, clipped(report), failed=False)
-        if hook.belongs_to_subagent(conversation):
-            about = conversation.text
-            await close(
-                hook.session_log,
-                conversation.id,
-                report.strip() or SAID_NOTHING,
-                about,
-                failed=False,
-            )
-            hook.notes.forget(conversation.id)
 
     async def closed(
         self,
@@ -410,42 +310,19 @@ class Following:
             for each in hook.mine():
                 if hook.belongs_to_subagent(each):
                     if not hook.works_on(each):
-                        await self._cut_short(hook, each, NO_REPORT)
+                        await self._cut_short(hook, each, closing.NO_REPORT)
                 elif hook.notes.waits(each.id, newest=each == newest):
                     if each == newest:
-                        await self._answer(hook, each, answer)
+                        await closing.record_answer(hook, each, answer)
                 elif each == newest:
-                    await self._close(hook, each, answer)
+                    await closing.close_with(hook, each, answer)
                 else:
-                    await self._close_answered(hook, each)
+                    await closing.close_answered(hook, each)
             if not working:
                 hook.notes.given = []
                 hook.notes.subagents = {}
             if hook.current() is None:
                 hook.notes.opened = 0.0
-
-    async def _answer(self, hook: HookContext, conversation: Conversation, answer: str) -> None:
-        """Record an answer of MAIN, which answers again when its background subagents are done."""
-        hook.notes.answered[conversation.id] = clipped(answer)
-        if answer.strip():
-            await say(hook.session_log, conversation.id, MAIN, Remark.ANSWER, answer)
-
-    async def _close(self, hook: HookContext, conversation: Conversation, answer: str) -> None:
-        about = conversation.text
-        await hook.return_to_main(conversation, NO_REPORT)
-        said = answer.strip() or SAID_NOTHING
-        await close(hook.session_log, conversation.id, said, about, failed=False)
-        hook.notes.forget(conversation.id)
-
-    async def _close_answered(self, hook: HookContext, conversation: Conversation) -> None:
-        """Close a conversation that MAIN answered before its subagents were done."""
-        about = conversation.text
-        await hook.return_to_main(conversation, NO_REPORT)
-        said = hook.notes.answered.get(conversation.id, SAID_NOTHING)
-        summary = f"{clipped(about)}: {said}"
-        closing = c.CloseConversation(conversation=conversation.id, summary=summary)
-        await hook.session_log.send(closing, actor=MUSTER)
-        hook.notes.forget(conversation.id)
 
     async def _cut_short(self, hook: HookContext, conversation: Conversation, why: str) -> None:
         await hook.collect(conversation)
@@ -478,13 +355,3 @@ class Following:
             if delegation.mode is None:
                 return ""
             return briefing.session(delegation, self._log_provider.folder(session_log.team).root)
-
-
-def _late(agent: str, known: Subagent | None, report: str) -> str:
-    """The note for a report that arrives after its conversation was closed."""
-    was = f", which worked for {known.conversation}," if known is not None and known.state else ""
-    return f"{_shown(agent)}{was} reports:\n{report}"
-
-
-def _shown(name: str) -> str:
-    return name if len(name) <= NAME_CHARS else name[: NAME_CHARS - 1] + "…"

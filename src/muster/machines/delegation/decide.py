@@ -98,11 +98,24 @@ TABLE: Table[Step] = Table(
 def start_delegation(team: Team, command: c.StartDelegation, now: datetime) -> Sequence[Fact]:
     if team.delegation.mode is not None:
         raise DelegationOpen()
-    for name in command.agents:
+    _check_names(command.agents)
+    return (e.DelegationStarted(**_fields(command)),)
+
+
+def add_descriptions(team: Team, command: c.AddDescriptions, now: datetime) -> Sequence[Fact]:
+    delegation = _open(team)
+    _check_names(command.agents)
+    known = [name for name in command.agents if name in delegation.agents]
+    if known or not command.agents:
+        raise Invalid(what="the new agents", why=f"must be new: {', '.join(known) or 'none is'}")
+    return (e.DescriptionsAdded(**_fields(command)),)
+
+
+def _check_names(agents: Sequence[str]) -> None:
+    for name in agents:
         check_plain("the agent", name)
         if name in (MAIN, QUEUE):
             raise Invalid(what=f"the agent {name!r}", why="has the name of a state")
-    return (e.DelegationStarted(**_fields(command)),)
 
 
 def end_delegation(team: Team, command: c.EndDelegation, now: datetime) -> Iterator[Fact]:

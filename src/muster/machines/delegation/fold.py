@@ -23,6 +23,11 @@ def delegation_started(team: Team, event: Event, fact: e.DelegationStarted) -> T
     return replace(team, delegation=delegation)
 
 
+def descriptions_added(team: Team, event: Event, fact: e.DescriptionsAdded) -> Team:
+    agents = tuple(sorted({*team.delegation.agents, *fact.agents}))
+    return replace(team, delegation=replace(team.delegation, agents=agents))
+
+
 def delegation_ended(team: Team, event: Event, fact: e.DelegationEnded) -> Team:
     """The numbering continues, so that a conversation's folder is never used twice."""
     before = team.delegation

@@ -159,6 +159,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.TokenIssued: tokens.token_issued,
     e.TokenRevoked: tokens.token_revoked,
     e.DelegationStarted: delegation_fold.delegation_started,
+    e.DescriptionsAdded: delegation_fold.descriptions_added,
     e.DelegationEnded: delegation_fold.delegation_ended,
     e.ConversationStart: delegation_fold.conversation_start,
     e.Routed: delegation_fold.routed,

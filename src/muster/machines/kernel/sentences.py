@@ -421,6 +421,9 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.DelegationStarted: lambda f, t: (
         f"a state machine session opened in {f.mode} mode with {len(f.agents)} agents"
     ),
+    e.DescriptionsAdded: lambda f, t: (
+        f"the state machine session has new agents: {', '.join(f.agents)}"
+    ),
     e.DelegationEnded: lambda f, t: f"the state machine session was closed: {f.reason}",
     e.ConversationStart: lambda f, t: f"{f.speaker_name} opened {f.conversation}: {_clip(f.text)}",
     e.Routed: lambda f, t: f"{f.conversation} was routed to {f.to}: {_clip(f.reason)}",

@@ -154,6 +154,7 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.CheckChannel: turns.check_channel,
     c.OfferTurn: granting.offer_turn,
     c.StartDelegation: delegation.start_delegation,
+    c.AddDescriptions: delegation.add_descriptions,
     c.EndDelegation: delegation.end_delegation,
     c.OpenConversation: delegation.open_conversation,
     c.RecordRoute: delegation.record_route,
