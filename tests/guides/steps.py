@@ -207,7 +207,9 @@ GUIDES: Mapping[str, Guide] = {
     "docs/guides/confinement.md": Guide(
         {
             "cat > policy.json": Leave("paths of a server; tests/cli/run/test_confine.py runs it"),
+            "[delegation]": Configure(),
         },
+        given={"worktrees/builder/build.sh": REPORTS},
         server=False,
     ),
     "docs/guides/permissions.md": Guide(
