@@ -101,6 +101,7 @@ ROOMS: dict[str, Room] = {
         (
             *CORE,
             *STORE_READERS,
+            "muster.confine",
             "muster.engine",
             "muster.mirrors",
             "muster.permissions",
@@ -111,7 +112,7 @@ ROOMS: dict[str, Room] = {
         "a conversation is commands, events and a folder; the reactor of sessions runs programs",
     ),
     "muster.runtimes": Room(
-        (*CORE, "muster.engine.ports", "muster.engine.tasks", "muster.settings"),
+        (*CORE, "muster.confine", "muster.engine.ports", "muster.engine.tasks", "muster.settings"),
         "a runtime serves a port, and asks nothing but its program",
     ),
     "muster.claude_plugin": Room(

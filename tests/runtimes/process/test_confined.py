@@ -18,9 +18,9 @@ from tests.runtimes.programs import PLAIN, Stage, sh
 TRIES = """
 try() { if (: > "$1") 2>/dev/null; then echo "wrote $2"; else echo "denied $2"; fi; }
 try {base}/elsewhere elsewhere
-try {base}/home/muster.toml settings
-try {base}/home/agents/Ada/agent_state.json state
-try {base}/home/agents/Ada/outputs/mine outputs
+try {team}/muster.toml settings
+try {team}/agents/Ada/agent_state.json state
+try {team}/agents/Ada/outputs/mine outputs
 try "$MUSTER_WORKSPACE/named" workspace
 try "$TMPDIR/x" scratch
 try {base}/sub/file sub
@@ -36,11 +36,13 @@ def stage(tmp_path: Path) -> Stage:
     return Stage(tmp_path)
 
 
+def placed(stage: Stage, script: str) -> str:
+    return script.replace("{base}", str(stage.base)).replace("{team}", str(stage.base / "home"))
+
+
 def lines_of(stage: Stage, level: Confine, script: str = TRIES) -> tuple[set[str], str]:
     """What the program says, and how its session was confined."""
-    settings = structs.replace(
-        PLAIN, command=sh(script.replace("{base}", str(stage.base))), confine=level
-    )
+    settings = structs.replace(PLAIN, command=sh(placed(stage, script)), confine=level)
 
     said: list[str] = []
 
