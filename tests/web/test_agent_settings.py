@@ -171,6 +171,7 @@ def test_when_an_agent_runs_is_set_shown_and_changed_in_the_dialog(
     dialog.get_by_label("When silent").select_option("restart")
     dialog.get_by_text("Limits", exact=True).click()
     dialog.get_by_label("Failures in a row").fill("3")
+    dialog.get_by_label("Memory (MiB)").fill("512")
     expect(dialog.locator("pre")).to_contain_text('groups = ["nightly", "core"]')
     shot(page, "when-it-runs")
     dialog.get_by_role("button", name="Add agent").click()
@@ -190,6 +191,7 @@ def test_when_an_agent_runs_is_set_shown_and_changed_in_the_dialog(
         "silent_seconds": 300,
         "on_silence": "restart",
         "budget": {"failures": 3},
+        "memory_mb": 512,
     }
 
     page.get_by_role("button", name="Settings").click()

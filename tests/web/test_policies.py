@@ -17,6 +17,7 @@ SETTINGS = r"""
 command = ["sh", "-c", "echo serving; exec sleep 600"]
 groups = ["site"]
 budget = { cost_usd = 2.5, sessions_per_hour = 1000 }
+open_files = 64
 
 [agents.api]
 command = ["sleep", "600"]
@@ -148,6 +149,7 @@ def test_policies_dependencies_groups_and_limits_are_on_the_page_and_the_card(
     page.goto(f"{server.url}/#/agent/web")
     expect(fact(page, "Cost limit")).to_have_text("nothing used of $2.50")
     expect(fact(page, "Sessions")).to_have_text("at most 1000 an hour")
+    expect(fact(page, "Resources")).to_contain_text("open_files")
     fact(page, "Groups").get_by_role("link", name="site").click()
     expect(page.locator("agent-card")).to_have_count(2)
     expect(page.get_by_role("button", name="site 2")).to_have_attribute("aria-pressed", "true")

@@ -86,6 +86,9 @@ export const SECTIONS = [
       },
       { key: "budget.session_seconds", kind: "number", label: "Session length (s)", placeholder: "no limit" },
       { key: "budget.failures", kind: "number", label: "Failures in a row", placeholder: "no limit" },
+      { key: "memory_mb", kind: "number", label: "Memory (MiB)", placeholder: "no limit" },
+      { key: "cpu_percent", kind: "number", label: "CPU (% of a core)", placeholder: "no limit" },
+      { key: "processes", kind: "number", label: "Processes", placeholder: "no limit" },
     ],
   },
 ];

@@ -5,6 +5,7 @@ import { dollars } from "../costs.js";
 import { h, keyed, setAttribute, setText } from "../dom.js";
 import { link } from "../router.js";
 import { store } from "../store.js";
+import { visible } from "../visible.js";
 
 const RESTARTS = {
   always: "always: one session after another, a failed one with backoff",
@@ -52,6 +53,7 @@ function factsOf(agent) {
     },
     silentSeconds && { name: "Silence", text: `noticed after ${span(silentSeconds)} without a sign of work` },
     ...limitsOf(agent),
+    agent.limits.length && { name: "Resources", text: visible(agent.limits.join("; ")) },
   ].filter(Boolean);
 }
 
