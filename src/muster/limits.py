@@ -14,6 +14,22 @@ SUMMON_SEATS_MAX: Final = 64
 SOUL_BYTES_MAX: Final = 256 * 1024
 """A soul goes into every wake prompt; a quarter megabyte is a book."""
 
+SCRIPT_LINES_MAX: Final = 64
+"""Lines of a scripted agent: they are arguments of its process."""
+
+SCRIPT_LINE_CHARS_MAX: Final = 1000
+"""One line of a script: what a person reads at once."""
+
+TEMPLATE_BYTES_MAX: Final = 256 * 1024
+"""A template of a team: a person reads it before it is used."""
+
+TEMPLATE_AGENTS_MAX: Final = 64
+TEMPLATE_CHANNELS_MAX: Final = 64
+"""Agents and channels of one template: each agent may become a process with a model."""
+
+TEMPLATE_ABOUT_CHARS_MAX: Final = 500
+"""What a template says about itself: a line or two in a list."""
+
 NOTE_BYTES_MAX: Final = 2048
 """One note of an agent to itself: a paragraph."""
 

@@ -102,6 +102,10 @@ GUIDES: Mapping[str, Guide] = {
                     "muster agent remove": "it asks",
                 },
             ),
+            "muster init --list-templates": Shell(
+                until={"muster watch": "APPROVED"},
+                prints={"muster team export": "2 agents, 1 channel"},
+            ),
         },
         given={"build.sh": REPORTS},
     ),

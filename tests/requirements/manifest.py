@@ -2291,6 +2291,31 @@ TALKING_TO_EACH = (
         },
     ),
     Promise(
+        "A template has roles, souls, settings and channels, no private words, and is shown before "
+        "it is written; a team begins with it.",
+        {
+            "acceptance/test_templates.py": [
+                "test_a_pair_from_a_template_talks_and_stops_by_its_limit",
+                "test_settings_create_a_channel_once_and_give_a_soul_once",
+                "test_an_exported_team_begins_again_elsewhere",
+                "test_a_foreign_template_is_shown_and_written_only_with_consent",
+            ],
+            "templates/test_exporting.py": [
+                "test_nothing_private_and_no_path_of_this_machine_is_in_a_template",
+                "test_a_template_has_roles_souls_settings_and_channels",
+            ],
+            "templates/test_reading.py": [
+                "test_a_template_of_the_package_becomes_valid_settings",
+                "test_a_hostile_or_wrong_template_is_refused_as_a_whole",
+            ],
+            "settings/test_channels.py": [
+                "test_a_channel_has_members_and_rules_beside_the_usual_ones",
+                "test_a_wrong_channel_is_refused_with_its_line",
+                "test_a_rename_and_a_removal_change_the_members_of_channels",
+            ],
+        },
+    ),
+    Promise(
         "An import starts nothing, leaves live agents alone, and never marks an agent as alive.",
         {
             "machines/teams/test_importing.py": [

@@ -9,10 +9,10 @@ from muster.errors import BadSettings
 from muster.settings.agents import (
     AGENT_RULES,
     AgentSettings,
-    BudgetSettings,
     ClaudeSettings,
     expected,
 )
+from muster.settings.budget import BudgetSettings
 from muster.settings.model import Settings, load_settings
 
 

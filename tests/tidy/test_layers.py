@@ -74,6 +74,9 @@ ROOMS: dict[str, Room] = {
         (*CORE, "muster.engine", "muster.mirrors", "muster.settings"),
         "changed settings are read from a file, and become commands",
     ),
+    "muster.templates": Room(
+        (*CORE, "muster.settings"), "a template is settings, and the state of a team as settings"
+    ),
     "muster.sessions": Room(
         (*CORE, *STORE_READERS, "muster.engine", "muster.inbox", "muster.views"),
         "a session is run through the port of its runtime",
@@ -166,6 +169,7 @@ ROOMS: dict[str, Room] = {
             "muster.routing",
             "muster.settings",
             "muster.team",
+            "muster.templates",
             "muster.views",
         ),
         "a verb parses, asks the server or reads the log, renders",
@@ -227,6 +231,11 @@ DOORS = (
         "opens the log of a state machine session that no server keeps open",
     ),
     Door(
+        ("muster.cli.setup.from_template",),
+        ("muster.runtimes.claude.program",),
+        "a template runs on Claude Code where it is installed",
+    ),
+    Door(
         ("muster.cli.run.down",),
         ("muster.runtimes.process.processes", "muster.store.reading"),
         "ends the programs of sessions that a killed server left in its log",
@@ -245,6 +254,7 @@ DOORS = (
             "muster.cli.look.logs",
             "muster.cli.look.search",
             "muster.cli.look.status",
+            "muster.cli.look.team",
             "muster.cli.look.why",
             "muster.cli.setup.doctor",
         ),
@@ -424,7 +434,10 @@ KEEPERS = {
         ("muster.views.markdown",), "what agents write becomes HTML in one place"
     ),
     "starlette": WEB,
-    "tomlkit": Keeper(("muster.settings.writing",), "one module edits the settings file"),
+    "tomlkit": Keeper(
+        ("muster.settings.writing", "muster.templates"),
+        "one module edits the settings file, one room makes it of a template",
+    ),
     "uvicorn": WEB,
     "sqlite3": Keeper(
         ("muster.store", "muster.cli.setup.doctor"),

@@ -74,13 +74,14 @@ VERBS: Final[Mapping[str, Verb]] = {
         "look.why", LOOK, "Explain why an agent, channel or event is in its current state."
     ),
     "export": Verb("look.exporting", LOOK, "Export the team to a file, for another machine."),
+    "team": Verb("look.team", LOOK, "Export the team as a template for other teams."),
     "route": Verb("look.route", LOOK, "Decide which agent a request is for, and explain why."),
     "agent-list": Verb(
         "look.route", LOOK, "Write agent-list.txt and AGENT_DIRECTORY.md into a folder."
     ),
     "permit": Verb("look.permit", LOOK, "Check a tool call against the permissions of a state."),
     "confine": Verb("run.confine", RUN, "Run a command that may write only what a policy allows."),
-    "init": Verb("setup.init", SET_UP, "Write a starter settings file with every default in it."),
+    "init": Verb("setup.init", SET_UP, "Write a starter settings file, or a team from a template."),
     "doctor": Verb("setup.doctor", SET_UP, "Check installation, home, settings, agents and log."),
     "claude-plugin": Verb("setup.claude_plugin", SET_UP, "Install muster's plugin in Claude Code."),
     "service": Verb("setup.service", SET_UP, "Run the team as a systemd user service."),

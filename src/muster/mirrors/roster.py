@@ -6,9 +6,10 @@ in its seat. An agent is renamed where the settings note its former name.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -19,6 +20,7 @@ from muster.machines.commands import (
     Command,
     ConfigureAgent,
     DismissAgent,
+    EditSoul,
     EnrollAgent,
     LogWarning,
     RenameAgent,
@@ -29,6 +31,9 @@ from muster.machines.ids import MUSTER, SeatId, name_key
 from muster.machines.policies import RunPolicy
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Authority, Budget, RunMode
+
+FROM_SETTINGS: Final = "from the settings"
+"""The reason of a soul that the settings gave."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +53,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     budget: Budget = Budget()
     policy: RunPolicy = RunPolicy()
     formerly: tuple[str, ...] = ()
+    soul: str = ""
+    """The soul that it is given if it has none."""
 
 
 def seats_of(team: Team, plans: Sequence[Plan]) -> dict[SeatId, Plan]:
@@ -95,6 +102,8 @@ async def enlist(
     await _together(_arrival(dispatcher, plan) for plan in plans)
     planned = seats_of(dispatcher.team, plans).items()
     await _try_all(dispatcher, [_configuration(seat, plan) for seat, plan in planned])
+    souls = [(seat, plan.soul) for seat, plan in planned if plan.soul.strip()]
+    await _try_all(dispatcher, list(_gifts(dispatcher.team, souls)))
     for seat, plan in seats_of(dispatcher.team, plans if at_boot else new).items():
         if plan.policy.autostart and not _file_decides(dispatcher.team.agents[seat], plan):
             await _try(dispatcher, AutostartAgent(seat=seat))
@@ -128,7 +137,7 @@ async def _dismiss_others(
         agent = dispatcher.team.agents[seat]
         if agent.name is None or agent.retired or name_key(agent.name) in named:
             continue
-        if agent.is_listed and not (agent.soul and can_run(agent)):
+        if agent.is_listed and (agent.enrolled or not can_run(agent)):
             leaving.append(DismissAgent(seat=seat))
         elif _is_to_run(agent) and not can_run(agent):
             note = "the settings name no program for it"
@@ -186,6 +195,13 @@ def _enrolment(plan: Plan, seat: SeatId | None) -> Command:
         max_turns=plan.max_turns,
         unasked=plan.unasked,
     )
+
+
+def _gifts(team: Team, souls: Sequence[tuple[SeatId, str]]) -> Iterator[Command]:
+    """The souls of the settings for agents that have none: a soul is given once."""
+    for seat, soul in souls:
+        if not team.agents[seat].soul:
+            yield EditSoul(seat=seat, soul=soul, reason=FROM_SETTINGS)
 
 
 def _configuration(seat: SeatId, plan: Plan) -> Command:

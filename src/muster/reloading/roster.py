@@ -12,6 +12,7 @@ from muster.machines.ids import SeatId, name_key
 from muster.machines.state import Agent
 from muster.machines.vocabulary import Authority, Budget
 from muster.mirrors.roster import Plan, enlist, state_files
+from muster.reloading.channels import create_channels
 from muster.settings.in_force import SettingsInForce, named_agents
 from muster.settings.model import Settings
 
@@ -32,6 +33,7 @@ def plans_of(settings: Settings, home: Path) -> Sequence[Plan]:
             budget=Budget(**msgspec.structs.asdict(agent.budget)),
             policy=agent.policy,
             formerly=agent.formerly,
+            soul=agent.soul,
         )
         for name, agent in named_agents(settings)
     ]
@@ -53,10 +55,11 @@ class Roster:
         return state_files(self._dispatcher.team, plans_of(settings, self._home))
 
     async def enlist(self, settings: Settings, *, at_boot: bool = False) -> None:
-        """Enrol, configure, rename and dismiss agents as the settings say."""
+        """Enrol, configure, rename and dismiss agents as the settings say; create channels."""
         if self._home is not None:
             plans = plans_of(settings, self._home)
             await enlist(self._dispatcher, plans, self._can_run, at_boot=at_boot)
+            await create_channels(self._dispatcher, settings.channels)
 
     def _can_run(self, agent: Agent) -> bool:
         return self._runtimes(agent) is not None

@@ -1,5 +1,6 @@
 """Which runtime runs which agent, by the settings in force."""
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -19,6 +20,9 @@ from muster.settings.model import DelegationSettings, Settings
 
 _OFF_GRID: Final = FIRST_ENROLLED_SEAT
 """A seat for which the runtime of summoned agents does not count: they do no tasks."""
+
+_SCRIPTED: Final = (sys.executable, "-P", "-m", "muster.runtimes.scripted")
+"""The program of an agent with a script; `-P` prevents imports from its working directory."""
 
 _DEFAULTS: Final = {name: getattr(AgentSettings(), name) for name in LIVE_FIELDS}
 
@@ -113,6 +117,9 @@ def has_claude(home: Path) -> bool:
 def runtime_of(agent: AgentSettings, home: Path) -> ports.Runtime:
     """The runtime of an agent of the team in this home."""
     kind = ClaudeRuntime if agent.runtime == "claude" else CommandRuntime
+    if agent.script:
+        command = (*_SCRIPTED, *agent.script)
+        agent = replace(agent, command=command, speaks="lines", long_lived=True)
     env_file = agent.env_file_in(home)
     if env_file is not None:
         agent = replace(agent, env_file=str(env_file))

@@ -16,6 +16,7 @@ from muster.limits import MAX_TURNS_MAX, TURN_SECONDS_MAX
 from muster.machines.ids import LEAD_SEAT, name_key
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
+from muster.settings.budget import BudgetSettings
 from muster.settings.file import line_of
 from muster.settings.policies import (
     POLICIES,
@@ -31,6 +32,7 @@ from muster.settings.programs import (
     read_environment,
     refuse_nul,
 )
+from muster.settings.roles import check_script, check_soul_text
 from muster.settings.rules import (
     Rule,
     WrongError,
@@ -55,36 +57,6 @@ STATE_FILE: Final = "agent_state.json"
 
 Confine = Literal["outputs", "worktree", "none"]
 """Where the kernel lets the program of an agent write."""
-
-
-class BudgetSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Limits of an agent. An agent that reaches one is paused, with the reason as note."""
-
-    sessions_per_hour: Annotated[
-        int | None, Rule("Sessions per hour before the agent is paused.", 1, 1_000_000)
-    ] = None
-    session_seconds: Annotated[
-        float | None,
-        Rule(
-            "Timeout of a session; the session is stopped and the agent paused.",
-            0.1,
-            TURN_SECONDS_MAX,
-        ),
-    ] = None
-    failures: Annotated[
-        int | None, Rule("Failures in a row before the agent is paused.", 1, 1_000_000)
-    ] = None
-    cost_usd: Annotated[
-        float | None,
-        Rule("Cost limit in dollars, counted from the last start by a person.", 0, 1_000_000),
-    ] = None
-    tokens: Annotated[
-        int | None, Rule("Token limit, counted from the last start by a person.", 1, 10**15)
-    ] = None
-    session_cost_usd: Annotated[
-        float | None, Rule("Cost limit of one session, in dollars.", 0, 1_000_000)
-    ] = None
-    session_tokens: Annotated[int | None, Rule("Token limit of one session.", 1, 10**15)] = None
 
 
 class ClaudeSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,6 +105,16 @@ class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
         ),
     ] = "command"
     command: Annotated[tuple[str, ...], Rule("Program and arguments; no shell is involved.")] = ()
+    script: Annotated[
+        tuple[str, ...],
+        Rule(
+            "Lines that the agent says, one in each turn, instead of a program or a model; an empty"
+            " one passes the turn."
+        ),
+    ] = ()
+    soul: Annotated[
+        str, Rule("Soul of the agent, given to it once: an agent that has a soul keeps it.")
+    ] = ""
     cwd: Annotated[str | None, Rule("Working directory, relative to the home's parent.")] = None
     env: Annotated[
         Mapping[str, str], Rule("Environment variables, added to muster's own environment.")
@@ -182,7 +164,7 @@ class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
     @property
     def is_long_lived(self) -> bool:
         """Whether the program waits for work inside its session, as Claude Code always does."""
-        return self.long_lived or self.runtime == "claude"
+        return self.long_lived or self.runtime == "claude" or bool(self.script)
 
     def cwd_beside(self, home: Path) -> Path:
         """The working directory; the home's parent by default."""
@@ -199,10 +181,13 @@ class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
         return None if self.env_file is None else home.absolute() / self.env_file
 
 
-_FOR_ONE: Final = ("seat", "state_file", "formerly")
+_FOR_ONE: Final = ("seat", "state_file", "formerly", "soul")
 """Settings that only one agent can have."""
 
-_OF_A_COMMAND: Final = ("command", "prompt", "speaks", "long_lived", "stop_signal")
+_NOT_WITH_SCRIPT: Final = ("command", "prompt", "speaks", "long_lived")
+"""Settings of a program that a script replaces."""
+
+_OF_A_COMMAND: Final = (*_NOT_WITH_SCRIPT, "script", "stop_signal")
 
 _RUN_BY_MUSTER: Final = (
     *_OF_A_COMMAND,
@@ -322,7 +307,8 @@ def _check_whole(name: str, agent: AgentSettings, given: Mapping[str, object]) -
         if name == ANYBODY and one in given:
             what = f"{_key(name, one)} is for one agent, and {ANYBODY!r} are many"
             raise _MisplacedError((one,), what, "Remove it, or name the agent.")
-    if agent.runtime == "command" and not agent.command:
+    _check_role(name, agent, given)
+    if agent.runtime == "command" and not agent.command and not agent.script:
         what = f"agents.{name} has no command"
         remedy = 'Write command = ["program", "argument"], or runtime = "claude" or "file".'
         raise _MisplacedError((), what, remedy)
@@ -339,6 +325,19 @@ def _check_whole(name: str, agent: AgentSettings, given: Mapping[str, object]) -
         if one in given:
             what = f'{_key(name, one)} means nothing with runtime = "{agent.runtime}"'
             raise _MisplacedError((one,), what, remedy)
+
+
+def _check_role(name: str, agent: AgentSettings, given: Mapping[str, object]) -> None:
+    """Check what an agent says and is told: its script and its soul."""
+    for one, check in (("script", check_script), ("soul", check_soul_text)):
+        try:
+            check(_key(name, one), getattr(agent, one))
+        except WrongError as wrong:
+            raise _MisplacedError((one,), wrong.what, wrong.remedy) from None
+    for one in _NOT_WITH_SCRIPT:
+        if agent.script and one in given:
+            what = f"{_key(name, one)} means nothing beside script"
+            raise _MisplacedError((one,), what, "Remove one of them.")
 
 
 # ── single values ─────────────────────────────────────────────────────────────────────────────────
@@ -373,7 +372,8 @@ def is_text(key: str) -> bool:
     return key.startswith("env.") or (key in _KINDS and is_text_kind(_KINDS[key]))
 
 
-_PATHS: Final = ("cwd", "state_file", "env_file", "claude.agents", "claude.program")
+PATHS: Final = ("cwd", "state_file", "env_file", "claude.agents", "claude.program")
+"""Settings of an agent that are paths."""
 
 _EXAMPLES: Final = {
     BUDGET: "budget = { sessions_per_hour = 10 }",
@@ -421,7 +421,7 @@ def _unknown(name: str, key: str) -> WrongError:
 
 def _plain(key: str, full: str, value: str) -> str:
     refuse_nul(full, value)
-    if key not in _PATHS:
+    if key not in PATHS:
         return value
     if not value.strip():
         raise WrongError(f"{full} is empty", "Give a path, or remove it for the default.")

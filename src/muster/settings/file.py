@@ -8,13 +8,13 @@ from pathlib import Path
 from stat import S_ISREG
 
 from muster.errors import BadSettings, BadSource
-from muster.regular_files import TooLong, read_regular
+from muster.regular_files import SMALL_BYTES_MAX, TooLong, read_regular
 
 
-def text_of(path: Path) -> str | None:
+def text_of(path: Path, *, bytes_max: int = SMALL_BYTES_MAX) -> str | None:
     """The text of the file, or None without a file: then every setting has its default."""
     try:
-        data = _bytes_of(path)
+        data = _bytes_of(path, bytes_max)
     except OSError as failed:
         what = f"cannot be read ({failed.strerror or failed})"
         remedy = "Make it readable for you, or move it away."
@@ -30,7 +30,7 @@ def text_of(path: Path) -> str | None:
         raise BadSettings(path=path, line=line, what=what, remedy=remedy) from failed
 
 
-def _bytes_of(path: Path) -> bytes | None:
+def _bytes_of(path: Path, bytes_max: int) -> bytes | None:
     # not Path.exists: from Python 3.14 on it answers False where it may not look
     try:
         mode = path.stat().st_mode
@@ -40,7 +40,7 @@ def _bytes_of(path: Path) -> bytes | None:
         # a folder cannot be read, and reading a pipe would wait for ever
         raise BadSource(path=path, line=0, what="is not a file", remedy="Move it out of the way.")
     try:
-        return read_regular(path)
+        return read_regular(path, bytes_max=bytes_max)
     except TooLong as error:
         what = f"is {error.strerror}"
         raise BadSource(path=path, line=0, what=what, remedy="Shorten it.") from error

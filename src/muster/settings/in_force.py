@@ -29,6 +29,7 @@ LIVE_FIELDS: Final = frozenset(
         "formerly",
         "max_turns",
         "seat",
+        "soul",
         "state_file",
         "unasked",
     }
@@ -101,7 +102,17 @@ def value_of(settings: Settings, key: str) -> object:
 def changes_between(old: Settings, new: Settings) -> tuple[str, ...]:
     """The names of changed settings, and of agents that came, went or changed; never values."""
     keys = (key for key in SETTINGS if value_of(old, key) != value_of(new, key))
-    return (*keys, *_agent_changes(old.agents, new.agents))
+    return (*keys, *_agent_changes(old.agents, new.agents), *_channel_changes(old, new))
+
+
+def _channel_changes(old: Settings, new: Settings) -> Iterator[str]:
+    for name in (*new.channels, *(gone for gone in old.channels if gone not in new.channels)):
+        if name not in new.channels:
+            yield f"channels.{name} removed"
+        elif name not in old.channels:
+            yield f"channels.{name} added"
+        elif old.channels[name] != new.channels[name]:
+            yield f"channels.{name}"
 
 
 def _agent_changes(

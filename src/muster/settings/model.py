@@ -20,6 +20,7 @@ from muster.machines.names import check_agent_name
 from muster.machines.state import Team
 from muster.machines.vocabulary import Allowance, Placeholder, TurnConfig
 from muster.settings.agents import AGENTS, AgentSettings, Confine, read_agents
+from muster.settings.channels import CHANNELS, ChannelSettings, Known, read_channels
 from muster.settings.file import line_of, parsed, text_of
 from muster.settings.rules import (
     Rule,
@@ -193,6 +194,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     agents: Mapping[str, AgentSettings] = {}
     """The `[agents.NAME]` tables; `agents.py` validates them."""
 
+    channels: Mapping[str, ChannelSettings] = {}
+    """The `[channels.NAME]` tables; `channels.py` validates them."""
+
 
 def _seconds(about: str) -> Rule:
     return Rule(about, 0.1, TURN_SECONDS_MAX)
@@ -268,9 +272,13 @@ class Setting(NamedTuple):
         return in_words(self.kind, self.rule)
 
 
+NAMED_TABLES: Final = (AGENTS, CHANNELS)
+"""The tables that hold one table for each name."""
+
+
 def _all_settings() -> Iterator[Setting]:
     for table in msgspec.structs.fields(Settings):
-        if table.name != AGENTS:
+        if table.name not in NAMED_TABLES:
             for field in msgspec.structs.fields(table.type):
                 key = f"{table.name}.{field.name}"
                 rule = TURN_RULES[field.name] if table.name == TURNS else rule_of(field.type)
@@ -281,7 +289,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {setting.key: setting for setting in _a
 """Every setting by its dotted key; the starter file and the docs go by it."""
 
 TABLES: Final = tuple(
-    field.name for field in msgspec.structs.fields(Settings) if field.name != AGENTS
+    field.name for field in msgspec.structs.fields(Settings) if field.name not in NAMED_TABLES
 )
 """The fixed tables, whose settings a variable can override."""
 
@@ -294,14 +302,22 @@ def load_settings(home: Path, environ: Mapping[str, str]) -> Settings:
 
 def parse_settings(path: Path, text: str, environ: Mapping[str, str]) -> Settings:
     """The settings in the text of a file; `path` is for the message of a mistake."""
-    document = parsed(path, text) if text else {}
-    written = document.pop(AGENTS, {})
+    return read_settings(path, text, parsed(path, text) if text else {}, environ)
+
+
+def read_settings(
+    path: Path, text: str, document: Mapping[str, object], environ: Mapping[str, str]
+) -> Settings:
+    """The settings in the content of a file. `text` finds the line of a mistake."""
+    document = dict(document)
+    written, listed = document.pop(AGENTS, {}), document.pop(CHANNELS, {})
     chosen = dict(_from_file(path, text, document))
     chosen.update(_from_environment(environ))
     settings = _build(chosen)
     agents = read_agents(path, text, written, human=settings.team.human)
     check_state_files(path, text, path.parent, agents)
-    return msgspec.structs.replace(settings, agents=agents)
+    channels = read_channels(path, text, listed, Known(agents, settings.turns, TURN_RULES))
+    return msgspec.structs.replace(settings, agents=agents, channels=channels)
 
 
 def _build(chosen: Mapping[str, object]) -> Settings:
@@ -394,7 +410,8 @@ def _check_human(name: str) -> None:
 def _unknown(key: str) -> WrongError:
     if key in TABLES:
         return WrongError(f"{key} is a table", f"Write [{key}], and its settings below.")
-    known = [*SETTINGS, *TABLES, AGENTS]
-    tables = ", ".join(f"[{table}]" for table in (*TABLES, f"{AGENTS}.NAME"))
+    known = [*SETTINGS, *TABLES, *NAMED_TABLES]
+    named = (f"{table}.NAME" for table in NAMED_TABLES)
+    tables = ", ".join(f"[{table}]" for table in (*TABLES, *named))
     otherwise = f"remove it; the tables are {tables}"
     return WrongError(f"there is no setting {key}", suggestion(key, known, otherwise))

@@ -16,6 +16,7 @@ import msgspec
 from muster.errors import CannotEditSettings, Invalid, NotFound, SettingsConflict
 from muster.machines.ids import name_key
 from muster.settings.agents import AGENTS
+from muster.settings.channels import CHANNELS, MEMBERS, SELECTOR
 from muster.settings.file import key_parts
 from muster.settings.layout import keeping_layout, without_layout
 
@@ -77,7 +78,8 @@ def change_agent(text: str, name: str, values: Values, unset: Sequence[str] = ()
 
 
 def remove_agent(text: str, name: str) -> str:
-    """Remove the table of an agent, with the comments inside it and directly above it."""
+    """Remove the table of an agent, with its comments, and the agent from channels' tables."""
+    text = _change_members(text, name, None)
     data = _data(text)
     name = _need(data, name)
     del data[AGENTS][name]
@@ -109,6 +111,7 @@ def rename_agent(text: str, name: str, new: str) -> str:
             other,
             {AFTER: [new if name_key(each) == name_key(name) else each for each in after]},
         )
+    noted = _change_members(noted, name, new)
     wanted = _data(noted)
     wanted[AGENTS] = {(new if key == name else key): table for key, table in wanted[AGENTS].items()}
     return _checked("".join(_renamed_lines(noted, name, new)), wanted)
@@ -120,6 +123,45 @@ def _dependents(agents: _Data, name: str) -> Iterator[tuple[str, list[str]]]:
         after = [str(each) for each in table.get(AFTER, [])]
         if name_key(name) in map(name_key, after):
             yield other, after
+
+
+def _change_members(text: str, name: str, new: str | None) -> str:
+    """The text with another name of an agent in the channels' tables, or without it."""
+    data = _data(text)
+    changes = [
+        (channel, key, value)
+        for channel, table in _channel_tables(data)
+        for key, value in _renamed_member(table, name_key(name), new)
+    ]
+    if not changes:
+        return text
+    for channel, key, value in changes:
+        data[CHANNELS][channel][key] = value
+
+    def edit(bare: str) -> str:
+        document = _document(bare)
+        for channel, key, value in changes:
+            document[CHANNELS][channel][key] = value  # pyright: ignore[reportIndexIssue] - a table
+        return _dumped(document)
+
+    return _checked(keeping_layout(text, edit), data)
+
+
+def _renamed_member(table: _Data, key: str, new: str | None) -> Iterator[tuple[str, object]]:
+    """The settings of a channel that name an agent, with its new name or without it."""
+    members = [str(each) for each in table.get(MEMBERS, ())]
+    if key in map(name_key, members):
+        renamed = [new if name_key(each) == key else each for each in members]
+        yield MEMBERS, [each for each in renamed if each is not None]
+    if new is not None and name_key(str(table.get(SELECTOR, ""))) == key:
+        yield SELECTOR, new
+
+
+def _channel_tables(data: _Data) -> Iterator[tuple[str, _Data]]:
+    found = data.get(CHANNELS)
+    for channel, table in cast("_Data", found).items() if isinstance(found, dict) else ():
+        if isinstance(table, dict):
+            yield channel, cast("_Data", table)
 
 
 def difference(before: str, after: str, path: str) -> str:

@@ -46,7 +46,7 @@ def export(home: Path, file: Path) -> None:
     if str(file) == "-":
         sys.stdout.buffer.write(content)
         return
-    _write(file, content)
+    write_private(file, content)
     agents, said = count(len(documents), "agent"), count(len(messages), "message")
     click.echo(f"{file}: {agents}, {said}")
 
@@ -61,8 +61,8 @@ def _messages(reader: LogReader, last: int) -> Iterator[MessageCopy]:
         after = page[-1].seq
 
 
-def _write(path: Path, content: bytes) -> None:
-    """Replace the file atomically."""
+def write_private(path: Path, content: bytes) -> None:
+    """Replace a file atomically; only its owner may read it."""
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with open(aside, "wb", opener=_private) as file:

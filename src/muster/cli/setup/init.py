@@ -1,4 +1,6 @@
-"""`muster init`: a starter `muster.toml`, written from the settings so that it cannot drift."""
+"""`muster init`: a starter `muster.toml`, written from the settings so that it cannot drift; or the
+settings of a template.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +9,8 @@ from typing import Final
 import click
 
 from muster.cli.options import home_option
+from muster.cli.render import clean
+from muster.cli.setup.from_template import ask, print_templates, read, show
 from muster.errors import SettingsExist
 from muster.settings.model import SETTINGS, SETTINGS_FILE, Setting
 
@@ -25,20 +29,65 @@ budget = { sessions_per_hour = 60, session_seconds = 600, failures = 5 }
 
 @click.command()
 @home_option
-def init(home: Path) -> None:
-    """Write a starter settings file with every default in it.
+@click.option(
+    "--from",
+    "source",
+    metavar="TEMPLATE",
+    help="Write the team of a template: the name of one that comes with muster, or a file.",
+)
+@click.option("--list-templates", is_flag=True, help="List the templates that come with muster.")
+@click.option(
+    "--runtime",
+    type=click.Choice(["claude", "script"]),
+    help="What agents of a template run on, where it has both [claude, if it is installed].",
+)
+@click.option("--yes", "-y", is_flag=True, help="Do not ask before a template is written.")
+@click.option("--dry-run", is_flag=True, help="Show the file, and write nothing.")
+def init(
+    home: Path,
+    source: str | None,
+    list_templates: bool,
+    runtime: str | None,
+    yes: bool,
+    dry_run: bool,
+) -> None:
+    """Write a starter settings file, or a team from a template.
 
     The file is muster.toml in the team's home. Every setting is in it as a comment; remove
     the '#' of those you change. An existing file is left alone.
+
+    A template is settings that somebody else wrote. It is checked as a whole, shown, and written
+    only if you agree. Nothing in it runs before `muster up`.
     """
+    if list_templates:
+        print_templates()
+        return
     path = home / SETTINGS_FILE
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.exists() and not dry_run:
+        raise SettingsExist(path=path)
+    template = None if source is None else read(source, runtime, home)
+    if template is not None:
+        show(template, whole=dry_run or not template.is_packaged)
+    text = starter() if template is None else template.text
+    if dry_run:
+        if template is None:
+            click.echo(text, nl=False)
+        return
+    if template is not None and not template.is_packaged and not yes:
+        ask(path)
+    _write(path, text)
+    click.echo(f"Wrote {path}. `muster up` starts the team.")
+    if template is not None and template.begin:
+        click.echo(f"Then try: {clean(template.begin)}")
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(starter())
+            file.write(text)
     except FileExistsError:
         raise SettingsExist(path=path) from None
-    click.echo(f"Wrote {path}. `muster up` starts the team.")
 
 
 def starter() -> str:
