@@ -512,6 +512,10 @@ class SettingsConflict(Refused):
     """{what}. Look at the file again, and repeat the change."""
 
 
+class SettingsGone(Refused):
+    """{path} is gone, and the settings that it had are still in force. Put it back, then retry."""
+
+
 class CannotEditSettings(Refused):
     """muster.toml is written in a form that muster cannot edit safely. Edit it by hand."""
 

@@ -3,6 +3,7 @@ real servers, real programs, real files."""
 
 import os
 import re
+import resource
 import signal
 import subprocess
 from collections.abc import Generator
@@ -293,6 +294,8 @@ def test_agents_are_added_changed_and_removed_by_the_command_line(team: Team) ->
     assert by.startswith("person:")
     again = muster("agent", "add", "BUILDER", *at, "--", "x")
     assert (again.returncode, "exists already" in again.stderr) == (3, True)
+    limited = muster("agent", "edit", "builder", "--set", "budget.failures=3", *at)
+    assert "takes effect now" in limited.stdout
     edited = muster("agent", "edit", "builder", "--set", "cwd=.", "--unset", "env", *at)
     assert "next session" in edited.stdout
     wrong = muster("agent", "edit", "builder", "--set", "seat=12", *at)
@@ -301,6 +304,34 @@ def test_agents_are_added_changed_and_removed_by_the_command_line(team: Team) ->
     assert (asked.returncode, "--yes" in asked.stderr) == (2, True)
     assert muster("agent", "remove", "builder", "--yes", *at).returncode == 0
     until(lambda: team.facts("agent_dismissed"))
+
+
+def test_an_edit_is_refused_while_the_file_is_gone_and_everybody_stays(team: Team) -> None:
+    team.write(f"[agents.builder]\n{STAYS}")
+    until(lambda: team.names() == ["builder"])
+    pid = team.started("builder")
+    team.file.rename(team.file.with_suffix(".kept"))
+    at = ("--home", str(team.home))
+    for verb in (("add", "new", "--", "true"), ("edit", "builder", "--set", "nice=1")):
+        refused = muster("agent", *verb[:2], *at, *verb[2:])
+        assert (refused.returncode, "muster.toml is gone" in refused.stderr) == (3, True)
+        assert not team.file.exists()
+    assert is_alive(pid)
+    assert team.names() == ["builder"]
+
+
+def test_an_edit_that_cannot_be_written_names_the_file_and_the_remedy(team: Team) -> None:
+    team.write(f"[agents.builder]\n{STAYS}")
+    until(lambda: team.names() == ["builder"])
+    resource.prlimit(team.server.process.pid, resource.RLIMIT_FSIZE, (10, resource.RLIM_INFINITY))
+    try:
+        done = muster("agent", "edit", "builder", "--set", "nice=1", "--home", str(team.home))
+    finally:
+        unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+        resource.prlimit(team.server.process.pid, resource.RLIMIT_FSIZE, unlimited)
+    assert done.returncode == 4, done.stderr
+    assert "muster.toml" in done.stderr
+    assert "nice" not in team.file.read_text()
 
 
 def test_the_command_line_edits_the_file_alone_where_no_server_runs(home: Path) -> None:

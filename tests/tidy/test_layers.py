@@ -71,7 +71,7 @@ ROOMS: dict[str, Room] = {
         "a file and the log are kept in step",
     ),
     "muster.reloading": Room(
-        (*CORE, "muster.engine", "muster.mirrors", "muster.settings"),
+        (*CORE, "muster.engine", "muster.home.faults", "muster.mirrors", "muster.settings"),
         "changed settings are read from a file, and become commands",
     ),
     "muster.templates": Room(

@@ -15,7 +15,8 @@ import msgspec
 
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.ports import Clock
-from muster.errors import BadSettings, Closed, MusterError, NoSettingsFile
+from muster.errors import BadSettings, Closed, MusterError, NoSettingsFile, SettingsGone
+from muster.home.faults import file_fault
 from muster.limits import (
     FILE_RETRY_SECONDS_MAX,
     SETTINGS_CHANGES_MAX,
@@ -174,20 +175,28 @@ class LiveSettings:
 
     async def preview(self, edit: Edit, *, version: str | None = None) -> Edited:
         """The file after an edit, which is validated and not written."""
-        return await asyncio.to_thread(preview_edit, self._need_source().path, edit, version)
+        source = await self._need_file()
+        return await asyncio.to_thread(preview_edit, source.path, edit, version)
 
     async def edit(self, edit: Edit, *, actor: str, version: str | None = None) -> Edited:
         """Edit the file and put it into force, on record as the act of `actor`."""
-        source = self._need_source()
         async with self._lock:
-            edited = await asyncio.to_thread(write_edit, source.path, edit, version)
+            source = await self._need_file()
+            try:
+                edited = await asyncio.to_thread(write_edit, source.path, edit, version)
+            except OSError as error:
+                raise file_fault(error, source.path) from error
             self._had_file = True
             await self._take(await asyncio.to_thread(source.load), actor)
         return edited
 
-    def _need_source(self) -> SettingsSource:
+    async def _need_file(self) -> SettingsSource:
+        """The source of an edit. One that has lost its file is refused: a new file with the edit
+        alone would remove everybody else."""
         if self._source is None:
             raise NoSettingsFile()
+        if self._had_file and not await asyncio.to_thread(self._source.path.exists):
+            raise SettingsGone(path=self._source.path)
         return self._source
 
 

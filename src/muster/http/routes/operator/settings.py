@@ -166,9 +166,18 @@ async def add_agent(call: ApiCall, body: AddAgentBody) -> SettingsEdited:
 async def change_agent(call: ApiCall, name: str, body: ChangeAgentBody) -> SettingsEdited:
     """Set and remove settings of an agent in the settings file."""
     edit = partial(writing.change_agent, name=name, values=body.settings, unset=body.unset)
-    runs = _session(call, name)
-    effect = f"it {_NEXT}" if runs else "it takes effect now"
-    return await _edit(call, edit, body, name, effect)
+    done = await _edit(call, edit, body, name, "")
+    return msgspec.structs.replace(done, effect=_effect_of_change(call, name, body))
+
+
+def _effect_of_change(call: ApiCall, name: str, body: EditBody) -> str:
+    """When a change takes effect. A session keeps what its program was started with."""
+    if not _session(call, name):
+        return "it takes effect now"
+    if body.preview:
+        return f"what its program is started with {_NEXT}, the rest now"
+    is_outdated = call.agent(name).seat in call.muster.settings.outdated
+    return f"it {_NEXT}" if is_outdated else "it takes effect now"
 
 
 @route("DELETE", "/api/settings/agents/{name}", may=OPERATOR)
