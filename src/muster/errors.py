@@ -117,7 +117,7 @@ class ConnectsByItself(Refused):
 
 
 class Retired(Refused):
-    """{name!r} is retired and never connects again. `muster agent register` makes a new agent."""
+    """{name!r} is retired. `muster agent restore` brings it back."""
 
 
 class CannotRetire(Refused):
@@ -129,8 +129,8 @@ class CannotRename(Refused):
 
 
 class Dismissed(Refused):
-    """{name!r} was removed from the settings, and its session is ending. `muster agent add` brings
-    it back."""
+    """{name!r} leaves the team, and its session is ending. `muster agent add` brings it back if the
+    settings named it, or else `muster agent restore`."""
 
 
 class WrongState(Refused):

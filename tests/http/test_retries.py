@@ -145,6 +145,13 @@ def _(stage: Stage) -> tuple[str, Json]:
     return f"/api/agents/{name}/enable", None
 
 
+@case("POST", "/api/agents/{name}/restore")
+def _(stage: Stage) -> tuple[str, Json]:
+    name = stage.agent()
+    stage.operator.delete(f"/api/agents/{name}")
+    return f"/api/agents/{name}/restore", None
+
+
 @case("POST", "/api/agents/{name}/messages")
 def _(stage: Stage) -> tuple[str, Json]:
     return f"/api/agents/{stage.agent()}/messages", {"message": "hello"}

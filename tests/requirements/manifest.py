@@ -2291,6 +2291,19 @@ TALKING_TO_EACH = (
         },
     ),
     Promise(
+        "A summoned agent can be retired and brought back to its seat; soul and history stay.",
+        {
+            "http/routes/test_repair.py": [
+                "test_a_summoned_agent_is_retired_and_brought_back_with_its_soul",
+                "test_an_agent_that_connects_by_itself_is_brought_back_without_a_token",
+            ],
+            "machines/identity/test_retiring.py": [
+                "test_a_summoned_agent_leaves_when_its_session_has_ended_and_comes_back",
+                "test_an_agent_that_was_retired_comes_back_unless_its_name_is_taken",
+            ],
+        },
+    ),
+    Promise(
         "A template has roles, souls, settings and channels, no private words, and is shown before "
         "it is written; a team begins with it.",
         {

@@ -176,8 +176,13 @@ def disable(name: str, reason: str | None = None) -> ApiRequest[AgentView]:
 
 
 def retire(name: str) -> ApiRequest[AgentView]:
-    """Retire an agent that connects by itself."""
+    """Retire an agent that connects by itself, or a summoned one."""
     return ApiRequest(method="DELETE", path=api_path("agents", name), answer=AgentView)
+
+
+def restore(name: str) -> ApiRequest[AgentView]:
+    """Bring a retired agent back to its seat."""
+    return ApiRequest(method="POST", path=api_path("agents", name, "restore"), answer=AgentView)
 
 
 def report_usage(name: str, usage: Usage, channel: str | None = None) -> ApiRequest[Recorded]:

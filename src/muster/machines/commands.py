@@ -224,7 +224,8 @@ class EnableAgent(Command, frozen=True, kw_only=True):
 
 
 class RetireAgent(Command, frozen=True, kw_only=True):
-    """Retire an agent that connects by itself: its name becomes free, its history stays."""
+    """Retire an agent that connects by itself, or a summoned one when its session has ended: its
+    name becomes free, its seat and its history stay."""
 
     seat: SeatId
     reason: str = ""
@@ -245,7 +246,7 @@ class DismissAgent(Command, frozen=True, kw_only=True):
 
 
 class RestoreAgent(Command, frozen=True, kw_only=True):
-    """The settings name an agent again: it is back in its seat, paused."""
+    """Bring an agent back that was retired or is leaving: it is in its seat, paused."""
 
     seat: SeatId
 

@@ -301,7 +301,7 @@ class AgentDismissed(Fact, frozen=True, kw_only=True):
 
 
 class AgentRestored(Fact, frozen=True, kw_only=True):
-    """The settings name an agent again: it is back in its seat, with its name and its history."""
+    """A retired agent is back in its seat, with its name and its history."""
 
     seat: SeatId
 

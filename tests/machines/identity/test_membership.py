@@ -273,6 +273,8 @@ def test_an_agent_that_is_named_again_comes_back_to_its_seat_paused() -> None:
     seat = scene.seat("Ada")
     dismiss(scene, "Ada")
     scene.ends("Ada")
+    refused = scene.refuse(c.RestoreAgent(seat=seat), "wrong_state")
+    assert "muster agent add" in str(refused)  # the settings say who is there, not a person
     events = scene.do(c.RestoreAgent(seat=seat), actor="muster")
     assert scene.seat("Ada") == seat
     assert scene.agent("Ada").run.desired is RunMode.PAUSE

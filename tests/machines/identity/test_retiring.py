@@ -8,7 +8,7 @@ from muster.machines.commands import Command
 from muster.machines.ids import LEAD_SEAT, SeatId
 from muster.machines.state import Status, TurnState
 from muster.machines.teams.papers import document_of
-from muster.machines.vocabulary import Authority, Profile, Role
+from muster.machines.vocabulary import Authority, Profile, Role, RunMode
 from tests.machines.scene import REVIEWS, Scene, facts
 from tests.machines.turns.test_turns import trio
 
@@ -122,3 +122,37 @@ def test_an_agent_that_muster_runs_stays_alive_without_a_token_of_its_own() -> N
     scene.do(c.IssueToken(token_id="t", role=Role.AGENT, digest="d", seat=lyra))
     scene.do(c.RevokeToken(token_id="t"))
     assert scene.agent("Lyra").present
+
+
+def test_a_summoned_agent_leaves_when_its_session_has_ended_and_comes_back() -> None:
+    scene = Scene()
+    place = e.Placeholder(grid_position=SeatId(0), color="#c9b1e8", gender="woman")
+    scene.do(c.SummonAgents(placeholders=(place,), authority=Authority.MUSTER))
+    session = scene.team.agents[SeatId(0)].session
+    assert session is not None
+    scene.do(c.ReportSessionStarted(session=session, pid=1, started="1"))
+    scene.refuse(c.RetireAgent(seat=SeatId(0)), "cannot_retire")  # it has no name yet
+    profile = Profile(name="Lyra", grid_position=SeatId(0), individuation_artifact="I am Lyra.")
+    scene.do(c.RegisterAgent(profile=profile, session=session))
+    retire(scene, "Lyra")
+    assert not scene.agent("Lyra").retired
+    scene.refuse(c.RetireAgent(seat=SeatId(0)), "cannot_retire")  # it leaves already
+    scene.do(c.ReportSessionEnded(session=session, outcome=e.Outcome.COMPLETED))
+    gone = scene.team.agents[SeatId(0)]
+    assert (gone.retired, gone.status, gone.soul) == (True, Status.SLEEPING, "I am Lyra.")
+    scene.do(c.RestoreAgent(seat=SeatId(0)))
+    back = scene.agent("Lyra")
+    assert (back.retired, back.soul, back.run.desired) == (False, "I am Lyra.", RunMode.PAUSE)
+
+
+def test_an_agent_that_was_retired_comes_back_unless_its_name_is_taken() -> None:
+    scene = trio()
+    pm = scene.seat("pm")
+    retire(scene, "pm")
+    scene.connected("pm")
+    scene.refuse(c.RestoreAgent(seat=pm), "name_taken")
+    retire(scene, "pm")
+    scene.do(c.RestoreAgent(seat=pm))
+    assert scene.seat("pm") == pm
+    scene.do(c.ConnectAgent(seat=pm))
+    assert scene.agent("pm").present

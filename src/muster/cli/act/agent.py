@@ -118,13 +118,27 @@ def heartbeat(home: Path, as_json: bool, working: bool, name: str) -> None:
 @json_option("Print the agent as JSON.")
 @click.argument("name")
 def retire(home: Path, as_json: bool, name: str) -> None:
-    """Retire an agent that connects by itself: it never connects again.
+    """Retire an agent that connects by itself, or a summoned one.
 
-    It leaves its channels, its tokens are revoked, and its name is free for another agent. Its
-    messages and its history stay.
+    It leaves its channels, its tokens are revoked, and its name is free for another agent. A live
+    session has 30 seconds to end by itself. Soul, messages and history stay: restore brings it
+    back.
     """
     with server(home) as client:
         _print(client.ask(requests.retire(name)), as_json)
+
+
+@agent.command()
+@home_option
+@json_option("Print the agent as JSON.")
+@click.argument("name")
+def restore(home: Path, as_json: bool, name: str) -> None:
+    """Bring a retired agent back to its seat, with its name, soul and history.
+
+    It is paused. One that connects by itself needs a new token: `muster token issue`.
+    """
+    with server(home) as client:
+        _print(client.ask(requests.restore(name)), as_json)
 
 
 def _print(agent: AgentView, as_json: bool) -> None:

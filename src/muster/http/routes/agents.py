@@ -23,11 +23,12 @@ from muster.machines.commands import (
     RenewTurn,
     ReportCurrent,
     ReportUsage,
+    RestoreAgent,
     RetireAgent,
 )
-from muster.machines.events import AgentRetired
-from muster.machines.ids import ChannelId, SeatId
-from muster.machines.state import Agent, Status, TurnState
+from muster.machines.events import AgentDismissed, AgentRetired
+from muster.machines.ids import ChannelId, SeatId, name_key
+from muster.machines.state import Agent, Status, Team, TurnState
 from muster.machines.vocabulary import Authority, Role, RunMode, Usage
 from muster.views.agents import view_agent, view_agents
 from muster.views.answers import Recorded
@@ -117,14 +118,33 @@ def _view(call: ApiCall, agent: Agent) -> AgentView:
 
 @route("DELETE", "/api/agents/{name}", may=OPERATOR)
 async def retire_agent(call: ApiCall, name: str) -> AgentView:
-    """Retire an agent that connects by itself: it never connects again, and its name is free."""
+    """Retire an agent that connects by itself, or a summoned one: nothing runs it, and its name is
+    free when its session has ended."""
     receipt = await call.first_try()  # of a retry the name may be another agent's
     if receipt is None:
         receipt = await call.send(RetireAgent(seat=call.agent(name).seat))
     retired = next(each.fact for each in receipt.events)
-    if not isinstance(retired, AgentRetired):
+    if not isinstance(retired, AgentRetired | AgentDismissed):
         raise Repeated(seq=receipt.seq)  # the key was used for another kind of request
     return _view(call, call.team.agent(retired.seat))
+
+
+@route("POST", "/api/agents/{name}/restore", may=OPERATOR)
+async def restore_agent(call: ApiCall, name: str) -> AgentView:
+    """Bring a retired agent back to its seat, paused, with its name, soul and history."""
+    seat = _retired_seat(call.team, name)
+    agent = call.agent(name) if seat is None else call.team.agent(seat)
+    await call.send(RestoreAgent(seat=agent.seat))
+    return _view(call, call.team.agent(agent.seat))
+
+
+def _retired_seat(team: Team, name: str) -> SeatId | None:
+    """The seat of the agent of this name that was retired, the last one if there are several."""
+    key = name_key(name)
+    if key in team.names:
+        return None
+    retired = (each for each in team.agents.values() if each.retired)
+    return max((each.seat for each in retired if name_key(each.id) == key), default=None)
 
 
 # ── usage ─────────────────────────────────────────────────────────────────────────────────────────

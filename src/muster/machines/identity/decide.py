@@ -31,7 +31,7 @@ from muster.machines.bounds import check_looks, check_placeholder, check_profile
 from muster.machines.events import Fact
 from muster.machines.identity.crew import is_shown, is_summoned
 from muster.machines.identity.loops import WRITTEN, expire_evidence, renew_evidence
-from muster.machines.identity.membership import stop_dismissed
+from muster.machines.identity.membership import dismissal, stop_dismissed
 from muster.machines.ids import FIRST_ENROLLED_SEAT, LEAD_SEAT, SeatId, SessionId, document_id
 from muster.machines.names import check_agent_name, check_seat
 from muster.machines.state import Agent, Status, Team
@@ -319,6 +319,8 @@ def retire_agent(team: Team, command: c.RetireAgent, now: datetime) -> Sequence[
     agent = team.agent(command.seat)
     if agent.dismissed_until is not None and not agent.session and not agent.tasks:
         return (e.AgentRetired(seat=agent.seat, reason=command.reason),)
+    if _can_leave(agent):
+        return (dismissal(agent, command.reason or "retired", now),)
     why = _NOT_RETIRED.get(agent.authority)
     if why is None and agent.seat < FIRST_ENROLLED_SEAT:
         why = "its seat is one of the grid, which keeps its agent"
@@ -328,6 +330,12 @@ def retire_agent(team: Team, command: c.RetireAgent, now: datetime) -> Sequence[
             remedy = f"`muster agent remove {agent.id}` takes it out of muster.toml."
         raise CannotRetire(name=agent.id, why=why, remedy=remedy)
     return (e.AgentRetired(seat=agent.seat, reason=command.reason),)
+
+
+def _can_leave(agent: Agent) -> bool:
+    """Whether a summoned agent that muster runs can be asked to leave: once, and by its name."""
+    summoned = is_summoned(agent) and agent.authority is Authority.MUSTER
+    return summoned and agent.status in (ALIVE, SLEEPING) and agent.dismissed_until is None
 
 
 _NOT_RETIRED: Final[Mapping[Authority, str]] = {

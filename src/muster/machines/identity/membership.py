@@ -1,5 +1,7 @@
 """Names and membership: renaming an agent, dismissing it, and bringing it back to its seat.
 
+A person may retire a summoned agent in the same way, and bring back every agent that was retired.
+
 The settings say which agents muster runs. An agent that they no longer name is dismissed: no
 session of it starts, a live one ends by itself or is stopped at `dismissed_until`, and then the
 agent is retired. When the settings name it again it comes back, paused, to its seat and history.
@@ -15,7 +17,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.actors import refuse_agent
 from muster.machines.events import Fact
-from muster.machines.ids import name_key
+from muster.machines.ids import MUSTER, name_key
 from muster.machines.names import check_agent_name
 from muster.machines.run_control.decide import sessions_of
 from muster.machines.state import Agent, Team
@@ -23,6 +25,9 @@ from muster.machines.vocabulary import Authority, Urgency
 
 REMOVED: Final = "removed from the settings"
 """The reason of a dismissal, where none is given."""
+
+LEAVING: Final = "it leaves the team"
+"""The reason why a dismissed agent's session is stopped."""
 
 NAMED_BY_SETTINGS: Final = (Authority.MUSTER, Authority.FILE)
 """Agents of these authorities are run as the settings say."""
@@ -58,14 +63,18 @@ def dismiss_agent(team: Team, command: c.DismissAgent, now: datetime) -> Sequenc
         raise CannotRetire(name=agent.id, why=why, remedy=remedy)
     if agent.dismissed_until is not None:
         return ()
+    return (dismissal(agent, command.reason or REMOVED, now),)
+
+
+def dismissal(agent: Agent, reason: str, now: datetime) -> e.AgentDismissed:
+    """The fact that an agent leaves: its session may end by itself for a while."""
     until = now + timedelta(seconds=limits.DISMISSAL_SECONDS)
-    reason = command.reason or REMOVED
-    return (e.AgentDismissed(seat=agent.seat, until=until, reason=reason),)
+    return e.AgentDismissed(seat=agent.seat, until=until, reason=reason)
 
 
 def restore_agent(team: Team, command: c.RestoreAgent, now: datetime) -> Sequence[Fact]:
     agent = team.agent(command.seat)
-    if not _is_of_settings(agent):
+    if not _is_of_settings(agent) and not agent.retired and agent.dismissed_until is None:
         raise WrongState(act="bring back", name=agent.id, state=agent.status)
     if not agent.retired and agent.dismissed_until is None:
         return ()
@@ -84,7 +93,7 @@ def stop_dismissed(team: Team, agent: Agent, now: datetime) -> Iterator[Fact]:
     for session in sessions_of(team, agent):
         if session.urgency is not Urgency.NOW:
             yield e.StopRequested(
-                seat=agent.seat, session=session.id, urgency=Urgency.NOW, reason=REMOVED
+                seat=agent.seat, session=session.id, urgency=Urgency.NOW, reason=LEAVING
             )
 
 
@@ -99,5 +108,9 @@ def check_dismiss(team: Team, command: c.DismissAgent, actor: str) -> None:
 
 
 def check_restore(team: Team, command: c.RestoreAgent, actor: str) -> None:
-    """Agents do not bring agents back."""
+    """Agents do not bring agents back; nor do people, where the settings say who is there."""
     refuse_agent(actor, "bring an agent back")
+    agent = team.agent(command.seat)
+    if actor != MUSTER and agent.enrolled and agent.is_listed:
+        state = "removed from the settings; `muster agent add` brings it back"
+        raise WrongState(act="bring back", name=agent.id, state=state)

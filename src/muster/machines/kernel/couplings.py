@@ -15,7 +15,7 @@ from muster.machines import events as e
 from muster.machines.commands import Command
 from muster.machines.delegation.decide import in_order
 from muster.machines.events import Event, Fact, StateTransition
-from muster.machines.identity.membership import REMOVED
+from muster.machines.identity.membership import LEAVING
 from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, name_key
 from muster.machines.run_control.live import between_sessions
 from muster.machines.state import MAIN, QUEUE, Agent, Conversation, Status, Team
@@ -305,7 +305,7 @@ def _lead_is_told(team: Team, fact: e.SessionEnd) -> Iterator[Command]:
 def _retirement(team: Team, seat: SeatId) -> Iterator[Command]:
     """A dismissed agent is retired when its last session has ended."""
     if team.agents[seat].dismissed_until is not None:
-        yield c.RetireAgent(seat=seat, reason=REMOVED)
+        yield c.RetireAgent(seat=seat, reason=LEAVING)
 
 
 def _work_has_stopped(team: Team, agent: Agent) -> Iterator[Command]:
