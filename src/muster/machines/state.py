@@ -327,6 +327,9 @@ class Session(Record, frozen=True, kw_only=True):
     is_silent: bool = False
     """Whether its silence was noticed, and no sign of work was seen since."""
 
+    failure: str = ""
+    """Why its end counts as a failure: the silence that it was interrupted or stopped for."""
+
     pid: int | None = None
     started: str | None = None
     limits: tuple[str, ...] = ()  # how each limit of its resources holds, in words

@@ -1,11 +1,22 @@
 """Silence: a working session that shows no sign of work is told of, interrupted or restarted."""
 
+import pytest
+
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines.events import Event
 from muster.machines.policies import RunPolicy
-from muster.machines.vocabulary import Authority, OnSilence, Urgency
+from muster.machines.run_control.ending import retry_pause
+from muster.machines.vocabulary import (
+    Authority,
+    Budget,
+    OnSilence,
+    Outcome,
+    RestartPolicy,
+    Urgency,
+)
 from tests.machines.run_control.test_policies import at_work, with_policy
-from tests.machines.run_control.test_run_control import CONTINUOUS
+from tests.machines.run_control.test_run_control import CONTINUOUS, PAUSE, states
 from tests.machines.scene import Scene, facts
 
 
@@ -16,6 +27,34 @@ def watched(action: OnSilence = OnSilence.TELL) -> Scene:
 def prints(scene: Scene) -> None:
     session = scene.session("Lyra").id
     scene.do(c.ReportOutput(session=session, stream="stdout", text="still here"))
+
+
+def limited(policy: RunPolicy) -> Scene:
+    """An agent at work that may fail once in a row."""
+    scene = with_policy(policy)
+    scene.do(
+        c.ConfigureAgent(
+            seat=scene.seat("Lyra"),
+            authority=Authority.MUSTER,
+            policy=policy,
+            budget=Budget(failures=2),
+        )
+    )
+    scene.want("Lyra", CONTINUOUS)
+    scene.up("Lyra")
+    return scene
+
+
+def silent(scene: Scene) -> list[Event]:
+    """The session of Lyra is silent for too long, and ends of it."""
+    scene.later(90)
+    return scene.ends("Lyra", code=-2, reason="stopped")
+
+
+def again(scene: Scene) -> None:
+    """The next session starts after the backoff."""
+    scene.later(retry_pause(1, RunPolicy()).total_seconds())
+    scene.up("Lyra")
 
 
 def test_a_silent_session_is_told_of_once_until_it_is_seen_again() -> None:
@@ -38,14 +77,70 @@ def test_a_silent_session_is_interrupted_and_goes_on() -> None:
     assert facts(events, e.StopRequested) == []
 
 
-def test_a_silent_session_is_ended_and_followed_by_another() -> None:
+def test_a_silent_session_has_failed_and_is_followed_by_another_after_a_pause() -> None:
     scene = watched(OnSilence.RESTART)
     [stop] = facts(scene.later(30), e.StopRequested)
     assert (stop.urgency, stop.restart, stop.reason) == (Urgency.NOW, True, "silent for 90 s")
+    prints(scene)  # its last words
+    events = scene.ends("Lyra", code=-2, reason="stopped")
+    [end] = facts(events, e.SessionEnd)
+    assert (end.outcome, end.code, end.reason) == (Outcome.FAILED, None, "silent for 90 s")
+    [retry] = facts(events, e.RetryScheduled)
+    assert (retry.failures, retry.until) == (1, scene.now + retry_pause(1, RunPolicy()))
     failure = scene.agent("Lyra").run.last_failure
     assert failure is not None
-    assert failure.reason == "silent for 90 s"
-    assert len(facts(scene.ends("Lyra"), e.SessionRequested)) == 1
+    assert (failure.reason, failure.count) == ("silent for 90 s", 1)
+    assert states(scene) == (CONTINUOUS, PAUSE)
+    assert len(facts(scene.later(60), e.SessionRequested)) == 1
+
+
+@pytest.mark.parametrize("action", [OnSilence.RESTART, OnSilence.INTERRUPT])
+def test_silent_sessions_in_a_row_use_up_the_budget_of_failures(action: OnSilence) -> None:
+    scene = limited(RunPolicy(silent_seconds=90, on_silence=action))
+    silent(scene)
+    assert scene.agent("Lyra").run.failures == 1
+    again(scene)
+    [paused] = facts(silent(scene), e.DesiredSet)
+    note = "2 failures in a row, as many as its budget allows: silent for 90 s"
+    assert (paused.desired, paused.trigger, paused.note) == (PAUSE, "budget", note)
+    assert facts(scene.later(3600), e.SessionRequested) == []
+
+
+@pytest.mark.parametrize("action", [OnSilence.TELL, OnSilence.INTERRUPT])
+def test_a_session_that_was_silent_and_completes_ends_the_row(action: OnSilence) -> None:
+    scene = limited(RunPolicy(silent_seconds=90, on_silence=action))
+    scene.ends("Lyra", Outcome.FAILED, code=1)
+    again(scene)
+    scene.later(90)
+    if action is OnSilence.INTERRUPT:
+        prints(scene)
+    [end] = facts(scene.ends("Lyra"), e.SessionEnd)
+    assert end.outcome is Outcome.COMPLETED
+    assert (scene.agent("Lyra").run.failures, scene.agent("Lyra").run.last_failure) == (0, None)
+
+
+def test_a_silent_session_that_a_person_stops_has_not_failed() -> None:
+    scene = watched(OnSilence.INTERRUPT)
+    scene.later(30)
+    scene.want("Lyra", PAUSE, now=True)
+    [end] = facts(scene.ends("Lyra", Outcome.CRASHED, code=-2), e.SessionEnd)
+    assert (end.outcome, end.code) == (Outcome.COMPLETED, -2)
+
+
+def test_silence_restarts_an_agent_whose_failures_are_not_retried() -> None:
+    scene = at_work(
+        RunPolicy(silent_seconds=90, on_silence=OnSilence.RESTART, restart=RestartPolicy.NEVER)
+    )
+    [retry] = facts(silent(scene), e.RetryScheduled)
+    assert retry.failures == 1
+
+
+def test_a_silent_session_that_muster_stops_with_itself_is_cut_off() -> None:
+    scene = watched(OnSilence.RESTART)
+    scene.later(30)
+    scene.do(c.StopMuster(reason="SIGTERM"))
+    [end] = facts(scene.ends("Lyra", code=-2, reason="stopped"), e.SessionEnd)
+    assert (end.outcome, end.reason) == (Outcome.CUT_OFF, "stopped")
 
 
 def test_a_program_that_waits_for_work_is_watched_while_it_holds_a_turn() -> None:

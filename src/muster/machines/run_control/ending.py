@@ -34,6 +34,9 @@ def report_session_ended(
     session = live_session(team, command.session)
     agent = team.agents[session.seats[0]]
     outcome = _final_outcome(team, session, command)
+    if outcome is Outcome.FAILED and _ended_for_silence(session):
+        # its exit code comes from muster's own signal
+        command = replace(command, code=None, reason=session.failure)
     stopped = session.task is not None and session.urgency is Urgency.NOW
     reason = (stopped and session.reason) or command.reason
     is_wanted = _is_one_shot(agent, session) and outcome in UNFINISHED
@@ -72,8 +75,14 @@ def _still_wanted(reason: str, mode: RunMode) -> str:
     return f"{reason}; {wanted}" if reason else wanted
 
 
+def _ended_for_silence(session: Session) -> bool:
+    """Whether a silence ended a session: by an interrupt, or by the stop that it is asked for."""
+    is_reason = session.urgency is None or session.reason == session.failure
+    return bool(session.failure) and is_reason
+
+
 def _final_outcome(team: Team, session: Session, command: c.ReportSessionEnded) -> Outcome:
-    """The outcome to record: a death after an urgent stop is no crash.
+    """The outcome to record: a death after an urgent stop is no crash; a stop for silence fails.
 
     A session that muster's own shutdown ended is cut off. A long-lived one-shot is so, too, if it
     was asked to finish before it had a result: its program ends in order, but its work is not done.
@@ -82,7 +91,10 @@ def _final_outcome(team: Team, session: Session, command: c.ReportSessionEnded) 
         return Outcome.LOST
     if session.urgency is Urgency.NOW:
         is_cut_off = team.is_stopping_now or (team.shutdown and session.task is None)
-        return Outcome.CUT_OFF if is_cut_off else Outcome.COMPLETED
+        stopped = Outcome.FAILED if _ended_for_silence(session) else Outcome.COMPLETED
+        return Outcome.CUT_OFF if is_cut_off else stopped
+    if _ended_for_silence(session):
+        return Outcome.FAILED
     agent = team.agents[session.seats[0]]
     outcome = _judged(agent.run.policy, command)
     waits = team.shutdown is not None and agent.run.long_lived and not session.has_result
@@ -110,6 +122,8 @@ def _follow_up(
     """The fact that says what follows; None if the next session starts at once, or none does."""
     run = agent.run
     is_current = run.generation == session.generation
+    if session.restart and is_current and _ended_for_silence(session):
+        return _retry(agent, command.reason, now)
     if session.restart and is_current:
         # By a schedule, only a retry starts a session between two times.
         retry = e.RetryScheduled(seat=agent.seat, failures=0, until=now)
@@ -134,17 +148,25 @@ def _follow_up(
 
 def _after_failure(agent: Agent, outcome: Outcome, reason: str, now: datetime) -> Fact:
     """Schedule a retry with backoff; or pause the agent if its policy or its budget says so."""
-    policy, because = agent.run.policy, f": {reason}" if reason else ""
-    if policy.restart is RestartPolicy.NEVER:
-        note = f'a session {outcome}, and its settings say restart = "never"{because}'
+    if agent.run.policy.restart is RestartPolicy.NEVER:
+        note = f'a session {outcome}, and its settings say restart = "never"{_because(reason)}'
         return desire(agent, PAUSE, "restart_policy", MUSTER, note)
+    return _retry(agent, reason, now)
+
+
+def _retry(agent: Agent, reason: str, now: datetime) -> Fact:
+    """Schedule a retry with backoff; or pause the agent if its budget says so."""
     failures, allowed = agent.run.failures + 1, agent.run.budget.failures
     if allowed is not None and failures >= allowed:
         row = "1 failure" if failures == 1 else f"{failures} failures in a row"
-        note = f"{row}, as many as its budget allows{because}"
+        note = f"{row}, as many as its budget allows{_because(reason)}"
         return desire(agent, PAUSE, "budget", MUSTER, note)
-    until = now + retry_pause(failures, policy)
+    until = now + retry_pause(failures, agent.run.policy)
     return e.RetryScheduled(seat=agent.seat, failures=failures, until=until)
+
+
+def _because(reason: str) -> str:
+    return f": {reason}" if reason else ""
 
 
 def _pace(session: Session, now: datetime) -> Fact | None:

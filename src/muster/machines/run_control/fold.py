@@ -188,9 +188,9 @@ def _sign_of_work(team: Team, agent: Agent, session_id: SessionId | None, at: da
     if agent.run.policy.silent_seconds is None:
         return team
     session = None if session_id is None else team.sessions.get(session_id)
-    if session is None:
+    if session is None or session.urgency is Urgency.NOW:  # last words do not undo why it ends
         return team
-    session = replace(session, seen_at=at, is_silent=False)
+    session = replace(session, seen_at=at, is_silent=False, failure="")
     return replace(team, sessions=put(team.sessions, session.id, session))
 
 
@@ -238,16 +238,15 @@ def scheduled_run_due(team: Team, event: Event, fact: e.ScheduledRunDue) -> Team
 
 
 def silence_noticed(team: Team, event: Event, fact: e.SilenceNoticed) -> Team:
-    """A silence that ends a session counts as its failure."""
-    session = replace(team.sessions[fact.session], is_silent=True)
-    team = replace(team, sessions=put(team.sessions, session.id, session))
-    if fact.action is not OnSilence.RESTART:
-        return team
-    agent = team.agents[fact.seat]
-    reason = f"silent for {fact.seconds:g} s"
-    return _with_run(
-        team, agent, replace(agent.run, last_failure=_failure(agent.run, event, reason))
-    )
+    """A silence that ends a session is why it failed; one that is only told of is not."""
+    failure = "" if fact.action is OnSilence.TELL else silence_reason(fact.seconds)
+    session = replace(team.sessions[fact.session], is_silent=True, failure=failure)
+    return replace(team, sessions=put(team.sessions, session.id, session))
+
+
+def silence_reason(seconds: float) -> str:
+    """Why a session that was silent for so long is ended."""
+    return f"silent for {seconds:g} s"
 
 
 def start_deferred(team: Team, event: Event, fact: e.StartDeferred) -> Team:

@@ -12,6 +12,7 @@ from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.events import Fact
 from muster.machines.ids import MUSTER
+from muster.machines.run_control.fold import silence_reason
 from muster.machines.run_control.live import sessions_of, stop_all, stop_one
 from muster.machines.run_control.modes import PAUSE, desire
 from muster.machines.state import Agent, RunControl, Session, Team
@@ -85,9 +86,8 @@ def _on_silence(session: Session, agent: Agent) -> Iterator[Fact]:
         seat=agent.seat, session=session.id, seconds=seconds, action=policy.on_silence
     )
     if policy.on_silence is OnSilence.RESTART:
-        yield from stop_one(
-            session, Urgency.NOW, f"silent for {seconds:g} s", restart=session.task is None
-        )
+        reason = silence_reason(seconds)
+        yield from stop_one(session, Urgency.NOW, reason, restart=session.task is None)
 
 
 def _over_limit(team: Team, agent: Agent) -> Iterator[Fact]:
