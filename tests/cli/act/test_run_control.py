@@ -15,7 +15,7 @@ from threading import Timer
 import pytest
 
 from muster.cli.act.run_control import in_a_line
-from muster.cli.act.waiting import answers, exit_code
+from muster.cli.act.waiting import Ended, WaitLimit, answers, exit_code, judged_by, wait_for
 from muster.cli.look.logs import size
 from muster.client import requests
 from muster.client.sync import Client
@@ -49,6 +49,10 @@ groups = ["broken"]
 [agents.fails]
 command = ["sh", "-c", "echo no key >&2; exit 3"]
 groups = ["broken"]
+
+[agents.quits]
+command = ["sh", "-c", "echo no key >&2; exit 3"]
+restart = "never"
 
 [agents.limited]
 command = ["true"]
@@ -236,6 +240,36 @@ def test_wait_reports_a_missing_program(home: Path) -> None:
     assert "'no-such-program'" in told
     told = does(home, "once", "missing", "--wait", code=225)
     assert told.startswith("missing: desired pause (run_once crashed: ")
+
+
+@pytest.mark.parametrize("agent", ["fails", "quits"])
+def test_a_start_whose_session_has_failed_before_the_answer_fails(home: Path, agent: str) -> None:
+    with Client(home=home) as client:
+        asked = client.run(agent, RunMode.CONTINUOUS)
+        for event in client.events(after=asked.seq, types=["session_end"], agent=agent):
+            assert json.loads(event.data)["outcome"] == "failed"
+            break
+        started = wait_for(client, asked, WaitLimit(None))
+        assert started.code == 0
+        answer = client.ask(requests.run_state(agent))
+        assert judged_by(started, answer) == Ended(1, "exit code 3: no key")
+        client.run(agent, RunMode.PAUSE)
+
+
+def test_the_line_and_the_exit_code_of_a_start_agree(home: Path) -> None:
+    ran = muster("start", "quits", "--wait", "--home", str(home))
+    failed = 'quits: desired pause (a session failed, and its settings say restart = "never"'
+    assert ran.returncode == (1 if ran.stdout.startswith(failed) else 0), ran.stdout
+    ended(home, "quits")
+
+
+def test_an_earlier_failure_does_not_count_against_a_start(home: Path) -> None:
+    does(home, "once", "quits", "--wait", code=163)
+    with Client(home=home) as client:
+        run = client.ask(requests.run_state("quits"))
+    assert run.last_failure is not None
+    assert judged_by(Ended(0, started=run.seq), run).code == 0
+    assert judged_by(Ended(0), run).code == 0  # a stop is no start
 
 
 def test_the_exit_code_of_a_single_session_says_how_it_ended(home: Path) -> None:
@@ -427,6 +461,8 @@ def test_the_line_says_how_far_a_session_is() -> None:
     stopping = a_run(RunMode.PAUSE, RunMode.RUN_ONCE, phase=Phase.STOPPING)
     assert in_a_line(stopping).endswith("stopping (session b-7, process 4711)")
     assert "failed 3x, next retry at " in in_a_line(a_run(failures=3))
+    assert in_a_line(a_run(), "exit code 3").endswith("not running; failed (exit code 3)")
+    assert "failed" not in in_a_line(running, "exit code 3")
 
 
 def test_the_line_is_harmless_whatever_the_note_is() -> None:

@@ -10,7 +10,7 @@ from typing import Final, TypedDict, Unpack
 
 import click
 
-from muster.cli.act.waiting import NOT_SO, Ended, WaitLimit, wait_for
+from muster.cli.act.waiting import NOT_SO, Ended, WaitLimit, judged_by, wait_for
 from muster.cli.acting import print_json, server
 from muster.cli.options import Function, home_option, json_option
 from muster.cli.render import clean
@@ -195,6 +195,7 @@ def _tell(
     elif request["wait"]:
         ended = wait_for(client, run, deadline, restarts=desired is None, now=now)
         run = client.ask(requests.run_state(run.agent))
+        ended = judged_by(ended, run)
     if request["as_json"]:
         print_json(run)
     else:
@@ -230,6 +231,8 @@ def _doing(run: RunView, failed_because: str) -> Iterator[str]:
         again = f"{run.retry_at.astimezone():%H:%M:%S}"
         because = f" ({failed_because.rstrip('.')})" if failed_because else ""
         yield f"failed {run.failures}x{because}, next retry at {again}"
+    elif failed_because and run.session is None and run.desired is not RunMode.PAUSE:
+        yield f"failed ({failed_because.rstrip('.')})"
     elif run.authority is Authority.SELF and run.current is not run.desired:
         yield "the agent is told at its next request"
 

@@ -1,7 +1,8 @@
 """`--wait` of the run control verbs: until a session runs, has ended, or nothing runs.
 
 `start` and `restart` wait for a running session, `once` and `cleanup` for the end of theirs,
-`stop` until nothing runs. A failure, a newer desired state or the timeout ends the waiting.
+`stop` until nothing runs. A failure, a newer desired state or the timeout ends the waiting. A
+session that has started may have failed since: the state that is printed decides.
 """
 
 import signal
@@ -17,7 +18,7 @@ from muster.client.sync import Client
 from muster.engine.system import SystemClock
 from muster.errors import Closed
 from muster.machines.state import Phase
-from muster.machines.vocabulary import Authority, RunMode
+from muster.machines.vocabulary import Authority, Outcome, RunMode
 from muster.views.answers.agents import RunView
 
 NOT_SO: Final = 1
@@ -32,6 +33,8 @@ NO_CODE: Final = SESSION_FAILED + SESSION_CODE_MAX + 2
 
 _CLOCK: Final = SystemClock()
 _ONE_SHOTS: Final = (RunMode.RUN_ONCE, RunMode.RUN_CLEANUP)
+
+_FAILED: Final = (Outcome.FAILED, Outcome.CRASHED)
 
 _TELLING: Final = (
     "agent_disabled",
@@ -54,6 +57,17 @@ class Ended(NamedTuple):
 
     gave_up: str = ""
     """That the timeout is over, if it is."""
+
+    started: int | None = None
+    """The place in the log from which a session runs, if one was waited for."""
+
+
+def judged_by(ended: Ended, run: RunView) -> Ended:
+    """The result, given the state after the waiting: a start whose session has failed is none."""
+    failure = run.last_failure
+    if ended.started is None or failure is None or failure.seq <= ended.started:
+        return ended
+    return Ended(NOT_SO, failure.reason)
 
 
 def answers(run: RunView) -> bool:
@@ -130,7 +144,7 @@ def wait_for(
     if run.disabled and run.desired is not RunMode.PAUSE:
         return Ended(NOT_SO)
     if _is_done(run, restarts=restarts, now=now):
-        return Ended(0)
+        return Ended(0, started=None if run.desired is RunMode.PAUSE else run.seq)
     waiting = _Waiting(client, run, restarts=restarts)
     try:
         with deadline.bound():
@@ -195,12 +209,12 @@ class _Waiting:
             happening = msgspec.json.decode(event.data, type=_Happening)
             if seat not in (happening.seat, *happening.seats):
                 continue
-            ended = self._ended(happening)
+            ended = self._ended(happening, event.seq)
             if ended is not None:
                 return ended
         raise Closed
 
-    def _ended(self, event: _Happening) -> Ended | None:
+    def _ended(self, event: _Happening, seq: int) -> Ended | None:
         if self._run.desired is RunMode.PAUSE:
             return self._paused(event)
         if event.task is not None and event.session is not None:
@@ -210,11 +224,16 @@ class _Waiting:
         if event.type == "session_requested" and event.generation == self._run.generation:
             self._own = event.session
         if event.type == "session_end":
-            self.reason = event.reason
+            self.reason = event.reason if event.outcome in _FAILED else ""
             if self._ends_session and event.session == self._own:
                 return Ended(exit_code(event.outcome, event.code), self.reason)
-        done = self._judged(event)
-        return None if done is None else Ended(0 if done else NOT_SO, self.reason)
+        match self._judged(event):
+            case None:
+                return None
+            case True:
+                return Ended(0, started=None if self._ends_session else seq)
+            case False:
+                return Ended(NOT_SO, self.reason)
 
     def _paused(self, event: _Happening) -> Ended | None:
         if event.type == "desired_set" and event.generation > self._run.generation:
