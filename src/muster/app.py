@@ -1,6 +1,7 @@
 """The composition root: opens a team, runs its services, and closes it in order.
 
     lock the home, open the log      store
+    reserve what must not fail later the caller
     load the team                    loading
     say that muster started          dispatcher
     run                              timers, presence, reactors, snapshots, state files
@@ -13,7 +14,12 @@ No cancellation can skip the last line. A service that fails ends the team in th
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    nullcontext,
+)
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -107,6 +113,10 @@ class DelegationPlan(msgspec.Struct, frozen=True, kw_only=True):
 NO_DELEGATION: Final = DelegationPlan()
 
 
+Reserve = Callable[[], AbstractContextManager[None]]
+"""Reserves what a team needs as long as it is open, or raises why it cannot be had."""
+
+
 class TeamOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How a team is run."""
 
@@ -129,6 +139,9 @@ class TeamOptions(msgspec.Struct, frozen=True, kw_only=True):
     url: str = ""
     """The address at which sessions find the server."""
 
+    reserve: Reserve = nullcontext
+    """Entered when the home is locked, before anything of the team starts."""
+
 
 class Files(Protocol):
     """A service that keeps shared files in step with the log."""
@@ -143,11 +156,17 @@ class Files(Protocol):
 
 
 def open_configured(
-    home: Path, settings: Settings, *, url: str = "", load: Load | None = None
+    home: Path,
+    settings: Settings,
+    *,
+    url: str = "",
+    load: Load | None = None,
+    reserve: Reserve = nullcontext,
 ) -> AbstractAsyncContextManager[Muster]:
     """Open the team in this home as its settings say, reached at `url`.
 
-    With `load`, which loads the settings anew, changes of the file are taken up.
+    With `load`, which loads the settings anew, changes of the file are taken up. What `reserve`
+    cannot have keeps everything from starting.
     """
     in_force = SettingsInForce(settings)
     path = home.absolute() / SETTINGS_FILE
@@ -161,6 +180,7 @@ def open_configured(
         delegation=delegation_of(in_force, home, serves_queue=True),
         inboxes=settings.team.inboxes_beside(home),
         url=url,
+        reserve=reserve,
     )
     return open_team(home, options)
 
@@ -236,11 +256,12 @@ async def open_team(
     store = await SqliteStore.open(home)
     clock, ids = clock or SystemClock(), ids or RandomIds()
     try:
-        async with (
-            watch_loop(),
-            run_team(store, options, clock=clock, ids=ids, home=home) as muster,
-        ):
-            yield muster
+        with options.reserve():
+            async with (
+                watch_loop(),
+                run_team(store, options, clock=clock, ids=ids, home=home) as muster,
+            ):
+                yield muster
     finally:
         await run_to_completion(store.close())
 

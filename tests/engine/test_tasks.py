@@ -1,6 +1,7 @@
 """Background tasks end with their body, and shielded work survives cancellation."""
 
 import asyncio
+import errno
 import logging
 
 import pytest
@@ -85,6 +86,37 @@ def test_shielded_work_ends_before_a_cancellation_is_raised() -> None:
         assert task.cancelled()
 
     run(scene())
+
+
+def test_shielded_work_that_fails_does_not_swallow_a_cancellation(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def scene() -> None:
+        go = asyncio.Event()
+
+        async def work() -> None:
+            await go.wait()
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        async def follow() -> None:
+            while True:
+                try:
+                    await run_to_completion(work())
+                except OSError:  # the disk may have room the next time
+                    go.clear()
+
+        task = TaskOwner("a file").start(follow())
+        await settled()
+        task.cancel()
+        await settled()
+        go.set()
+        await eventually(task.done)
+        assert task.cancelled()
+
+    with caplog.at_level(logging.WARNING):
+        run(scene())
+    [record] = caplog.records
+    assert "No space left on device" in record.getMessage()
 
 
 def test_shielded_work_returns_its_result_or_raises_its_error() -> None:

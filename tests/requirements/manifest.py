@@ -568,6 +568,9 @@ LIFE = (
                 "test_an_error_of_the_system_names_the_file_and_the_remedy",
                 "test_a_home_that_cannot_be_made_is_one_line_with_its_code",
                 "test_an_address_that_cannot_be_written_is_no_bug_of_muster",
+                "test_nothing_starts_if_the_address_cannot_be_written",
+                "test_a_reserved_address_is_published_on_a_full_disk",
+                "test_an_address_that_finds_no_room_is_named_and_leaves_nothing",
             ],
         },
     ),
@@ -877,6 +880,7 @@ SERVICES = (
             ],
             "engine/test_tasks.py": [
                 "test_shielded_work_ends_before_a_cancellation_is_raised",
+                "test_shielded_work_that_fails_does_not_swallow_a_cancellation",
             ],
             "machines/run_control/test_run_control.py": [
                 "test_no_session_starts_while_muster_shuts_down"

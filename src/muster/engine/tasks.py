@@ -89,7 +89,11 @@ class TaskOwner:
 
 # A coroutine's first two parameters are what asyncio itself sends and yields.
 async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
-    """Await something to its end even if the caller is cancelled; then raise the cancellation."""
+    """Await something to its end even if the caller is cancelled; then raise the cancellation.
+
+    The cancellation is raised even if the work fails: a caller that handles the error and retries
+    would go on for ever. The error is its cause, and is logged.
+    """
     task = asyncio.get_running_loop().create_task(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -97,7 +101,10 @@ async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
             await asyncio.wait({task})
         except asyncio.CancelledError as error:
             cancelled = error
-    result = task.result()
-    if cancelled is not None:
-        raise cancelled
-    return result
+    if cancelled is None:
+        return task.result()
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        extra = {"action": "task_failed"}
+        log.warning("work failed during a cancellation: %s", str(error) or repr(error), extra=extra)
+    raise cancelled from error

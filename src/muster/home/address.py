@@ -1,15 +1,19 @@
 """The address of the running server: `server.json` in the team's home, readable by its owner only.
 
-`muster up` writes the file when it listens and removes it at a clean stop. After a crash the file
-is stale, so readers trust it only while a process holds the lock of the home.
+`muster up` publishes the file when it listens and removes it at a clean stop. After a crash the
+file is stale, so readers trust it only while a process holds the lock of the home. It is written
+aside before any agent starts: on a full disk nothing is started that no command could reach.
 """
 
 import os
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from muster.home.faults import file_fault
 from muster.regular_files import read_regular
 
 FILE: Final = "server.json"
@@ -27,12 +31,21 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     """The systemd unit that runs it."""
 
 
+@contextmanager
+def reserved(home: Path, address: Address) -> Generator[None]:
+    """Write the address aside, to be published while this is entered. Raises `FileUnusable`."""
+    _write_aside(home, address)
+    try:
+        yield
+    finally:
+        _remove_aside(home)
+
+
 def publish(home: Path, address: Address) -> None:
-    """Write the address of the server, atomically."""
-    aside = home / f"{FILE}.new"
-    aside.unlink(missing_ok=True)
-    with open(aside, "xb", opener=_for_owner_only) as file:
-        file.write(msgspec.json.encode(address) + b"\n")
+    """Put the address in its place, atomically; one that is reserved takes no more room."""
+    aside = _aside(home)
+    if _read(aside) != address:
+        _write_aside(home, address)
     aside.replace(home / FILE)
 
 
@@ -43,8 +56,34 @@ def withdraw(home: Path) -> None:
 
 def find(home: Path) -> Address | None:
     """The published address, if there is one and it can be read."""
+    return _read(home / FILE)
+
+
+def _aside(home: Path) -> Path:
+    return home / f"{FILE}.new"
+
+
+def _write_aside(home: Path, address: Address) -> None:
+    aside = _aside(home)
     try:
-        return msgspec.json.decode(read_regular(home / FILE), type=Address)
+        aside.unlink(missing_ok=True)
+        with open(aside, "xb", opener=_for_owner_only) as file:
+            file.write(msgspec.json.encode(address) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())  # some file systems find out only now that they are full
+    except OSError as error:
+        _remove_aside(home)
+        raise file_fault(error, aside) from error
+
+
+def _remove_aside(home: Path) -> None:
+    with suppress(OSError):
+        _aside(home).unlink()
+
+
+def _read(path: Path) -> Address | None:
+    try:
+        return msgspec.json.decode(read_regular(path), type=Address)
     except (OSError, msgspec.DecodeError):
         return None
 

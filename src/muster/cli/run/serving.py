@@ -44,15 +44,7 @@ async def serving(
     stop, up = asyncio.Event(), asyncio.Event()
 
     def publish() -> None:
-        address.publish(
-            home,
-            address.Address(
-                url=url_of(listener),
-                pid=os.getpid(),
-                options=options,
-                unit=os.environ.get(UNIT_VARIABLE, ""),
-            ),
-        )
+        address.publish(home, own_address(listener, options))
         ready(secret)
         up.set()
 
@@ -68,6 +60,16 @@ async def serving(
             stop.set()
             await run_to_completion(_ended(answering))
             address.withdraw(home)
+
+
+def own_address(listener: socket.socket, options: tuple[str, ...] = ()) -> address.Address:
+    """The address of this process; `options` are those that it was started with."""
+    return address.Address(
+        url=url_of(listener),
+        pid=os.getpid(),
+        options=options,
+        unit=os.environ.get(UNIT_VARIABLE, ""),
+    )
 
 
 async def _ended(answering: asyncio.Task[None]) -> None:

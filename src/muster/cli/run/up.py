@@ -22,7 +22,7 @@ from muster.cli.run.detaching import start_detached
 from muster.cli.run.drain_report import DrainReport
 from muster.cli.run.notifying import Notifier
 from muster.cli.run.server_log import log_to_file
-from muster.cli.run.serving import serving
+from muster.cli.run.serving import own_address, serving
 from muster.cli.run.stop_signals import StopSignals
 from muster.cli.saying import say
 from muster.demo import stage
@@ -32,6 +32,7 @@ from muster.engine.dispatcher import Commit
 from muster.engine.stopping import OrderlyStop
 from muster.engine.tasks import TaskOwner, background
 from muster.errors import HomeInUse
+from muster.home import address
 from muster.home.lock import LOG_FILE, running_pid
 from muster.http.server import listen, url_of
 from muster.machines.events import SettingsApplied, SettingsRejected
@@ -148,9 +149,11 @@ def _chosen(settings: Settings, host: str | None, port: int | None, no_browser: 
 async def _run(home: Path, settings: Settings, listener: socket.socket, start: ServerStart) -> None:
     demo = start.load is None
     signals, tasks = StopSignals(), TaskOwner("muster up")
+    url = url_of(listener)
+    reserve = partial(address.reserved, home, own_address(listener, start.options))
 
     def ready(secret: str) -> None:
-        url, is_watched = url_of(listener), start.notifier.is_listening
+        is_watched = start.notifier.is_listening
         if start.detached:
             log_to_file(home)
         say(f"muster is up at {url} for {home}." + ("" if is_watched else " Ctrl-C stops it."))
@@ -163,7 +166,7 @@ async def _run(home: Path, settings: Settings, listener: socket.socket, start: S
             _open_browser(f"{url}/?token={secret}", tasks)
 
     async with (
-        open_configured(home, settings, url=url_of(listener), load=start.load) as muster,
+        open_configured(home, settings, url=url, load=start.load, reserve=reserve) as muster,
         stage.staged(muster, home) if demo else nullcontext(),
         serving(home, muster, settings, listener, ready, options=start.options),
     ):
