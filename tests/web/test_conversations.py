@@ -149,6 +149,7 @@ def test_an_ambiguous_request_asks_which_agent_and_one_key_answers(
     expect(box).to_be_focused()
     expect(box).to_have_value(EITHER)
     box.press("Enter")
+    expect(buttons).to_have_count(2)
     number = 1 + ["python-engineer" in each for each in buttons.all_inner_texts()].index(True)
     page.keyboard.press(str(number))
     expect(page).to_have_url(re.compile(r"#/conversation/conv_\d+$"))

@@ -125,7 +125,6 @@ def test_a_request_with_a_stale_epoch_is_refused_and_logged(scene: Scene) -> Non
         ("wait", {"timeoutSeconds": -1}),
         ("wait", {"timeoutSeconds": 0}),
         ("wait", {"timeoutSeconds": 1e12}),
-        ("complete", {"message": ""}),
         ("complete", {"epoch": "one"}),
         ("complete", {"epoch": 10**30}),
         ("wait", {"reason": "x" * 10_000}),
@@ -135,6 +134,14 @@ def test_a_request_with_a_stale_epoch_is_refused_and_logged(scene: Scene) -> Non
 def test_what_makes_no_sense_is_refused(act: str, body: Json, scene: Scene) -> None:
     problem = scene.refused("POST", f"{scene.channel}/turn/{act}", body, by="pm", status=422)
     assert problem["code"] == "invalid"
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_a_blank_text_completes_the_turn_without_a_message(text: str, scene: Scene) -> None:
+    before = len(scene.facts("agent_message"))
+    scene.turn("complete", "pm", message=text)
+    assert len(scene.facts("agent_message")) == before
+    assert scene.holder() == "dev"
 
 
 def test_a_channel_or_an_agent_that_is_not_there_is_not_found(scene: Scene) -> None:
