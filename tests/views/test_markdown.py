@@ -77,6 +77,11 @@ def _is_harmless(html: str) -> None:
     assert all(re.match("(?:https?:|mailto:)", link) for link in seen.links), seen.links
 
 
+def test_a_link_without_an_address_leads_nowhere() -> None:
+    seen = Seen(render("[a]() ![b]()"))
+    assert (seen.links, seen.wrong) == ([], [])
+
+
 def test_a_link_leads_outside_and_tells_nobody_where_it_was() -> None:
     html = render("[a](https://example.org) <mailto:ada@example.org>")
     assert Seen(html).links == ["https://example.org", "mailto:ada@example.org"]

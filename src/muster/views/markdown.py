@@ -62,6 +62,8 @@ def _link_open(
     env: Env,
 ) -> str:
     token = tokens[index]
+    if not token.attrGet("href"):
+        token.attrs.pop("href", None)  # it would lead to the page itself
     token.attrSet("rel", "noopener noreferrer nofollow")
     token.attrSet("target", "_blank")
     return renderer.renderToken(tokens, index, options, env)
@@ -92,5 +94,7 @@ def _image(
     token = tokens[index]
     source = str(token.attrGet("src") or "")
     label = escape(f"image: {token.content or source}")
+    if not source:
+        return label
     rel = 'rel="noopener noreferrer nofollow" target="_blank"'
     return f'<a href="{escape(source)}" {rel}>{label}</a>'
