@@ -11,7 +11,6 @@ No cancellation can skip the last line. A service that fails ends the team in th
 `open_team` raises its exception.
 """
 
-import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import (
@@ -52,8 +51,8 @@ from muster.engine.system import RandomIds, SystemClock
 from muster.engine.tasks import background, run_to_completion
 from muster.engine.timers import Timers
 from muster.engine.watchdog import watch_loop
-from muster.errors import HomeLost, MusterError, NoTeam
-from muster.home.lock import LOG_FILE, lock_identity
+from muster.errors import NoTeam
+from muster.home.lock import LOG_FILE
 from muster.inbox.errands import soul_line
 from muster.inbox.inbox import Inbox
 from muster.machines.commands import ReportClockJump, StartMuster
@@ -73,10 +72,11 @@ from muster.sessions.reactor import Sessions
 from muster.sessions.session_tokens import SessionTokens
 from muster.settings.in_force import SettingsInForce, hosting_lead
 from muster.settings.model import SETTINGS_FILE, DelegationSettings, Settings
-from muster.store.base import SEQ_END, EventStore, MessageSearch
+from muster.store.base import EventStore
 from muster.store.reading import LogReader
 from muster.store.sqlite import SqliteStore
 from muster.team import Muster
+from muster.upkeep import look_after
 from muster.version import __version__
 from muster.views.conversation_costs import Costs
 from muster.views.history import History
@@ -303,7 +303,7 @@ async def run_team(
                 timers, schedules = Timers(dispatcher, clock), Schedules(dispatcher, clock)
                 attachments = None if home is None else AttachmentFolder(home)
                 if home is not None and attachments is not None:
-                    services.create_task(_look_after(home, attachments, store, clock))
+                    services.create_task(look_after(home, attachments, store, clock))
                 watches = (live, timers, schedules, presence, snapshots, reactor, requests.queue)
                 for each in (*watches, *files):
                     services.create_task(each.run())
@@ -352,40 +352,6 @@ def _feed(store: EventStore, dispatcher: Dispatcher) -> Feed:
     feed = Feed(store, last_seq=dispatcher.team.seq)
     dispatcher.watch(lambda commit: feed.publish(commit.stored))
     return feed
-
-
-async def _look_after(home: Path, files: AttachmentFolder, store: EventStore, clock: Clock) -> None:
-    """Look after the home until cancelled: its unused uploads, and whether it is there at all."""
-    async with asyncio.TaskGroup() as group:
-        group.create_task(_remove_unused(files, store, clock))
-        group.create_task(_notice_loss(home, clock))
-
-
-async def _notice_loss(home: Path, clock: Clock) -> None:
-    """Raise `HomeLost` when the home is deleted or replaced: the open log is in no folder then."""
-    own = lock_identity(home)
-    while lock_identity(home) == own:
-        await clock.sleep(limits.HOME_LOOK_SECONDS)
-    raise HomeLost(home=home)
-
-
-async def _remove_unused(files: AttachmentFolder, store: EventStore, clock: Clock) -> None:
-    """Remove the uploads of earlier days that no message names, until cancelled."""
-
-    async def is_named(digest: str) -> bool:
-        before: int | None = SEQ_END
-        while before is not None:
-            found, before = await store.search(MessageSearch(file=digest), before=before, limit=1)
-            if found:
-                return True
-        return False
-
-    while True:
-        try:
-            await files.clean(clock.wall().timestamp(), is_named)
-        except (OSError, MusterError) as error:  # the next round tries again
-            log.warning("%s", error, extra={"action": "files_not_cleaned"})
-        await clock.sleep(limits.FILE_CLEAN_SECONDS)
 
 
 def _tasks(

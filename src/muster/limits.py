@@ -28,7 +28,7 @@ TEMPLATE_CHANNELS_MAX: Final = 64
 """Agents and channels of one template: each agent may become a process with a model."""
 
 TEMPLATE_ABOUT_CHARS_MAX: Final = 500
-"""What a template says about itself: a line or two in a list."""
+"""The description of a template: a line or two in a list."""
 
 NOTE_BYTES_MAX: Final = 2048
 """One note of an agent to itself: a paragraph."""

@@ -40,7 +40,7 @@ def test_a_pair_from_a_template_talks_and_stops_by_its_limit(tmp_path: Path) -> 
 
 
 def test_settings_create_a_channel_once_and_give_a_soul_once(tmp_path: Path) -> None:
-    """What people change afterwards stays, through a restart."""
+    """Later changes by people stay, through a restart."""
     home = begun(tmp_path, "pair")
     with live(home) as server, a_scene(server) as scene:
         scene.call("PATCH", "/api/channels/desk", {"stopPhrase": "done"})

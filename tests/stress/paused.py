@@ -30,6 +30,7 @@ import msgspec
 
 from tests.homes import environment
 from tests.live import NO_TLS
+from tests.stress.soak_agent import pause
 
 BOUND_SECONDS: Final = 180.0
 """Timeout of every wait, on a busy machine."""
@@ -195,12 +196,12 @@ class Pausing:
         for each in storms:
             each.start()
         if trouble != "none":
-            _rest(self._chance.random() * STORM_SECONDS)
+            pause(self._chance.random() * STORM_SECONDS)
             self._down(kill=trouble == "kill")
             self._up()
         for each in storms:
             each.join()
-        _rest(STORM_SECONDS * self._chance.random())
+        pause(STORM_SECONDS * self._chance.random())
 
     def _storm(self, names: Sequence[str], seed: float, until: float) -> None:
         chance = random.Random(seed)
@@ -258,7 +259,7 @@ class Pausing:
         while not condition():
             if time.monotonic() > until:
                 raise TimeoutError(f"round {self.score.rounds}: not within the bound: {what}")
-            _rest(0.01)
+            pause(0.01)
 
     # ── the server ────────────────────────────────────────────────────────────────────────────────
 
@@ -321,10 +322,6 @@ def _filled(body: Json, name: str) -> Json:
 def _uptime() -> float:
     """The clock of the kernel's start times."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
-
-
-def _rest(seconds: float) -> None:
-    time.sleep(seconds)  # noqa: TID251 - people at random moments, with real processes
 
 
 def paused(

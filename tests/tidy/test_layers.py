@@ -189,6 +189,10 @@ ROOMS: dict[str, Room] = {
     "muster.testing": Room(
         (*CORE, "muster.engine", "muster.settings"), "fakes of ports, for users' own tests too"
     ),
+    "muster.upkeep": Room(
+        (*CORE, *STORE_READERS, "muster.attachments", "muster.engine", "muster.home.lock"),
+        "a home is looked after beside the team, and knows nothing of it",
+    ),
     "muster.app": Room(("muster",), "the composition root"),
     "muster.__main__": Room(("muster.cli.main",), "the command line is the program"),
     "muster": Room((*GROUND, "muster.client"), "the public names, and nothing of its own"),

@@ -25,7 +25,6 @@ class Allowed(NamedTuple):
 
 
 LONG_FILES: dict[str, Allowed] = {
-    "muster.app": Allowed(470, "the composition root: each service is named once, in order"),
     "muster.client.methods": Allowed(480, "a list of methods: one subject, read by looking up"),
     "muster.client.requests": Allowed(650, "a list of requests: one subject, read by looking up"),
     "muster.errors": Allowed(600, "a list of errors: one subject, read by looking up"),

@@ -41,7 +41,7 @@ def placed(stage: Stage, script: str) -> str:
 
 
 def lines_of(stage: Stage, level: Confine, script: str = TRIES) -> tuple[set[str], str]:
-    """What the program says, and how its session was confined."""
+    """The lines that the program prints, and how its session was confined."""
     settings = structs.replace(PLAIN, command=sh(placed(stage, script)), confine=level)
 
     said: list[str] = []

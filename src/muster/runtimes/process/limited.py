@@ -32,7 +32,7 @@ _SIGNS: Final[Mapping[str, re.Pattern[str]]] = {
     "processes": re.compile(r"Resource temporarily unavailable|can't start new thread|EAGAIN"),
     "open_files": re.compile(r"[Tt]oo many open files|EMFILE"),
 }
-"""What programs print when a limit refuses them something."""
+"""Texts that programs print when a limit refuses them something."""
 
 
 class AppliedLimits:
