@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
-from muster.machines.ids import LEAD_SEAT, name_key
+from muster.machines.ids import GRID_SEATS, LEAD_SEAT, name_key
 from muster.machines.state import Agent, Channel, Status, Team
 from muster.machines.vocabulary import Authority, SpeakerOrder, TurnConfig
 from muster.settings.agents import AGENTS, ANYBODY, PATHS
@@ -90,7 +90,7 @@ class _Exporter:
 
     def _born(self, agent: Agent, base: _Data) -> _Data:
         table = self._cleaned(agent.id, base)
-        if agent.seat < LEAD_SEAT * 2 + 1 and agent.seat != LEAD_SEAT:
+        if agent.seat in GRID_SEATS:
             table["seat"] = int(agent.seat)
         if agent.role:
             table["description"] = self._text(agent.role)
