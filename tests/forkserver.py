@@ -33,6 +33,8 @@ from muster.cli.verbs import HIDDEN, VERBS
 REQUEST_BYTES_MAX: Final = 100_000
 """A request is one packet. Longer command lines are run by the installed script."""
 
+ERRORS_BYTES_MAX: Final = 1_000_000
+
 AT_START: Final = ("PYTHON", "LC_", "LANG")
 """Prefixes of variables that Python reads when it starts: too late for a forked process."""
 
@@ -130,6 +132,12 @@ class ForkedProcess:
         said = self.stdout.read(), self._errors.read()
         self.close()
         return said
+
+    def errors(self) -> str:
+        """Standard error so far; none after `communicate`."""
+        if self._errors.closed:
+            return ""
+        return os.pread(self._errors.fileno(), ERRORS_BYTES_MAX, 0).decode("utf-8", "replace")
 
     def close(self) -> None:
         """Kill the process if it is still there, and close its streams."""

@@ -60,6 +60,9 @@ def live(home: Path, silence_s: float = LIFE_SECONDS, /, **environ: str) -> Gene
             found = re.search(r"http://\S+", line)
             assert found, (line, process.communicate(timeout=WAIT_SECONDS))
             yield Server(process, found[0], (home / "operator.token").read_text().strip())
+        except BaseException as failed:
+            failed.add_note(f"the server: exit code {process.poll()}, {process.errors()[-4000:]}")
+            raise
         finally:
             bound.cancel()
             process.terminate()  # in order, so that its programs end with it

@@ -102,12 +102,16 @@ class Team:
     def until(self, so: Callable[[dict[int, Json]], bool]) -> dict[int, Json]:
         """Look again after every event until something is so."""
         end = monotonic() + WAIT_SECONDS
-        with self._http.stream("GET", "/api/events?after=0") as stream:
-            for line in stream.iter_lines():
-                assert monotonic() < end, "it did not happen in time"
-                if line.startswith("data:") and so(found := self.agents()):
-                    return found
-        raise AssertionError("the stream ended")
+        while True:  # a reader whose stream is cut connects again; a server that is gone refuses it
+            try:
+                with self._http.stream("GET", "/api/events?after=0") as stream:
+                    for line in stream.iter_lines():
+                        assert monotonic() < end, "it did not happen in time"
+                        if line.startswith("data:") and so(found := self.agents()):
+                            return found
+                raise AssertionError("the stream ended")
+            except httpx.ReadError as cut:
+                print(f"{self.server.url} cut a stream: {cut}")
 
     def statuses(self) -> dict[int, str]:
         return {seat: agent["status"] for seat, agent in self.agents().items()}

@@ -15,6 +15,7 @@ from muster.machines.vocabulary import Authority
 from tests.asking import Asker, asker
 from tests.homes import ADA, TWO_AGENTS
 from tests.live import Server, live
+from tests.waits import until
 from tests.web.pages import Watched, played
 from tests.web.teams import led, programs
 
@@ -171,8 +172,8 @@ def test_a_failing_agent_can_be_tried_now_and_stopped_and_the_key_stops_it(
     expect(faily.locator(".act")).to_have_text(["Stop", "Try now"])
     before = operator.get("/api/agents/Faily/run")["generation"]
     faily.get_by_role("button", name="Try now Faily").click()
+    until(lambda: operator.get("/api/agents/Faily/run")["generation"] > before)
     expect(faily.locator(".act")).to_have_text(["Stop", "Try now"])  # it has failed again
-    assert operator.get("/api/agents/Faily/run")["generation"] > before
     faily.focus()
     page.keyboard.press("s")
     expect(faily.locator(".act")).to_have_text(["Start"])

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Generator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from subprocess import CompletedProcess, Popen
@@ -11,6 +12,7 @@ import pytest
 
 from muster.client.sync import Client
 from muster.machines.vocabulary import TurnState
+from muster.runtimes.process.processes import alive
 from tests.forkserver import ForkedProcess
 from tests.homes import MUSTER_SCRIPT, environment, muster
 from tests.live import live
@@ -140,24 +142,23 @@ def test_a_script_that_is_killed_takes_its_waiting_verb_along(
     pid_file = tmp_path / "pid"
     command = ["sh", str(shell), MUSTER_SCRIPT, script.name, str(script.home), str(pid_file)]
     with Popen(command, env=environment({"MUSTER_TOKEN": script.token})) as agent:
-        until(lambda: pid_file.exists() and pid_file.read_text().strip())
-        verb = int(pid_file.read_text())
-        with Client(home=script.home) as client:
-            until(lambda: _is_told_of_parent(verb))
-            client.post(script.channel, "are you there?")
-        agent.kill()
-    until(lambda: not Path(f"/proc/{verb}").exists() or _is_zombie(verb))
+        try:
+            until(lambda: pid_file.exists() and pid_file.read_text().strip())
+            verb = int(pid_file.read_text())
+            with Client(home=script.home) as client:
+                until(lambda: _has_connection(verb))
+                client.post(script.channel, "are you there?")
+        finally:
+            agent.kill()
+    until(lambda: alive(verb) is None)
 
 
-def _is_told_of_parent(pid: int) -> bool:
-    """Whether the verb waits for its server: then it has a connection."""
-    links = (link for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink())
-    return any("socket" in str(link.readlink()) for link in links)
-
-
-def _is_zombie(pid: int) -> bool:
-    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    return stat.rpartition(")")[2].split()[0] == "Z"
+def _has_connection(pid: int) -> bool:
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # it has closed this one meanwhile
+            if "socket" in str(link.readlink()):
+                return True
+    return False
 
 
 def test_a_shell_agent_waits_for_a_server_that_is_away(tmp_path: Path) -> None:
