@@ -289,6 +289,14 @@ class Repeated(Refused):
         self.seq = seq
 
 
+class KeyReused(Refused):
+    """The idempotency key belongs to another request (event {seq}), and nothing was done for this
+    one. A key is for retries of the same request; send this one with a key of its own.
+    """
+
+    status = 422
+
+
 class SecretShown(Refused):
     """This was done with the same idempotency key (event {seq}), and its secret was shown then.
     A secret is shown once: `muster token issue` makes another, `muster token revoke` ends this one.

@@ -405,7 +405,25 @@ def test_the_answer_to_an_approval_is_given_again(stage: Stage) -> None:
     stage.opened()
     stage.operator.http.post(f"{stage.channel}/messages", json={"message": "x"}, headers=used)
     other = stage.operator.http.post(path, json={"allow": True}, headers=used)
-    assert (other.status_code, other.json()["code"]) == (409, "repeated")
+    assert (other.status_code, other.json()["code"]) == (422, "key_reused")
+
+
+def test_a_key_that_comes_with_another_request_is_refused(stage: Stage) -> None:
+    stage.opened()
+    head = {"idempotency-key": a_name("key")}
+
+    def post(text: str) -> httpx.Response:
+        body = {"message": text}
+        return stage.operator.http.post(f"{stage.channel}/messages", json=body, headers=head)
+
+    first = post("buy milk")
+    other = post("sell milk")
+    assert (other.status_code, other.json()["code"]) == (422, "key_reused")
+    assert f"event {first.json()['seq']}" in other.json()["detail"]
+    again = post("buy milk").json()
+    assert (again["seq"], again["repeated"]) == (first.json()["seq"], True)
+    said = stage.operator.get(f"{stage.channel}/messages")["messages"]
+    assert [each["text"] for each in said] == ["buy milk"]
 
 
 def test_agents_are_summoned_once_under_one_key(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from muster.machines.commands import Command
 from muster.machines.kernel.fold import fold
 from muster.machines.kernel.snapshots import decode, encode
 from muster.machines.kernel.team import refusal
+from muster.machines.keys import is_same_request, with_digest
 from muster.machines.state import Team
 from muster.machines.vocabulary import Authority, Role, RunMode
 from tests.machines.scene import REVIEWS, Scene
@@ -51,6 +52,17 @@ def test_an_act_is_carried_out_once_under_its_key_whatever_it_is() -> None:
         for _ in range(2):
             repeated = scene.refuse(command, "repeated", key=key)
             assert repeated.found == {"seq": first.seq}
+
+
+def test_a_digest_does_not_tell_keys_apart_but_says_whether_the_request_is_the_same() -> None:
+    scene = trio()
+    mine, other = with_digest("k", "1f"), with_digest("k", "2e")
+    first = scene.do(post(), key=mine)[0]
+    assert scene.refuse(post("again"), "repeated", key=other).found == {"seq": first.seq}
+    assert first.key is not None
+    assert is_same_request(mine, first.key)
+    assert not is_same_request(other, first.key)
+    assert is_same_request(mine, "k")
 
 
 def test_a_retry_after_the_end_of_the_turn_is_a_repeat_and_not_stale() -> None:

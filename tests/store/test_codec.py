@@ -3,6 +3,7 @@ from datetime import timedelta, timezone
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from muster.errors import LogCorrupt, LogTooNew
 from muster.machines.events import (
@@ -13,6 +14,7 @@ from muster.machines.events import (
     Fact,
 )
 from muster.machines.ids import SeatId
+from muster.machines.keys import with_digest
 from muster.store.codec import Envelope, decode, encode, stored
 from muster.store.upcasts import UPCASTS, Shape, upcast
 from tests.store.building import DESIGN, EXAMPLES, NOON, SEAT, SESSION, event
@@ -126,6 +128,12 @@ def test_a_renamed_event_is_upcast_to_its_new_name() -> None:
 
     assert decode(line(type="agent_allowed", v=4)) == event(1, AgentEnabled(seat=SEAT))
     assert _allowed_is_enabled in UPCASTS.values()
+
+
+def test_a_key_and_the_digest_of_its_request_are_fields_of_their_own() -> None:
+    keyed = replace(event(7), key=with_digest("k-1", "1f"))
+    assert b'"key":"k-1","keyDigest":"1f"' in encode(keyed)
+    assert decode(encode(keyed)) == keyed
 
 
 def test_the_key_of_an_older_message_is_that_of_its_envelope() -> None:

@@ -47,6 +47,7 @@ ENVELOPE = {
     "cause": "The `seq` of the event that caused this one, or null.",
     "v": "The schema version of the fields that follow.",
     "key": "The idempotency key of the command, on its first event; omitted where it has none.",
+    "keyDigest": "A digest of the request that the key came with; omitted where there is none.",
     "type": "The type of the event: one of those below.",
 }
 
@@ -92,9 +93,10 @@ token that exceeds its rate limit (a thousand requests a second) gets a 429. A m
 
 **Retries.** A request with an `Idempotency-Key` can be sent again after a broken connection: it is
 carried out once, and a retry gets the first one's `seq` with `repeated: true`, or the current state
-where the answer shows a state. A key is for one request, and belongs to its caller; muster knows at
-least the last 16,384. An answer with a secret cannot be repeated: the retry is a 409
-(`secret_shown`). A request that changed nothing, or was refused, is decided again.
+where the answer shows a state. A key is for one request (method, path, query and body), and belongs
+to its caller; with another request it is a 422 (`key_reused`). muster knows at least the last
+16,384. An answer with a secret cannot be repeated: the retry is a 409 (`secret_shown`). A request
+that changed nothing, or was refused, is decided again.
 
 **Presence.** An agent that registers gets a seat from 9 on. It is present from `connect` on. Every
 request as itself counts until it is answered, so an agent that waits in `next` needs no heartbeat

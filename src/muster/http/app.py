@@ -135,21 +135,24 @@ class Api:
         caller = self._access.admit(request, route, self._muster.team)
         if caller.seat is not None:
             present.enter_context(self._muster.presence.calling(caller.seat))
+        arguments: dict[str, object] = {**path}
+        body = b""
+        if route.query is not None:
+            arguments["query"] = parse_query(request, route.query)
+        if route.body is not None:
+            body = await read_body(request)
+            arguments["body"] = parse_body(body, route.body)
         call = ApiCall(
             muster=self._muster,
             streams=self._streams,
             browsers=self._access.browsers,
             caller=caller,
             request=request,
+            body=body,
             present=present,
             is_authorized=lambda: self._access.is_authorized(request, self._muster.team),
             long_polls=self._long_polls,
         )
-        arguments: dict[str, object] = {**path}
-        if route.query is not None:
-            arguments["query"] = parse_query(request, route.query)
-        if route.body is not None:
-            arguments["body"] = parse_body(await read_body(request), route.body)
         if route.answer is Recorded and (first := await call.first_try()) is not None:
             return _response(route, request, Recorded(seq=first.seq, repeated=True))
         work = route.handler(call, **arguments)

@@ -13,6 +13,7 @@ summary. A declaration that contradicts itself raises a TypeError when its modul
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from hashlib import blake2b
 from types import ModuleType
 from typing import (
     Any,
@@ -33,12 +34,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from muster.engine.dispatcher import Receipt
-from muster.errors import Forbidden, Invalid, NotFound, Repeated, WrongMethod
+from muster.errors import Forbidden, Invalid, KeyReused, NotFound, Repeated, WrongMethod
 from muster.http.browser_sessions import BrowserSessions
 from muster.http.stream import EventStream, Streams
 from muster.http.waiting import LongPolls
 from muster.machines.commands import Command
 from muster.machines.ids import SeatId, name_key
+from muster.machines.keys import is_same_request, with_digest
 from muster.machines.state import Agent, Team
 from muster.machines.vocabulary import Role
 from muster.store.base import Stored
@@ -81,6 +83,7 @@ class ApiCall:
         "browsers",
         "caller",
         "is_authorized",
+        "key",
         "long_polls",
         "muster",
         "request",
@@ -95,6 +98,7 @@ class ApiCall:
         browsers: BrowserSessions,
         caller: ApiCaller,
         request: Request,
+        body: bytes,
         present: ExitStack,
         is_authorized: Callable[[], bool],
         long_polls: LongPolls,
@@ -110,6 +114,9 @@ class ApiCall:
         self.request = request
         self.is_authorized = is_authorized
         self.long_polls = long_polls
+        self.key = key_of(request, body)
+        """The idempotency key of a request that changes something."""
+
         self._present = present
 
     @property
@@ -125,13 +132,6 @@ class ApiCall:
     def can_read(self, stored: Stored) -> bool:
         """Whether the caller may see an event, as things are now."""
         return self.access.can_read(stored)
-
-    @property
-    def key(self) -> str | None:
-        """The `Idempotency-Key` of a request that changes something."""
-        if self.request.method in SAFE:
-            return None
-        return self.request.headers.get("idempotency-key")
 
     def agent(self, name: str) -> Agent:
         """The agent with this name, or with this document (`agent-identity:9`) if it has none."""
@@ -208,8 +208,21 @@ class ApiCall:
         return None if seq is None else await self._first_receipt(seq)
 
     async def _first_receipt(self, seq: int) -> Receipt:
-        found = await self.muster.store.read(after=seq - 1, limit=1)
-        return Receipt(seq, [decode(each.data) for each in found], repeated=True)
+        found = [decode(each.data) for each in await self.muster.store.read(after=seq - 1, limit=1)]
+        assert self.key is not None
+        if not all(is_same_request(self.key, event.key or "") for event in found):
+            raise KeyReused(seq=seq)
+        return Receipt(seq, found, repeated=True)
+
+
+def key_of(request: Request, body: bytes) -> str | None:
+    """The `Idempotency-Key` of a request that changes something, with a digest of the request."""
+    key = request.headers.get("idempotency-key")
+    if key is None or request.method in SAFE:
+        return None
+    line = f"{request.method} {request.url.path}?{request.url.query}\n"
+    digest = blake2b(line.encode() + body, digest_size=12).hexdigest()
+    return with_digest(key, digest)
 
 
 def _seat(digits: str) -> SeatId | None:

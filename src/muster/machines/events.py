@@ -75,7 +75,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     cause: int | None
     fact: Fact
     key: str | None = None
-    """The idempotency key of the command, on its first event."""
+    """The idempotency key of the command, on its first event; perhaps with a digest (`keys.py`)."""
 
     @property
     def type(self) -> str:

@@ -18,6 +18,7 @@ import msgspec
 from muster.errors import LogCorrupt, LogTooNew
 from muster.machines.events import FACTS, Event, Fact, SessionEnd, SessionStart
 from muster.machines.ids import ChannelId, SeatId, SessionId
+from muster.machines.keys import split_key, with_digest
 from muster.store.base import Stored
 from muster.store.upcasts import lift
 
@@ -39,6 +40,8 @@ class Envelope(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     v: int
     key: str | None = None
     """Older messages have it in the fact, which in the flat object is the same place."""
+
+    key_digest: str | None = None
 
 
 class _Opened(Envelope, frozen=True, kw_only=True):
@@ -119,7 +122,10 @@ def stored(event: Event) -> Stored:
 
 def _splice(event: Event, version: int) -> bytes:
     ts = event.ts if event.ts.tzinfo is UTC else event.ts.astimezone(UTC)
-    head = Envelope(event.seq, ts, event.session_id, event.actor, event.cause, version, event.key)
+    key, digest = (None, None) if event.key is None else split_key(event.key)
+    head = Envelope(
+        event.seq, ts, event.session_id, event.actor, event.cause, version, key, digest or None
+    )
     return b"%b,%b" % (_to_json(head)[:-1], _to_json(event.fact)[1:])
 
 
@@ -133,7 +139,10 @@ def decode(data: bytes, path: str = HERE) -> Event:
         fact = _decoders[kind.fact](data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise LogCorrupt(path=path, detail=str(error)) from error
-    return Event(head.seq, head.ts, head.session_id, head.actor, head.cause, fact, head.key)
+    key = head.key
+    if key is not None and head.key_digest is not None:
+        key = with_digest(key, head.key_digest)
+    return Event(head.seq, head.ts, head.session_id, head.actor, head.cause, fact, key)
 
 
 def _lifted(head: _Opened, data: bytes, path: str) -> tuple[_Kind, bytes]:

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import msgspec
 
 from muster import limits
-from muster.errors import Disabled, Repeated, SecretShown, WrongState
+from muster.errors import Disabled, SecretShown, WrongState
 from muster.http.auth import new_token
 from muster.http.recording import record
 from muster.http.routing import ACTORS, EVERYBODY, OPERATOR, ApiCall, route
@@ -124,8 +124,7 @@ async def retire_agent(call: ApiCall, name: str) -> AgentView:
     if receipt is None:
         receipt = await call.send(RetireAgent(seat=call.agent(name).seat))
     retired = next(each.fact for each in receipt.events)
-    if not isinstance(retired, AgentRetired | AgentDismissed):
-        raise Repeated(seq=receipt.seq)  # the key was used for another kind of request
+    assert isinstance(retired, AgentRetired | AgentDismissed)
     return _view(call, call.team.agent(retired.seat))
 
 

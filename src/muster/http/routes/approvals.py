@@ -4,7 +4,6 @@ Only an operator answers. An agent can see the open requests, and can never allo
 """
 
 from muster.engine.dispatcher import Receipt
-from muster.errors import Repeated
 from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
 from muster.http.types import Note, StrictBody
 from muster.machines.approvals import open_approval
@@ -44,8 +43,7 @@ async def answer_approval(call: ApiCall, approval: str, body: ApprovalBody) -> S
 async def _settled(call: ApiCall, first: Receipt) -> Settled:
     """The answer that was given before with the same key. A request's id is its place."""
     answer = first.events[0].fact
-    if not isinstance(answer, ApprovalAnswered):
-        raise Repeated(seq=first.seq)  # the key was used for another kind of request
+    assert isinstance(answer, ApprovalAnswered)
     found = await call.muster.store.read(after=int(answer.approval) - 1, limit=1)
     asked = decode(found[0].data).fact
     assert isinstance(asked, ApprovalRequested)
