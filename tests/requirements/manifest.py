@@ -679,6 +679,14 @@ LOG = (
         },
     ),
     Promise(
+        "The work for one agent does not grow with the team.",
+        {
+            "machines/kernel/test_growth.py": [
+                "test_the_work_for_one_agent_is_the_same_in_a_large_team"
+            ]
+        },
+    ),
+    Promise(
         "A refused command changes nothing, and the refusal names the rule.",
         {
             "machines/kernel/test_pairs.py": [

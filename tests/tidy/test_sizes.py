@@ -30,7 +30,7 @@ LONG_FILES: dict[str, Allowed] = {
     "muster.errors": Allowed(600, "a list of errors: one subject, read by looking up"),
     "muster.machines.commands": Allowed(900, "a list of records: one subject, read by looking up"),
     "muster.machines.events": Allowed(955, "a list of records: one subject, read by looking up"),
-    "muster.machines.state": Allowed(710, "a list of records: one subject, read by looking up"),
+    "muster.machines.state": Allowed(720, "a list of records: one subject, read by looking up"),
 }
 """A ratchet: a number here goes down when its file does, and up only with a reason."""
 

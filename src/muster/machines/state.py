@@ -645,6 +645,13 @@ class Team(Record, frozen=True, kw_only=True):
     names: Mapping[str, SeatId] = {}
     """Seats by `ids.name_key` of their agents' names."""
 
+    kept_folders: Mapping[str, SeatId] = {}
+    """Seats by `ids.name_key` of their folders in the home, where that may become the name of
+    another agent: those of retired and of renamed agents."""
+
+    followers: tuple[SeatId, ...] = ()
+    """The agents whose policy has `after`: few, and asked for whenever an agent is up."""
+
     next_seat: SeatId = FIRST_ENROLLED_SEAT
     channels: Mapping[ChannelId, Channel] = {}
     private: tuple[ChannelId, ...] = ()

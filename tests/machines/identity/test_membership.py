@@ -48,6 +48,13 @@ def test_a_name_that_was_given_up_is_free_and_its_new_owner_has_another_folder()
     assert scene.agent("pm").folder_name == f"pm~{scene.seat('pm')}"
 
 
+def test_the_folder_of_a_retired_agent_is_not_given_to_another() -> None:
+    scene = trio()
+    scene.do(c.RetireAgent(seat=scene.seat("pm")))
+    scene.connected("pm")
+    assert scene.agent("pm").folder_name == f"pm~{scene.seat('pm')}"
+
+
 def test_an_agent_that_gets_its_old_name_back_has_its_plain_folder() -> None:
     scene = trio()
     rename(scene, "pm", "Ada")

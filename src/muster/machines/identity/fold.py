@@ -93,11 +93,13 @@ def agent_enrolled(team: Team, event: Event, fact: e.AgentEnrolled) -> Team:
 
 def _free_folder(team: Team, name: str, seat: SeatId) -> str:
     """The folder of a new agent, if an earlier agent has the folder of that name."""
-    key = name_key(name)
-    taken = any(
-        name_key(each.folder_name) == key for each in team.agents.values() if each.seat != seat
-    )
+    taken = team.kept_folders.get(name_key(name), seat) != seat
     return f"{name}~{seat}" if taken else ""
+
+
+def _keep_folder(team: Team, agent: Agent) -> Team:
+    kept = put(team.kept_folders, name_key(agent.folder_name), agent.seat)
+    return replace(team, kept_folders=kept)
 
 
 def agent_registered(team: Team, event: Event, fact: e.AgentRegistered) -> Team:
@@ -190,7 +192,7 @@ def agent_enabled(team: Team, event: Event, fact: e.AgentEnabled) -> Team:
 def agent_retired(team: Team, event: Event, fact: e.AgentRetired) -> Team:
     """The seat keeps its name for the history; another agent may take the name."""
     agent = team.agents[fact.seat]
-    team = replace(team, names=drop(team.names, name_key(agent.id)))
+    team = replace(_keep_folder(team, agent), names=drop(team.names, name_key(agent.id)))
     return _with(team, replace(agent, retired=True, dismissed_until=None))
 
 
@@ -224,7 +226,7 @@ def agent_renamed(team: Team, event: Event, fact: e.AgentRenamed) -> Team:
     folder = "" if fact.name == agent.folder_name else agent.folder_name
     former = (*agent.former_names, fact.previous)[-FORMER_NAMES_MAX:]
     agent = replace(agent, name=fact.name, folder=folder, former_names=former)
-    return _with(replace(team, names=names), agent)
+    return _with(replace(_keep_folder(team, agent), names=names), agent)
 
 
 def transition(team: Team, event: Event, fact: e.StateTransition) -> Team:

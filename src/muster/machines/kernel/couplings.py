@@ -140,9 +140,9 @@ def _confirmed(team: Team, event: Event, fact: e.AgentConfirmed) -> Iterator[Com
 def _dependents(team: Team, agent: Agent) -> Iterator[Command]:
     """Starts of the agents that wait for this one. The gate looks whether they wait for others."""
     name = name_key(agent.id)
-    for other in team.agents.values():
-        if any(name_key(each) == name for each in other.run.policy.after):
-            yield c.StartSession(seat=other.seat, trigger="after")
+    for seat in team.followers:
+        if any(name_key(each) == name for each in team.agents[seat].run.policy.after):
+            yield c.StartSession(seat=seat, trigger="after")
 
 
 @coupling(e.AgentsSummoned, "SUMMON starts the agents that muster runs; for others, the lead.")

@@ -197,6 +197,7 @@ def _sign_of_work(team: Team, agent: Agent, session_id: SessionId | None, at: da
 def agent_configured(team: Team, event: Event, fact: e.AgentConfigured) -> Team:
     """A new authority resets the desired and current mode to those of a new agent."""
     agent = team.agents[fact.seat]
+    team = replace(team, followers=_followers(team, fact))
     run = replace(agent.run, long_lived=fact.long_lived, budget=fact.budget, policy=fact.policy)
     if _times(fact.policy) != _times(agent.run.policy):
         run = replace(run, scheduled_at=None, last_scheduled=None)
@@ -219,6 +220,11 @@ def agent_configured(team: Team, event: Event, fact: e.AgentConfigured) -> Team:
 def retry_scheduled(team: Team, event: Event, fact: e.RetryScheduled) -> Team:
     agent = team.agents[fact.seat]
     return _with_run(team, agent, replace(agent.run, failures=fact.failures, retry_at=fact.until))
+
+
+def _followers(team: Team, fact: e.AgentConfigured) -> tuple[SeatId, ...]:
+    others = [seat for seat in team.followers if seat != fact.seat]
+    return tuple(sorted([*others, fact.seat] if fact.policy.after else others))
 
 
 def _times(policy: RunPolicy) -> tuple[str, str, str]:
