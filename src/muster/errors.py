@@ -520,6 +520,12 @@ class SettingsConflict(Refused):
     """{what}. Look at the file again, and repeat the change."""
 
 
+class AgentInSettings(Refused):
+    """muster.toml has an agent {name!r} already. Choose another name, or change that agent with
+    `muster agent edit {name}`.
+    """
+
+
 class SettingsGone(Refused):
     """{path} is gone, and the settings that it had are still in force. Put it back, then retry."""
 

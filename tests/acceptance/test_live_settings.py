@@ -293,7 +293,7 @@ def test_agents_are_added_changed_and_removed_by_the_command_line(team: Team) ->
     [by] = {each["actor"] for each in team.facts("settings_applied")}
     assert by.startswith("person:")
     again = muster("agent", "add", "BUILDER", *at, "--", "x")
-    assert (again.returncode, "exists already" in again.stderr) == (3, True)
+    assert (again.returncode, "already" in again.stderr) == (3, True)
     limited = muster("agent", "edit", "builder", "--set", "budget.failures=3", *at)
     assert "takes effect now" in limited.stdout
     edited = muster("agent", "edit", "builder", "--set", "cwd=.", "--unset", "env", *at)
@@ -345,6 +345,8 @@ def test_the_command_line_edits_the_file_alone_where_no_server_runs(home: Path) 
     assert muster("agent", "edit", "Ada", *at, EDITOR=editor).returncode == 0
     assert 'model = "opus"' in (home / "muster.toml").read_text()
     assert "Nothing changed" in muster("agent", "edit", "Ada", *at, EDITOR="true").stdout
+    failed = muster("agent", "edit", "Ada", *at, EDITOR="no-such-editor")
+    assert (failed.returncode, "the editor could not be used" in failed.stderr) == (2, True)
     assert muster("agent", "add", "Bo", "--start", *at, "--", "x").returncode == 2
     (home / "muster.toml").write_text("[agents\n")
     broken = muster("agent", "add", "Eve", *at, "--", "x")

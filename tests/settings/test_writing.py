@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.errors import CannotEditSettings, Invalid, NotFound, SettingsConflict
+from muster.errors import AgentInSettings, CannotEditSettings, Invalid, NotFound
 from muster.settings.writing import (
     HEADER,
     add_agent,
@@ -121,7 +121,7 @@ def test_every_edit_keeps_the_line_ends_of_the_file() -> None:
 
 @pytest.mark.parametrize("name", ["builder", "BUILDER", "ada l"])
 def test_a_name_that_is_in_the_file_in_any_case_is_a_conflict(name: str) -> None:
-    with pytest.raises(SettingsConflict, match="exists already"):
+    with pytest.raises(AgentInSettings, match=r"has an agent .* already"):
         add_agent(FILE, name, {"command": ["x"]})
 
 
@@ -173,7 +173,7 @@ def test_a_renamed_agent_keeps_its_place_and_notes_its_former_name() -> None:
     back = rename_agent(text, "Ada Lovelace", "Ada L")
     assert agents(back)["Ada L"]["formerly"] == ["Ada Lovelace"]
     assert "# our team" in again
-    with pytest.raises(SettingsConflict):
+    with pytest.raises(AgentInSettings):
         rename_agent(FILE, "ada l", "Builder")
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
-from muster.errors import CannotEditSettings, Invalid, NotFound, SettingsConflict
+from muster.errors import AgentInSettings, CannotEditSettings, Invalid, NotFound
 from muster.machines.ids import name_key
 from muster.settings.agents import AGENTS
 from muster.settings.channels import CHANNELS, MEMBERS, SELECTOR
@@ -46,7 +46,7 @@ def add_agent(text: str, name: str, values: Values) -> str:
     """Append the table of a new agent; everything before it stays as it is."""
     data = _data(text)
     if (known := _spelled(data, name)) is not None:
-        raise SettingsConflict(what=f"agents.{known} exists already")
+        raise AgentInSettings(name=known)
     data.setdefault(AGENTS, {})[name] = _nested(values)
     before = f"{text.rstrip()}\n\n" if text.strip() else HEADER
     block = _block(name, values)
@@ -101,7 +101,7 @@ def rename_agent(text: str, name: str, new: str) -> str:
     name = _need(data, name)
     known = _spelled(data, new)
     if known is not None and known != name:
-        raise SettingsConflict(what=f"agents.{known} exists already")
+        raise AgentInSettings(name=known)
     table = data[AGENTS][name]
     former = [each for each in table.get(FORMERLY, []) if name_key(str(each)) != name_key(new)]
     noted = change_agent(text, name, {FORMERLY: [name, *former]})

@@ -148,7 +148,11 @@ def _from_editor(home: Path, name: str) -> tuple[dict[str, object], Sequence[str
     """The settings that a person changed in an editor, and those that they removed."""
     text = preview_edit(home / SETTINGS_FILE, lambda text: text).before
     table = writing.agent_text(text, name)
-    written = click.edit(table, extension=".toml")
+    try:
+        written = click.edit(table, extension=".toml")
+    except click.ClickException as failed:
+        why = f"could not be used ({failed.format_message()}). Set $EDITOR. Nothing was changed"
+        raise Invalid(what="the editor", why=why) from failed
     return ({}, ()) if written is None else edited_values(table, written, name)
 
 

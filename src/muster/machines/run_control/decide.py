@@ -293,7 +293,7 @@ def paused_by_file(team: Team, seat: SeatId) -> Iterator[Fact]:
     """Apply the pause that a state file requested while muster was not running."""
     agent = team.agent(seat)
     if agent.run.desired is not PAUSE:
-        yield desire(agent, PAUSE, "person", "file", "its state file says pause")
+        yield desire(agent, PAUSE, "person", "file", "written while muster was not running")
         if between_sessions(agent):  # its next session was about to start when muster went down
             yield move(agent, "session_ended", PAUSE)
 
