@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -26,6 +26,10 @@ class Authority(StrEnum):
     MUSTER = "muster"  # muster runs its process
     SELF = "self"  # it connects on its own
     FILE = "file"  # its own loop reports through its state file
+
+
+NAMED_BY_SETTINGS: Final = (Authority.MUSTER, Authority.FILE)
+"""Agents of these authorities are run as the settings say."""
 
 
 class Status(StrEnum):

@@ -7,12 +7,11 @@ from muster.machines import events as e
 from muster.machines.bounds import in_utc
 from muster.machines.events import Event
 from muster.machines.identity.loops import WRITTEN
-from muster.machines.identity.membership import NAMED_BY_SETTINGS
 from muster.machines.ids import SeatId, SessionId, is_person, name_key
 from muster.machines.maps import drop, put
 from muster.machines.run_control.fold import initial_run
 from muster.machines.state import Agent, Evidence, MemoryNote, Shutdown, Status, Team
-from muster.machines.vocabulary import Authority, Urgency
+from muster.machines.vocabulary import NAMED_BY_SETTINGS, Authority, Urgency
 
 _EVIDENCE = {
     "woken": "process",

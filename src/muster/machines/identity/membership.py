@@ -21,16 +21,13 @@ from muster.machines.ids import MUSTER, name_key
 from muster.machines.names import check_agent_name
 from muster.machines.run_control.decide import sessions_of
 from muster.machines.state import Agent, Team
-from muster.machines.vocabulary import Authority, Urgency
+from muster.machines.vocabulary import NAMED_BY_SETTINGS, Urgency
 
 REMOVED: Final = "removed from the settings"
 """The reason of a dismissal, where none is given."""
 
 LEAVING: Final = "it leaves the team"
 """The reason why a dismissed agent's session is stopped."""
-
-NAMED_BY_SETTINGS: Final = (Authority.MUSTER, Authority.FILE)
-"""Agents of these authorities are run as the settings say."""
 
 
 def rename_agent(team: Team, command: c.RenameAgent, now: datetime) -> Sequence[Fact]:

@@ -6,7 +6,6 @@ and fills in the defaults, or refuses it.
 """
 
 from datetime import datetime
-from hashlib import sha256
 from typing import Final, Literal
 
 import msgspec
@@ -178,6 +177,8 @@ def parse_message(loose: LooseMessage) -> MessageCopy:
 
 def _content_number(loose: LooseMessage) -> int:
     """A number from the content, beyond every place in a log: the same file gives the same ids."""
+    from hashlib import sha256  # imported late: `muster status` needs no digest
+
     digest = sha256(msgspec.json.encode(loose)).digest()
     return (1 << 62) + (int.from_bytes(digest[:7]) >> 1)
 
