@@ -50,7 +50,7 @@ RANK = {claim: rank for rank, claim in enumerate(Claim)}
 
 # Looking up an enum member costs as much as a call; every grant uses these.
 _ALIVE, _SLEEPING, _TURNS = Status.ALIVE, Status.SLEEPING, Machine.TURNS
-_SELECTOR = SpeakerOrder.SELECTOR
+_SELECTOR, _MUSTER, _PAUSE = SpeakerOrder.SELECTOR, Authority.MUSTER, RunMode.PAUSE
 
 
 class Membership(msgspec.Struct, frozen=True, gc=False):
@@ -138,10 +138,10 @@ def reachable(team: Team, agent: Agent) -> bool:
     """Whether an agent can take a turn: it is present, or may be woken for it."""
     if agent.disabled or agent.retired:
         return False
-    run, ours = agent.run, agent.authority is Authority.MUSTER
+    run, ours = agent.run, agent.authority is _MUSTER
     if ours and team.shutdown is not None:  # its program ends, or cannot be started
         return False
-    if run.desired is RunMode.PAUSE or run.on_call:  # on call for tasks, and not for turns
+    if run.desired is _PAUSE or run.on_call:  # on call for tasks, and not for turns
         return False
     if agent.status is _ALIVE:
         return run.long_lived or not ours  # other programs learn of a turn only at their start
