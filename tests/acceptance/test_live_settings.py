@@ -134,6 +134,8 @@ def test_a_file_that_is_gone_dismisses_nobody(team: Team) -> None:
     team.file.unlink()
     until(lambda: team.settings()["problem"] is not None)
     assert "is gone" in team.settings()["problem"]["what"]
+    told = muster("status", "--home", str(team.home)).stdout
+    assert "muster.toml is gone. Put it back. The earlier settings stay in force." in told
     assert team.names() == ["fresh"]
 
 

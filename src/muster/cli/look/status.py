@@ -35,7 +35,7 @@ from muster.home.lock import LOG_FILE
 from muster.machines.kernel.sentences import dollars
 from muster.machines.state import Status
 from muster.settings.in_force import confined_by, problem_of
-from muster.settings.model import Settings, load_settings
+from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 from muster.store.reading import LogReader
 from muster.views.agents import view_team
 from muster.views.answers.agents import AgentView
@@ -79,6 +79,8 @@ def _report(home: Path) -> StatusReport:
         team = load(log)
     server = running(home)
     problem, not_confined = _settings_notes(home)
+    if server and any(each.is_listed and not each.retired for each in team.agents.values()):
+        problem = problem or _settings_gone(home)
     return StatusReport(
         home=str(home),
         running=server is not None,
@@ -97,6 +99,12 @@ def _settings_notes(home: Path) -> tuple[str, str]:
     except BadSettings as bad:
         return str(problem_of(bad)), ""
     return "", unconfined(settings, support)
+
+
+def _settings_gone(home: Path) -> str:
+    """The settings of a running team come from a file: say so if that is gone."""
+    path = home / SETTINGS_FILE
+    return "" if path.exists() else f"{path} is gone. Put it back."
 
 
 def unconfined(settings: Settings, ask: Callable[[], Support]) -> str:
