@@ -312,6 +312,14 @@ class Unauthenticated(Refused):
     status = 401
 
 
+class InvalidToken(Unauthenticated):
+    """The token is not valid: it was revoked, its agent was retired, or another team issued it.
+    `muster token issue` creates one.
+    """
+
+    code = Unauthenticated.code
+
+
 class Forbidden(Refused):
     """{who} may not {act}. {remedy}"""
 

@@ -55,7 +55,9 @@ def test_health_is_open_to_all_and_nothing_else_is(stranger: Asker) -> None:
 @pytest.mark.parametrize("header", ["Bearer", "Bearer x", "Basic eDp5", "x", "Bearer é"])
 def test_a_wrong_token_is_refused(header: str, stranger: Asker) -> None:
     sent = [(b"authorization", header.encode())]
-    stranger.refused("GET", "/api/agents", 401, "unauthenticated", headers=sent)
+    problem = stranger.refused("GET", "/api/agents", 401, "unauthenticated", headers=sent)
+    was_sent = header in ("Bearer x", "Bearer é")
+    assert ("its agent was retired" in problem["detail"]) == was_sent
     answer = stranger.http.get("/api/agents", headers=sent)
     assert answer.headers["www-authenticate"] == "Bearer"
 

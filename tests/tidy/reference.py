@@ -180,7 +180,8 @@ def _callers(route: Route) -> str:
 
 def _message(leaf: type[MusterError]) -> str:
     recorded = issubclass(leaf, Refused) and leaf.recorded
-    return _doc(leaf).replace("!r}", "}") + (" *On record.*" if recorded else "")
+    text = " ".join(_doc(leaf).split())  # a row of a table is one line
+    return text.replace("!r}", "}") + (" *On record.*" if recorded else "")
 
 
 def leaves_of(error: type[MusterError]) -> tuple[type[MusterError], ...]:

@@ -16,7 +16,14 @@ from starlette.requests import Request
 
 from muster import limits
 from muster.engine.ports import Ids
-from muster.errors import Forbidden, TooFast, Unauthenticated, WrongHost, WrongOrigin
+from muster.errors import (
+    Forbidden,
+    InvalidToken,
+    TooFast,
+    Unauthenticated,
+    WrongHost,
+    WrongOrigin,
+)
 from muster.http.browser_sessions import BrowserSessions, cookie_name, digest
 from muster.http.routing import SAFE, ApiCaller, Route
 from muster.machines.commands import IssueToken
@@ -79,7 +86,7 @@ class AccessControl:
         token = token_for(request, team, self.browsers, self._session_tokens)
         if token is None:
             self._rates.spend("", limits.STRANGER_REQUESTS_PER_SECOND)
-            raise Unauthenticated()
+            raise Unauthenticated() if secret is None else InvalidToken()
         self._rates.spend(token.id, RATES[token.role])
         if token.role not in route.may:
             raise _forbidden(token, route)

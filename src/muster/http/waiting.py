@@ -7,7 +7,7 @@ from typing import TypeVar
 from starlette.requests import Request
 
 from muster.engine.tasks import background
-from muster.errors import Unauthenticated
+from muster.errors import InvalidToken
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ class LongPolls:
     ) -> T:
         """Wait for work. The body of the request must be read.
 
-        Raises `CallerGone` when the caller disconnects, `Unauthenticated` when its token ends.
+        Raises `CallerGone` when the caller disconnects, `InvalidToken` when its token ends.
         """
         revoked = asyncio.Event()
         self._waiting[revoked] = is_authorized
@@ -55,4 +55,4 @@ async def _until_gone(request: Request) -> None:
 
 async def _until_revoked(revoked: asyncio.Event) -> None:
     await revoked.wait()
-    raise Unauthenticated()
+    raise InvalidToken()
