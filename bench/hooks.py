@@ -81,11 +81,19 @@ def _seconds(command: list[str], project: Path) -> Callable[[], float]:
             command, input=given, cwd=project, env=environ, capture_output=True, check=True
         )
         took = perf_counter() - begin
-        if ran.stdout or ran.stderr:
+        if ran.stderr or not _is_allowed(ran.stdout):
             raise RuntimeError(f"the call was not just allowed: {ran}")
         return took
 
     return run
+
+
+def _is_allowed(answer: bytes) -> bool:
+    """Whether a hook allowed a call: by silence, or with a command that runs confined."""
+    if not answer:
+        return True
+    decision = json.loads(answer)["hookSpecificOutput"]
+    return decision["permissionDecision"] == "allow" and "updatedInput" in decision
 
 
 # ── the real Claude Code ──────────────────────────────────────────────────────────────────────────
