@@ -139,6 +139,9 @@ below the limit of a snapshot."""
 REQUEST_BYTES_MAX: Final = 2 * MESSAGE_BYTES_MAX
 """One HTTP request: the largest message, with room for JSON escapes."""
 
+HEAD_BYTES_MAX: Final = 64 * 1024
+"""The request line and the headers of an HTTP request: browsers send a few kilobytes."""
+
 DISCARDED_BYTES_MAX: Final = 64 * 1024 * 1024
 """How much of a request that is too large is read and discarded, so that the sender gets the
 answer and not a connection reset."""

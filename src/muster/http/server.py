@@ -13,6 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from muster.errors import PortTaken
+from muster.http.protocol import BoundedProtocol
 
 GRACE_SECONDS: Final = 3
 """The timeout of open requests at shutdown."""
@@ -61,6 +62,8 @@ class HttpServer(uvicorn.Server):
         """Serve this app; `on_ready` is called at startup, `on_end` at shutdown."""
         config = uvicorn.Config(
             app,
+            http=BoundedProtocol,
+            ws="none",
             lifespan="off",
             log_config=None,
             access_log=False,

@@ -1,0 +1,80 @@
+"""Connections to a real server: the head of a request is bounded, apart from its body."""
+
+import socket
+from collections.abc import Generator, Iterator
+from contextlib import closing, suppress
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from muster.limits import HEAD_BYTES_MAX
+from tests.live import NO_TLS, Server, live
+from tests.waits import WAIT_SECONDS
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
+    with live(tmp_path_factory.mktemp("protocol") / "home") as found:
+        yield found
+
+
+@pytest.fixture
+def connection(server: Server) -> Iterator[socket.socket]:
+    where = urlsplit(server.url)
+    with closing(socket.create_connection((where.hostname, where.port), WAIT_SECONDS)) as opened:
+        yield opened
+
+
+def head(server: Server, method: str, path: str, *lines: str) -> bytes:
+    given = (f"host: {urlsplit(server.url).netloc}", f"authorization: Bearer {server.token}")
+    return "\r\n".join([f"{method} {path} HTTP/1.1", *given, *lines, "", ""]).encode()
+
+
+def answer(connection: socket.socket) -> bytes:
+    """The next answer; its body has a length."""
+    got = b""
+    while b"\r\n\r\n" not in got:
+        got += connection.recv(1)
+    length = next(
+        int(line.split(b":")[1])
+        for line in got.lower().split(b"\r\n")
+        if line.startswith(b"content-length")
+    )
+    while length:
+        length -= len(connection.recv(length))
+    return got.split(b"\r\n")[0]
+
+
+STARTS = (b"GET /", b"GET / HTTP/1.1\r\nx: ", b"GET / HTTP/1.1\r\nx: y\r\n")
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_a_head_that_does_not_end_is_cut_off(
+    start: bytes, server: Server, connection: socket.socket
+) -> None:
+    line = b"a: b\r\n" if start.endswith(b"\n") else b"a" * 6
+    connection.sendall(start)
+    with suppress(BrokenPipeError, ConnectionResetError):  # cut off with data on its way
+        for _ in range(2 * HEAD_BYTES_MAX // len(line)):
+            connection.sendall(line)
+        assert b"431" in connection.recv(100)
+    assert httpx.get(f"{server.url}/api/health", verify=NO_TLS).status_code == 200
+
+
+def test_each_request_of_a_connection_has_the_whole_bound(
+    server: Server, connection: socket.socket
+) -> None:
+    long = f"x-long: {'y' * (HEAD_BYTES_MAX * 2 // 3)}"
+    for _ in range(3):
+        connection.sendall(head(server, "GET", "/api/health", long))
+        assert answer(connection) == b"HTTP/1.1 200 OK"
+
+
+def test_a_body_may_be_longer_than_a_head(server: Server, connection: socket.socket) -> None:
+    body = b'{"texts": ["%s"]}' % (b"z" * 4 * HEAD_BYTES_MAX)
+    lines = (f"content-length: {len(body)}", "content-type: application/json")
+    connection.sendall(head(server, "POST", "/api/markdown", *lines) + body)
+    assert answer(connection) == b"HTTP/1.1 200 OK"
+    connection.sendall(head(server, "GET", "/api/health"))
+    assert answer(connection) == b"HTTP/1.1 200 OK"
