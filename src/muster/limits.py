@@ -326,6 +326,12 @@ LAST_WORDS_BYTES_MAX: Final = 2048
 
 # ── Claude Code ───────────────────────────────────────────────────────────────────────────────────
 
+PEERS_MAX: Final = 1000
+"""Subagents of one session of Claude Code that it may send messages to."""
+
+PEER_SESSIONS_MAX: Final = 1000
+"""Sessions of Claude Code whose subagents are known: a killed one does not say that it is over."""
+
 CLAUDE_MESSAGE_BYTES_MAX: Final = 64 * 1024 * 1024
 """One message from Claude Code: several pictures. A longer one is dropped."""
 

@@ -2603,6 +2603,17 @@ CLAUDE = (
         },
     ),
     Promise(
+        "An agent that muster runs reaches no session that it did not start.",
+        {
+            "acceptance/claude/test_apart.py": [
+                "test_an_agent_reaches_its_own_subagents_and_no_other_session"
+            ],
+            "claude_plugin/hooks/test_peers.py": [
+                "test_other_sessions_cannot_be_sent_to_or_listed"
+            ],
+        },
+    ),
+    Promise(
         "Hooks turn an ordinary Claude Code into MAIN: forbidden calls are denied, all are logged.",
         {
             "claude_plugin/hooks/test_desk.py": [

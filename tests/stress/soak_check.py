@@ -17,6 +17,7 @@ from muster.machines.events import Event
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.kernel.fold import fold
 from muster.machines.kernel.invariants import violations
+from muster.machines.keys import split_key
 from muster.machines.state import Team, TurnState
 from muster.machines.vocabulary import Machine
 from muster.store.codec import decode
@@ -121,7 +122,7 @@ def check_messages(log: Sequence[Event], journals: Collection[Journal], verdict:
     found: dict[str, list[int]] = defaultdict(list)
     for event in log:
         if isinstance(event.fact, e.AgentMessage | e.UserMessage):
-            found[event.key or ""].append(event.seq)
+            found[split_key(event.key or "")[0]].append(event.seq)
     tried, said, refused = set[str](), dict[str, int](), set[str]()
     for entry in (entry for journal in journals for entry in journal):
         match entry:

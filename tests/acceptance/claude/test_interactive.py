@@ -19,7 +19,7 @@ from muster.testing.claude_sandbox import Box, claude_binary
 from muster.testing.model import Hold, Rule, ScriptedModel, Tool
 from tests.delegation.stage import agent_file
 from tests.homes import MUSTER_SCRIPT
-from tests.waits import SLOW_SECONDS
+from tests.waits import SLOW_SECONDS, until
 
 COLUMNS, LINES = 120, 40
 INPUT_LINE = -3
@@ -142,6 +142,7 @@ def test_what_a_person_types_is_followed_and_an_escape_is_no_riddle(
         terminal.clear()
         terminal.type("are you still there")
         terminal.until("Yes, I am.")
+        until(lambda: history(box.work)[-1] == ("conversation_end", "conv_003"))
     assert history(box.work) == [
         ("session_init", ""),
         ("conversation_start", "conv_001"),

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self, cast
+from typing import Any, Final, NamedTuple, Self
 
 from muster.claude_plugin.hooks import answers, events
 from muster.claude_plugin.hooks.calls import (
@@ -25,6 +25,8 @@ from muster.claude_plugin.hooks.calls import (
     HookAnswer,
     HookCall,
 )
+from muster.claude_plugin.hooks.events import text_of
+from muster.claude_plugin.hooks.peers import Subagents
 from muster.claude_plugin.hooks.places import OpenSession, Places, PolicyCache
 from muster.confine.session import confinement
 from muster.delegation.following import transcript
@@ -110,6 +112,7 @@ class HookDesk:
         self._home = home
         self._human = human
         self._muster = muster
+        self._subagents = Subagents()
         self._recording: set[asyncio.Task[str | None]] = set()
         """Records that are being written, some of them after their hook was answered."""
 
@@ -177,12 +180,33 @@ class HookDesk:
     # ── policy ────────────────────────────────────────────────────────────────────────────────────
 
     async def _tool_use(self, asked: _Asked) -> HookAnswer:
-        if asked.place is None:
+        if asked.place is None and asked.caller.agent is None:
             return answers.NOTHING
         hook = events.read(asked.call.data, events.ToolUseHook)
+        if asked.caller.agent is not None:
+            past_muster = await self._past_muster(asked.caller.agent, hook)
+            if past_muster:
+                return answers.deny(f"Denied: {past_muster}")
+        if asked.place is None:
+            return answers.NOTHING
+        return await self._in_session(asked, asked.place, hook)
+
+    async def _past_muster(self, agent: Agent, hook: events.ToolUseHook) -> str:
+        """The reason to deny an agent a message past muster, or an empty text; it is logged."""
+        refusal = self._subagents.refusal(hook)
+        if refusal:
+            await self._warn(agent, f"denied {hook.tool_name}: {refusal}")
+        elif hook.tool_name in STARTER_TOOLS:
+            self._subagents.add(hook.session_id, text_of(hook.tool_input, "name"))
+        return refusal
+
+    async def _in_session(
+        self, asked: _Asked, place: OpenSession, hook: events.ToolUseHook
+    ) -> HookAnswer:
+        """Apply the policy of an open delegation session."""
         if asked.caller.agent is not None and hook.tool_name.startswith(OWN_TOOLS):
             return answers.NOTHING
-        verdict = await self._judged(asked, hook, self._policies.of(asked.place.root))
+        verdict = await self._judged(asked, hook, self._policies.of(place.root))
         if verdict.allowed:
             refused = self._stopped(hook)
             if refused is not None:
@@ -192,7 +216,7 @@ class HookDesk:
                 if stranger:
                     return answers.deny(f"Denied: {stranger}")
                 await self._record(self._task(asked, hook))
-            return await asyncio.to_thread(_confined, asked.place.root, hook, verdict)
+            return await asyncio.to_thread(_confined, place.root, hook, verdict)
         agent = await self._record(self._denial(asked, hook, verdict))
         return answers.deny(f"Denied: {verdict.with_remedy(agent)[:REASON_CHARS]}")
 
@@ -203,7 +227,7 @@ class HookDesk:
         """
         if hook.subagent:
             return ""
-        name = events.whole(_text(hook.tool_input, "subagent_type"))
+        name = events.whole(text_of(hook.tool_input, "subagent_type"))
         reason = await self._record(self._refusal(asked, hook, name))
         if reason is None and name in BUILT_IN:
             return f"{name or 'A subagent without a type'} is no agent of this session."
@@ -211,7 +235,9 @@ class HookDesk:
 
     async def _refusal(self, asked: _Asked, hook: events.ToolUseHook, name: str) -> str:
         assert asked.followed is not None
-        return await asked.followed.refusal_of(name, events.whole(_text(hook.tool_input, "prompt")))
+        return await asked.followed.refusal_of(
+            name, events.whole(text_of(hook.tool_input, "prompt"))
+        )
 
     async def _permission_request(self, asked: _Asked) -> HookAnswer:
         """Allow what a state of the session may write in the session's own folders."""
@@ -230,7 +256,7 @@ class HookDesk:
         if hook.tool_name not in STARTER_TOOLS or self._muster is None:
             return None
         team = self._muster.team
-        seat = team.names.get(name_key(events.whole(_text(hook.tool_input, "subagent_type"))))
+        seat = team.names.get(name_key(events.whole(text_of(hook.tool_input, "subagent_type"))))
         return None if seat is None else stopped_by_a_person(team.agents[seat])
 
     async def _judged(self, asked: _Asked, hook: events.ToolUseHook, policy: Policy) -> Verdict:
@@ -270,17 +296,22 @@ class HookDesk:
             keeper = await self._keeper(asked, hook)
             return await asked.followed.denied(keeper, hook.subagent, verdict)
         # the seat leads no conversation: the denial is a warning in the log
-        assert self._muster is not None
         assert asked.caller.agent is not None
-        text = f"denied ({verdict.rule}): {events.whole(verdict.with_remedy()[:REASON_CHARS])}"
-        warning = LogWarning(text=text, seat=asked.caller.agent.seat)
-        await self._muster.dispatcher.send(warning, actor=MUSTER)
+        await self._warn(asked.caller.agent, f"denied ({verdict.rule}): {verdict.with_remedy()}")
         return None
+
+    async def _warn(self, agent: Agent, text: str) -> None:
+        assert self._muster is not None
+        warning = LogWarning(text=events.whole(text[:REASON_CHARS]), seat=agent.seat)
+        await self._muster.dispatcher.send(warning, actor=MUSTER)
 
     async def _task(self, asked: _Asked, hook: events.ToolUseHook) -> None:
         """Record a task that MAIN gives to a subagent."""
-        to = events.whole(_text(hook.tool_input, "subagent_type")) or "general-purpose"
-        told = (_text(hook.tool_input, "description"), _text(hook.tool_input, "prompt"))
+        to = events.whole(text_of(hook.tool_input, "subagent_type")) or "general-purpose"
+        told = (
+            text_of(hook.tool_input, "description"),
+            text_of(hook.tool_input, "prompt"),
+        )
         task = events.whole("\n\n".join(each for each in told if each))
         keeper = await self._keeper(asked, hook)
         assert asked.followed is not None
@@ -304,6 +335,7 @@ class HookDesk:
 
     async def _subagent_start(self, asked: _Asked) -> HookAnswer:
         hook = events.read(asked.call.data, events.SubagentStartHook)
+        self._subagents.add(hook.session_id, hook.subagent)
         if asked.followed is None:
             return answers.NOTHING
         keeper = await self._keeper(asked, hook)
@@ -323,7 +355,7 @@ class HookDesk:
 
     async def _tool_done(self, asked: _Asked) -> HookAnswer:
         hook = events.read(asked.call.data, events.ToolDoneHook)
-        path = _text(hook.tool_input, "file_path") or _text(hook.tool_input, "notebook_path")
+        path = text_of(hook.tool_input, "file_path") or text_of(hook.tool_input, "notebook_path")
         if asked.followed is None or not path or "\0" in path:
             return answers.NOTHING
         project = asked.call.project
@@ -332,7 +364,7 @@ class HookDesk:
             hook.subagent,
             Path(hook.cwd or project) / path,
             project=project,
-            created=_text(hook.tool_response, "type") == "create",
+            created=text_of(hook.tool_response, "type") == "create",
         )
         return answers.NOTHING
 
@@ -388,6 +420,7 @@ class HookDesk:
 
     async def _session_end(self, asked: _Asked) -> HookAnswer:
         hook = events.read(asked.call.data, events.SessionEndHook)
+        self._subagents.forget(hook.session_id)
         if asked.followed is not None:
             why = "the program that led it has ended"
             await asked.followed.left(await self._keeper(asked, hook), why)
@@ -409,17 +442,9 @@ def _confined(root: Path, hook: events.ToolUseHook, verdict: Verdict) -> HookAns
     if confined is None:
         return answers.NOTHING
     line = confined.wrapped(
-        _text(hook.tool_input, "command"),
+        text_of(hook.tool_input, "command"),
         files=grants.files,
         folders=grants.folders,
         network=grants.network,
     )
     return answers.allow({**hook.tool_input, "command": line})
-
-
-def _text(fields: object, name: str) -> str:
-    """A text field of a tool's input or output, which can be any JSON."""
-    if not isinstance(fields, dict):
-        return ""
-    found = cast("dict[str, object]", fields).get(name)
-    return found if isinstance(found, str) else ""

@@ -5,7 +5,7 @@ must be there and have its type; unknown fields are ignored.
 """
 
 import json
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 
 import msgspec
 
@@ -125,3 +125,11 @@ def read(data: bytes, kind: type[Kind]) -> Kind:
 def whole(text: str | None) -> str:
     """A text without lone surrogates."""
     return (text or "").encode("utf-8", "replace").decode()
+
+
+def text_of(fields: object, name: str) -> str:
+    """A text field of a tool's input or output, which can be any JSON."""
+    if not isinstance(fields, dict):
+        return ""
+    found = cast("dict[str, object]", fields).get(name)
+    return found if isinstance(found, str) else ""
