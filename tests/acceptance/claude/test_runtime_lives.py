@@ -270,6 +270,33 @@ def test_after_a_clean_end_it_is_resumed_and_costs_are_not_counted_again(
     run(scene())
 
 
+def test_costs_are_what_the_model_told_also_after_lives_that_were_cut_off(
+    model: ScriptedModel, stage: ClaudeStage
+) -> None:
+    model.add(Rule(match="hello", reply="Hi."))
+
+    async def scene() -> None:
+        told = 0
+        for killed in (False, True, True, False, True):
+            session = await stage.start("hello first")
+            await stage.listener.results(told + 1)
+            assert await session.send_prompt("hello second")
+            told += 2
+            results = await stage.listener.results(told)
+            if killed:
+                assert session.pid is not None
+                os.kill(session.pid, signal.SIGKILL)
+            else:
+                await session.stop(Urgency.GRACEFUL)
+            await session.wait()
+        assert len(model.calls()) == told
+        assert [each.usage.tokens for each in results] == [15] * told
+        cost = sum(each.usage.cost_usd for each in results)
+        assert cost == pytest.approx(0.00014 * told)
+
+    run(scene())
+
+
 def test_a_conversation_that_is_not_there_any_more_is_begun_anew(
     model: ScriptedModel, stage: ClaudeStage
 ) -> None:

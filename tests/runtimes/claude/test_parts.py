@@ -19,7 +19,7 @@ from muster.runtimes.claude.memory import Memory, recall, remember
 from muster.runtimes.claude.prompts import Prompts
 from muster.runtimes.claude.reading import excerpt, flat
 from muster.runtimes.claude.speech import Prose, Spoken, spoken
-from muster.runtimes.claude.usage import since, total
+from muster.runtimes.claude.usage import Counted, since, total
 from muster.runtimes.claude.wire import Wire
 from muster.runtimes.claude.written import StreamedEvent, WrittenText, argument
 from muster.runtimes.process.output import PipeReader
@@ -219,14 +219,26 @@ def counted(all_input: int, own_input: int, cost: float) -> ResultMessage:
 
 def test_each_result_is_told_what_came_since_the_last() -> None:
     first, second = counted(100, 100, 0.1), counted(150, 10, 0.3)
-    assert since(NOTHING_USED, first) == total(first)
-    assert since(total(first), second) == Usage(cost_usd=0.2, input_tokens=50)
+    used, after = since(Counted(), first)
+    assert (used, after.now) == (total(first), total(first))
+    used, after = since(after, second)
+    assert used == Usage(cost_usd=0.2, input_tokens=50)
+    assert after == Counted(total(second), kept=NOTHING_USED)
+    assert after.at_end() == Counted(total(second), kept=total(second))
 
 
 def test_a_count_that_began_anew_counts_whole() -> None:
-    before = total(counted(100, 100, 0.1))
+    before = Counted(total(counted(100, 100, 0.1)))
     again = counted(110, 110, 0.2)
-    assert since(before, again) == total(again)
+    assert since(before, again) == (total(again), Counted(total(again)))
+
+
+def test_after_a_life_that_was_cut_off_the_count_goes_on_from_the_last_kept_one() -> None:
+    kept = total(counted(100, 100, 0.1))
+    cut_off = Counted(total(counted(180, 80, 0.2)), kept=kept)
+    used, after = since(cut_off, counted(130, 30, 0.15))
+    assert used == Usage(cost_usd=0.05, input_tokens=30)
+    assert after.kept == kept
 
 
 # ── memory ────────────────────────────────────────────────────────────────────────────────────────
@@ -234,7 +246,8 @@ def test_a_count_that_began_anew_counts_whole() -> None:
 
 def test_a_conversation_is_remembered_whole(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "Ada"
-    memory = Memory("0b5e-1", Usage(cost_usd=0.25, input_tokens=7))
+    used = Usage(cost_usd=0.25, input_tokens=7)
+    memory = Memory("0b5e-1", Counted(used, kept=Usage(input_tokens=3)))
     remember(folder, memory)
     assert recall(folder) == memory
     assert [each.name for each in folder.iterdir()] == ["claude-session"]

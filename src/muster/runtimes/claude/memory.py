@@ -1,5 +1,5 @@
 """Remembers an agent's conversation with Claude Code, and its usage so far, in the agent's folder:
-a line with the conversation's id, and one with the counts.
+a line with the conversation's id, and two with the counts.
 """
 
 import logging
@@ -9,8 +9,9 @@ from typing import Final
 
 import msgspec
 
-from muster.machines.vocabulary import NOTHING_USED, Usage
+from muster.machines.vocabulary import Usage
 from muster.regular_files import read_start
+from muster.runtimes.claude.usage import Counted
 
 FILE: Final = "claude-session"
 ID_CHARS_MAX: Final = 200
@@ -23,7 +24,7 @@ class Memory(msgspec.Struct, frozen=True):
     """A conversation of the program's; without an id it has none yet."""
 
     conversation: str = ""
-    used: Usage = NOTHING_USED
+    counted: Counted = Counted()
 
 
 def recall(folder: Path | None) -> Memory:
@@ -31,13 +32,13 @@ def recall(folder: Path | None) -> Memory:
     if folder is None:
         return Memory()
     try:
-        first, _, second = read_start(folder / FILE, FILE_BYTES_MAX).partition(b"\n")
-        used = msgspec.json.decode(second, type=Usage) if second.strip() else NOTHING_USED
+        first, *lines = read_start(folder / FILE, FILE_BYTES_MAX).split(b"\n")
+        counts = [msgspec.json.decode(line, type=Usage) for line in lines if line.strip()]
         conversation = first.decode("ascii").strip()
     except (OSError, ValueError):
         return Memory()
     fine = conversation.replace("-", "").isalnum() and len(conversation) <= ID_CHARS_MAX
-    return Memory(conversation, used) if fine else Memory()
+    return Memory(conversation, Counted(*counts[:2])) if fine else Memory()
 
 
 def remember(folder: Path | None, memory: Memory) -> None:
@@ -45,12 +46,13 @@ def remember(folder: Path | None, memory: Memory) -> None:
     if folder is None:
         return
     new = folder / f".{FILE}.new"
-    content = memory.conversation.encode() + b"\n" + msgspec.json.encode(memory.used) + b"\n"
+    counted = (memory.counted.now, memory.counted.kept)
+    lines = [memory.conversation.encode(), *map(msgspec.json.encode, counted), b""]
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(file, "wb") as opened:
-            opened.write(content)
+            opened.write(b"\n".join(lines))
         new.replace(folder / FILE)
     except OSError as error:
         log.warning(

@@ -38,11 +38,11 @@ from muster.engine.ports import (
     Working,
 )
 from muster.limits import ACTIVITY_CHARS_MAX, PARTIAL_SECONDS
-from muster.machines.vocabulary import Activity, Usage
+from muster.machines.vocabulary import Activity
 from muster.runtimes.claude.faults import fault, refusal
 from muster.runtimes.claude.prompts import Prompts
 from muster.runtimes.claude.speech import Prose, spoken
-from muster.runtimes.claude.usage import since, total
+from muster.runtimes.claude.usage import Counted, since
 from muster.runtimes.claude.wire import LIFECYCLE
 from muster.runtimes.claude.written import WrittenText
 from muster.runtimes.process.pipes import STDERR, OutputBudget
@@ -71,11 +71,11 @@ Content = Any  # what a tool gives back: a text, or blocks
 class MessageReader:
     """Reads what one session says."""
 
-    def __init__(self, budget: OutputBudget, now: Callable[[], float], used: Usage) -> None:
-        """`used` is what its conversation had used up before."""
+    def __init__(self, budget: OutputBudget, now: Callable[[], float], counted: Counted) -> None:
+        """`counted` is what its conversation had used up before."""
         self.prompts = Prompts()
         self.conversation = ""
-        self.used = used
+        self.counted = counted
         self.fault = ""
         """Why work with the model server is impossible, once it is."""
 
@@ -299,7 +299,7 @@ class MessageReader:
             yield from self._ended(task, "")
         yield from self._prose.end()
         self.conversation = message.session_id or self.conversation
-        used, self.used = since(self.used, message), total(message)
+        used, self.counted = since(self.counted, message)
         answers = self.prompts.result(of_ours=_is_ours(message))
         ok, text = self._outcome(message)
         if self.fault:  # then no agent has said this

@@ -74,7 +74,7 @@ class ClaudeSession(ProcessSession):
         self._prompt_count = 0
         self._closing = False
         self._dismissed = False
-        self._memory = Memory("", reader.used)
+        self._memory = Memory("", reader.counted)
         self._pulse: asyncio.Task[None] | None = None
         self._beside = TaskOwner(f"session {session}")
         """Pulses and notices: cancelled when the session ends."""
@@ -276,7 +276,7 @@ class ClaudeSession(ProcessSession):
             await asyncio.sleep(CLAUDE_PULSE_SECONDS)
 
     def _remember(self) -> None:
-        memory = Memory(self._reader.conversation, self._reader.used)
+        memory = Memory(self._reader.conversation, self._reader.counted)
         if memory.conversation and memory != self._memory:
             self._memory = memory
             remember(self._folder, memory)
@@ -310,6 +310,9 @@ class ClaudeSession(ProcessSession):
     # ── the exit ──────────────────────────────────────────────────────────────────────────────────
 
     def _exit(self, code: int) -> Exit:
+        if code >= 0:  # not killed: it has kept its counts
+            self._reader.counted = self._reader.counted.at_end()
+            self._remember()
         if self._reader.fault:
             return Exit(outcome=Outcome.FAILED, code=code, reason=self._reader.fault)
         if self._dismissed and code >= 0:  # its code says how its last piece of work ended

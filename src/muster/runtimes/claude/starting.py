@@ -117,7 +117,7 @@ def _begin(
         assert program.stdin is not None
         loop = asyncio.get_running_loop()
         budget = OutputBudget(loop.time())
-        reader = MessageReader(budget, loop.time, memory.used)
+        reader = MessageReader(budget, loop.time, memory.counted)
         serial = SerialListener(listener)
         wire = Wire(program.stdin, program.outputs[0])
         return ClaudeSession(

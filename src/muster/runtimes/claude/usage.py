@@ -1,12 +1,14 @@
 """Token usage and cost of a session, and of each of its results.
 
-The program counts from the beginning of its conversation on, helpers and earlier lives with it; but
-after a life that was cut off it counts from nothing. Each result is told what came since the last.
+The program counts from the beginning of its conversation on, helpers and earlier lives with it. It
+keeps the counts when it ends in order; after a life that was cut off it counts on from the last
+kept ones. Each result is told what came since the last.
 """
 
 from collections.abc import Mapping
 from typing import Any, Final
 
+import msgspec
 from claude_agent_sdk import ResultMessage
 
 from muster.machines.vocabulary import NOTHING_USED, Usage
@@ -34,22 +36,38 @@ def total(result: ResultMessage) -> Usage:
     return Usage(cost_usd=result.total_cost_usd or 0.0, **tokens)
 
 
-def since(before: Usage, result: ResultMessage) -> Usage:
-    """The usage of this result, if `before` was counted until the one before it.
+class Counted(msgspec.Struct, frozen=True):
+    """The program's counts for a conversation."""
 
-    It is at least what the result itself says of its agent alone, without helpers: where there is
-    less between the two counts, the second began anew.
+    now: Usage = NOTHING_USED
+    """At its last result."""
+
+    kept: Usage = NOTHING_USED
+    """At its last end in order: after a life that was cut off it counts on from there."""
+
+    def at_end(self) -> "Counted":
+        """After an end in order."""
+        return Counted(self.now, kept=self.now)
+
+
+def since(counted: Counted, result: ResultMessage) -> tuple[Usage, Counted]:
+    """The usage of this result, and the counts after it.
+
+    It is at least what the result itself says of its agent alone, without helpers: that tells which
+    of the earlier counts the program counted on from.
     """
     now, own = total(result), result.usage or {}
-    if now.tokens < before.tokens + sum(_number(own, key) for key in _OWN):
-        before = NOTHING_USED
-    return Usage(
+    least = sum(_number(own, key) for key in _OWN)
+    fits = (each for each in (counted.now, counted.kept) if now.tokens >= each.tokens + least)
+    before = next(fits, NOTHING_USED)
+    used = Usage(
         cost_usd=round(max(0.0, now.cost_usd - before.cost_usd), 8),
         input_tokens=max(0, now.input_tokens - before.input_tokens),
         output_tokens=max(0, now.output_tokens - before.output_tokens),
         cache_read_tokens=max(0, now.cache_read_tokens - before.cache_read_tokens),
         cache_write_tokens=max(0, now.cache_write_tokens - before.cache_write_tokens),
     )
+    return used, Counted(now, kept=counted.kept if before is counted.now else before)
 
 
 def _number(counts: Counts, key: str) -> int:
