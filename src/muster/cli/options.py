@@ -1,5 +1,6 @@
 """Options that several verbs share."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,6 +13,23 @@ Function = TypeVar("Function", bound=Callable[..., Any])  # as click types what 
 def _chosen_home(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path:
     """The home named after the verb, else the one before it, its variable or its default."""
     return (value or ctx.find_root().params["home"]).absolute()
+
+
+class Seconds(click.FloatRange):
+    """A number of seconds above zero. Python also reads `nan` and `inf` as numbers."""
+
+    def __init__(self) -> None:
+        """Take more than nothing."""
+        super().__init__(min=0, min_open=True)
+
+    def convert(
+        self, value: float, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Convert, or say that it is no number of seconds."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is no number of seconds.", param, ctx)
+        return number
 
 
 def home_option(function: Function) -> Function:

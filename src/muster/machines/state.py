@@ -32,6 +32,7 @@ from muster.machines.vocabulary import (
     FaceVariant,
     Limit,
     Phase,
+    RestartPolicy,
     Role,
     RunMode,
     Status,
@@ -122,6 +123,11 @@ class RunControl(Record, frozen=True, kw_only=True):
     def follows_schedule(self) -> bool:
         """Whether sessions start at scheduled times now."""
         return self.desired is RunMode.CONTINUOUS and self.policy.has_schedule
+
+    @property
+    def retries_failures(self) -> bool:
+        """Whether a failed session is retried, and does not just wait for the next time."""
+        return not self.follows_schedule or self.policy.restart is RestartPolicy.ON_FAILURE
 
     @property
     def differs_since(self) -> datetime | None:

@@ -208,6 +208,9 @@ class Outcome(StrEnum):
     CUT_OFF = "cut_off"  # ended because muster itself stopped, before its work was done
 
 
+FAILURES: Final = (Outcome.FAILED, Outcome.CRASHED)
+
+
 class Activity(StrEnum):
     """A kind of work that is visible in an agent's session."""
 

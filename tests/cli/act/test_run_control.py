@@ -53,6 +53,7 @@ groups = ["broken"]
 [agents.quits]
 command = ["sh", "-c", "echo no key >&2; exit 3"]
 restart = "never"
+groups = ["other"]
 
 [agents.limited]
 command = ["true"]
@@ -307,8 +308,16 @@ def test_several_agents_give_a_line_each_and_the_worst_exit_code(home: Path) -> 
     for wrong in ((), ("prints", "--all")):
         ran = muster("stop", *wrong, "--home", str(home))
         assert (ran.returncode, "--group G or --all" in ran.stderr) == (2, True)
-    ran = muster("stop", "--group", "none", "--home", str(home))
-    assert (ran.returncode, "has no agent to run" in ran.stderr) == (2, True)
+    ran = muster("stop", "--group", "broken", "--group", "none", "--home", str(home))
+    assert (ran.returncode, "group 'none' has no agent to run" in ran.stderr) == (2, True)
+    several = does(home, "stop", "--group", "broken", "--group", "other")
+    assert [line.split(":")[0] for line in several.splitlines()] == ["missing", "fails", "quits"]
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "1e400", "0", "-1", "soon"])
+def test_a_timeout_that_is_no_number_of_seconds_is_a_usage_error(home: Path, seconds: str) -> None:
+    ran = muster("start", "prints", "--wait", "--timeout", seconds, "--home", str(home))
+    assert (ran.returncode, "--timeout" in ran.stderr) == (2, True)
 
 
 def test_an_agent_that_is_named_twice_is_stopped_once(home: Path) -> None:

@@ -313,10 +313,12 @@ def test_an_agent_that_is_named_again_in_time_is_not_retired() -> None:
     scene.running("Ada")
     seat = scene.seat("Ada")
     dismiss(scene, "Ada")
-    scene.do(c.RestoreAgent(seat=seat), actor="muster")
-    scene.ends("Ada")
+    [stop] = facts(scene.do(c.RestoreAgent(seat=seat), actor="muster"), e.StopRequested)
+    assert (stop.urgency, stop.reason) == (Urgency.NOW, "it was removed, and added again")
+    scene.want("Ada", RunMode.CONTINUOUS)
+    [started] = facts(scene.ends("Ada"), e.SessionRequested)
+    assert started.seat == seat
     assert not scene.team.agents[seat].retired
-    assert scene.later(3600) == []
 
 
 def test_an_agent_whose_name_has_a_new_owner_does_not_come_back() -> None:

@@ -10,7 +10,7 @@ from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.policies import RunPolicy
 from muster.machines.run_control.schedule import interval_s, next_run
-from muster.machines.vocabulary import Authority, MissedRuns, Outcome, RestartPolicy
+from muster.machines.vocabulary import Authority, Budget, MissedRuns, Outcome, RestartPolicy
 from tests.machines.run_control.test_policies import configure, restart, with_policy
 from tests.machines.run_control.test_run_control import CONTINUOUS, PAUSE, RUN_ONCE, states
 from tests.machines.scene import START, Scene, facts
@@ -176,6 +176,23 @@ def test_a_start_now_runs_before_the_next_time_and_a_turn_wakes_it() -> None:
     scene.ends("Lyra")
     scene.refuse(c.StartSession(seat=scene.seat("Lyra"), trigger="next"), "not_scheduled")
     scene.do(c.StartSession(seat=scene.seat("Lyra"), trigger="turn"))
+
+
+def test_runs_of_a_schedule_that_fail_in_a_row_pause_the_agent_as_its_budget_says() -> None:
+    scene = armed(HALF_HOUR)
+    budget = Budget(failures=2)
+    scene.do(
+        c.ConfigureAgent(
+            seat=scene.seat("Lyra"), authority=Authority.MUSTER, policy=HALF_HOUR, budget=budget
+        )
+    )
+    for outcome in (Outcome.FAILED, Outcome.COMPLETED, Outcome.FAILED, Outcome.CRASHED):
+        due(scene)
+        scene.up("Lyra")
+        events = scene.ends("Lyra", outcome)
+    [wish] = facts(events, e.DesiredSet)
+    assert (wish.desired, wish.trigger) == (PAUSE, "budget")
+    assert wish.note.startswith("2 failures in a row")
 
 
 def test_a_restart_of_a_scheduled_run_runs_it_again() -> None:

@@ -375,6 +375,14 @@ def test_an_agent_with_a_schedule_says_its_next_run_and_how_the_last_one_failed(
     assert badge.line == "last run failed: exit code 3; next run"
 
 
+def test_a_start_after_a_stop_says_that_another_session_follows() -> None:
+    scene = up()
+    scene.want("Ada", RunMode.PAUSE)
+    assert badge(scene.team).line == "stops after this session"
+    scene.want("Ada", RunMode.CONTINUOUS)
+    assert badge(scene.team).line == "restarts after this session"
+
+
 def test_a_restart_after_the_work_can_still_be_made_a_restart_now() -> None:
     scene = up()
     scene.do(c.RestartAgent(seat=scene.seat("Ada"), set_by="Marcus"))

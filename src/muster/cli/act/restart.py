@@ -30,7 +30,7 @@ def restart(now: bool, **request: Unpack[RunRequest]) -> int:
     The server is stopped as by `muster down` and started as it was started before: by systemd if
     systemd runs it, else in the background.
     """
-    if request["names"] or request["everybody"] or request["group"] is not None:
+    if request["names"] or request["everybody"] or request["groups"]:
         request_run(None, now=now, **request)
         return 0
     if request["wait"] or request["note"] is not None or request["as_json"]:

@@ -12,7 +12,7 @@ import click
 
 from muster.cli.act.waiting import NOT_SO, Ended, WaitLimit, judged_by, wait_for
 from muster.cli.acting import print_json, server
-from muster.cli.options import Function, home_option, json_option
+from muster.cli.options import Function, Seconds, home_option, json_option
 from muster.cli.render import clean
 from muster.client import requests
 from muster.client.sync import Client
@@ -48,13 +48,14 @@ def run_options(function: Function) -> Function:
     timeout = click.option(
         "--timeout",
         "timeout_s",
-        type=click.FloatRange(min=0, min_open=True),
+        type=Seconds(),
         metavar="S",
         help="With --wait: give up after so many seconds.",
     )
     note = click.option("--note", metavar="TEXT", help="Reason, for the log and the state file.")
     everybody = click.option("--all", "everybody", is_flag=True, help="All agents to run.")
-    group = click.option("--group", metavar="G", help="All agents of this group.")
+    about = "All agents of this group; may be repeated."
+    group = click.option("--group", "groups", multiple=True, metavar="G", help=about)
     shown = json_option("Print desired and current state as JSON.")
     names = click.argument("names", metavar="[AGENT]...", nargs=-1)
     chosen = names(everybody(group(function)))
@@ -71,7 +72,7 @@ class RunRequest(TypedDict):
     timeout_s: float | None
     names: tuple[str, ...]
     everybody: bool
-    group: str | None
+    groups: tuple[str, ...]
 
 
 @click.command()
@@ -135,27 +136,36 @@ def request_run(
 
 def _chosen(client: Client, desired: RunMode | None, request: RunRequest) -> Sequence[str]:
     """The agents that are named, in the group, or all that muster runs."""
-    names, group, everybody = request["names"], request["group"], request["everybody"]
-    if bool(names) + (group is not None) + everybody != 1:
+    names, groups, everybody = request["names"], request["groups"], request["everybody"]
+    if bool(names) + bool(groups) + everybody != 1:
         raise click.UsageError("Name agents, or give --group G or --all.")
     if names:
         return tuple(dict.fromkeys(names))  # a second stop of the same agent would mean: now
-    found = [each.label for each in client.agents().agents if _is_meant(each, desired, group)]
+    agents = [each for each in client.agents().agents if _is_meant(each, desired)]
+    for group in groups:
+        if not any(group in each.groups for each in agents):
+            to_do = "that runs" if desired is None else "to run"
+            raise Invalid(what=f"group {group!r}", why=f"has no agent {to_do}")
+    found = [each.label for each in agents if _is_in(each, groups)]
     if not found:
-        where = "the team" if group is None else f"group {group!r}"
-        raise Invalid(what=where, why="has no agent to run")
+        raise Invalid(what="the team", why="has no agent to run")
     return found
 
 
-def _is_meant(agent: AgentView, desired: RunMode | None, group: str | None) -> bool:
-    """Whether `--group` or `--all` include an agent; only one that is to run is restarted."""
+def _is_in(agent: AgentView, groups: Sequence[str]) -> bool:
+    """Whether an agent is in one of these groups; without any, whether muster runs it."""
+    return any(group in agent.groups for group in groups) or (
+        not groups and agent.authority in _RUN_HERE
+    )
+
+
+def _is_meant(agent: AgentView, desired: RunMode | None) -> bool:
+    """Whether `--group` or `--all` can include an agent; only one that is to run is restarted."""
     if agent.name is None or agent.on_call or agent.retired:
         return False
-    if desired is None and (
-        agent.desired is RunMode.PAUSE or agent.authority is not Authority.MUSTER
-    ):
-        return False
-    return agent.authority in _RUN_HERE if group is None else group in agent.groups
+    return desired is not None or (
+        agent.desired is not RunMode.PAUSE and agent.authority is Authority.MUSTER
+    )
 
 
 def _ask(

@@ -113,6 +113,12 @@ def _dismissed(team: Team, event: Event, fact: e.AgentDismissed) -> Iterator[Com
     yield c.RetireAgent(seat=fact.seat, reason=fact.reason)  # refused while it has a session
 
 
+@coupling(e.AgentRestored, "A session of an agent that was removed and added again ends now.")
+def _added_again(team: Team, event: Event, fact: e.AgentRestored) -> Iterator[Command]:
+    if team.agents[fact.seat].session is not None:
+        yield c.StopSession(seat=fact.seat, reason="it was removed, and added again")
+
+
 @coupling(e.AgentDisabled, "A disabled agent is OFFLINE, and its session ends.")
 def _disabled(team: Team, event: Event, fact: e.AgentDisabled) -> Iterator[Command]:
     agent = team.agents[fact.seat]

@@ -20,9 +20,7 @@ from muster.machines.run_control.gate import closed_gate, session_limit_reached
 from muster.machines.run_control.live import live_session
 from muster.machines.run_control.modes import ONE_SHOTS, PAUSE, desire, move
 from muster.machines.state import Agent, Session, Team
-from muster.machines.vocabulary import Outcome, RestartPolicy, RunMode, Urgency
-
-FAILURES = (Outcome.FAILED, Outcome.CRASHED)
+from muster.machines.vocabulary import FAILURES, Outcome, RestartPolicy, RunMode, Urgency
 
 UNFINISHED = (Outcome.LOST, Outcome.CUT_OFF)
 """Outcomes of sessions that ended with muster: a one-shot is still wanted then."""
@@ -133,8 +131,9 @@ def _follow_up(
             return None
         note = f"{session.mode} {outcome}" + (f": {command.reason}" if command.reason else "")
         return desire(agent, PAUSE, "one_shot_done", MUSTER, note)
-    retries = not run.follows_schedule or run.policy.restart is RestartPolicy.ON_FAILURE
-    if outcome in FAILURES and run.desired is not PAUSE and retries:
+    if outcome in FAILURES and run.desired is not PAUSE:
+        if not run.retries_failures:
+            return _failures_spent(agent, command.reason)
         return _after_failure(agent, outcome, command.reason, now)
     if outcome is not Outcome.COMPLETED or not is_current or team.shutdown:
         return None
@@ -156,13 +155,22 @@ def _after_failure(agent: Agent, outcome: Outcome, reason: str, now: datetime) -
 
 def _retry(agent: Agent, reason: str, now: datetime) -> Fact:
     """Schedule a retry with backoff; or pause the agent if its budget says so."""
-    failures, allowed = agent.run.failures + 1, agent.run.budget.failures
-    if allowed is not None and failures >= allowed:
-        row = "1 failure" if failures == 1 else f"{failures} failures in a row"
-        note = f"{row}, as many as its budget allows{_because(reason)}"
-        return desire(agent, PAUSE, "budget", MUSTER, note)
+    spent = _failures_spent(agent, reason)
+    if spent is not None:
+        return spent
+    failures = agent.run.failures + 1
     until = now + retry_pause(failures, agent.run.policy)
     return e.RetryScheduled(seat=agent.seat, failures=failures, until=until)
+
+
+def _failures_spent(agent: Agent, reason: str) -> Fact | None:
+    """The pause of an agent that failed as often in a row as its budget allows."""
+    failures, allowed = agent.run.failures + 1, agent.run.budget.failures
+    if allowed is None or failures < allowed:
+        return None
+    row = "1 failure" if failures == 1 else f"{failures} failures in a row"
+    note = f"{row}, as many as its budget allows{_because(reason)}"
+    return desire(agent, PAUSE, "budget", MUSTER, note)
 
 
 def _because(reason: str) -> str:

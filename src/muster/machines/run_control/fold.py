@@ -21,6 +21,7 @@ from muster.machines.state import (
     Team,
 )
 from muster.machines.vocabulary import (
+    FAILURES,
     NOTHING_USED,
     Authority,
     OnSilence,
@@ -133,6 +134,8 @@ def session_end(team: Team, event: Event, fact: e.SessionEnd) -> Team:
     run = replace(agent.run, last_failure=failure)
     if fact.outcome is Outcome.COMPLETED:
         run = replace(run, failures=0)
+    elif fact.outcome in FAILURES and not run.retries_failures:  # no retry counts it
+        run = replace(run, failures=run.failures + 1)
     team = _with_run(team, agent, run)
     return replace(team, sessions=drop(team.sessions, fact.session))
 

@@ -152,7 +152,7 @@ def _running(team: Team, agent: Agent) -> Line:
     """An agent that muster runs, and that runs."""
     session = own_session(team, agent)
     if session is not None and session.phase is Phase.STOPPING:
-        return Line(_stopping(agent, session))
+        return Line(_stopping(team, agent, session))
     if agent.run.desired is RunMode.PAUSE and agent.tasks:
         return Line("stops after its task")
     if (asked := _asks_a_person(team, agent)) is not None:
@@ -173,10 +173,10 @@ def _running(team: Team, agent: Agent) -> Line:
     return Line(_message(agent) or _queued(team, agent) or "waiting for work")
 
 
-def _stopping(agent: Agent, session: Session) -> str:
+def _stopping(team: Team, agent: Agent, session: Session) -> str:
     if session.urgency is Urgency.NOW:
         return "stopping now"
-    if session.restart:
+    if session.restart or (agent.run.desired is not RunMode.PAUSE and team.shutdown is None):
         return "restarts after this session"
     budget = agent.run.set_because == "budget"
     return "stops after this session" + (f": {agent.run.note}" if budget else "")
@@ -195,7 +195,7 @@ def _idle(team: Team, agent: Agent) -> Line:
         return Line("muster is stopping")
     if missing := waits_for(team, agent):
         return Line(f"waits for {', '.join(missing)} to run")
-    if run.failures:
+    if run.failures and (run.retry_at is not None or run.retries_failures):
         then = "trying again" if run.retry_at is None else "next try"
         return Line(f"{_failed(run)}; {then}", run.retry_at)
     if run.retry_at is not None:

@@ -58,7 +58,8 @@ class RunPanel extends Part {
 }
 
 /** Why desired and current do not differ, also where the two words do. */
-function match({ desired, current, schedule, onCall, authority }) {
+function match({ desired, current, schedule, onCall, authority, running }) {
+  if (running?.phase === "stopping" && desired !== "pause") return "Its next session starts after this one.";
   if (desired === current) return "Current matches desired.";
   if (onCall) return "On call: a session starts with its next task.";
   if (authority !== "muster" || !schedule) return "It reports its current state by itself.";
