@@ -631,6 +631,13 @@ def test_every_write_of_a_loop_renews_the_evidence_that_it_lives(
             first = seen()
             in_place(loop_desk, timestamp="b")
             await loop_desk.until(lambda: seen() > first)
+            second, same = seen(), loop_desk.path.read_bytes()
+            loop_desk.path.write_bytes(same)
+            await loop_desk.until(lambda: seen() > second)
+            third, aside = seen(), loop_desk.path.with_name("aside")
+            aside.write_bytes(same)
+            aside.replace(loop_desk.path)
+            await loop_desk.until(lambda: seen() > third)
 
     run(scene())
 

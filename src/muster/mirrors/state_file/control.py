@@ -48,6 +48,9 @@ class StateFileController:
         self._link = link
         self._known: Wish | None = None
         self._content: bytes | None = None
+        self._stamp: tuple[int, int] | None = None
+        """That of the content; none after a write of muster's own."""
+
         self._current: RunMode | None = None
         self._agreed: int | None = None
         """The generation of the log's wish that the file had last."""
@@ -83,11 +86,13 @@ class StateFileController:
 
     async def _hear(self, seen: StateFileContent, document: StateDocument) -> None:
         """Take a write of the loop as its report, and as a sign that it is here."""
-        theirs = self._content is not None and seen.content != self._content
+        is_rewritten = self._stamp is not None and seen.stamp != self._stamp
+        is_changed = self._content is not None and seen.content != self._content
+        theirs = is_changed or is_rewritten
         same_wish = self._known is not None and _words(document.wish) == _words(self._known)
         if theirs and (same_wish or document.current is not self._current):
             await self._confirm()
-        self._content = seen.content
+        self._content, self._stamp = seen.content, seen.stamp
         self._current = document.current
         await self._say_unknown(document)
         run = self._link.run
@@ -175,6 +180,7 @@ class StateFileController:
                 **{each: str(found.fields.get(each, "")) for each in fields}
             ).encode()
 
+        self._stamp = None
         try:
             await self._link.exchange(change)
         except OSError as error:
@@ -237,12 +243,12 @@ class StateFileController:
             self._interrupted = one_shot and run.desired is not RunMode.PAUSE
         self._written = self._agreed = run.generation
         self._known = written.wish
-        self._content = content
+        self._content, self._stamp = content, None
 
     async def _make(self) -> float | None:
         """Make a file where none is, once somebody wants something."""
         run = self._link.run
-        self._known = self._content = None
+        self._known = self._content = self._stamp = None
         if run.desired is RunMode.PAUSE:
             return None
         document = new_document(

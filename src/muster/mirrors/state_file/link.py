@@ -53,6 +53,8 @@ class StateFileContent(msgspec.Struct, frozen=True, kw_only=True):
 
     document: StateDocument | None = None
     trouble: str = ""
+    stamp: tuple[int, int] | None = None
+    """The inode and the time of its last write: they change also when it is written as it was."""
 
     @property
     def missing(self) -> bool:
@@ -63,6 +65,7 @@ class StateFileContent(msgspec.Struct, frozen=True, kw_only=True):
 def look(path: Path) -> StateFileContent:
     """A file as it is now."""
     try:
+        status = path.stat()
         content = files.read(path)
     except FileNotFoundError:
         return StateFileContent()
@@ -71,7 +74,8 @@ def look(path: Path) -> StateFileContent:
     found = parse(content)
     if isinstance(found, MalformedContent):
         return StateFileContent(content=content, trouble=f"{path}: {found.why}")
-    return StateFileContent(content=content, document=found)
+    stamp = (status.st_ino, status.st_mtime_ns)
+    return StateFileContent(content=content, document=found, stamp=stamp)
 
 
 class StateFileLink(LinkedFile[DisplacedFile]):
