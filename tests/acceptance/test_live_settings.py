@@ -336,6 +336,27 @@ def test_an_edit_that_cannot_be_written_names_the_file_and_the_remedy(team: Team
     assert "nice" not in team.file.read_text()
 
 
+def test_a_text_of_an_editor_is_refused_and_kept_if_the_file_changed_meanwhile(
+    team: Team, tmp_path: Path
+) -> None:
+    team.write(f"[agents.builder]\n{STAYS}")
+    until(lambda: team.names() == ["builder"])
+    editor = tmp_path / "editor"
+    editor.write_text(f"#!/bin/sh\necho nice = 7 >> {team.file}\necho nice = 4 >> $1\n")
+    editor.chmod(0o700)
+    edit = ("agent", "edit", "builder", "--home", str(team.home))
+    refused = muster(*edit, EDITOR=str(editor))
+    assert (refused.returncode, "nice = 7" in team.file.read_text()) == (3, True)
+    [kept] = re.findall(r"Your text is kept in (\S+)\.\n", refused.stderr)
+    assert "nice = 4" in Path(kept).read_text()
+    Path(kept).unlink()
+    for text in ("", "[agents.other]", "[agents.builder]\n[agents.other]"):
+        editor.write_text(f"#!/bin/sh\nprintf '{text}' > $1\n")
+        refused = muster(*edit, EDITOR=str(editor))
+        assert (refused.returncode, "must be the table" in refused.stderr) == (2, True)
+        Path(re.findall(r"Your text is kept in (\S+)\.\n", refused.stderr)[0]).unlink()
+
+
 def test_the_command_line_edits_the_file_alone_where_no_server_runs(home: Path) -> None:
     at = ("--home", str(home))
     done = muster("agent", "add", "Ada", "--runtime", "claude", "--model", "sonnet", *at)
@@ -347,6 +368,8 @@ def test_the_command_line_edits_the_file_alone_where_no_server_runs(home: Path) 
     assert muster("agent", "edit", "Ada", *at, EDITOR=editor).returncode == 0
     assert 'model = "opus"' in (home / "muster.toml").read_text()
     assert "Nothing changed" in muster("agent", "edit", "Ada", *at, EDITOR="true").stdout
+    only_words = muster("agent", "edit", "ada", *at, EDITOR="sed -i 1i#words")
+    assert "comments are edited in muster.toml itself" in only_words.stdout
     failed = muster("agent", "edit", "Ada", *at, EDITOR="no-such-editor")
     assert (failed.returncode, "the editor could not be used" in failed.stderr) == (2, True)
     assert muster("agent", "add", "Bo", "--start", *at, "--", "x").returncode == 2

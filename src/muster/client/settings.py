@@ -26,10 +26,16 @@ def add_agent(
 
 
 def change_agent(
-    name: str, values: Mapping[str, object], unset: Sequence[str] = (), *, preview: bool = False
+    name: str,
+    values: Mapping[str, object],
+    unset: Sequence[str] = (),
+    *,
+    version: str | None = None,
+    preview: bool = False,
 ) -> ApiRequest[SettingsEdited]:
-    """Set and remove settings of an agent."""
-    body = {"settings": dict(values), "unset": list(unset), "preview": preview}
+    """Set and remove settings of an agent, in the file as it had this version."""
+    body = {"settings": dict(values), "unset": list(unset), **given(version=version)}
+    body["preview"] = preview
     path = api_path("settings", "agents", name)
     return ApiRequest(method="PATCH", path=path, answer=SettingsEdited, body=body)
 

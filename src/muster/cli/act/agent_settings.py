@@ -5,9 +5,10 @@ the next start takes it up.
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Final, NamedTuple
 
 import click
@@ -26,7 +27,7 @@ from muster.cli.reading import running
 from muster.cli.render import clean
 from muster.client import settings as requests
 from muster.client.requests import ApiRequest
-from muster.errors import Invalid
+from muster.errors import Invalid, MusterError
 from muster.reloading.editing import Edit, preview_edit, version_of, write_edit
 from muster.settings import writing
 from muster.settings.model import SETTINGS_FILE
@@ -50,6 +51,8 @@ class _Act(NamedTuple):
     """Takes `preview`."""
 
     edit: Edit
+    version: str | None = None
+    """The version of the file that the edit was made for; None for the present one."""
 
 
 def _carry_out(home: Path, act: _Act, *, dry_run: bool) -> SettingsEdited:
@@ -57,7 +60,7 @@ def _carry_out(home: Path, act: _Act, *, dry_run: bool) -> SettingsEdited:
         with server(home) as client:
             return client.ask(act.ask(preview=dry_run))
     write = preview_edit if dry_run else write_edit
-    edited = write(home / SETTINGS_FILE, act.edit)
+    edited = write(home / SETTINGS_FILE, act.edit, act.version)
     return SettingsEdited(
         name=act.name,
         preview=dry_run,
@@ -128,32 +131,63 @@ def edit(
 ) -> None:
     """Change an agent in muster.toml.
 
-    Without --set and --unset, $EDITOR opens on the agent's table.
+    Without --set and --unset, $EDITOR opens on the agent's table; comments are edited in the file.
     """
-    values, removed = values_of(settings), unset
-    if not values and not removed:
-        values, removed = _from_editor(home, name)
-    if not values and not removed:
-        click.echo("Nothing changed.")
-        return
+    if settings or unset:
+        _change(home, name, values_of(settings), unset, dry_run=dry_run, as_json=as_json)
+    else:
+        _edit_text(home, name, dry_run=dry_run, as_json=as_json)
+
+
+def _change(
+    home: Path,
+    name: str,
+    values: Mapping[str, object],
+    removed: Sequence[str],
+    *,
+    version: str | None = None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
     act = _Act(
         name,
-        partial(requests.change_agent, name, values, removed),
+        partial(requests.change_agent, name, values, removed, version=version),
         partial(writing.change_agent, name=name, values=values, unset=removed),
+        version,
     )
     _show(_carry_out(home, act, dry_run=dry_run), f"{clean(name)} is changed", as_json)
 
 
-def _from_editor(home: Path, name: str) -> tuple[dict[str, object], Sequence[str]]:
-    """The settings that a person changed in an editor, and those that they removed."""
+def _edit_text(home: Path, name: str, *, dry_run: bool, as_json: bool) -> None:
+    """Change what a person changes in an editor. A text that is refused is kept."""
     text = preview_edit(home / SETTINGS_FILE, lambda text: text).before
     table = writing.agent_text(text, name)
+    written = _edited(table)
+    if written is None:
+        click.echo("Nothing changed.")
+        return
+    try:
+        values, removed = edited_values(table, written, name)
+        if not values and not removed:
+            click.echo("No setting changed; comments are edited in muster.toml itself.")
+            return
+        version = version_of(text)
+        _change(home, name, values, removed, version=version, dry_run=dry_run, as_json=as_json)
+    except MusterError:
+        with NamedTemporaryFile("w", suffix=".toml", delete=False, encoding="utf-8") as kept:
+            kept.write(written)
+        click.echo(f"Your text is kept in {kept.name}.", err=True)
+        raise
+
+
+def _edited(table: str) -> str | None:
+    """The text that a person saved in an editor; None if they left it as it was."""
     try:
         written = click.edit(table, extension=".toml")
     except click.ClickException as failed:
         why = f"could not be used ({failed.format_message()}). Set $EDITOR. Nothing was changed"
         raise Invalid(what="the editor", why=why) from failed
-    return ({}, ()) if written is None else edited_values(table, written, name)
+    return None if written == table else written
 
 
 @click.command()

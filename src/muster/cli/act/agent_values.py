@@ -11,6 +11,7 @@ import click
 
 from muster.engine.ports import DetectedProgram
 from muster.errors import Invalid
+from muster.machines.ids import name_key
 from muster.settings.agents import AGENT_RULES, AGENTS, is_text
 
 _QUOTES: Final = ("'", '"')
@@ -171,11 +172,16 @@ def edited_values(before: str, after: str, name: str) -> tuple[dict[str, object]
 def _flat(text: str, name: str) -> dict[str, object]:
     """The settings in an agent's table, by their keys."""
     try:
-        tables: Any = tomllib.loads(text)[AGENTS]  # any TOML; the settings check it
-        [(_, table)] = tables.items()
-    except (tomllib.TOMLDecodeError, KeyError, ValueError, AttributeError) as wrong:
-        why = f"is not one table [agents.{name}]: {wrong}. Nothing was written"
+        found = tomllib.loads(text).get(AGENTS)
+    except tomllib.TOMLDecodeError as wrong:
+        why = f"is no TOML: {wrong}. Nothing was written"
         raise Invalid(what="the edited text", why=why) from wrong
+    # any TOML; the settings check it
+    tables = cast("dict[str, dict[str, Any]]", found if isinstance(found, dict) else {})
+    if [name_key(each) for each in tables] != [name_key(name)]:
+        why = f"must be the table [agents.{name}], and no other. Nothing was written"
+        raise Invalid(what="the edited text", why=why)
+    [table] = tables.values()
     flat: dict[str, object] = {}
     for key, value in table.items():
         if isinstance(value, dict) and key not in AGENT_RULES:
