@@ -70,7 +70,7 @@ from muster.sessions.prompt import Prompter
 from muster.sessions.prompt_templates import PromptTemplates
 from muster.sessions.reactor import Sessions
 from muster.sessions.session_tokens import SessionTokens
-from muster.settings.in_force import SettingsInForce, hosting_lead
+from muster.settings.in_force import SettingsInForce, hosting_lead, table_of
 from muster.settings.model import SETTINGS_FILE, DelegationSettings, Settings
 from muster.store.base import EventStore
 from muster.store.reading import LogReader
@@ -280,7 +280,7 @@ async def run_team(
     presence = Presence(dispatcher, clock, timeout=lambda: in_force.heartbeat_timeout_s)
     inbox = Inbox(feed, dispatcher, describer(in_force, soul_line))
     partials, session_tokens = Partials(dispatcher, clock), SessionTokens(ids.new())
-    prompter = Prompter(dispatcher, store, inbox, PromptTemplates(home), hosts=_hosts(in_force))
+    prompter = _prompter(dispatcher, store, inbox, home, in_force)
     roster = Roster(dispatcher, options.runtimes, home if options.names_agents else None)
     await _begin(dispatcher, ids, options, roster, in_force, clock, loaded.last_at, home)
     log_provider = OpenLogProvider(dispatcher, store, options.delegation.root)
@@ -333,6 +333,24 @@ async def _apply(roster: Roster, files: StateFiles, settings: Settings) -> None:
     """Bring the team and its state files in line with new settings."""
     await roster.enlist(settings)
     await files.change(roster.state_files(settings))
+
+
+def _prompter(
+    dispatcher: Dispatcher,
+    store: EventStore,
+    inbox: Inbox,
+    home: Path | None,
+    in_force: SettingsInForce,
+) -> Prompter:
+    """The writer of prompts, which asks for the settings of an agent at each wake."""
+    return Prompter(
+        dispatcher,
+        store,
+        inbox,
+        PromptTemplates(home),
+        hosts=_hosts(in_force),
+        checks=lambda agent: table_of(in_force.current, agent).wake_check,
+    )
 
 
 def _hosts(in_force: SettingsInForce) -> Callable[[], bool]:

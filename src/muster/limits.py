@@ -39,6 +39,9 @@ NOTES_MAX: Final = 64
 NOTES_BYTES_MAX: Final = 32 * 1024
 """All notes of one agent: they go into every wake prompt, beside the largest soul."""
 
+WAKE_LINE_CHARS_MAX: Final = 200
+"""The first line of a soul that a woken agent repeats: enough to tell two souls apart."""
+
 YEAR_FIRST: Final = 1970
 YEAR_LAST: Final = 8999
 """The years of a time in a document or a marker: sums and differences of them never overflow."""

@@ -2745,6 +2745,20 @@ DOCUMENTED = (
 
 HOLDING = (
     Promise(
+        "Every wake is on record, and a woken agent can be asked who it is.",
+        {
+            "machines/identity/test_wakes.py": [
+                "test_a_wake_is_on_record_with_what_was_given_and_left_out",
+                "test_an_answer_is_compared_with_name_and_soul",
+                "test_a_result_without_an_answer_is_no_answer_and_a_late_one_counts",
+                "test_the_wake_through_a_lead_is_on_record_too",
+            ],
+            "acceptance/test_wakes.py": [
+                "test_every_wake_is_on_record_and_a_woken_agent_says_who_it_is",
+            ],
+        },
+    ),
+    Promise(
         "An agent's notes and every version of its soul outlast its sessions.",
         {
             "machines/identity/test_memory.py": [

@@ -91,10 +91,13 @@ from muster.machines.events import (
     UsageRecorded,
     UsageReported,
     UserMessage,
+    WakeChecked,
+    WakeRecorded,
     WakeRequested,
     WarningLogged,
     WorkStopped,
 )
+from muster.machines.handover import HandedOver, WakeCheck
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.state import Status
 from muster.machines.vocabulary import (
@@ -215,6 +218,15 @@ EXAMPLES: tuple[Fact, ...] = (
     NoteRemembered(seat=SEAT, note=1, text="the plan"),
     NoteEdited(seat=SEAT, note=1, text="the new plan"),
     NoteForgotten(seat=SEAT, note=1),
+    WakeRecorded(
+        seat=SEAT,
+        session=SESSION,
+        handed=HandedOver(soul_chars=1204, notes=2, note_chars=50, messages=12, omitted=28),
+        asked=True,
+    ),
+    WakeChecked(
+        seat=SEAT, session=SESSION, outcome=WakeCheck.MATCHED, name="Lyra", soul="I am Lyra."
+    ),
     SoulEdited(seat=SEAT, soul="I am Lyra.", reason="a typo"),
     AgentDismissed(seat=SEAT, until=NOON, reason="removed from the settings"),
     AgentRestored(seat=SEAT),

@@ -36,7 +36,12 @@ GROUND = ("muster.errors", "muster.limits", "muster.regular_files", "muster.vers
 
 CORE = (*GROUND, "muster.machines")
 
-WORDS = ("muster.machines.documents", "muster.machines.ids", "muster.machines.vocabulary")
+WORDS = (
+    "muster.machines.documents",
+    "muster.machines.handover",
+    "muster.machines.ids",
+    "muster.machines.vocabulary",
+)
 """The words of the machines, without their state, commands and decisions."""
 
 STORE_READERS = ("muster.store.base", "muster.store.codec")
@@ -549,7 +554,7 @@ def test_a_fast_verb_loads_no_event_loop_and_no_server(call: str, home: Path) ->
 
 # ── imports of a client ───────────────────────────────────────────────────────────────────────────
 
-CLIENT_MODULES_MAX = 22
+CLIENT_MODULES_MAX = 24
 """Modules behind `from muster import Client`: the client, the answers, and their words."""
 
 CLIENT_PROGRAM = """

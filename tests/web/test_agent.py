@@ -17,6 +17,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
     folder = tmp_path_factory.mktemp("agent")
     more = "[agents.Busy]\ncommand = ['sh', '-c', 'echo up; exec sleep 60']\n"
     more += "[agents.Flood]\n" + command(folder, "flood", FLOOD)
+    more += "[agents.Waker]\nsoul = 'I listen.'\nwake_check = true\n" + command(
+        folder, "waker", WAKER
+    )
     with live(programs(folder, more)) as running:
         yield running
 
@@ -25,6 +28,13 @@ FLOOD = """
 for n in range(20000):
     print("line", n, "<b>&", "x" * (n % 90))
 print("the end")
+"""
+
+
+WAKER = """
+import sys
+sys.stdin.read()
+print('[AGENT_AWAKE] {"name": "Waker", "soul": "I listen."}')
 """
 
 
@@ -241,3 +251,18 @@ def test_an_unknown_agent_has_a_page_that_says_so(person: Watched, server: Serve
     expect(page.get_by_role("heading", name="No agent is called Nobody")).to_be_visible()
     page.get_by_role("link", name="Back to the team").click()
     expect(page.get_by_role("heading", name="Team")).to_be_visible()
+
+
+# ── waking ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_page_says_what_an_agent_was_given_and_whether_it_knew_itself(
+    person: Watched, server: Server, operator: Asker
+) -> None:
+    page = person.signed_in(server, "#/agent/Waker")
+    expect(page.locator(".who h1")).to_have_text("Waker")
+    expect(page.locator(".who .wake")).to_be_hidden()
+    operator.asked("PUT", "/api/agents/Waker/run", 200, json={"desired": "run_once"})
+    expect(page.locator(".who .wake")).to_have_text(
+        "At its last wake: soul 9 characters, no messages; it knew its name and its soul"
+    )

@@ -16,8 +16,9 @@ from msgspec.structs import replace
 from muster import limits
 from muster.engine.dispatcher import Commit, Receipt
 from muster.errors import NobodyToSummon
-from muster.machines.commands import SendMessage, SetDesired, SummonAgents, WakeAgents, WakeText
+from muster.machines.commands import SendMessage, SetDesired, SummonAgents, WakeAgents
 from muster.machines.events import AgentStatus
+from muster.machines.handover import WakeText
 from muster.machines.identity.crew import is_shown
 from muster.machines.identity.palette import appearance
 from muster.machines.identity.wake_orders import WAKE
@@ -121,19 +122,14 @@ async def with_memory(muster: Muster, wish: SetDesired, actor: str) -> SetDesire
         await muster.dispatcher.send(takeover, actor=actor)
         return wish
     (payload,) = await _payloads(muster, [agent])
-    return replace(wish, memory=payload.text)
+    return replace(wish, memory=payload.text, handed=payload.handed)
 
 
 async def _payloads(muster: Muster, agents: Sequence[Agent]) -> tuple[WakeText, ...]:
     """The memories of agents that a lead wakes; all transcripts together have a limit."""
     share = limits.WAKE_BYTES_MAX // max(1, len(agents))
     room = min(limits.TRANSCRIPT_BYTES_MAX, share)
-    return tuple(
-        [
-            WakeText(agent.seat, await wake_text(muster.store, muster.team, agent, room))
-            for agent in agents
-        ]
-    )
+    return tuple([await wake_text(muster.store, muster.team, agent, room) for agent in agents])
 
 
 def _is_here(team: Team, seat: SeatId) -> bool:

@@ -10,6 +10,7 @@ from datetime import datetime
 import msgspec
 
 from muster.machines.documents import AgentDocument, MessageCopy
+from muster.machines.handover import HandedOver, WakeText
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.policies import RunPolicy
 from muster.machines.state import TurnState
@@ -36,7 +37,6 @@ from muster.machines.vocabulary import (
     Taken,
     TurnConfig,
     Usage,
-    WakeText,
 )
 
 
@@ -281,6 +281,31 @@ class EditSoul(Command, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class RecordWake(Command, frozen=True, kw_only=True):
+    """Record what a waking agent was given, and whether it was asked who it is."""
+
+    seat: SeatId
+    session: SessionId
+    handed: HandedOver
+    asked: bool = False
+
+
+class AnswerWakeCheck(Command, frozen=True, kw_only=True):
+    """A woken agent says who it is: its name, and the first line of its soul."""
+
+    seat: SeatId
+    session: SessionId
+    name: str
+    soul: str = ""
+
+
+class EndWakeCheck(Command, frozen=True, kw_only=True):
+    """A session has a result, or has ended: an agent that was asked has not answered."""
+
+    seat: SeatId
+    session: SessionId
+
+
 class Awaken(Command, frozen=True, kw_only=True):
     """The process of a sleeping agent is up."""
 
@@ -327,6 +352,9 @@ class SetDesired(Command, frozen=True, kw_only=True):
     if_generation: int | None = None
     memory: str = ""
     """The soul and transcript of an agent that its lead is to start, as text."""
+
+    handed: HandedOver | None = None
+    """The sizes of that memory."""
 
     can_wait: bool = False
     """Whether a start that is asked for while muster stops may wait for its next start; otherwise

@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 import msgspec
 
 from muster.machines.documents import AgentDocument, MessageCopy
+from muster.machines.handover import HandedOver, WakeCheck
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.policies import RunPolicy
 from muster.machines.vocabulary import (
@@ -337,6 +338,29 @@ class SoulEdited(Fact, frozen=True, kw_only=True):
     seat: SeatId
     soul: str
     reason: str = ""
+
+
+class WakeRecorded(Fact, frozen=True, kw_only=True):
+    """The memory that a waking agent was given, in its first prompt or through its lead."""
+
+    seat: SeatId
+    session: SessionId | None = None
+    """Its own session; none where its lead wakes it."""
+
+    handed: HandedOver
+    asked: bool = False
+    """Whether it was asked who it is."""
+
+
+class WakeChecked(Fact, frozen=True, kw_only=True):
+    """The outcome of asking a woken agent who it is."""
+
+    seat: SeatId
+    session: SessionId
+    outcome: WakeCheck
+    name: str = ""
+    soul: str = ""
+    """The first line of its soul, as the agent gave it."""
 
 
 class MarkerRejected(Fact, frozen=True, kw_only=True):

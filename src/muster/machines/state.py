@@ -10,6 +10,7 @@ from datetime import datetime
 import msgspec
 
 from muster.errors import NotFound
+from muster.machines.handover import HandedOver, WakeCheck
 from muster.machines.ids import (
     FIRST_ENROLLED_SEAT,
     LEAD_SEAT,
@@ -162,6 +163,18 @@ class MemoryNote(Record, frozen=True, kw_only=True):
     """The actor that wrote it, or edited it last."""
 
 
+class Wake(Record, frozen=True, kw_only=True):
+    """The last wake of an agent: what it was given, and whether it knew who it is."""
+
+    at: datetime
+    seq: int
+    handed: HandedOver
+    session: SessionId | None = None
+    check: WakeCheck | None = None
+    said: str = ""
+    """Its answer, where it differs."""
+
+
 class Agent(Record, frozen=True, kw_only=True):
     """An agent in its seat."""
 
@@ -196,6 +209,7 @@ class Agent(Record, frozen=True, kw_only=True):
     next_note: int = 1
     """The number of its next note."""
 
+    last_wake: Wake | None = None
     hosted: bool = False
     """Whether it belongs to a lead, and muster runs it in a session of its own."""
 

@@ -63,13 +63,6 @@ class Placeholder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     """The role of the agent in the team; empty where it decides."""
 
 
-class WakeText(msgspec.Struct, frozen=True, rename="camel"):
-    """The memory of one agent as text."""
-
-    seat: SeatId
-    text: str
-
-
 class Profile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The identity that a registration brings. Written in full: readers need no defaults."""
 

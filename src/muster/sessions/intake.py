@@ -50,6 +50,13 @@ class Noted(msgspec.Struct, frozen=True):
     text: str
 
 
+class Awake(msgspec.Struct, frozen=True):
+    """The JSON after the marker `[AGENT_AWAKE]`."""
+
+    name: str
+    soul: str = ""
+
+
 class Intake:
     """Handles the reports of one session."""
 
@@ -348,6 +355,11 @@ class Intake:
         if name == "AGENT_REMEMBERS":
             noted = msgspec.json.decode(body.encode(), type=Noted)
             return c.Remember(seat=self._seat, text=noted.text)
+        if name == "AGENT_AWAKE":
+            awake = msgspec.json.decode(body.encode(), type=Awake)
+            return c.AnswerWakeCheck(
+                seat=self._seat, session=self._session, name=awake.name, soul=awake.soul
+            )
         report = msgspec.json.decode(body.encode(), type=Report)
         return c.ReportStatus(agents=report.agents, session=self._session)
 

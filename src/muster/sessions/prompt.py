@@ -21,7 +21,8 @@ from muster.errors import MusterError
 from muster.inbox.errands import Known, Wanted
 from muster.inbox.inbox import Inbox
 from muster.machines.backoff import pause_s
-from muster.machines.commands import Command, DeliverMessages, ReportTaken
+from muster.machines.commands import Command, DeliverMessages, RecordWake, ReportTaken
+from muster.machines.handover import HandedOver
 from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId, SessionId
 from muster.machines.state import Agent, Status, Team, TurnState
 from muster.machines.turns.order import RING
@@ -32,7 +33,7 @@ from muster.sessions.prompt_templates import BIRTH, HOST, LEAD, WAKE, PromptTemp
 from muster.store.base import EventStore
 from muster.views.access import CanRead, read_all
 from muster.views.answers.messages import Do, Next
-from muster.views.memory.wake_payload import as_xml, wake_payload
+from muster.views.memory.wake_payload import as_xml, handed_over, wake_payload
 from muster.views.prompt_lines import prompt_line
 
 NEW_MESSAGES = "You have new messages:"
@@ -65,6 +66,14 @@ class InitialPrompt(msgspec.Struct, frozen=True):
     """Whether a long-lived program has nothing to do yet."""
 
 
+class WakeMemory(msgspec.Struct, frozen=True):
+    """The letters of a first prompt, and the sizes of what a waking agent is given in them."""
+
+    parts: Sequence[str]
+    handed: HandedOver | None = None
+    """None at a birth, and where there is nothing to give and nothing to ask."""
+
+
 NOTHING_TO_TELL = InitialPrompt("", ())
 
 
@@ -79,10 +88,14 @@ class Prompter:
         templates: PromptTemplates,
         *,
         hosts: Callable[[], bool] = lambda: False,
+        checks: Callable[[Agent], bool] = lambda agent: False,
     ) -> None:
         """Read souls and transcripts from the store, turns and messages from the inbox."""
         self.hosts = hosts
         """Tells whether agents of the lead run in sessions of their own."""
+
+        self.checks = checks
+        """Tells whether an agent is asked who it is when it wakes."""
 
         self._templates = templates
         self._dispatcher = dispatcher
@@ -93,18 +106,28 @@ class Prompter:
 
     async def opening(self, agent: Agent, mode: RunMode, told: PromptState) -> InitialPrompt:
         """The first prompt of a session of this agent."""
-        parts = [identity_line(self._dispatcher.team, agent), *await self.memory(agent)]
+        memory = await self._memory(agent, read_all)
+        parts = [identity_line(self._dispatcher.team, agent), *memory.parts]
+        asked = memory.handed is not None and self.checks(agent)
+        if asked:
+            parts.append(wake_question(agent))
         if mode is RunMode.RUN_CLEANUP:
             parts.append(CLEANUP)
         deliveries: list[DeliverMessages] = []
         items = await self._first_items(agent.seat, told, deliveries)
+        records: list[Command] = [*deliveries]
+        if memory.handed is not None and agent.session is not None:
+            record = RecordWake(
+                seat=agent.seat, session=agent.session, handed=memory.handed, asked=asked
+            )
+            records.insert(0, record)
         parts.extend(map(prompt_for, items))
         text = "\n\n".join(parts) + "\n"
         told.send(text, _turns(items), human_text_of(items))
         self._states[agent.seat] = told
         waits = mode is RunMode.CONTINUOUS and agent.run.long_lived
         idle = waits and not items and agent.status is not Status.HATCHING
-        return InitialPrompt(text, deliveries, idle)
+        return InitialPrompt(text, records, idle)
 
     def human_text_in(self, seat: SeatId, prompt: str) -> str:
         """The text of humans in an input that consists of prompts of muster."""
@@ -116,7 +139,11 @@ class Prompter:
 
         `can_read` leaves out what a person or agent that looks at them may not read.
         """
+        return (await self._memory(agent, can_read)).parts
+
+    async def _memory(self, agent: Agent, can_read: CanRead) -> WakeMemory:
         team = self._dispatcher.team
+        handed: HandedOver | None = None
         words = {"name": agent.id, "human": team.human, "seat": agent.seat, "color": agent.color}
         words["wishes"] = wishes_of(agent)
         parts: list[str] = []
@@ -128,7 +155,10 @@ class Prompter:
             payload = await wake_payload(self._store, team, agent, can_read)
             if payload.has_soul or payload.has_transcript or payload.notes:
                 parts.append(self._templates.write(WAKE, payload=as_xml(payload), **words))
-        return parts
+                handed = handed_over(payload)
+            elif self.checks(agent):
+                handed = HandedOver()
+        return WakeMemory(parts, handed)
 
     async def hand_over(self, deliveries: Sequence[Command]) -> bool:
         """Record deliveries; a message without a recorded delivery is sent again."""
@@ -241,6 +271,16 @@ def wishes_of(agent: Agent) -> str:
     """The wishes for a new agent, where its seat was prepared with a name or a role."""
     name = f"You are asked to take the name {agent.asked_name}. " if agent.asked_name else ""
     return name + (f"Your role in the team: {agent.role}" if agent.role else "")
+
+
+def wake_question(agent: Agent) -> str:
+    """The request to an agent that wakes to say who it is."""
+    soul = ', "soul": "the first line of your soul"' if agent.soul else ""
+    return (
+        "Before anything else, show that you know who you are: print one line of its own, outside "
+        f"of any code block, with your name{' and the first line of your soul' if soul else ''}:"
+        f'\n\n[AGENT_AWAKE] {{"name": "..."{soul}}}'
+    )
 
 
 def resumed(found: Next) -> Next:

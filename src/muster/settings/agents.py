@@ -151,6 +151,9 @@ class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
     unasked: Annotated[
         bool, Rule("Whether the agent is granted turns in which there is nothing new for it.")
     ] = False
+    wake_check: Annotated[
+        bool, Rule("Whether the agent is asked who it is when it wakes, and the answer compared.")
+    ] = False
     state_file: Annotated[
         str | None, Rule("Path of the agent's `agent_state.json`, relative to the home's parent.")
     ] = None
@@ -194,6 +197,7 @@ _RUN_BY_MUSTER: Final = (
     "cwd",
     "confine",
     "env",
+    "wake_check",
     *(name for name in PROCESS if name not in _OF_A_COMMAND),
     CLAUDE,
     *(name for name in POLICIES if name != "groups"),

@@ -11,7 +11,8 @@ from typing import Final
 import msgspec
 
 from muster.errors import BadSettings
-from muster.machines.ids import LEAD_SEAT
+from muster.machines.ids import GRID_SEATS, LEAD_SEAT, name_key
+from muster.machines.state import Agent
 from muster.settings.agents import ANYBODY, AgentSettings
 from muster.settings.model import SETTINGS, Settings
 from muster.settings.policies import POLICIES
@@ -32,6 +33,7 @@ LIVE_FIELDS: Final = frozenset(
         "soul",
         "state_file",
         "unasked",
+        "wake_check",
     }
 )
 """Settings of an agent that hold at once. Every other one is given to a program at its start."""
@@ -146,6 +148,17 @@ def hosting_lead(settings: Settings) -> str | None:
         if agent.seat == LEAD_SEAT and agent.runtime == "claude":
             return name if settings.summon.sessions == "own" else None
     return None
+
+
+def table_of(settings: Settings, agent: Agent) -> AgentSettings:
+    """The settings of an agent: its own, its lead's if it is run as its lead, or those for all."""
+    by_key = {name_key(name): each for name, each in settings.agents.items()}
+    own = None if agent.name is None else by_key.get(name_key(agent.name))
+    lead = hosting_lead(settings) if agent.hosted and own is None else None
+    if lead is not None:
+        return settings.agents[lead]
+    usual = by_key.get(ANYBODY) if agent.seat in GRID_SEATS else None
+    return own or usual or AgentSettings()
 
 
 def confined_by(settings: Settings) -> tuple[str, ...]:

@@ -25,7 +25,13 @@ from muster.views.answers.agents import (
 from muster.views.answers.channels import ChannelView, TeamView
 from muster.views.channels import approvals_of, channel_state, usage_or_nothing
 from muster.views.run.badges import badge_of
-from muster.views.run.running import last_failure, limits_of_session, next_start, waits_for
+from muster.views.run.running import (
+    last_failure,
+    last_wake,
+    limits_of_session,
+    next_start,
+    waits_for,
+)
 from muster.views.run.shutdown import view_shutdown
 
 
@@ -119,6 +125,7 @@ def view_agent(team: Team, agent: Agent, now: datetime, *, whole: bool = False) 
         role=agent.role,
         hatch_until=agent.hatch_until,
         waking_until=agent.waking_until if is_being_woken(agent, now) else None,
+        last_wake=last_wake(agent),
         document=document_of(agent) if whole else None,
     )
 

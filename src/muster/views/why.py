@@ -16,6 +16,7 @@ from muster.machines.events import (
     StateTransition,
     TurnsPassed,
 )
+from muster.machines.identity.wake_words import wake_line
 from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Agent, Channel, Team, TurnState
 from muster.machines.turns.order import wants_turn
@@ -118,6 +119,7 @@ def of_agent(team: Team, agent: Agent) -> Reading[list[Explanation]]:
     found: list[Explanation] = [*(yield from _not_running(team, agent))]
     for scope, (event, target) in newest.items():
         found.append(Explanation(f"{agent.id}, ", f"{scope}: {target}", (yield from _chain(event))))
+    found += yield from _last_wake(agent)
     for channel in (team.channels[name] for name in agent.channels):
         found += yield from _not_its_turn(team, channel, agent)
     for channel in team.channels.values():
@@ -126,6 +128,16 @@ def of_agent(team: Team, agent: Agent) -> Reading[list[Explanation]]:
     for asked in agent.approvals:
         found += yield from of_approval(asked.id)
     return found
+
+
+def _last_wake(agent: Agent) -> Reading[list[Explanation]]:
+    """The record of the last wake: what the agent was given, and whether it knew who it is."""
+    wake = agent.last_wake
+    if wake is None:
+        return []
+    event = yield from _event(wake.seq)
+    events = (yield from _chain(event)) if event is not None else ()
+    return [Explanation(f"{agent.id}, ", f"last wake: {wake_line(wake)}", events)]
 
 
 def _not_running(team: Team, agent: Agent) -> Reading[list[Explanation]]:

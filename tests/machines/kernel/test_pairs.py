@@ -12,6 +12,7 @@ from muster.machines import events as e
 from muster.machines.commands import COMMANDS, Command
 from muster.machines.documents import AgentDocument
 from muster.machines.events import FACTS
+from muster.machines.handover import HandedOver
 from muster.machines.ids import GRID_SEATS, LEAD_SEAT, ChannelId, ConversationId, SeatId, SessionId
 from muster.machines.kernel.couplings import COUPLINGS
 from muster.machines.kernel.fold import EVOLVERS
@@ -236,6 +237,10 @@ def _about(seat: SeatId) -> Iterator[Command]:
     yield c.EditNote(seat=seat, note=1, text="the new plan")
     yield c.ForgetNote(seat=seat, note=1)
     yield c.EditSoul(seat=seat, soul="another")
+    for session in (SessionId("s-1"), SessionId("other")):
+        yield c.RecordWake(seat=seat, session=session, handed=HandedOver(notes=1), asked=True)
+        yield c.AnswerWakeCheck(seat=seat, session=session, name="Ada")
+        yield c.EndWakeCheck(seat=seat, session=session)
     yield c.RetireAgent(seat=seat)
     yield c.RenameAgent(seat=seat, name="newcomer")
     yield c.DismissAgent(seat=seat)

@@ -7,18 +7,11 @@ from msgspec.structs import replace
 
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines.handover import WakeText
 from muster.machines.ids import SeatId, SessionId
 from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Phase, Status, TurnState
-from muster.machines.vocabulary import (
-    Authority,
-    Budget,
-    Machine,
-    Outcome,
-    RunMode,
-    Urgency,
-    WakeText,
-)
+from muster.machines.vocabulary import Authority, Budget, Machine, Outcome, RunMode, Urgency
 from tests.machines.identity.test_identity import register, summon
 from tests.machines.run_control.test_run_control import CONTINUOUS, PAUSE, RUN_ONCE, running, states
 from tests.machines.scene import REVIEWS, Scene, facts, moves

@@ -32,6 +32,8 @@ from muster.confine.kernel import Support, support
 from muster.engine.loading import load
 from muster.errors import BadSettings
 from muster.home.lock import LOG_FILE
+from muster.machines.handover import WakeCheck
+from muster.machines.identity.wake_words import CHECKED
 from muster.machines.kernel.sentences import dollars
 from muster.machines.state import Status
 from muster.settings.in_force import confined_by, problem_of
@@ -224,6 +226,9 @@ def _notes(agent: AgentView) -> Iterator[str]:
         times = "" if failure.count == 1 else f" {failure.count} times"
         ago = duration((now() - failure.at).total_seconds())
         yield f"failed{times}, last {ago} ago: {failure.reason.rstrip('.')}"
+    check = agent.last_wake.check if agent.last_wake is not None else None
+    if check is WakeCheck.DIFFERED or check is WakeCheck.NO_ANSWER:
+        yield f"at its last wake it {CHECKED[check]}"
     if agent.schedule:
         yield f"runs {agent.schedule}"
     if start is not None and start.why != "pace":

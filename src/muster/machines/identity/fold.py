@@ -6,11 +6,12 @@ from muster.limits import FORMER_NAMES_MAX
 from muster.machines import events as e
 from muster.machines.bounds import in_utc
 from muster.machines.events import Event
+from muster.machines.handover import WakeCheck
 from muster.machines.identity.loops import WRITTEN
 from muster.machines.ids import SeatId, SessionId, is_person, name_key
 from muster.machines.maps import drop, put
 from muster.machines.run_control.fold import initial_run
-from muster.machines.state import Agent, Evidence, MemoryNote, Shutdown, Status, Team
+from muster.machines.state import Agent, Evidence, MemoryNote, Shutdown, Status, Team, Wake
 from muster.machines.vocabulary import NAMED_BY_SETTINGS, Authority, Urgency
 
 _EVIDENCE = {
@@ -154,6 +155,26 @@ def note_forgotten(team: Team, event: Event, fact: e.NoteForgotten) -> Team:
 
 def soul_edited(team: Team, event: Event, fact: e.SoulEdited) -> Team:
     return _with(team, replace(team.agents[fact.seat], soul=fact.soul))
+
+
+def wake_recorded(team: Team, event: Event, fact: e.WakeRecorded) -> Team:
+    wake = Wake(
+        at=event.ts,
+        seq=event.seq,
+        handed=fact.handed,
+        session=fact.session,
+        check=WakeCheck.ASKED if fact.asked else None,
+    )
+    return _with(team, replace(team.agents[fact.seat], last_wake=wake))
+
+
+def wake_checked(team: Team, event: Event, fact: e.WakeChecked) -> Team:
+    agent = team.agents[fact.seat]
+    assert agent.last_wake is not None
+    said = ": ".join(filter(None, (fact.name, fact.soul)))
+    differs = fact.outcome is WakeCheck.DIFFERED
+    wake = replace(agent.last_wake, check=fact.outcome, said=said if differs else "")
+    return _with(team, replace(agent, last_wake=wake))
 
 
 def agent_status(team: Team, event: Event, fact: e.AgentStatus) -> Team:

@@ -37,8 +37,10 @@ def wake_agents(team: Team, command: c.WakeAgents, now: datetime) -> Iterator[Fa
         if agent.run.desired is RunMode.PAUSE:
             yield desire(agent, RunMode.CONTINUOUS, "person", team.human, "woken")
     seats = {agent.seat for agent in led}
-    texts = [each.text for each in command.payloads if each.seat in seats]
-    for message in packed(texts):
+    payloads = [each for each in command.payloads if each.seat in seats]
+    for each in payloads:
+        yield e.WakeRecorded(seat=each.seat, handed=each.handed)
+    for message in packed(each.text for each in payloads):
         yield message_to_lead(team, message)
 
 

@@ -16,6 +16,7 @@ from muster.machines.commands import Command
 from muster.machines.delegation.decide import in_order
 from muster.machines.events import Event, Fact, StateTransition
 from muster.machines.identity.membership import LEAVING
+from muster.machines.identity.wakes import is_asked
 from muster.machines.ids import LEAD_SEAT, ChannelId, SeatId, name_key
 from muster.machines.run_control.live import between_sessions
 from muster.machines.state import MAIN, QUEUE, Agent, Conversation, Status, Team
@@ -278,6 +279,12 @@ def _started(team: Team, event: Event, fact: e.SessionStart) -> Iterator[Command
         yield c.Awaken(seat=agent.seat)
 
 
+@coupling(e.SessionResult, "A result without an answer ends the check of a wake.")
+def _result(team: Team, event: Event, fact: e.SessionResult) -> Sequence[Command]:
+    asked = is_asked(team.agents[fact.seat], fact.session)
+    return (c.EndWakeCheck(seat=fact.seat, session=fact.session),) if asked else ()
+
+
 @coupling(e.SessionEnd, "A session's end puts its seats to sleep; an orderly end keeps places.")
 def _ended(team: Team, event: Event, fact: e.SessionEnd) -> Iterator[Command]:
     for seat in fact.seats:
@@ -288,6 +295,7 @@ def _ended(team: Team, event: Event, fact: e.SessionEnd) -> Iterator[Command]:
         yield from _retirement(team, fact.seats[0])
         return
     orderly = fact.outcome in (Outcome.COMPLETED, Outcome.CUT_OFF)
+    yield c.EndWakeCheck(seat=fact.seats[0], session=fact.session)
     for seat in fact.seats:
         agent = team.agents[seat]
         yield from _work_has_stopped(team, agent)

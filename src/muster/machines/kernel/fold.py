@@ -100,6 +100,8 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.NoteEdited: identity_fold.note_edited,
     e.NoteForgotten: identity_fold.note_forgotten,
     e.SoulEdited: identity_fold.soul_edited,
+    e.WakeRecorded: identity_fold.wake_recorded,
+    e.WakeChecked: identity_fold.wake_checked,
     e.AgentStatus: identity_fold.agent_status,
     e.AgentConfirmed: identity_fold.agent_confirmed,
     e.EvidenceExpired: identity_fold.evidence_expired,

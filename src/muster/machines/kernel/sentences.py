@@ -5,6 +5,7 @@ from typing import Any
 
 from muster.machines import events as e
 from muster.machines.events import Event, Fact
+from muster.machines.identity.wake_words import CHECKED, handed_over
 from muster.machines.ids import MUSTER, SeatId, document_id
 from muster.machines.state import Team
 from muster.machines.vocabulary import (
@@ -334,6 +335,8 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.NoteRemembered: lambda f, t: f"{_who(t, f.seat)} will remember: {_clip(f.text)}",
     e.NoteEdited: lambda f, t: f"note {f.note} of {_who(t, f.seat)} now says: {_clip(f.text)}",
     e.NoteForgotten: lambda f, t: f"note {f.note} of {_who(t, f.seat)} was deleted",
+    e.WakeRecorded: lambda f, t: f"{_who(t, f.seat)} was given {handed_over(f.handed)}",
+    e.WakeChecked: lambda f, t: f"{_who(t, f.seat)} {CHECKED[f.outcome]}",
     e.SoulEdited: lambda f, t: f"the soul of {_who(t, f.seat)} was edited{_because(f.reason)}",
     e.AgentHosted: lambda f, t: f"{_who(t, f.seat)} gets a session of its own",
     e.AgentStatus: lambda f, t: (

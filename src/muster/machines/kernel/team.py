@@ -21,7 +21,7 @@ from muster.machines.commands import Command
 from muster.machines.delegation import decide as delegation
 from muster.machines.events import Event, Fact
 from muster.machines.identity import decide as identity
-from muster.machines.identity import membership, memory, waking
+from muster.machines.identity import membership, memory, wakes, waking
 from muster.machines.ids import MUSTER
 from muster.machines.kernel.couplings import follow
 from muster.machines.kernel.fold import evolve
@@ -99,6 +99,9 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.EditNote: memory.edit_note,
     c.ForgetNote: memory.forget_note,
     c.EditSoul: memory.edit_soul,
+    c.RecordWake: wakes.record_wake,
+    c.AnswerWakeCheck: wakes.answer_wake_check,
+    c.EndWakeCheck: wakes.end_wake_check,
     c.RenameAgent: membership.rename_agent,
     c.DismissAgent: membership.dismiss_agent,
     c.RestoreAgent: membership.restore_agent,

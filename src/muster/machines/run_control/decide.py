@@ -73,9 +73,7 @@ def set_desired(team: Team, command: c.SetDesired, now: datetime) -> Iterator[Fa
         if agent.authority is Authority.LEAD and not _is_wake(agent, command):
             yield message_to_lead(team, _start_or_stop_message(agent, command))
     if _is_wake(agent, command) and not is_being_woken(agent, now):
-        yield wake_requested([agent], now)
-        for message in packed([command.memory, *_mode_lines(command)]):
-            yield message_to_lead(team, message)
+        yield from _wake_by_lead(team, agent, command, now)
     if command.desired is PAUSE:
         again = run.desired is PAUSE
         urgency = Urgency.NOW if command.now or again else Urgency.GRACEFUL
@@ -102,6 +100,15 @@ def _is_wake(agent: Agent, command: c.SetDesired) -> bool:
     """Whether a start is the waking of an agent that its lead runs."""
     asleep = agent.authority is Authority.LEAD and agent.status is Status.SLEEPING
     return asleep and command.desired is not PAUSE and bool(command.memory)
+
+
+def _wake_by_lead(team: Team, agent: Agent, command: c.SetDesired, now: datetime) -> Iterator[Fact]:
+    """Ask the lead to wake an agent that it runs, with the agent's memory."""
+    yield wake_requested([agent], now)
+    if command.handed is not None:
+        yield e.WakeRecorded(seat=agent.seat, handed=command.handed)
+    for message in packed([command.memory, *_mode_lines(command)]):
+        yield message_to_lead(team, message)
 
 
 def _start_or_stop_message(agent: Agent, command: c.SetDesired) -> str:

@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
 
 from muster.machines.documents import AgentDocument
 from muster.machines.ids import ChannelId, ConversationId, SeatId, SessionId
@@ -18,6 +17,7 @@ from muster.machines.vocabulary import (
     Urgency,
 )
 from muster.views.answers import View
+from muster.views.answers.running import FailureView, NextStart, WakeView
 
 # ── usage and approvals ───────────────────────────────────────────────────────────────────────────
 
@@ -142,28 +142,6 @@ class Button(StrEnum):
     WAKE = "WAKE"  # an agent sleeps, or its status is unknown
 
 
-class FailureView(View, frozen=True, kw_only=True):
-    """The newest failure of an agent's session, until a session succeeds."""
-
-    at: datetime
-    reason: str
-    """Why: the exit code and the last lines of stderr, or why the program did not start."""
-
-    count: int
-    """How many sessions have failed since the last success."""
-
-    seq: int
-    """The place in the log of the end of that session."""
-
-
-class NextStart(View, frozen=True, kw_only=True):
-    """The time at which the next session starts by itself."""
-
-    at: datetime
-    why: Literal["retry", "schedule", "pace"]
-    """`retry` is the backoff after a failure, `pace` the pause after a very short session."""
-
-
 class AgentView(View, frozen=True, kw_only=True):
     """An agent in its seat."""
 
@@ -223,6 +201,9 @@ class AgentView(View, frozen=True, kw_only=True):
 
     waking_until: datetime | None = None
     """While its lead is asked to wake it: when the lead may be asked again."""
+
+    last_wake: WakeView | None = None
+    """What it was given when it woke last; null where that is not on record."""
 
     document: AgentDocument | None = None
     """The agent's identity; left out in answers about its state only."""

@@ -188,6 +188,12 @@ class WakePayload(View, frozen=True, kw_only=True):
     cut: int = 0
     """How many characters of the oldest message in the transcript were left out."""
 
+    messages: int = 0
+    """How many messages the transcript has."""
+
+    omitted_chars: int = 0
+    """How many characters were left out in all, of whole messages and of a cut one."""
+
 
 class WakePreview(View, frozen=True, kw_only=True):
     """The memory that an agent would be given if it woke now: in parts, and as text."""

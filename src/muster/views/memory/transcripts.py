@@ -42,6 +42,9 @@ class Transcript(msgspec.Struct, frozen=True):
     cut: int = 0
     """How many characters of the oldest message that is kept were left out."""
 
+    omitted_chars: int = 0
+    """How many characters of all messages were left out."""
+
     @property
     def text(self) -> str:
         """The lines, after a note on what is missing."""
@@ -64,7 +67,9 @@ def fit(messages: Sequence[MessageView], human: str, room: int) -> Transcript:
         lines.append(line)
         room -= size
     lines.reverse()
-    return Transcript(lines, len(messages) - len(lines), cut)
+    omitted = len(messages) - len(lines)
+    left = cut + sum(len(message.text) for message in messages[:omitted])
+    return Transcript(lines, omitted, cut, left)
 
 
 def as_line(message: MessageView, human: str, note: str = "") -> str:

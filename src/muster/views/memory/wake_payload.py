@@ -11,6 +11,7 @@ opening and before the closing tag of the soul and of the transcript.
 from datetime import datetime
 
 from muster.limits import TRANSCRIPT_BYTES_MAX, WAKE_TEXT_BYTES_MAX
+from muster.machines.handover import HandedOver, WakeText
 from muster.machines.state import Agent, Team
 from muster.store.base import EventStore
 from muster.views.access import CanRead, read_all
@@ -55,12 +56,28 @@ def _payload(agent: Agent, transcript: Transcript) -> WakePayload:
         transcript=transcript.text,
         omitted=transcript.omitted,
         cut=transcript.cut,
+        messages=len(transcript.lines),
+        omitted_chars=transcript.omitted_chars,
     )
 
 
-async def wake_text(store: EventStore, team: Team, agent: Agent, room: int) -> str:
+async def wake_text(store: EventStore, team: Team, agent: Agent, room: int) -> WakeText:
     """The memory of an agent as XML, with so many bytes of transcript at most."""
-    return as_xml(await wake_payload(store, team, agent, room=room))
+    payload = await wake_payload(store, team, agent, room=room)
+    return WakeText(agent.seat, as_xml(payload), handed_over(payload))
+
+
+def handed_over(payload: WakePayload) -> HandedOver:
+    """The sizes of a memory, for the record of the wake."""
+    return HandedOver(
+        soul_chars=len(payload.soul),
+        notes=len(payload.notes),
+        note_chars=sum(map(len, payload.notes)),
+        messages=payload.messages,
+        message_chars=len(payload.transcript),
+        omitted=payload.omitted,
+        omitted_chars=payload.omitted_chars,
+    )
 
 
 def as_xml(payload: WakePayload) -> str:

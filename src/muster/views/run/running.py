@@ -1,10 +1,26 @@
-"""Parts of views about running: failures, the next start, dependencies."""
+"""Parts of views about running: wakes, failures, the next start, dependencies."""
 
+from muster.machines.identity.wake_words import wake_line
 from muster.machines.run_control.gate import missing_dependencies
 from muster.machines.run_control.live import own_session
 from muster.machines.state import Agent, RunControl, Team
 from muster.machines.vocabulary import Authority, RunMode
-from muster.views.answers.agents import FailureView, NextStart
+from muster.views.answers.running import FailureView, NextStart, WakeView
+
+
+def last_wake(agent: Agent) -> WakeView | None:
+    """The record of the agent's last wake."""
+    wake = agent.last_wake
+    if wake is None:
+        return None
+    return WakeView(
+        at=wake.at,
+        seq=wake.seq,
+        handed=wake.handed,
+        line=wake_line(wake),
+        check=wake.check,
+        said=wake.said,
+    )
 
 
 def last_failure(run: RunControl) -> FailureView | None:

@@ -19,6 +19,7 @@ import { soul, transcript, wakePayload, why } from "../elements/agent-records.js
 import { Part } from "../part.js";
 import { go, link } from "../router.js";
 import { store } from "../store.js";
+import { visible } from "../visible.js";
 
 loadStyle("agent");
 
@@ -32,6 +33,7 @@ class AgentView extends Part {
     this.badge = h("span", { class: "badge run" });
     this.meaning = h("span", { class: "meaning" });
     this.facts = h("p", { class: "facts" });
+    this.wake = h("p", { class: "wake", hidden: true });
     this.places = h("p", { class: "places" });
     this.need = h("p", { class: "need", hidden: true });
     this.replaceChildren(
@@ -45,6 +47,7 @@ class AgentView extends Part {
           this.title_,
           h("p", { class: "now" }, this.badge, " ", this.meaning),
           this.facts,
+          this.wake,
           this.places,
         ),
         h("button", {
@@ -121,6 +124,9 @@ class AgentView extends Part {
     paintBadge(this.badge, agent.badge);
     setText(this.meaning, meaning(agent.badge));
     setText(this.facts, factsOf(agent).join(" · "));
+    setHidden(this.wake, !agent.lastWake);
+    setText(this.wake, agent.lastWake ? `At its last wake: ${visible(agent.lastWake.line)}` : "");
+    setAttribute(this.wake, "data-check", agent.lastWake?.check ?? null);
     this.#paintPlaces(agent);
     const [need] = needsOf(agent).filter(
       ({ kind }) => !BELOW.has(kind) && !(kind === "failed" && agent.lastFailure),
