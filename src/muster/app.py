@@ -350,6 +350,7 @@ def _prompter(
         PromptTemplates(home),
         hosts=_hosts(in_force),
         checks=lambda agent: table_of(in_force.current, agent).wake_check,
+        handover=lambda agent: table_of(in_force.current, agent).handover,
     )
 
 

@@ -39,6 +39,21 @@ NOTES_MAX: Final = 64
 NOTES_BYTES_MAX: Final = 32 * 1024
 """All notes of one agent: they go into every wake prompt, beside the largest soul."""
 
+DIGEST_SESSIONS_MAX: Final = 24
+"""Earlier sessions in the digest of a wake: what a person could still recall of them."""
+
+DIGEST_WORDS_CHARS_MAX: Final = 300
+"""The first words, the last words, a decision or a path in a digest: two or three sentences."""
+
+DIGEST_ITEMS_MAX: Final = 8
+"""Decisions, and files, of one earlier session in a digest."""
+
+DIGEST_MESSAGES_MAX: Final = 5000
+"""Messages and tool calls that are read for a digest: a wake must not read a log of years."""
+
+DIGEST_BYTES_MAX: Final = 16 * 1024
+"""The whole digest: it goes into every wake prompt, beside the largest soul and all notes."""
+
 WAKE_LINE_CHARS_MAX: Final = 200
 """The first line of a soul that a woken agent repeats: enough to tell two souls apart."""
 

@@ -2753,6 +2753,11 @@ HOLDING = (
                 "test_a_result_without_an_answer_is_no_answer_and_a_late_one_counts",
                 "test_the_wake_through_a_lead_is_on_record_too",
             ],
+            "views/memory/test_digest.py": [
+                "test_each_earlier_session_has_its_words_decisions_and_files",
+                "test_the_setting_says_how_much_is_handed_over",
+                "test_a_digest_is_bounded_and_keeps_the_newest_sessions",
+            ],
             "acceptance/test_wakes.py": [
                 "test_every_wake_is_on_record_and_a_woken_agent_says_who_it_is",
             ],

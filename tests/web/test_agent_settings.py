@@ -169,6 +169,9 @@ def test_when_an_agent_runs_is_set_shown_and_changed_in_the_dialog(
     dialog.get_by_label("Groups").fill("nightly, core")
     dialog.get_by_label("Silence (s)").fill("300")
     dialog.get_by_label("When silent").select_option("restart")
+    dialog.get_by_text("When it wakes").click()
+    dialog.get_by_label("It is given").select_option("digest")
+    dialog.get_by_label("Ask it who it is").check()
     dialog.get_by_text("Limits", exact=True).click()
     dialog.get_by_label("Failures in a row").fill("3")
     dialog.get_by_label("Memory (MiB)").fill("512")
@@ -188,6 +191,8 @@ def test_when_an_agent_runs_is_set_shown_and_changed_in_the_dialog(
         "timezone": "Europe/Berlin",
         "after": ["db"],
         "groups": ["nightly", "core"],
+        "handover": "digest",
+        "wake_check": True,
         "silent_seconds": 300,
         "on_silence": "restart",
         "budget": {"failures": 3},

@@ -129,7 +129,8 @@ async def _payloads(muster: Muster, agents: Sequence[Agent]) -> tuple[WakeText, 
     """The memories of agents that a lead wakes; all transcripts together have a limit."""
     share = limits.WAKE_BYTES_MAX // max(1, len(agents))
     room = min(limits.TRANSCRIPT_BYTES_MAX, share)
-    return tuple([await wake_text(muster.store, muster.team, agent, room) for agent in agents])
+    store, team, handover = muster.store, muster.team, muster.prompter.handover
+    return tuple([await wake_text(store, team, agent, room, handover(agent)) for agent in agents])
 
 
 def _is_here(team: Team, seat: SeatId) -> bool:

@@ -7,6 +7,15 @@ import msgspec
 from muster.machines.ids import SeatId
 
 
+class Handover(StrEnum):
+    """How much of what was said a waking agent is given, beside its soul and its notes."""
+
+    ALL = "all"  # the digest of earlier sessions, and the transcript of the last one
+    DIGEST = "digest"  # the digest alone, the last session included
+    LAST = "last"  # the transcript of the last session alone
+    NONE = "none"  # neither
+
+
 class HandedOver(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """How much of its memory a waking agent was given, and how much was left out."""
 
@@ -22,6 +31,12 @@ class HandedOver(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 
     omitted_chars: int = 0
     """Characters of the messages that were left out or cut."""
+
+    sessions: int = 0
+    """Earlier sessions in the digest that it was given."""
+
+    sessions_omitted: int = 0
+    """Earlier sessions that the digest left out, the oldest ones."""
 
 
 class WakeText(msgspec.Struct, frozen=True, rename="camel"):

@@ -22,7 +22,7 @@ from muster.inbox.errands import Known, Wanted
 from muster.inbox.inbox import Inbox
 from muster.machines.backoff import pause_s
 from muster.machines.commands import Command, DeliverMessages, RecordWake, ReportTaken
-from muster.machines.handover import HandedOver
+from muster.machines.handover import HandedOver, Handover
 from muster.machines.ids import LEAD_SEAT, MUSTER, ChannelId, SeatId, SessionId
 from muster.machines.state import Agent, Status, Team, TurnState
 from muster.machines.turns.order import RING
@@ -33,7 +33,7 @@ from muster.sessions.prompt_templates import BIRTH, HOST, LEAD, WAKE, PromptTemp
 from muster.store.base import EventStore
 from muster.views.access import CanRead, read_all
 from muster.views.answers.messages import Do, Next
-from muster.views.memory.wake_payload import as_xml, handed_over, wake_payload
+from muster.views.memory.wake_payload import as_xml, handed_over, has_memory, wake_payload
 from muster.views.prompt_lines import prompt_line
 
 NEW_MESSAGES = "You have new messages:"
@@ -89,6 +89,7 @@ class Prompter:
         *,
         hosts: Callable[[], bool] = lambda: False,
         checks: Callable[[Agent], bool] = lambda agent: False,
+        handover: Callable[[Agent], Handover] = lambda agent: Handover.ALL,
     ) -> None:
         """Read souls and transcripts from the store, turns and messages from the inbox."""
         self.hosts = hosts
@@ -96,6 +97,9 @@ class Prompter:
 
         self.checks = checks
         """Tells whether an agent is asked who it is when it wakes."""
+
+        self.handover = handover
+        """Tells how much of what was said an agent is given when it wakes."""
 
         self._templates = templates
         self._dispatcher = dispatcher
@@ -152,8 +156,10 @@ class Prompter:
         if agent.status is Status.HATCHING:
             parts.append(self._templates.write(BIRTH, **words))
         else:
-            payload = await wake_payload(self._store, team, agent, can_read)
-            if payload.has_soul or payload.has_transcript or payload.notes:
+            payload = await wake_payload(
+                self._store, team, agent, can_read, handover=self.handover(agent)
+            )
+            if has_memory(payload):
                 parts.append(self._templates.write(WAKE, payload=as_xml(payload), **words))
                 handed = handed_over(payload)
             elif self.checks(agent):

@@ -13,6 +13,7 @@ import msgspec
 
 from muster.errors import BadSettings, Refused
 from muster.limits import MAX_TURNS_MAX, TURN_SECONDS_MAX
+from muster.machines.handover import Handover
 from muster.machines.ids import LEAD_SEAT, name_key
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
@@ -154,6 +155,13 @@ class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
     wake_check: Annotated[
         bool, Rule("Whether the agent is asked who it is when it wakes, and the answer compared.")
     ] = False
+    handover: Annotated[
+        Handover,
+        Rule(
+            "Given to it when it wakes, beside soul and notes: a digest of earlier sessions and"
+            " the last transcript (all), the digest alone, the last transcript alone, or neither."
+        ),
+    ] = Handover.ALL
     state_file: Annotated[
         str | None, Rule("Path of the agent's `agent_state.json`, relative to the home's parent.")
     ] = None
@@ -198,6 +206,7 @@ _RUN_BY_MUSTER: Final = (
     "confine",
     "env",
     "wake_check",
+    "handover",
     *(name for name in PROCESS if name not in _OF_A_COMMAND),
     CLAUDE,
     *(name for name in POLICIES if name != "groups"),

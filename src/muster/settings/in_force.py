@@ -28,6 +28,7 @@ LIVE_FIELDS: Final = frozenset(
         "color",
         "description",
         "formerly",
+        "handover",
         "max_turns",
         "seat",
         "soul",

@@ -55,6 +55,11 @@ def test_a_wake_is_on_record_with_what_was_given_and_left_out() -> None:
     [
         (HandedOver(), "no soul, no messages"),
         (HandedOver(notes=1, messages=1), "no soul, 1 note, 1 of 1 message"),
+        (HandedOver(sessions=1), "no soul, no messages, a digest of 1 earlier session"),
+        (
+            HandedOver(sessions=24, sessions_omitted=3),
+            "no soul, no messages, a digest of 24 of 27 earlier sessions",
+        ),
     ],
 )
 def test_little_memory_is_said_as_such(handed: HandedOver, words: str) -> None:

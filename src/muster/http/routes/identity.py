@@ -128,7 +128,13 @@ async def preview_wake(call: ApiCall, name: str) -> WakePreview:
     if agent.status not in (Status.ALIVE, Status.SLEEPING):
         raise WrongState(act="wake", name=agent.id, state=agent.status)
     can_read = call.access.can_read
-    payload = await wake_payload(call.muster.store, call.team, agent, can_read)
+    payload = await wake_payload(
+        call.muster.store,
+        call.team,
+        agent,
+        can_read,
+        handover=call.muster.prompter.handover(agent),
+    )
     if agent.authority is Authority.LEAD:
         text = f"{waking.WAKE}\n{as_xml(payload)}"
     else:

@@ -17,7 +17,7 @@ CHECKED: Final = {
 def handed_over(handed: HandedOver) -> str:
     """The parts that an agent was given: `soul 1,204 characters, 2 notes, 12 of 40 messages`."""
     soul = f"soul {handed.soul_chars:,} characters" if handed.soul_chars else "no soul"
-    parts = [soul, _notes(handed), _messages(handed)]
+    parts = [soul, _notes(handed), _messages(handed), _sessions(handed)]
     return ", ".join(filter(None, parts))
 
 
@@ -34,6 +34,14 @@ def _messages(handed: HandedOver) -> str:
     word = "message" if every == 1 else "messages"
     left = f" ({handed.omitted_chars:,} characters left out)" if handed.omitted_chars else ""
     return f"{handed.messages} of {every} {word}{left}"
+
+
+def _sessions(handed: HandedOver) -> str:
+    every = handed.sessions + handed.sessions_omitted
+    if not every:
+        return ""
+    kept = f"{handed.sessions} of {every}" if handed.sessions_omitted else str(every)
+    return f"a digest of {kept} earlier session{'' if every == 1 else 's'}"
 
 
 def wake_line(wake: Wake) -> str:

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from muster.machines.handover import Handover
 from muster.machines.ids import ChannelId, SeatId, SessionId
 from muster.machines.vocabulary import AttachedFile, FaceVariant, InterruptMode, TurnState
 from muster.views.answers import Recorded, View
@@ -162,6 +163,25 @@ class ThreadPage(View, frozen=True, kw_only=True):
     """Whether there are messages before these, where the newest were asked for."""
 
 
+class EarlierSession(View, frozen=True, kw_only=True):
+    """The digest of a session before the last one."""
+
+    began: datetime
+    ended: datetime
+    messages: int
+    first: str
+    """Its first words, as `[speaker]: text`."""
+
+    last: str = ""
+    """Its last words; empty where they are the first."""
+
+    decisions: tuple[str, ...] = ()
+    """The decisions that the agent marked, in order."""
+
+    files: tuple[str, ...] = ()
+    """The files that it made or attached."""
+
+
 class WakePayload(View, frozen=True, kw_only=True):
     """The memory that a sleeping agent is given when it wakes."""
 
@@ -193,6 +213,15 @@ class WakePayload(View, frozen=True, kw_only=True):
 
     omitted_chars: int = 0
     """How many characters were left out in all, of whole messages and of a cut one."""
+
+    handover: Handover = Handover.ALL
+    """How much of what was said it is given, as the settings say."""
+
+    earlier: tuple[EarlierSession, ...] = ()
+    """The digest of earlier sessions, the oldest first."""
+
+    earlier_omitted: int = 0
+    """How many older sessions the digest left out."""
 
 
 class WakePreview(View, frozen=True, kw_only=True):

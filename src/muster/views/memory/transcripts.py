@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from muster.limits import DIGEST_MESSAGES_MAX
 from muster.machines.documents import MessageCopy
 from muster.machines.events import AgentMessage, Event, MessageImported, UserMessage
 from muster.machines.ids import LEAD_SEAT, name_key
@@ -127,6 +128,26 @@ async def _said_here(
     own = LogFilter(types=MESSAGE_TYPES, seat=agent.seat)
     stored = await read_whole(store, agent.transcript_from, own)
     events = [decode(each.data) for each in stored if can_read(each)]
+    return _told(agent, team, events, names)
+
+
+async def own_messages(
+    store: EventStore, agent: Agent, team: Team, can_read: CanRead, upto: int
+) -> Sequence[MessageView]:
+    """The newest messages by the agent and to it alone up to a place in the log, in order."""
+    names = await names_of(store, agent)
+    own = LogFilter(types=MESSAGE_TYPES, seat=agent.seat)
+    newest = await store.read(
+        after=0, limit=DIGEST_MESSAGES_MAX, where=own, backwards=True, before=upto + 1
+    )
+    events = [decode(each.data) for each in reversed(newest) if can_read(each)]
+    return _told(agent, team, events, names)
+
+
+def _told(
+    agent: Agent, team: Team, events: Sequence[Event], names: frozenset[str]
+) -> Sequence[MessageView]:
+    """The messages of these events by the agent, and those to it that were delivered."""
     said = [message_view(each, team) for each in events if _is_own(agent, each, names)]
     own_words = {each.seq for each in events if isinstance(each.fact, AgentMessage)}
     return [each for each in said if each.seq in own_words or each.seq <= agent.delivered]

@@ -1,4 +1,4 @@
-"""The memory of an agent that wakes: its soul, its notes, and the transcript of its last session.
+"""The memory of an agent that wakes: soul, notes, a digest of earlier sessions, last transcript.
 
 A transcript has the agent's messages and the messages to it alone (`transcripts.py`). Undelivered
 messages are not part of it; they are delivered as new messages. A soul is always whole; the
@@ -9,15 +9,20 @@ opening and before the closing tag of the soul and of the transcript.
 """
 
 from datetime import datetime
+from typing import Final
 
 from muster.limits import TRANSCRIPT_BYTES_MAX, WAKE_TEXT_BYTES_MAX
-from muster.machines.handover import HandedOver, WakeText
+from muster.machines.handover import HandedOver, Handover, WakeText
 from muster.machines.state import Agent, Team
 from muster.store.base import EventStore
 from muster.views.access import CanRead, read_all
-from muster.views.answers.messages import WakePayload
+from muster.views.answers.messages import EarlierSession, WakePayload
+from muster.views.memory.digest import Digest, digest_of
 from muster.views.memory.transcripts import Transcript, fit, last_life
 from muster.views.memory.xml_text import xml_attributes, xml_text
+
+_TRANSCRIPT: Final = (Handover.ALL, Handover.LAST)
+_DIGEST: Final = (Handover.ALL, Handover.DIGEST)
 
 
 async def wake_payload(
@@ -26,18 +31,25 @@ async def wake_payload(
     agent: Agent,
     can_read: CanRead = read_all,
     room: int = TRANSCRIPT_BYTES_MAX,
+    handover: Handover = Handover.ALL,
 ) -> WakePayload:
     """The memory that an agent would be given if it woke now, as far as a reader may see it."""
-    messages = await last_life(store, team, agent, can_read)
+    messages = await last_life(store, team, agent, can_read) if handover in _TRANSCRIPT else ()
+    upto = agent.transcript_from if handover in _TRANSCRIPT else team.seq
+    digest = Digest()
+    if handover in _DIGEST:
+        digest = await digest_of(store, team, agent, can_read, upto)
     while True:
-        payload = _payload(agent, fit(messages, team.human, room))
+        payload = _payload(agent, fit(messages, team.human, room), digest, handover)
         is_small = len(as_xml(payload).encode(errors="surrogatepass")) <= WAKE_TEXT_BYTES_MAX
         if is_small or room == 0:
             return payload
         room //= 2  # the transcript is mostly markup
 
 
-def _payload(agent: Agent, transcript: Transcript) -> WakePayload:
+def _payload(
+    agent: Agent, transcript: Transcript, digest: Digest, handover: Handover
+) -> WakePayload:
     return WakePayload(
         name=agent.id,
         color=agent.color,
@@ -58,13 +70,24 @@ def _payload(agent: Agent, transcript: Transcript) -> WakePayload:
         cut=transcript.cut,
         messages=len(transcript.lines),
         omitted_chars=transcript.omitted_chars,
+        handover=handover,
+        earlier=digest.sessions,
+        earlier_omitted=digest.omitted,
     )
 
 
-async def wake_text(store: EventStore, team: Team, agent: Agent, room: int) -> WakeText:
+async def wake_text(
+    store: EventStore, team: Team, agent: Agent, room: int, handover: Handover
+) -> WakeText:
     """The memory of an agent as XML, with so many bytes of transcript at most."""
-    payload = await wake_payload(store, team, agent, room=room)
+    payload = await wake_payload(store, team, agent, room=room, handover=handover)
     return WakeText(agent.seat, as_xml(payload), handed_over(payload))
+
+
+def has_memory(payload: WakePayload) -> bool:
+    """Whether there is anything to give."""
+    parts = (payload.has_soul, payload.has_transcript, payload.notes, payload.earlier)
+    return any(map(bool, parts))
 
 
 def handed_over(payload: WakePayload) -> HandedOver:
@@ -77,6 +100,8 @@ def handed_over(payload: WakePayload) -> HandedOver:
         message_chars=len(payload.transcript),
         omitted=payload.omitted,
         omitted_chars=payload.omitted_chars,
+        sessions=len(payload.earlier),
+        sessions_omitted=payload.earlier_omitted,
     )
 
 
@@ -102,9 +127,36 @@ def as_xml(payload: WakePayload) -> str:
     noted = "".join(f"<note>{xml_text(text)}</note>\n" for text in payload.notes)
     notes = f"<notes>\n{noted}</notes>\n" if noted else ""
     return (
-        f"<agent {attributes}>\n<soul>\n{xml_text(payload.soul)}\n</soul>\n{notes}"
+        f"<agent {attributes}>\n<soul>\n{xml_text(payload.soul)}\n</soul>\n"
+        f"{notes}{_earlier(payload)}"
         f"<transcript>\n{xml_text(payload.transcript)}\n</transcript>\n</agent>"
     )
+
+
+def _earlier(payload: WakePayload) -> str:
+    """The digest of earlier sessions, one element for each."""
+    if not payload.earlier:
+        return ""
+    sessions = "".join(map(_session, payload.earlier))
+    return f'<earlier omitted="{payload.earlier_omitted}">\n{sessions}</earlier>\n'
+
+
+def _session(session: EarlierSession) -> str:
+    parts = (
+        ("first", (session.first,)),
+        ("last", (session.last,) if session.last else ()),
+        ("decision", session.decisions),
+        ("file", session.files),
+    )
+    lines = "".join(f"<{tag}>{xml_text(text)}</{tag}>\n" for tag, texts in parts for text in texts)
+    attributes = xml_attributes(
+        (
+            ("began", _moment(session.began)),
+            ("ended", _moment(session.ended)),
+            ("messages", str(session.messages)),
+        )
+    )
+    return f"<session {attributes}>\n{lines}</session>\n"
 
 
 def _moment(moment: datetime | None) -> str:

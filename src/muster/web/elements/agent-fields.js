@@ -23,6 +23,13 @@ const SILENCES = {
   restart: "Restart its session",
 };
 
+const HANDOVERS = {
+  "": "A digest of earlier sessions, and the last transcript",
+  digest: "The digest alone",
+  last: "The last transcript alone",
+  none: "Neither; soul and notes only",
+};
+
 /** Sections of fields. A field has its key below the agent's table, a label, and its kind: `text` unless it says
  *  `command`, `list`, `number`, `flag` or `choices`. `runtime` and `needs` (another key) say when it counts. */
 export const SECTIONS = [
@@ -72,6 +79,13 @@ export const SECTIONS = [
         hint: "Longest time without a sign of work.",
       },
       { key: "on_silence", label: "When silent", choices: SILENCES, needs: "silent_seconds" },
+    ],
+  },
+  {
+    title: "When it wakes",
+    fields: [
+      { key: "handover", label: "It is given", choices: HANDOVERS },
+      { key: "wake_check", kind: "flag", label: "Ask it who it is, and compare" },
     ],
   },
   {

@@ -45,7 +45,13 @@ const soulVersion = ({ at, by, reason, difference }) =>
 export const wakePayload = (agent) =>
   later(async (element) => {
     const { text, payload } = await get(path`/api/agents/${agent.id}/wake-payload`);
-    const parts = `${payload.hasSoul ? "its soul" : "no soul"}, ${payload.hasTranscript ? "the transcript of its last session" : "no transcript"}`;
+    const parts = [
+      payload.hasSoul ? "its soul" : "no soul",
+      payload.earlier?.length && `a digest of ${payload.earlier.length} earlier`,
+      payload.hasTranscript ? "the transcript of its last session" : "no transcript",
+    ]
+      .filter(Boolean)
+      .join(", ");
     element.replaceChildren(
       h("p", { class: "muted", text: `The prompt of the agent if it is woken now (${parts}):` }),
       h("pre", { text }),

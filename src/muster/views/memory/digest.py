@@ -1,0 +1,138 @@
+"""The digest of earlier sessions that a waking agent is given, made without a model.
+
+Of each session before the last one: the first and the last words, the decisions that the agent
+marked (a line of its messages that begins with `Decision:`), and the files that it made. Everything
+is cut to a bound, and the newest sessions are kept.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Final
+
+import msgspec
+
+from muster import limits
+from muster.machines.events import AgentActivity
+from muster.machines.ids import LEAD_SEAT
+from muster.machines.state import Agent, Team
+from muster.machines.vocabulary import Activity, Authority
+from muster.store.base import EventStore, LogFilter
+from muster.store.codec import decode
+from muster.views.access import CanRead
+from muster.views.answers.messages import EarlierSession, MessageView
+from muster.views.memory.transcripts import as_line, own_messages
+
+_DECISION: Final = re.compile(r"(?im)^[\s>*_#-]*decision[*_]*:[*_]*\s*(\S.*)$")
+_WRITERS: Final = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
+"""The tools of Claude Code that write a file."""
+
+_PATH: Final = re.compile(r'"(?:file_path|notebook_path)":\s*("(?:[^"\\]|\\.)*")')
+
+
+class Digest(msgspec.Struct, frozen=True):
+    """The sessions before the last one, the oldest first."""
+
+    sessions: tuple[EarlierSession, ...] = ()
+    omitted: int = 0
+    """How many older sessions were left out."""
+
+
+async def digest_of(
+    store: EventStore, team: Team, agent: Agent, can_read: CanRead, upto: int
+) -> Digest:
+    """The digest of the agent's sessions with messages, up to a place in the log."""
+    said = await own_messages(store, agent, team, can_read, upto)
+    ends = await _ends(store, agent, upto)
+    lives = [list(each) for _, each in groupby(said, lambda each: bisect_left(ends, each.seq))]
+    kept = lives[-limits.DIGEST_SESSIONS_MAX :]
+    if not kept:
+        return Digest()
+    life = bisect_left(ends, kept[0][0].seq)
+    files = await _files(store, agent, ends[life - 1] if life else 0, upto, can_read)
+    digests = [_digest(life, team.human, agent, ends, files) for life in kept]
+    fitting = _fitting(digests)
+    return Digest(fitting, len(lives) - len(fitting))
+
+
+async def _ends(store: EventStore, agent: Agent, upto: int) -> list[int]:
+    """The places of the ends of sessions, in order; an agent inside its lead ends with it."""
+    seat = LEAD_SEAT if agent.authority is Authority.LEAD else agent.seat
+    where = LogFilter(types=frozenset({"session_end"}), seat=seat)
+    newest = await store.read(
+        after=0, limit=limits.DIGEST_MESSAGES_MAX, where=where, backwards=True, before=upto + 1
+    )
+    return [each.seq for each in reversed(newest)]
+
+
+async def _files(
+    store: EventStore, agent: Agent, after: int, upto: int, can_read: CanRead
+) -> Sequence[tuple[int, str]]:
+    """The files that tools of the agent's program wrote, with their places in the log."""
+    where = LogFilter(types=frozenset({"agent_activity"}), seat=agent.seat)
+    newest = await store.read(
+        after=after, limit=limits.DIGEST_MESSAGES_MAX, where=where, backwards=True, before=upto + 1
+    )
+    done: set[str] = set()
+    found: list[tuple[int, str]] = []
+    for stored in newest:  # the newest first: a call comes after what became of it
+        fact = decode(stored.data).fact if can_read(stored) else None
+        if not isinstance(fact, AgentActivity) or fact.name not in _WRITERS:
+            continue
+        if fact.kind is Activity.TOOL_DONE:
+            done.add(fact.ref)
+        elif fact.kind is Activity.TOOL_CALL and fact.ref in done:
+            found.extend((stored.seq, path) for path in _paths(fact.text))
+    return found[::-1]
+
+
+def _paths(given: str) -> Iterator[str]:
+    for match in _PATH.finditer(given):
+        yield msgspec.json.decode(match[1], type=str)
+
+
+def _digest(
+    said: Sequence[MessageView],
+    human: str,
+    agent: Agent,
+    ends: Sequence[int],
+    files: Sequence[tuple[int, str]],
+) -> EarlierSession:
+    first, last = said[0], said[-1]
+    own = [each for each in said if not each.by_human and each.seat == agent.seat]
+    marked = (match[1] for each in own for match in _DECISION.finditer(each.text))
+    life = bisect_left(ends, first.seq)
+    made = [path for seq, path in files if bisect_left(ends, seq) == life]
+    attached = [file.name for each in own for file in each.files]
+    return EarlierSession(
+        began=first.ts,
+        ended=last.ts,
+        messages=len(said),
+        first=_clip(as_line(first, human)),
+        last=_clip(as_line(last, human)) if last is not first else "",
+        decisions=tuple(_clip(each) for each in _newest(marked)),
+        files=tuple(_clip(each) for each in _newest([*made, *attached])),
+    )
+
+
+def _newest(found: Iterator[str] | Sequence[str]) -> Sequence[str]:
+    """The newest different ones, as many as a digest has room for."""
+    return list(dict.fromkeys(reversed(list(found))))[: limits.DIGEST_ITEMS_MAX][::-1]
+
+
+def _clip(text: str) -> str:
+    most = limits.DIGEST_WORDS_CHARS_MAX
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _fitting(digests: Sequence[EarlierSession]) -> tuple[EarlierSession, ...]:
+    """The newest digests that fit together."""
+    room, kept = limits.DIGEST_BYTES_MAX, list[EarlierSession]()
+    for each in reversed(digests):
+        words = (each.first, each.last, *each.decisions, *each.files)
+        room -= sum(len(text.encode(errors="surrogatepass")) for text in words)
+        if room < 0:
+            break
+        kept.append(each)
+    return tuple(reversed(kept))
