@@ -2745,6 +2745,16 @@ DOCUMENTED = (
 
 HOLDING = (
     Promise(
+        "A birth that failed says why, and its seat can be summoned again.",
+        {
+            "views/run/test_badges.py": [
+                "test_a_birth_that_failed_says_why",
+                "test_a_birth_that_is_tried_again_says_when",
+            ],
+            "web/test_team.py": ["test_a_birth_that_failed_says_why_and_is_summoned_again"],
+        },
+    ),
+    Promise(
         "Every wake is on record, and a woken agent can be asked who it is.",
         {
             "machines/identity/test_wakes.py": [

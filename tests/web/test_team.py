@@ -16,8 +16,8 @@ from tests.asking import Asker, asker
 from tests.homes import ADA, TWO_AGENTS
 from tests.live import Server, live
 from tests.waits import until
-from tests.web.pages import Watched, played
-from tests.web.teams import led, programs
+from tests.web.pages import Watched, home_with, played
+from tests.web.teams import command, led, programs
 
 
 def card(page: Page, name: str) -> Locator:
@@ -270,3 +270,36 @@ def test_unconfirmed_agents_are_unknown_and_expired_seats_are_hidden(
     expect(page.locator(".vacant")).to_have_count(8)
     assert in_the_grid(page)[4] == "Julian ★"
     expect(page.get_by_role("button", name="SUMMON", exact=True)).to_be_visible()
+
+
+BIRTH = """
+import json, os, signal, sys
+from pathlib import Path
+if not (Path(__file__).parent / "fixed").exists():
+    sys.exit("no key")
+seat = int(os.environ["MUSTER_SEAT"])
+if seat == 2:
+    signal.pause()
+print("[AGENT_REGISTERED] " + json.dumps({"name": f"Nova {seat}", "gridPosition": seat}))
+"""
+
+
+def test_a_birth_that_failed_says_why_and_is_summoned_again(
+    person: Watched, tmp_path: Path
+) -> None:
+    """An egg counts down; a failed one stands in its place with the reason, and a button."""
+    births = '[agents."*"]\n' + command(tmp_path, "birth", BIRTH)
+    with live(home_with(tmp_path, births)) as server:
+        with asker(server, server.token) as operator:
+            operator.post("/api/agents/summon", {"seats": [0, 2]}, 201)
+        page = person.signed_in(server)
+        failed = page.locator(".unborn")
+        expect(failed).to_have_count(2)
+        expect(failed.first).to_contain_text("not born: exit code 1: no key")
+        (tmp_path / "fixed").touch()
+        page.get_by_role("button", name="Summon again in seat 0").click()
+        expect(page.locator("agent-card")).to_contain_text("Nova 0")
+        page.get_by_role("button", name="Summon again in seat 2").click()
+        egg = page.locator("agent-card[data-look=hatching]")
+        expect(egg).to_contain_text("no name yet; expires in")
+        expect(failed).to_have_count(0)

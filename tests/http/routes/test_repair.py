@@ -58,3 +58,23 @@ def test_an_agent_that_connects_by_itself_is_brought_back_without_a_token(tmp_pa
         assert refused.returncode != 0
         again = muster("agent", "restore", "pm", "--home", str(tmp_path))
         assert "Cannot bring back" in again.stderr
+
+
+def test_a_birth_that_failed_is_told_by_status_and_its_seat_is_summoned_again(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / ".muster"
+    home.mkdir()
+    (home / "muster.toml").write_text('[agents."*"]\ncommand = ["sh", "-c", "exit 3"]\n')
+    with live(home) as server, a_scene(server) as scene:
+        last = 0
+        for _ in range(2):
+            done(home, "summon", "--seat", "3")
+            last = scene.until(lambda event, last=last: _has_failed(event, last))["seq"]
+            told = done(home, "status")
+            assert "seat 3: not born: exit code 3" in told
+            assert "`muster summon --seat 3` tries again" in told
+
+
+def _has_failed(event: Json, after: int) -> bool:
+    return bool(event["seq"] > after and event.get("trigger") == "birth_failed")

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from muster import limits
 from muster.cli.render import badge_line
 from muster.machines import commands as c
+from muster.machines import events as e
 from muster.machines.ids import ChannelId, SeatId
 from muster.machines.state import Team
 from muster.machines.vocabulary import (
@@ -290,15 +291,59 @@ def test_an_agent_that_muster_runs_can_be_stopped_whenever_its_desired_state_is_
 
 
 @pytest.mark.parametrize("made", [summoned, expired], ids=["hatching", "expired"])
-def test_a_seat_without_an_agent_has_no_controls(made: Callable[[], Scene]) -> None:
+def test_an_egg_counts_down_and_an_expired_one_can_be_summoned_again(
+    made: Callable[[], Scene],
+) -> None:
     scene = made()
+    agent = scene.team.agents[SeatId(0)]
+    seen = badge_of(scene.team, agent)
+    if made is summoned:
+        assert (seen.status, seen.line) == ("HATCHING", "no name yet; expires")
+        assert seen.due == agent.hatch_until is not None
+        assert (seen.controls, seen.more) == ((), ())
+    else:
+        assert (seen.status, seen.line) == ("EXPIRED", "no agent registered here in time")
+        assert [each.act for each in seen.controls] == ["summon"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code", "reason", "line"),
+    [
+        (Outcome.FAILED, 3, "exit code 3: a | oh no", "not born: exit code 3: oh no"),
+        (Outcome.COMPLETED, 0, "", "not born: its session ended without a name"),
+    ],
+)
+def test_a_birth_that_failed_says_why(outcome: Outcome, code: int, reason: str, line: str) -> None:
+    scene = Scene()
+    places = (e.Placeholder(grid_position=SeatId(0), color="#c9b1e8", gender="woman"),)
+    scene.do(c.SummonAgents(placeholders=places, authority=Authority.MUSTER))
+    session = scene.team.agents[SeatId(0)].session
+    assert session is not None
+    scene.do(c.ReportSessionStarted(session=session, pid=1, started="1"))
+    scene.do(c.ReportSessionEnded(session=session, outcome=outcome, code=code, reason=reason))
     seen = badge_of(scene.team, scene.team.agents[SeatId(0)])
+    assert (seen.status, seen.line) == ("EXPIRED", line)
+    again = scene.do(c.SummonAgents(placeholders=places, authority=Authority.MUSTER, more=True))
+    assert again
+    assert badge_of(scene.team, scene.team.agents[SeatId(0)]).line == "no name yet; expires"
+
+
+def test_a_birth_that_is_tried_again_says_when() -> None:
+    scene = Scene()
+    places = (e.Placeholder(grid_position=SeatId(0), color="#c9b1e8", gender="woman"),)
+    summon = c.SummonAgents(placeholders=places, authority=Authority.MUSTER, long_lived=True)
+    scene.do(summon)
+    session = scene.team.agents[SeatId(0)].session
+    assert session is not None
+    scene.do(c.ReportSessionStarted(session=session, pid=1, started="1"))
+    scene.do(c.ReportSessionEnded(session=session, outcome=Outcome.FAILED, code=3, reason="oh no"))
+    agent = scene.team.agents[SeatId(0)]
+    seen = badge_of(scene.team, agent)
     assert (seen.status, seen.line) == (
-        ("HATCHING", "no name yet")
-        if made is summoned
-        else ("EXPIRED", "no agent registered here in time")
+        "HATCHING",
+        "its birth failed: exit code 3: oh no; next try",
     )
-    assert (seen.controls, seen.more) == ((), ())
+    assert seen.due == agent.run.retry_at is not None
 
 
 def test_the_word_of_a_program_is_that_of_its_current_state() -> None:

@@ -141,7 +141,7 @@ def _text(report: StatusReport, look: Look) -> Iterator[str]:
     else:
         yield ""
         yield table(_AGENTS, [_agent_row(agent, now()) for agent in shown], look)
-    if notes := list(_runs(shown, look)):
+    if notes := [*_runs(shown, look), *_unborn(team)]:
         yield ""
         yield from notes
     yield from _asked(team, look)
@@ -218,6 +218,14 @@ def _runs(shown: list[AgentView], look: Look) -> Iterator[str]:
     for agent in shown:
         if notes := list(_notes(agent)):
             yield f"{paint(agent.label, Tone.STRONG, look)}: {clean('; '.join(notes))}"
+
+
+def _unborn(team: TeamView) -> Iterator[str]:
+    """The seats whose agents were not born, and how to try again."""
+    for agent in team.agents:
+        if agent.status is Status.EXPIRED:
+            again = f"`muster summon --seat {agent.seat}` tries again"
+            yield clean(f"seat {agent.seat}: {agent.badge.line}; {again}")
 
 
 def _notes(agent: AgentView) -> Iterator[str]:

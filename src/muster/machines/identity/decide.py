@@ -37,7 +37,7 @@ from muster.machines.names import check_agent_name, check_seat
 from muster.machines.state import Agent, Status, Team
 from muster.machines.tables import Row, Table
 from muster.machines.turns.messages import message_to_lead
-from muster.machines.vocabulary import Authority, Machine, Placeholder, Profile
+from muster.machines.vocabulary import Authority, Machine, Placeholder, Profile, RunMode
 
 NONE, HATCHING, ALIVE, SLEEPING, EXPIRED, _ = Status
 
@@ -48,6 +48,7 @@ TABLE: Table[None] = Table(
     Row(NONE, ALIVE, "registered", "registered in a seat that was not prepared"),
     Row(EXPIRED, ALIVE, "registered", "a late registration counts"),
     Row(HATCHING, EXPIRED, "hatching_timeout", "no name in five minutes: hide it, keep the record"),
+    Row(HATCHING, EXPIRED, "birth_failed", "its session has ended without a name"),
     Row(HATCHING, SLEEPING, "born", "registered by its lead; muster starts a session of its own"),
     Row(NONE, SLEEPING, "born", "registered by its lead in a seat that was not prepared"),
     Row(EXPIRED, SLEEPING, "born", "a late registration by its lead counts"),
@@ -369,7 +370,15 @@ def awaken(team: Team, command: c.Awaken, now: datetime) -> Sequence[Fact]:
 
 def doze(team: Team, command: c.Doze, now: datetime) -> Sequence[Fact]:
     agent = team.agents[command.seat]
+    if agent.status is HATCHING and _cannot_be_born(agent):
+        return (move(agent, "birth_failed"),)
     return (move(agent, "session_end"),) if agent.status is ALIVE else ()
+
+
+def _cannot_be_born(agent: Agent) -> bool:
+    """Whether no session of an agent that muster runs will register its name any more."""
+    ours = agent.authority is Authority.MUSTER
+    return ours and agent.session is None and agent.run.desired is RunMode.PAUSE
 
 
 def check_agent(team: Team, command: c.CheckAgent, now: datetime) -> Iterator[Fact]:

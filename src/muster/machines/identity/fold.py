@@ -22,6 +22,7 @@ _EVIDENCE = {
     "registered": "report",
     "heartbeat_lost": "heartbeat",
     "hatching_timeout": "deadline",
+    "birth_failed": "process",
     "summoned": "person",
     "born": "report",
 }

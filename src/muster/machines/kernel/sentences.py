@@ -83,6 +83,7 @@ _TRIGGERS = {
     "registered": "it chose its name and wrote its soul",
     "born": "its lead registered it, and muster starts it",
     "hatching_timeout": "it did not register within five minutes",
+    "birth_failed": "its session ended without a name",
     "enrolled": "it was given a seat",
     "woken": "its process is up",
     "reported_alive": "its lead reported it",

@@ -95,6 +95,7 @@ class ControlAct(StrEnum):
     WAKE = "wake"  # POST /api/agents/wake
     SLEEP = "sleep"  # POST /api/agents/sleep
     ENABLE = "enable"  # POST /api/agents/{name}/enable
+    SUMMON = "summon"  # POST /api/agents/summon with the seat
     RESTART = "restart"  # POST /api/agents/{name}/restart, with `now` where it is set
 
 

@@ -19,7 +19,6 @@ from muster.machines.run_control.live import own_session
 from muster.machines.state import (
     Agent,
     Channel,
-    Failure,
     Phase,
     RunControl,
     Session,
@@ -31,6 +30,7 @@ from muster.machines.turns.order import in_ring_order, wants_turn
 from muster.machines.turns.table import selector_of
 from muster.machines.vocabulary import Authority, Awaits, Outcome, RunMode, Urgency
 from muster.views.answers.agents import Badge, Control, ControlAct
+from muster.views.run.births import hatching, reason_of, short, unborn
 from muster.views.run.running import waits_for
 
 RUNNING: Final = "RUNNING"
@@ -44,6 +44,9 @@ ONCE: Final = Control(label="Run Single Session", color="", desired=RunMode.RUN_
 CLEANUP: Final = Control(label="Run Cleanup Session", color="", desired=RunMode.RUN_CLEANUP)
 WAKE: Final = Control(label="Wake", color="orange", desired=RunMode.CONTINUOUS, act=ControlAct.WAKE)
 SLEEP: Final = Control(label="Sleep", color="red", desired=RunMode.PAUSE, act=ControlAct.SLEEP)
+SUMMON: Final = Control(
+    label="Summon again", color="orange", desired=RunMode.CONTINUOUS, act=ControlAct.SUMMON
+)
 RUN_NOW: Final = Control(label="Run now", color="orange", desired=RunMode.CONTINUOUS, now=True)
 
 _ONE_SHOTS: Final = (RunMode.RUN_ONCE, RunMode.RUN_CLEANUP)
@@ -76,7 +79,7 @@ def badge_of(team: Team, agent: Agent) -> Badge:
     return Badge(
         status=word,
         color="green" if word in _GREEN else "gray",
-        line=_short(line.text),
+        line=short(line.text),
         due=line.due,
         controls=controls.main,
         more=controls.more,
@@ -88,9 +91,9 @@ def _parts(team: Team, agent: Agent) -> tuple[str, Line, Controls]:
         return "RETIRED", Line("never connects again"), Controls()
     match team.shown_status(agent):
         case Status.NONE | Status.EXPIRED:
-            return "EXPIRED", Line("no agent registered here in time"), Controls()
+            return "EXPIRED", Line(unborn(agent)), Controls((SUMMON,))
         case Status.HATCHING:
-            return "HATCHING", Line("no name yet"), Controls()
+            return "HATCHING", Line(*hatching(agent)), Controls()
         case status:
             word = _word(team, agent, status)
     if agent.disabled:
@@ -207,7 +210,7 @@ def _between_runs(run: RunControl) -> Line:
     """An agent that waits for its next scheduled time."""
     if run.last_failure is None:
         return Line("next run", run.scheduled_at)
-    return Line(f"last run failed: {_reason(run.last_failure)}; next run", run.scheduled_at)
+    return Line(f"last run failed: {reason_of(run.last_failure)}; next run", run.scheduled_at)
 
 
 def _failed(run: RunControl) -> str:
@@ -215,15 +218,7 @@ def _failed(run: RunControl) -> str:
     times = "failed once" if run.failures == 1 else f"failed {run.failures} times"
     if run.last_failure is None:
         return times
-    return f"{times}: {_reason(run.last_failure)}"
-
-
-def _reason(failure: Failure) -> str:
-    """The exit code and the last line of stderr, which says most; the page has the lines before."""
-    code, _, words = failure.reason.partition(": ")
-    if code.startswith("exit code") and words:
-        return _short(f"{code}: {words.rpartition(' | ')[2]}", limits.BADGE_REASON_CHARS)
-    return _short(failure.reason, limits.BADGE_REASON_CHARS)
+    return f"{times}: {reason_of(run.last_failure)}"
 
 
 def _paused(agent: Agent) -> str:
@@ -235,7 +230,7 @@ def _paused(agent: Agent) -> str:
         case "one_shot_done":
             mode, _, outcome = run.note.partition(" ")
             failure = run.last_failure if outcome == Outcome.FAILED else None
-            why = "" if failure is None else f": {_reason(failure)}"
+            why = "" if failure is None else f": {reason_of(failure)}"
             return f"{_SINGLE.get(mode, 'session')} {outcome}{why}"
         case "budget":
             return f"budget reached: {run.note}"
@@ -441,9 +436,3 @@ def _restart(label: str, agent: Agent, *, now: bool = False) -> Control:
 def _ordinal(number: int) -> str:
     ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10)
     return f"{number}{ending or 'th'}"
-
-
-def _short(text: str, most: int = limits.BADGE_LINE_CHARS) -> str:
-    """A text in one line of bounded length: notes and reasons come from programs and people."""
-    words = " ".join(text.split())
-    return words if len(words) <= most else f"{words[: most - 1]}…"

@@ -9,7 +9,9 @@ import { h, keyed, setAttribute, setHidden, setText } from "../dom.js";
 import { addButton } from "../elements/agent-dialog.js";
 import { Part } from "../part.js";
 import { go, link } from "../router.js";
+import { controlsOf, press, runKey } from "../run.js";
 import { store } from "../store.js";
+import { visible } from "../visible.js";
 
 const GRID = [0, 1, 2, 3, 4, 5, 6, 7, 8];
 const ORDER = ["RUNNING", "CONNECTED", "ALIVE", "HATCHING", "IDLE", "NOT CONNECTED", "SLEEPING", "UNKNOWN"];
@@ -67,9 +69,9 @@ class TeamView extends Part {
   #paint() {
     const all = store.shown;
     const agents = this.tools.shown;
-    const nine = agents.length === all.length && agents.some(({ seat }) => seat < 9);
+    const nine = agents.length === all.length && GRID.some((seat) => store.agents.has(seat));
     setHidden(this.grid, !nine);
-    keyed(this.grid, nine ? GRID : [], (seat) => `${seat}:${occupied(seat)}`, place);
+    keyed(this.grid, nine ? GRID : [], (seat) => `${seat}:${standing(seat)}`, place);
     keyed(
       this.more,
       agents.filter(({ seat }) => seat > 8 || !nine),
@@ -115,8 +117,9 @@ class TeamView extends Part {
 
   /** A new user's first page: explain how to add an agent. */
   #paintEmpty(agents) {
-    setHidden(this.empty, agents.length > 0);
-    if (agents.length || this.empty.childElementCount) return;
+    const hasSeats = agents.length > 0 || GRID.some((seat) => store.agents.has(seat));
+    setHidden(this.empty, hasSeats);
+    if (hasSeats || this.empty.childElementCount) return;
     this.empty.append(
       h("h2", { text: "No agents yet" }),
       h("p", { text: "An agent is a program that muster runs, or one that connects by itself." }),
@@ -191,7 +194,39 @@ class TeamView extends Part {
 
 const occupied = (seat) => store.agents.has(seat) && store.agents.get(seat).status !== "expired";
 
+/** What stands at a seat: a card, an empty place, or why nobody was born there. */
+const standing = (seat) =>
+  occupied(seat) || !store.agents.has(seat) ? occupied(seat) : store.agents.get(seat).badge.line;
+
+/** The place of an agent that was not born: why, and the button that summons again. */
+function unborn(agent) {
+  const error = h("p", { class: "error", role: "alert", hidden: true });
+  const buttons = controlsOf(agent).map((control) =>
+    h("button", {
+      type: "button",
+      class: "act",
+      text: control.label,
+      "aria-label": `${control.label} in seat ${agent.seat}`,
+      on: {
+        click: async () => {
+          await press(agent, control);
+          setText(error, store.failed.get(runKey(agent)) ?? "");
+          setHidden(error, !store.failed.has(runKey(agent)));
+        },
+      },
+    }),
+  );
+  return h(
+    "div",
+    { class: "vacant unborn" },
+    h("p", { class: "muted", text: visible(agent.badge.line) }),
+    buttons,
+    error,
+  );
+}
+
 function place(seat) {
+  if (!occupied(seat) && store.agents.has(seat)) return unborn(store.agents.get(seat));
   if (!occupied(seat)) return h("div", { class: "vacant", "aria-hidden": "true" });
   const card = document.createElement("agent-card");
   card.seat = seat;
