@@ -2785,6 +2785,7 @@ HOLDING = (
             "http/routes/content/test_memory.py": [
                 "test_a_person_adds_edits_and_deletes_notes",
                 "test_an_edited_soul_keeps_its_history_with_differences",
+                "test_a_person_chooses_between_two_souls_after_a_merge",
                 "test_the_command_line_reads_and_changes_the_memory",
                 "test_an_agent_remembers_by_tool_and_by_marker_and_is_told_when_it_wakes",
             ],

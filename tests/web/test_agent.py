@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from muster.machines.commands import ImportTeam
 from tests.asking import Asker, asker
+from tests.http.routes.content.test_memory import LYRA, SOUL
 from tests.live import Server, live
-from tests.web.pages import Watched
+from tests.machines.teams.papers import paper
+from tests.web.pages import Watched, played
 from tests.web.teams import command, led, programs
 
 
@@ -266,3 +269,18 @@ def test_the_page_says_what_an_agent_was_given_and_whether_it_knew_itself(
     expect(page.locator(".who .wake")).to_have_text(
         "At its last wake: soul 9 characters, no messages; it knew its name and its soul"
     )
+
+
+def test_a_soul_that_lost_a_merge_is_shown_with_its_difference_and_chosen(
+    person: Watched, tmp_path: Path
+) -> None:
+    other = ImportTeam(documents=(paper(0, "Lyra", "A song.\nI count.", born=10**6),))
+    with live(played(tmp_path / "home", LYRA, other)) as server:
+        page = person.signed_in(server, "#/agent/Lyra")
+        tab(page, "Soul")
+        expect(page.locator("pre.soul")).to_have_text(SOUL)
+        lost = page.locator(".soul-version", has_text="lost the merge")
+        expect(lost.locator("pre")).to_contain_text("+A song.")
+        lost.get_by_role("button", name="Use this version").click()
+        expect(page.locator("pre.soul")).to_have_text("A song.\nI count.")
+        expect(page.locator(".soul-version", has_text="current")).to_contain_text("Version 3")

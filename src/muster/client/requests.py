@@ -251,6 +251,12 @@ def edit_soul(name: str, soul: str, reason: str = "") -> ApiRequest[Recorded]:
     return ApiRequest(method="PUT", path=path, answer=Recorded, body=body)
 
 
+def choose_soul(name: str, version: int, reason: str = "") -> ApiRequest[Recorded]:
+    """Make a version of an agent's soul the current one."""
+    path, body = api_path("agents", name, "soul", "choose"), given(version=version, reason=reason)
+    return ApiRequest(method="POST", path=path, answer=Recorded, body=body)
+
+
 def souls(name: str) -> ApiRequest[SoulHistory]:
     """Every version of an agent's soul."""
     return ApiRequest(method="GET", path=api_path("agents", name, "soul"), answer=SoulHistory)

@@ -190,6 +190,9 @@ class Agent(Record, frozen=True, kw_only=True):
     gender: str = ""
     face_variant: FaceVariant = FaceVariant()
     soul: str = ""
+    is_soul_edited: bool = False
+    """Whether a person has edited or chosen its soul: no import replaces it then."""
+
     created_at: datetime | None = None
     last_alive_at: datetime | None = None
     last_session_id: SessionId | None = None

@@ -94,22 +94,41 @@ def edit_soul(home: Path, as_json: bool, reason: str, agent: str, file: Path) ->
     _print(done, as_json, f"the soul of {agent} is changed, from its next session on.")
 
 
+@memory.command("choose-soul")
+@home_option
+@json_option("Print the event number as JSON.")
+@click.option("--reason", metavar="TEXT", default="", help="Why, for the history.")
+@click.argument("agent", metavar="AGENT")
+@click.argument("version", metavar="VERSION", type=click.IntRange(1))
+def choose_soul(home: Path, as_json: bool, reason: str, agent: str, version: int) -> None:
+    """Make a version of AGENT's soul the current one. VERSION is its number in `souls`.
+
+    It may be an earlier version, or one that lost a merge.
+    """
+    with server(home) as client:
+        done = client.ask(requests.choose_soul(agent, version, reason))
+    _print(done, as_json, f"version {version} is the soul of {agent}, from its next session on.")
+
+
 @memory.command()
 @home_option
 @json_option("Print the versions as JSON.")
 @click.argument("agent", metavar="AGENT")
 def souls(home: Path, as_json: bool, agent: str) -> None:
-    """Show every version of AGENT's soul: the first one, then the differences."""
+    """Show every version of AGENT's soul: the first one, then the differences.
+
+    A version that an import brought and that lost the merge is marked; `choose-soul` chooses one.
+    """
     with server(home) as client:
         found = client.ask(requests.souls(agent))
     if as_json:
         print_json(found)
         return
-    for number, each in enumerate(found.versions, 1):
+    for each in found.versions:
         why = f": {each.reason}" if each.reason else ""
-        click.echo(
-            clean(f"version {number}, {each.at.astimezone():%Y-%m-%d %H:%M}, {each.by}{why}")
-        )
+        mark = " (current)" if each.is_current else " (lost a merge)" if each.lost else ""
+        when = f"{each.at.astimezone():%Y-%m-%d %H:%M}"
+        click.echo(clean(f"version {each.number}{mark}, {when}, {each.by}{why}"))
         for line in (each.difference or each.soul).split("\n"):
             click.echo(f"    {clean(line.expandtabs())}")
 

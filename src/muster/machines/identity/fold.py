@@ -155,7 +155,7 @@ def note_forgotten(team: Team, event: Event, fact: e.NoteForgotten) -> Team:
 
 
 def soul_edited(team: Team, event: Event, fact: e.SoulEdited) -> Team:
-    return _with(team, replace(team.agents[fact.seat], soul=fact.soul))
+    return _with(team, replace(team.agents[fact.seat], soul=fact.soul, is_soul_edited=True))
 
 
 def wake_recorded(team: Team, event: Event, fact: e.WakeRecorded) -> Team:

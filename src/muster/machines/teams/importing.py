@@ -88,12 +88,19 @@ def _merged(team: Team, incoming: Iterable[AgentDocument], held: set[SeatId]) ->
         for each in map(with_chosen_name, incoming)
         if each.grid_position not in held and _is_about(each, mine.get(each.grid_position))
     ]
-    joined = join((*here.values(), *coming))
+    edited = {agent.seat: agent.soul for agent in agents if agent.is_soul_edited}
+    joined = join((*here.values(), *(_with_soul(each, edited) for each in coming)))
     names = assign_names(joined, mine)
     return {
         seat: _stored_document(team, with_name(document, names.get(seat)))
         for seat, document in joined.items()
     }
+
+
+def _with_soul(document: AgentDocument, edited: Mapping[SeatId, str]) -> AgentDocument:
+    """A document with the soul that a person has chosen here, where one has."""
+    soul = edited.get(document.grid_position)
+    return document if soul is None else replace(document, individuation_artifact=soul)
 
 
 def _keeps_name(team: Team, agent: Agent) -> bool:

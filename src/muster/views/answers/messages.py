@@ -262,7 +262,14 @@ class SoulVersion(View, frozen=True, kw_only=True):
     reason: str
     soul: str
     difference: str
-    """The lines that changed from the version before, each with `+` or `-`; empty for the first."""
+    """The lines that changed from the soul before, each with `+` or `-`; empty for the first."""
+
+    number: int = 0
+    """Its number, which chooses it."""
+
+    is_current: bool = False
+    lost: bool = False
+    """Whether an import brought it, and it lost the merge."""
 
 
 class SoulHistory(View, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 // The records of an agent: soul, wake payload, transcripts by session, and the explanation of its state.
 
-import { get, path } from "../api.js";
+import { get, path, post } from "../api.js";
 import { timeOfDay } from "../clock.js";
 import { h } from "../dom.js";
 
@@ -29,18 +29,35 @@ export const soul = (agent) =>
     const { versions } = await get(path`/api/agents/${agent.id}/soul`);
     element.replaceChildren(
       h("pre", { class: "soul", text: document.individuationArtifact }), // as it was written, line by line
-      ...versions.slice(1).map(soulVersion),
+      ...(versions.length > 1 ? versions.map((version) => soulVersion(agent, element, version)) : []),
     );
   });
 
-/** An edit of a soul: when, by whom, why, and the lines that changed. */
-const soulVersion = ({ at, by, reason, difference }) =>
-  h(
+/** A version of a soul: when, by whom, why, the lines that changed, and the button that chooses it. */
+function soulVersion(agent, element, version) {
+  const error = h("p", { class: "error", role: "alert", hidden: true });
+  const choose = async () => {
+    try {
+      await post(path`/api/agents/${agent.id}/soul/choose`, { version: version.number });
+      element.replaceWith(soul(agent));
+    } catch (problem) {
+      error.textContent = problem.message;
+      error.hidden = false;
+    }
+  };
+  const mark = version.isCurrent ? "current" : version.lost ? "from another machine, lost the merge" : "";
+  const told = [mark, new Date(version.at).toLocaleString(), version.by, version.reason];
+  const details = h(
     "details",
-    {},
-    h("summary", { text: `Edited ${new Date(at).toLocaleString()} by ${by}${reason ? `: ${reason}` : ""}` }),
-    h("pre", { text: difference }),
+    { class: "soul-version" },
+    h("summary", { text: `Version ${version.number}: ${told.filter(Boolean).join(", ")}` }),
+    h("pre", { text: version.difference || version.soul }),
+    version.isCurrent ? "" : h("button", { type: "button", text: "Use this version", on: { click: choose } }),
+    error,
   );
+  details.open = Boolean(version.lost);
+  return details;
+}
 
 export const wakePayload = (agent) =>
   later(async (element) => {

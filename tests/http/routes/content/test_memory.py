@@ -16,6 +16,7 @@ from tests.builders import ADA, run
 from tests.homes import muster as command_line
 from tests.homes import play
 from tests.live import live
+from tests.machines.teams.papers import paper
 from tests.sessions.test_intake import staged
 from tests.sessions.test_tools import use
 
@@ -66,6 +67,41 @@ def test_an_edited_soul_keeps_its_history_with_differences(operator: Asker) -> N
     assert "-I count.\n+I count twice." in second["difference"]
     payload = operator.get("/api/agents/Lyra/wake-payload")["payload"]
     assert payload["soul"] == "I listen.\nI count twice."
+
+
+OTHERS = ("older", -1_000_000), ("younger", 1_000_000)
+
+
+@pytest.mark.parametrize(("born", "offset"), OTHERS, ids=[name for name, _ in OTHERS])
+def test_a_person_chooses_between_two_souls_after_a_merge(
+    tmp_path: Path, born: str, offset: int
+) -> None:
+    """The soul that lost is not lost: it is listed with a difference, and can be chosen."""
+    home = tmp_path / "home"
+    other = c.ImportTeam(documents=(paper(0, "Lyra", "A song.\nI count.", born=offset),))
+    play(home, LYRA, c.ReportStatus(agents=()), other)
+    with live(home) as server, asker(server, server.token) as operator:
+        first, second = operator.get(SOULS)["versions"]
+        assert (first["soul"], second["soul"]) == (SOUL, "A song.\nI count.")
+        assert "-I listen.\n+A song." in second["difference"]
+        lost = first if born == "older" else second
+        assert [each.get("isCurrent", False) for each in (first, second)] == [
+            each is not lost for each in (first, second)
+        ]
+        assert second.get("lost", False) is (born == "younger")
+        operator.post(f"{SOULS}/choose", {"version": lost["number"]})
+        versions = operator.get(SOULS)["versions"]
+        assert [each.get("isCurrent", False) for each in versions] == [False, False, True]
+        assert versions[-1]["reason"] == f"version {lost['number']} was chosen"
+        payload = operator.get("/api/agents/Lyra/wake-payload")["payload"]
+        assert payload["soul"] == lost["soul"]
+        operator.refused("POST", f"{SOULS}/choose", 404, "not_found", json={"version": 9})
+    play(home, other)  # the same machine again: the choice stays
+    with live(home):
+        told = command_line("memory", "souls", "Lyra", "--home", str(home))
+        assert "version 3 (current)" in told.stdout
+        chosen = command_line("memory", "choose-soul", "Lyra", "1", "--home", str(home))
+        assert "version 1 is the soul of Lyra" in chosen.stdout
 
 
 def test_the_command_line_reads_and_changes_the_memory(home: Path, tmp_path: Path) -> None:

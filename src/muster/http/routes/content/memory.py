@@ -10,7 +10,7 @@ from muster.http.types import Body, Note
 from muster.machines.commands import EditNote, EditSoul, ForgetNote, Remember
 from muster.views.answers import Recorded
 from muster.views.answers.messages import NoteList, NoteView, SoulHistory
-from muster.views.memory.souls import soul_versions
+from muster.views.memory.souls import soul_version, soul_versions
 
 NoteNumber = Annotated[int, msgspec.Meta(ge=1)]
 
@@ -25,6 +25,13 @@ class SoulBody(Body, frozen=True, kw_only=True):
     """A new version of a soul."""
 
     soul: str
+    reason: Note = ""
+
+
+class ChooseSoulBody(Body, frozen=True, kw_only=True):
+    """The choice of a version of a soul."""
+
+    version: Annotated[int, msgspec.Meta(ge=1)]
     reason: Note = ""
 
 
@@ -67,6 +74,15 @@ async def edit_soul(call: ApiCall, name: str, body: SoulBody) -> Recorded:
     """Edit the soul of an agent. Earlier versions are kept."""
     command = EditSoul(seat=call.agent(name).seat, soul=body.soul, reason=body.reason)
     return await record(call, command)
+
+
+@route("POST", "/api/agents/{name}/soul/choose", may=OPERATOR)
+async def choose_soul(call: ApiCall, name: str, body: ChooseSoulBody) -> Recorded:
+    """Make a version of the soul the current one: an earlier one, or one that lost a merge."""
+    agent = call.agent(name)
+    chosen = await soul_version(call.muster.store, agent, body.version)
+    reason = body.reason or f"version {chosen.number} was chosen"
+    return await record(call, EditSoul(seat=agent.seat, soul=chosen.soul, reason=reason))
 
 
 @route("GET", "/api/agents/{name}/soul", may=EVERYBODY)
