@@ -2751,7 +2751,10 @@ HOLDING = (
                 "test_a_birth_that_failed_says_why",
                 "test_a_birth_that_is_tried_again_says_when",
             ],
-            "web/test_team.py": ["test_a_birth_that_failed_says_why_and_is_summoned_again"],
+            "web/test_team.py": [
+                "test_a_birth_that_failed_says_why_and_is_summoned_again",
+                "test_an_agent_is_retired_and_brought_back_on_the_page",
+            ],
         },
     ),
     Promise(

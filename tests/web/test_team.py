@@ -303,3 +303,25 @@ def test_a_birth_that_failed_says_why_and_is_summoned_again(
         egg = page.locator("agent-card[data-look=hatching]")
         expect(egg).to_contain_text("no name yet; expires in")
         expect(failed).to_have_count(0)
+
+
+def test_an_agent_is_retired_and_brought_back_on_the_page(person: Watched, tmp_path: Path) -> None:
+    births = '[agents."*"]\n' + command(tmp_path, "birth", BIRTH)
+    (tmp_path / "fixed").touch()
+    with live(home_with(tmp_path, births)) as server:
+        with asker(server, server.token) as operator:
+            operator.post("/api/agents/summon", {"seats": [0]}, 201)
+        page = person.signed_in(server)
+        expect(card(page, "Nova 0").locator(".run")).to_have_text("IDLE")  # its session has ended
+        expect(page.locator("retired-list")).to_be_hidden()
+        card(page, "Nova 0").get_by_role("link", name="Nova 0", exact=True).click()
+        page.get_by_role("button", name="Settings", exact=True).click()
+        page.get_by_role("button", name="Retire…").click()
+        page.get_by_role("button", name="Retire Nova 0").click()
+        retired = page.locator("retired-list")
+        expect(retired.locator("summary")).to_have_text("Retired agents (1)")
+        expect(page.locator("agent-card")).to_have_count(0)
+        retired.locator("summary").click()
+        retired.get_by_role("button", name="Bring back Nova 0").click()
+        expect(card(page, "Nova 0")).to_be_visible()
+        expect(retired).to_be_hidden()

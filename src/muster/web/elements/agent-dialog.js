@@ -122,7 +122,7 @@ export async function showAgentSettings(agent) {
       }),
     );
   dialog.append(renaming(agent, dialog));
-  if (table) dialog.append(removal(agent, dialog));
+  dialog.append(table ? removal(agent, dialog) : retirement(agent, dialog));
 }
 
 function tableOf(agent, table, version, dialog) {
@@ -225,6 +225,37 @@ function removal(agent, dialog) {
     "section",
     { class: "agent-settings part" },
     h("h3", { text: "Remove" }),
+    effect,
+    error,
+    h("div", { class: "buttons" }, ask, sure),
+  );
+}
+
+/** Retire an agent that the settings do not name. The second press is the answer to the question. */
+function retirement(agent, dialog) {
+  const ask = h("button", { type: "button", text: "Retire…" });
+  const sure = h("button", { type: "button", "data-color": "red", text: `Retire ${agent.id}`, hidden: true });
+  const effect = h("p", { role: "status" });
+  const error = h("p", { class: "error", role: "alert" });
+  ask.addEventListener("click", () => {
+    setText(
+      effect,
+      "Its session ends, and nothing runs it. Soul, notes and history stay; it can be brought back.",
+    );
+    setHidden(ask, true);
+    setHidden(sure, false);
+    sure.focus();
+  });
+  sure.addEventListener("click", async () => {
+    if (await tried(sure, error, () => remove(path`/api/agents/${agent.id}`))) {
+      dialog.close();
+      go("");
+    }
+  });
+  return h(
+    "section",
+    { class: "agent-settings part" },
+    h("h3", { text: "Retire" }),
     effect,
     error,
     h("div", { class: "buttons" }, ask, sure),

@@ -2,6 +2,7 @@
 
 import "../elements/agent-card.js";
 import "../elements/needs-list.js";
+import "../elements/retired-list.js";
 import "../elements/team-button.js";
 import "../elements/team-tools.js";
 import { costs, spent, spentInFull } from "../costs.js";
@@ -46,6 +47,7 @@ class TeamView extends Part {
       this.empty,
       this.tools,
       h("section", { "aria-label": "Agents", class: "agents" }, this.grid, this.more),
+      h("retired-list"),
     );
     this.watch("agents", () => this.#paint());
     this.watch("costs", () => this.#paintCost());

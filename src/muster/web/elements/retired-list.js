@@ -1,0 +1,61 @@
+// The agents that were retired, with the button that brings one back to its seat. Hidden while there are none.
+
+import { get, path, post } from "../api.js";
+import { h, keyed, setHidden, setText } from "../dom.js";
+import { Part } from "../part.js";
+
+const TYPES = new Set(["agent_retired", "agent_restored", "agents_summoned"]);
+
+class RetiredList extends Part {
+  start() {
+    this.summary = h("summary");
+    this.list = h("ul");
+    this.error = h("p", { class: "error", role: "alert", hidden: true });
+    this.replaceChildren(h("details", {}, this.summary, this.list, this.error));
+    setHidden(this, true);
+    this.listen((events) => events.some(({ type }) => TYPES.has(type)) && this.#load());
+    this.#load();
+  }
+
+  #asked = 0;
+
+  async #load() {
+    this.#asked += 1;
+    const asked = this.#asked;
+    const { agents } = await get("/api/agents?retired=true").catch(() => ({ agents: [] }));
+    if (asked !== this.#asked) return; // a later answer knows more
+    const retired = agents.filter((agent) => agent.retired);
+    setHidden(this, !retired.length);
+    setText(this.summary, `Retired agents (${retired.length})`);
+    keyed(
+      this.list,
+      retired,
+      ({ seat }) => seat,
+      (agent) => this.#row(agent),
+    );
+  }
+
+  #row({ name, seat }) {
+    const button = h("button", {
+      type: "button",
+      text: "Bring back",
+      "aria-label": `Bring back ${name}`,
+      on: { click: () => this.#restore(button, name) },
+    });
+    return h("li", {}, h("bdi", { text: name }), ` seat ${seat} `, button);
+  }
+
+  async #restore(button, name) {
+    button.disabled = true;
+    setHidden(this.error, true);
+    try {
+      await post(path`/api/agents/${name}/restore`);
+    } catch (problem) {
+      button.disabled = false;
+      setText(this.error, problem.message);
+      setHidden(this.error, false);
+    }
+  }
+}
+
+customElements.define("retired-list", RetiredList);
