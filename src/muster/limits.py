@@ -200,6 +200,13 @@ CHANNEL_MEMBERS_MAX: Final = 256
 MENTIONS_MAX: Final = 64
 """How many @ of a message are looked at: more than anybody addresses at once."""
 
+CHOICES_KEPT_MAX: Final = 200
+"""Choices of people that routing remembers; the oldest goes. Comparing a request with all of them
+takes less than a millisecond."""
+
+CHOICE_CHARS_MAX: Final = 500
+"""How much of a request is remembered with a choice: its start tells what it is about."""
+
 SELECTOR_ANSWER_CHARS: Final = 4000
 """How much of a selector's answer is searched for a name."""
 

@@ -2161,6 +2161,33 @@ DELEGATING = (
         },
     ),
     Promise(
+        "A person's choice of an agent is remembered in the project, weighs in and is explained.",
+        {
+            "routing/test_choices.py": [
+                "test_the_same_request_goes_to_the_agent_that_was_chosen_for_it",
+                "test_a_similar_request_weighs_the_choice_in_and_says_so",
+                "test_accuracy_does_not_fall_when_the_right_answers_to_other_requests_are_remembered",
+            ],
+            "delegation/test_choices.py": [
+                "test_an_answered_question_is_not_asked_again",
+                "test_a_new_session_of_the_project_has_the_choices_of_the_last_one",
+            ],
+            "machines/delegation/test_delegation.py": [
+                "test_only_people_choose_and_only_agents_of_the_session_are_chosen",
+                "test_the_oldest_choice_goes_when_there_are_too_many",
+            ],
+            "cli/delegate/test_choices.py": [
+                "test_a_choice_is_listed_explained_kept_for_the_next_session_and_forgotten",
+            ],
+            "http/routes/test_conversations.py": [
+                "test_choices_are_remembered_listed_and_forgotten",
+            ],
+            "web/test_conversations.py": [
+                "test_a_wrong_agent_is_corrected_and_the_same_request_goes_to_the_right_one",
+            ],
+        },
+    ),
+    Promise(
         "An ambiguous request asks which agent is meant, with reasons, and one key answers.",
         {
             "routing/test_ambiguity.py": [

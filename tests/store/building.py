@@ -30,6 +30,8 @@ from muster.machines.events import (
     ChannelRested,
     ChannelRestored,
     ChannelRoused,
+    ChoiceForgotten,
+    ChoiceRemembered,
     ClockJumped,
     CommandRefused,
     Conflict,
@@ -398,6 +400,8 @@ EXAMPLES: tuple[Fact, ...] = (
         margin=0.5,
         candidates=(Ranked(agent="writer", score=7.5, words=("poem",)),),
     ),
+    ChoiceRemembered(number=1, text="write a poem", to="writer", guess="MAIN"),
+    ChoiceForgotten(number=1),
     PermissionDenied(
         conversation=ASK,
         state="MAIN",

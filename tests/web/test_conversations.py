@@ -76,6 +76,7 @@ def session(operator: Asker, request: pytest.FixtureRequest) -> Generator[str]:
     mode = getattr(request, "param", "orchestrator")
     path = f"session-{request.node.name[:40]}"
     operator.http.delete("/api/delegation")  # whatever a failed test left
+    operator.http.delete("/api/delegation/choices")
     operator.post("/api/delegation", {"path": path, "agents": ["agents"], "mode": mode})
     yield path
     operator.delete("/api/delegation")
@@ -155,6 +156,31 @@ def test_an_ambiguous_request_asks_which_agent_and_one_key_answers(
     expect(page).to_have_url(re.compile(r"#/conversation/conv_\d+$"))
     expect(page.locator(".way .state")).to_have_text(["MAIN", "python-engineer", "MAIN"])
     expect(question).to_be_hidden()
+
+
+def test_a_wrong_agent_is_corrected_and_the_same_request_goes_to_the_right_one(
+    person: Watched, server: Server, session: str, operator: Asker
+) -> None:
+    page = person.signed_in(server, "#/conversation")
+    ask(page, PYTHON)
+    expect(page.locator(".way .state")).to_have_text(["MAIN", "python-engineer", "MAIN"])
+    form = page.locator("talk-choice")
+    agent = form.get_by_role("combobox", name="The right agent")
+    expect(agent).to_have_value("python-engineer")
+    agent.select_option("sql-tuner")
+    form.get_by_role("button", name="Remember").click()
+    expect(form.get_by_role("status")).to_have_text(
+        "Remembered: the same request goes to sql-tuner."
+    )
+    assert hard_to_use(page) == []
+    [choice] = operator.get("/api/delegation/choices")["choices"]
+    assert (choice["agent"], choice["guess"]) == ("sql-tuner", "python-engineer")
+    box = page.get_by_role("textbox", name="Request")
+    box.fill(PYTHON)
+    expect(page.locator(".guess")).to_contain_text("Best match: sql-tuner")
+    box.press("Enter")
+    expect(page.locator(".way .state")).to_have_text(["MAIN", "sql-tuner", "MAIN"])
+    expect(page.locator(".steps")).to_contain_text("Remembered: chosen for")
 
 
 def test_a_request_shows_its_trace_reason_dialogue_and_file(

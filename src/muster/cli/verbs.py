@@ -58,6 +58,9 @@ VERBS: Final[Mapping[str, Verb]] = {
         DELEGATE,
         "Delegate a request to the agent whose description matches.",
     ),
+    "choices": Verb(
+        "delegate.choices", DELEGATE, "List, add and forget choices of agents for requests."
+    ),
     "conversation-log": Verb(
         "delegate.delegation", DELEGATE, "Add a line of JSON from standard input to messages.jsonl."
     ),

@@ -6,6 +6,7 @@ from muster.client.requests import ApiRequest, api_path, given
 from muster.limits import TURN_SECONDS_MAX
 from muster.views.answers.conversations import (
     CarriedOut,
+    ChoiceList,
     ConversationList,
     ConversationView,
     DelegationView,
@@ -52,6 +53,28 @@ def run_queue(agents: Sequence[str] = (), *, until_empty: bool = False) -> ApiRe
         body={"agents": agents, "untilEmpty": until_empty},
         waits_s=TURN_SECONDS_MAX,
     )
+
+
+def choices() -> ApiRequest[ChoiceList]:
+    """The choices of people that routing remembers."""
+    return ApiRequest(method="GET", path=api_path("delegation", "choices"), answer=ChoiceList)
+
+
+def remember_choice(text: str, agent: str) -> ApiRequest[ChoiceList]:
+    """Have routing remember the agent for a request, and for requests like it."""
+    path, body = api_path("delegation", "choices"), {"text": text, "agent": agent}
+    return ApiRequest(method="POST", path=path, answer=ChoiceList, body=body)
+
+
+def forget_choice(number: int) -> ApiRequest[ChoiceList]:
+    """Have routing forget a choice."""
+    path = api_path("delegation", "choices", str(number))
+    return ApiRequest(method="DELETE", path=path, answer=ChoiceList)
+
+
+def forget_choices() -> ApiRequest[ChoiceList]:
+    """Have routing forget all choices."""
+    return ApiRequest(method="DELETE", path=api_path("delegation", "choices"), answer=ChoiceList)
 
 
 def log_line(entry: str) -> ApiRequest[DelegationView]:

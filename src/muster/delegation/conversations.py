@@ -26,9 +26,10 @@ from muster.machines.commands import Command
 from muster.machines.delegation.decide import clipped, in_order
 from muster.machines.ids import MUSTER, ConversationId, person
 from muster.machines.run_control.gate import task_refusal
-from muster.machines.state import MAIN, QUEUE, Conversation, Delegation
+from muster.machines.state import MAIN, QUEUE, Conversation, Delegation, RememberedChoice
 from muster.machines.vocabulary import DelegationMode, Ranked, Remark
 from muster.routing.agent_files import AgentFile
+from muster.routing.choices import PastChoice
 from muster.routing.lexical import typed_words
 from muster.routing.router import Candidate, Decision, Router
 from muster.views.conversations import ConversationView, views_of
@@ -103,12 +104,16 @@ class Conversations:
         """Open a conversation in a log that is open, and delegate or answer it."""
         delegation = session_log.team.delegation
         agents = await asyncio.to_thread(agents_of, delegation)
-        decision = await asyncio.to_thread(decide, list(agents.values()), text, to)
+        choices = past_choices(delegation.choices)
+        decision = await asyncio.to_thread(decide, list(agents.values()), text, to, choices)
         if asks and decision.ambiguous:
             raise ambiguous(decision)
         opening = c.OpenConversation(text=text, speaker_name=speaker)
         receipt = await session_log.send(opening, actor=person(speaker), key=key)
         conversation = opened_by(receipt)
+        if to is not None:
+            chosen = c.RememberChoice(text=text, to=to, guess=decision.guess)
+            await session_log.send(chosen, actor=person(speaker))
         routed = await session_log.send(route_command(conversation, decision), actor=MUSTER)
         fact = routed.events[0].fact
         assert isinstance(fact, e.Routed)
@@ -248,9 +253,19 @@ async def say(
         await session_log.send(command, actor=actor)
 
 
-def decide(agents: list[AgentFile], text: str, to: str | None = None) -> Decision:
+def past_choices(choices: Sequence[RememberedChoice]) -> tuple[PastChoice, ...]:
+    """The remembered choices of people, as the router takes them."""
+    return tuple(PastChoice(each.text, each.agent) for each in choices)
+
+
+def decide(
+    agents: list[AgentFile],
+    text: str,
+    to: str | None = None,
+    choices: Sequence[PastChoice] = (),
+) -> Decision:
     """Route a request to an agent; `to` is the choice of a person, which comes first."""
-    decision = Router(agents).route(text)
+    decision = Router(agents, choices=choices).route(text)
     if to is None:
         return decision
     return Decision(
@@ -261,6 +276,7 @@ def decide(agents: list[AgentFile], text: str, to: str | None = None) -> Decisio
         rule=CHOSEN,
         reason="Chosen by a person",
         router=decision.router,
+        guess="" if decision.ambiguous else decision.agent,
     )
 
 
@@ -296,6 +312,7 @@ def route_command(conversation: ConversationId, decision: Decision) -> Command:
         margin=decision.margin,
         candidates=ranked(decision.candidates),
         ambiguous=decision.ambiguous,
+        guess=decision.guess,
     )
 
 

@@ -12,10 +12,15 @@ from muster.delegation.folder.mirror import MEMORY_FILE
 from muster.delegation.folder.workspace import EVERY_AGENT, STATE_FILE
 from muster.delegation.session_log import LogProvider, SessionLog
 from muster.errors import DelegationOpen, PathTaken, PathUnusable, Refused
-from muster.machines.commands import AddDescriptions, EndDelegation, StartDelegation
+from muster.machines.commands import (
+    AddDescriptions,
+    EndDelegation,
+    RememberChoice,
+    StartDelegation,
+)
 from muster.machines.ids import MUSTER, name_key
 from muster.machines.names import check_plain
-from muster.machines.state import MAIN, QUEUE, Delegation
+from muster.machines.state import MAIN, QUEUE, Delegation, RememberedChoice
 from muster.machines.vocabulary import NO_LIMIT, Allowance, DelegationMode, StatePermissions
 from muster.permissions.policy import POLICY_FILE, Permissions, Policy
 from muster.routing.agent_files import (
@@ -70,8 +75,12 @@ async def start(
     actor: str,
     key: str | None = None,
     allowance: Allowance = NO_LIMIT,
+    earlier: Sequence[RememberedChoice] = (),
 ) -> tuple[Delegation, bool]:
-    """Open a session, or resume the one that is open there; the second value tells which."""
+    """Open a session, or resume the one that is open there; the second value tells which.
+
+    A log without choices of its own takes over the `earlier` ones of the project.
+    """
     async with log_provider.access() as session_log:
         before = session_log.team.delegation
         if before.mode is not None:
@@ -90,7 +99,22 @@ async def start(
             allowance=allowance,
         )
         await session_log.send(opening, actor=actor, key=key)
+        if not before.choices:
+            await _take_over(session_log, earlier, actor)
         return session_log.team.delegation, False
+
+
+async def _take_over(
+    session_log: SessionLog, earlier: Sequence[RememberedChoice], actor: str
+) -> None:
+    """Remember the choices of an earlier session whose agents are in this one, in their order."""
+    known = (MAIN, *session_log.team.delegation.agents)
+    commands = [
+        RememberChoice(text=each.text, to=each.agent, guess=each.guess)
+        for each in earlier
+        if each.agent in known
+    ]
+    await asyncio.gather(*(session_log.send(each, actor=actor) for each in commands))
 
 
 async def add_new_agents(session_log: SessionLog) -> None:

@@ -13,7 +13,7 @@ from typing import Final
 from muster.delegation.conversations import Conversations
 from muster.delegation.folder.mirror import WorkspaceFolder
 from muster.delegation.following import owner
-from muster.delegation.session_folder import HOME_FOLDER
+from muster.delegation.session_folder import HOME_FOLDER, SESSIONS_FOLDER, has_session
 from muster.delegation.session_log import FolderUpdater, SessionLog
 from muster.engine.dispatcher import Dispatcher
 from muster.engine.loading import load, load_from
@@ -25,7 +25,7 @@ from muster.errors import HomeInUse
 from muster.home.lock import LOG_FILE
 from muster.machines.commands import StartMuster
 from muster.machines.ids import MUSTER, SessionId
-from muster.machines.state import Team
+from muster.machines.state import RememberedChoice, Team
 from muster.runtimes.process import processes
 from muster.settings.model import Settings
 from muster.store.reading import LogReader
@@ -124,6 +124,16 @@ def is_keeper_alive(keeper: str) -> bool:
     if known is None or not known.pid:
         return True
     return processes.start_time(known.pid) == known.started
+
+
+def earlier_choices(project: Path, home: Path) -> tuple[RememberedChoice, ...]:
+    """The choices that were made last in a project: in the team's home, or in a session's own."""
+    folder = project / SESSIONS_FOLDER
+    roots = sorted(folder.iterdir()) if folder.is_dir() else []
+    homes = [home, *(root / HOME_FOLDER for root in roots if has_session(root))]
+    teams = [team for each in homes if (team := team_in(each)) is not None]
+    made = [team.delegation.choices for team in teams if team.delegation.choices]
+    return max(made, key=lambda choices: choices[-1].at, default=())
 
 
 def team_in(home: Path) -> Team | None:

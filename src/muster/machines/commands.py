@@ -834,6 +834,28 @@ class RecordRoute(Command, frozen=True, kw_only=True):
     ambiguous: bool = False
     """Whether several agents may have been meant."""
 
+    guess: str = ""
+    """The router's own choice, where a person chose."""
+
+
+class RememberChoice(Command, frozen=True, kw_only=True):
+    """Remember the agent that a person chose for a request, for requests like it. Only people
+    choose."""
+
+    text: str
+    to: str
+    """An agent of the session, or MAIN."""
+
+    guess: str = ""
+    """The router's own choice; empty if it was unsure."""
+
+
+class ForgetChoice(Command, frozen=True, kw_only=True):
+    """Forget a remembered choice, or all of them. Only people do that."""
+
+    number: int | None = None
+    """The choice to forget; all, if none is given."""
+
 
 class DenyPermission(Command, frozen=True, kw_only=True):
     """Record that a conversation needs a permission that its state does not have."""

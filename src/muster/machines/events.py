@@ -904,6 +904,26 @@ class Routed(Fact, frozen=True, kw_only=True):
     ambiguous: bool = False
     """Whether several agents may have been meant."""
 
+    guess: str = ""
+    """The router's own choice, where a person chose."""
+
+
+class ChoiceRemembered(Fact, frozen=True, kw_only=True):
+    """A person chose an agent, or MAIN, for a request; routing remembers it for requests like it.
+    A later choice for the same request replaces it."""
+
+    number: int
+    text: str
+    to: str
+    guess: str = ""
+    """The router's own choice; empty if it was unsure."""
+
+
+class ChoiceForgotten(Fact, frozen=True, kw_only=True):
+    """A person had routing forget a choice, or all choices where no number is given."""
+
+    number: int | None = None
+
 
 class PermissionDenied(Fact, frozen=True, kw_only=True):
     """A conversation needs a permission that its state does not have. `suggestion` names an agent

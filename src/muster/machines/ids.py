@@ -47,6 +47,11 @@ def is_agent(actor: str) -> bool:
     return actor.startswith(_AGENT)
 
 
+def request_key(text: str) -> str:
+    """The key of a request: case, blanks and the punctuation at its end make no difference."""
+    return " ".join(text.casefold().split()).rstrip(".!? ")
+
+
 def name_key(name: str) -> str:
     """The key under which names are compared: case-folded and Unicode-normalised."""
     return unicodedata.normalize("NFKC", name).casefold()

@@ -606,6 +606,22 @@ class Conversation(Record, frozen=True, kw_only=True):
     """The usage of the agents that work on it."""
 
 
+class RememberedChoice(Record, frozen=True, kw_only=True):
+    """The agent that a person chose for a request."""
+
+    number: int
+    """Names it within the team; numbers only grow."""
+
+    text: str
+    agent: str
+    """An agent, or MAIN."""
+
+    guess: str = ""
+    """The router's own choice; empty if it was unsure."""
+
+    at: datetime
+
+
 class Delegation(Record, frozen=True, kw_only=True):
     """The state machine session of a team, if one is open."""
 
@@ -621,6 +637,11 @@ class Delegation(Record, frozen=True, kw_only=True):
     """The number of conversations ever opened; the next id is computed from it."""
 
     conversations: Mapping[ConversationId, Conversation] = {}
+    choices: tuple[RememberedChoice, ...] = ()
+    """Choices that routing remembers, the oldest first; kept when the session is closed."""
+
+    choices_made: int = 0
+    """The number of choices ever remembered; the next one is named after it."""
 
     @property
     def home_state(self) -> str:

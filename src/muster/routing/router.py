@@ -1,8 +1,8 @@
 """Routes a request to a state: an agent or MAIN, with a confidence and the reasons.
 
-An agent that the request names comes first, then the rules of MAIN, then the best score and the
-gate. A scorer can be anything that scores a request over an index of agents; the gate and the
-explanation are shared by all scorers.
+An agent that the request names comes first, then a person's choice for the same request, then the
+rules of MAIN, then the best score and the gate. A scorer can be anything that scores a request over
+an index of agents; the gate and the explanation are shared by all scorers.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from muster.routing.agent_files import MAIN, AgentFile
+from muster.routing.choices import CHOICE, ChoiceIndex, PastChoice, quoted, with_choices
 from muster.routing.gate import ENTER, confidence
 from muster.routing.lexical import LexicalIndex, MatchedTerm, Scored, typed_words
 from muster.routing.main_rules import stay
@@ -17,8 +18,13 @@ from muster.routing.mentions import MentionedNames
 from muster.routing.request import SHOWN_CHARS_MAX, ParsedRequest, take_request
 
 NAMED_CONFIDENCE: Final = 0.98
+CHOICE_CONFIDENCE: Final = 0.95
 RULE_CONFIDENCE: Final = 0.97
-"""Confidence if the request names an agent, and if a rule keeps it in MAIN."""
+"""Confidence if the request names an agent, if a person chose one for the same request before, and
+if a rule keeps it in MAIN."""
+
+REMEMBERED: Final = "remembered"
+"""The rule of a decision that repeats a person's choice for the same request."""
 
 UNMATCHED: Final = 0.4
 """Confidence in MAIN for a request without a match: some are for an agent with other words."""
@@ -71,7 +77,7 @@ class Decision:
     """Best first; their scores are comparable within one decision."""
 
     rule: str
-    """`named`, a rule of MAIN, `score`, or `no-match`."""
+    """`named`, `remembered`, a rule of MAIN, `score`, or `no-match`."""
 
     reason: str
     """The reason, in words for people."""
@@ -80,6 +86,9 @@ class Decision:
 
     ambiguous: bool = False
     """Whether several agents may be meant, so that a person or a model should choose."""
+
+    guess: str = ""
+    """The router's own choice, where a person chose; empty if it was unsure."""
 
     @property
     def choices(self) -> tuple[Candidate, ...]:
@@ -114,14 +123,17 @@ class Router:
         scorer: Scorer | None = None,
         sure: Callable[[ParsedRequest, Sequence[Scored]], float] = confidence,
         name: str = "lexical",
+        choices: Sequence[PastChoice] = (),
     ) -> None:
         """Index the agents. `scorer` replaces the lexical one; if its scores have another scale,
-        `sure` must turn them into a confidence."""
+        `sure` must turn them into a confidence. `choices` are those of people, oldest first."""
         self.agents = tuple(agents)
         self.name = name
         self._scorer: Scorer = scorer or LexicalIndex(agents, bodies=bodies)
         self._sure = sure
         self._names = MentionedNames(agents)
+        self._choices = ChoiceIndex(choices)
+        self._numbers = {agent.name: number for number, agent in enumerate(self.agents)}
 
     def route(self, query: str) -> Decision:
         """Route one request; a very long one by its start."""
@@ -132,12 +144,18 @@ class Router:
             if mention.wanted:
                 return self._decided(name, NAMED_CONFIDENCE, "named", f'Named: "{name}"')
             return self._decided(MAIN, RULE_CONFIDENCE, "agents", f'A question about "{name}"')
+        chosen = self._choices.same(query)
+        if chosen is not None and chosen.agent in (MAIN, *self._numbers):
+            reason = f"Remembered: {quoted(chosen)}"
+            return self._decided(chosen.agent, CHOICE_CONFIDENCE, REMEMBERED, reason)
         kept = stay(query)
         if kept is not None:
             reason = f'{kept.label}: "{kept.seen}"' if kept.seen else kept.label
             return self._decided(MAIN, RULE_CONFIDENCE, kept.rule, reason)
         request = take_request(query, self._scorer.words)
-        return self._scored(request, self._scorer.score(request))
+        ranked = self._scorer.score(request)
+        found = self._choices.similar(query)
+        return self._scored(request, with_choices(ranked, found, self._numbers))
 
     def _decided(self, agent: str, sure: float, rule: str, reason: str) -> Decision:
         return Decision(agent=agent, confidence=sure, rule=rule, reason=reason, router=self.name)
@@ -187,11 +205,14 @@ def matched(evidence: Sequence[MatchedTerm]) -> str:
     """Up to three words of the user, with the concept if the agent does not use the word itself."""
     if not evidence:
         return "Scored best"
-    shown = (
-        f'"{each.typed}" ~ {each.term[1:]}' if each.term.startswith("#") else f'"{each.typed}"'
-        for each in typed_words(evidence, WORDS_SHOWN)
-    )
+    shown = (_shown(each) for each in typed_words(evidence, WORDS_SHOWN))
     return f"Matched: {' + '.join(shown)}"
+
+
+def _shown(term: MatchedTerm) -> str:
+    if term.where == CHOICE:
+        return term.typed
+    return f'"{term.typed}" ~ {term.term[1:]}' if term.term.startswith("#") else f'"{term.typed}"'
 
 
 def state_name(agent: str) -> str:
@@ -206,7 +227,8 @@ def explained(decision: Decision) -> str:
         return f"[MAIN]  Ambiguous: {either}"
     if decision.agent != MAIN:
         head = f"[MAIN -> {state_name(decision.agent)}]  {decision.reason}"
-        return head if decision.rule == "named" else f"{head}  ({_figures(decision)})"
+        told = decision.rule in ("named", REMEMBERED)
+        return head if told else f"{head}  ({_figures(decision)})"
     nearest = ", ".join(f"{each.agent} {each.score:.1f}" for each in decision.candidates[:3])
     return f"[MAIN]  {decision.reason}" + (f"  (closest: {nearest})" if nearest else "")
 

@@ -10,10 +10,17 @@ from muster.machines import events as e
 from muster.machines.delegation.reasons import reason_of
 from muster.machines.events import Event, Fact
 from muster.machines.ids import ConversationId
-from muster.machines.state import MAIN, QUEUE
+from muster.machines.state import MAIN, QUEUE, Delegation
 from muster.machines.vocabulary import DelegationMode, Machine, Remark
 from muster.routing.router import state_name
-from muster.views.answers.conversations import ConversationView, FileView, RouteView, StepView
+from muster.views.answers.conversations import (
+    ChoiceList,
+    ChoiceView,
+    ConversationView,
+    FileView,
+    RouteView,
+    StepView,
+)
 
 
 def views_of(
@@ -78,6 +85,7 @@ def _route(fact: e.Routed) -> RouteView:
         router=fact.router,
         candidates=fact.candidates,
         ambiguous=fact.ambiguous,
+        guess=fact.guess,
     )
 
 
@@ -100,6 +108,22 @@ def _file(fact: e.FileRecorded) -> FileView:
         by=fact.state,
         outside=fact.outside,
         named=fact.named,
+    )
+
+
+def choice_list(delegation: Delegation) -> ChoiceList:
+    """The choices that routing remembers."""
+    return ChoiceList(
+        choices=tuple(
+            ChoiceView(
+                number=each.number,
+                text=each.text,
+                agent=each.agent,
+                guess=each.guess,
+                at=each.at,
+            )
+            for each in delegation.choices
+        )
     )
 
 

@@ -46,6 +46,7 @@ def session(operator: Asker, request: pytest.FixtureRequest) -> Generator[str]:
     mode = getattr(request, "param", "orchestrator")
     path = f"session-{request.node.name[:40]}"
     operator.post("/api/delegation", {"path": path, "agents": ["agents"], "mode": mode})
+    operator.delete("/api/delegation/choices")
     yield path
     operator.delete("/api/delegation")
 
@@ -111,6 +112,25 @@ def test_an_ambiguous_request_is_answered_with_the_agents_to_choose_from(
     view = operator.post("/api/conversations", {"text": EITHER, "to": second["agent"]})
     assert (view["route"]["agent"], view["route"]["rule"]) == (second["agent"], "person")
     assert not operator.post("/api/route", {"text": PYTHON})["ambiguous"]
+
+
+def test_choices_are_remembered_listed_and_forgotten(operator: Asker, session: str) -> None:
+    assert operator.get("/api/delegation/choices") == {"choices": []}
+    operator.post("/api/conversations", {"text": EITHER, "to": "docs-writer"})
+    route = operator.post("/api/route", {"text": EITHER})
+    assert (route["agent"], route["rule"], route["ambiguous"]) == (
+        "docs-writer",
+        "remembered",
+        False,
+    )
+    wish = {"text": PYTHON, "agent": "sql-tuner", "guess": "python-engineer"}
+    first, second = operator.post("/api/delegation/choices", wish)["choices"]
+    assert (first["agent"], first["guess"]) == ("docs-writer", "")
+    assert (second["agent"], second["guess"]) == ("sql-tuner", "python-engineer")
+    assert operator.delete(f"/api/delegation/choices/{first['number']}")["choices"] == [second]
+    for number in (str(first["number"]), "x"):
+        operator.refused("DELETE", f"/api/delegation/choices/{number}", 404, "not_found")
+    assert operator.delete("/api/delegation/choices") == {"choices": []}
 
 
 @pytest.mark.parametrize("session", ["response"], indirect=True)

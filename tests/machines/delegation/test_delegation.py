@@ -3,12 +3,13 @@
 import msgspec
 import pytest
 
-from muster.errors import ConversationClosed, Invalid, NotFound
-from muster.limits import HANDOVERS_MAX
+from muster.errors import ConversationClosed, Forbidden, Invalid, NotFound
+from muster.limits import CHOICE_CHARS_MAX, CHOICES_KEPT_MAX, HANDOVERS_MAX
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.delegation.reasons import reason_of
-from muster.machines.ids import ConversationId
+from muster.machines.ids import ConversationId, agent_actor
+from muster.machines.kernel.team import decide
 from muster.machines.state import MAIN, QUEUE
 from muster.machines.vocabulary import DelegationMode, FileChange, Machine, Ranked, Remark
 from tests.machines.scene import Scene, facts, moves
@@ -46,6 +47,59 @@ def test_agents_are_added_to_an_open_session_and_only_new_ones() -> None:
     scene.refuse(c.AddDescriptions(agents=("poet", "painter")), "invalid")
     scene.refuse(c.AddDescriptions(agents=()), "invalid")
     scene.refuse(c.AddDescriptions(agents=("MAIN",)), "invalid")
+
+
+# ── choices of people ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_choice_is_remembered_with_a_number_and_survives_the_session() -> None:
+    scene = session()
+    scene.do(c.RememberChoice(text="tune it", to="ada", guess=MAIN))
+    scene.do(c.RememberChoice(text="x" * (CHOICE_CHARS_MAX + 1), to=MAIN))
+    scene.do(c.EndDelegation())
+    first, second = scene.team.delegation.choices
+    assert (first.number, first.text, first.agent, first.guess) == (1, "tune it", "ada", MAIN)
+    assert (second.number, len(second.text)) == (2, CHOICE_CHARS_MAX)
+    scene.refuse(c.RememberChoice(text="tune it", to="ada"), "no_delegation")
+
+
+def test_a_choice_for_the_same_request_replaces_the_earlier_one() -> None:
+    scene = session()
+    scene.do(c.RememberChoice(text="Tune it!", to="ada"))
+    scene.do(c.RememberChoice(text="tune  it", to="bob"))
+    [choice] = scene.team.delegation.choices
+    assert (choice.number, choice.agent) == (2, "bob")
+
+
+def test_the_oldest_choice_goes_when_there_are_too_many() -> None:
+    scene = session()
+    scene.do_all(
+        [c.RememberChoice(text=f"task {n}", to="ada") for n in range(CHOICES_KEPT_MAX + 1)]
+    )
+    kept = scene.team.delegation.choices
+    assert (len(kept), kept[0].text) == (CHOICES_KEPT_MAX, "task 1")
+
+
+def test_a_choice_is_forgotten_by_its_number_and_all_at_once() -> None:
+    scene = session()
+    scene.do_all([c.RememberChoice(text=f"task {n}", to="ada") for n in range(3)])
+    scene.refuse(c.ForgetChoice(number=9), "not_found")
+    scene.do(c.ForgetChoice(number=2))
+    assert [each.number for each in scene.team.delegation.choices] == [1, 3]
+    scene.do(c.ForgetChoice())
+    assert scene.team.delegation.choices == ()
+    assert scene.do(c.ForgetChoice()) == []
+    scene.do(c.RememberChoice(text="again", to="ada"))
+    assert scene.team.delegation.choices[0].number == 4
+
+
+def test_only_people_choose_and_only_agents_of_the_session_are_chosen() -> None:
+    scene = session()
+    scene.refuse(c.RememberChoice(text="tune it", to="eve"), "not_found")
+    ada = agent_actor("ada")
+    for command in (c.RememberChoice(text="tune it", to="ada"), c.ForgetChoice()):
+        with pytest.raises(Forbidden):
+            decide(scene.team, command, scene.now, actor=ada)
 
 
 def test_in_orchestrator_mode_a_task_goes_to_an_agent_and_back_to_main() -> None:

@@ -213,6 +213,9 @@ def tries(team: Team) -> Iterator[Command]:
     yield c.RevokeToken(token_id="t")
     yield c.LogConversation(entry="{}")
     yield c.AddDescriptions(agents=("new",))
+    yield c.RememberChoice(text="more", to="ada", guess="MAIN")
+    yield c.ForgetChoice(number=1)
+    yield c.ForgetChoice()
     yield c.EndDelegation()
     yield c.OpenConversation(text="more", speaker_name="Marcus")
 

@@ -7,12 +7,11 @@ as with `muster up`. A command that runs no agents opens the log only for its ow
 
 import asyncio
 import json
-import os
 import sys
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import click
 import msgspec
@@ -20,6 +19,7 @@ import msgspec
 from muster.cli.acting import print_json, server
 from muster.cli.delegate import sessions
 from muster.cli.delegate.choosing import can_ask, chosen_agent
+from muster.cli.delegate.places import Place, client_at, place_of, root_of, settings_of
 from muster.cli.delegate.served import carry_out, client_of, is_served
 from muster.cli.delegate.session_text import session_lines
 from muster.cli.options import home_option, json_option
@@ -29,8 +29,8 @@ from muster.client.sync import Client
 from muster.delegation import session_folder
 from muster.delegation.policy import policy_of
 from muster.delegation.session_log import LogProvider
-from muster.delegation.visiting import OnDemandLogProvider, visited
-from muster.errors import Ambiguous, Invalid, NoDelegation
+from muster.delegation.visiting import OnDemandLogProvider, earlier_choices, visited
+from muster.errors import Ambiguous, Invalid
 from muster.machines import events as e
 from muster.machines.commands import LogConversation
 from muster.machines.events import Event
@@ -38,7 +38,6 @@ from muster.machines.ids import MUSTER, person
 from muster.machines.state import MAIN, QUEUE, Delegation
 from muster.machines.vocabulary import DelegationMode, Machine
 from muster.routing.agent_files import Warned, find_agents
-from muster.settings.model import SETTINGS_FILE, Settings, load_settings
 from muster.team import Muster
 from muster.views.conversations import ConversationView, head_of, step_line
 
@@ -106,7 +105,7 @@ def agent_state_machine(
     open in this folder or creates a new one, and `end` closes the one that was started last.
     """
     if names:
-        _serve_queue(_root(path), home, names, until_empty)
+        _serve_queue(root_of(path), home, names, until_empty)
     elif act == "end":
         _end(path, home)
     else:
@@ -161,7 +160,7 @@ def _local_now() -> datetime:
 def _start(root: Path, mode: DelegationMode | None, given: tuple[Path, ...], home: Path) -> None:
     found = session_folder.usable(find_agents(given, project=Path.cwd(), user=Path.home()))
     _warn(found.warnings)
-    settings = _settings(root, home)
+    settings = settings_of(root, home)
     session_folder.prepare(root)
     policy = policy_of(root)
     log_provider, _ = visited(root, settings)
@@ -169,6 +168,7 @@ def _start(root: Path, mode: DelegationMode | None, given: tuple[Path, ...], hom
         session_folder.start(
             log_provider,
             root=root,
+            earlier=earlier_choices(Path.cwd(), home),
             mode=mode,
             agents=found.agents,
             folders=session_folder.folders_of(given, project=Path.cwd(), user=Path.home()),
@@ -187,14 +187,14 @@ def _end(path: Path | None, home: Path) -> None:
     if gone is not None and not session_folder.has_session(gone) and sessions.forget(gone):
         click.echo(f"Session closed: its folder {clean(str(gone))} is gone.")
         return
-    place = _place(path, home)
+    place = place_of(path, home)
     root = place.root
     if place.server is not None:
-        with _client(place) as client:
+        with client_at(place) as client:
             client.ask(delegation.end_delegation())
         click.echo("Session ended.")
         return
-    settings = _settings(root, home)
+    settings = settings_of(root, home)
     log_provider, _ = visited(root, settings)
     ended = asyncio.run(session_folder.end(log_provider, actor=person(settings.team.human)))
     sessions.forget(root)
@@ -213,7 +213,7 @@ def _serve_queue(root: Path, home: Path, names: tuple[str, ...], until_empty: bo
 
     done = carry_out(
         root,
-        _settings(root, home),
+        settings_of(root, home),
         home=home,
         here=here,
         there=there,
@@ -221,44 +221,6 @@ def _serve_queue(root: Path, home: Path, names: tuple[str, ...], until_empty: bo
         is_repeatable=True,  # a message is claimed once, whoever runs the queue
     )
     click.echo(f"{done} conversation{'' if done == 1 else 's'} carried out.")
-
-
-def _root(path: Path | None) -> Path:
-    """The folder of the given session, or of the last one; it must have a log."""
-    root = path.absolute() if path is not None else sessions.last()
-    if root is None or not session_folder.has_session(root):
-        raise NoDelegation()
-    return root
-
-
-class _Place(NamedTuple):
-    """The place of a session: a folder with a log of its own, or a server's home."""
-
-    root: Path
-    server: Path | None = None
-    """The home of the server that keeps the log open, if there is one."""
-
-
-def _place(path: Path | None, home: Path) -> _Place:
-    root = path.absolute() if path is not None else sessions.last()
-    if root is not None and session_folder.has_session(root):
-        own = root / session_folder.HOME_FOLDER
-        return _Place(root, own if is_served(own) else None)
-    if not is_served(home):
-        raise NoDelegation()
-    return _Place(root or home, home)
-
-
-def _client(place: _Place) -> Client:
-    assert place.server is not None
-    own = place.server == place.root / session_folder.HOME_FOLDER
-    return client_of(place.server) if own else server(place.server)
-
-
-def _settings(root: Path, home: Path) -> Settings:
-    """The settings in the session's own home, or else the team's."""
-    own = root / session_folder.HOME_FOLDER
-    return load_settings(own if (own / SETTINGS_FILE).exists() else home, os.environ)
 
 
 def _warn(warnings: Sequence[Warned]) -> None:
@@ -292,7 +254,7 @@ def ask(
     them. The exit code is 1 if the request failed.
     """
     text = sys.stdin.read() if text == "-" else text
-    place = _place(path, home)
+    place = place_of(path, home)
     try:
         view = _ask(place, home, text, to, quiet=as_json)
     except Ambiguous as unclear:
@@ -304,7 +266,7 @@ def ask(
 
 
 def _ask(
-    place: _Place, home: Path, text: str, to: str | None, *, quiet: bool = False
+    place: Place, home: Path, text: str, to: str | None, *, quiet: bool = False
 ) -> ConversationView:
     """Send a request, and print its transitions and its result."""
     display = _Display(text, quiet=quiet)
@@ -322,7 +284,7 @@ def _ask(
     if place.server is not None and place.server != place.root / session_folder.HOME_FOLDER:
         with server(place.server) as client:
             return there(client)
-    settings = _settings(place.root, home)
+    settings = settings_of(place.root, home)
     return carry_out(place.root, settings, home=home, here=here, there=there, show=display.show)
 
 
@@ -397,13 +359,13 @@ def conversation_log(home: Path) -> None:
         raise Invalid(what="The entry", why=f"is not valid: {wrong}") from None
     if not isinstance(entry.conversation_data.get("conversation_id"), str):
         raise Invalid(what="The entry", why="has no conversation_id in its conversation_data")
-    root = _root(Path(entry.session_path))
+    root = root_of(Path(entry.session_path))
     line = json.dumps(entry.conversation_data, ensure_ascii=False)
     if is_served(own := root / session_folder.HOME_FOLDER):
         with client_of(own) as client:
             client.ask(delegation.log_line(line))
     else:
-        log_provider, _ = visited(root, _settings(root, home))
+        log_provider, _ = visited(root, settings_of(root, home))
         asyncio.run(_log(log_provider, line))
         _check(log_provider)
     click.echo(f"Logged {clean(str(entry.conversation_data['conversation_id']))}.")

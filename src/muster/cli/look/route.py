@@ -1,6 +1,6 @@
 """`muster route` and `muster agent-list`: the agent for a request, and a list of all agents.
 
-Both read agent files and nothing else; no team and no server are needed.
+No team and no server are needed: both read agent files, and `muster route` the remembered choices.
 """
 
 import json
@@ -15,10 +15,11 @@ from typing import Any, Final
 
 import click
 
-from muster.cli.options import json_option
+from muster.cli.options import home_option, json_option
 from muster.cli.render import clean
 from muster.errors import Invalid, MusterError
 from muster.routing.agent_files import AgentFile, AgentFolders, Warned, find_agents, read_folders
+from muster.routing.choices import CHOICE, PastChoice
 from muster.routing.directory import DIRECTORY_FILE, LIST_FILE, directory_text, list_text
 from muster.routing.lexical import Scored, typed_words
 from muster.routing.request import ParsedRequest
@@ -52,6 +53,7 @@ _agents_option = click.option(
     help="lexical, embed, or command:PROGRAM with a program of your own.",
 )
 @json_option("Print the decision as JSON.")
+@home_option
 @click.argument("text", required=False)
 @click.pass_context
 def route(
@@ -61,24 +63,34 @@ def route(
     no_bodies: bool,
     kind: str,
     as_json: bool,
+    home: Path,
     text: str | None,
 ) -> None:
     """Decide which agent a request is for, and explain why.
 
-    Routing uses the agents' descriptions, without a model; a request that matches none is for
-    MAIN. With TEXT `-` it is read from standard input. With --batch every line of standard input
-    is {"agents_dir": ..., "query": ...}, answered by {"agent": ..., "confidence": ...}.
+    Routing uses the agents' descriptions and the choices of people in this folder, without a model;
+    a request that matches none is for MAIN. With TEXT `-` it is read from standard input. With
+    --batch every line of standard input is {"agents_dir": ..., "query": ...}, answered by {"agent":
+    ..., "confidence": ...}.
     """
-    make = _maker(kind, bodies=not no_bodies)
     if batch:
-        _route_lines(make)
+        _route_lines(_maker(kind, bodies=not no_bodies))
         return
     if text is None:
         raise click.UsageError("Give a TEXT, or --batch.", ctx)
     found = find_agents(folders, project=Path.cwd(), user=Path.home())
     _warn(found.warnings)
+    make = _maker(kind, bodies=not no_bodies, choices=_choices(home))
     decision = make(found.agents).route(sys.stdin.read() if text == "-" else text)
     click.echo(json.dumps(_as_json(decision)) if as_json else "\n".join(_shown(decision)))
+
+
+def _choices(home: Path) -> Sequence[PastChoice]:
+    """The choices that people made in this folder."""
+    from muster.delegation.conversations import past_choices
+    from muster.delegation.visiting import earlier_choices
+
+    return past_choices(earlier_choices(Path.cwd(), home))
 
 
 @click.command(name="agent-list")
@@ -133,6 +145,9 @@ def _shown(decision: Decision) -> Iterator[str]:
 
 def _word(candidate: Candidate) -> Iterator[str]:
     for each in typed_words(candidate.evidence, most=4):
+        if each.where == CHOICE:
+            yield each.typed
+            continue
         concept = f" ~ {each.term[1:]}" if each.term.startswith("#") else ""
         yield f"{each.typed}{concept} ({each.where})"
 
@@ -216,10 +231,12 @@ def _asked(line: bytes) -> tuple[str, str]:
 # ── which router ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _maker(kind: str, *, bodies: bool) -> Callable[[Sequence[AgentFile]], Router]:
+def _maker(
+    kind: str, *, bodies: bool, choices: Sequence[PastChoice] = ()
+) -> Callable[[Sequence[AgentFile]], Router]:
     """The factory of the requested kind of router."""
     if kind == LEXICAL:
-        return lambda agents: Router(agents, bodies=bodies)
+        return lambda agents: Router(agents, bodies=bodies, choices=choices)
     if kind == EMBED:
         from muster.routing.embedding import EmbeddingIndex, static_vectors
 

@@ -27,6 +27,7 @@ from muster.delegation.conversations import (
     Conversations,
     decide,
     opened_by,
+    past_choices,
     route_command,
     say,
 )
@@ -123,7 +124,9 @@ class Following:
         await self._conversations.close_abandoned(session_log)
         await self._close_earlier(hook)
         agents = await asyncio.to_thread(agents_of, delegation)
-        decision = await asyncio.to_thread(decide, list(agents.values()), text)
+        known = list(agents.values())
+        choices = past_choices(delegation.choices)
+        decision = await asyncio.to_thread(decide, known, text, None, choices)
         opening = c.OpenConversation(
             text=text, speaker_name=speaker, keeper=str(hook.keeper), seat=seat
         )

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from muster.delegation.conversations import ranked
+from muster.delegation.conversations import past_choices, ranked
 from muster.delegation.policy import policy_of
 from muster.errors import NotFound
 from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
-from muster.machines.commands import LogConversation
+from muster.machines.commands import ForgetChoice, LogConversation, RememberChoice
 from muster.machines.ids import ConversationId
 from muster.machines.state import Delegation
 from muster.machines.vocabulary import DelegationMode
@@ -21,11 +21,13 @@ from muster.routing.router import Router
 from muster.views.answers import View
 from muster.views.answers.conversations import (
     CarriedOut,
+    ChoiceList,
     ConversationList,
     ConversationView,
     DelegationView,
     RouteView,
 )
+from muster.views.conversations import choice_list
 
 CONVERSATIONS: Final = 50
 CONVERSATIONS_MAX: Final = 1000
@@ -162,6 +164,49 @@ async def show_conversation(call: ApiCall, conversation: str) -> ConversationVie
     return found
 
 
+# ── choices of people ─────────────────────────────────────────────────────────────────────────────
+
+
+class ChoiceWish(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A request, and the agent that it is for."""
+
+    text: Annotated[str, msgspec.Meta(min_length=1)]
+    agent: str
+    """An agent of the session, or MAIN."""
+
+    guess: str = ""
+    """The agent that the router chose, if this corrects it."""
+
+
+@route("GET", "/api/delegation/choices", may=EVERYBODY)
+async def list_choices(call: ApiCall) -> ChoiceList:
+    """List the choices of people that routing remembers."""
+    return choice_list(call.team.delegation)
+
+
+@route("POST", "/api/delegation/choices", may=OPERATOR)
+async def remember_choice(call: ApiCall, body: ChoiceWish) -> ChoiceList:
+    """Remember the agent for a request: the same request goes there, and similar ones rather."""
+    await call.send(RememberChoice(text=body.text, to=body.agent, guess=body.guess))
+    return choice_list(call.team.delegation)
+
+
+@route("DELETE", "/api/delegation/choices/{number}", may=OPERATOR)
+async def forget_choice(call: ApiCall, number: str) -> ChoiceList:
+    """Forget a choice."""
+    if not (number.isascii() and number.isdecimal()):
+        raise NotFound(kind="remembered choice", name=number)
+    await call.send(ForgetChoice(number=int(number)))
+    return choice_list(call.team.delegation)
+
+
+@route("DELETE", "/api/delegation/choices", may=OPERATOR)
+async def forget_choices(call: ApiCall) -> ChoiceList:
+    """Forget all choices."""
+    await call.send(ForgetChoice())
+    return choice_list(call.team.delegation)
+
+
 # ── routing and permissions ───────────────────────────────────────────────────────────────────────
 
 
@@ -176,7 +221,8 @@ class RouteWish(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 @route("POST", "/api/route", may=EVERYBODY)
 async def route_request(call: ApiCall, body: RouteWish) -> RouteView:
     """Decide which agent a request is for, and say why."""
-    decision = Router(await call.muster.requests.agents(body.agents)).route(body.text)
+    agents = await call.muster.requests.agents(body.agents)
+    decision = Router(agents, choices=past_choices(call.team.delegation.choices)).route(body.text)
     return RouteView(
         agent=decision.agent,
         confidence=decision.confidence,

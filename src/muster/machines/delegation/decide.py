@@ -30,9 +30,10 @@ from muster.errors import (
     UsedUp,
     WrongMode,
 )
-from muster.limits import HANDOVERS_MAX
+from muster.limits import CHOICE_CHARS_MAX, HANDOVERS_MAX
 from muster.machines import commands as c
 from muster.machines import events as e
+from muster.machines.actors import refuse_agent
 from muster.machines.events import Fact
 from muster.machines.ids import ConversationId
 from muster.machines.names import check_plain
@@ -151,6 +152,32 @@ def record_route(team: Team, command: c.RecordRoute, now: datetime) -> Sequence[
     if command.to != MAIN:
         _require_agent(delegation, command.to)
     return (e.Routed(**_fields(command)),)
+
+
+def remember_choice(team: Team, command: c.RememberChoice, now: datetime) -> Sequence[Fact]:
+    delegation = _open(team)
+    check_text(command.text)
+    if command.to != MAIN:
+        _require_agent(delegation, command.to)
+    choice = e.ChoiceRemembered(
+        number=delegation.choices_made + 1,
+        text=command.text[:CHOICE_CHARS_MAX],
+        to=command.to,
+        guess=command.guess,
+    )
+    return (choice,)
+
+
+def forget_choice(team: Team, command: c.ForgetChoice, now: datetime) -> Sequence[Fact]:
+    known = [each.number for each in team.delegation.choices]
+    if command.number is not None and command.number not in known:
+        raise NotFound(kind="remembered choice", name=str(command.number))
+    return (e.ChoiceForgotten(number=command.number),) if known else ()
+
+
+def check_chooses(team: Team, command: c.RememberChoice | c.ForgetChoice, actor: str) -> None:
+    """Only people teach the router: an agent could otherwise direct work to itself."""
+    refuse_agent(actor, "teach the router")
 
 
 def deny_permission(team: Team, command: c.DenyPermission, now: datetime) -> Sequence[Fact]:

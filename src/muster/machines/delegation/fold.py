@@ -2,11 +2,12 @@
 
 from msgspec.structs import replace
 
+from muster.limits import CHOICES_KEPT_MAX
 from muster.machines import events as e
 from muster.machines.events import Event
-from muster.machines.ids import ConversationId, SessionId
+from muster.machines.ids import ConversationId, SessionId, request_key
 from muster.machines.maps import drop, put
-from muster.machines.state import Conversation, Delegation, Team, Visit
+from muster.machines.state import Conversation, Delegation, RememberedChoice, Team, Visit
 from muster.machines.vocabulary import NOTHING_USED, Remark, Usage
 
 
@@ -29,9 +30,14 @@ def descriptions_added(team: Team, event: Event, fact: e.DescriptionsAdded) -> T
 
 
 def delegation_ended(team: Team, event: Event, fact: e.DelegationEnded) -> Team:
-    """The numbering continues, so that a conversation's folder is never used twice."""
+    """The numbering continues, so that a folder is never used twice. Choices stay."""
     before = team.delegation
-    ended = Delegation(opened=before.opened, last_path=before.last_path)
+    ended = Delegation(
+        opened=before.opened,
+        last_path=before.last_path,
+        choices=before.choices,
+        choices_made=before.choices_made,
+    )
     return replace(team, delegation=ended)
 
 
@@ -59,6 +65,28 @@ def conversation_start(team: Team, event: Event, fact: e.ConversationStart) -> T
 def routed(team: Team, event: Event, fact: e.Routed) -> Team:
     conversation = team.delegation.conversations[fact.conversation]
     return _with(team, replace(conversation, routed=fact.to))
+
+
+def choice_remembered(team: Team, event: Event, fact: e.ChoiceRemembered) -> Team:
+    """Add a choice; it replaces an earlier one for the same request, or else the oldest."""
+    choice = RememberedChoice(
+        number=fact.number, text=fact.text, agent=fact.to, guess=fact.guess, at=event.ts
+    )
+    key = request_key(fact.text)
+    others = (each for each in team.delegation.choices if request_key(each.text) != key)
+    kept = (*others, choice)[-CHOICES_KEPT_MAX:]
+    return replace(
+        team, delegation=replace(team.delegation, choices=kept, choices_made=fact.number)
+    )
+
+
+def choice_forgotten(team: Team, event: Event, fact: e.ChoiceForgotten) -> Team:
+    kept = tuple(
+        each
+        for each in team.delegation.choices
+        if fact.number is not None and each.number != fact.number
+    )
+    return replace(team, delegation=replace(team.delegation, choices=kept))
 
 
 def usage_recorded(team: Team, event: Event, fact: e.UsageRecorded) -> Team:

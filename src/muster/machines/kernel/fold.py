@@ -162,6 +162,8 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.TokenRevoked: tokens.token_revoked,
     e.DelegationStarted: delegation_fold.delegation_started,
     e.DescriptionsAdded: delegation_fold.descriptions_added,
+    e.ChoiceRemembered: delegation_fold.choice_remembered,
+    e.ChoiceForgotten: delegation_fold.choice_forgotten,
     e.DelegationEnded: delegation_fold.delegation_ended,
     e.ConversationStart: delegation_fold.conversation_start,
     e.Routed: delegation_fold.routed,

@@ -431,6 +431,12 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.DelegationEnded: lambda f, t: f"the state machine session was closed: {f.reason}",
     e.ConversationStart: lambda f, t: f"{f.speaker_name} opened {f.conversation}: {_clip(f.text)}",
     e.Routed: lambda f, t: f"{f.conversation} was routed to {f.to}: {_clip(f.reason)}",
+    e.ChoiceRemembered: lambda f, t: f"{f.to} was chosen for requests like: {_clip(f.text)}",
+    e.ChoiceForgotten: lambda f, t: (
+        "all remembered choices were forgotten"
+        if f.number is None
+        else f"the remembered choice {f.number} was forgotten"
+    ),
     e.PermissionDenied: lambda f, t: (
         f"{f.state} lacks a permission for {f.conversation} ({f.rule}): {_clip(f.reason)}"
     ),

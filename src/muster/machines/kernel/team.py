@@ -158,6 +158,8 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.OfferTurn: granting.offer_turn,
     c.StartDelegation: delegation.start_delegation,
     c.AddDescriptions: delegation.add_descriptions,
+    c.RememberChoice: delegation.remember_choice,
+    c.ForgetChoice: delegation.forget_choice,
     c.EndDelegation: delegation.end_delegation,
     c.OpenConversation: delegation.open_conversation,
     c.RecordRoute: delegation.record_route,
@@ -188,6 +190,8 @@ ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
     c.RenameAgent: membership.check_rename,
     c.DismissAgent: membership.check_dismiss,
     c.RestoreAgent: membership.check_restore,
+    c.RememberChoice: delegation.check_chooses,
+    c.ForgetChoice: delegation.check_chooses,
     c.SummonAgents: shutdown.check_may_start,
     c.WakeAgents: shutdown.check_may_start,
 }

@@ -22,6 +22,9 @@ class RouteView(View, frozen=True, kw_only=True):
     ambiguous: bool = False
     """Whether several agents may be meant: the first candidates."""
 
+    guess: str = ""
+    """The router's own choice, where a person chose; empty if it was unsure."""
+
 
 class StepView(View, frozen=True, kw_only=True):
     """One change of the state."""
@@ -90,6 +93,24 @@ class DelegationView(View, frozen=True, kw_only=True):
 
     resumed: bool = False
     warnings: tuple[str, ...] = ()
+
+
+class ChoiceView(View, frozen=True, kw_only=True):
+    """The agent that a person chose for a request; similar requests are routed by it."""
+
+    number: int
+    text: str
+    agent: str
+    guess: str
+    """The router's own choice; empty if it was unsure."""
+
+    at: datetime
+
+
+class ChoiceList(View, frozen=True, kw_only=True):
+    """The choices that routing remembers, the newest last."""
+
+    choices: tuple[ChoiceView, ...]
 
 
 class CarriedOut(View, frozen=True, kw_only=True):

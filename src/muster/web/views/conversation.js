@@ -2,6 +2,7 @@
 
 import "../elements/ask-box.js";
 import "../elements/session-panel.js";
+import "../elements/talk-choice.js";
 import "../elements/talk-dialogue.js";
 import "../elements/talk-files.js";
 import "../elements/talk-trace.js";
@@ -91,7 +92,8 @@ class ConversationView extends Part {
     if (this.shown === talk.conversation) return;
     this.shown = talk.conversation;
     const part = (tag) => Object.assign(document.createElement(tag), { conversation: talk.conversation });
-    this.whole.replaceChildren(this.head, part("talk-trace"), part("talk-files"), part("talk-dialogue"));
+    const parts = ["talk-trace", "talk-choice", "talk-files", "talk-dialogue"].map(part);
+    this.whole.replaceChildren(this.head, ...parts);
   }
 
   #paintAge() {

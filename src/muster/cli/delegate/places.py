@@ -1,0 +1,53 @@
+"""The place of a state machine session: its folder, its settings, the server with its log."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from muster.cli.acting import server
+from muster.cli.delegate import sessions
+from muster.cli.delegate.served import client_of, is_served
+from muster.client.sync import Client
+from muster.delegation import session_folder
+from muster.errors import NoDelegation
+from muster.settings.model import SETTINGS_FILE, Settings, load_settings
+
+
+def root_of(path: Path | None) -> Path:
+    """The folder of the given session, or of the last one; it must have a log."""
+    root = path.absolute() if path is not None else sessions.last()
+    if root is None or not session_folder.has_session(root):
+        raise NoDelegation()
+    return root
+
+
+class Place(NamedTuple):
+    """The place of a session: a folder with a log of its own, or a server's home."""
+
+    root: Path
+    server: Path | None = None
+    """The home of the server that keeps the log open, if there is one."""
+
+
+def place_of(path: Path | None, home: Path) -> Place:
+    """The place of the given session, or of the last one in this folder, or of the server."""
+    root = path.absolute() if path is not None else sessions.last()
+    if root is not None and session_folder.has_session(root):
+        own = root / session_folder.HOME_FOLDER
+        return Place(root, own if is_served(own) else None)
+    if not is_served(home):
+        raise NoDelegation()
+    return Place(root or home, home)
+
+
+def client_at(place: Place) -> Client:
+    """A client of the server that keeps the log of a session open."""
+    assert place.server is not None
+    own = place.server == place.root / session_folder.HOME_FOLDER
+    return client_of(place.server) if own else server(place.server)
+
+
+def settings_of(root: Path, home: Path) -> Settings:
+    """The settings in the session's own home, or else the team's."""
+    own = root / session_folder.HOME_FOLDER
+    return load_settings(own if (own / SETTINGS_FILE).exists() else home, os.environ)
