@@ -412,6 +412,11 @@ class Ambiguous(Refused):
     """The agent is not clear: {choices}. Name one with `--to AGENT` ("to" over HTTP), or MAIN."""
 
 
+class NestedTooDeep(Refused):
+    """Requests of agents may be nested {most} deep, and this one is at depth {depth}. Do the work
+    in this agent, or report what is missing."""
+
+
 class SessionGone(Refused):
     """The session in {path} is open, but its folder is gone or damaged. `muster agent-state-machine
     --session end` closes it."""

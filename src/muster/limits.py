@@ -71,6 +71,14 @@ HANDOVERS_MAX: Final = 25
 """Hand-overs of one conversation in interactive mode; agents that pass it on without end cost
 money, and a chain that people plan has a handful."""
 
+NESTED_ASKS_MAX: Final = 3
+"""How deep `muster ask` may be nested in agents that it runs: an agent that asks for help, whose
+helper asks once more, is a plan; a longer chain is agents that call each other without end."""
+
+DIALOGUE_CHARS_MAX: Final = 2_000_000
+"""The dialogue of one conversation: more than anybody reads, and a browser still shows it. Two
+agents that passed a task on all night once wrote 32 MB."""
+
 STEPS_MAX: Final = 100
 """Thoughts, texts and tool calls of one agent in a dialogue; each is an event in the log."""
 

@@ -2161,6 +2161,19 @@ DELEGATING = (
         },
     ),
     Promise(
+        "Nested requests of agents and the length of a dialogue are bounded, and say so.",
+        {
+            "cli/delegate/test_nesting.py": [
+                "test_an_agent_that_asks_itself_is_stopped_and_its_requests_are_its_own",
+                "test_an_agent_cannot_teach_the_router",
+            ],
+            "machines/delegation/test_delegation.py": [
+                "test_requests_are_nested_only_so_deep",
+                "test_a_full_dialogue_is_cut_where_it_says_so_and_keeps_reports_and_answers",
+            ],
+        },
+    ),
+    Promise(
         "A person's choice of an agent is remembered in the project, weighs in and is explained.",
         {
             "routing/test_choices.py": [

@@ -388,6 +388,7 @@ EXAMPLES: tuple[Fact, ...] = (
         text="write a poem",
         speaker_name="Marcus",
         keeper="claude:1:4711@81239",
+        depth=1,
         seat=SEAT,
     ),
     Routed(

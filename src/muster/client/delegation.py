@@ -32,14 +32,17 @@ def end_delegation() -> ApiRequest[DelegationView]:
 
 
 def converse(
-    text: str, *, to: str | None = None, wait: bool = True
+    text: str, *, to: str | None = None, wait: bool = True, depth: int = 0, agent: str = ""
 ) -> ApiRequest[ConversationView]:
-    """Hand a request to the agent whose description matches, and wait for its result."""
+    """Hand a request to the agent whose description matches, and wait for its result.
+
+    `depth` and `agent` tell that an agent asks: its MUSTER_ASK_DEPTH and its name.
+    """
     return ApiRequest(
         method="POST",
         path=api_path("conversations"),
         answer=ConversationView,
-        body=given(text=text, to=to, wait=wait),
+        body=given(text=text, to=to, wait=wait, depth=depth or None, agent=agent or None),
         waits_s=TURN_SECONDS_MAX,
     )
 

@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from muster.machines.ids import ConversationId
 from muster.machines.vocabulary import DelegationMode
 from muster.routing.agent_files import AgentFile
+
+DEPTH_VARIABLE: Final = "MUSTER_ASK_DEPTH"
+"""The depth of a request that an agent makes with `muster ask`; a person has no such variable."""
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,6 +26,9 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     mode: DelegationMode
     others: Sequence[str] = ()
     """The agents that this one may hand the conversation over to."""
+
+    depth: int = 0
+    """How many agents the request is nested in; 0 for a person's own."""
 
     before: str = ""
     """The reports of earlier agents in this conversation."""
@@ -64,4 +71,5 @@ def environment(task: Assignment) -> dict[str, str]:
         "MUSTER_WORKSPACE": f"{task.outputs}/",
         "MUSTER_DIALOGUE": str(task.dialogue),
         "MUSTER_MODE": task.mode.value,
+        DEPTH_VARIABLE: str(task.depth + 1),
     }

@@ -38,6 +38,19 @@ CHOSEN: Final = "person"
 """The routing rule of a conversation whose agent was chosen by a person."""
 
 
+AN_AGENT: Final = "an agent"
+
+
+class Nesting(NamedTuple):
+    """The agent that makes a request with `muster ask`, and its depth; 0 for a person."""
+
+    depth: int = 0
+    agent: str = ""
+
+
+BY_PERSON: Final = Nesting()
+
+
 class OpenedConversation(NamedTuple):
     """A conversation that was opened, and the sequence number of its first event."""
 
@@ -73,11 +86,13 @@ class Conversations:
         to: str | None = None,
         key: str | None = None,
         asks: bool = False,
+        nesting: Nesting = BY_PERSON,
     ) -> OpenedConversation:
         """Open a conversation, and delegate it to the agent that it is routed to, or to `to`.
 
         A retry with the same key gets the conversation that the first try opened. With `asks`, an
-        ambiguous request opens none and is refused with the agents to choose from.
+        ambiguous request opens none and is refused with the agents to choose from. `nesting` tells
+        which agent asks, if it is one.
         """
         async with self.log_provider.access() as session_log:
             if key is not None and (known := await session_log.opened_by_key(person(speaker), key)):
@@ -89,7 +104,7 @@ class Conversations:
             if to is not None and to not in (MAIN, *delegation.agents):
                 raise NotFound(kind="agent description", name=to)
             await self.close_abandoned(session_log)
-            return await self.open(session_log, text, speaker, to, key, asks=asks)
+            return await self.open(session_log, text, speaker, to, key, asks=asks, nesting=nesting)
 
     async def open(
         self,
@@ -100,6 +115,7 @@ class Conversations:
         key: str | None = None,
         *,
         asks: bool = False,
+        nesting: Nesting = BY_PERSON,
     ) -> OpenedConversation:
         """Open a conversation in a log that is open, and delegate or answer it."""
         delegation = session_log.team.delegation
@@ -108,10 +124,11 @@ class Conversations:
         decision = await asyncio.to_thread(decide, list(agents.values()), text, to, choices)
         if asks and decision.ambiguous:
             raise ambiguous(decision)
-        opening = c.OpenConversation(text=text, speaker_name=speaker)
+        asker = nesting.agent or AN_AGENT if nesting.depth else speaker
+        opening = c.OpenConversation(text=text, speaker_name=asker, depth=nesting.depth)
         receipt = await session_log.send(opening, actor=person(speaker), key=key)
         conversation = opened_by(receipt)
-        if to is not None:
+        if to is not None and not nesting.depth:
             chosen = c.RememberChoice(text=text, to=to, guess=decision.guess)
             await session_log.send(chosen, actor=person(speaker))
         routed = await session_log.send(route_command(conversation, decision), actor=MUSTER)

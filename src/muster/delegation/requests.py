@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from muster.delegation import session_folder
-from muster.delegation.conversations import Conversations
+from muster.delegation.conversations import BY_PERSON, Conversations, Nesting
 from muster.delegation.policy import policy_of
 from muster.delegation.queue import QueueRunner
 from muster.delegation.task_runner import agents_of
@@ -68,13 +68,16 @@ class Requests:
         to: str | None = None,
         wait: bool = True,
         key: str | None = None,
+        nesting: Nesting = BY_PERSON,
     ) -> ConversationView:
         """Open a conversation for a request; a retry with its key gets the same conversation.
 
         With `wait`, return when it is closed or in the queue; without, at once. An ambiguous
         request opens none; it is refused with the agents to choose from.
         """
-        begun = await self.conversations.begin(text, speaker=speaker, to=to, key=key, asks=True)
+        begun = await self.conversations.begin(
+            text, speaker=speaker, to=to, key=key, asks=True, nesting=nesting
+        )
         if wait and self._dispatcher.team.delegation.mode is not DelegationMode.RESPONSE:
             await self._closed(begun.conversation)
         return (await self.conversations.views(after=begun.seq - 1))[begun.conversation]

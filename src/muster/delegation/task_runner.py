@@ -149,6 +149,7 @@ class Tasks:
             dialogue=root / dialogue_of(name),
             mode=delegation.mode,
             others=[each for each in delegation.agents if each != agent.name],
+            depth=conversation.depth,
             before="\n\n".join(conversation.reports),
         )
 

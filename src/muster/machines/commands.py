@@ -819,6 +819,10 @@ class OpenConversation(Command, frozen=True, kw_only=True):
     seat: SeatId | None = None
     """The seat of that program."""
 
+    depth: int = 0
+    """How many agents this request is nested in: 0 for a person's own, 1 for the request of an
+    agent that works on a person's."""
+
 
 class RecordRoute(Command, frozen=True, kw_only=True):
     """Record the routing decision for a conversation, with its reason."""

@@ -888,6 +888,8 @@ class ConversationStart(Fact, frozen=True, kw_only=True):
     speaker_name: str
     keeper: str = ""
     seat: SeatId | None = None
+    depth: int = 0
+    """How many agents this request is nested in; 0 for a person's own."""
 
 
 class Routed(Fact, frozen=True, kw_only=True):

@@ -605,6 +605,12 @@ class Conversation(Record, frozen=True, kw_only=True):
     used: Usage = Usage()
     """The usage of the agents that work on it."""
 
+    depth: int = 0
+    """How many agents the request is nested in; 0 for a person's own."""
+
+    said: int = 0
+    """The length of its dialogue so far, in characters."""
+
 
 class RememberedChoice(Record, frozen=True, kw_only=True):
     """The agent that a person chose for a request."""

@@ -14,6 +14,7 @@ from muster.delegation.following.briefing import DESCRIPTION_CHARS
 from muster.delegation.following.notes import FOLDER, Notes, NotesStore, PendingTask, Subagent
 from muster.delegation.following.owner import IsAlive, Keeper, assume_alive
 from muster.delegation.following.record import Following
+from muster.delegation.following.transcript import TranscriptStep
 from muster.delegation.visiting import is_keeper_alive, keeper_of
 from muster.engine.ports import Clock
 from muster.engine.system import SystemClock
@@ -87,6 +88,19 @@ def started_program() -> subprocess.Popen[bytes]:
 
 def steps(view: ConversationView) -> list[tuple[str, str]]:
     return [(step.source, step.target) for step in view.trace]
+
+
+def test_the_answer_is_recorded_after_the_steps_of_main(tmp_path: Path) -> None:
+    async def play() -> None:
+        stage = Followed(tmp_path)
+        await stage.start()
+        await stage.hear()
+        thought = TranscriptStep(Remark.THINKING, "It is easy.")
+        await stage.following.closed(OURS, "Done.", (), steps=[thought])
+        assert await stage.remarks(Remark.THINKING) == ["It is easy."]
+        assert await stage.remarks(Remark.ANSWER) == ["Done."]
+
+    run(play())
 
 
 # ── the agent for an input ────────────────────────────────────────────────────────────────────────

@@ -4,7 +4,13 @@ import msgspec
 import pytest
 
 from muster.errors import ConversationClosed, Forbidden, Invalid, NotFound
-from muster.limits import CHOICE_CHARS_MAX, CHOICES_KEPT_MAX, HANDOVERS_MAX
+from muster.limits import (
+    CHOICE_CHARS_MAX,
+    CHOICES_KEPT_MAX,
+    DIALOGUE_CHARS_MAX,
+    HANDOVERS_MAX,
+    NESTED_ASKS_MAX,
+)
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.delegation.reasons import reason_of
@@ -100,6 +106,35 @@ def test_only_people_choose_and_only_agents_of_the_session_are_chosen() -> None:
     for command in (c.RememberChoice(text="tune it", to="ada"), c.ForgetChoice()):
         with pytest.raises(Forbidden):
             decide(scene.team, command, scene.now, actor=ada)
+
+
+# ── bounds ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_requests_are_nested_only_so_deep() -> None:
+    scene = session()
+    nested = c.OpenConversation(text="help", speaker_name="ada", depth=NESTED_ASKS_MAX)
+    [start] = facts(scene.do(nested), e.ConversationStart)
+    assert scene.team.delegation.conversations[start.conversation].depth == NESTED_ASKS_MAX
+    deeper = msgspec.structs.replace(nested, depth=NESTED_ASKS_MAX + 1)
+    scene.refuse(deeper, "nested_too_deep")
+
+
+def test_a_full_dialogue_is_cut_where_it_says_so_and_keeps_reports_and_answers() -> None:
+    scene = session()
+
+    def record(kind: Remark, text: str) -> list[str]:
+        remark = c.RecordDialogue(conversation=ONE, speaker="ada", kind=kind, text=text)
+        return [fact.text for fact in facts(scene.do(remark), e.DialogueRecorded)]
+
+    half = "x" * (DIALOGUE_CHARS_MAX // 2)
+    assert record(Remark.THINKING, half) == [half]
+    assert record(Remark.THINKING, half[:-10]) == [half[:-10]]
+    [cut] = record(Remark.OUTPUT, "0123456789 and more")
+    assert cut.startswith("0123456789\n\n[The dialogue is cut here")
+    assert record(Remark.THINKING, "more") == []
+    assert record(Remark.REPORT, "done") == ["done"]
+    assert record(Remark.ANSWER, "done") == ["done"]
 
 
 def test_in_orchestrator_mode_a_task_goes_to_an_agent_and_back_to_main() -> None:

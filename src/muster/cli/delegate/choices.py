@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from muster.cli.acting import print_json
-from muster.cli.delegate.places import Place, client_at, place_of, settings_of
+from muster.cli.delegate.places import Place, client_at, nesting_here, place_of, settings_of
 from muster.cli.options import home_option, json_option
 from muster.cli.render import clean, table
 from muster.cli.terminal import look
@@ -15,8 +15,9 @@ from muster.client import delegation
 from muster.client.requests import ApiRequest
 from muster.delegation.session_folder import HOME_FOLDER
 from muster.delegation.visiting import team_in, visited
+from muster.machines.actors import refuse_agent
 from muster.machines.commands import Command, ForgetChoice, RememberChoice
-from muster.machines.ids import person
+from muster.machines.ids import agent_actor, person
 from muster.machines.state import Delegation
 from muster.views.answers.conversations import ChoiceList
 from muster.views.conversations import choice_list
@@ -93,6 +94,9 @@ def _change(
     place: Place, home: Path, request: ApiRequest[ChoiceList], command: Command
 ) -> ChoiceList:
     """Send a command to the server that has the log open, or into the log itself."""
+    asker = nesting_here()
+    if asker.depth:  # with the operator's token, the server could not tell
+        refuse_agent(agent_actor(asker.agent), "teach the router")
     if place.server is not None:
         with client_at(place) as client:
             return client.ask(request)

@@ -19,7 +19,14 @@ import msgspec
 from muster.cli.acting import print_json, server
 from muster.cli.delegate import sessions
 from muster.cli.delegate.choosing import can_ask, chosen_agent
-from muster.cli.delegate.places import Place, client_at, place_of, root_of, settings_of
+from muster.cli.delegate.places import (
+    Place,
+    client_at,
+    nesting_here,
+    place_of,
+    root_of,
+    settings_of,
+)
 from muster.cli.delegate.served import carry_out, client_of, is_served
 from muster.cli.delegate.session_text import session_lines
 from muster.cli.options import home_option, json_option
@@ -270,14 +277,16 @@ def _ask(
 ) -> ConversationView:
     """Send a request, and print its transitions and its result."""
     display = _Display(text, quiet=quiet)
+    nesting = nesting_here()
 
     async def here(muster: Muster) -> ConversationView:
-        view = await muster.requests.ask(text, speaker=muster.team.human, to=to)
+        view = await muster.requests.ask(text, speaker=muster.team.human, to=to, nesting=nesting)
         display.finish(view)
         return view
 
     def there(client: Client) -> ConversationView:
-        view = client.ask(delegation.converse(text, to=to))
+        asked = delegation.converse(text, to=to, depth=nesting.depth, agent=nesting.agent)
+        view = client.ask(asked)
         display.finish(view)
         return view
 

@@ -2,15 +2,20 @@
 
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from muster.cli.acting import server
 from muster.cli.delegate import sessions
 from muster.cli.delegate.served import client_of, is_served
 from muster.client.sync import Client
 from muster.delegation import session_folder
+from muster.delegation.assignments import DEPTH_VARIABLE
+from muster.delegation.conversations import BY_PERSON, Nesting
 from muster.errors import NoDelegation
 from muster.settings.model import SETTINGS_FILE, Settings, load_settings
+
+DEPTH_DIGITS_MAX: Final = 6
+"""A longer number is none that muster has set."""
 
 
 def root_of(path: Path | None) -> Path:
@@ -51,3 +56,11 @@ def settings_of(root: Path, home: Path) -> Settings:
     """The settings in the session's own home, or else the team's."""
     own = root / session_folder.HOME_FOLDER
     return load_settings(own if (own / SETTINGS_FILE).exists() else home, os.environ)
+
+
+def nesting_here() -> Nesting:
+    """The agent that runs this command, as muster's variables in its environment tell."""
+    depth = os.environ.get(DEPTH_VARIABLE, "")
+    if not (depth.isascii() and depth.isdecimal()) or len(depth) > DEPTH_DIGITS_MAX:
+        return BY_PERSON
+    return Nesting(int(depth), os.environ.get("MUSTER_AGENT", ""))

@@ -308,16 +308,17 @@ class Following:
             if hook is None or 0.0 < began < hook.notes.opened:
                 return
             hook.notes.background = sorted(working)
-            newest = hook.current()
-            await record_steps(hook, newest.id if newest else None, MAIN, steps, answer)
+            current = hook.current()
+            newest = current.id if current else None
+            await record_steps(hook, newest, MAIN, steps, answer)
             for each in hook.mine():
                 if hook.belongs_to_subagent(each):
                     if not hook.works_on(each):
                         await self._cut_short(hook, each, closing.NO_REPORT)
-                elif hook.notes.waits(each.id, newest=each == newest):
-                    if each == newest:
+                elif hook.notes.waits(each.id, newest=each.id == newest):
+                    if each.id == newest:
                         await closing.record_answer(hook, each, answer)
-                elif each == newest:
+                elif each.id == newest:
                     await closing.close_with(hook, each, answer)
                 else:
                     await closing.close_answered(hook, each)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from muster.delegation.conversations import past_choices, ranked
+from muster.delegation.conversations import Nesting, past_choices, ranked
 from muster.delegation.policy import policy_of
 from muster.errors import NotFound
 from muster.http.routing import EVERYBODY, OPERATOR, ApiCall, route
@@ -132,6 +132,12 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     wait: bool = True
     """Whether to answer when the request is done, and not at once."""
 
+    depth: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 0
+    """How many agents the request is nested in: MUSTER_ASK_DEPTH, if an agent asks."""
+
+    agent: str = ""
+    """The agent that asks, if it is one."""
+
 
 class ConversationQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A selection of conversations."""
@@ -143,7 +149,12 @@ class ConversationQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 async def ask(call: ApiCall, body: Request) -> ConversationView:
     """Hand a request to the agent whose description matches."""
     return await call.muster.requests.ask(
-        body.text, speaker=call.team.human, to=body.to, wait=body.wait, key=call.key
+        body.text,
+        speaker=call.team.human,
+        to=body.to,
+        wait=body.wait,
+        key=call.key,
+        nesting=Nesting(body.depth, body.agent),
     )
 
 

@@ -24,13 +24,19 @@ from muster.errors import (
     ConversationClosed,
     DelegationOpen,
     Invalid,
+    NestedTooDeep,
     NoDelegation,
     NotFound,
     StaleEpoch,
     UsedUp,
     WrongMode,
 )
-from muster.limits import CHOICE_CHARS_MAX, HANDOVERS_MAX
+from muster.limits import (
+    CHOICE_CHARS_MAX,
+    DIALOGUE_CHARS_MAX,
+    HANDOVERS_MAX,
+    NESTED_ASKS_MAX,
+)
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.actors import refuse_agent
@@ -48,6 +54,11 @@ AGENT = "AGENT"
 """The placeholder for any agent's state in the table."""
 
 SUMMARY_CHARS: Final = 120
+
+_CUT: Final = (
+    f"[The dialogue is cut here, because it has reached {DIALOGUE_CHARS_MAX:,} characters. Only "
+    "reports and answers follow.]"
+)
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -132,12 +143,15 @@ def end_delegation(team: Team, command: c.EndDelegation, now: datetime) -> Itera
 def open_conversation(team: Team, command: c.OpenConversation, now: datetime) -> Sequence[Fact]:
     delegation = _open(team)
     check_text(command.text)
+    if command.depth > NESTED_ASKS_MAX:
+        raise NestedTooDeep(depth=command.depth, most=NESTED_ASKS_MAX)
     start = e.ConversationStart(
         conversation=conversation_id(delegation.opened + 1),
         text=command.text,
         speaker_name=command.speaker_name,
         keeper=command.keeper,
         seat=command.seat,
+        depth=command.depth,
     )
     return (start,)
 
@@ -186,9 +200,16 @@ def deny_permission(team: Team, command: c.DenyPermission, now: datetime) -> Seq
 
 
 def record_dialogue(team: Team, command: c.RecordDialogue, now: datetime) -> Sequence[Fact]:
-    _conversation(team, command.conversation)
+    """Record a remark. In a dialogue that is full, only reports and answers are recorded."""
+    _, conversation = _conversation(team, command.conversation)
     check_text(command.text)
-    return (e.DialogueRecorded(**_fields(command)),)
+    left = DIALOGUE_CHARS_MAX - conversation.said
+    recorded = e.DialogueRecorded(**_fields(command))
+    if command.kind in (Remark.REPORT, Remark.ANSWER) or len(command.text) <= left:
+        return (recorded,)
+    if left <= 0:
+        return ()
+    return (replace(recorded, text=f"{command.text[:left]}\n\n{_CUT}"),)
 
 
 def record_file(team: Team, command: c.RecordFile, now: datetime) -> Sequence[Fact]:

@@ -50,6 +50,7 @@ def conversation_start(team: Team, event: Event, fact: e.ConversationStart) -> T
         text=fact.text,
         visits=(Visit(state=delegation.home_state, progress=0),),
         keeper=fact.keeper,
+        depth=fact.depth,
     )
     team = replace(team, delegation=delegation)
     if fact.seat is not None:
@@ -124,12 +125,13 @@ def _with_reason(reports: tuple[str, ...], fact: e.StateTransition) -> tuple[str
 
 
 def dialogue_recorded(team: Team, event: Event, fact: e.DialogueRecorded) -> Team:
-    """Keep an agent's report for the next agent that works on the conversation."""
-    if fact.kind is not Remark.REPORT:
-        return team
+    """Count the text; keep an agent's report for the next agent that works on the conversation."""
     conversation = team.delegation.conversations[fact.conversation]
-    reports = (*conversation.reports, f"{fact.speaker} reports: {fact.text}")
-    return _with(team, replace(conversation, reports=reports))
+    reports = conversation.reports
+    if fact.kind is Remark.REPORT:
+        reports = (*reports, f"{fact.speaker} reports: {fact.text}")
+    said = conversation.said + len(fact.text)
+    return _with(team, replace(conversation, reports=reports, said=said))
 
 
 def conversation_end(team: Team, event: Event, fact: e.ConversationEnd) -> Team:
