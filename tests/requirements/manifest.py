@@ -2675,6 +2675,19 @@ CLAUDE = (
         },
     ),
     Promise(
+        "Files that commands make outside of the outputs in Claude Code are recorded and listed.",
+        {
+            "delegation/following/test_files_around.py": [
+                "test_a_file_that_a_command_of_an_agent_makes_is_recorded_once",
+                "test_a_file_that_a_tool_wrote_is_not_recorded_again_unless_it_changed",
+                "test_a_project_with_too_many_files_says_so",
+            ],
+            "acceptance/claude/test_default_path.py": [
+                "test_a_file_that_a_command_of_an_agent_makes_in_the_project_is_listed",
+            ],
+        },
+    ),
+    Promise(
         "A conversation that another program leads is followed to its end, even if that is killed.",
         {
             "delegation/following/test_record.py": [

@@ -76,6 +76,23 @@ def test_an_agent_writes_its_outputs_and_main_its_documents(
     assert {Path(each["path"]).name for each in entry["files_created"]} == found.keys()
 
 
+def test_a_file_that_a_command_of_an_agent_makes_in_the_project_is_listed(
+    model: ScriptedModel, box: Box, session: Path
+) -> None:
+    made = box.work / "made.py"
+    model.add(Rule(agent="main", match=REQUEST, times=1, reply=[agent("builder")]))
+    line = Tool("Bash", {"command": f"echo 'print(1)' > {made}", "description": "write"})
+    model.add(Rule(agent="sub", match="SUBTASK", times=1, reply=[line]))
+    model.add(Rule(agent="sub", reply="It is written."))
+    model.add(Rule(agent="main", reply="There it is."))
+    said = claude(box, REQUEST)
+    assert made.exists(), said
+    entry = json.loads((session / "conversations/messages.jsonl").read_text())
+    assert [each["path"] for each in entry["files_created"]] == [str(made)]
+    dialogue = (session / "conversations/conv_001/dialogue.md").read_text()
+    assert f"changed outside of the outputs while builder worked: {made}" in dialogue
+
+
 @pytest.mark.parametrize("kind", ["general-purpose", "fork", None])
 def test_only_agents_of_the_session_are_started(
     kind: str | None, model: ScriptedModel, box: Box, session: Path

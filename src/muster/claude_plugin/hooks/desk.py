@@ -349,7 +349,9 @@ class HookDesk:
             keeper, agent = await self._keeper(asked, hook), events.whole(hook.agent_type)
             report = events.whole(hook.last_assistant_message)
             steps = await asyncio.to_thread(transcript.read_steps, hook.agent_transcript_path)
-            shown = await asked.followed.stopped(keeper, hook.subagent, agent, report, steps)
+            shown = await asked.followed.stopped(
+                keeper, hook.subagent, agent, report, steps, project=asked.call.project
+            )
             return answers.context("SubagentStop", "", shown)
         return answers.NOTHING
 
@@ -380,7 +382,14 @@ class HookDesk:
             steps = await asyncio.to_thread(
                 transcript.read_steps, hook.transcript_path, since_input=True
             )
-            await asked.followed.closed(keeper, answer, hook.working, began=began, steps=steps)
+            await asked.followed.closed(
+                keeper,
+                answer,
+                hook.working,
+                began=began,
+                steps=steps,
+                project=asked.call.project,
+            )
         return answers.NOTHING
 
     def _turn_of(self, agent: Agent) -> str:

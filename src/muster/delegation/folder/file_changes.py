@@ -6,6 +6,7 @@ as links, and not followed.
 
 import hashlib
 import os
+import tempfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -47,6 +48,39 @@ def take_snapshot(folder: Path, *, without: Collection[Path] = ()) -> FolderSnap
         if len(seen) > FILES_MAX:
             return None
     return seen
+
+
+def changed_since(
+    folder: Path, since_ns: int, *, without: Collection[Path] = ()
+) -> FolderSnapshot | None:
+    """The files under a folder whose inodes changed at `since_ns` or later; None if it has more
+    than `FILES_MAX` files.
+
+    The time of the inode counts and not that of the content, which programs such as tar set back.
+    """
+    seen: FolderSnapshot = {}
+    for number, entry in enumerate(_files(folder, frozenset(map(str, without)))):
+        if number >= FILES_MAX:
+            return None
+        try:
+            found = entry.stat(follow_symlinks=False)
+        except OSError:  # deleted since the folder was listed
+            continue
+        if found.st_ctime_ns >= since_ns:
+            seen[os.path.relpath(entry.path, folder)] = (found.st_size, found.st_mtime_ns)
+    return seen
+
+
+def filesystem_time(folder: Path) -> int:
+    """The current time of a folder's file system, in nanoseconds; it may differ from the clock.
+
+    0 if no file can be created there.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            return os.fstat(probe.fileno()).st_ctime_ns
+    except OSError:
+        return 0
 
 
 def _files(folder: Path | str, without: frozenset[str]) -> Iterator[os.DirEntry[str]]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +14,7 @@ from muster.delegation.folder.workspace import outputs_of
 from muster.delegation.following import owner
 from muster.delegation.following.notes import Notes, Subagent
 from muster.delegation.following.owner import Keeper
+from muster.delegation.session_folder import SESSIONS_FOLDER
 from muster.delegation.session_log import SessionLog
 from muster.delegation.task_runner import REMARK_CHARS_MAX
 from muster.machines import commands as c
@@ -23,6 +25,9 @@ from muster.machines.vocabulary import DelegationMode, FileChange, Remark
 
 FILES_RECORDED_MAX: Final = 200
 """How many files one hook records: the program waits for its hooks."""
+
+FILES_NAMED_MAX: Final = 10
+"""How many changed files a note in the dialogue names."""
 
 
 class HookContext:
@@ -125,6 +130,40 @@ class HookContext:
             note = f"{more} more files in {outputs} were created, changed or deleted."
             await say(self.session_log, conversation.id, MUSTER, Remark.NOTE, note)
 
+    async def look_around(
+        self, conversation: Conversation, project: Path, *, without: Collection[Path]
+    ) -> None:
+        """Record the files of the project that changed since the input, whatever wrote them."""
+        since = self.notes.since.get(conversation.id)
+        since = since or self.notes.since.get(self.main_of(conversation))
+        if not since:
+            return
+        root = self.folder.root
+        spared = (root, project / SESSIONS_FOLDER, *without)
+        after = await asyncio.to_thread(file_changes.changed_since, project, since, without=spared)
+        if after is None:
+            note = f"{project} has too many files to see what else was written."
+            await say(self.session_log, conversation.id, MUSTER, Remark.NOTE, note)
+            return
+        known = {look for looks in self.notes.around.values() for look in looks.items()}
+        whole = {str(project / path): look for path, look in after.items()}
+        new = {path: look for path, look in whole.items() if (path, look) not in known}
+        self.notes.around.setdefault(conversation.id, {}).update(new)
+        found = await asyncio.to_thread(file_changes.difference, project, {}, new)
+        for each in found[:FILES_RECORDED_MAX]:
+            changed = each._replace(change=FileChange.CHANGED)
+            named = _named(Path(each.path), project, conversation.text)
+            await self._record(conversation, changed, outside=True, named=named)
+        if found:
+            await self._note_around(conversation, found)
+
+    async def _note_around(self, conversation: Conversation, found: Sequence[ChangedFile]) -> None:
+        names = ", ".join(_legible(each.path) for each in found[:FILES_NAMED_MAX])
+        more = len(found) - FILES_NAMED_MAX
+        note = f"changed outside of the outputs while {conversation.state} worked: {names}"
+        note += f" and {more} more" if more > 0 else ""
+        await say(self.session_log, conversation.id, MUSTER, Remark.NOTE, fitting(note))
+
     async def wrote(
         self, conversation: Conversation, path: Path, project: Path, *, created: bool
     ) -> None:
@@ -139,6 +178,7 @@ class HookContext:
             self.notes.looks.setdefault(conversation.id, {}).update(look)
             await self._record(conversation, found)
             return
+        self.notes.around.setdefault(conversation.id, {})[str(path)] = next(iter(look.values()))
         named = _named(path, project, conversation.text)
         await self._record(conversation, found, outside=True, named=named)
         if not named:

@@ -64,6 +64,12 @@ class Notes(msgspec.Struct, kw_only=True):
     looks: dict[str, FolderSnapshot] = msgspec.field(default_factory=dict[str, FolderSnapshot])
     """The recorded files in the outputs of each conversation."""
 
+    since: dict[str, int] = msgspec.field(default_factory=dict[str, int])
+    """When each input came, by the clock of the file system, in nanoseconds."""
+
+    around: dict[str, FolderSnapshot] = msgspec.field(default_factory=dict[str, FolderSnapshot])
+    """The recorded files outside of the outputs of each conversation, by their whole paths."""
+
     def give(self, given: PendingTask) -> None:
         """Remember a task until its subagent starts."""
         self.given = [*self.given, given][-GIVEN_MAX:]
@@ -90,6 +96,8 @@ class Notes(msgspec.Struct, kw_only=True):
         """Drop the state of a closed conversation, but not its subagents: one may still report."""
         self.answered.pop(conversation, None)
         self.looks.pop(conversation, None)
+        self.since.pop(conversation, None)
+        self.around.pop(conversation, None)
 
 
 class NotesStore:

@@ -31,6 +31,7 @@ from muster.delegation.conversations import (
     route_command,
     say,
 )
+from muster.delegation.folder import file_changes
 from muster.delegation.folder.workspace import DONE_FOLDER, dialogue_of, outputs_of
 from muster.delegation.following import briefing, closing, subagents
 from muster.delegation.following.hook_context import HookContext, fitting
@@ -76,6 +77,7 @@ class Following:
         self._conversations = conversations
         self._log_provider: LogProvider = conversations.log_provider
         self._notes_store = NotesStore(home)
+        self._home = home
         self._turn = asyncio.Lock()
         """Hooks run at the same time, and each reads, changes and writes the notes."""
 
@@ -119,6 +121,7 @@ class Following:
 
     async def _open(self, hook: HookContext, text: str, speaker: str, seat: SeatId | None) -> str:
         session_log = hook.session_log
+        since = await asyncio.to_thread(file_changes.filesystem_time, hook.folder.root)
         await add_new_agents(session_log)
         delegation = hook.delegation
         await self._conversations.close_abandoned(session_log)
@@ -131,6 +134,7 @@ class Following:
             text=text, speaker_name=speaker, keeper=str(hook.keeper), seat=seat
         )
         conversation = opened_by(await session_log.send(opening, actor=person(speaker)))
+        hook.notes.since[conversation] = since
         await session_log.send(route_command(conversation, decision), actor=MUSTER)
         outputs, said = hook.folder.root / outputs_of(conversation), dialogue_of(conversation)
         return briefing.main(
@@ -261,10 +265,12 @@ class Following:
         agent: str,
         report: str,
         steps: Sequence[TranscriptStep] = (),
+        *,
+        project: Path | None = None,
     ) -> str:
         """Record the end of a subagent, with its steps, and its last message as the report.
 
-        Return the text that the user sees.
+        Files that changed in `project` meanwhile are recorded. Return the text that the user sees.
         """
         async with self._hook_context(keeper) as hook:
             if hook is None:
@@ -274,6 +280,7 @@ class Following:
                 hook.notes.background.remove(subagent)
             if known is not None and known.state and hook.has(known):
                 await record_steps(hook, known.conversation, known.state, steps, report)
+                await self._look_around(hook, hook.find(known.conversation), project)
                 await subagents.finish(hook, known, report)
                 after = hook.find(known.conversation)
                 return f"[{known.state} → {MAIN if after is None else after.state}]"
@@ -297,6 +304,7 @@ class Following:
         *,
         began: float = 0.0,
         steps: Sequence[TranscriptStep] = (),
+        project: Path | None = None,
     ) -> None:
         """Record MAIN's steps and answer; close all conversations that no subagent in `working`
         works on.
@@ -319,6 +327,7 @@ class Following:
                     if each.id == newest:
                         await closing.record_answer(hook, each, answer)
                 elif each.id == newest:
+                    await self._look_around(hook, each, project)
                     await closing.close_with(hook, each, answer)
                 else:
                     await closing.close_answered(hook, each)
@@ -327,6 +336,12 @@ class Following:
                 hook.notes.subagents = {}
             if hook.current() is None:
                 hook.notes.opened = 0.0
+
+    async def _look_around(
+        self, hook: HookContext, conversation: Conversation | None, project: Path | None
+    ) -> None:
+        if conversation is not None and project is not None:
+            await hook.look_around(conversation, project, without=(self._home,))
 
     async def _cut_short(self, hook: HookContext, conversation: Conversation, why: str) -> None:
         await hook.collect(conversation)
