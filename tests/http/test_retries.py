@@ -187,6 +187,14 @@ def _(stage: Stage) -> tuple[str, Json]:
     return f"/api/agents/{stage.agent()}/soul", {"soul": "I am new."}
 
 
+@case("POST", "/api/agents/{name}/soul/choose")
+def _(stage: Stage) -> tuple[str, Json]:
+    path = f"/api/agents/{stage.agent()}/soul"
+    for soul in ("I am first.", "I am second."):
+        stage.operator.asked("PUT", path, 200, json={"soul": soul})
+    return f"{path}/choose", {"version": 1}
+
+
 @case("POST", "/api/import")
 def _(stage: Stage) -> tuple[str, Json]:
     return "/api/import", {"documents": [], "messages": []}
@@ -332,6 +340,30 @@ def _(stage: Stage) -> tuple[str, Json]:
 def _(stage: Stage) -> tuple[str, Json]:
     _session(stage)
     return "/api/delegation/log", {"entry": "a line"}
+
+
+@case("POST", "/api/delegation/choices")
+def _(stage: Stage) -> tuple[str, Json]:
+    _session(stage)
+    return "/api/delegation/choices", {"text": "write a poem", "agent": "MAIN"}
+
+
+def _chosen(stage: Stage) -> int:
+    """The number of a choice that is remembered."""
+    _session(stage)
+    chosen = {"text": a_name("poem"), "agent": "MAIN"}
+    return stage.operator.post("/api/delegation/choices", chosen)["choices"][-1]["number"]
+
+
+@case("DELETE", "/api/delegation/choices/{number}")
+def _(stage: Stage) -> tuple[str, Json]:
+    return f"/api/delegation/choices/{_chosen(stage)}", None
+
+
+@case("DELETE", "/api/delegation/choices")
+def _(stage: Stage) -> tuple[str, Json]:
+    _chosen(stage)
+    return "/api/delegation/choices", None
 
 
 @case("POST", "/api/conversations")

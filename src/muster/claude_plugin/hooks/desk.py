@@ -25,7 +25,7 @@ from muster.claude_plugin.hooks.calls import (
     HookAnswer,
     HookCall,
 )
-from muster.claude_plugin.hooks.events import text_of
+from muster.claude_plugin.hooks.events import is_input, text_of
 from muster.claude_plugin.hooks.peers import Subagents
 from muster.claude_plugin.hooks.places import OpenSession, Places, PolicyCache
 from muster.confine.session import confinement
@@ -35,7 +35,6 @@ from muster.delegation.following.record import REASON_CHARS, Following
 from muster.delegation.own_files import is_own
 from muster.delegation.visiting import keeper_of, team_in
 from muster.errors import Refused
-from muster.identity.waking import DIRECTIONS
 from muster.machines.commands import LogWarning
 from muster.machines.ids import LEAD_SEAT, MUSTER, name_key
 from muster.machines.run_control.gate import stopped_by_a_person
@@ -58,12 +57,6 @@ JUDGED_HERE_BYTES: Final = 64 * 1024
 
 BUILT_IN: Final = ("", "general-purpose", "fork", "Explore", "Plan", "statusline-setup", "claude")
 """Claude Code's own kinds of subagents, which are no agents of a session."""
-
-_INJECTED: Final = ("<task-notification>", "<agent-message", "<teammate-message")
-"""Prefixes of inputs that Claude Code generates itself."""
-
-_COMMANDS: Final = ("/muster:", "/agent-state-machine", *DIRECTIONS)
-"""Inputs for muster's own commands, not for MAIN."""
 
 REMINDER: Final = (
     "You still have the turn in {channel}. Call mcp__muster__turn_complete if you are done with "
@@ -324,7 +317,7 @@ class HookDesk:
         text, agent = events.whole(hook.prompt), asked.caller.agent
         if agent is not None and self._muster is not None:  # muster itself prompts this program
             text = self._muster.prompter.human_text_in(agent.seat, text)
-        if asked.followed is None or not _is_input(text):
+        if asked.followed is None or not is_input(text):
             return answers.NOTHING
         keeper = await self._keeper(asked, hook)
         seat = None if agent is None else agent.seat
@@ -434,12 +427,6 @@ class HookDesk:
             why = "the program that led it has ended"
             await asked.followed.left(await self._keeper(asked, hook), why)
         return answers.NOTHING
-
-
-def _is_input(text: str) -> bool:
-    """Whether the input is a person's message to MAIN."""
-    begins = text.lstrip()
-    return bool(begins) and not begins.startswith((*_INJECTED, *_COMMANDS))
 
 
 def _confined(root: Path, hook: events.ToolUseHook, verdict: Verdict) -> HookAnswer:

@@ -10,9 +10,17 @@ from typing import Final, TypeVar, cast
 import msgspec
 
 from muster.delegation.following.owner import plain
+from muster.identity.waking import DIRECTIONS
 
 BACKGROUND_MAX: Final = 1000
 """Background tasks that are read; more are ignored."""
+
+
+_INJECTED: Final = ("<task-notification>", "<agent-message", "<teammate-message")
+"""Prefixes of inputs that Claude Code generates itself."""
+
+_COMMANDS: Final = ("/muster:", "/agent-state-machine", *DIRECTIONS)
+"""Inputs for muster's own commands, not for MAIN."""
 
 
 class BadHook(ValueError):
@@ -133,3 +141,9 @@ def text_of(fields: object, name: str) -> str:
         return ""
     found = cast("dict[str, object]", fields).get(name)
     return found if isinstance(found, str) else ""
+
+
+def is_input(text: str) -> bool:
+    """Whether the input is a person's message to MAIN."""
+    begins = text.lstrip()
+    return bool(begins) and not begins.startswith((*_INJECTED, *_COMMANDS))

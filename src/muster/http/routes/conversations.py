@@ -205,7 +205,7 @@ async def remember_choice(call: ApiCall, body: ChoiceWish) -> ChoiceList:
 @route("DELETE", "/api/delegation/choices/{number}", may=OPERATOR)
 async def forget_choice(call: ApiCall, number: str) -> ChoiceList:
     """Forget a choice."""
-    if not (number.isascii() and number.isdecimal()):
+    if not (number.isascii() and number.isdecimal() and len(number) < 10):
         raise NotFound(kind="remembered choice", name=number)
     await call.send(ForgetChoice(number=int(number)))
     return choice_list(call.team.delegation)

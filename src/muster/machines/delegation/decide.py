@@ -177,7 +177,7 @@ def remember_choice(team: Team, command: c.RememberChoice, now: datetime) -> Seq
         number=delegation.choices_made + 1,
         text=command.text[:CHOICE_CHARS_MAX],
         to=command.to,
-        guess=command.guess,
+        guess=command.guess[:CHOICE_CHARS_MAX],
     )
     return (choice,)
 
