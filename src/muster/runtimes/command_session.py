@@ -47,9 +47,13 @@ class CommandSession(ProcessSession):
             self._stdin.close()
 
     async def interrupt(self) -> None:
-        """Stop the current work: a long-lived program reports when it has, any other exits."""
+        """Stop the current work: a long-lived program reports when it has, any other exits.
+
+        Return when the last words of the work are reported: until then they belong to it.
+        """
         if not self._long_lived:
             await self._stop_now(INTERRUPTED)
+            await asyncio.wait({self._running})
             return
         if self._group.exited.done():
             return
@@ -105,7 +109,7 @@ class CommandSession(ProcessSession):
             self._resolve_interrupts()
 
     def _on_exited(self) -> None:
-        self._resolve_interrupts()
+        pass  # an interrupt returns when what the pipes hold is reported: see `_release`
 
     async def _release(self) -> None:
         self._resolve_interrupts()

@@ -240,7 +240,7 @@ class Intake:
 
     async def _act(self, act: TurnAct) -> None:
         """Carry out an act on a turn now, or when the paused turn resumes."""
-        if await self._speech.act(act, self._send) and ends_turn(act):
+        if await self._speech.act(act, self._send, records=True) and ends_turn(act):
             self._told.end(act.channel, act.epoch)
 
     async def _result(self, result: ports.Result) -> None:

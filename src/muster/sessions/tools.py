@@ -396,9 +396,9 @@ class Toolbox:
 
 def check_exists(team: Team, seat: SeatId, command: Command) -> None:
     """Refuse a command about a private channel that its agent is not in, as about one that is not
-    there: a program could find out otherwise which channels there are.
+    there: a program could find out otherwise which channels there are. A warning is muster's own.
     """
-    name = getattr(command, "channel", None)
+    name = None if isinstance(command, c.LogWarning) else getattr(command, "channel", None)
     if name is not None and name in access_of(team, Role.AGENT, seat).hidden:
         raise NotFound(kind="channel", name=name)
 

@@ -5,6 +5,10 @@ then is kept and posted when the turn resumes, and a turn that it ends then ends
 the turn is lost instead, the words are put on record with the reason, and are never posted in a
 later turn.
 
+A program that has lost its turn is interrupted, and may go on to speak until its work has stopped
+(`Drain`). Those are words of the lost turn, which may be in a private channel: they are put on
+record in that channel, and nowhere else.
+
 The lines that a program prints in a turn wait here, too, until it ends the turn.
 """
 
@@ -27,7 +31,7 @@ from muster.machines.commands import (
     Speak,
     WaitTurn,
 )
-from muster.machines.events import StateTransition
+from muster.machines.events import StateTransition, WorkStopped
 from muster.machines.ids import ChannelId, SeatId, SessionId
 from muster.machines.state import Agent, HeldTurn, Team
 from muster.machines.turns.table import (
@@ -49,6 +53,8 @@ Send = Callable[[Command], Awaitable[object]]
 
 ENDED: Final = (TURN_COMPLETE, "silence")
 """The transitions in which a turn comes to its usual end."""
+
+LOST: Final = "it had lost the turn by then"
 
 
 class TurnWords(msgspec.Struct):
@@ -74,7 +80,7 @@ class TurnWords(msgspec.Struct):
     @property
     def unposted(self) -> str:
         """All words as one text."""
-        texts = [each.text for each in self.acts if isinstance(each, Speak | EndForgottenTurn)]
+        texts = [text for each in self.acts if (text := words_of(each))]
         return "\n".join([*texts, "\n".join(self.printed)]).strip()
 
 
@@ -120,14 +126,27 @@ class TurnSpeech:
     def current(self, *, taken: bool = False) -> ChannelId | None:
         """The channel of the turn that the program works on, a paused one last.
 
-        With `taken`, only a turn whose prompt the program has accepted counts.
+        A turn that it has just lost counts until its work has stopped: before all others if it was
+        the last one that it began. With `taken`, only turns whose prompt the program has accepted
+        count.
         """
         known = [
-            (turn.wait is not None, channel)
+            (3 if turn.wait is not None else 1, channel)
             for channel, turn in held_turns(self._head, self._agent)
             if (turn.taken or not taken) and self._knows(channel)
         ]
+        begun = self._told.channel
+        known += [
+            (0 if channel == begun else 2, channel)
+            for channel in self._agent.holding
+            if self._has_lost(channel) and (channel == begun or not taken)
+        ]
         return min(known, key=lambda each: each[0])[1] if known else None
+
+    def _has_lost(self, channel: ChannelId) -> bool:
+        """Whether the program has lost the turn in a channel and has not stopped its work yet."""
+        found = self._head.channels.get(channel)
+        return found is not None and found.drain is not None and found.drain.seat == self._seat
 
     def _knows(self, channel: ChannelId) -> bool:
         """Whether the program was told of the turn, and not of an earlier one alone."""
@@ -157,10 +176,11 @@ class TurnSpeech:
         self._forget_empty(channel)
         return text
 
-    async def act(self, act: TurnAct, send: Send) -> bool:
+    async def act(self, act: TurnAct, send: Send, *, records: bool = False) -> bool:
         """Carry out an act, or keep it while the turn is paused; tell whether it was carried out.
 
         `send` may raise a refusal. A wait that the agent requested itself ends with its next act.
+        With `records`, the words of a turn that was just lost are put on record.
         """
         async with self._lock:
             await self._post_kept(act.channel)
@@ -171,7 +191,10 @@ class TurnSpeech:
                     self._of(act.channel).keep(act)
                     return False
                 await send(ResumeTurn(channel=act.channel, seat=self._seat, if_own=True))
-            await send(act)
+            if records and not isinstance(act, WaitTurn) and self._has_lost(act.channel):
+                self._record(act.channel, words_of(act), LOST)
+            else:
+                await send(act)
             return True
 
     def has_ended(self, channel: ChannelId) -> bool:
@@ -193,7 +216,7 @@ class TurnSpeech:
             for channel in list(self._words):
                 await self._post_kept(channel)
                 words = self._words.get(channel)
-                if words is not None and not self._is_paused(channel):
+                if words is not None and self._can_post(words):
                     await self._post_printed(words)
             for words in list(self._words.values()):
                 self._lose(words, SESSION_ENDED)
@@ -230,6 +253,10 @@ class TurnSpeech:
         turn = self._turn(channel, words.epoch)
         return turn is not None and turn.wait is not None and not is_own(turn.wait)
 
+    def _can_post(self, words: TurnWords) -> bool:
+        turn = self._turn(words.channel, words.epoch)
+        return turn is not None and not self._is_paused(words.channel)
+
     def _is_held_by_person(self, channel: ChannelId) -> bool:
         turn = self._turn(channel, self._words[channel].epoch)
         return turn is not None and turn.wait is not None and turn.wait.by_human
@@ -255,14 +282,18 @@ class TurnSpeech:
             return
         for event in commit.events:
             fact = event.fact
-            if isinstance(fact, StateTransition) and fact.machine is Machine.TURNS:
+            if isinstance(fact, StateTransition | WorkStopped) and fact.seat == self._seat:
                 words = self._words.get(fact.channel or ChannelId(""))
-                if words is not None and fact.seat == self._seat:
+                if words is not None:
                     self._note(words, fact)
         self._news.set()
 
-    def _note(self, words: TurnWords, fact: StateTransition) -> None:
-        if fact.target in HELD:
+    def _note(self, words: TurnWords, fact: StateTransition | WorkStopped) -> None:
+        if isinstance(fact, WorkStopped):
+            self._lose(words, LOST)
+        elif fact.machine is not Machine.TURNS:
+            return
+        elif fact.target in HELD:
             if fact.source == WAITING:
                 self._tasks.start(self._resume(words.channel))
         elif words.acts or fact.trigger not in ENDED:
@@ -277,8 +308,10 @@ class TurnSpeech:
     def _lose(self, words: TurnWords, reason: str) -> None:
         """Put words on record that cannot be posted any more."""
         del self._words[words.channel]
-        if text := words.unposted:
-            channel = words.channel
+        self._record(words.channel, words.unposted, reason)
+
+    def _record(self, channel: ChannelId, text: str, reason: str) -> None:
+        if text:
             what = f"the words of {self._agent.id} in {channel!r} were not posted"
             warning = LogWarning(
                 text=f"{what}, because {reason}: {text}", seat=self._seat, channel=channel
@@ -313,3 +346,10 @@ def ends_turn(act: TurnAct) -> bool:
     return isinstance(act, CompleteTurn | EndForgottenTurn) or (
         isinstance(act, Speak) and act.complete
     )
+
+
+def words_of(act: TurnAct) -> str:
+    """The words that an act would post."""
+    if isinstance(act, EndForgottenTurn):
+        return act.text if act.ok else ""
+    return act.text if isinstance(act, Speak) else ""

@@ -9,18 +9,21 @@ from typing import get_args
 import pytest
 from msgspec.structs import replace
 
-from muster.engine.ports import Exit, Result
+from muster.engine.ports import AgentText, Exit, Result, SessionReport
 from muster.machines.vocabulary import Outcome, Urgency
 from muster.settings.agents import AgentSettings
 from muster.settings.process import StopSignal
 from tests.builders import run
 from tests.runtimes.programs import (
+    PLAIN,
     READY,
+    Listener,
     Stage,
     alive,
+    gone,
     sh,
 )
-from tests.waits import LIFE_SECONDS
+from tests.waits import LIFE_SECONDS, WAIT_SECONDS
 
 WELL = Exit(outcome=Outcome.COMPLETED, code=0)
 LONG_LIVED = AgentSettings(long_lived=True)
@@ -210,6 +213,54 @@ def test_an_interrupt_of_a_program_that_ends_by_itself_ends_it(stage: Stage) -> 
         assert await session.wait() == Exit(
             outcome=Outcome.COMPLETED, code=-2, reason="interrupted"
         )
+
+    run(scene())
+
+
+LAST_WORDS = f"""
+def stop(*_):
+    print(json.dumps({{"type": "say", "text": "half of it"}}), flush=True)
+    sys.exit(0)
+signal.signal(signal.SIGINT, stop)
+os.write(2, b"{READY}\\n")
+signal.pause()
+"""
+
+
+class DeafToWords(Listener):
+    """A listener that takes in what a program says when it is told to, and its output at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = asyncio.Event()
+        self.listens = asyncio.Event()
+
+    async def on_report(self, report: SessionReport) -> None:
+        if isinstance(report, AgentText):
+            self.asked.set()
+            await self.listens.wait()
+        await super().on_report(report)
+
+
+@pytest.mark.parametrize("settings", [PLAIN, LONG_LIVED])
+def test_an_interrupt_that_ends_a_program_returns_after_its_last_words(
+    stage: Stage, settings: AgentSettings
+) -> None:
+    async def scene() -> None:
+        stage.listener = deaf = DeafToWords()
+        session = await stage.start(stage.python(LAST_WORDS), settings)
+        await deaf.until(lambda: READY in deaf.lines("stderr"))
+        interrupting = asyncio.ensure_future(session.interrupt())
+        try:
+            await asyncio.wait_for(deaf.asked.wait(), WAIT_SECONDS)
+            await gone(session.pid)
+            await asyncio.wait({interrupting}, timeout=QUICK)
+            assert not interrupting.done()
+        finally:
+            deaf.listens.set()
+            await interrupting
+        assert deaf.words() == [AgentText(text="half of it")]
+        assert (await session.wait()).outcome is Outcome.COMPLETED
 
     run(scene())
 
