@@ -1797,6 +1797,7 @@ SUPERVISION = (
             ],
             "sessions/test_paused_turns.py": [
                 "test_lines_said_in_a_hold_are_posted_in_their_order_and_the_turn_ends_once",
+                "test_words_after_a_wait_that_was_requested_in_a_hold_end_the_wait",
                 "test_words_of_a_turn_that_is_taken_away_are_on_record_and_not_posted_later",
             ],
         },

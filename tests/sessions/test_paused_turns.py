@@ -8,7 +8,15 @@ from muster.engine import ports
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.state import TurnState
-from muster.machines.vocabulary import InterruptMode, Outcome, RunMode, Taken, TurnConfig, Usage
+from muster.machines.vocabulary import (
+    Awaits,
+    InterruptMode,
+    Outcome,
+    RunMode,
+    Taken,
+    TurnConfig,
+    Usage,
+)
 from muster.testing.runtime import Interrupts, ScriptedSession, Stops
 from tests.builders import ADA, BEN, DESIGN, run, settled, want, with_agents, with_channel
 from tests.sessions.test_intake import Stage, staged
@@ -349,5 +357,96 @@ def test_the_end_of_a_session_does_not_wait_for_an_approval_that_it_asked_for() 
             assert session.launch.session not in stage.muster.team.sessions
             (warning,) = await warnings(stage)
             assert warning.endswith("because its session ended: words")
+
+    run(story())
+
+
+# ── waits in a hold ───────────────────────────────────────────────────────────────────────────────
+
+BUILD = ports.TurnWaits(reason="the build", awaits=Awaits.RESUME)
+
+
+@pytest.mark.parametrize("resumes", [True, False])
+def test_words_after_a_wait_that_was_requested_in_a_hold_end_the_wait(resumes: bool) -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            session = await with_turn(stage)
+            await stage.send(STOP)
+            await stage.say(session, BUILD)
+            if resumes:
+                await stage.say(session, ports.TurnResumes())
+            built, done = ports.AgentText(text="built"), ports.TurnDone(text="finished")
+            await stage.say(session, built, done)
+            assert stage.state(ADA) is TurnState.WAITING
+            assert await stage.said() == []
+            await stage.send(RELEASE)
+            said = ["built", "finished"]
+            assert await stage.said() == [("Ada", "design", text) for text in said]
+            assert stage.state(BEN) is TurnState.ACTIVE
+            assert await stage.facts(e.CommandRefused) == []
+            assert await stage.rejected() == []
+            assert await warnings(stage) == []
+
+    run(story())
+
+
+def test_a_wait_in_a_hold_that_nothing_follows_waits_after_the_release() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            session = await with_turn(stage)
+            await stage.send(STOP)
+            await stage.say(session, ports.AgentText(text="one moment"), BUILD)
+            await stage.send(RELEASE)
+            assert await stage.said() == [("Ada", "design", "one moment")]
+            assert stage.state(ADA) is TurnState.WAITING
+            await stage.say(session, ports.TurnResumes())
+            assert stage.state(ADA) is TurnState.ACTIVE
+
+    run(story())
+
+
+def test_a_wait_and_its_end_in_a_hold_leave_the_turn_active_after_the_release() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            session = await with_turn(stage)
+            await stage.send(STOP)
+            await stage.say(session, BUILD, ports.TurnResumes())
+            assert stage.state(ADA) is TurnState.WAITING
+            await stage.send(RELEASE)
+            assert stage.state(ADA) is TurnState.ACTIVE
+            assert await stage.facts(e.CommandRefused) == []
+
+    run(story())
+
+
+def test_words_that_a_one_shot_prints_after_a_wait_in_a_hold_are_posted_at_the_release() -> None:
+    async def story() -> None:
+        async with staged() as stage:
+            session = await with_turn(stage, long_lived=False)
+            await stage.send(STOP)
+            await stage.say(session, BUILD, printed("built"))
+            session.exit()
+            await settled()
+            await stage.send(RELEASE)
+            assert await stage.said() == [("Ada", "design", "built")]
+
+    run(story())
+
+
+def test_a_second_hold_while_kept_words_are_posted_keeps_the_rest() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            session = await with_turn(stage)
+            await stage.send(STOP)
+            texts = ["one", "two", "three"]
+            await stage.say(session, *(ports.AgentText(text=text) for text in texts))
+            dispatcher = stage.muster.dispatcher
+            await dispatcher.send(RELEASE, actor="person:Marcus")
+            await dispatcher.send(STOP, actor="person:Marcus")
+            await settled()
+            assert stage.state(ADA) is TurnState.WAITING
+            await stage.send(RELEASE)
+            assert await stage.said() == [("Ada", "design", text) for text in texts]
+            assert await stage.facts(e.CommandRefused) == []
 
     run(story())

@@ -322,7 +322,8 @@ class Intake:
         if channel is None:
             await self._reject(type(said).__name__, "it has no turn that could wait")
         elif isinstance(said, ports.TurnResumes):
-            await self._send(c.ResumeTurn(channel=channel, seat=self._seat))
+            epoch = self._told.turns.get(channel)
+            await self._act(c.ResumeTurn(channel=channel, seat=self._seat, epoch=epoch))
         else:
             wait = c.WaitTurn(
                 channel=channel,

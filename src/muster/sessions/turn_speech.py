@@ -46,7 +46,7 @@ from muster.machines.turns.table import (
 from muster.machines.vocabulary import Machine, Urgency
 from muster.sessions.prompt_state import PromptState
 
-TurnAct = Speak | CompleteTurn | EndForgottenTurn | WaitTurn
+TurnAct = Speak | CompleteTurn | EndForgottenTurn | WaitTurn | ResumeTurn
 """A command of the holder about its turn."""
 
 Send = Callable[[Command], Awaitable[object]]
@@ -184,18 +184,34 @@ class TurnSpeech:
         """
         async with self._lock:
             await self._post_kept(act.channel)
-            # Checked and sent without an await in between: a pause cannot come between.
-            turn = self._turn(act.channel, act.epoch)
-            if turn is not None and turn.wait is not None:
-                if not is_own(turn.wait):
-                    self._of(act.channel).keep(act)
-                    return False
+            if await self._carry_out(act, send, records=records):
+                return True
+            if isinstance(act, ResumeTurn) and not self._keeps_wait(act.channel):
+                await send(act)  # refused: it would end a pause that is not the agent's
+                return True
+            self._of(act.channel).keep(act)
+            return False
+
+    def _keeps_wait(self, channel: ChannelId) -> bool:
+        """Whether a wait of the agent itself is kept, which it may end."""
+        words = self._words.get(channel)
+        return words is not None and any(isinstance(each, WaitTurn) for each in words.acts)
+
+    async def _carry_out(self, act: TurnAct, send: Send, *, records: bool = True) -> bool:
+        """Carry out an act; False if the turn is paused by another than the agent."""
+        # Checked and sent without an await in between: a pause cannot come between.
+        turn = self._turn(act.channel, act.epoch)
+        if turn is not None and turn.wait is not None:
+            if not is_own(turn.wait):
+                return False
+            if not isinstance(act, ResumeTurn):
                 await send(ResumeTurn(channel=act.channel, seat=self._seat, if_own=True))
-            if records and not isinstance(act, WaitTurn) and self._has_lost(act.channel):
-                self._record(act.channel, words_of(act), LOST)
-            else:
-                await send(act)
-            return True
+        can_record = records and not isinstance(act, WaitTurn | ResumeTurn)
+        if can_record and self._has_lost(act.channel):
+            self._record(act.channel, words_of(act), LOST)
+        else:
+            await send(act)
+        return True
 
     def has_ended(self, channel: ChannelId) -> bool:
         """Whether the program itself has ended a paused turn, which ends when it resumes."""
@@ -237,7 +253,9 @@ class TurnSpeech:
         self._forget_empty(words.channel)
         if text:
             channel, epoch = words.channel, words.epoch
-            await self._send(Speak(channel=channel, seat=self._seat, text=text, epoch=epoch))
+            await self._carry_out(
+                Speak(channel=channel, seat=self._seat, text=text, epoch=epoch), self._send
+            )
 
     # ── kept words ────────────────────────────────────────────────────────────────────────────────
 
@@ -262,14 +280,16 @@ class TurnSpeech:
         return turn is not None and turn.wait is not None and turn.wait.by_human
 
     async def _post_kept(self, channel: ChannelId) -> None:
-        """Carry out the kept acts of a turn that has resumed."""
+        """Carry out the kept acts of a turn that has resumed, as if they were done now.
+
+        A wait among them ends with the next act. If the turn is paused again, the rest is kept.
+        """
         words = self._words.get(channel)
-        if words is None or not words.acts or self._is_paused(channel):
-            return
-        acts, words.acts = words.acts, []
+        while words is not None and words.acts and not self._is_paused(channel):
+            # Removed first: words that are being posted are not lost if the turn ends with them.
+            await self._carry_out(words.acts.pop(0), self._send)
+            words = self._words.get(channel)
         self._forget_empty(channel)
-        for act in acts:
-            await self._send(act)
 
     def _forget_empty(self, channel: ChannelId) -> None:
         words = self._words.get(channel)
@@ -328,7 +348,7 @@ def merged(first: TurnAct, act: TurnAct) -> list[TurnAct]:
     """Two acts in order, of which only the second may end the turn."""
     if not ends_turn(first):
         return [first, act]
-    if isinstance(act, WaitTurn):
+    if isinstance(act, WaitTurn | ResumeTurn):
         return [first]
     if isinstance(act, Speak) and not act.complete:
         to = None if isinstance(first, EndForgottenTurn) else getattr(first, "to", None)
