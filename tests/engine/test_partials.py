@@ -139,6 +139,7 @@ def test_the_answer_of_a_selector_is_not_shown() -> None:
         stage = await Stage().open()
         rules = TurnConfig(speaker_order=SpeakerOrder.SELECTOR, selector="Ben")
         await stage.send(ConfigureChannel(channel=DESIGN, config=rules))
+        await stage.send(PostMessage(channel=DESIGN, text="begin", speaker_name="Ann"))
         await stage.send(Speak(channel=DESIGN, seat=ADA, text="who?", complete=True))
         turn = stage.dispatcher.team.channels[DESIGN].turn
         assert turn is not None

@@ -118,10 +118,13 @@ def test_a_selector_is_asked_with_the_candidates_and_its_answer_is_no_message() 
         async with staged() as stage:
             rules = TurnConfig(speaker_order=SpeakerOrder.SELECTOR, selector="Ada")
             session = await with_turn(stage, rules)
+            assert session.told == []  # nobody has spoken yet
+            await stage.send(c.PostMessage(channel=DESIGN, text="Begin.", speaker_name="Ann"))
+            await settled()
             prompt = session.told[-1]
             assert prompt.startswith("You choose who speaks next in the channel design (turn 1).")
             assert "one name alone, or with nobody to end the conversation" in prompt
-            assert prompt.endswith("\nThe members are:\n- Ben")
+            assert "\nThe members are:\n- Ben\n- Cee\n" in prompt
             await stage.say(session, ports.Output(stream="stdout", text="Cee"), ports.TurnDone())
             assert holder(stage) == CEE
             assert await stage.said() == []

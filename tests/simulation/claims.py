@@ -72,6 +72,10 @@ def claim_space(order: SpeakerOrder) -> Space:
         yield c.DisableAgent(seat=SELECTOR)
         for seat in SEATS:
             yield from _claim_tries(seat)
+        turn = channel.turn
+        if order is SpeakerOrder.SELECTOR and turn is not None and turn.holder == ONE:
+            # ONE reads what is said, TWO does not; other orders do not look at what is new.
+            yield c.DeliverMessages(channel=CHANNEL, seat=ONE, upto=channel.last_message)
 
     return Space(
         name=f"claims of three agents in the order {order}",
@@ -94,7 +98,10 @@ def _claim_key(team: Team) -> Hashable:
     channel = team.channels[CHANNEL]
     present = tuple(team.agents[seat].present for seat in SEATS)
     claims = tuple((each.seat, each.claim) for each in channel.claims)
-    return (_channel_key(channel), present, claims, channel.selector_asked)
+    news: Hashable = ()
+    if channel.config.speaker_order is SpeakerOrder.SELECTOR:
+        news = (_member_key(channel, ONE), has_news(channel, TWO, channel.read))
+    return (_channel_key(channel), present, claims, channel.selector_asked, news)
 
 
 def _channel_key(channel: Channel) -> Hashable:

@@ -145,7 +145,8 @@ def test_an_agent_waits_for_the_selector_and_the_selector_for_its_next_choice(
 ) -> None:
     config = TurnConfig(speaker_order=SpeakerOrder.SELECTOR, selector="Ada")
     chosen = c.ConfigureChannel(channel=DESIGN, config=config)
-    play(tmp_path, *TWO_AGENTS, chosen, c.CompleteTurn(channel=DESIGN, seat=ADA))
+    asks = c.PostMessage(channel=DESIGN, text="Begin.", speaker_name="Ann")
+    play(tmp_path, *TWO_AGENTS, chosen, asks, c.CompleteTurn(channel=DESIGN, seat=ADA))
     channel = loaded(tmp_path).channel(DESIGN)
     assert channel.turn is not None
     if not channel.turn.choosing:  # the choice was made when Ada's own turn ended

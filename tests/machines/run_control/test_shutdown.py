@@ -147,6 +147,7 @@ def test_no_claim_and_no_selector_is_granted_while_muster_stops() -> None:
     scene.do(DRAIN)
     scene.ends("Lyra")
     scene.ends("Mira")
+    scene.posts()
     assert scene.holder() == "pm"
 
 

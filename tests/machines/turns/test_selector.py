@@ -25,12 +25,13 @@ BOSS = TurnConfig(speaker_order=SpeakerOrder.SELECTOR, selector="Boss")
 
 
 def team(*names: str, config: TurnConfig = BOSS) -> Scene:
-    """Members and their selector, boss, which has been asked first."""
+    """Members and their selector, boss, which was asked when a person had spoken."""
     scene = Scene()
     everybody = (*(names or ("pm", "dev", "qa")), "boss")
     scene.connected(*everybody)
     members = tuple(scene.seat(name) for name in everybody)
     scene.do(c.CreateChannel(channel=REVIEWS, config=config, members=members))
+    scene.posts("begin")
     return scene
 
 
@@ -300,6 +301,48 @@ def test_a_selector_is_not_asked_when_there_is_nobody_to_choose_or_nothing_new()
     assert scene.holder() is None
     assert scene.posts("hello?")
     assert scene.holder() is None
+
+
+def test_a_channel_of_agents_that_connect_by_themselves_rests_until_there_is_something_new() -> (
+    None
+):
+    scene = Scene()
+    scene.connected("pm", "dev", "boss")
+    members = tuple(map(scene.seat, ("pm", "dev", "boss")))
+    scene.do(c.CreateChannel(channel=REVIEWS, config=BOSS, members=members))
+    assert (scene.holder(), scene.channel().rest_limit) == (None, Limit.NOTHING_NEW)
+    scene.connected("qa")
+    scene.do(c.AddMember(channel=REVIEWS, seat=scene.seat("qa")))
+    assert scene.channel().resting
+    assert scene.later(20) == []
+    scene.posts("hello")
+    assert choosing(scene)
+    for name in ("pm", "dev", "qa"):  # each reads it, and says nothing
+        answers(scene, name)
+        scene.handed(name)
+        scene.complete(name)
+    assert (scene.holder(), scene.channel().rest_limit) == (None, Limit.NOTHING_NEW)
+
+
+def test_a_selector_is_not_asked_again_when_all_members_have_read_all() -> None:
+    scene = team("pm", "dev")
+    answers(scene, "pm")
+    scene.handed("pm")
+    scene.ends_with("pm", "for dev")
+    answers(scene, "dev")
+    scene.handed("dev")
+    scene.complete("dev")
+    assert (scene.holder(), scene.channel().rest_limit) == (None, Limit.NOTHING_NEW)
+    assert upcoming(scene.team, scene.channel()) is None
+
+
+def test_a_selector_is_asked_for_members_that_speak_unasked() -> None:
+    scene = Scene()
+    scene.connected("boss")
+    scene.running("Lyra", unasked=True)
+    members = (scene.seat("boss"), scene.seat("Lyra"))
+    scene.do(c.CreateChannel(channel=REVIEWS, config=BOSS, members=members))
+    assert choosing(scene)
 
 
 def test_rounds_are_counted_without_the_selector() -> None:

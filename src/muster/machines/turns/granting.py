@@ -5,7 +5,8 @@ may have become free. `order.py` knows who is next, `ends.py` when a conversatio
 Surprising:
 
 - Members that muster runs are passed over while there is nothing new for them, so a team that has
-  nothing to say costs nothing. If that is so for everybody, the channel rests.
+  nothing to say costs nothing. If that is so for everybody, the channel rests. Where a selector
+  decides, that holds for all members: it would be asked over and over otherwise.
 - A person's choice is granted at a limit, too: a person's word goes before all. Then the channel
   rests again.
 """
@@ -94,7 +95,7 @@ def _grant_in_ring(
         agent = agents[ring[(channel.cursor + step) % size]]
         if not reachable(team, agent) or agent is selector:
             continue
-        if agent.authority is not _SELF and not wants_turn(channel, agent):
+        if (is_asking or agent.authority is not _SELF) and not wants_turn(channel, agent):
             passed.append(agent.seat)
         elif agent.free:
             speaker = agent

@@ -27,7 +27,7 @@ from muster.machines.turns.table import (
     selector_of,
     unreachable_because,
 )
-from muster.machines.vocabulary import Authority, Claim
+from muster.machines.vocabulary import Authority, Claim, SpeakerOrder
 
 NO_HANDOFF: Final = "the turn ends without a handoff"
 """The beginning of the warning about a handoff that had no effect."""
@@ -52,7 +52,8 @@ _GOES_ON: Final = re.compile(r"[.-]?\w")
 """The rest of a longer name, after a name: `@dev-ops` does not mention `dev`."""
 
 _EDGES: Final = " \t\r\n@'\"`*_.,:;!?()[]<>"
-_MUSTER, _LEAD = Authority.MUSTER, Authority.LEAD  # looked up at every grant
+# Looking up an enum member costs as much as a call; every grant uses these.
+_MUSTER, _LEAD, _SELECTOR = Authority.MUSTER, Authority.LEAD, SpeakerOrder.SELECTOR
 
 
 # ── the ring ──────────────────────────────────────────────────────────────────────────────────────
@@ -71,10 +72,13 @@ def in_ring_order(team: Team, channel: Channel) -> Iterator[Agent]:
 def wants_turn(channel: Channel, agent: Agent) -> bool:
     """Whether a turn is more than a silent pass, as far as muster may judge that.
 
-    An agent that connects by itself judges for itself.
+    An agent that connects by itself judges for itself, except where a selector decides: the
+    selector cannot know what is new for whom, and a chosen agent always speaks.
     """
-    authority = agent.authority
-    if agent.unasked or (authority is not _MUSTER and authority is not _LEAD):
+    if agent.unasked:
+        return True
+    judges = agent.authority is not _MUSTER and agent.authority is not _LEAD
+    if judges and channel.config.speaker_order is not _SELECTOR:
         return True
     return has_news(channel, agent.seat, channel.read)
 
