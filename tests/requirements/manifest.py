@@ -941,6 +941,18 @@ EDGES = (
         },
     ),
     Promise(
+        "Text with bytes that are no UTF-8 is sent with U+FFFD for them; such a name is refused.",
+        {
+            "cli/test_texts.py": [
+                "test_bytes_of_a_message_that_are_no_utf_8_are_replaced",
+                "test_bytes_of_a_turn_s_text_that_are_no_utf_8_are_replaced",
+                "test_utf_8_is_understood_in_every_locale",
+                "test_a_name_that_is_no_utf_8_is_refused",
+            ],
+            "client/test_encoding.py": ["test_lone_surrogates_of_a_text_are_replaced"],
+        },
+    ),
+    Promise(
         "A search finds every committed message with all of its words, whatever is typed.",
         {
             "store/test_words.py": [

@@ -13,6 +13,7 @@ from typing import Final
 import click
 
 from muster.cli.render import clean
+from muster.cli.texts import has_stray_bytes, take_as_utf8
 from muster.cli.verbs import HIDDEN, SECTIONS, VERBS
 from muster.errors import Broken, MusterError
 from muster.version import __version__
@@ -50,6 +51,7 @@ class VerbGroup(click.Group):
         module = import_module(f"{__package__}.{verb.module}")
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         command.short_help = verb.about
+        take_as_utf8(command)
         return command
 
     def resolve_command(
@@ -124,6 +126,8 @@ def run(args: Sequence[str]) -> int:
         return _pipe_closed()
     except OSError as failed:
         return _file_failed(failed)
+    except UnicodeEncodeError:
+        return _unencodable(args)
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except Exception:
@@ -156,6 +160,14 @@ def _file_failed(failed: OSError) -> int:
 
     fault = file_fault(failed)
     return _complain(str(fault), fault.exit_code)
+
+
+def _unencodable(args: Sequence[str]) -> int:
+    """Refuse a path that a request or a file of muster cannot carry."""
+    stray = next(filter(has_stray_bytes, args), None)
+    if stray is None:
+        return _bug()
+    return _complain(f"{stray!r} has bytes that are no UTF-8.", USAGE)
 
 
 def _bug() -> int:

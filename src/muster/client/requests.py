@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
+from muster.client.encoding import json_bytes
 from muster.machines.documents import AgentDocument, MessageCopy
 from muster.machines.vocabulary import AttachedFile, Role, Usage
 from muster.views.answers import Recorded
@@ -77,7 +78,7 @@ class ApiRequest(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     @property
     def content(self) -> bytes:
         """The body: JSON, or bytes as they are."""
-        return self.raw if self.body is None else msgspec.json.encode(self.body)
+        return self.raw if self.body is None else json_bytes(self.body)
 
 
 def api_path(*segments: str) -> str:

@@ -1,6 +1,5 @@
 """`muster send`: a message from a person to an agent, a channel or the lead."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import click
 from muster import limits
 from muster.cli.acting import print_said, server
 from muster.cli.options import home_option, json_option
+from muster.cli.texts import text_or_stdin
 from muster.client import requests
 from muster.client.sync import Client
 from muster.errors import Invalid
@@ -47,8 +47,7 @@ def send(
     """
     if to is not None and channel is not None:
         raise click.UsageError("--to and --channel exclude each other.")
-    if text == "-":
-        text = sys.stdin.read()
+    text = text_or_stdin(text)
     contents = [_content(path) for path in paths]
     with server(home) as client:
         files = [_uploaded(client, path, each) for path, each in zip(paths, contents, strict=True)]

@@ -1,6 +1,5 @@
 """`muster turn`: post, complete, pass, pause, resume or override a turn; who speaks next."""
 
-import sys
 from pathlib import Path
 
 import click
@@ -14,6 +13,7 @@ from muster.cli.acting import (
     server,
 )
 from muster.cli.options import Function, home_option, json_option
+from muster.cli.texts import text_or_stdin
 from muster.client import requests
 from muster.client.sync import Client
 from muster.errors import Invalid
@@ -85,7 +85,7 @@ def post(
 
 
 def _given(text: str | None) -> str | None:
-    return sys.stdin.read() if text == "-" else text
+    return None if text is None else text_or_stdin(text)
 
 
 @turn.command("pass")

@@ -31,6 +31,7 @@ from muster.cli.delegate.served import carry_out, client_of, is_served
 from muster.cli.delegate.session_text import session_lines
 from muster.cli.options import home_option, json_option
 from muster.cli.render import clean
+from muster.cli.texts import text_or_stdin
 from muster.client import delegation
 from muster.client.sync import Client
 from muster.delegation import session_folder
@@ -260,7 +261,7 @@ def ask(
     input. If several agents may be meant, it asks which one; without a terminal it fails, and names
     them. The exit code is 1 if the request failed.
     """
-    text = sys.stdin.read() if text == "-" else text
+    text = text_or_stdin(text)
     place = place_of(path, home)
     try:
         view = _ask(place, home, text, to, quiet=as_json)

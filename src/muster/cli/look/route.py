@@ -17,6 +17,7 @@ import click
 
 from muster.cli.options import home_option, json_option
 from muster.cli.render import clean
+from muster.cli.texts import text_or_stdin
 from muster.errors import Invalid, MusterError
 from muster.routing.agent_files import AgentFile, AgentFolders, Warned, find_agents, read_folders
 from muster.routing.choices import CHOICE, PastChoice
@@ -81,7 +82,7 @@ def route(
     found = find_agents(folders, project=Path.cwd(), user=Path.home())
     _warn(found.warnings)
     make = _maker(kind, bodies=not no_bodies, choices=_choices(home))
-    decision = make(found.agents).route(sys.stdin.read() if text == "-" else text)
+    decision = make(found.agents).route(text_or_stdin(text))
     click.echo(json.dumps(_as_json(decision)) if as_json else "\n".join(_shown(decision)))
 
 
