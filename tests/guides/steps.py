@@ -283,6 +283,13 @@ GUIDES: Mapping[str, Guide] = {
                 after={"muster channel show": '"channel":"drafts","limit":"selector"'},
                 prints={"muster channel show": "the selector chair chose nobody (selector)"},
             ),
+            "from muster import Client": Write("selector.py"),
+            "muster agent register selector": Shell(
+                until={"muster watch": "selector chose nobody"}
+            ),
+            "import asyncio": Write("selector_async.py"),
+            "#!/bin/sh": Write("selector.sh"),
+            "muster agent register picker": Shell(until={"muster watch": "picker chose nobody"}),
             "muster channel create ideas": Shell(
                 after={"muster why": '"channel":"ideas","limit":"turnsPerMessage"'},
                 prints={

@@ -1445,6 +1445,16 @@ CLIENTS = (
         },
     ),
     Promise(
+        "A selector is told that it chooses and among whom, in the clients and in a shell.",
+        {
+            "client/test_choosing.py": [
+                "test_a_program_that_waits_is_told_that_it_chooses_and_among_whom",
+                "test_a_program_on_an_event_loop_is_told_so_too",
+                "test_a_shell_script_is_told_so_too",
+            ],
+        },
+    ),
+    Promise(
         "The operator's token is sent to the server of its home only.",
         {
             "client/test_client.py": [

@@ -111,7 +111,15 @@ class WatchedTurn:
         """When the turn times out; the client's heartbeats move that."""
 
         self.reason = told.reason
-        """Why the agent was granted the turn, such as `ring` or `handoff by pm`."""
+        """Why the agent was granted the turn, such as `ring` or `handed over by pm`."""
+
+        self.choosing = told.choosing
+        """Whether the agent is the channel's selector: the turn is to choose the next speaker. The
+        text that completes it is the name of a candidate, or `nobody`; it is no message.
+        """
+
+        self.candidates = told.candidates
+        """The members that a selector may choose, each with a `name` and a `description`."""
 
         known = {message.seq for message in heard}
         self.messages = (*heard, *(each for each in told.messages if each.seq not in known))

@@ -32,6 +32,9 @@ SERVER_PAUSE_SECONDS: Final = 2.0
 
 TOLD_TO_STOP: Final = 1
 
+CHOOSE: Final = "choose"
+"""The word for a turn of a channel's selector."""
+
 _PR_SET_PDEATHSIG: Final = 1
 
 
@@ -69,9 +72,12 @@ def next_work(
     """Print the next thing for AGENT to do.
 
     The first line has a word, the number of the turn and the channel: `turn 7 design`. The words:
-    `turn`, `message` (there is news outside of a turn, or for a known one), `over` (a known turn is
-    lost or paused), `nothing` and `stop`. Every message follows in a line of its own; further lines
-    of a message are indented. A turn in which there is nothing new is passed instead.
+    `turn`, `choose` (a turn of the channel's selector: complete it with the name of the next
+    speaker, or `nobody`), `message` (there is news outside of a turn, or for a known one), `over`
+    (a known turn is lost or paused), `nothing` and `stop`. Every message follows in a line of its
+    own; further lines of a message are indented. After `choose`, the members to choose from come
+    first, each in a line with its name, a tab and its description; an empty line ends them. A turn
+    in which there is nothing new is passed instead.
 
     Asking connects the agent, and gives it back the places that it lost while it was silent. While
     the script works on a turn, a process in the background sends heartbeats for it, until the turn
@@ -157,8 +163,13 @@ def _step(agent: str, known: Mapping[str, int], wait_s: float) -> ApiRequest[Nex
 def _print(told: Next) -> None:
     epoch = "-" if told.epoch is None else str(told.epoch)
     about = told.reason if told.do is Do.STOP else told.channel
-    first = [str(told.do)] if told.do in (Do.NOTHING, Do.STOP) else [str(told.do), epoch]
+    word = CHOOSE if told.choosing else str(told.do)
+    first = [word] if told.do in (Do.NOTHING, Do.STOP) else [word, epoch]
     click.echo(" ".join([*first, *([_shown(about)] if about else [])]))
+    if told.choosing:
+        for each in told.candidates:
+            click.echo(f"{_shown(each.name)}\t{_shown(' '.join(each.description.split()))}")
+        click.echo()
     for message in told.messages:
         click.echo(_line(message))
 
