@@ -1434,8 +1434,10 @@ CLIENTS = (
                 "test_a_turn_is_printed_with_its_messages",
                 "test_a_turn_with_nothing_new_is_passed",
                 "test_an_agent_that_is_to_stop_is_told_by_the_exit_code",
+                "test_a_turn_that_a_script_did_not_end_is_printed_again_after_a_pause",
             ],
             "cli/act/test_next_keeping.py": [
+                "test_a_message_that_is_longer_than_an_argument_is_answered",
                 "test_slow_work_keeps_its_turn_and_its_place",
                 "test_a_turn_of_a_script_that_was_killed_is_not_kept",
                 "test_a_script_that_was_gone_has_its_place_again",

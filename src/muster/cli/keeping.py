@@ -33,18 +33,27 @@ TAKEN_SECONDS: Final = 2.0
 
 def keep_turn(home: Path, told: Next) -> None:
     """Leave a process behind that renews a turn until it is over, or its script has ended."""
-    script = _script()
+    script, name = _script(), _name(home, told)
+    held = socket.socket(socket.AF_UNIX)
+    is_held = _hold(held, name)  # before the script goes on, which may ask for the turn again
     sys.stdout.flush()
     if os.fork():
         return
     try:
         _let_go_of_output()
-        with suppress(OSError), _only_one(home, told), server(home) as client:
-            _renew(client, told, os.pidfd_open(script))
+        with suppress(OSError), held, server(home) as client:
+            if is_held or _hold_after(held, name):
+                _renew(client, told, os.pidfd_open(script))
     except BaseException:
         pass
     finally:
         os._exit(0)
+
+
+def is_kept(home: Path, told: Next) -> bool:
+    """Whether a turn was handed out before, and its process still sends heartbeats."""
+    with socket.socket(socket.AF_UNIX) as tried:
+        return not _hold(tried, _name(home, told))
 
 
 def _script() -> int:
@@ -75,20 +84,29 @@ def _let_go_of_output() -> None:
         os.dup2(nothing, stream)
 
 
-def _only_one(home: Path, told: Next) -> socket.socket:
-    """A name that one process can have: a turn that is handed out again has one such process."""
+def _name(home: Path, told: Next) -> str:
+    """A name that one process can hold: a turn that is handed out again has one such process."""
     turn = f"{home.resolve()}\n{told.agent}\n{told.channel}\n{told.epoch}"
-    name = f"\0muster-turn-{hashlib.sha256(turn.encode()).hexdigest()}"
-    held, end = socket.socket(socket.AF_UNIX), TimeLimit(TAKEN_SECONDS)
-    while True:
-        try:
-            held.bind(name)
-        except OSError:
-            if end.is_over:
-                raise
-            select.select((), (), (), 0.1)
-        else:
-            return held
+    digest = hashlib.sha256(turn.encode("utf-8", "surrogateescape")).hexdigest()
+    return f"\0muster-turn-{digest}"
+
+
+def _hold(held: socket.socket, name: str) -> bool:
+    try:
+        held.bind(name)
+    except OSError:
+        return False
+    return True
+
+
+def _hold_after(held: socket.socket, name: str) -> bool:
+    """Hold the name when the process of an earlier script has let go of it."""
+    end = TimeLimit(TAKEN_SECONDS)
+    while not end.is_over:
+        select.select((), (), (), 0.1)
+        if _hold(held, name):
+            return True
+    return False
 
 
 def _renew(client: Client, told: Next, script: int) -> None:

@@ -6,10 +6,12 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from subprocess import CompletedProcess, Popen
+from time import monotonic
 from typing import NamedTuple
 
 import pytest
 
+from muster.cli.act.next import AGAIN_SECONDS
 from muster.client.sync import Client
 from muster.machines.vocabulary import TurnState
 from muster.runtimes.process.processes import alive
@@ -81,6 +83,20 @@ def test_a_turn_is_printed_with_its_messages(client: Client, script: Script) -> 
         "A moment.",
         "Yes.",
     ]
+
+
+@pytest.mark.parametrize("keeping", [["--no-keep"], ["--unasked"]])
+def test_a_turn_that_a_script_did_not_end_is_printed_again_after_a_pause(
+    client: Client, script: Script, keeping: list[str]
+) -> None:
+    if "--no-keep" in keeping:  # else a turn without messages
+        client.post(script.channel, "Is the plan ready?")
+    script.does("channel", "add", script.channel, script.name)
+    first = script.does("next", script.name, *keeping)
+    began = monotonic()
+    assert script.does("next", script.name, *keeping) == first
+    assert monotonic() - began >= AGAIN_SECONDS
+    script.does("turn", "complete", script.channel)
 
 
 def test_work_on_a_turn_is_told_nothing_of_other_channels(client: Client, script: Script) -> None:

@@ -29,7 +29,7 @@ while work=$("$MUSTER" next "$1" $3); do
         read -r do epoch channel
         [ "$do" = turn ] || exit 0
         case "$work" in *slow*) read -r go < "$2";; esac
-        "$MUSTER" turn complete "$channel" "I have read: $(cat)" --epoch "$epoch"
+        { printf 'I have read: '; cat; } | "$MUSTER" turn complete "$channel" - --epoch "$epoch"
     }
 done
 """
@@ -102,6 +102,17 @@ def test_slow_work_keeps_its_turn_and_its_place(home: Path, client: Client, tmp_
         until(lambda: answers(client, shell.channel) == 2)
         client.post(shell.channel, "and one more")
         until(lambda: answers(client, shell.channel) == 3)
+
+
+def test_a_message_that_is_longer_than_an_argument_is_answered(
+    home: Path, client: Client, tmp_path: Path
+) -> None:
+    with an_agent(home, client, tmp_path) as shell:
+        client.post(shell.channel, "word " * 60_000)
+        until(lambda: answers(client, shell.channel) == 2)
+        (said,) = client.messages(shell.channel, newest_first=True, limit=1).messages
+        assert said.text.startswith("I have read: human: word word ")
+        assert len(said.text) > 300_000
 
 
 def test_a_turn_of_a_script_that_was_killed_is_not_kept(

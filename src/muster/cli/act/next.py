@@ -12,7 +12,7 @@ from typing import Final
 import click
 
 from muster.cli.acting import print_json, server
-from muster.cli.keeping import keep_turn
+from muster.cli.keeping import is_kept, keep_turn
 from muster.cli.options import home_option, json_option
 from muster.cli.render import clean
 from muster.client import requests
@@ -26,6 +26,9 @@ from muster.views.answers.messages import Do, MessageView, Next
 
 POLL_SECONDS: Final = 60.0
 """The longest that a server waits in one request."""
+
+AGAIN_SECONDS: Final = 2.0
+"""The pause before a turn is printed again: a script that fails to end it must not spin."""
 
 SERVER_PAUSE_SECONDS: Final = 2.0
 """The longest pause before a server that is away is asked again."""
@@ -81,7 +84,7 @@ def next_work(
 
     Asking connects the agent, and gives it back the places that it lost while it was silent. While
     the script works on a turn, a process in the background sends heartbeats for it, until the turn
-    is over or the script ends.
+    is over or the script ends. A turn that the script did not end is printed again after a pause.
 
     Without --wait, a server that is away is waited for. The exit code is 1 where the agent is to
     stop.
@@ -89,6 +92,10 @@ def next_work(
     _end_with_parent()
     with server(home) as client:
         told = _wait(client, agent, _epochs(known), wait, unasked)
+        if _is_again(home, told):
+            # A script whose `turn complete` fails asks at once, and as often as the machine can.
+            Event().wait(AGAIN_SECONDS if wait is None else min(wait, AGAIN_SECONDS))
+            told = _wait(client, agent, _epochs(known), wait, unasked)
     if as_json:
         print_json(told)
     else:
@@ -152,6 +159,14 @@ def _wait(
                 )
         elif told.do is not Do.NOTHING or (end is not None and end.is_over):
             return told
+
+
+def _is_again(home: Path, told: Next) -> bool:
+    """Whether a turn was handed out before, and is not ended yet."""
+    if told.do is not Do.TURN:
+        return False
+    is_old = bool(told.messages) and all(each.again for each in told.messages)
+    return is_old or is_kept(home, told)
 
 
 def _step(agent: str, known: Mapping[str, int], wait_s: float) -> ApiRequest[Next]:
