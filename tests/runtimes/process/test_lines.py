@@ -80,6 +80,24 @@ def test_a_line_that_is_meant_for_muster_is_understood(
     assert said("before", line, "after", hasty=hasty) == [meaning]
 
 
+@pytest.mark.parametrize(
+    ("escaped", "text"),
+    [
+        (r"caf\udce9.txt", "caf\ufffd.txt"),
+        (r"\uD83D", "\ufffd"),
+        (r"\ud83d\ud83d\ude00\ude00", "\ufffd\U0001f600\ufffd"),
+        (r"\\ud83d \udce9 \\\udce9", "\\ud83d \ufffd \\\ufffd"),
+        (r"\u0041\n\udce9", "A\n\ufffd"),
+    ],
+)
+def test_half_a_character_in_a_line_for_muster_is_replaced(escaped: str, text: str) -> None:
+    assert said(f'{{"type":"turn_complete","text":"{escaped}"}}') == [TurnDone(text=text)]
+
+
+def test_half_a_character_makes_no_line_for_muster_of_a_text() -> None:
+    assert said(r'{"type":"say","text":"\udce9"', r'{"type":7,"text":"\udce9"}') == []
+
+
 def test_the_type_of_an_object_may_stand_anywhere_in_it() -> None:
     assert said('{"text":"hello","type":"say"}') == [AgentText(text="hello")]
 

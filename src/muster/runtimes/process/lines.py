@@ -84,6 +84,11 @@ _MARKERS: Final = r"\[(AGENT_REGISTERED|AGENT_STATUS|AGENT_REMEMBERS|AGENT_AWAKE
 _KNOWN: Final = re.compile(rf'\{{"type"\s*:\s*"({"|".join(TYPES)})"|{_MARKERS}')
 _MARKER: Final = re.compile(rf"{_MARKERS}\s*(.*)")
 _MARKER_START: Final = re.compile(_MARKERS.encode())
+_HIGH: Final = r"\\u[dD][89abAB][0-9a-fA-F]{2}"
+_LOW: Final = r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_HALF: Final = re.compile(rf"{_HIGH}(?!{_LOW})|(?<!{_HIGH}){_LOW}")
+"""A surrogate escape without its partner."""
+
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
@@ -228,10 +233,20 @@ def _object(text: str) -> SessionReport | None:
     try:
         kind = _KIND.decode(text).type
     except msgspec.MsgspecError:
-        return None
+        whole = _without_halves(text)
+        return None if whole == text else _object(whole)
     if kind not in _DECODERS:
         return None
     try:
         return _DECODERS[kind].decode(text)
     except msgspec.ValidationError as error:
         return BadLine(line=text[:SHOWN_CHARS], reason=str(error))
+
+
+def _without_halves(text: str) -> str:
+    """A JSON text with U+FFFD for each surrogate escape that has no partner, which is no character.
+
+    A program that dumps the name of a file writes one for each byte that is not UTF-8.
+    """
+    parts = text.split(r"\\")  # an escaped backslash begins no other escape
+    return r"\\".join(_HALF.sub(r"\\ufffd", part) for part in parts)
