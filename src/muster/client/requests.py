@@ -5,12 +5,11 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar, cast
 from urllib.parse import quote, urlencode
 
 import msgspec
 
-from muster.client.encoding import json_bytes
 from muster.machines.documents import AgentDocument, MessageCopy
 from muster.machines.vocabulary import AttachedFile, Role, Usage
 from muster.views.answers import Recorded
@@ -650,3 +649,30 @@ def export(channel: str, form: str = "markdown") -> ApiRequest[bytes]:
     """All messages of a channel, as `markdown` or `json`."""
     path = api_path("channels", channel, "export")
     return ApiRequest(method="GET", path=path, answer=bytes, query={"format": form})
+
+
+# ── bodies ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def json_bytes(body: object) -> bytes:
+    """A body as JSON; lone surrogates in its texts become U+FFFD.
+
+    A program gets such text from a model's output that was cut, or from bytes that it read with
+    `surrogateescape`.
+    """
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_repaired(msgspec.to_builtins(body)))
+
+
+def _repaired(value: object) -> object:
+    if isinstance(value, str):
+        # Two surrogates that belong together are one character.
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_repaired(each) for each in cast("list[object]", value)]
+    if isinstance(value, dict):
+        fields = cast("dict[str, object]", value)
+        return {name: _repaired(each) for name, each in fields.items()}
+    return value
