@@ -47,14 +47,16 @@ AT_ONCE ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
 # Compiled tests are kept, also where PYTHONDONTWRITEBYTECODE is set: each process would compile all of them again.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses=$(AT_ONCE) --dist=worksteal \
 	--durations=20 --durations-min=2
-# Hundreds of tests drive browsers, shells and Claude Code. One that fails is tried once more; the summary lists it as a
-# rerun, which is a defect to find. `make test-quick` tries nothing twice.
-AGAIN := --reruns=1 -rR
+# Hundreds of tests drive browsers, shells and Claude Code. A few that fail are tried once more, alone, and listed: each
+# is a defect to find. `make test-quick` tries nothing twice.
+FAILED := $(VENV)/failed-tests
+AGAIN := $(BIN)/python -m tests.again $(FAILED)
 COVER := --cov=muster.machines --cov=muster.store --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
 test: $(VENV)/.installed-test | $(CHROMIUM) $(SYSTEMD_ANALYZE)  ## run all tests (ARGS="-k name" passes options, and watches no branches)
 ifeq ($(ARGS),)
-	$(PYTEST) $(AGAIN) $(COVER)
+	@rm -f $(FAILED)
+	$(PYTEST) $(COVER) --failed-to=$(FAILED) || $(AGAIN)
 else
 	$(BIN)/python -m pytest $(ARGS)
 endif

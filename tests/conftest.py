@@ -47,5 +47,20 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         threading.settrace(thread_trace)  # pyright: ignore[reportArgumentType]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--failed-to", help="Write the names of failed tests into this file.")
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
+) -> None:
+    """Write the names of failed tests, for `tests.again`; none where something else failed too."""
+    path: str | None = config.getoption("--failed-to")
+    stats = terminalreporter.stats
+    names = [each.nodeid for kind in ("failed", "error") for each in stats.get(kind, [])]
+    if path is not None and exitstatus == pytest.ExitCode.TESTS_FAILED:
+        Path(path).write_text("\n".join(dict.fromkeys(names)), encoding="utf-8")
+
+
 def is_exhaustive(item: pytest.Item) -> bool:
     return item.get_closest_marker("exhaustive") is not None
