@@ -235,6 +235,7 @@ GUIDES: Mapping[str, Guide] = {
         {
             "muster route": Shell(prints={"muster route": "[MAIN -> KUBERNETES_OPERATOR]"}),
             "---": Write(".claude/agents/sql-tuner.md"),
+            "[MAIN ->": Leave("what a remembered choice prints"),
             '{"query":': Parse(),
             "from pathlib import Path": Python(),
         },

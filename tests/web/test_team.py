@@ -170,9 +170,13 @@ def test_a_failing_agent_can_be_tried_now_and_stopped_and_the_key_stops_it(
     expect(faily.locator(".meaning")).to_have_text(backs_off)
     expect(faily.locator(".badge.run")).to_have_text("IDLE")
     expect(faily.locator(".act")).to_have_text(["Stop", "Try now"])
-    before = operator.get("/api/agents/Faily/run")["generation"]
+
+    def tries() -> int:
+        return len(operator.get("/api/log?types=session_end&limit=1000")["events"])
+
+    before = tries()
     faily.get_by_role("button", name="Try now Faily").click()
-    until(lambda: operator.get("/api/agents/Faily/run")["generation"] > before)
+    until(lambda: tries() > before)
     expect(faily.locator(".act")).to_have_text(["Stop", "Try now"])  # it has failed again
     faily.focus()
     page.keyboard.press("s")
