@@ -47,6 +47,20 @@ async def memory(stage: Stage, handover: Handover = Handover.ALL) -> WakePayload
     return await wake_payload(stage.muster.store, team, team.agents[ADA], handover=handover)
 
 
+def test_hostile_words_and_paths_hold_no_wake_up() -> None:
+    async def story() -> None:
+        async with staged() as stage:
+            await stage.enrol(long_lived=True)
+            blank = "\n" * 300_000  # hours, if each line looked at all that follow
+            path = wrote("\\ud800.py", "1")
+            await live(stage, "hello", says(f"{blank}Decision: go on"), *path, says("so be it"))
+            await live(stage, "the last one", says("yes"))
+            [first] = (await memory(stage)).earlier
+            assert (first.decisions, first.files) == (("go on",), ())
+
+    run(story())
+
+
 def test_each_earlier_session_has_its_words_decisions_and_files() -> None:
     async def story() -> None:
         async with staged() as stage:

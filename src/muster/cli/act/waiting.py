@@ -18,7 +18,7 @@ from muster.client.sync import Client
 from muster.engine.system import SystemClock
 from muster.errors import Closed
 from muster.machines.state import Phase
-from muster.machines.vocabulary import Authority, Outcome, RunMode
+from muster.machines.vocabulary import FAILURES, Authority, RunMode
 from muster.views.answers.agents import RunView
 
 NOT_SO: Final = 1
@@ -33,8 +33,6 @@ NO_CODE: Final = SESSION_FAILED + SESSION_CODE_MAX + 2
 
 _CLOCK: Final = SystemClock()
 _ONE_SHOTS: Final = (RunMode.RUN_ONCE, RunMode.RUN_CLEANUP)
-
-_FAILED: Final = (Outcome.FAILED, Outcome.CRASHED)
 
 _TELLING: Final = (
     "agent_disabled",
@@ -224,7 +222,7 @@ class _Waiting:
         if event.type == "session_requested" and event.generation == self._run.generation:
             self._own = event.session
         if event.type == "session_end":
-            self.reason = event.reason if event.outcome in _FAILED else ""
+            self.reason = event.reason if event.outcome in FAILURES else ""
             if self._ends_session and event.session == self._own:
                 return Ended(exit_code(event.outcome, event.code), self.reason)
         match self._judged(event):

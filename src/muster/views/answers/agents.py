@@ -204,7 +204,7 @@ class AgentView(View, frozen=True, kw_only=True):
     """While its lead is asked to wake it: when the lead may be asked again."""
 
     last_wake: WakeView | None = None
-    """What it was given when it woke last; null where that is not on record."""
+    """The record of its last wake; null where there is none."""
 
     document: AgentDocument | None = None
     """The agent's identity; left out in answers about its state only."""

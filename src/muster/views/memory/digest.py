@@ -8,6 +8,7 @@ is cut to a bound, and the newest sessions are kept.
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import groupby
 from typing import Final
 
@@ -24,7 +25,9 @@ from muster.views.access import CanRead
 from muster.views.answers.messages import EarlierSession, MessageView
 from muster.views.memory.transcripts import as_line, own_messages
 
-_DECISION: Final = re.compile(r"(?im)^[\s>*_#-]*decision[*_]*:[*_]*\s*(\S.*)$")
+_DECISION: Final = re.compile(r"(?im)^[ \t>*_#-]*decision[*_]*:[*_]*[ \t]*(\S.*)$")
+"""Within one line: a class that matched line ends would take quadratic time for blank lines."""
+
 _WRITERS: Final = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 """The tools of Claude Code that write a file."""
 
@@ -89,7 +92,8 @@ async def _files(
 
 def _paths(given: str) -> Iterator[str]:
     for match in _PATH.finditer(given):
-        yield msgspec.json.decode(match[1], type=str)
+        with suppress(msgspec.DecodeError):  # a path that is no text, such as half a character
+            yield msgspec.json.decode(match[1], type=str)
 
 
 def _digest(
