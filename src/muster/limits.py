@@ -320,7 +320,11 @@ LAST_OUTPUT_BYTES_MAX: Final = 1024 * 1024
 process that escaped goes on to write."""
 
 OUTPUT_LINE_BYTES_MAX: Final = 64 * 1024
-"""One line of output. A longer one comes in pieces, and cannot be a message to muster."""
+"""One line of output. A longer one comes in pieces; only a message or a marker may be longer."""
+
+SAID_LINE_BYTES_MAX: Final = 6 * MESSAGE_BYTES_MAX + 64 * 1024
+"""One JSON line with a message: the longest message, each byte as a JSON escape, and the other
+fields. Such a line is held in memory until it is whole, one for each program."""
 
 MARKER_LINE_BYTES_MAX: Final = 6 * SOUL_BYTES_MAX + 64 * 1024
 """One line with an identity marker: the longest soul, each byte as a JSON escape (`\\u0001`), and

@@ -343,6 +343,25 @@ def test_plain_output_of_a_program_with_the_line_protocol_is_not_posted() -> Non
     run(story())
 
 
+def test_a_message_that_was_cut_is_posted_with_a_warning_in_its_channel() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            await stage.enrol(long_lived=True)
+            session = await stage.start()
+            await with_channel(stage.muster.dispatcher, [ADA])
+            await settled()
+            cut = ports.AgentText(text="elsewhere", channel="chat", cut=True)
+            await stage.say(session, cut, ports.TurnDone(text="b" * 1000, cut=True))
+            assert await stage.said() == [("Ada", "design", "b" * 1000)]
+            (warning,) = await stage.facts(e.WarningLogged)
+            assert isinstance(warning, e.WarningLogged)
+            assert warning.channel == DESIGN
+            beginning = "b" * 200
+            assert warning.text == f"a message of Ada was cut to 1,048,576 bytes: {beginning}..."
+
+    run(story())
+
+
 def test_a_turn_can_wait_and_resume_by_lines() -> None:
     async def story() -> None:
         async with staged(speaks=False) as stage:

@@ -141,6 +141,8 @@ class AgentText(SessionReport, frozen=True, kw_only=True):
 
     text: str
     channel: str | None = None
+    cut: bool = False
+    """Whether the text was longer than a message may be; this is its beginning."""
 
 
 class PartialText(SessionReport, frozen=True, kw_only=True):
@@ -157,6 +159,9 @@ class TurnDone(SessionReport, frozen=True, kw_only=True):
     text: str | None = None
     to: str | None = None
     """The name of the member that is handed the turn."""
+
+    cut: bool = False
+    """Whether the text was longer than a message may be; this is its beginning."""
 
 
 class HandRaised(SessionReport, frozen=True, kw_only=True):
@@ -192,6 +197,9 @@ class Result(SessionReport, frozen=True, kw_only=True):
     text: str = ""
     usage: Usage = Usage()
     """The usage of this piece of work."""
+
+    cut: bool = False
+    """Whether the text was longer than a message may be; this is its beginning."""
 
     answers: bool = True
     """Whether it is what came of the last prompt, and not of something that went on beside."""

@@ -37,6 +37,9 @@ log = logging.getLogger(__name__)
 ATTEMPTS: Final = 2
 """How often a command is tried before it is set aside."""
 
+SHOWN_CHARS: Final = 200
+"""How much of a message that was cut a warning shows: enough to find it."""
+
 
 class Report(msgspec.Struct, frozen=True):
     """The JSON after the marker `[AGENT_STATUS]`."""
@@ -104,6 +107,8 @@ class Intake:
         async with self._told.recording:
             pass  # only a wait: the prompter never waits for a report that is being handled
         try:
+            if isinstance(report, ports.AgentText | ports.TurnDone | ports.Result) and report.cut:
+                await self._warn_of_cut(report)
             await self._take_in(report)
         except Exception as error:
             await self._fail(type(report).__name__, error)
@@ -214,6 +219,15 @@ class Intake:
         else:
             end = c.CompleteTurn(channel=channel, seat=seat, epoch=epoch, to=next_seat)
         await self._act(end)
+
+    async def _warn_of_cut(self, said: ports.AgentText | ports.TurnDone | ports.Result) -> None:
+        """Log in the channel that a message was too long; one for another channel is refused."""
+        named = None if isinstance(said, ports.Result) else said.channel
+        channel = self._turn(named)
+        if channel is None or channel in self._agent.holding:
+            what = f"a message of {self._agent.id} was cut to {MESSAGE_BYTES_MAX:,} bytes"
+            text = f"{what}: {(said.text or '')[:SHOWN_CHARS]}..."
+            await self._send(c.LogWarning(text=text, seat=self._seat, channel=channel))
 
     async def _next_speaker(self, channel: ChannelId, name: str) -> SeatId | None:
         """The seat of the member that is handed the turn; a wrong name is put on record."""

@@ -12,7 +12,13 @@ from muster.engine.ports import (
     TurnDone,
     TurnWaits,
 )
-from muster.limits import MARKER_LINE_BYTES_MAX, OUTPUT_LINE_BYTES_MAX, SOUL_BYTES_MAX
+from muster.limits import (
+    MARKER_LINE_BYTES_MAX,
+    MESSAGE_BYTES_MAX,
+    OUTPUT_LINE_BYTES_MAX,
+    SAID_LINE_BYTES_MAX,
+    SOUL_BYTES_MAX,
+)
 from muster.machines.vocabulary import Awaits, Usage
 from muster.runtimes.process.framing import Framer, Run
 from muster.runtimes.process.lines import (
@@ -212,7 +218,7 @@ def test_an_open_code_block_can_be_closed_from_outside() -> None:
 
 @pytest.mark.parametrize("size", [1000, 4096, 70_000, 300_000])
 def test_an_object_that_is_too_long_is_said_to_be_wrong_once_however_it_comes(size: int) -> None:
-    raw = b'{"type":"say","text":"' + b"x" * OUTPUT_LINE_BYTES_MAX + b'"}\nTURN_COMPLETE\n'
+    raw = b'{"type":"turn_wait","reason":"' + b"x" * OUTPUT_LINE_BYTES_MAX + b'"}\nTURN_COMPLETE\n'
     framer, interpreter = Framer(), Interpreter()
     chunks = [raw[at : at + size] for at in range(0, len(raw), size)]
     runs = [run for chunk in chunks for run in framer.push(chunk)]
@@ -222,6 +228,52 @@ def test_an_object_that_is_too_long_is_said_to_be_wrong_once_however_it_comes(si
     assert "64 KiB" in bad.reason
     assert len(bad.line) == SHOWN_CHARS
     assert rest == [TurnDone()]
+
+
+@pytest.mark.parametrize("size", [4096, 70_000, 300_000, 10_000_000])
+@pytest.mark.parametrize(("unit", "escaped"), [("x", "x"), ("\x01", "\\u0001")])
+def test_a_message_of_the_greatest_length_arrives_whole_however_it_comes(
+    unit: str, escaped: str, size: int
+) -> None:
+    text = escaped * MESSAGE_BYTES_MAX
+    raw = f'hello\n{{"type": "say", "text": "{text}", "channel": "design"}}\nTURN_COMPLETE\n'
+    said = AgentText(text=unit * MESSAGE_BYTES_MAX, channel="design")
+    assert heard(raw.encode(), size) == [said, TurnDone()]
+
+
+@pytest.mark.parametrize("size", [70_000, 10_000_000])
+@pytest.mark.parametrize("unit", ["x", "é", "\\\\", "\\u0001", "\\ud83d\\ude00", "a\\n"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_message_that_is_too_long_is_cut_and_the_next_line_counts(
+    unit: str, size: int, whole: bool
+) -> None:
+    bytes_max = SAID_LINE_BYTES_MAX - 100 if whole else SAID_LINE_BYTES_MAX + 100_000
+    text = unit * (bytes_max // len(unit.encode()))
+    raw = f'{{"type":"turn_complete","text":"{text}"}}\nTURN_COMPLETE\n'.encode()
+    done, *rest = heard(raw, size)
+    assert isinstance(done, TurnDone)
+    assert done.cut
+    assert done.text is not None
+    assert MESSAGE_BYTES_MAX - 4 < len(done.text.encode()) <= MESSAGE_BYTES_MAX
+    assert rest == [TurnDone()]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"type":"say","text":"LONG" and more', "it is no JSON object"),
+        ('{"type":"say","word":"LONG"}', "Object missing required field `text`"),
+        ('{"type":"turn_complete","text":"t","to":"LONG"}', "its other fields are too long"),
+        ('{"type":"say","text":"t","channel":"LONG"}', "its other fields are too long"),
+    ],
+)
+def test_a_long_line_that_is_no_message_is_rejected_and_never_lost(line: str, reason: str) -> None:
+    raw = line.replace("LONG", "x" * OUTPUT_LINE_BYTES_MAX).encode() + b"\nTURN_COMPLETE\n"
+    for size in (4096, 1_000_000):
+        bad, *rest = heard(raw, size)
+        assert isinstance(bad, BadLine)
+        assert bad.reason == reason
+        assert rest == [TurnDone()]
 
 
 @pytest.mark.parametrize("size", [4096, 70_000, 300_000, 3_000_000])

@@ -14,10 +14,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from muster.engine import ports
-from muster.engine.ports import BadLine, Marker, SessionReport, TurnDone
-from muster.limits import MARKER_LINE_BYTES_MAX, OUTPUT_LINE_BYTES_MAX, SOUL_BYTES_MAX
+from muster.engine.ports import AgentText, BadLine, Marker, Result, SessionReport, TurnDone
+from muster.limits import (
+    MARKER_LINE_BYTES_MAX,
+    MESSAGE_BYTES_MAX,
+    OUTPUT_LINE_BYTES_MAX,
+    SAID_LINE_BYTES_MAX,
+    SOUL_BYTES_MAX,
+)
 from muster.runtimes.process.framing import Run
 
 END_OF_TURN: Final = re.compile(r"TURN_COMPLETE(?: +@(\S.*))?")
@@ -84,6 +91,10 @@ _MARKERS: Final = r"\[(AGENT_REGISTERED|AGENT_STATUS|AGENT_REMEMBERS|AGENT_AWAKE
 _KNOWN: Final = re.compile(rf'\{{"type"\s*:\s*"({"|".join(TYPES)})"|{_MARKERS}')
 _MARKER: Final = re.compile(rf"{_MARKERS}\s*(.*)")
 _MARKER_START: Final = re.compile(_MARKERS.encode())
+_MESSAGE_START: Final = re.compile(rb'\{"type"\s*:\s*"(say|turn_complete|result)"')
+"""How a line with a message begins, which may be as long as messages are."""
+
+_OPEN_ESCAPE: Final = re.compile(r"(\\+)(u[0-9a-fA-F]{0,3})?$")
 _HIGH: Final = r"\\u[dD][89abAB][0-9a-fA-F]{2}"
 _LOW: Final = r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _HALF: Final = re.compile(rf"{_HIGH}(?!{_LOW})|(?<!{_HIGH}){_LOW}")
@@ -108,7 +119,7 @@ class Interpreter:
         self._fence = ""
         self._hidden = False  # a marker inside this fence has been reported
         self._skipping = False  # the line that is under way was for muster, and too long
-        self._marker: bytearray | None = None  # a marker that is longer than other lines may be
+        self._long: bytearray | None = None  # a marker or message, longer than other lines may be
 
     def close_fence(self) -> None:
         """Count an open code block as closed."""
@@ -134,10 +145,11 @@ class Interpreter:
                 yield ParsedLine(start, end, said)
 
     def _line(self, raw: bytes) -> SessionReport | None:
-        is_marker = raw.startswith(MARKER_SIGN)
-        if len(raw) > (MARKER_LINE_BYTES_MAX if is_marker else OUTPUT_LINE_BYTES_MAX) + 1:
+        if len(raw) > _longest(raw) + 1:
             return _too_long(raw)
-        return self._whole(raw.decode("utf-8", "replace").rstrip())
+        said = self._whole(raw.decode("utf-8", "replace").rstrip())
+        is_message = len(raw) > OUTPUT_LINE_BYTES_MAX + 1 and not raw.startswith(MARKER_SIGN)
+        return _fitted(said, raw) if is_message else said
 
     def _whole(self, text: str) -> SessionReport | None:
         done = END_OF_TURN.fullmatch(text)
@@ -166,31 +178,30 @@ class Interpreter:
             self._fence = ""
 
     def _begun(self, raw: bytes) -> SessionReport | None:
-        """The beginning of a line that is longer than others: a marker is kept until its end."""
-        if _MARKER_START.match(raw) and not self._fence:
-            self._marker = bytearray(raw)
+        """The beginning of a long line: a marker or a message is kept until its end."""
+        is_marker = _MARKER_START.match(raw) and not self._fence
+        if is_marker or _MESSAGE_START.match(raw):
+            self._long = bytearray(raw)
             return LineRest()
         said = _too_long(raw)
         self._skipping = said is not None
         return said
 
     def _continued(self, run: Run) -> SessionReport | None:
-        if self._marker is not None:
-            return self._more_of_marker(run)
+        if self._long is not None:
+            return self._more(run, self._long)
         skipped = self._skipping
         self._skipping = skipped and not run.ends
         return LineRest() if skipped else None
 
-    def _more_of_marker(self, run: Run) -> SessionReport | None:
-        assert self._marker is not None
-        self._marker += run.raw
-        raw = bytes(self._marker)
+    def _more(self, run: Run, line: bytearray) -> SessionReport | None:
+        line += run.raw
         if run.ends:
-            self._marker = None
-            return self._line(raw) or LineRest()
-        if len(raw) > MARKER_LINE_BYTES_MAX:
-            self._marker, self._skipping = None, True
-            return _too_long(raw)
+            self._long = None
+            return self._line(bytes(line)) or LineRest()
+        if len(line) > _longest(line):
+            self._long, self._skipping = None, True
+            return _too_long(bytes(line))
         return LineRest()
 
 
@@ -217,15 +228,48 @@ def _starts(raw: bytes, signs: Sequence[bytes]) -> set[int]:
     return found
 
 
-def _too_long(raw: bytes) -> BadLine | None:
-    """The report of a line for muster that is too long."""
+def _longest(raw: bytes | bytearray) -> int:
+    """How many bytes a line that begins like this may have."""
+    if raw.startswith(MARKER_SIGN):
+        return MARKER_LINE_BYTES_MAX
+    return SAID_LINE_BYTES_MAX if _MESSAGE_START.match(raw) else OUTPUT_LINE_BYTES_MAX
+
+
+def _too_long(raw: bytes) -> SessionReport | None:
+    """The report of a line for muster that is too long: the beginning of its message, if it can be
+    read, or else a rejection.
+    """
+    if _MESSAGE_START.match(raw):
+        text = raw[:SAID_LINE_BYTES_MAX].decode("utf-8", "replace")
+        escape = _OPEN_ESCAPE.search(text)
+        if escape is not None and len(escape[1]) % 2:  # an even number is escaped backslashes
+            text = text[: escape.end(1) - 1]
+        return _fitted(_object(f'{text}"}}'), raw)
     text = raw[:SHOWN_BYTES].decode("utf-8", "replace")
     if _KNOWN.match(text) is None:
         return None
-    reason = "a line may have 64 KiB; say it in several"
+    reason = "such a line may have 64 KiB"
     if raw.startswith(MARKER_SIGN):
         reason = f"a soul may have {SOUL_BYTES_MAX} bytes"
     return BadLine(line=text[:SHOWN_CHARS], reason=reason)
+
+
+def _fitted(said: SessionReport | None, raw: bytes) -> SessionReport:
+    """The report of a long line: its text as far as a message goes, if the other fields are short.
+
+    A long line that cannot be read is rejected. It is no text: nobody waits for its end.
+    """
+    if not isinstance(said, AgentText | TurnDone | Result):
+        line = raw[:SHOWN_BYTES].decode("utf-8", "replace")[:SHOWN_CHARS]
+        why = said.reason if isinstance(said, BadLine) else "it is no JSON object"
+        return BadLine(line=line, reason=why)
+    names = (getattr(said, each, None) for each in ("channel", "to"))
+    if any(len(name or "") > SHOWN_CHARS for name in names):
+        return BadLine(line=str(said.text)[:SHOWN_CHARS], reason="its other fields are too long")
+    text = (said.text or "").encode()
+    if len(text) <= MESSAGE_BYTES_MAX:
+        return said
+    return replace(said, text=text[:MESSAGE_BYTES_MAX].decode("utf-8", "ignore"), cut=True)
 
 
 def _object(text: str) -> SessionReport | None:
