@@ -1439,6 +1439,8 @@ CLIENTS = (
             "cli/act/test_next_keeping.py": [
                 "test_a_message_that_is_longer_than_an_argument_is_answered",
                 "test_slow_work_keeps_its_turn_and_its_place",
+                "test_slow_work_keeps_its_turn_behind_a_wrapper",
+                "test_a_turn_of_a_script_that_was_killed_behind_a_wrapper_is_not_kept",
                 "test_a_turn_of_a_script_that_was_killed_is_not_kept",
                 "test_a_script_that_was_gone_has_its_place_again",
                 "test_a_waiting_script_that_is_disconnected_connects_again_with_its_place",

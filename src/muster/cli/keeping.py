@@ -10,6 +10,7 @@ import os
 import select
 import socket
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -27,13 +28,16 @@ AWAY_SECONDS: Final = 30.0
 
 RETRY_SECONDS: Final = 1.0
 
+WRAPPER_SECONDS: Final = 1.0
+"""A parent that ends so soon after this verb is a wrapper around it, such as `timeout`."""
+
 TAKEN_SECONDS: Final = 2.0
 """How long to wait for the process of an earlier script that had the same turn to end."""
 
 
 def keep_turn(home: Path, told: Next) -> None:
     """Leave a process behind that renews a turn until it is over, or its script has ended."""
-    script, name = _script(), _name(home, told)
+    scripts, name = _scripts(), _name(home, told)
     held = socket.socket(socket.AF_UNIX)
     is_held = _hold(held, name)  # before the script goes on, which may ask for the turn again
     sys.stdout.flush()
@@ -42,8 +46,9 @@ def keep_turn(home: Path, told: Next) -> None:
     try:
         _let_go_of_output()
         with suppress(OSError), held, server(home) as client:
-            if is_held or _hold_after(held, name):
-                _renew(client, told, os.pidfd_open(script))
+            script = _living(scripts)
+            if script is not None and (is_held or _hold_after(held, name)):
+                _renew(client, told, script)
     except BaseException:
         pass
     finally:
@@ -56,25 +61,92 @@ def is_kept(home: Path, told: Next) -> bool:
         return not _hold(tried, _name(home, told))
 
 
-def _script() -> int:
-    """The process that works on the turn: the shell that called, and not a subshell of it.
+# ── the script ────────────────────────────────────────────────────────────────────────────────────
 
-    `$(muster next)` may run in a copy of the shell that ends at once. A copy has the same command
-    line as its parent.
+
+def _scripts() -> Sequence[int]:
+    """Handles of the processes that may work on the turn; the first that lives on is the one.
+
+    In `$(muster next)` that is the process that reads the output, however many wrappers
+    (`timeout`, `bash -c`, a script) are in between. Where no parent reads it, a wrapper is told by
+    its end, which comes right after this process. A subshell is no candidate.
     """
-    script = os.getppid()
-    while (above := _parent(script)) > 1 and _command(above) == _command(script):
-        script = above
-    return script
+    above = [*_ancestors(os.getpid())]
+    reader = next(filter(_reads_output, above), None)
+    if reader is not None:
+        return (os.pidfd_open(reader),)
+    callers = [pid for pid in above if pid == above[0] or not _started_the_script(pid, above)]
+    return [os.pidfd_open(pid) for pid in callers if not _is_subshell(pid)]
 
 
-def _parent(pid: int) -> int:
-    stat = Path(f"/proc/{pid}/stat").read_text("utf-8", errors="replace")
-    return int(stat.rpartition(")")[2].split()[1])  # the name in parentheses can have spaces
+def _started_the_script(pid: int, above: Sequence[int]) -> bool:
+    """Whether a parent is not of the script: an interactive shell, or of another session.
+
+    An interactive shell leads its session, and gives every job a process group of its own.
+    """
+    session = os.getsid(0)
+    if pid != session:
+        return os.getsid(pid) != session
+    groups = [os.getpgid(each) for each in above if each != pid]
+    return _has_terminal(pid) and os.getpgid(pid) not in groups
+
+
+def _is_subshell(pid: int) -> bool:
+    """Whether a process is a copy of its parent, with the same command line."""
+    parent = _parent(pid)
+    return parent > 1 and _command(pid) == _command(parent)
 
 
 def _command(pid: int) -> bytes:
     return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def _ancestors(pid: int) -> Iterator[int]:
+    """The parents of a process, the nearest first, without the system's first process."""
+    while (pid := _parent(pid)) > 1:
+        yield pid
+
+
+def _parent(pid: int) -> int:
+    return int(_stat(pid)[1])
+
+
+def _has_terminal(pid: int) -> bool:
+    return int(_stat(pid)[4]) != 0
+
+
+def _stat(pid: int) -> Sequence[str]:
+    """The fields of a process from its state on; the name before them can have spaces."""
+    stat = Path(f"/proc/{pid}/stat").read_text("utf-8", errors="replace")
+    return stat.rpartition(")")[2].split()
+
+
+def _reads_output(pid: int) -> bool:
+    """Whether a process has the end of a pipe that reads what this process prints."""
+    pipe = str(Path("/proc/self/fd/1").readlink())
+    if not pipe.startswith("pipe:"):
+        return False
+    with suppress(OSError):  # it has ended, or belongs to another user
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(FileNotFoundError):  # it has closed this one meanwhile
+                if str(link.readlink()) == pipe and _is_read_only(pid, link.name):
+                    return True
+    return False
+
+
+def _is_read_only(pid: int, number: str) -> bool:
+    told = Path(f"/proc/{pid}/fdinfo/{number}").read_text("utf-8")
+    flags = told.partition("flags:")[2].split()[0]
+    return int(flags, 8) & os.O_ACCMODE == os.O_RDONLY
+
+
+def _living(scripts: Sequence[int]) -> int | None:
+    """The first of these processes that does not end right after this verb."""
+    moment = TimeLimit(WRAPPER_SECONDS)
+    return next((each for each in scripts if not _has_ended(each, moment.left_s)), None)
+
+
+# ── the process in the background ─────────────────────────────────────────────────────────────────
 
 
 def _let_go_of_output() -> None:

@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import count
 from pathlib import Path
 from subprocess import Popen
@@ -23,8 +24,19 @@ SILENCE_SECONDS = 4.0
 
 LONG_WORK = timedelta(seconds=1.5 * SILENCE_SECONDS)
 
+WRAPPERS = {
+    "timeout": 'timeout 600 "$MUSTER" next "$1"',
+    "another shell": """bash -c '"$MUSTER" next "$0"; true' "$1" """,
+    "a script": '"$2.sh" "$1"',
+    "a subshell": ' ("$MUSTER" next "$1"; true)',
+    "a pipe": '"$MUSTER" next "$1" | tee "$2.log"',
+}
+"""Ways to call `muster next` from the script `$0` with the agent `$1`, in the folder of `$2`."""
+
+PLAIN = '"$MUSTER" next "$1" $3'
+
 AGENT = """#!/bin/sh
-while work=$("$MUSTER" next "$1" $3); do
+while work=$(CALL); do
     printf '%s\\n' "$work" | {
         read -r do epoch channel
         [ "$do" = turn ] || exit 0
@@ -60,7 +72,9 @@ class Shell(NamedTuple):
 
 
 @contextmanager
-def an_agent(home: Path, client: Client, folder: Path, *options: str) -> Generator[Shell]:
+def an_agent(
+    home: Path, client: Client, folder: Path, *options: str, call: str = PLAIN
+) -> Generator[Shell]:
     """A shell agent that has answered once."""
     number = next(_numbers)
     name, channel, go = f"shell-{number}", f"checks-{number}", folder / "go"
@@ -69,7 +83,10 @@ def an_agent(home: Path, client: Client, folder: Path, *options: str) -> Generat
     client.post(channel, "hello")
     os.mkfifo(go)
     script = folder / "agent.sh"
-    script.write_text(AGENT, "utf-8")
+    script.write_text(AGENT.replace("CALL", call), "utf-8")
+    wrapper = folder / "go.sh"
+    wrapper.write_text('#!/bin/sh\n"$MUSTER" next "$1"\ntrue\n', "utf-8")
+    wrapper.chmod(0o755)
     changes = {"MUSTER_TOKEN": token, "MUSTER_HOME": str(home), "MUSTER": MUSTER_SCRIPT}
     command = ["sh", str(script), name, str(go), *options]
     with Popen(command, env=environment(changes), start_new_session=True) as process:
@@ -102,6 +119,43 @@ def test_slow_work_keeps_its_turn_and_its_place(home: Path, client: Client, tmp_
         until(lambda: answers(client, shell.channel) == 2)
         client.post(shell.channel, "and one more")
         until(lambda: answers(client, shell.channel) == 3)
+
+
+def test_slow_work_keeps_its_turn_behind_a_wrapper(
+    home: Path, client: Client, tmp_path: Path
+) -> None:
+    with ExitStack() as agents:
+        shells: list[Shell] = []
+        for number, call in enumerate(WRAPPERS.values()):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            shells.append(agents.enter_context(an_agent(home, client, folder, call=call)))
+        for shell in shells:
+            client.post(shell.channel, "slow work")
+        first = [ends_at(client, shell.channel) for shell in shells]
+        for shell, end in zip(shells, first, strict=True):
+            until(partial(_is_kept_until, client, shell, end + LONG_WORK))
+        for shell in shells:
+            shell.go.write_text("go\n")
+            until(partial(_has_answered_twice, client, shell))
+
+
+def _is_kept_until(client: Client, shell: Shell, end: datetime) -> bool:
+    return ends_at(client, shell.channel) >= end
+
+
+def _has_answered_twice(client: Client, shell: Shell) -> bool:
+    return answers(client, shell.channel) == 2
+
+
+def test_a_turn_of_a_script_that_was_killed_behind_a_wrapper_is_not_kept(
+    home: Path, client: Client, tmp_path: Path
+) -> None:
+    with an_agent(home, client, tmp_path, call=WRAPPERS["timeout"]) as shell:
+        client.post(shell.channel, "slow work")
+        until(lambda: client.agent(shell.name).turn is TurnState.ACTIVE)
+        shell.process.kill()
+        until(lambda: client.agent(shell.name).turn is TurnState.OFFLINE)
 
 
 def test_a_message_that_is_longer_than_an_argument_is_answered(
