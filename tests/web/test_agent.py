@@ -4,7 +4,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import APIResponse, Page, Route, expect
 
 from muster.machines.commands import ImportTeam
 from tests.asking import Asker, asker
@@ -19,6 +19,7 @@ from tests.web.teams import command, led, programs
 def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
     folder = tmp_path_factory.mktemp("agent")
     more = "[agents.Busy]\ncommand = ['sh', '-c', 'echo up; exec sleep 60']\n"
+    more += "[agents.Late]\ncommand = ['sh', '-c', 'echo an early line; exit 3']\n"
     more += "[agents.Flood]\n" + command(folder, "flood", FLOOD)
     more += "[agents.Waker]\nsoul = 'I listen.'\nwake_check = true\n" + command(
         folder, "waker", WAKER
@@ -193,6 +194,20 @@ def test_a_refusal_is_shown_next_to_its_button(
     box.press("Enter")
     expect(page.locator("chat-thread [role=alert]")).to_contain_text("viewer")
     expect(box).to_have_value("may I?")
+
+
+def test_output_that_arrives_during_the_first_load_is_shown(
+    person: Watched, server: Server
+) -> None:
+    held: list[tuple[Route, APIResponse]] = []
+    person.context.route("**/output", lambda route: held.append((route, route.fetch())))
+    page = person.signed_in(server, "#/agent/Late")
+    expect(page.locator("live-output")).to_contain_text("No output yet.")
+    page.get_by_role("button", name="Run Single Session").click()
+    expect(page.locator("failure-panel")).to_contain_text("exit code 3")
+    (route, empty), *_ = held
+    route.fulfill(response=empty)
+    expect(page.locator("live-output")).to_contain_text("an early line")
 
 
 def test_a_flood_of_output_is_bounded(person: Watched, server: Server) -> None:

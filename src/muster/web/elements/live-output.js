@@ -12,13 +12,15 @@ const PAINT_MS = 150;
 class LiveOutput extends Part {
   start() {
     this.waiting = [];
+    this.early = []; // what arrives while the output so far is loaded
     this.last = 0;
     this.lines = h("div", { class: "lines", role: "region", "aria-label": "Output", tabindex: "0" });
     this.none = h("p", { class: "muted", text: "No output yet." });
     this.replaceChildren(this.none, this.lines);
     this.listen((events) => {
       const ours = events.filter((event) => event.type === "agent_output" && event.seat === this.seat);
-      if (ours.length && this.loaded) this.#add(ours);
+      if (!this.loaded) this.early.push(...ours);
+      else if (ours.length) this.#add(ours);
     });
     this.#load();
   }
@@ -28,7 +30,7 @@ class LiveOutput extends Part {
       output: [],
     }));
     this.loaded = true;
-    this.#add(output);
+    this.#add([...output, ...this.early.splice(0)]);
   }
 
   #add(pieces) {
