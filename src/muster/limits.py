@@ -215,6 +215,25 @@ takes less than a millisecond."""
 CHOICE_CHARS_MAX: Final = 500
 """How much of a request is remembered with a choice: its start tells what it is about."""
 
+NEEDS_SETTLED_MAX: Final = 500
+"""What people have put aside; the oldest goes. By then its occasion is over."""
+
+NEED_CHARS_MAX: Final = 240
+"""The beginning of a message or request that needs a person: one line of a list."""
+
+FAILED_REQUESTS_MAX: Final = 50
+"""Failed requests that are kept for a person; the oldest goes."""
+
+STUCK_SECONDS: Final = 30
+"""An agent does something else than it should for longer than this: a session starts in less."""
+
+FAILURES_TOLD: Final = 2
+"""Failures in a row that need a person; a single one is tried again without."""
+
+SNOOZE_SECONDS_MIN: Final = 60
+SNOOZE_SECONDS_MAX: Final = 30 * 86_400
+"""How long something can be put aside: a month."""
+
 SELECTOR_ANSWER_CHARS: Final = 4000
 """How much of a selector's answer is searched for a name."""
 

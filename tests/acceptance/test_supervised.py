@@ -211,7 +211,7 @@ BUDGETS: dict[str, tuple[dict[str, object], tuple[str, ...], str]] = {
     "often": (
         {"sessions_per_hour": 1},
         ("true",),
-        "1 sessions in an hour, as many as its budget allows",
+        "1 session in an hour, as many as its budget allows",
     ),
     "long": (
         {"session_seconds": 0.2},

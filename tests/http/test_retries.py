@@ -33,6 +33,7 @@ NOT_KEPT = {
     ("PATCH", "/api/settings/agents/{name}"): "a second edit finds what it asks for",
     ("DELETE", "/api/settings/agents/{name}"): "a second removal is refused: it is not in the file",
     ("POST", "/api/settings/agents/{name}/rename"): "a second rename is refused: it has the name",
+    ("POST", "/api/seen"): "what was seen twice was seen",
     ("POST", "/api/delegation/queue"): "carries out what is in the queue, each message once",
 }
 """Routes that are not among the cases, with the reason."""
@@ -346,6 +347,28 @@ def _(stage: Stage) -> tuple[str, Json]:
 def _(stage: Stage) -> tuple[str, Json]:
     _session(stage)
     return "/api/delegation/choices", {"text": "write a poem", "agent": "MAIN"}
+
+
+def _needed(stage: Stage) -> str:
+    """The path of something that needs a person."""
+    name = stage.with_turn()
+    channel = stage.channel.rpartition("/")[2]
+    stage.operator.post(f"{stage.channel}/turn/wait", {"agent": name, "reason": "which?"})
+    found = stage.operator.get("/api/needs")["needs"]
+    key = next(each["key"] for each in found if each["channel"] == channel)
+    return f"/api/needs/{key}"
+
+
+@case("POST", "/api/needs/{key}/settle")
+def _(stage: Stage) -> tuple[str, Json]:
+    return f"{_needed(stage)}/settle", {"seconds": 600}
+
+
+@case("POST", "/api/needs/{key}/reopen")
+def _(stage: Stage) -> tuple[str, Json]:
+    need = _needed(stage)
+    stage.operator.post(f"{need}/settle", {"seconds": 600})
+    return f"{need}/reopen", None
 
 
 def _chosen(stage: Stage) -> int:

@@ -774,7 +774,7 @@ LOG = (
                 "test_why_tells_of_an_agent_how_each_of_its_states_came_about",
             ],
             "views/test_why.py": ["test_a_log_file_and_a_store_explain_alike"],
-            "http/routes/test_approvals.py": [
+            "http/routes/people/test_approvals.py": [
                 "test_why_explains_a_request_its_answer_and_the_channel_that_waits_for_it"
             ],
         },
@@ -1972,7 +1972,7 @@ MISSION_CONTROL = (
                 "test_arrow_keys_move_and_shortcuts_act",
                 "test_a_failing_agent_can_be_tried_now_and_stopped_and_the_key_stops_it",
                 "test_no_key_acts_on_an_agent_that_nobody_selected",
-                "test_conflicting_reports_are_shown_until_dismissed",
+                "test_conflicting_reports_are_shown_until_they_are_done",
                 "test_unconfirmed_agents_are_unknown_and_expired_seats_are_hidden",
             ],
         },
@@ -2763,7 +2763,7 @@ APPROVALS = (
                 "test_the_declared_default_applies_at_the_deadline",
                 "test_the_end_of_the_session_withdraws_its_approvals",
             ],
-            "http/routes/test_approvals.py": [
+            "http/routes/people/test_approvals.py": [
                 "test_no_agent_and_no_viewer_may_answer_and_all_may_look",
                 "test_a_request_is_answered_once_and_a_second_answer_is_refused",
                 "test_what_nobody_answers_takes_its_declared_default",
@@ -2946,6 +2946,50 @@ HOLDING = (
     ),
 )
 
+NEEDS = (
+    Promise(
+        "What needs a person is listed, complete, the same for every client, until it is answered.",
+        {
+            "machines/needs/test_needs.py": [
+                "test_a_team_that_works_needs_nobody",
+                "test_an_approval_is_listed_until_it_is_answered",
+                "test_a_question_in_a_turn_and_an_interruption_are_listed_while_the_turn_waits",
+                "test_a_single_failure_is_tried_again_without_a_person_and_a_second_one_needs_one",
+                "test_a_failed_single_run_is_listed_until_it_is_done_and_the_next_failure_is_listed_again",
+                "test_a_reached_budget_is_listed_with_its_note",
+                "test_a_conversation_that_ended_at_a_limit_is_listed_until_it_goes_on",
+                "test_an_archived_channel_and_a_retired_agent_need_nobody",
+                "test_an_agent_that_does_not_do_what_is_wanted_is_stuck_after_a_while",
+                "test_an_agent_that_connects_by_itself_is_not_stuck_while_it_is_away",
+                "test_a_report_that_is_contradicted_is_listed_until_there_is_newer_evidence",
+                "test_a_request_that_failed_is_listed_until_it_is_done",
+                "test_only_the_newest_failed_requests_are_kept",
+                "test_the_answer_to_a_person_is_listed_and_what_a_program_says_all_day_is_not",
+                "test_a_message_that_names_the_person_is_listed_wherever_it_is_said",
+                "test_messages_are_seen_up_to_a_place_that_only_moves_forward",
+                "test_a_message_that_is_done_was_seen",
+                "test_what_is_put_off_comes_back_and_can_be_reopened_before",
+                "test_the_time_is_bounded",
+                "test_only_what_is_listed_can_be_put_aside_and_only_by_people",
+                "test_the_oldest_of_what_was_put_aside_is_forgotten",
+                "test_the_most_urgent_comes_first_and_of_a_kind_the_oldest",
+            ],
+            "http/routes/people/test_needs.py": [
+                "test_an_approval_is_listed_with_all_that_a_client_needs_and_goes_with_its_answer",
+                "test_what_is_put_off_is_counted_comes_back_and_is_taken_back",
+                "test_a_message_to_the_person_is_unread_until_it_was_seen_anywhere",
+            ],
+            "cli/look/test_needs.py": [
+                "test_each_need_comes_with_the_command_that_answers_it",
+            ],
+            "web/test_team.py": [
+                "test_an_answer_to_a_person_is_unread_until_it_was_seen",
+                "test_an_answer_is_written_in_the_list_and_ends_the_need",
+            ],
+        },
+    ),
+)
+
 PROMISES = (
     *HOLDING,
     *CLAUDE,
@@ -2970,4 +3014,5 @@ PROMISES = (
     *SERVICES,
     *EDGES,
     *WHO_MAY,
+    *NEEDS,
 )

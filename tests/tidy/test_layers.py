@@ -261,6 +261,7 @@ DOORS = (
             "muster.cli.look.exporting",
             "muster.cli.look.log",
             "muster.cli.look.logs",
+            "muster.cli.look.needs",
             "muster.cli.look.search",
             "muster.cli.look.status",
             "muster.cli.look.team",

@@ -226,8 +226,20 @@ def test_agents_that_wait_fail_or_are_stuck_come_first_and_in_the_title(
     expect(needs).to_contain_text("exit code 3")
     expect(page).to_have_title("(2) Team · muster")
     expect(needs.get_by_role("listitem").first).to_contain_text("Ada")
-    page.get_by_role("button", name="Dismiss: Faily").click()
-    expect(needs).not_to_contain_text("Faily")
+    page.reload()  # nothing that needs a person is forgotten
+    expect(needs).to_contain_text("Faily failed")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    expect(needs.locator("li:focus")).to_contain_text("Faily failed")
+    page.keyboard.press("e")
+    expect(page).to_have_title("(1) Team · muster")
+    expect(needs.get_by_role("status")).to_contain_text("Done: Faily failed")
+    page.keyboard.press("u")
+    expect(needs.get_by_role("listitem").last).to_contain_text("Faily failed")
+    page.get_by_role("button", name="Put off for an hour: Faily").click()
+    expect(needs.get_by_role("status")).to_contain_text("Put off for an hour: Faily failed")
+    expect(page).to_have_title("(1) Team · muster")
+    assert operator.get("/api/needs")["putOff"] == 1
 
     operator.asked("PUT", "/api/agents/Faily/run", 200, json={"desired": "continuous"})
     expect(needs).to_contain_text("Faily keeps failing")
@@ -241,6 +253,46 @@ def test_agents_that_wait_fail_or_are_stuck_come_first_and_in_the_title(
     expect(page.locator("agent-view .need")).to_be_hidden()
 
 
+def test_an_answer_to_a_person_is_unread_until_it_was_seen(
+    person: Watched, server: Server, operator: Asker
+) -> None:
+    operator.post("/api/agents", {"name": "Ann"}, 201)
+    operator.post("/api/agents/Ann/connect")
+    page = person.signed_in(server)
+    expect(card(page, "Ann")).to_be_visible()
+    operator.post("/api/send", {"targetAgent": "Ann", "message": "How far is it?"}, 201)
+    operator.post("/api/agents/Ann/messages", {"message": "It is *done*."}, 201)
+    needs = page.locator("needs-list")
+    expect(needs).to_contain_text("Ann wrote to you")
+    expect(needs).to_contain_text("It is *done*.")
+    expect(card(page, "Ann")).to_have_attribute("data-unread", "")
+    needs.get_by_role("link", name="Ann wrote to you").click()
+    expect(page.locator("chat-thread")).to_contain_text("It is done.")
+    page.get_by_role("link", name="Team").click()
+    expect(needs).not_to_contain_text("Ann wrote to you")
+    expect(card(page, "Ann")).not_to_have_attribute("data-unread", "")
+
+
+def test_an_answer_is_written_in_the_list_and_ends_the_need(
+    person: Watched, server: Server, operator: Asker
+) -> None:
+    operator.post("/api/agents", {"name": "Eva"}, 201)
+    operator.post("/api/agents/Eva/connect")
+    page = person.signed_in(server)
+    needs = page.locator("needs-list")
+    operator.post("/api/agents/Eva/messages", {"message": "@human: which one?"}, 201)
+    row = needs.get_by_role("listitem").filter(has_text="Eva wrote to you")
+    expect(row).to_be_visible()
+    row.focus()
+    page.keyboard.press("r")
+    expect(row.get_by_label("Answer to Eva")).to_be_focused()
+    page.keyboard.type("the second")
+    page.keyboard.press("Enter")
+    expect(row).to_have_count(0)
+    said = operator.get("/api/agents/Eva/messages")["messages"][-1]
+    assert (said["text"], said["speakerName"]) == ("the second", "human")
+
+
 @pytest.fixture(scope="module")
 def old(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
     """An old team: two unconfirmed agents, a conflict, and eight expired seats."""
@@ -251,12 +303,12 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
         yield running
 
 
-def test_conflicting_reports_are_shown_until_dismissed(person: Watched, old: Server) -> None:
+def test_conflicting_reports_are_shown_until_they_are_done(person: Watched, old: Server) -> None:
     page = person.signed_in(old)
     needs = page.locator("needs-list")
     expect(needs).to_contain_text("Ada has conflicting reports")
     expect(needs).to_contain_text("reported sleeping, but its process is alive")
-    page.get_by_role("button", name="Dismiss: Ada").click()
+    page.get_by_role("button", name="Done: Ada").click()
     expect(needs).to_be_hidden()
     page.reload()
     expect(card(page, "Ada")).to_be_visible()

@@ -66,6 +66,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     ),
     "import": Verb("act.importing", ACT, "Merge the team that another machine exported."),
     "status": Verb("look.status", LOOK, "Show agents, sessions and turns at a glance."),
+    "needs": Verb("look.needs", LOOK, "List what needs you, and how to answer it."),
     "agents": Verb("look.agents", LOOK, "List agents: name, colour, soul, presence."),
     "soul": Verb("look.agents", LOOK, "Print an agent's soul: what it wrote at its registration."),
     "transcript": Verb("look.agents", LOOK, "Show the messages of an agent, sent and received."),

@@ -26,7 +26,6 @@ from muster.http.compression import compressed
 from muster.http.parsing import parse_body, parse_query, read_body
 from muster.http.routes import (
     agents,
-    approvals,
     channels,
     conversations,
     costs,
@@ -47,6 +46,7 @@ from muster.http.routes import (
 )
 from muster.http.routes.content import exports, files, memory, search
 from muster.http.routes.operator import settings
+from muster.http.routes.people import approvals, needs
 from muster.http.routing import Answer, ApiCall, Route, RouteTable, routes_in
 from muster.http.stream import Streams
 from muster.http.waiting import CallerGone, LongPolls
@@ -71,7 +71,7 @@ def routes() -> tuple[Route, ...]:
 def _plain_routes() -> Iterator[Route]:
     talking = (channels, turns, messages, files, search, exports, work, conversations, dialogues)
     showing = (static, state, costs, history, markdown, why, events)
-    acting = (agents, settings, identity, memory, importing, runs, approvals, tokens)
+    acting = (agents, settings, identity, memory, importing, runs, approvals, needs, tokens)
     for module in (health, signin, *acting, *talking, *showing):
         yield from routes_in(module)
 

@@ -948,5 +948,30 @@ class CloseConversation(Command, frozen=True, kw_only=True):
     """Whether the conversation failed."""
 
 
+# ── what needs a person ───────────────────────────────────────────────────────────────────────────
+
+
+class SettleNeed(Command, frozen=True, kw_only=True):
+    """Put aside what needs a person: as done, or for some time. Only people do that."""
+
+    key: str
+    seconds: float | None = None
+    """After this time it comes back; without it, it is done."""
+
+
+class ReopenNeed(Command, frozen=True, kw_only=True):
+    """Show again what was put aside. Only people do that."""
+
+    key: str
+
+
+class SeeMessages(Command, frozen=True, kw_only=True):
+    """A person has seen the messages of an agent, or of a channel, up to a place in the log."""
+
+    upto: int
+    seat: SeatId | None = None
+    channel: ChannelId | None = None
+
+
 COMMANDS: tuple[type[Command], ...] = tuple(Command.__subclasses__())
 """All command types; the dispatch table, the docs and the tests use this list."""

@@ -992,5 +992,29 @@ class ConversationEnd(Fact, frozen=True, kw_only=True):
     outcome: Literal["answered", "failed", "ended"] = "answered"
 
 
+# ── what needs a person ───────────────────────────────────────────────────────────────────────────
+
+
+class NeedSettled(Fact, frozen=True, kw_only=True):
+    """A person put aside what needed one: done, or until a time."""
+
+    need: str
+    until: datetime | None = None
+
+
+class NeedReopened(Fact, frozen=True, kw_only=True):
+    """A person wants to be told again of what was put aside."""
+
+    need: str
+
+
+class MessagesSeen(Fact, frozen=True, kw_only=True):
+    """A person has seen the messages of an agent, or of a channel, up to `upto` in the log."""
+
+    upto: int
+    seat: SeatId | None = None
+    channel: ChannelId | None = None
+
+
 FACTS: tuple[type[Fact], ...] = tuple(Fact.__subclasses__())
 """All fact types; the codec, the docs and the tests use this list."""

@@ -175,6 +175,26 @@ class Wake(Record, frozen=True, kw_only=True):
     """Its answer, where it differs."""
 
 
+class WordToPerson(Record, frozen=True, kw_only=True):
+    """The newest message of an agent that is meant for a person: an answer, or one that names the
+    person with an @."""
+
+    seat: SeatId
+    at: datetime
+    seq: int
+    text: str
+    """Its beginning."""
+
+
+class DisputedReport(Record, frozen=True, kw_only=True):
+    """The newest report about an agent that its authority contradicts."""
+
+    at: datetime
+    seq: int
+    reported: str
+    evidence: str
+
+
 class Agent(Record, frozen=True, kw_only=True):
     """An agent in its seat."""
 
@@ -274,6 +294,17 @@ class Agent(Record, frozen=True, kw_only=True):
     read: int = 0
     """The seq up to which it has acted on direct messages."""
 
+    spoke: int = 0
+    """The seq of its newest message outside of channels."""
+
+    seen: int = 0
+    """The seq up to which a person has seen what it said outside of channels."""
+
+    is_asked: bool = False
+    """Whether a person wrote to it, and it has not answered yet."""
+
+    to_person: WordToPerson | None = None
+    disputed: DisputedReport | None = None
     approvals: tuple[Approval, ...] = ()
     """Its open requests for approval, oldest first."""
 
@@ -482,6 +513,10 @@ class Channel(Record, frozen=True, kw_only=True):
     barred: tuple[SeatId, ...] = ()
     """Agents that a person removed: only a person adds them again."""
 
+    seen: int = 0
+    """The seq up to which a person has seen what was said."""
+
+    to_person: WordToPerson | None = None
     claims: tuple[ClaimedTurn, ...] = ()
     """Members that are to speak before the ring's next, the most important first."""
 
@@ -628,6 +663,17 @@ class RememberedChoice(Record, frozen=True, kw_only=True):
     at: datetime
 
 
+class FailedRequest(Record, frozen=True, kw_only=True):
+    """A request that nobody carried out."""
+
+    conversation: ConversationId
+    at: datetime
+    text: str
+    """Its beginning."""
+
+    why: str
+
+
 class Delegation(Record, frozen=True, kw_only=True):
     """The state machine session of a team, if one is open."""
 
@@ -643,6 +689,9 @@ class Delegation(Record, frozen=True, kw_only=True):
     """The number of conversations ever opened; the next id is computed from it."""
 
     conversations: Mapping[ConversationId, Conversation] = {}
+    failed: tuple[FailedRequest, ...] = ()
+    """The newest requests that failed, oldest first."""
+
     choices: tuple[RememberedChoice, ...] = ()
     """Choices that routing remembers, the oldest first; kept when the session is closed."""
 
@@ -678,6 +727,14 @@ class Shutdown(Record, frozen=True, kw_only=True):
 
     until: datetime | None = None
     """The end of the drain; sessions that still run are stopped then."""
+
+
+class SettledNeed(Record, frozen=True, kw_only=True):
+    """Something that needed a person, and was put aside by one."""
+
+    key: str
+    until: datetime | None = None
+    """The time at which it comes back; none if it is done."""
 
 
 class Team(Record, frozen=True, kw_only=True):
@@ -717,6 +774,9 @@ class Team(Record, frozen=True, kw_only=True):
 
     imported: Mapping[str, int] = {}
     """Ids of imported messages and digests of discarded documents: a second import adds nothing."""
+
+    settled: tuple[SettledNeed, ...] = ()
+    """What people have put aside, oldest first."""
 
     keys: RecentKeys = RecentKeys()
 

@@ -301,6 +301,21 @@ class Awaits(StrEnum):
     RESUME = "resume"  # a resume only
 
 
+class NeedKind(StrEnum):
+    """A reason why a person is needed, the most urgent first."""
+
+    APPROVAL = "approval"
+    QUESTION = "question"
+    HELD = "held"
+    FAILING = "failing"
+    LIMIT = "limit"
+    REQUEST = "request"
+    FAILED = "failed"
+    STUCK = "stuck"
+    CONFLICT = "conflict"
+    MESSAGE = "message"
+
+
 class Limit(StrEnum):
     """A reason why a channel rests: a limit of its rules, by the rule's name on the wire."""
 

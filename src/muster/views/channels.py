@@ -74,6 +74,8 @@ def channel_state(
         resting=channel.resting,
         rest_limit=channel.rest_limit,
         rest_reason=why_resting(team, channel),
+        newest=channel.newest,
+        seen=channel.seen,
         archived=channel.archived,
         granted_because=turn.reason or None if turn else None,
         choosing=turn.choosing if turn else False,

@@ -1,104 +1,73 @@
-// Agents that need a person, with the reason. Shown first on the page, and counted in its title and icon.
+// What needs a person, as the server lists it. Shown first on the page, and counted in its title and icon.
 
-import { approvals, wants } from "./approvals.js";
+import { path, post, say } from "./api.js";
 import { meaning } from "./badge.js";
-import { everySecond, secondsSince } from "./clock.js";
+import { go } from "./router.js";
 import { store } from "./store.js";
 
-const STUCK_SECONDS = 30; // desired and current may differ while a session starts
-const FAILURES = 2; // a single failure is retried without a person
-const KINDS = ["approval", "waiting", "failing", "stuck", "failed", "conflict"];
+const LATER_SECONDS = 3600;
+const UNDO_MS = 8000;
 
-export const WORDS = {
-  approval: "is waiting for your approval",
-  waiting: "is waiting for you",
-  failing: "keeps failing",
-  stuck: "is stuck",
-  failed: "failed",
-  conflict: "has conflicting reports",
-};
-
-/** Everything that needs a person, most urgent first: {kind, seat, id, why, since, key, channel?}. */
-export function needs() {
-  return store.shown
-    .flatMap(needsOf)
-    .sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) || a.seat - b.seat);
-}
+/** Everything that needs a person, most urgent first. */
+export const needs = () => store.needs.needs;
 
 /** The needs of one agent. */
-export function needsOf(agent) {
-  const found = [approval, waiting, failing, stuck, failed, conflict].flatMap((look) => look(agent) ?? []);
-  return found
-    .map((need) => ({
-      ...need,
-      seat: agent.seat,
-      id: agent.id,
-      key: `${need.kind}:${agent.seat}:${need.place ?? ""}`,
-    }))
-    .filter((need) => !dismissed.has(need.key));
+export const needsOf = ({ seat }) => needs().filter((need) => need.seat === seat);
+
+/** The reason of a need. The badge of an agent says what it does about it, and when. */
+export function reason(need) {
+  const agent = store.agents.get(need.seat);
+  if (!agent || !["failing", "stuck"].includes(need.kind)) return need.why;
+  return [meaning(agent.badge), need.kind === "failing" && need.why].filter(Boolean).join(": ");
 }
 
-function approval(agent) {
-  return approvals({ seat: agent.seat }).map((each) => ({
-    kind: "approval",
-    why: wants(each),
-    since: each.since,
-    place: each.id,
-  }));
+/** The agent, channel or request that a need is about, and the parts of its address in the page. */
+export function about({ kind, agent, channel, conversation }) {
+  if (conversation) return { name: conversation, place: ["conversation", conversation] };
+  if (channel && kind === "limit") return { name: `#${channel}`, place: ["channel", channel] };
+  return { name: agent, place: ["agent", agent] };
 }
 
-function waiting(agent) {
-  return Object.keys(agent.channels).flatMap((name) => {
-    const channel = store.channel(name);
-    const wait = channel?.holder === agent.id ? channel.waiting : null;
-    if (!wait || wait.approval) return [];
-    const why = wait.byHuman ? `interrupted by you in #${name}` : `${wait.reason} (in #${name})`;
-    return [{ kind: "waiting", why, since: wait.since, channel: name, place: channel.epoch }];
-  });
+/** Send the answer to where the question came from: its channel, or the agent alone. */
+export function answer({ channel, agent }, message, key) {
+  if (channel) return say(path`/api/channels/${channel}/messages`, { message }, key);
+  return say("/api/send", { message, targetAgent: agent }, key);
 }
 
-function failing(agent) {
-  if (agent.failures < FAILURES || !agent.retryAt) return null;
-  return { kind: "failing", why: meaning(agent.badge), since: store.note(agent.seat).ended?.at };
+// ── put aside ──────────────────────────────────────────────────────────────────────────────
+
+export const needKey = ({ key }) => `need:${key}`;
+
+/** What was put aside in the last seconds, and can be taken back. */
+export let undoable = null;
+
+/** Put a need aside as done. */
+export const done = (need) => settle(need, "Done", {});
+
+/** Put a need off for an hour. */
+export const later = (need) => settle(need, "Later", { seconds: LATER_SECONDS });
+
+async function settle(need, label, body) {
+  const answer = await store.act(needKey(need), label, () => post(path`/api/needs/${need.key}/settle`, body));
+  if (!answer || (need.kind === "message" && label === "Done")) return; // what was seen stays seen
+  const mine = { need, label };
+  undoable = mine;
+  setTimeout(() => undoable === mine && forget(), UNDO_MS);
+  store.touch("team");
 }
 
-function stuck(agent) {
-  if (agent.failures || !agent.differsSince || secondsSince(agent.differsSince) < STUCK_SECONDS) return null;
-  return { kind: "stuck", why: meaning(agent.badge), since: agent.differsSince };
+/** Take the last one back. */
+export async function undo() {
+  if (!undoable) return false;
+  const { need } = undoable;
+  forget();
+  return store.act(needKey(need), "Undo", () => post(path`/api/needs/${need.key}/reopen`));
 }
 
-function failed(agent) {
-  const ended = store.note(agent.seat).ended;
-  if (agent.desired === "pause" && agent.setBy !== "muster") return null; // a person stopped it, and knows
-  if (!ended || agent.session || agent.retryAt || !["failed", "crashed"].includes(ended.outcome)) return null;
-  const code = ended.code === undefined ? "" : ` with exit code ${ended.code}`;
-  const why = `last session ${ended.outcome}${code}${ended.reason ? `: ${ended.reason}` : ""}`;
-  return { kind: "failed", why, since: ended.at, place: ended.seq };
+function forget() {
+  undoable = null;
+  store.touch("team");
 }
-
-function conflict(agent) {
-  const found = store.note(agent.seat).conflict;
-  if (!found || (agent.evidence && agent.evidence.seq > found.seq)) return null;
-  return {
-    kind: "conflict",
-    why: `reported ${found.reported}, but ${found.evidence}`,
-    since: found.at,
-    place: found.seq,
-  };
-}
-
-// ── dismissed ──────────────────────────────────────────────────────────────────────────────
-
-const dismissed = new Set(JSON.parse(localStorage.getItem("dismissed") ?? "[]"));
-
-/** Hide a need that a person has seen. Kept in this browser. */
-export function dismiss({ key }) {
-  dismissed.add(key);
-  localStorage.setItem("dismissed", JSON.stringify([...dismissed].slice(-200)));
-  store.touch("team", "agents");
-}
-
-export const canDismiss = ({ kind }) => kind === "failed" || kind === "conflict";
 
 // ── the title, the icon, the notification ──────────────────────────────────────────────────────
 
@@ -108,7 +77,6 @@ let known = null;
 export function watchNeeds() {
   const look = () => store.ready && tell(needs());
   for (const topic of ["team", "agents", "channels"]) store.watch(topic, look);
-  everySecond(look);
   document.addEventListener("routed", look);
 }
 
@@ -144,11 +112,12 @@ export async function askForNotices() {
   store.touch("team");
 }
 
-function notify({ id, kind, why, key }) {
+function notify(need) {
   if (!document.hidden) return;
-  const notice = new Notification(`${id} ${WORDS[kind]}`, { body: why, tag: key });
+  const { name, place } = about(need);
+  const notice = new Notification(`${name} ${need.what}`, { body: reason(need), tag: need.key });
   notice.onclick = () => {
     window.focus();
-    location.hash = `#/agent/${encodeURIComponent(id)}`;
+    go(...place);
   };
 }

@@ -7,7 +7,7 @@
 //   topics:  team  agents  agent:9  channels  channel:design  partial:design  events  pending  status
 
 import { get } from "./api.js";
-import { setServerTime } from "./clock.js";
+import { secondsUntil, setServerTime } from "./clock.js";
 import { follow } from "./stream.js";
 
 const PAINT_MS = 80;
@@ -15,7 +15,10 @@ const ASK_MS = 60;
 const HIDDEN_MS = 500;
 const EVENTS_KEPT = 1000;
 const CONFIRM_MS = 5000;
-const NOTED = "agent_output,agent_message,agent_activity,session_end,conflict";
+const LATE_MS = 200; // after a change that comes with time
+const LONGEST_TIMER_MS = 3600 * 1000;
+const OF_NEEDS = new Set(["conversation_end", "need_settled", "need_reopened"]); // name no seat and no channel
+const NOTED = "agent_output,agent_message,agent_activity";
 const WHOLE = new Set(["muster_started", "muster_stopping", "documents_imported"]); // each may change every badge
 const BEGINNINGS = new Set(["tool_call", "helper_started"]); // activities that begin; finished ones are not shown
 
@@ -30,6 +33,7 @@ class Store {
   #asking = false;
   #reached = new Set();
   #listeners = new Set();
+  #again = null; // the timer of the next change of needs
 
   seq = 0;
   human = "you";
@@ -38,11 +42,12 @@ class Store {
   button = null;
   births = false;
   notice = "";
+  needs = { needs: [], putOff: 0, changesAt: null }; // what needs a person
   settingsProblem = ""; // the mistake in the settings file, for operators
   settingsWaiting = []; // settings that hold after a restart of muster
   agents = new Map(); // by seat
   channels = new Map(); // by name
-  notes = new Map(); // by seat: {doing, ended, conflict}, from events
+  notes = new Map(); // by seat: {doing}, from events
   events = []; // the newest EVENTS_KEPT, oldest first
   partials = new Map(); // by channel: the text that the turn holder has written so far
   pending = new Map(); // actions not confirmed yet: key to {label, since}
@@ -125,7 +130,7 @@ class Store {
     }
   }
 
-  /** Load the notes (activity, session end, conflict) of the time before the page was opened. */
+  /** Load the notes of the time before the page was opened. */
   async #remember() {
     const { events } = await get(`/api/log?types=${NOTED}&limit=300`).catch(() => ({ events: [] }));
     const newer = this.notes;
@@ -195,6 +200,7 @@ class Store {
     }
     for (const seat of event.confirmed ?? []) this.#seats.add(seat);
     if (event.channel) this.#channels.add(event.channel);
+    if (OF_NEEDS.has(event.type)) this.#seats.add(0); // any part of the state has the needs with it
   }
 
   #noteDown(event) {
@@ -206,17 +212,6 @@ class Store {
       note.doing = { text: lastLine(event.content.map((each) => each.text).join("\n")), at: event.ts };
     else if (event.type === "agent_activity" && BEGINNINGS.has(event.kind))
       note.doing = { text: lastLine(event.text ? `${event.name}: ${event.text}` : event.name), at: event.ts };
-    else if (event.type === "session_end")
-      note.ended = {
-        outcome: event.outcome,
-        code: event.code,
-        reason: event.reason,
-        at: event.ts,
-        seq: event.seq,
-      };
-    else if (event.type === "session_start" || event.type === "session_requested") delete note.ended;
-    else if (event.type === "conflict")
-      note.conflict = { reported: event.reported, evidence: event.evidence, at: event.ts, seq: event.seq };
     else return;
     this.notes.set(seat, note);
     this.touch("team", `agent:${seat}`);
@@ -264,8 +259,10 @@ class Store {
 
   #take(state) {
     setServerTime(state.now);
-    const { human, version, boot, button, births, notice, settingsProblem, settingsWaiting } = state;
-    Object.assign(this, { human, version, boot, button, births, notice, settingsProblem, settingsWaiting });
+    const { human, version, boot, button, births, notice, needs, settingsProblem, settingsWaiting } = state;
+    Object.assign(this, { human, version, boot, button, births, notice, needs });
+    Object.assign(this, { settingsProblem, settingsWaiting });
+    this.#askAgainAt(needs.changesAt);
     this.ready = true;
     if (state.whole) this.#replaceAll();
     for (const each of state.agents) this.agents.set(each.seat, each);
@@ -274,6 +271,17 @@ class Store {
     this.touch(...state.agents.map((each) => `agent:${each.seat}`));
     this.touch(...state.channels.map((each) => `channel:${each.channel}`));
     this.#reach(state.seq);
+  }
+
+  /** What needs a person changes with time, too: reload when it does. */
+  #askAgainAt(moment) {
+    clearTimeout(this.#again);
+    if (!moment) return;
+    const ask = () => {
+      this.#seats.add(0);
+      this.#askFor({});
+    };
+    this.#again = setTimeout(ask, Math.min(secondsUntil(moment) * 1000 + LATE_MS, LONGEST_TIMER_MS));
   }
 
   #reach(seq) {

@@ -355,7 +355,7 @@ def test_a_start_that_a_budget_forbids_says_so_and_fails(home: Path) -> None:
     does(home, "once", "limited", "--wait")
     for wait in ((), ("--wait",)):
         told = does(home, "start", "limited", *wait, code=1)
-        assert "1 sessions in an hour, as many as its budget allows" in told
+        assert "1 session in an hour, as many as its budget allows" in told
 
 
 def test_a_scheduled_agent_runs_now_if_asked_to(home: Path) -> None:

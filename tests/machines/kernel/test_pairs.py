@@ -216,6 +216,9 @@ def tries(team: Team) -> Iterator[Command]:
     yield c.RememberChoice(text="more", to="ada", guess="MAIN")
     yield c.ForgetChoice(number=1)
     yield c.ForgetChoice()
+    yield c.SettleNeed(key="failed:10:5")
+    yield c.SettleNeed(key=f"message:{team.seq}", seconds=60)
+    yield c.ReopenNeed(key="failed:10:5")
     yield c.EndDelegation()
     yield c.OpenConversation(text="more", speaker_name="Marcus")
 
@@ -231,6 +234,7 @@ def _about(seat: SeatId) -> Iterator[Command]:
     yield c.DeliverMessages(seat=seat, upto=5)
     yield c.TellHuman(seat=seat, text="hello")
     yield c.MarkRead(seat=seat, upto=5)
+    yield c.SeeMessages(seat=seat, upto=5)
     yield c.IssueToken(token_id="t", role=e.Role.AGENT, digest="d", seat=seat)
     yield c.ConnectAgent(seat=seat)
     yield c.DisconnectAgent(seat=seat, reason="left")

@@ -162,7 +162,7 @@ def test_tasks_count_for_the_sessions_in_an_hour() -> None:
     )
     scene.want("ada", RunMode.CONTINUOUS)
     refused = scene.refuse(delegate(), "budget_reached")
-    assert "1 sessions in an hour" in str(refused)
+    assert "1 session in an hour" in str(refused)
 
 
 # ── ends ──────────────────────────────────────────────────────────────────────────────────────────

@@ -22,7 +22,9 @@ from muster.views.agents import Button, button_of, view_agent, view_run
 from muster.views.answers import View
 from muster.views.answers.agents import AgentView, SessionView, ShutdownView, UsageView
 from muster.views.answers.channels import ChannelState
+from muster.views.answers.needs import NeedList
 from muster.views.channels import channel_state
+from muster.views.needs import view_needs
 from muster.views.run.shutdown import shutdown_notice, view_shutdown
 
 
@@ -50,6 +52,12 @@ class Card(AgentView, frozen=True, kw_only=True):
 
     unread: int
     """The newest message to it alone that it has not acted on, or 0."""
+
+    spoke: int
+    """The newest message that it said outside of channels, or 0."""
+
+    seen: int
+    """Up to where a person has seen those."""
 
 
 class StateView(View, frozen=True, kw_only=True):
@@ -80,6 +88,9 @@ class StateView(View, frozen=True, kw_only=True):
 
     shutdown: ShutdownView | None
     """Set while muster is shutting down."""
+
+    needs: NeedList
+    """What needs a person, whatever parts were asked for."""
 
     agents: tuple[Card, ...]
     channels: tuple[ChannelState, ...]
@@ -126,6 +137,7 @@ async def show_state(call: ApiCall, query: StateQuery) -> StateView:
         settings_waiting=in_force.waiting if is_operator else (),
         notice=_notice(call),
         shutdown=view_shutdown(call.team),
+        needs=view_needs(team, now),
         agents=agents,
         channels=tuple(channel_state(team, team.channels[name]) for name in names),
     )
@@ -199,4 +211,6 @@ def card(team: Team, agent: Agent, now: datetime) -> Card:
         budget=run.budget,
         counted=run.used,
         unread=agent.last_message if agent.last_message > agent.read else 0,
+        spoke=agent.spoke,
+        seen=agent.seen,
     )

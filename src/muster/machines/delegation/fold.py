@@ -2,12 +2,19 @@
 
 from msgspec.structs import replace
 
-from muster.limits import CHOICES_KEPT_MAX
+from muster.limits import CHOICES_KEPT_MAX, FAILED_REQUESTS_MAX, NEED_CHARS_MAX
 from muster.machines import events as e
 from muster.machines.events import Event
 from muster.machines.ids import ConversationId, SessionId, request_key
 from muster.machines.maps import drop, put
-from muster.machines.state import Conversation, Delegation, RememberedChoice, Team, Visit
+from muster.machines.state import (
+    Conversation,
+    Delegation,
+    FailedRequest,
+    RememberedChoice,
+    Team,
+    Visit,
+)
 from muster.machines.vocabulary import NOTHING_USED, Remark, Usage
 
 
@@ -35,6 +42,7 @@ def delegation_ended(team: Team, event: Event, fact: e.DelegationEnded) -> Team:
     ended = Delegation(
         opened=before.opened,
         last_path=before.last_path,
+        failed=before.failed,
         choices=before.choices,
         choices_made=before.choices_made,
     )
@@ -137,7 +145,16 @@ def dialogue_recorded(team: Team, event: Event, fact: e.DialogueRecorded) -> Tea
 def conversation_end(team: Team, event: Event, fact: e.ConversationEnd) -> Team:
     delegation = team.delegation
     left = drop(delegation.conversations, fact.conversation)
-    return replace(team, delegation=replace(delegation, conversations=left))
+    failed = delegation.failed
+    if fact.outcome == "failed":
+        request = FailedRequest(
+            conversation=fact.conversation,
+            at=event.ts,
+            text=delegation.conversations[fact.conversation].text[:NEED_CHARS_MAX],
+            why=fact.summary[:NEED_CHARS_MAX],
+        )
+        failed = (*failed, request)[-FAILED_REQUESTS_MAX:]
+    return replace(team, delegation=replace(delegation, conversations=left, failed=failed))
 
 
 def with_conversation(team: Team, name: ConversationId, *, session: SessionId) -> Team:

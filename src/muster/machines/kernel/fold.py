@@ -15,9 +15,11 @@ from muster.machines.ids import name_key
 from muster.machines.kernel import clock
 from muster.machines.keys import remember_key
 from muster.machines.maps import put
+from muster.machines.needs import fold as needs_fold
 from muster.machines.run_control import fold as run_fold
 from muster.machines.state import Team
 from muster.machines.teams import importing
+from muster.machines.turns import delivery
 from muster.machines.turns import fold as turn_fold
 from muster.machines.vocabulary import Machine
 
@@ -114,7 +116,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.AgentDismissed: identity_fold.agent_dismissed,
     e.AgentRestored: identity_fold.agent_restored,
     e.MarkerRejected: _unchanged,
-    e.Conflict: _unchanged,
+    e.Conflict: needs_fold.conflict,
     e.DocumentsImported: importing.documents_imported,
     e.MessageImported: importing.message_imported,
     e.DesiredSet: run_fold.desired_set,
@@ -156,8 +158,8 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.TurnsPassed: turn_fold.turns_passed,
     e.UserMessage: turn_fold.user_message,
     e.AgentMessage: _agent_message,
-    e.MessagesRead: turn_fold.messages_read,
-    e.MessagesDelivered: turn_fold.messages_delivered,
+    e.MessagesRead: delivery.messages_read,
+    e.MessagesDelivered: delivery.messages_delivered,
     e.TokenIssued: tokens.token_issued,
     e.TokenRevoked: tokens.token_revoked,
     e.DelegationStarted: delegation_fold.delegation_started,
@@ -174,6 +176,9 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.UsageRecorded: delegation_fold.usage_recorded,
     e.ProgressRecorded: delegation_fold.progress_recorded,
     e.ConversationEnd: delegation_fold.conversation_end,
+    e.NeedSettled: needs_fold.need_settled,
+    e.NeedReopened: needs_fold.need_reopened,
+    e.MessagesSeen: needs_fold.messages_seen,
 }
 
 

@@ -447,5 +447,15 @@ _SENTENCES: dict[type[Fact], Callable[[Any, Team], str]] = {
     e.ConversationLogged: lambda f, t: "another program added a line to the index of conversations",
     e.UsageRecorded: lambda f, t: f"{_clip(f.agent_name)} used {used(f.usage)} in {f.conversation}",
     e.ProgressRecorded: lambda f, t: f"progress in {f.conversation}: {_clip(f.what)}",
+    e.NeedSettled: lambda f, t: (
+        f"{_clip(f.need)} was put off until {f.until:%Y-%m-%d %H:%M} UTC"
+        if f.until
+        else f"{_clip(f.need)} was put aside as done"
+    ),
+    e.NeedReopened: lambda f, t: f"{_clip(f.need)} needs a person again",
+    e.MessagesSeen: lambda f, t: (
+        f"a person has seen what was said"
+        f" {f'in {f.channel}' if f.channel else f'by {_who(t, f.seat)}'}"
+    ),
     e.ConversationEnd: lambda f, t: f"{f.conversation} was {f.outcome}: {_clip(f.summary)}",
 }

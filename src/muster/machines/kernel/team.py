@@ -26,6 +26,7 @@ from muster.machines.ids import MUSTER
 from muster.machines.kernel.couplings import follow
 from muster.machines.kernel.fold import evolve
 from muster.machines.keys import check_key
+from muster.machines.needs import decide as needs
 from muster.machines.run_control import decide as run_control
 from muster.machines.run_control import ending, schedule, shutdown, watching
 from muster.machines.state import Team
@@ -172,6 +173,9 @@ DECIDERS: dict[type[Command], Callable[[Team, Any, datetime], Iterable[Fact]]] =
     c.RecordProgress: delegation.record_progress,
     c.FinishTask: delegation.finish_task,
     c.CloseConversation: delegation.close_conversation,
+    c.SettleNeed: needs.settle_need,
+    c.ReopenNeed: needs.reopen_need,
+    c.SeeMessages: needs.see_messages,
 }
 
 # Permissions of actors. Couplings send as muster, which is not checked.
@@ -192,6 +196,9 @@ ACTOR_RULES: dict[type[Command], Callable[[Team, Any, str], None]] = {
     c.RestoreAgent: membership.check_restore,
     c.RememberChoice: delegation.check_chooses,
     c.ForgetChoice: delegation.check_chooses,
+    c.SettleNeed: needs.check_settles,
+    c.ReopenNeed: needs.check_settles,
+    c.SeeMessages: needs.check_settles,
     c.SummonAgents: shutdown.check_may_start,
     c.WakeAgents: shutdown.check_may_start,
 }

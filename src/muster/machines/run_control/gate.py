@@ -124,4 +124,5 @@ def session_limit_reached(agent: Agent, now: datetime) -> str:
     allowed, starts = agent.run.budget.sessions_per_hour, agent.run.starts
     if allowed is None or len(starts) < allowed or starts[0] <= now - timedelta(hours=1):
         return ""
-    return f"{allowed} sessions in an hour, as many as its budget allows"
+    sessions = "session" if allowed == 1 else "sessions"
+    return f"{allowed} {sessions} in an hour, as many as its budget allows"

@@ -30,6 +30,7 @@ from muster.machines.turns.table import (
     seconds,
     timeout_of,
 )
+from muster.machines.turns.to_person import told_directly, told_in_channel
 from muster.machines.vocabulary import Awaits, Claim, ReadRule
 
 
@@ -333,6 +334,7 @@ def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
         channel = team.channels[fact.channel]
         changed = replace(
             channel,
+            seen=event.seq if is_person(event.actor) else channel.seen,
             silent_turns=0,
             since_message=Spent(turns_before=channel.turns),
             selector_asked=False,
@@ -341,8 +343,11 @@ def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
     if fact.seat is not None:
         agent = team.agents[fact.seat]
         first = agent.delivered >= agent.last_message
+        by_person = is_person(event.actor)
         agent = replace(
             agent,
+            seen=event.seq if by_person else agent.seen,
+            is_asked=by_person or agent.is_asked,
             last_message=event.seq,
             pending_from=event.seq - 1 if first else agent.pending_from,
             transcript_from=agent.alive_from,
@@ -357,32 +362,20 @@ def _said(channel: Channel, seq: int, by: SeatId | None) -> Channel:
     return replace(channel, last_message=seq, newest=seq, newest_by=by, newest_other=other)
 
 
-def messages_read(team: Team, event: Event, fact: e.MessagesRead) -> Team:
-    agent = replace(team.agents[fact.seat], read=fact.upto)
-    return replace(team, agents=put(team.agents, agent.seat, agent))
-
-
-def messages_delivered(team: Team, event: Event, fact: e.MessagesDelivered) -> Team:
-    if fact.channel is None:
-        agent = team.agents[fact.seat]
-        agent = replace(agent, delivered=fact.upto, transcript_from=agent.alive_from)
-        return replace(team, agents=put(team.agents, agent.seat, agent))
-    channel = team.channels[fact.channel]
-    delivered = put(channel.delivered, fact.seat, fact.upto)
-    return _with_channel(team, replace(channel, delivered=delivered))
-
-
 def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
     """A post is a sign of work: it restarts the turn's timeout and the silence detection."""
     agent = team.agents[fact.seat]
-    answers = fact.channel is None and agent.read != agent.delivered
-    if answers or agent.transcript_from != agent.alive_from:
-        read = agent.delivered if answers else agent.read
-        agent = replace(agent, transcript_from=agent.alive_from, read=read)
-        team = replace(team, agents=put(team.agents, agent.seat, agent))
     if fact.channel is None:
-        return team
-    channel = team.channels[fact.channel]
+        agent = replace(
+            told_directly(team, agent, event, fact),
+            transcript_from=agent.alive_from,
+            read=agent.delivered,
+        )
+        return replace(team, agents=put(team.agents, agent.seat, agent))
+    if agent.transcript_from != agent.alive_from:
+        agent = replace(agent, transcript_from=agent.alive_from)
+        team = replace(team, agents=put(team.agents, agent.seat, agent))
+    channel = told_in_channel(team, team.channels[fact.channel], event, fact)
     turn = channel.turn
     assert turn is not None
     until = min(event.ts + timeout_of(channel, fact.seat), turn.cap)

@@ -12,7 +12,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final
+from typing import Final, TypeVar
 
 from muster import limits
 from muster.errors import CannotSpeak
@@ -28,6 +28,8 @@ from muster.machines.turns.table import (
     unreachable_because,
 )
 from muster.machines.vocabulary import Authority, Claim, SpeakerOrder
+
+Named = TypeVar("Named")
 
 NO_HANDOFF: Final = "the turn ends without a handoff"
 """The beginning of the warning about a handoff that had no effect."""
@@ -178,10 +180,16 @@ def mentions(
         yield e.TurnClaimed(channel=channel.id, seat=seat, claim=claim, by=by)
 
 
-def _mentioned(text: str, names: Mapping[str, SeatId]) -> Sequence[SeatId]:
-    """The seats whose names follow an @, each once. A longer name wins over its beginning."""
+def names_person(text: str, person: str) -> bool:
+    """Whether a text mentions a person with @."""
+    return "@" in text and bool(_mentioned(text, {name_key(person): person}))
+
+
+def _mentioned(text: str, names: Mapping[str, Named]) -> Sequence[Named]:
+    """The owners of the names that follow an @, each once. A longer name wins over its
+    beginning."""
     longest_first = sorted(names, key=len, reverse=True)
-    found: dict[SeatId, None] = {}
+    found: dict[Named, None] = {}
     for at in islice(_MENTION.finditer(text), limits.MENTIONS_MAX):
         # Two characters more than a name may have: they show whether the name ends there.
         said = name_key(text[at.end() : at.end() + limits.NAME_CHARS_MAX + 2])

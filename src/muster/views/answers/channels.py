@@ -85,6 +85,12 @@ class ChannelState(View, frozen=True, kw_only=True):
     rest_reason: str | None = None
     """The same in words, with what starts the conversation again."""
 
+    newest: int = 0
+    """The newest message of a person or an agent."""
+
+    seen: int = 0
+    """Up to where a person has seen the messages."""
+
     archived: bool = False
     granted_because: str | None = None
     """Why the holder has the turn: the ring, a handoff, a person's choice."""

@@ -117,6 +117,12 @@ class AgentCard extends Part {
     this.dataset.run = agent.badge.status;
     const [need] = needsOf(agent);
     setAttribute(this, "data-need", need?.kind ?? null);
+    setAttribute(this, "data-unread", agent.spoke > agent.seen ? "" : null);
+    setAttribute(
+      parts.name,
+      "title",
+      agent.spoke > agent.seen ? "It said something that you have not seen" : null,
+    );
     setText(parts.name, label + (agent.seat === LEAD ? " ★" : ""));
     setAttribute(parts.name, "href", link("agent", agent.id));
     setAttribute(parts.menu, "aria-label", `More about ${agent.name ?? "this agent"}`);

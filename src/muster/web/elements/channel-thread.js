@@ -7,6 +7,7 @@
 import { get } from "../api.js";
 import { h, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
+import { see } from "../seen.js";
 import { store } from "../store.js";
 import { face } from "./agent-face.js";
 import { entry, quoted, TYPES, words } from "./channel-entries.js";
@@ -56,6 +57,10 @@ class ChannelThread extends Part {
     this.replaceChildren(this.empty, this.log, this.news);
     this.listen((events) => this.#hear(events));
     this.watch(`channel:${this.channel}`, () => this.#paintDelivery());
+    this.watch(`channel:${this.channel}`, () => this.#see());
+    const shown = () => this.#see();
+    document.addEventListener("visibilitychange", shown);
+    this.until(() => document.removeEventListener("visibilitychange", shown));
     this.watch(`partial:${this.channel}`, () => this.#paintPartial());
     this.watch("events", () => store.events.length === 0 && this.#last && this.#open()); // another log
     this.until(() => clearTimeout(this.#fading));
@@ -271,6 +276,11 @@ class ChannelThread extends Part {
     clearTimeout(this.#fading);
     store.partials.delete(this.channel);
     setHidden(this.writing, true);
+  }
+
+  #see() {
+    const channel = store.channel(this.channel);
+    if (channel) see({ channel: this.channel }, channel.newest, channel.seen);
   }
 
   #paintPartial() {

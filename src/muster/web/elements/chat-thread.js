@@ -6,6 +6,7 @@ import { timeOfDay } from "../clock.js";
 import { h, keyed, setHidden, setText } from "../dom.js";
 import { showMarkdown } from "../markdown.js";
 import { Part } from "../part.js";
+import { see } from "../seen.js";
 import { store } from "../store.js";
 import { face } from "./agent-face.js";
 
@@ -61,11 +62,20 @@ class ChatThread extends Part {
     this.box.addEventListener("keydown", (event) => this.#typed(event));
     this.listen((events) => events.some((event) => this.#ours(event)) && this.#reload());
     this.watch(["pending", `agent:${this.seat}`], () => this.#paintForm());
+    this.watch(`agent:${this.seat}`, () => this.#see());
+    const shown = () => this.#see();
+    document.addEventListener("visibilitychange", shown);
+    this.until(() => document.removeEventListener("visibilitychange", shown));
     this.#load();
   }
 
   get agent() {
     return store.agents.get(this.seat);
+  }
+
+  #see() {
+    const { agent } = this;
+    if (agent) see({ agent: agent.id }, agent.spoke, agent.seen);
   }
 
   get #draft() {

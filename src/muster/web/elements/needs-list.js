@@ -1,80 +1,178 @@
-// "Needs you": agents that wait for a person, are stuck, failed, or have conflicting reports. First on the page.
+// "Needs you": what waits for a person, the most urgent first. Answered here, with the mouse or the keyboard.
 
 import "./approval-list.js";
-import { canDismiss, dismiss, needs, WORDS } from "../attention.js";
+import { newKey } from "../api.js";
+import { about, answer, done, later, needKey, needs, reason, undo, undoable } from "../attention.js";
 import { secondsSince, span } from "../clock.js";
 import { h, keyed, setHidden, setText } from "../dom.js";
 import { Part } from "../part.js";
 import { go, link } from "../router.js";
 import { store } from "../store.js";
+import { visible } from "../visible.js";
 import { face } from "./agent-face.js";
+
+const WHY_CHARS = 300;
+const ANSWERED = new Set(["question", "held", "message"]); // with words
 
 class NeedsList extends Part {
   start() {
     this.heading ??= h("h2", { id: "needs" });
     this.list ??= h("ul", { "aria-labelledby": "needs" });
-    this.replaceChildren(this.heading, h("approval-list"), this.list);
+    this.undone ??= h("p", { class: "undo", role: "status", hidden: true });
+    this.replaceChildren(this.heading, h("approval-list"), this.list, this.undone);
     const paint = () => this.#paint();
-    this.watch(["team", "agents", "channels"], paint);
+    this.watch(["team", "agents", "channels", "pending"], paint);
     this.tick(paint);
     this.key("n", "Go to the first agent that needs you", () => {
       const [first] = needs();
-      return first ? go("agent", first.id) : false;
+      return first ? go(...about(first).place) : false;
     });
+    this.key("j", "Next thing that needs you", () => this.#move(1));
+    this.key("k", "Previous thing that needs you", () => this.#move(-1));
+    this.key("y", "Allow the request", () => this.#press(".allow"));
+    this.key("x", "Deny the request", () => this.#press(".deny"));
+    this.key("r", "Answer it", () => (this.#press(".reply") === false ? this.#note() : true));
+    this.key("h", "Put it off for an hour", () => this.#press(".later"));
+    this.key("e", "Put it aside as done", () => this.#press(".done"));
+    this.key("u", "Undo", () => (undoable ? this.#undo() : false));
   }
+
+  // ── the keyboard ─────────────────────────────────────────────────────────────────────────────
+
+  get #rows() {
+    return [...this.querySelectorAll("li[tabindex]")];
+  }
+
+  get #row() {
+    const row = document.activeElement?.closest?.("li[tabindex]");
+    return row && this.contains(row) ? row : null;
+  }
+
+  #move(by) {
+    const rows = this.#rows;
+    if (!rows.length) return false;
+    const at = rows.indexOf(this.#row);
+    rows[at < 0 ? 0 : (at + by + rows.length) % rows.length].focus();
+  }
+
+  #press(what) {
+    const button = this.#row?.querySelector(what);
+    return button ? button.click() : false;
+  }
+
+  #note() {
+    const note = this.#row?.querySelector("input");
+    return note ? note.focus() : false;
+  }
+
+  #undo() {
+    undo();
+  }
+
+  // ── painting ─────────────────────────────────────────────────────────────────────────────
 
   #paint() {
     const found = needs();
+    const at = this.#rows.indexOf(this.#row);
     // The tick may hide this list before approval-list repaints: an element that is hidden loses the focus silently.
     if (!found.length && this.contains(document.activeElement)) document.getElementById("main").focus();
-    setHidden(this, found.length === 0);
+    setHidden(this, found.length === 0 && !undoable);
     setText(this.heading, `Needs you (${found.length})`);
+    const held = this.list.contains(document.activeElement);
     keyed(
       this.list,
       found.filter(({ kind }) => kind !== "approval"), // shown by approval-list above
       ({ key }) => key,
-      (need) => this.#row(need),
+      (need) => this.#build(need),
       (row, need) => this.#update(row, need),
     );
+    if (held && !this.#row) this.#rows[Math.min(at, this.#rows.length - 1)]?.focus();
+    this.#paintUndo();
   }
 
-  #row(need) {
-    const row = h("li", { data: { kind: need.kind } });
+  #build(need) {
+    const { name, place } = about(need);
+    const row = h("li", { tabindex: "-1", data: { kind: need.kind }, "aria-label": `${name} ${need.what}` });
     row.why = h("span", { class: "why" });
     row.age = h("span", { class: "age" });
+    row.error = h("p", { class: "error", role: "alert", hidden: true });
+    const agent = store.agents.get(need.seat);
+    const where = need.channel && place[0] !== "channel" ? ` in #${need.channel}` : "";
+    row.form = ANSWERED.has(need.kind) ? this.#form(row, need, name) : null;
     row.append(
-      face(store.agents.get(need.seat)),
-      h("a", { href: link("agent", need.id) }, h("strong", { text: need.id }), ` ${WORDS[need.kind]}`),
+      ...(agent ? [face(agent)] : []),
+      h("a", { href: link(...place) }, h("strong", { text: name }), ` ${need.what}${where}`),
       row.why,
       row.age,
+      row.form
+        ? act("button reply", "Answer", `Answer ${name}`, () => this.#open(row))
+        : h("a", {
+            class: "button reply",
+            href: link(...place),
+            text: "Look",
+            "aria-label": `Look at ${name}`,
+          }),
+      act("later", "Later", `Put off for an hour: ${name}`, () => later(need)),
+      ...(need.canBeDone ? [act("done", "Done", `Done: ${name}`, () => done(need))] : []),
+      ...(row.form ? [row.form] : []),
+      row.error,
     );
-    if (need.channel)
-      row.append(
-        h("a", {
-          class: "button",
-          href: link("channel", need.channel),
-          text: "Answer",
-          "aria-label": `Answer ${need.id} in ${need.channel}`,
-        }),
-      );
-    if (canDismiss(need)) {
-      row.append(
-        h("button", {
-          type: "button",
-          class: "quiet",
-          text: "Dismiss",
-          "aria-label": `Dismiss: ${need.id}`,
-          on: { click: () => dismiss(need) },
-        }),
-      );
-    }
     return row;
   }
 
-  #update(row, need) {
-    setText(row.why, need.why);
-    setText(row.age, need.since ? `for ${span(secondsSince(need.since))}` : "");
+  /** The answer is written in the row, and goes where the question came from. */
+  #form(row, need, name) {
+    row.text = h("input", {
+      "aria-label": `Answer to ${name}`,
+      placeholder: "Enter sends",
+      autocomplete: "off",
+    });
+    const send = async (event) => {
+      event.preventDefault();
+      const message = row.text.value.trim();
+      if (!message) return;
+      if (await store.act(needKey(need), "Answer", () => answer(need, message, newKey())))
+        row.text.value = "";
+    };
+    return h("form", { hidden: true, on: { submit: send } }, row.text, h("button", { text: "Send" }));
   }
+
+  #open(row) {
+    setHidden(row.form, !row.form.hidden);
+    if (row.form.hidden) row.focus();
+    else row.text.focus();
+  }
+
+  #update(row, need) {
+    setText(row.why, visible(reason(need), WHY_CHARS));
+    setText(row.age, need.since ? `for ${span(secondsSince(need.since))}` : "");
+    const failed = store.failed.get(needKey(need));
+    setText(row.error, failed ?? "");
+    setHidden(row.error, !failed);
+  }
+
+  #paintUndo() {
+    setHidden(this.undone, !undoable);
+    if (this.shown === undoable) return;
+    this.shown = undoable;
+    if (!undoable) return this.undone.replaceChildren();
+    const { need, label } = undoable;
+    const how = label === "Done" ? "Done" : "Put off for an hour";
+    this.undone.replaceChildren(
+      h("span", { text: `${how}: ${about(need).name} ${need.what}. ` }),
+      h("button", { type: "button", class: "quiet", text: "Undo (u)", on: { click: () => this.#undo() } }),
+    );
+  }
+}
+
+function act(kind, label, name, press) {
+  return h("button", {
+    type: "button",
+    class: kind.includes("button") ? kind : `quiet ${kind}`,
+    text: label,
+    "aria-label": name,
+    on: { click: press },
+  });
 }
 
 customElements.define("needs-list", NeedsList);

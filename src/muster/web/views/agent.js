@@ -8,7 +8,7 @@ import "../elements/live-output.js";
 import "../elements/run-controls.js";
 import "../elements/run-panel.js";
 import "../elements/tab-set.js";
-import { needsOf } from "../attention.js";
+import { needsOf, reason } from "../attention.js";
 import { look, meaning, paintBadge } from "../badge.js";
 import { evidenceText } from "../clock.js";
 import { spentInFull } from "../costs.js";
@@ -132,7 +132,7 @@ class AgentView extends Part {
       ({ kind }) => !BELOW.has(kind) && !(kind === "failed" && agent.lastFailure),
     );
     setHidden(this.need, !need);
-    if (need) setText(this.need, `Needs you: ${need.why}`);
+    if (need) setText(this.need, `Needs you: ${visible(reason(need))}`);
     setAttribute(this.need, "data-kind", need?.kind ?? null);
   }
 
@@ -160,7 +160,7 @@ class AgentView extends Part {
 }
 
 /** Needs that have a panel of their own on this page. */
-const BELOW = new Set(["approval", "failing"]);
+const BELOW = new Set(["approval", "failing", "message"]);
 
 const AUTHORITIES = {
   muster: "run by muster",

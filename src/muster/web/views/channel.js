@@ -135,7 +135,9 @@ class ChannelView extends Part {
         ),
       (item, name) => {
         setAttribute(item.firstChild, "aria-current", name === this.name ? "page" : null);
-        setText(item.firstChild.lastChild, stateOf(store.channel(name)).short);
+        const channel = store.channel(name);
+        setText(item.firstChild.lastChild, stateOf(channel).short);
+        setAttribute(item, "data-unread", channel.newest > channel.seen && name !== this.name ? "" : null);
       },
     );
   }

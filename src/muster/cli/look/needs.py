@@ -1,0 +1,140 @@
+"""`muster needs`: the list of what needs a person, and how to answer it from a shell."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import click
+
+from muster.cli.acting import print_json, server
+from muster.cli.options import home_option, json_option
+from muster.cli.reading import now
+from muster.cli.render import Look, Tone, clean, duration, paint
+from muster.cli.terminal import look
+from muster.client.needs import reopen, settle
+from muster.engine.loading import load
+from muster.home.lock import LOG_FILE
+from muster.machines.vocabulary import NeedKind
+from muster.store.reading import LogReader
+from muster.views.answers.needs import NeedList, NeedView
+from muster.views.needs import view_needs
+
+_WHY_CHARS: Final = 200
+
+
+@click.group(invoke_without_command=True)
+@home_option
+@json_option("Print what needs you as JSON.")
+@click.pass_context
+def needs(context: click.Context, home: Path, as_json: bool) -> None:
+    """List what needs you: approvals, questions, failures, limits, answers.
+
+    Each comes with the command that answers it. The list is that of the dashboard; it comes from
+    the team's log, so no server is needed to look at it.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    with LogReader.open(home / LOG_FILE) as log:
+        found = view_needs(load(log), now())
+    _show(found, as_json)
+
+
+@needs.command()
+@home_option
+@json_option("Print what still needs you as JSON.")
+@click.argument("key")
+def done(home: Path, as_json: bool, key: str) -> None:
+    """Put KEY aside as done. The next occasion is listed again."""
+    with server(home) as client:
+        found = client.ask(settle(key))
+    _show(found, as_json)
+
+
+@needs.command()
+@home_option
+@json_option("Print what still needs you as JSON.")
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=1, max=43_200),
+    default=60.0,
+    show_default=True,
+    help="When it comes back.",
+)
+@click.argument("key")
+def later(home: Path, as_json: bool, minutes: float, key: str) -> None:
+    """Put KEY off for some time."""
+    with server(home) as client:
+        found = client.ask(settle(key, minutes * 60))
+    _show(found, as_json)
+
+
+@needs.command()
+@home_option
+@json_option("Print what needs you as JSON.")
+@click.argument("key")
+def again(home: Path, as_json: bool, key: str) -> None:
+    """List KEY again, which was put aside."""
+    with server(home) as client:
+        found = client.ask(reopen(key))
+    _show(found, as_json)
+
+
+# ── as text ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _show(found: NeedList, as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+        return
+    for line in _lines(found, look()):
+        click.echo(line)
+
+
+def _lines(found: NeedList, shown: Look) -> Iterator[str]:
+    for need in found.needs:
+        yield from _need(need, shown)
+    if not found.needs:
+        yield "Nothing needs you."
+    if found.put_off:
+        yield f"{found.put_off} more put off for later"
+
+
+def _need(need: NeedView, shown: Look) -> Iterator[str]:
+    age = "" if need.since is None else duration((now() - need.since).total_seconds())
+    about = _about(need)
+    since = f", {age}" if age else ""
+    yield f"{paint(about, Tone.ODD, shown)} {need.what}{since}  [{clean(need.key)}]"
+    why = clean(" ".join(need.why.split()))
+    if why:
+        yield f"    {why if len(why) <= _WHY_CHARS else f'{why[: _WHY_CHARS - 1]}…'}"
+    yield f"    {remedy(need)}"
+
+
+def _about(need: NeedView) -> str:
+    """The agent, channel or request that the need is about."""
+    if need.kind is NeedKind.LIMIT and need.channel is not None:
+        return f"#{clean(need.channel)}"
+    if need.agent is None:
+        return clean(str(need.conversation))
+    return clean(need.agent) + (f" in #{clean(need.channel)}" if need.channel else "")
+
+
+def remedy(need: NeedView) -> str:
+    """The command that answers a need."""
+    agent = clean(need.agent or "")
+    match need.kind:
+        case NeedKind.APPROVAL:
+            return f"muster approve {need.approval}, or muster deny {need.approval}"
+        case NeedKind.QUESTION | NeedKind.HELD:
+            return f"muster send --channel {clean(str(need.channel))} TEXT"
+        case NeedKind.MESSAGE:
+            to = f"--channel {clean(need.channel)}" if need.channel else f"--to {agent}"
+            return f"muster send {to} TEXT, or muster needs done {need.key}"
+        case NeedKind.LIMIT if need.channel is not None:
+            return f"muster send --channel {clean(need.channel)} TEXT lets it go on"
+        case NeedKind.LIMIT | NeedKind.FAILED:
+            return f"muster why {agent}, then muster start {agent}"
+        case NeedKind.REQUEST:
+            return f"muster ask TEXT, or muster needs done {need.key}"
+        case NeedKind.FAILING | NeedKind.STUCK | NeedKind.CONFLICT:
+            return f"muster why {agent}"

@@ -1,0 +1,76 @@
+"""Putting aside what needs a person, and marking messages as seen. Only people do either."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from muster import limits
+from muster.errors import Invalid, NotFound
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.actors import refuse_agent
+from muster.machines.events import Fact
+from muster.machines.needs.needs import UNANSWERED, Need, all_needs
+from muster.machines.state import Team
+from muster.machines.vocabulary import NeedKind
+
+
+def settle_need(team: Team, command: c.SettleNeed, now: datetime) -> Sequence[Fact]:
+    need = _need(team, command.key, now)
+    if command.seconds is not None:
+        low, high = limits.SNOOZE_SECONDS_MIN, limits.SNOOZE_SECONDS_MAX
+        if not low <= command.seconds <= high:
+            raise Invalid(what="seconds", why=f"must be {low} to {high}")
+        return (e.NeedSettled(need=need.key, until=now + timedelta(seconds=command.seconds)),)
+    if need.kind in UNANSWERED:
+        raise Invalid(what=f"{need.key!r}", why="waits for an answer; it can only be put off")
+    if need.kind is NeedKind.MESSAGE:
+        return _seen(team, need)
+    return (e.NeedSettled(need=need.key),)
+
+
+def _seen(team: Team, need: Need) -> Sequence[Fact]:
+    """A message that is done was seen, with what was said before it."""
+    if need.channel is not None:
+        word = team.channels[need.channel].to_person
+        assert word is not None
+        return (e.MessagesSeen(upto=word.seq, channel=need.channel),)
+    assert need.seat is not None
+    word = team.agents[need.seat].to_person
+    assert word is not None
+    return (e.MessagesSeen(upto=word.seq, seat=need.seat),)
+
+
+def _need(team: Team, key: str, now: datetime) -> Need:
+    for each in all_needs(team, now):
+        if each.key == key:
+            return each
+    raise NotFound(kind="open need", name=key)
+
+
+def reopen_need(team: Team, command: c.ReopenNeed, now: datetime) -> Sequence[Fact]:
+    known = any(each.key == command.key for each in team.settled)
+    return (e.NeedReopened(need=command.key),) if known else ()
+
+
+def see_messages(team: Team, command: c.SeeMessages, now: datetime) -> Sequence[Fact]:
+    """Record what a person has seen. It only moves forward, and not past the newest message."""
+    if (command.channel is None) == (command.seat is None):
+        raise Invalid(what="the messages", why="are those of an agent or those of a channel")
+    if command.channel is not None:
+        channel = team.channel(command.channel)
+        before, newest = channel.seen, channel.newest
+    else:
+        assert command.seat is not None
+        agent = team.agent(command.seat)
+        before, newest = agent.seen, agent.spoke
+    upto = min(command.upto, newest)
+    if upto <= before:
+        return ()
+    return (e.MessagesSeen(upto=upto, seat=command.seat, channel=command.channel),)
+
+
+def check_settles(
+    team: Team, command: c.SettleNeed | c.ReopenNeed | c.SeeMessages, actor: str
+) -> None:
+    """Only a person decides what a person need not look at."""
+    refuse_agent(actor, "put aside what needs a person")

@@ -1,0 +1,176 @@
+"""The list of what needs a person, most urgent first.
+
+A need is derived from the state at one moment, so it goes when its cause goes, and every client
+sees the same list. Its key names the occasion, and not only the kind: a failure that was put aside
+does not hide the next one.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Final
+
+from muster import limits
+from muster.machines.ids import MUSTER, ChannelId, ConversationId, SeatId
+from muster.machines.state import Agent, Channel, Record, Status, Team, WordToPerson
+from muster.machines.vocabulary import Authority, Limit, NeedKind, RunMode
+
+UNANSWERED: Final = frozenset({NeedKind.APPROVAL, NeedKind.QUESTION, NeedKind.HELD})
+"""An agent waits for the answer: a person can put these aside for some time, and not as done."""
+
+_ENDED_BY_LIMIT: Final = frozenset(Limit) - {
+    Limit.IDLE_ROUNDS,
+    Limit.NOTHING_NEW,
+    Limit.STOP_PHRASE,
+    Limit.SELECTOR,
+}
+_RANK: Final = {kind: rank for rank, kind in enumerate(NeedKind)}
+_STUCK: Final = timedelta(seconds=limits.STUCK_SECONDS)
+
+
+class Need(Record, frozen=True, kw_only=True):
+    """Something that needs a person."""
+
+    kind: NeedKind
+    key: str
+    why: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    """The time at which it is decided without a person."""
+
+    seat: SeatId | None = None
+    channel: ChannelId | None = None
+    conversation: ConversationId | None = None
+    approval: str | None = None
+
+
+def open_needs(team: Team, now: datetime) -> list[Need]:
+    """The needs of a person, without those that people have put aside."""
+    aside = {each.key for each in team.settled if each.until is None or each.until > now}
+    return [each for each in all_needs(team, now) if each.key not in aside]
+
+
+def all_needs(team: Team, now: datetime) -> list[Need]:
+    """All needs of a person, most urgent first; of a kind the oldest first."""
+    found = [
+        *(need for agent in team.agents.values() for need in _of_agent(agent, now)),
+        *(need for channel in team.channels.values() for need in _of_channel(channel)),
+        *_failed_requests(team),
+    ]
+    found.sort(key=lambda each: (_RANK[each.kind], each.since is None, each.since, each.key))
+    return found
+
+
+def changes_at(team: Team, now: datetime) -> datetime | None:
+    """The time at which the list changes although nothing happens."""
+    times = [each.until for each in team.settled if each.until is not None]
+    times += [due for agent in team.agents.values() if (due := _stuck_at(agent)) is not None]
+    return min((each for each in times if each > now), default=None)
+
+
+# ── agents ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _of_agent(agent: Agent, now: datetime) -> Iterator[Need]:
+    if agent.retired:
+        return
+    for asked in agent.approvals:
+        yield Need(
+            kind=NeedKind.APPROVAL,
+            key=f"approval:{asked.id}",
+            why=f"{asked.tool}: {asked.detail}"[: limits.NEED_CHARS_MAX],
+            since=asked.since,
+            until=asked.until,
+            seat=agent.seat,
+            approval=asked.id,
+        )
+    yield from _trouble(agent, now)
+    disputed, evidence = agent.disputed, agent.evidence
+    if disputed is not None and (evidence is None or evidence.seq <= disputed.seq):
+        occasion = f"{agent.seat}:{disputed.seq}"
+        why = f"reported {disputed.reported}, but {disputed.evidence}"
+        yield _about(agent, NeedKind.CONFLICT, occasion, why, disputed.at)
+    yield from _unread(agent.to_person, agent.seen)
+
+
+def _trouble(agent: Agent, now: datetime) -> Iterator[Need]:
+    """A limit, a failure, or a wish that is not carried out: the first of them."""
+    run, failure = agent.run, agent.run.last_failure
+    occasion = f"{agent.seat}:{run.generation}"
+    known = run.desired is RunMode.PAUSE and run.set_by != MUSTER  # a person stopped it, and knows
+    if not known and run.desired is RunMode.PAUSE and run.set_because == "budget":
+        yield _about(agent, NeedKind.LIMIT, occasion, run.note, run.set_at)
+    elif not known and failure is not None and run.retry_at is not None:
+        if run.failures >= limits.FAILURES_TOLD:
+            yield _about(agent, NeedKind.FAILING, occasion, failure.reason, failure.at)
+    elif not known and failure is not None and agent.session is None:
+        occasion = f"{agent.seat}:{failure.seq}"
+        yield _about(agent, NeedKind.FAILED, occasion, failure.reason, failure.at)
+    elif (due := _stuck_at(agent)) is not None and due <= now:
+        yield _about(agent, NeedKind.STUCK, occasion, "", agent.differs_since)
+
+
+def _about(agent: Agent, kind: NeedKind, occasion: str, why: str, since: datetime | None) -> Need:
+    return Need(kind=kind, key=f"{kind}:{occasion}", why=why, since=since, seat=agent.seat)
+
+
+def _stuck_at(agent: Agent) -> datetime | None:
+    """The time from which an agent counts as stuck. One that connects by itself comes when it
+    wants."""
+    if agent.authority is Authority.SELF and agent.status is not Status.ALIVE:
+        return None
+    return None if agent.differs_since is None else agent.differs_since + _STUCK
+
+
+def _unread(
+    word: WordToPerson | None, seen: int, channel: ChannelId | None = None
+) -> Iterator[Need]:
+    if word is None or word.seq <= seen:
+        return
+    yield Need(
+        kind=NeedKind.MESSAGE,
+        key=f"message:{word.seq}",
+        why=word.text,
+        since=word.at,
+        seat=word.seat,
+        channel=channel,
+    )
+
+
+# ── channels and requests ─────────────────────────────────────────────────────────────────────────
+
+
+def _of_channel(channel: Channel) -> Iterator[Need]:
+    if channel.archived:
+        return
+    turn = channel.turn
+    wait = turn.wait if turn is not None else None
+    if turn is not None and wait is not None and not wait.approval:
+        kind = NeedKind.HELD if wait.by_human else NeedKind.QUESTION
+        yield Need(
+            kind=kind,
+            key=f"{kind}:{channel.id}:{channel.epoch}",
+            why=wait.reason,
+            since=wait.since,
+            until=wait.until,
+            seat=turn.holder,
+            channel=channel.id,
+        )
+    if channel.resting and channel.rest_limit in _ENDED_BY_LIMIT:
+        yield Need(
+            kind=NeedKind.LIMIT,
+            key=f"limit:{channel.id}:{channel.epoch}",
+            why=f"the conversation rests at its limit {channel.rest_limit}",
+            channel=channel.id,
+        )
+    yield from _unread(channel.to_person, channel.seen, channel.id)
+
+
+def _failed_requests(team: Team) -> Iterator[Need]:
+    for request in team.delegation.failed:
+        yield Need(
+            kind=NeedKind.REQUEST,
+            key=f"request:{request.conversation}",
+            why=request.why,
+            since=request.at,
+            conversation=request.conversation,
+        )

@@ -1,0 +1,65 @@
+"""Needs of a person, for HTTP and the command line: the same list for every client."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+from muster.machines.needs.needs import UNANSWERED, Need, all_needs, changes_at, open_needs
+from muster.machines.state import Agent, Team
+from muster.machines.vocabulary import NeedKind
+from muster.views.answers.needs import NeedList, NeedView
+from muster.views.run.badges import badge_of
+
+_WHAT: Final[Mapping[NeedKind, str]] = {
+    NeedKind.APPROVAL: "is waiting for your approval",
+    NeedKind.QUESTION: "is waiting for you",
+    NeedKind.HELD: "was interrupted by you",
+    NeedKind.FAILING: "keeps failing",
+    NeedKind.LIMIT: "has reached a limit",
+    NeedKind.REQUEST: "was not carried out",
+    NeedKind.FAILED: "failed",
+    NeedKind.STUCK: "is stuck",
+    NeedKind.CONFLICT: "has conflicting reports",
+    NeedKind.MESSAGE: "wrote to you",
+}
+
+
+def view_needs(team: Team, now: datetime) -> NeedList:
+    """The needs of a person now."""
+    found = open_needs(team, now)
+    return NeedList(
+        needs=tuple(_view(team, each) for each in found),
+        put_off=_put_off(team, now),
+        changes_at=changes_at(team, now),
+        seq=team.seq,
+    )
+
+
+def _put_off(team: Team, now: datetime) -> int:
+    later = {each.key for each in team.settled if each.until is not None and each.until > now}
+    return sum(each.key in later for each in all_needs(team, now)) if later else 0
+
+
+def _view(team: Team, need: Need) -> NeedView:
+    agent = team.agents[need.seat] if need.seat is not None else None
+    return NeedView(
+        kind=need.kind,
+        key=need.key,
+        what=_WHAT[need.kind],
+        why=_why(team, need, agent),
+        since=need.since,
+        until=need.until,
+        seat=need.seat,
+        agent=agent.id if agent is not None else None,
+        channel=need.channel,
+        conversation=need.conversation,
+        approval=need.approval,
+        can_be_done=need.kind not in UNANSWERED,
+    )
+
+
+def _why(team: Team, need: Need, agent: Agent | None) -> str:
+    """The reason. Its badge says best what an agent does that is stuck."""
+    if need.kind is NeedKind.STUCK and agent is not None:
+        return badge_of(team, agent).line
+    return need.why

@@ -1,0 +1,353 @@
+"""What needs a person: when it is listed, in which order, and when it goes."""
+
+from datetime import timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from muster import limits
+from muster.machines import commands as c
+from muster.machines import events as e
+from muster.machines.events import Event
+from muster.machines.ids import ConversationId
+from muster.machines.kernel.fold import evolve
+from muster.machines.needs.needs import Need, changes_at, open_needs
+from muster.machines.vocabulary import (
+    Authority,
+    Budget,
+    DelegationMode,
+    InterruptMode,
+    NeedKind,
+    Outcome,
+    RunMode,
+    TurnConfig,
+)
+from tests.machines.scene import REVIEWS, Scene, facts
+
+
+def needs(scene: Scene) -> list[Need]:
+    return open_needs(scene.team, scene.now)
+
+
+def kinds(scene: Scene) -> list[NeedKind]:
+    return [each.kind for each in needs(scene)]
+
+
+def only(scene: Scene) -> Need:
+    [need] = needs(scene)
+    return need
+
+
+def tell(scene: Scene, name: str, text: str = "done") -> None:
+    scene.do(c.TellHuman(seat=scene.seat(name), text=text), f"agent:{name}")
+
+
+def write(scene: Scene, name: str) -> None:
+    scene.do(c.SendMessage(text="please", speaker_name="Marcus", seat=scene.seat(name)))
+
+
+# ── agents that wait ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_team_that_works_needs_nobody() -> None:
+    scene = Scene()
+    scene.running("Ada", "Bo")
+    scene.channel_of("Ada", "Bo")
+    assert needs(scene) == []
+    assert changes_at(scene.team, scene.now) is None
+
+
+def test_an_approval_is_listed_until_it_is_answered() -> None:
+    scene = Scene()
+    scene.running("Ada")
+    request = c.RequestApproval(
+        session=scene.session("Ada").id, tool="Bash", detail="rm", seconds=60
+    )
+    asked = facts(scene.do(request), e.ApprovalRequested)[0].approval
+    need = only(scene)
+    assert (need.kind, need.approval, need.seat) == (NeedKind.APPROVAL, asked, scene.seat("Ada"))
+    assert need.until == scene.now + timedelta(seconds=60)
+    scene.do(c.AnswerApproval(approval=asked, allow=True, note=""))
+    assert needs(scene) == []
+
+
+def test_a_question_in_a_turn_and_an_interruption_are_listed_while_the_turn_waits() -> None:
+    scene = Scene()
+    scene.connected("Ada", "Bo")
+    scene.channel_of("Ada", "Bo", config=TurnConfig(human_interrupt_mode=InterruptMode.INTERRUPT))
+    scene.do(c.WaitTurn(channel=REVIEWS, seat=scene.seat("Ada"), reason="Blue or green?"))
+    need = only(scene)
+    assert (need.kind, need.why, need.channel) == (NeedKind.QUESTION, "Blue or green?", REVIEWS)
+    scene.refuse(c.SettleNeed(key=need.key), "invalid")
+    scene.do(c.ResumeTurn(channel=REVIEWS, seat=scene.seat("Ada")))
+    scene.posts("stop")
+    assert kinds(scene) == [NeedKind.HELD]
+
+
+# ── failures and limits ───────────────────────────────────────────────────────────────────────────
+
+
+def test_a_single_failure_is_tried_again_without_a_person_and_a_second_one_needs_one() -> None:
+    scene = Scene()
+    scene.running("Ada")
+    scene.ends("Ada", Outcome.FAILED, code=3, reason="boom")
+    assert needs(scene) == []
+    scene.later(3600)
+    scene.up("Ada")
+    scene.ends("Ada", Outcome.FAILED, code=3, reason="boom")
+    need = only(scene)
+    assert need.kind is NeedKind.FAILING
+    assert "boom" in need.why
+    scene.want("Ada", RunMode.PAUSE)  # a person stopped it, and knows
+    assert needs(scene) == []
+
+
+def test_a_failed_single_run_is_listed_until_it_is_done_and_the_next_failure_is_listed_again() -> (
+    None
+):
+    scene = Scene()
+    scene.running("Ada", mode=RunMode.RUN_ONCE)
+    scene.ends("Ada", Outcome.FAILED, code=3)
+    need = only(scene)
+    assert need.kind is NeedKind.FAILED
+    scene.do(c.SettleNeed(key=need.key))
+    assert needs(scene) == []
+    scene.want("Ada", RunMode.RUN_ONCE)
+    scene.up("Ada")
+    scene.ends("Ada", Outcome.FAILED, code=3)
+    assert only(scene).key != need.key
+
+
+def test_a_reached_budget_is_listed_with_its_note() -> None:
+    scene = Scene()
+    budget = Budget(sessions_per_hour=1)
+    scene.do(c.EnrollAgent(name="Ada", authority=Authority.MUSTER))
+    scene.do(c.ConfigureAgent(seat=scene.seat("Ada"), authority=Authority.MUSTER, budget=budget))
+    scene.want("Ada", RunMode.CONTINUOUS)
+    scene.up("Ada")
+    scene.ends("Ada")
+    scene.later(5)
+    need = only(scene)
+    assert need.kind is NeedKind.LIMIT
+    assert "1 session in an hour" in need.why
+
+
+def test_a_conversation_that_ended_at_a_limit_is_listed_until_it_goes_on() -> None:
+    scene = Scene()
+    scene.connected("Ada", "Bo")
+    scene.channel_of("Ada", "Bo", config=TurnConfig(turns_per_message=2))
+    scene.ends_with("Ada")
+    scene.ends_with("Bo")
+    need = only(scene)
+    assert (need.kind, need.channel, need.seat) == (NeedKind.LIMIT, REVIEWS, None)
+    scene.posts("go on")
+    assert needs(scene) == []
+
+
+def test_an_archived_channel_and_a_retired_agent_need_nobody() -> None:
+    scene = Scene()
+    scene.connected("Ada", "Bo")
+    scene.channel_of("Ada", "Bo", config=TurnConfig(turns_per_message=1))
+    scene.ends_with("Ada", "@Marcus look")
+    assert kinds(scene) == [NeedKind.LIMIT, NeedKind.MESSAGE]
+    scene.do(c.ArchiveChannel(channel=REVIEWS))
+    write(scene, "Bo")
+    tell(scene, "Bo")
+    assert kinds(scene) == [NeedKind.MESSAGE]
+    scene.do(c.RetireAgent(seat=scene.seat("Bo")))
+    assert needs(scene) == []
+
+
+def test_an_agent_that_does_not_do_what_is_wanted_is_stuck_after_a_while() -> None:
+    scene = Scene()
+    scene.do(c.EnrollAgent(name="Ada", authority=Authority.MUSTER))
+    scene.want("Ada", RunMode.CONTINUOUS)
+    assert needs(scene) == []
+    at = scene.now + timedelta(seconds=limits.STUCK_SECONDS)
+    assert changes_at(scene.team, scene.now) == at
+    scene.now = at
+    assert kinds(scene) == [NeedKind.STUCK]
+    assert changes_at(scene.team, scene.now) is None
+
+
+def test_an_agent_that_connects_by_itself_is_not_stuck_while_it_is_away() -> None:
+    scene = Scene()
+    scene.do(c.EnrollAgent(name="Ada", authority=Authority.SELF))
+    scene.want("Ada", RunMode.CONTINUOUS)
+    scene.later(3600)
+    assert needs(scene) == []
+    assert changes_at(scene.team, scene.now) is None
+
+
+def test_a_report_that_is_contradicted_is_listed_until_there_is_newer_evidence() -> None:
+    scene = Scene()
+    scene.connected("Ada")
+    seat = scene.seat("Ada")
+    conflict = e.Conflict(seat=seat, reported="sleeping", evidence="it is connected")
+    team = scene.team
+    event = Event(team.seq + 1, scene.now, team.boot, "muster", None, conflict)
+    scene.team = evolve(team, event)
+    need = only(scene)
+    assert (need.kind, need.why) == (
+        NeedKind.CONFLICT,
+        "reported sleeping, but it is connected",
+    )
+    agent = scene.team.agents[seat]
+    assert agent.evidence is not None
+    newer = replace(agent, evidence=replace(agent.evidence, seq=scene.team.seq + 1))
+    scene.team = replace(scene.team, agents={seat: newer})
+    assert needs(scene) == []
+
+
+def test_a_request_that_failed_is_listed_until_it_is_done() -> None:
+    scene = Scene()
+    scene.do(c.StartDelegation(mode=DelegationMode.ORCHESTRATOR, path="here", agents=("ada",)))
+    scene.do(c.OpenConversation(text="write a script", speaker_name="Marcus"))
+    name = ConversationId("conv_001")
+    scene.do(c.CloseConversation(conversation=name, summary="nobody can do that", failed=True))
+    need = only(scene)
+    assert (need.kind, need.conversation) == (NeedKind.REQUEST, name)
+    assert need.why == "nobody can do that"
+    scene.do(c.EndDelegation())
+    assert kinds(scene) == [NeedKind.REQUEST]
+    scene.do(c.SettleNeed(key=need.key))
+    assert needs(scene) == []
+
+
+def test_only_the_newest_failed_requests_are_kept() -> None:
+    scene = Scene()
+    scene.do(c.StartDelegation(mode=DelegationMode.ORCHESTRATOR, path="here", agents=("ada",)))
+    for number in range(1, limits.FAILED_REQUESTS_MAX + 2):
+        scene.do(c.OpenConversation(text="write", speaker_name="Marcus"))
+        name = ConversationId(f"conv_{number:03}")
+        scene.do(c.CloseConversation(conversation=name, summary="no", failed=True))
+    kept = scene.team.delegation.failed
+    assert (len(kept), kept[0].conversation) == (limits.FAILED_REQUESTS_MAX, "conv_002")
+
+
+# ── what agents say to a person ───────────────────────────────────────────────────────────────────
+
+
+def test_the_answer_to_a_person_is_listed_and_what_a_program_says_all_day_is_not() -> None:
+    scene = Scene()
+    scene.running("Ada")
+    tell(scene, "Ada", "line 1")
+    assert needs(scene) == []
+    write(scene, "Ada")
+    tell(scene, "Ada", "an answer")
+    tell(scene, "Ada", "line 2")
+    need = only(scene)
+    assert (need.kind, need.why, need.channel) == (NeedKind.MESSAGE, "an answer", None)
+    write(scene, "Ada")  # a person who writes has read
+    assert needs(scene) == []
+
+
+def test_a_message_that_names_the_person_is_listed_wherever_it_is_said() -> None:
+    scene = Scene()
+    scene.connected("Ada", "Bo")
+    scene.channel_of("Ada", "Bo")
+    tell(scene, "Ada", "mail@Marcuson.example is no mention, and Marcus none either")
+    scene.ends_with("Ada", "the review is done")
+    assert needs(scene) == []
+    scene.ends_with("Bo", "@marcus: please merge")
+    tell(scene, "Ada", "I asked @Marcus")
+    first, second = needs(scene)
+    assert (first.channel, second.channel) == (REVIEWS, None)
+    scene.posts("merged")
+    assert only(scene).key == second.key
+
+
+def test_messages_are_seen_up_to_a_place_that_only_moves_forward() -> None:
+    scene = Scene()
+    scene.connected("Ada")
+    scene.channel_of("Ada")
+    seat = scene.seat("Ada")
+    tell(scene, "Ada", "@Marcus one")
+    scene.says("Ada", "@Marcus two")
+    assert kinds(scene) == [NeedKind.MESSAGE] * 2
+    assert facts(scene.do(c.SeeMessages(upto=10**6, seat=seat)), e.MessagesSeen)
+    assert scene.agent("Ada").seen == scene.agent("Ada").spoke
+    assert scene.do(c.SeeMessages(upto=1, seat=seat)) == []
+    assert facts(scene.do(c.SeeMessages(upto=10**6, channel=REVIEWS)), e.MessagesSeen)
+    assert needs(scene) == []
+    scene.refuse(c.SeeMessages(upto=1), "invalid")
+    scene.refuse(c.SeeMessages(upto=1, seat=seat, channel=REVIEWS), "invalid")
+
+
+def test_a_message_that_is_done_was_seen() -> None:
+    scene = Scene()
+    scene.connected("Ada")
+    scene.channel_of("Ada")
+    tell(scene, "Ada", "@Marcus one")
+    scene.says("Ada", "@Marcus two")
+    for need in needs(scene):
+        assert facts(scene.do(c.SettleNeed(key=need.key)), e.MessagesSeen)
+    assert needs(scene) == []
+
+
+# ── put aside ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def failed(scene: Scene, name: str = "Ada") -> Need:
+    scene.running(name, mode=RunMode.RUN_ONCE)
+    scene.ends(name, Outcome.FAILED)
+    return next(each for each in needs(scene) if each.seat == scene.seat(name))
+
+
+def test_what_is_put_off_comes_back_and_can_be_reopened_before() -> None:
+    scene = Scene()
+    need = failed(scene)
+    scene.do(c.SettleNeed(key=need.key, seconds=600))
+    assert needs(scene) == []
+    assert changes_at(scene.team, scene.now) == scene.now + timedelta(seconds=600)
+    scene.later(600)
+    assert only(scene) == need
+    scene.do(c.SettleNeed(key=need.key, seconds=600))
+    scene.do(c.ReopenNeed(key=need.key))
+    assert only(scene) == need
+    assert scene.do(c.ReopenNeed(key=need.key)) == []
+
+
+@pytest.mark.parametrize("seconds", [0, 59, limits.SNOOZE_SECONDS_MAX + 1, float("nan")])
+def test_the_time_is_bounded(seconds: float) -> None:
+    scene = Scene()
+    need = failed(scene)
+    scene.refuse(c.SettleNeed(key=need.key, seconds=seconds), "invalid")
+
+
+def test_only_what_is_listed_can_be_put_aside_and_only_by_people() -> None:
+    scene = Scene()
+    need = failed(scene)
+    scene.refuse(c.SettleNeed(key="failed:9:1"), "not_found")
+    for command in (
+        c.SettleNeed(key=need.key),
+        c.ReopenNeed(key=need.key),
+        c.SeeMessages(upto=1, seat=scene.seat("Ada")),
+    ):
+        scene.refuse(command, "forbidden", "agent:Ada")
+
+
+def test_the_oldest_of_what_was_put_aside_is_forgotten() -> None:
+    scene = Scene()
+    team = scene.team
+    for number in range(limits.NEEDS_SETTLED_MAX + 1):
+        settled = e.NeedSettled(need=f"failed:9:{number}")
+        team = evolve(team, Event(team.seq + 1, scene.now, team.boot, "person:M", None, settled))
+    assert len(team.settled) == limits.NEEDS_SETTLED_MAX
+    assert team.settled[0].key == "failed:9:1"
+
+
+def test_the_most_urgent_comes_first_and_of_a_kind_the_oldest() -> None:
+    scene = Scene()
+    failed(scene, "Ada")
+    scene.later(10)
+    failed(scene, "Bo")
+    scene.running("Cy")
+    scene.do(
+        c.RequestApproval(session=scene.session("Cy").id, tool="Bash", detail="rm", seconds=60)
+    )
+    assert [scene.team.agents[each.seat].name for each in needs(scene) if each.seat] == [
+        "Cy",
+        "Ada",
+        "Bo",
+    ]
