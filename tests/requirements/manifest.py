@@ -180,6 +180,16 @@ TURNS = (
         },
     ),
     Promise(
+        "An agent whose turn a person takes away stops until there is something new for it.",
+        {
+            "machines/turns/test_taken_away.py": [
+                "test_a_lone_agent_whose_turn_is_taken_away_is_not_granted_again",
+                "test_a_new_message_lets_the_agent_speak_again_and_is_all_that_it_is_handed",
+                "test_in_a_ring_the_next_member_goes_on_and_its_words_are_new",
+            ],
+        },
+    ),
+    Promise(
         "A wait for a person ends with the person's message, and the agent is handed it.",
         {
             "machines/turns/test_news.py": [

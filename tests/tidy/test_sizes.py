@@ -33,7 +33,7 @@ LONG_FILES: dict[str, Allowed] = {
     "muster.machines.events": Allowed(1020, "a list of records: one subject, read by looking up"),
     "muster.machines.kernel.couplings": Allowed(470, "a list of couplings, read by looking up"),
     "muster.machines.kernel.sentences": Allowed(470, "a list of sentences, read by looking up"),
-    "muster.machines.state": Allowed(825, "a list of records: one subject, read by looking up"),
+    "muster.machines.state": Allowed(832, "a list of records: one subject, read by looking up"),
 }
 """A ratchet: a number here goes down when its file does, and up only with a reason."""
 

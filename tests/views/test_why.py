@@ -9,7 +9,7 @@ from muster.errors import NotFound
 from muster.home.lock import LOG_FILE
 from muster.machines import commands as c
 from muster.machines.state import Team
-from muster.machines.vocabulary import Authority, RunMode, SpeakerOrder, TurnConfig
+from muster.machines.vocabulary import Authority, RunMode, SpeakerOrder, TurnConfig, TurnState
 from muster.store.reading import LogReader
 from muster.store.sqlite import SqliteStore
 from muster.views import why
@@ -131,6 +131,25 @@ def test_an_agent_that_is_passed_over_learns_that_there_is_nothing_new(tmp_path:
     [about] = explained(tmp_path, why.of_channel(team, team.channel(DESIGN)))
     assert about.title == (
         "it rests: there is nothing new for any member (nothingNew); a message starts it again"
+    )
+
+
+def test_an_agent_whose_turn_a_person_took_away_learns_that_and_what_comes_of_the_words(
+    tmp_path: Path,
+) -> None:
+    play(tmp_path, *TWO_AGENTS, c.PostMessage(text="go", speaker_name="Grace", channel=DESIGN))
+    take = [c.OverrideTurn(channel=DESIGN, seat=seat, to=TurnState.QUEUED) for seat in (ADA, BO)]
+    play(tmp_path, *take)
+    title = (
+        "turns in design: a person took its turn away. What it was handed until then counts as"
+        " read, and is not handed to it again; the rest comes with its next turn. A new message"
+        " lets it speak again, and so does a person who chooses it"
+    )
+    assert told(tmp_path, "bo")[title][0] == "state_transition"
+    team = loaded(tmp_path)
+    [about] = explained(tmp_path, why.of_channel(team, team.channel(DESIGN)))
+    assert about.title == (
+        "it rests: a person took the turn away from Ada, Bo (nothingNew); a message starts it again"
     )
 
 

@@ -165,6 +165,9 @@ def test_a_person_passes_the_turn_on_takes_it_away_and_gives_it(
     expect(page.locator("[data-holder] .who")).to_have_text(scene.named("dev"))
     page.get_by_role("button", name="Take the turn away").click()
     expect(page.locator("[data-holder] .who")).to_have_text(scene.named("pm"))
+    expect(page.locator(".line", has_text="was taken away from")).to_have_count(1)
+    page.get_by_role("button", name=f"{scene.named('dev')} speaks next").click()
+    expect(page.locator("channel-ring .upcoming")).to_contain_text("chosen by")
     page.keyboard.press("p")
     expect(page.locator("[data-holder] .who")).to_have_text(scene.named("dev"))
     for _ in range(5):  # three silent rounds, and the channel rests
@@ -178,6 +181,19 @@ def test_a_person_passes_the_turn_on_takes_it_away_and_gives_it(
     )
     page.get_by_role("button", name=f"Give the turn to {scene.named('dev')}").click()
     expect(page.locator("[data-holder] .who")).to_have_text(scene.named("dev"))
+
+
+def test_a_lone_agent_whose_turn_is_taken_away_stops_until_a_message(
+    person: Watched, server: Server, scene: Scene
+) -> None:
+    scene.leaves("dev")
+    page = opened(person, server, scene)
+    page.get_by_role("button", name="Take the turn away").click()
+    expect(page.locator("channel-view .head")).to_contain_text(
+        f"Resting: the turn was taken away from {scene.named('pm')}. A message starts it again."
+    )
+    scene.says("go on")
+    expect(page.locator("[data-holder] .who")).to_have_text(scene.named("pm"))
 
 
 def test_members_are_added_and_removed(person: Watched, server: Server, scene: Scene) -> None:

@@ -457,6 +457,9 @@ class HeldTurn(Record, frozen=True, kw_only=True):
     granted: int = 0
     """The seq of the grant."""
 
+    told: int = 0
+    """The seq of the newest message that was to reach the holder in the turn."""
+
     reason: str = ""
     """Why this member has it: the ring, a handoff, a person's choice."""
 
@@ -550,6 +553,11 @@ class Channel(Record, frozen=True, kw_only=True):
 
     read: Mapping[SeatId, int] = {}
     """The seq up to which each member has acted on its messages."""
+
+    stopped: Mapping[SeatId, int] = {}
+    """Members whose turn a person took away: the seq up to which messages give them no turn by
+    themselves. An entry goes with the next turn, and stays for a member that lost its place.
+    """
 
     used: Usage = NOTHING_USED
 

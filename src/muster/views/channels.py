@@ -16,8 +16,8 @@ from muster.machines.documents import MessageCopy
 from muster.machines.events import Event
 from muster.machines.ids import MUSTER, ChannelId, SeatId
 from muster.machines.state import Agent, Approval, Channel, ClaimedTurn, Team, Wait
+from muster.machines.turns.order import is_stopped, upcoming
 from muster.machines.turns.order import reason as claim_reason
-from muster.machines.turns.order import upcoming
 from muster.machines.vocabulary import NOTHING_USED, Usage
 from muster.store.base import SEQ_END, EventStore, LogFilter, Stored, is_full
 from muster.store.codec import decode
@@ -99,6 +99,7 @@ def _member(channel: Channel, agent: Agent, unread: int) -> MemberView:
         unread=unread,
         delivered=channel.delivered.get(seat, 0),
         read=channel.read.get(seat, 0),
+        stopped=is_stopped(channel, seat),
     )
 
 

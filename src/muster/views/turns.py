@@ -1,9 +1,14 @@
 """Turns in words: why a channel rests, and the effect of a person's decision about a turn."""
 
+from typing import Final
+
 from muster.machines.state import Agent, Channel, Team
 from muster.machines.turns.ends import IN_ALL, limit_reached
+from muster.machines.turns.order import is_stopped
 from muster.machines.vocabulary import Limit, TurnState
 from muster.views.answers.channels import TurnOverridden
+
+SPEAKS_AGAIN: Final = "A new message lets it speak again, and so does a person who chooses it"
 
 
 def why_resting(team: Team, channel: Channel) -> str | None:
@@ -23,7 +28,9 @@ def _limit_in_words(team: Team, channel: Channel, limit: Limit) -> str:
         case Limit.IDLE_ROUNDS:
             return f"{config.rest_after_idle_rounds} rounds without a message"
         case Limit.NOTHING_NEW:
-            return "there is nothing new for any member"
+            stopped = ", ".join(_stopped(team, channel))
+            nothing_new = "there is nothing new for any member"
+            return f"a person took the turn away from {stopped}" if stopped else nothing_new
         case Limit.SELECTOR:
             return f"the selector {config.selector} chose nobody"
         case Limit.STOP_PHRASE:
@@ -31,6 +38,10 @@ def _limit_in_words(team: Team, channel: Channel, limit: Limit) -> str:
         case _:
             reached = limit_reached(team, channel)
             return reached[1] if reached is not None and reached[0] is limit else "limit reached"
+
+
+def _stopped(team: Team, channel: Channel) -> list[str]:
+    return [team.agent(seat).id for seat in channel.ring if is_stopped(channel, seat)]
 
 
 def turn_overridden(team: Team, channel: Channel, agent: Agent, seq: int) -> TurnOverridden:
@@ -56,4 +67,7 @@ def _effect(team: Team, channel: Channel, agent: Agent, *, is_next: bool) -> str
         return f"{agent.id} speaks next, when its turn in {', '.join(agent.holding)} is over"
     if is_next:
         return f"{agent.id} speaks next{f', after {holder}' if holder else ''}"
+    if is_stopped(channel, agent.seat):
+        then = f"{holder} has it" if holder else "nobody has it"
+        return f"the turn was taken away from {agent.id}; {then}. {SPEAKS_AGAIN}"
     return f"{agent.id} does not have the turn; {holder or 'nobody'} has it"

@@ -19,7 +19,7 @@ from muster.machines.events import (
 from muster.machines.identity.wake_words import wake_line
 from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Agent, Channel, Team, TurnState
-from muster.machines.turns.order import wants_turn
+from muster.machines.turns.order import is_stopped, wants_turn
 from muster.machines.turns.table import reachable, selector_of, unreachable_because
 from muster.machines.vocabulary import Machine
 from muster.store.base import EVERYTHING, EventStore, LogFilter, Stored
@@ -28,7 +28,7 @@ from muster.views.access import CanRead
 from muster.views.answers import View
 from muster.views.run.badges import UNKNOWN, badge_of
 from muster.views.run.running import next_start, waits_for
-from muster.views.turns import why_resting
+from muster.views.turns import SPEAKS_AGAIN, why_resting
 
 STEPS_MAX: Final = 100
 """Events of one explanation; a person reads no further."""
@@ -40,6 +40,10 @@ TRANSITIONS: Final = frozenset({"state_transition"})
 ANSWERS: Final = frozenset({"approval_answered"})
 PASSED: Final = frozenset({"turns_passed"})
 LEFT: Final = frozenset({"member_left"})
+TAKEN_AWAY: Final = (
+    "a person took its turn away. What it was handed until then counts as read, and is not handed"
+    " to it again; the rest comes with its next turn"
+)
 CHANNEL_TURNS: Final = TRANSITIONS | {"channel_created", "channel_rested", "channel_roused"}
 
 T = TypeVar("T")
@@ -192,6 +196,9 @@ def _not_its_turn(team: Team, channel: Channel, agent: Agent) -> Reading[list[Ex
         return (yield from _newest(agent, title, mine))
     if wants_turn(channel, agent):
         return []
+    if is_stopped(channel, agent.seat):
+        mine = LogFilter(types=TRANSITIONS, channel=channel.id, seat=agent.seat)
+        return (yield from _newest(agent, f"{where}{TAKEN_AWAY}. {SPEAKS_AGAIN}", mine))
     title = f"{where}it is passed over while there is nothing new for it (nothing_new)"
     for stored in (yield LogRead(0, RECENT, _in(channel, PASSED), backwards=True)):
         event = decode(stored.data)

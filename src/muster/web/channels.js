@@ -82,7 +82,10 @@ const tokens = (count) => `${amount(count)} tokens`;
 const ENDS = {
   restAfterIdleRounds: ({ restAfterIdleRounds: n }) =>
     `every member passed for ${n === 1 ? "a whole round" : `${n} whole rounds`}`,
-  nothingNew: () => "there is nothing new for any member",
+  nothingNew: (_, stopped) =>
+    stopped.length
+      ? `the turn was taken away from ${stopped.join(", ")}`
+      : "there is nothing new for any member",
   stopPhrase: ({ stopPhrase }) => `the stop phrase “${stopPhrase}” was said`,
   selector: ({ selector }) => `the selector ${selector} ended the conversation`,
   turnsPerMessage: (rule) => `the limit of ${turns(rule.turnsPerMessage)} per message is reached`,
@@ -96,8 +99,9 @@ const ENDS = {
 };
 
 /** Why a channel rests, and what starts it again. */
-function restSentence({ restLimit, config }) {
-  const why = ENDS[restLimit]?.(config) ?? "the conversation has ended";
+function restSentence({ restLimit, config, members }) {
+  const stopped = members.filter((each) => each.stopped).map((each) => each.agent);
+  const why = ENDS[restLimit]?.(config, stopped) ?? "the conversation has ended";
   const then = restLimit?.startsWith("max")
     ? "Raise the limit in the rules to let it go on."
     : "A message starts it again.";

@@ -80,6 +80,8 @@ def test_a_human_gives_and_takes_the_turn(scene: Scene) -> None:
     scene.turn("wait", "dev")
     scene.post(path, {"agent": scene.named("dev"), "to": "QUEUED"})
     assert ("dev", "WAITING", "QUEUED", "human_override") in scene.moves()
+    assert scene.get(scene.channel)["holder"] is None  # both were stopped
+    scene.post(path, {"agent": scene.named("pm"), "to": "ACTIVE"})
     assert scene.holder() == "pm"
     for wrong in ({"to": "OFFLINE"}, {"to": "up"}, {}):
         scene.refused("POST", path, wrong, status=422)
@@ -176,7 +178,32 @@ def test_a_person_says_who_speaks_next_while_somebody_speaks(three: Scene) -> No
     assert (again["state"], again["isNext"]) == ("ACTIVE", False)
     assert again["effect"] == f"{qa} has the turn"
     taken = three.post(path, {"agent": qa, "to": "QUEUED"})
-    assert taken["effect"] == f"{qa} does not have the turn; {three.named('dev')} has it"
+    assert taken["effect"] == (
+        f"the turn was taken away from {qa}; {three.named('dev')} has it."
+        " A new message lets it speak again, and so does a person who chooses it"
+    )
+
+
+def test_a_person_stops_a_lone_agent_until_there_is_something_new(server: Server) -> None:
+    with a_scene(server) as scene:
+        scene.connected("pm")
+        scene.opened("pm")
+        pm = scene.named("pm")
+        told = scene.post(f"{scene.channel}/turn/override", {"to": "QUEUED"})
+        assert told["state"] == "QUEUED"
+        channel = scene.get(scene.channel)
+        assert (channel["holder"], channel["members"][0]["stopped"]) == (None, True)
+        assert channel["restReason"] == (
+            f"a person took the turn away from {pm} (nothingNew); a message starts it again"
+        )
+        assert scene.next("pm", wait=0)["do"] == "nothing"
+        scene.says("now this")
+        offered = scene.next("pm")
+        assert (offered["do"], [each["text"] for each in offered["messages"]]) == (
+            "turn",
+            ["now this"],
+        )
+        assert not scene.get(scene.channel)["members"][0]["stopped"]
 
 
 def test_a_person_wakes_a_resting_channel_by_choosing_a_speaker(three: Scene) -> None:

@@ -19,8 +19,8 @@ from muster.machines.needs import fold as needs_fold
 from muster.machines.run_control import fold as run_fold
 from muster.machines.state import Team
 from muster.machines.teams import importing
-from muster.machines.turns import delivery
 from muster.machines.turns import fold as turn_fold
+from muster.machines.turns import message_fold
 from muster.machines.vocabulary import Machine
 
 
@@ -68,7 +68,7 @@ def _prompt_taken(team: Team, event: Event, fact: e.PromptTaken) -> Team:
 
 
 def _agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
-    return run_fold.sign_of_work(turn_fold.agent_message(team, event, fact), fact.seat, event.ts)
+    return run_fold.sign_of_work(message_fold.agent_message(team, event, fact), fact.seat, event.ts)
 
 
 def _turn_renewed(team: Team, event: Event, fact: e.TurnRenewed) -> Team:
@@ -147,7 +147,7 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.WorkStopped: turn_fold.work_stopped,
     e.ChannelRested: turn_fold.channel_rested,
     e.ChannelRoused: turn_fold.channel_roused,
-    e.Announcement: turn_fold.announcement,
+    e.Announcement: message_fold.announcement,
     e.ChannelArchived: turn_fold.channel_archived,
     e.ChannelRestored: turn_fold.channel_restored,
     e.RingOrdered: turn_fold.ring_ordered,
@@ -156,10 +156,10 @@ EVOLVERS: dict[type[Fact], Callable[[Team, Event, Any], Team]] = {
     e.TurnClaimDropped: turn_fold.turn_claim_dropped,
     e.SpeakerChosen: turn_fold.speaker_chosen,
     e.TurnsPassed: turn_fold.turns_passed,
-    e.UserMessage: turn_fold.user_message,
+    e.UserMessage: message_fold.user_message,
     e.AgentMessage: _agent_message,
-    e.MessagesRead: delivery.messages_read,
-    e.MessagesDelivered: delivery.messages_delivered,
+    e.MessagesRead: message_fold.messages_read,
+    e.MessagesDelivered: message_fold.messages_delivered,
     e.TokenIssued: tokens.token_issued,
     e.TokenRevoked: tokens.token_revoked,
     e.DelegationStarted: delegation_fold.delegation_started,

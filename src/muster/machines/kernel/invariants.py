@@ -109,6 +109,10 @@ def _of_channel(team: Team, channel: Channel) -> Iterator[str]:
         yield f"{where} has two claims of one agent"
     if any(seat in channel.ring for seat in channel.barred):
         yield f"{where} has an agent that is barred, but a member"
+    if any(
+        seat not in channel.ring and seat not in channel.lost_places for seat in channel.stopped
+    ):
+        yield f"{where} has a stopped agent that is no member and has no place to come back to"
     yield from _of_lost_places(team, channel)
     yield from _of_rest(channel)
 

@@ -8,6 +8,7 @@ from muster.machines.events import Event, Fact
 from muster.machines.identity.wake_words import CHECKED, handed_over
 from muster.machines.ids import MUSTER, SeatId, document_id
 from muster.machines.state import Team
+from muster.machines.turns.table import HELD, QUEUED
 from muster.machines.vocabulary import (
     NOTHING_USED,
     Activity,
@@ -77,6 +78,8 @@ def _clip(text: str) -> str:
     return line if is_whole else line[: _TEXT_CHARS - 1] + _CUT
 
 
+_TAKEN_AWAY = "a human took the turn away"
+
 _TRIGGERS = {
     # identity
     "summoned": "a seat was prepared for it",
@@ -141,7 +144,10 @@ def _transition(fact: e.StateTransition, team: Team) -> str:
     if fact.machine is Machine.RUN and fact.reason in _TRIGGERS:
         why, reason = _TRIGGERS[fact.reason], ""  # a mode that follows from a change of identity
     else:
-        why = _TRIGGERS.get(fact.trigger, fact.trigger)
+        is_taken = (
+            fact.trigger == "human_override" and fact.source in HELD and fact.target == QUEUED
+        )
+        why = _TAKEN_AWAY if is_taken else _TRIGGERS.get(fact.trigger, fact.trigger)
         reason = f": {_clip(fact.reason)}" if fact.reason else ""
     return f"{subject} went from {fact.source} to {fact.target}{where}{turn}, because {why}{reason}"
 

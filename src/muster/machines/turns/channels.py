@@ -32,6 +32,7 @@ from muster.machines.turns.ends import QUIET
 from muster.machines.turns.order import check_speaker, claim_of
 from muster.machines.turns.table import (
     ACTIVE,
+    ARCHIVED,
     HELD,
     IDLE,
     OFFLINE,
@@ -81,7 +82,7 @@ def archive_channel(team: Team, command: c.ArchiveChannel, now: datetime) -> Ite
     if turn is not None:
         membership = Membership(team, channel, team.agents[turn.holder], now)
         state, epoch = channel.state_of(turn.holder), channel.epoch
-        yield move(membership, state, "human_override", want=QUEUED, epoch=epoch, reason="archived")
+        yield move(membership, state, "human_override", want=QUEUED, epoch=epoch, reason=ARCHIVED)
         yield from stop_work(membership)
     yield e.ChannelArchived(channel=channel.id)
 

@@ -302,6 +302,8 @@ def override_turn(team: Team, command: c.OverrideTurn, now: datetime) -> Iterato
             yield e.TurnClaimDropped(channel=channel.id, seat=command.seat)
         return
     if command.to is QUEUED:
+        if state in HELD and claim_of(channel, command.seat) is not None:
+            yield e.TurnClaimDropped(channel=channel.id, seat=command.seat)
         yield move(membership, state, "human_override", want=QUEUED, epoch=channel.epoch)
         if state in HELD:
             yield from stop_work(membership)

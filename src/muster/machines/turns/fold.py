@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from muster.machines import events as e
 from muster.machines.events import Event
-from muster.machines.ids import ChannelId, SeatId, is_agent, is_person
+from muster.machines.ids import ChannelId, SeatId, is_agent
 from muster.machines.maps import drop, put
 from muster.machines.state import (
     Agent,
@@ -12,13 +12,13 @@ from muster.machines.state import (
     ClaimedTurn,
     Drain,
     HeldTurn,
-    Spent,
     Team,
     Wait,
 )
 from muster.machines.turns.order import in_ring_order
 from muster.machines.turns.table import (
     ACTIVE,
+    ARCHIVED,
     HELD,
     IDLE,
     NOTHING_NEW,
@@ -28,9 +28,7 @@ from muster.machines.turns.table import (
     WAITING,
     reachable,
     seconds,
-    timeout_of,
 )
-from muster.machines.turns.to_person import told_directly, told_in_channel
 from muster.machines.vocabulary import Awaits, Claim, ReadRule
 
 
@@ -120,11 +118,6 @@ def turns_passed(team: Team, event: Event, fact: e.TurnsPassed) -> Team:
     return _with_channel(team, replace(channel, silent_turns=silent_turns))
 
 
-def announcement(team: Team, event: Event, fact: e.Announcement) -> Team:
-    """A notice is a message in the channel, but no news: nobody has to answer it."""
-    return _with_channel(team, replace(team.channels[fact.channel], last_message=event.seq))
-
-
 def member_joined(team: Team, event: Event, fact: e.MemberJoined) -> Team:
     channel, agent = team.channels[fact.channel], team.agents[fact.seat]
     timeouts, cursor = channel.timeouts, channel.cursor
@@ -181,6 +174,7 @@ def _without_place(channel: Channel, seat: SeatId) -> Channel:
         channel,
         lost_places={each: i for i, each in enumerate(others) if each not in channel.ring},
         timeouts={each: s for each, s in channel.timeouts.items() if each != seat},
+        stopped=drop(channel.stopped, seat),
     )
 
 
@@ -231,6 +225,8 @@ def _granted(team: Team, channel: Channel, event: Event, fact: e.StateTransition
     if channel.claims or channel.selector_asked:
         claims = _claims_after(channel, fact.seat)
         channel = replace(channel, claims=claims, selector_asked=False)
+    if channel.stopped:
+        channel = replace(channel, stopped=drop(channel.stopped, fact.seat))
     return replace(
         channel,
         turn=turn,
@@ -279,13 +275,19 @@ def _waiting(channel: Channel, event: Event, fact: e.StateTransition) -> Channel
 
 
 def _vacant(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
-    """A post or an orderly end marks delivered messages as read; a timeout does not."""
+    """A post or an orderly end marks delivered messages as read; a timeout does not.
+
+    So does a person who takes the turn away, and all that gave the agent this turn, or was to reach
+    it there, gives it no other one. What it was not handed of that comes with its next turn.
+    """
     turn, idle = channel.turn, fact.target == IDLE
     assert turn is not None
-    read, silent_turns = channel.read, channel.silent_turns
-    acted = turn.posted or fact.trigger == TURN_COMPLETE
-    if acted and turn.holder in channel.delivered:
-        read = put(read, turn.holder, channel.delivered[turn.holder])
+    read, silent_turns, stopped = channel.read, channel.silent_turns, channel.stopped
+    delivered, is_taken = channel.delivered.get(turn.holder, 0), _is_taken_away(turn, fact)
+    if delivered and (turn.posted or is_taken or fact.trigger == TURN_COMPLETE):
+        read = put(read, turn.holder, delivered)
+    if is_taken:
+        stopped = put(stopped, turn.holder, max(delivered, turn.granted, turn.told))
     if not turn.choosing:
         silent_turns = 0 if idle or turn.posted else silent_turns + 1
     # A turn that a client passed for its agent, unasked, is none of the conversation.
@@ -297,10 +299,16 @@ def _vacant(channel: Channel, event: Event, fact: e.StateTransition) -> Channel:
         last_holder=turn.holder,
         last_end=fact.trigger,
         read=read,
+        stopped=stopped,
         idle=fact.seat if idle else None,
         silent_turns=silent_turns,
         vacant_since=event.seq,
     )
+
+
+def _is_taken_away(turn: HeldTurn, fact: e.StateTransition) -> bool:
+    """Whether a person stops the work on a turn; the end of an archived channel is no such wish."""
+    return fact.trigger == "human_override" and fact.reason != ARCHIVED and not turn.choosing
 
 
 def prompt_taken(team: Team, event: Event, fact: e.PromptTaken) -> Team:
@@ -323,71 +331,6 @@ def turn_renewed(team: Team, event: Event, fact: e.TurnRenewed) -> Team:
             silent_at = event.ts + seconds(channel.config.auto_detect_silence_seconds)
         turn = replace(turn, until=fact.until, silent_at=silent_at)
     return _with_channel(team, replace(channel, turn=turn))
-
-
-def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
-    """A message of a person, or of an agent to another. A person's word ends the count of those."""
-    peers = 0 if is_person(event.actor) else team.peer_messages + (fact.sender is not None)
-    if peers != team.peer_messages:
-        team = replace(team, peer_messages=peers)
-    if fact.channel is not None:
-        channel = team.channels[fact.channel]
-        changed = replace(
-            channel,
-            seen=event.seq if is_person(event.actor) else channel.seen,
-            silent_turns=0,
-            since_message=Spent(turns_before=channel.turns),
-            selector_asked=False,
-        )
-        return _with_channel(team, _said(changed, event.seq, None))
-    if fact.seat is not None:
-        agent = team.agents[fact.seat]
-        first = agent.delivered >= agent.last_message
-        by_person = is_person(event.actor)
-        agent = replace(
-            agent,
-            seen=event.seq if by_person else agent.seen,
-            is_asked=by_person or agent.is_asked,
-            last_message=event.seq,
-            pending_from=event.seq - 1 if first else agent.pending_from,
-            transcript_from=agent.alive_from,
-        )
-        return replace(team, agents=put(team.agents, agent.seat, agent))
-    return team
-
-
-def _said(channel: Channel, seq: int, by: SeatId | None) -> Channel:
-    """A channel with one more message of an agent, or of a person."""
-    other = channel.newest_other if channel.newest_by == by else channel.newest
-    return replace(channel, last_message=seq, newest=seq, newest_by=by, newest_other=other)
-
-
-def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
-    """A post is a sign of work: it restarts the turn's timeout and the silence detection."""
-    agent = team.agents[fact.seat]
-    if fact.channel is None:
-        agent = replace(
-            told_directly(team, agent, event, fact),
-            transcript_from=agent.alive_from,
-            read=agent.delivered,
-        )
-        return replace(team, agents=put(team.agents, agent.seat, agent))
-    if agent.transcript_from != agent.alive_from:
-        agent = replace(agent, transcript_from=agent.alive_from)
-        team = replace(team, agents=put(team.agents, agent.seat, agent))
-    channel = told_in_channel(team, team.channels[fact.channel], event, fact)
-    turn = channel.turn
-    assert turn is not None
-    until = min(event.ts + timeout_of(channel, fact.seat), turn.cap)
-    silent_at = None
-    if channel.config.auto_detect_turn_end:
-        silent_at = event.ts + seconds(channel.config.auto_detect_silence_seconds)
-    turn = replace(turn, posted=True, until=until, silent_at=silent_at)
-    phrase, since = channel.config.stop_phrase, channel.since_message
-    if phrase and any(phrase in block.text for block in fact.content):
-        since = replace(since, stopped=True)
-    changed = replace(channel, turn=turn, since_message=since)
-    return _with_channel(team, _said(changed, event.seq, fact.seat))
 
 
 def channel_rested(team: Team, event: Event, fact: e.ChannelRested) -> Team:

@@ -7,6 +7,8 @@ Surprising:
 - Members that muster runs are passed over while there is nothing new for them, so a team that has
   nothing to say costs nothing. If that is so for everybody, the channel rests. Where a selector
   decides, that holds for all members: it would be asked over and over otherwise.
+- A member whose turn a person took away is passed over until somebody else writes, or a person
+  chooses it. Who presses that button wants the work to stop, and not to begin anew.
 - A person's choice is granted at a limit, too: a person's word goes before all. Then the channel
   rests again.
 """
@@ -88,6 +90,7 @@ def _grant_in_ring(
     agents, ring, size = team.agents, channel.ring, len(channel.ring)
     is_asking = channel.config.speaker_order is _SELECTOR
     selector = selector_of(team, channel) if is_asking else None
+    judged = is_asking or bool(channel.stopped)
     passed: list[SeatId] = []
     speaker: Agent | None = None
     is_busy = False
@@ -95,7 +98,7 @@ def _grant_in_ring(
         agent = agents[ring[(channel.cursor + step) % size]]
         if not reachable(team, agent) or agent is selector:
             continue
-        if (is_asking or agent.authority is not _SELF) and not wants_turn(channel, agent):
+        if (judged or agent.authority is not _SELF) and not wants_turn(channel, agent):
             passed.append(agent.seat)
         elif agent.free:
             speaker = agent

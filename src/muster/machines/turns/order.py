@@ -75,14 +75,23 @@ def wants_turn(channel: Channel, agent: Agent) -> bool:
     """Whether a turn is more than a silent pass, as far as muster may judge that.
 
     An agent that connects by itself judges for itself, except where a selector decides: the
-    selector cannot know what is new for whom, and a chosen agent always speaks.
+    selector cannot know what is new for whom, and a chosen agent always speaks. A member whose turn
+    a person took away has no say: the person wants it to stop until there is something new.
     """
+    if agent.seat in channel.stopped:
+        return not is_stopped(channel, agent.seat)
     if agent.unasked:
         return True
     judges = agent.authority is not _MUSTER and agent.authority is not _LEAD
     if judges and channel.config.speaker_order is not _SELECTOR:
         return True
     return has_news(channel, agent.seat, channel.read)
+
+
+def is_stopped(channel: Channel, seat: SeatId) -> bool:
+    """Whether a person took a member's turn away, and nothing new was said to it since."""
+    upto = channel.stopped.get(seat)
+    return upto is not None and not has_news(channel, seat, channel.read, upto)
 
 
 def can_take_turn(team: Team, channel: Channel) -> bool:

@@ -29,6 +29,9 @@ TURN_COMPLETE = "TURN_COMPLETE"
 NOTHING_NEW = "nothing_new"
 """The reason of a turn that was passed for an agent, because there is nothing new for it."""
 
+ARCHIVED = "archived"
+"""The reason of a turn that was taken away because its channel was archived."""
+
 REMOVED = "removed"
 """The reason of a member that left because it was removed."""
 

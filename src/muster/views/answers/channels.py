@@ -44,6 +44,9 @@ class MemberView(View, frozen=True, kw_only=True):
     unread: int
     delivered: int
     read: int
+    stopped: bool = False
+    """Whether a person took its turn away: it speaks again when something new is said, or when a
+    person chooses it."""
 
 
 class Rules(TurnConfig, frozen=True, kw_only=True, omit_defaults=False):

@@ -72,6 +72,8 @@ function ofTurn(event) {
   }
   if (to === "WAITING")
     return line(event, WAITS[trigger]?.(event) ?? `${agentId} is waiting${reason ? `: ${reason}` : ""}`);
+  if (trigger === "human_override" && to === "QUEUED" && from !== "IDLE")
+    return line(event, `turn ${epoch} was taken away from ${agentId}`);
   return from === "WAITING" && to === "ACTIVE" ? line(event, `${agentId} resumed`) : null;
 }
 

@@ -44,8 +44,10 @@ class ChannelRing extends Part {
       resume: button("Resume the turn", "Ends the wait; the turn continues with its remaining time", () =>
         turn(this.channel, "resume", "Resuming the turn", { agent: this.holder, epoch: this.epoch }),
       ),
-      take: button("Take the turn away", "Stops the agent's work and gives the turn to the next member", () =>
-        turn(this.channel, "override", "Taking the turn away", { agent: this.holder, to: "QUEUED" }),
+      take: button(
+        "Take the turn away",
+        "Stops the agent's work and gives the turn to the next member. The agent speaks again when something new is said, or when you choose it",
+        () => turn(this.channel, "override", "Taking the turn away", { agent: this.holder, to: "QUEUED" }),
       ),
     };
     this.replaceChildren(

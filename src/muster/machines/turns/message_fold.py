@@ -1,0 +1,104 @@
+"""The fold of the facts about messages: what was said, and who was handed it."""
+
+from msgspec.structs import replace
+
+from muster.machines import events as e
+from muster.machines.events import Event
+from muster.machines.ids import SeatId, is_person
+from muster.machines.maps import put
+from muster.machines.state import Channel, Spent, Team
+from muster.machines.turns.table import seconds, timeout_of
+from muster.machines.turns.to_person import told_directly, told_in_channel
+
+
+def announcement(team: Team, event: Event, fact: e.Announcement) -> Team:
+    """A notice is a message in the channel, but no news: nobody has to answer it."""
+    return _with_channel(team, replace(team.channels[fact.channel], last_message=event.seq))
+
+
+def user_message(team: Team, event: Event, fact: e.UserMessage) -> Team:
+    """A message of a person, or of an agent to another. A person's word ends the count of those."""
+    peers = 0 if is_person(event.actor) else team.peer_messages + (fact.sender is not None)
+    if peers != team.peer_messages:
+        team = replace(team, peer_messages=peers)
+    if fact.channel is not None:
+        channel = team.channels[fact.channel]
+        turn = channel.turn
+        if turn is not None and turn.holder in fact.deliver_to:
+            turn = replace(turn, told=event.seq)
+        changed = replace(
+            channel,
+            turn=turn,
+            seen=event.seq if is_person(event.actor) else channel.seen,
+            silent_turns=0,
+            since_message=Spent(turns_before=channel.turns),
+            selector_asked=False,
+        )
+        return _with_channel(team, _said(changed, event.seq, None))
+    if fact.seat is not None:
+        agent = team.agents[fact.seat]
+        first = agent.delivered >= agent.last_message
+        by_person = is_person(event.actor)
+        agent = replace(
+            agent,
+            seen=event.seq if by_person else agent.seen,
+            is_asked=by_person or agent.is_asked,
+            last_message=event.seq,
+            pending_from=event.seq - 1 if first else agent.pending_from,
+            transcript_from=agent.alive_from,
+        )
+        return replace(team, agents=put(team.agents, agent.seat, agent))
+    return team
+
+
+def _said(channel: Channel, seq: int, by: SeatId | None) -> Channel:
+    """A channel with one more message of an agent, or of a person."""
+    other = channel.newest_other if channel.newest_by == by else channel.newest
+    return replace(channel, last_message=seq, newest=seq, newest_by=by, newest_other=other)
+
+
+def messages_read(team: Team, event: Event, fact: e.MessagesRead) -> Team:
+    agent = replace(team.agents[fact.seat], read=fact.upto)
+    return replace(team, agents=put(team.agents, agent.seat, agent))
+
+
+def messages_delivered(team: Team, event: Event, fact: e.MessagesDelivered) -> Team:
+    if fact.channel is None:
+        agent = team.agents[fact.seat]
+        agent = replace(agent, delivered=fact.upto, transcript_from=agent.alive_from)
+        return replace(team, agents=put(team.agents, agent.seat, agent))
+    channel = team.channels[fact.channel]
+    delivered = put(channel.delivered, fact.seat, fact.upto)
+    return _with_channel(team, replace(channel, delivered=delivered))
+
+
+def agent_message(team: Team, event: Event, fact: e.AgentMessage) -> Team:
+    """A post is a sign of work: it restarts the turn's timeout and the silence detection."""
+    agent = team.agents[fact.seat]
+    if fact.channel is None:
+        agent = replace(
+            told_directly(team, agent, event, fact),
+            transcript_from=agent.alive_from,
+            read=agent.delivered,
+        )
+        return replace(team, agents=put(team.agents, agent.seat, agent))
+    if agent.transcript_from != agent.alive_from:
+        agent = replace(agent, transcript_from=agent.alive_from)
+        team = replace(team, agents=put(team.agents, agent.seat, agent))
+    channel = told_in_channel(team, team.channels[fact.channel], event, fact)
+    turn = channel.turn
+    assert turn is not None
+    until = min(event.ts + timeout_of(channel, fact.seat), turn.cap)
+    silent_at = None
+    if channel.config.auto_detect_turn_end:
+        silent_at = event.ts + seconds(channel.config.auto_detect_silence_seconds)
+    turn = replace(turn, posted=True, until=until, silent_at=silent_at)
+    phrase, since = channel.config.stop_phrase, channel.since_message
+    if phrase and any(phrase in block.text for block in fact.content):
+        since = replace(since, stopped=True)
+    changed = replace(channel, turn=turn, since_message=since)
+    return _with_channel(team, _said(changed, event.seq, fact.seat))
+
+
+def _with_channel(team: Team, channel: Channel) -> Team:
+    return replace(team, channels=put(team.channels, channel.id, channel))
