@@ -45,6 +45,14 @@ def test_prose_is_rendered() -> None:
     assert '<td class="right">2</td>' in html  # the page's policy refuses styles
 
 
+def test_a_line_break_of_a_message_stays_one_and_that_of_a_document_is_a_space() -> None:
+    text = "first\nsecond\n\n- a\n- b\n\n```\nx = 1\ny = 2\n```"
+    assert "first\nsecond" in render(text)
+    assert Seen(html := render(text, breaks=True)).tags == {"p", "br", "ul", "li", "pre", "code"}
+    assert html.count("<br") == 1  # code and lists have their own lines
+    assert "first<br />\nsecond" in html
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -63,11 +71,13 @@ def test_prose_is_rendered() -> None:
 )
 def test_hostile_text_is_harmless(text: str) -> None:
     _is_harmless(render(text))
+    _is_harmless(render(text, breaks=True))
 
 
 @given(st.text(alphabet="ab<>[]()!`*_#|:-\"'&/\\\n\0 \u202ejavscript:", max_size=80))
 def test_no_text_is_harmful(text: str) -> None:
     _is_harmless(render(text))
+    _is_harmless(render(text, breaks=True))
 
 
 def _is_harmless(html: str) -> None:

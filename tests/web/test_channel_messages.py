@@ -49,6 +49,17 @@ def send(page: Page, text: str) -> None:
     expect(box).to_have_value("")
 
 
+def test_a_line_break_in_a_message_is_a_line_break(
+    person: Watched, server: Server, scene: Scene
+) -> None:
+    scene.says("one\ntwo <br> **three**", by="pm")
+    page = opened(person, server, scene)
+    body = page.locator(".said .text").last
+    expect(body.locator("strong")).to_have_text("three")
+    expect(body.locator("br")).to_have_count(1)
+    assert body.inner_text() == "one\ntwo <br> three"
+
+
 # ── pages ─────────────────────────────────────────────────────────────────────────────────────────
 
 

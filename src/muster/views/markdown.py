@@ -22,19 +22,19 @@ RENDERED_CHARS_MAX: Final = 32 * 1024
 SCHEMES: Final = frozenset({"http", "https", "mailto"})
 
 
-def render(text: str) -> str:
-    """A text as HTML."""
+def render(text: str, *, breaks: bool = False) -> str:
+    """A text as HTML. With `breaks`, as in a chat, a line break in a paragraph stays one."""
     text = text.encode(errors="replace").decode()
     if len(text) > RENDERED_CHARS_MAX:
         return f"<pre>{escape(text)}</pre>"
-    return _parser().render(text)
+    return _parser(breaks).render(text)
 
 
 @cache
-def _parser() -> "MarkdownIt":
+def _parser(breaks: bool) -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark", {"html": False, "linkify": False})
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "breaks": breaks})
     parser.enable(["table", "strikethrough"])
     parser.validateLink = _leads_outside  # pyright: ignore[reportAttributeAccessIssue] - its own way
     parser.add_render_rule("link_open", _link_open)

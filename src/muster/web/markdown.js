@@ -1,4 +1,5 @@
-// Markdown of agents as HTML. The server renders it (POST /api/markdown); until then the plain text is shown.
+// Messages in Markdown as HTML. The server renders them (POST /api/markdown), and a line break stays a line break; until
+// then the plain text is shown.
 
 import { post } from "./api.js";
 import { putRendered } from "./trusted.js";
@@ -25,7 +26,7 @@ async function ask() {
     const texts = [...wanted.keys()].slice(0, AT_ONCE);
     const elements = texts.map((text) => wanted.get(text));
     for (const text of texts) wanted.delete(text);
-    const answer = await post("/api/markdown", { texts }).catch(() => null);
+    const answer = await post("/api/markdown", { texts, breaks: true }).catch(() => null);
     if (!answer) continue;
     for (const [index, text] of texts.entries()) put(text, answer.html[index], elements[index]);
   }

@@ -18,6 +18,8 @@ class MarkdownBody(StrictBody, frozen=True, kw_only=True):
     """Texts to render."""
 
     texts: Annotated[tuple[str, ...], msgspec.Meta(max_length=TEXTS_MAX)]
+    breaks: bool = False
+    """Whether a line break in a paragraph stays one, as in a chat; in a document it is a space."""
 
 
 class Rendered(View, frozen=True, kw_only=True):
@@ -30,8 +32,8 @@ class Rendered(View, frozen=True, kw_only=True):
 async def render_texts(call: ApiCall, body: MarkdownBody) -> Rendered:
     """Render Markdown as safe HTML: for messages, souls and other text of agents."""
     # in a thread: a long text must not block the loop
-    return Rendered(html=await asyncio.to_thread(_all, body.texts))
+    return Rendered(html=await asyncio.to_thread(_all, body))
 
 
-def _all(texts: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(render(text) for text in texts)
+def _all(body: MarkdownBody) -> tuple[str, ...]:
+    return tuple(render(text, breaks=body.breaks) for text in body.texts)
