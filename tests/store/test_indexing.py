@@ -4,14 +4,15 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from threading import get_ident
 
 import pytest
 
 from muster.home.lock import LOG_FILE
 from muster.machines.events import Event, MarkerRejected
-from muster.store import indexing, reading
-from muster.store.base import SEQ_END, MessageSearch
-from muster.store.indexing import LOT_EVENTS, LOT_MESSAGES
+from muster.store import indexing, reading, sqlite, words
+from muster.store.base import SEQ_END, MessageSearch, Stored
+from muster.store.indexing import LOT_BYTES, LOT_EVENTS, LOT_MESSAGES
 from muster.store.reading import INDEX_CURSOR, LogReader
 from muster.store.sqlite import SqliteStore
 from tests.store.building import SEAT, Counter, said
@@ -51,6 +52,26 @@ async def test_messages_are_indexed_a_lot_at_a_time_with_the_append_that_fills_i
     assert (await indexed(store), await found(store)) == (LOT_MESSAGES, LOT_MESSAGES)
     await store.append(messages(counter, 1))
     assert (await indexed(store), await found(store)) == (LOT_MESSAGES, LOT_MESSAGES + 1)
+    await store.close()
+
+
+@in_loop
+async def test_a_large_message_is_indexed_off_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[int] = []
+
+    def indexed_text(message: Stored) -> str:
+        threads.append(get_ident())
+        return words.indexed_text(message)
+
+    monkeypatch.setattr(indexing, "indexed_text", indexed_text)
+    monkeypatch.setattr(sqlite, "HOP_SECONDS", float("inf"))
+    store = await SqliteStore.open(tmp_path)
+    await store.append(messages(Counter(), 1, "plan " * LOT_BYTES))
+    assert await found(store) == 1
+    assert threads
+    assert get_ident() not in threads
     await store.close()
 
 

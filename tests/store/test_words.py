@@ -32,6 +32,14 @@ def test_a_text_is_cut_into_words_without_case_and_accents(text: str, words: lis
     assert words_of(text) == words
 
 
+def test_a_word_that_folds_to_a_multiple_of_its_length_is_cut_and_found_all_the_same() -> None:
+    said = "\ufdfa" * 100_000
+    (word,) = words_of(said)
+    assert len(word) < 2000
+    assert matches(MessageSearch(words=(word,)), message(f"so: {said}"))
+    assert words_of(f"so {said[:100]}")[1:] == [word]
+
+
 def test_a_word_is_folded_the_same_alone_and_in_a_text() -> None:
     for word in ("Plan", "CAFÉ", "Straße", "x" * 70):
         assert [folded(word)] == words_of(word)

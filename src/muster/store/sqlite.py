@@ -57,6 +57,10 @@ _WAL_BYTES: Final = 6 * 1024 * 1024
 HOP_SECONDS: Final = 0.0005
 """Longest commit that runs on the loop: about the delay of a hop to the thread and back."""
 
+LOOP_BYTES: Final = 64 * 1024
+"""Largest commit that runs on the loop: cutting a message of a mebibyte into words takes tenths of
+a second."""
+
 Found = TypeVar("Found")
 
 
@@ -139,7 +143,8 @@ class SqliteStore(BatchingStore):
 
     def _write(self, batch: Batch) -> None:
         # On the loop only if no batch is queued: two threads must never commit at once.
-        if not self._is_next(batch) or self._commit_seconds > HOP_SECONDS:
+        is_slow = self._commit_seconds > HOP_SECONDS or _is_large(batch)
+        if is_slow or not self._is_next(batch):
             self._writer.put(batch)
             return
         try:
@@ -184,6 +189,10 @@ class SqliteStore(BatchingStore):
             self._files.close()
         finally:
             loop.call_soon_threadsafe(closed.set_result, None)
+
+
+def _is_large(batch: Batch) -> bool:
+    return sum(len(event.data) for event in batch.events) > LOOP_BYTES
 
 
 # ── the statements of a commit ────────────────────────────────────────────────────────────────────
