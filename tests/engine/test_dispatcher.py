@@ -1,6 +1,9 @@
 """The dispatcher: decisions, commits and refusals on the only write path."""
 
 import asyncio
+import gc
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -8,7 +11,7 @@ import pytest
 from muster.engine.dispatcher import Commit
 from muster.engine.loading import load_from
 from muster.errors import Closed, NameTaken, NotYourTurn, StoreFailed
-from muster.machines.commands import CompleteTurn, EnrollAgent, PostMessage
+from muster.machines.commands import CompleteTurn, EnrollAgent, PostMessage, Speak
 from muster.machines.events import CommandRefused, UserMessage
 from muster.machines.ids import agent_actor
 from muster.machines.state import Team
@@ -76,6 +79,27 @@ def test_a_recorded_refusal_is_on_disk_before_it_is_raised() -> None:
         assert record.fact.code == "not_your_turn"
         assert (record.actor, record.cause) == (agent_actor("Ben"), 3)
         assert dispatcher.team.seq == dispatcher.head.seq == record.seq
+
+    run(scene())
+
+
+def test_a_refused_command_is_freed_at_once_without_the_garbage_collector() -> None:
+    async def scene() -> None:
+        dispatcher = await a_dispatcher(MemoryStore(), ManualClock())
+        await with_agents(dispatcher, "Ada", "Ben")
+        await with_channel(dispatcher, [ADA, BEN])
+        text = "word " * 1000
+        before = sys.getrefcount(text)
+        gc.disable()
+        try:
+            for _ in range(3):
+                with suppress(NotYourTurn):
+                    speak = Speak(channel=DESIGN, seat=BEN, text=text)
+                    await dispatcher.send(speak, actor=agent_actor("Ben"))
+            del speak
+            assert sys.getrefcount(text) == before
+        finally:
+            gc.enable()
 
     run(scene())
 

@@ -136,7 +136,10 @@ class Dispatcher:
         except StoreFailed as error:
             raise self._failure(command, actor, error) from error
         if begun.refused is not None:
-            raise begun.refused
+            try:
+                raise begun.refused
+            finally:
+                del begun  # a cycle through the traceback would keep the command's text in memory
         return Receipt(begun.decision.team.seq, begun.decision.events)
 
     def begin(
@@ -150,7 +153,7 @@ class Dispatcher:
         except Refused as error:
             if not error.recorded:
                 raise
-            refused = error
+            refused = error.with_traceback(None)  # its frames would refer back to it
             decision = refusal(self._head, command, error, now, actor=actor, cause=cause)
         # No `await` between decision and append: events must be written in the order of decisions.
         written = self._store.append(decision.events)
