@@ -1686,6 +1686,12 @@ SUPERVISION = (
                 "test_the_members_of_a_session_carry_its_name_and_nobody_elses",
                 "test_a_daemon_that_left_its_session_and_its_environment_is_found_by_its_mark",
             ],
+            "runtimes/process/test_orphans.py": [
+                "test_daemons_that_a_program_starts_while_it_is_stopped_end_with_it",
+                "test_a_daemon_that_hides_ends_with_the_last_session_that_can_have_started_it",
+                "test_an_orphan_that_ends_while_its_session_goes_on_is_reaped",
+                "test_exit_codes_of_other_children_are_not_taken",
+            ],
         },
     ),
     Promise(

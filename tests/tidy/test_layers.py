@@ -277,6 +277,7 @@ DOORS = (
             "muster.runtimes.claude.program",
             "muster.runtimes.command",
             "muster.runtimes.process.cgroups",
+            "muster.runtimes.process.orphans",
             "muster.runtimes.process.resources",
         ),
         "doctor looks where a runtime will: for the program of an agent, and for means of limits",

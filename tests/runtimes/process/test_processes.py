@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from muster.runtimes.process import processes
+from muster.runtimes.process import proc, processes
 from muster.runtimes.process.marks import RLIMIT_LOCKS, mark_in
 from muster.runtimes.process.processes import SESSION_VARIABLE
 from muster.runtimes.process.spawn import spawned
@@ -45,7 +45,7 @@ def test_a_name_with_anything_in_it_is_no_trap() -> None:
 def test_where_the_kernel_shows_no_files_ps_tells_the_start_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(processes, "_has_proc", lambda: False)
+    monkeypatch.setattr(proc, "has_proc", lambda: False)
     with a_process() as process:
         started = processes.start_time(process.pid)
         assert started
@@ -56,7 +56,7 @@ def test_where_the_kernel_shows_no_files_ps_tells_the_start_time(
 def test_where_the_kernel_shows_no_files_a_group_is_still_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(processes, "_has_proc", lambda: False)
+    monkeypatch.setattr(proc, "has_proc", lambda: False)
 
     async def scene() -> None:
         with a_process() as process:

@@ -31,6 +31,7 @@ from muster.machines.kernel.invariants import violations
 from muster.runtimes.claude.program import installed_program
 from muster.runtimes.command import limits_of
 from muster.runtimes.process.cgroups import delegation
+from muster.runtimes.process.orphans import why_not_adopting
 from muster.runtimes.process.resources import NOT_IN_FORCE, plan_limits
 from muster.settings.agents import AgentSettings
 from muster.settings.env_file import EnvFileError, read_env_file
@@ -103,6 +104,7 @@ def examine(home: Path) -> Iterator[Finding]:
     yield _log(home)
     yield from _programs()
     yield _confinement()
+    yield _daemons()
 
 
 def _at_least(
@@ -120,6 +122,12 @@ def _confinement() -> Finding:
     found = support()
     level = Level.OK if found.way != "none" and not found.lacks else Level.WARN
     return Finding(level, "confinement", found.sentence)
+
+
+def _daemons() -> Finding:
+    """Whether daemons that hide from muster end with the sessions that started them."""
+    why = why_not_adopting()
+    return Finding(Level.WARN if why else Level.OK, "daemons", why or "end with their sessions")
 
 
 def _packages() -> Iterator[Finding]:

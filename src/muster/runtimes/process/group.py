@@ -15,6 +15,7 @@ from muster.engine.ports import Exit
 from muster.limits import EXIT_REASON_CHARS_MAX, LEAVE_SECONDS
 from muster.machines.vocabulary import Outcome
 from muster.runtimes.process import processes
+from muster.runtimes.process.orphans import ORPHANS
 
 STOPPED: Final = "stopped"
 INTERRUPTED: Final = "interrupted"
@@ -51,6 +52,9 @@ class ProcessGroup:
         self.cpu_seconds = 0.0
         """CPU time of the program and of its children that it waited for, when it is reaped."""
 
+        self.left = ""
+        """Processes that go on after the end, because another session may have started them."""
+
         self._program = program
         self._session = session
         self._ending = asyncio.Lock()
@@ -79,6 +83,7 @@ class ProcessGroup:
         """End the processes that an exited program left behind; returns its exit code."""
         async with self._ending:
             await processes.end(self._session, self.pid, seconds=LEAVE_SECONDS)
+            self.left = ORPHANS.left_by(self._session, self.pid).sentence
             return self._reap()
 
     def release(self) -> None:
@@ -90,6 +95,7 @@ class ProcessGroup:
 
     def _reap(self) -> int:
         _, status, usage = os.wait4(self.pid, 0)  # it has ended, so this does not wait
+        ORPHANS.release(self.pid)
         self.cpu_seconds = usage.ru_utime + usage.ru_stime
         code = self._program.returncode = os.waitstatus_to_exitcode(status)
         self.gone.set_result(None)

@@ -4,7 +4,7 @@ A daemon leaves its process group, its kernel session, its parent and its enviro
 limits stay: every fork and exec inherits them. `RLIMIT_LOCKS` has had no effect since Linux 2.4.25,
 so its soft value is free to carry a number derived from the session's id, and `/proc/PID/limits`
 shows it. A cgroup would do the same, but only where one is delegated to muster. A program that
-resets this limit itself is not found.
+resets this limit itself is not found by it, only as an orphan (`orphans.py`).
 """
 
 import resource
@@ -19,6 +19,8 @@ RLIMIT_LOCKS: Final = 10
 _NAME: Final = b"Max file locks"
 _MARKED: Final = 1 << 56
 """A bit that every mark has, so that no limit that a person set looks like one."""
+
+MARK_MAX: Final = (_MARKED << 1) - 1
 
 
 def mark_of(session: str) -> int:

@@ -5,61 +5,29 @@ session of its own would do as well, but takes a loaded kernel longer to start).
 leaves that group is found by `MUSTER_SESSION` in its environment, by its parent, or by the mark
 that it inherits (`marks.py`). A process is its number and its start time together: a number is
 given out again.
+
+One look at all processes takes longer than a fork: a chain of processes, each of which starts the
+next and exits, is never seen as a whole. Its dead links come to muster, which reaps them
+(`orphans.py`); a session has ended when no link died during a look that found nothing.
 """
 
 import asyncio
 import os
 import signal
-import subprocess
 import threading
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
-from functools import cache
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from muster.limits import KILL_ROUND_SECONDS, KILL_ROUNDS
+from muster.runtimes.process import proc
 from muster.runtimes.process.marks import mark_in, mark_of
+from muster.runtimes.process.orphans import ORPHANS
+from muster.runtimes.process.proc import Process, alive, read, start_time
 
 SESSION_VARIABLE: Final = "MUSTER_SESSION"
 
-_PROC: Final = Path("/proc")
-_READ_BYTES: Final = 64 * 1024
-
-
-class Process(NamedTuple):
-    """A process that is alive."""
-
-    pid: int
-    parent: int
-    group: int
-    session: int
-    ticks: int
-    """When it was started, after the machine was."""
-
-    @property
-    def started(self) -> str:
-        """The same, and which start of the machine that was: for those who compare it later."""
-        return f"{self.ticks}@{_boot()}"
-
-
 # ── what there is ─────────────────────────────────────────────────────────────────────────────────
-
-
-def start_time(pid: int) -> str | None:
-    """When a process was started, by the kernel; nothing where there is no such process."""
-    if not _has_proc():
-        return _start_time_by_ps(pid)
-    stat = _stat(pid)
-    return None if stat is None else _process(pid, stat).started
-
-
-def alive(pid: int) -> Process | None:
-    """The live process with this pid; `None` if it does not exist or is a zombie."""
-    stat = _stat(pid)
-    if stat is None or stat[0] in (b"Z", b"X"):
-        return None
-    return _process(pid, stat)
 
 
 def _lives(process: Process) -> bool:
@@ -73,8 +41,9 @@ def members(session: str, group: int | None, spared: Collection[int] = ()) -> li
 
     `group` is the process group and the kernel's session of its program, where that is certain.
     Neither this process nor those that it descends from are among them, nor who is to be spared.
+    An orphan that hides where it comes from counts where no other session can have started it.
     """
-    everybody = {process.pid: process for process in _everybody()}
+    everybody = {process.pid: process for process in proc.everybody()}
     since = _since(group)
     kept = {*spared, *_line_of_descent(os.getpid(), everybody)}
     variable, mark = f"{SESSION_VARIABLE}={session}".encode(), mark_of(session)
@@ -85,9 +54,11 @@ def members(session: str, group: int | None, spared: Collection[int] = ()) -> li
         and (
             group in (process.group, process.session)
             or _carries(pid, variable)
-            or mark_in(_read(f"/proc/{pid}/limits")) == mark
+            or mark_in(read(f"/proc/{pid}/limits")) == mark
         )
     }
+    if group is not None:
+        found.update(ORPHANS.hidden(everybody.values(), mark, since).own)
     _add_descendants(found, everybody.values())
     return [everybody[pid] for pid in sorted(found - kept)]
 
@@ -95,31 +66,24 @@ def members(session: str, group: int | None, spared: Collection[int] = ()) -> li
 def descendants(pid: int) -> set[int]:
     """A process, and all that descend from it."""
     found = {pid}
-    _add_descendants(found, list(_everybody()))
+    _add_descendants(found, list(proc.everybody()))
     return found
 
 
 def tasks_of_user(uid: int) -> int:
     """The number of processes and threads of a user, as RLIMIT_NPROC counts them."""
     count = 0
-    for name in os.listdir(_PROC) if _has_proc() else ():  # noqa: PTH208 - as below
+    for name in os.listdir(proc.PROC) if proc.has_proc() else ():  # noqa: PTH208 - as below
         with suppress(OSError):
             if name.isdecimal() and os.stat(f"/proc/{name}").st_uid == uid:  # noqa: PTH116
                 count += os.stat(f"/proc/{name}/task").st_nlink - 2  # noqa: PTH116
     return count
 
 
-def _everybody() -> Iterator[Process]:
-    if _has_proc():
-        for name in os.listdir(_PROC):  # noqa: PTH208 - a Path for each is a third of the time
-            if name.isdecimal() and (process := alive(int(name))) is not None:
-                yield process
-
-
 def _since(group: int | None) -> int:
     """When the first of them was started: whoever is older is not looked at any further."""
-    stat = None if group is None else _stat(group)
-    return 0 if group is None or stat is None else _process(group, stat).ticks
+    stat = None if group is None else proc.stat_fields(group)
+    return 0 if group is None or stat is None else proc.process_of(group, stat).ticks
 
 
 def _line_of_descent(pid: int, everybody: dict[int, Process]) -> Iterator[int]:
@@ -137,53 +101,8 @@ def _add_descendants(found: set[int], everybody: Collection[Process]) -> None:
 
 
 def _carries(pid: int, variable: bytes) -> bool:
-    environ = _read(f"/proc/{pid}/environ")
+    environ = read(f"/proc/{pid}/environ")
     return environ is not None and variable in environ and variable in environ.split(b"\0")
-
-
-def _stat(pid: int) -> list[bytes] | None:
-    """The fields of `/proc/PID/stat` after the name, which may contain anything; state first."""
-    stat = _read(f"/proc/{pid}/stat")
-    return None if not stat else stat[stat.rindex(b")") + 2 :].split(None, 20)
-
-
-def _process(pid: int, stat: list[bytes]) -> Process:
-    return Process(pid, int(stat[1]), int(stat[2]), int(stat[3]), int(stat[19]))
-
-
-@cache
-def _boot() -> str:
-    return (_read("/proc/sys/kernel/random/boot_id") or b"").decode().strip()
-
-
-@cache
-def _has_proc() -> bool:
-    return (_PROC / "self" / "stat").exists()
-
-
-def _start_time_by_ps(pid: int) -> str | None:
-    asked = subprocess.run(
-        ["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
-    )
-    return asked.stdout.strip() or None
-
-
-def _read(path: str) -> bytes | None:
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        content = chunk = os.read(file, _READ_BYTES)
-        while len(chunk) == _READ_BYTES:
-            chunk = os.read(file, _READ_BYTES)
-            content += chunk
-    except OSError:  # it died meanwhile
-        return None
-    else:
-        return content
-    finally:
-        os.close(file)
 
 
 # ── signals ───────────────────────────────────────────────────────────────────────────────────────
@@ -274,13 +193,16 @@ async def end(
 
     The group must be certain: that of a process which is not reaped yet, or was just seen alive.
     """
-    if group is not None and not _has_proc():
+    if group is not None and not proc.has_proc():
         await _end_unseen(group, seconds)
+    deaths = ORPHANS.deaths(session)
     found = await asyncio.to_thread(members, session, group, spared)
-    if found:
-        signal_processes(found, signal.SIGTERM)
-        await all_ended(found, seconds)
-        await kill(session, group if _holds(found, group) else None, spared)
+    if not found and ORPHANS.deaths(session) == deaths:
+        return found
+    signal_processes(found, signal.SIGTERM)
+    await all_ended(found, seconds)
+    is_certain = ORPHANS.is_program(group) or _holds(found, group)
+    await kill(session, group if is_certain else None, spared)
     return found
 
 
@@ -288,9 +210,12 @@ async def kill(session: str, group: int | None, spared: Collection[int] = ()) ->
     """Kill all processes of a session, and those that they start meanwhile."""
     if group is not None:
         signal_group(group, signal.SIGKILL)
-    for _ in range(KILL_ROUNDS):
+    loop = asyncio.get_running_loop()
+    until = loop.time() + KILL_ROUNDS * KILL_ROUND_SECONDS
+    while loop.time() < until:
+        deaths = ORPHANS.deaths(session)
         found = await asyncio.to_thread(kill_once, session, group, spared)
-        if not found:
+        if not found and ORPHANS.deaths(session) == deaths:
             return
         await all_ended(found, KILL_ROUND_SECONDS)
 

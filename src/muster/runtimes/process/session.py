@@ -8,6 +8,8 @@ import asyncio
 import signal
 from abc import ABC, abstractmethod
 
+from msgspec.structs import replace
+
 from muster.engine.ports import Exit
 from muster.engine.tasks import TaskOwner
 from muster.limits import DRAIN_SECONDS
@@ -98,9 +100,10 @@ class ProcessSession(ABC):
                     pipe.finish()
             if self._stopping is not None:
                 await asyncio.wait({self._stopping})  # it ends at once, now that the program has
-            end = self._exit(code)
-            limits = self._limits
-            return end if limits is None else limits.explained(end, self._group.cpu_seconds)
+            end, limits = self._exit(code), self._limits
+            if limits is not None:
+                end = limits.explained(end, self._group.cpu_seconds)
+            return _with_left(end, self._group.left)
         finally:
             self._group.release()
             try:
@@ -128,3 +131,8 @@ class ProcessSession(ABC):
     @abstractmethod
     async def _release(self) -> None:
         """Release what the session holds besides its pipes, however it ends."""
+
+
+def _with_left(end: Exit, left: str) -> Exit:
+    """The end of a session, and the processes that go on after it."""
+    return replace(end, reason="; ".join(filter(None, (end.reason, left)))) if left else end

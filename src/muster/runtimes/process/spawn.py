@@ -11,6 +11,7 @@ from typing import NamedTuple
 from muster.runtimes.process import processes
 from muster.runtimes.process.confined import NOT_CONFINED, ConfinedCommand
 from muster.runtimes.process.marks import marking
+from muster.runtimes.process.orphans import ORPHANS
 from muster.runtimes.process.output import PipeReader
 from muster.runtimes.process.stdin import StdinWriter
 
@@ -68,6 +69,7 @@ def spawned(
                 pass_fds=confined.files,
                 process_group=0,
             )
+        ORPHANS.register(process.pid, env.get(processes.SESSION_VARIABLE, ""))
         ours.callback(_kill, process)
         theirs.close()  # the program has copies; with ours open, its pipes would never end
         outputs = tuple(pipe.reader for pipe in (out, err) if pipe is not None)
@@ -98,3 +100,4 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     """Kill and reap a program that nobody took over."""
     processes.signal_group(process.pid, signal.SIGKILL)
     process.wait()
+    ORPHANS.release(process.pid)
