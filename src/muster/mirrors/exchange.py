@@ -111,6 +111,9 @@ class Exchanged(NamedTuple):
     late: "DisplacedFile | None"
     """`None` where nothing was written."""
 
+    stamp: tuple[int, int] | None = None
+    """The inode and the time of the file that was written."""
+
 
 class DisplacedFile:
     """A file that was swapped out, kept open while a writer in place may still write into it."""
@@ -119,8 +122,10 @@ class DisplacedFile:
         """Open it. A file that cannot be read gets a content that equals no other."""
         self._rules = rules
         self._descriptor: int | None = None
+        self.inode: int | None = None
         try:
             self._descriptor = open_regular(path, follow_links=rules.follows_links)
+            self.inode = os.fstat(self._descriptor).st_ino
             self.content = read_whole(self._descriptor, rules.bytes_max)
         except OSError as error:
             self.content = b"\0" + os.fsencode(f"{error.errno} {path.lstat().st_ino}")
@@ -149,24 +154,25 @@ def exchange(path: Path, change: Change, rules: FileRules = ANY_FILE) -> Exchang
     """
     target = target_of(path, rules)
     while True:
+        inode = target.stat(follow_symlinks=rules.follows_links).st_ino
         base = read(target, rules)
         draft = change(base)
         if draft == base:
             return Exchanged(base, None)
         side = _side(target, _Kind.DRAFT, draft, base)
-        _write_draft(side, target, draft, rules)
-        late = _swap_until_settled(side, target, base, draft, rules)
+        stamp = _write_draft(side, target, draft, rules)
+        late = _swap_until_settled(side, target, base, draft, rules, inode=inode)
         _flush_folder(target)
         if late is not None:
-            return Exchanged(draft, late)
+            return Exchanged(draft, late, stamp)
 
 
-def _write_draft(side: Path, target: Path, draft: bytes, rules: FileRules) -> None:
+def _write_draft(side: Path, target: Path, draft: bytes, rules: FileRules) -> tuple[int, int]:
     try:
-        _write_aside(side, draft, like=target, rules=rules)
+        return _write_aside(side, draft, like=target, rules=rules)
     except FileExistsError:  # left by a crash
         recover(target, rules)
-        _write_aside(side, draft, like=target, rules=rules)
+        return _write_aside(side, draft, like=target, rules=rules)
 
 
 def _swap_until_settled(
@@ -177,6 +183,7 @@ def _swap_until_settled(
     rules: FileRules,
     *,
     is_draft: bool = True,
+    inode: int | None = None,
 ) -> DisplacedFile | None:
     """Swap until the content that comes back is the expected one; then remove that file.
 
@@ -185,7 +192,8 @@ def _swap_until_settled(
     it must go back into place: the next round swaps it with the content that was just placed. The
     result is `None` when the newer write stands, and the displaced file when the draft does.
 
-    A side file that holds the write of another program is kept when a swap fails.
+    A side file that holds the write of another program is kept when a swap fails. With the `inode`
+    of the file that was read, another file with the same content is a newer write, too.
     """
     first = placed
     while True:
@@ -199,7 +207,8 @@ def _swap_until_settled(
                 side.unlink(missing_ok=True)
             raise
         taken = DisplacedFile(side, rules)
-        is_settled = taken.content == expected
+        is_same = placed is not first or inode in (None, taken.inode)
+        is_settled = taken.content == expected and is_same
         if placed is first and (is_settled or rules.is_unfinished(taken.content)):
             side.unlink()
             return taken
@@ -229,8 +238,11 @@ def _write_aside(
     like: Path | None = None,
     mode: int = 0o644,
     rules: FileRules = ANY_FILE,
-) -> None:
-    """Write and flush a new file, with the mode and, where allowed, the owner of another."""
+) -> tuple[int, int]:
+    """Write and flush a new file, with the mode and, where allowed, the owner of another.
+
+    Returns its inode and the time of the write.
+    """
     model = None if like is None else like.stat(follow_symlinks=rules.follows_links)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     descriptor = os.open(side, flags, mode if model is None else 0o600)
@@ -243,11 +255,13 @@ def _write_aside(
                 os.fchown(descriptor, model.st_uid, model.st_gid)
             os.fchmod(descriptor, stat.S_IMODE(model.st_mode))
         os.fsync(descriptor)
+        written = os.fstat(descriptor)
     except BaseException:
         side.unlink(missing_ok=True)
         raise
     finally:
         os.close(descriptor)
+    return written.st_ino, written.st_mtime_ns
 
 
 def _flush_folder(target: Path) -> None:

@@ -211,6 +211,27 @@ def test_a_wish_in_the_file_is_obeyed_and_what_is_done_is_said_there(desk: Desk)
     run(scene())
 
 
+def test_a_pause_that_is_written_again_right_after_a_start_counts(desk: Desk) -> None:
+    """Issue 15: the words are those of the pause before the start, and it was overwritten."""
+    plain = b'{"desired_state": "pause"}'
+
+    async def scene() -> None:
+        await desk.prepare()
+        desk.path.write_bytes(plain)
+        async with desk.followed():
+            for number in range(1, 6):
+                await desk.until_states("pause", "pause")
+                await desk.want(CONTINUOUS, note=f"start {number}")
+                desk.rename(plain)
+                await desk.until(lambda: desk.run.desired is PAUSE)
+                assert desk.run.set_by == "file"
+                session = desk.dispatcher.team.agents[ADA].session
+                if session is not None:
+                    await desk.session_ends()
+
+    run(scene())
+
+
 @pytest.mark.parametrize("mode", [RUN_ONCE, RUN_CLEANUP])
 def test_after_a_one_shot_the_file_says_pause_twice_and_the_human_keeps_the_words(
     desk: Desk, mode: RunMode

@@ -31,6 +31,7 @@ from muster.mirrors.state_file.link import (
     CORRECTING,
     StateFileContent,
     StateFileLink,
+    look,
     short_name,
     short_note,
 )
@@ -58,6 +59,9 @@ class StateFileAgent:
         self._link = link
         self._pause_if_removed = pause_if_removed
         self._known: Wish | None = None
+        self._stamp: tuple[int, int] | None = None
+        """Of the file that had the known wish; `None` where that is not certain."""
+
         self._said: tuple[int, RunMode] | None = None
         """The generation and the current state that were written last."""
 
@@ -73,7 +77,7 @@ class StateFileAgent:
         seen = await self._link.settled(patient=self._may_pass)
         if seen.document is not None:
             self._link.clear(READING)
-            await self._take_in(seen.document)
+            await self._take_in(seen.document, seen.stamp)
             return await self._mirror(seen.document)
         if seen.missing:
             return await self._make_anew()
@@ -96,21 +100,36 @@ class StateFileAgent:
 
     # ── what is wished ────────────────────────────────────────────────────────────────────────────
 
-    async def _take_in(self, document: StateDocument) -> None:
+    async def _take_in(self, document: StateDocument, stamp: tuple[int, int] | None) -> None:
         """Send a wish that is new to the log."""
-        wish = document.wish
-        if wish == self._known:
+        wish, run = document.wish, self._link.run
+        is_again = self._is_pause_again(document, stamp, run)
+        self._stamp = stamp
+        if wish == self._known and not is_again:
             return
         if document.unknown is None:
             self._link.clear(UNKNOWN)
         else:
             text = f"{self._link.path}: {document.unknown}, which is no state and counts as pause"
             await self._link.warn(UNKNOWN, text)
-        run = self._link.run
         if self._known is not None or self._counts(document, run):
             await self._want(document.desired, wish, run)
         self._known = wish
         self._paused_in = None
+
+    def _is_pause_again(
+        self, document: StateDocument, stamp: tuple[int, int] | None, run: RunControl
+    ) -> bool:
+        """Whether the file was written again with the pause that it had before a start.
+
+        The start is not in the file yet, so its words are those of the known pause.
+        """
+        return (
+            document.wish == self._known
+            and document.desired is RunMode.PAUSE
+            and run.desired is not RunMode.PAUSE
+            and self._stamp not in (None, stamp)
+        )
 
     def _counts(self, document: StateDocument, run: RunControl) -> bool:
         """Whether the first wish that is seen, or seen again, counts more than the log's."""
@@ -146,9 +165,11 @@ class StateFileAgent:
             return late.changed(**{CURRENT: str(found.current)}).encode()
 
         try:
-            await self._link.exchange(change)
+            exchanged = await self._link.exchange(change)
         except OSError as error:
             await self._link.warn(WRITING, f"{self._link.path} cannot be written: {error.strerror}")
+        else:
+            self._stamp = exchanged.stamp or self._stamp
 
     # ── what is done ──────────────────────────────────────────────────────────────────────────────
 
@@ -165,20 +186,21 @@ class StateFileAgent:
 
         def change(base: bytes) -> bytes:
             found = parse(base)
-            return (
-                base
-                if isinstance(found, MalformedContent)
-                else fulfil(found, run, known, now).encode()
-            )
+            if isinstance(found, MalformedContent):
+                return base
+            if self._is_pause_again(found, look(self._link.path).stamp, run):
+                return base
+            return fulfil(found, run, known, now).encode()
 
         try:
-            written = (await self._link.exchange(change)).content
+            exchanged = await self._link.exchange(change)
         except FileNotFoundError:
             return 0.0
         except OSError as error:
             await self._link.warn(WRITING, f"{self._link.path} cannot be written: {error.strerror}")
             return 1.0
         self._link.clear(WRITING)
+        written, self._stamp = exchanged.content, exchanged.stamp or self._stamp
         found = parse(written)
         if isinstance(found, MalformedContent):
             return 0.0
@@ -220,7 +242,7 @@ class StateFileAgent:
         except OSError as error:
             await self._link.warn(WRITING, f"{self._link.path} cannot be made: {error.strerror}")
             return 1.0
-        self._known = document.wish
+        self._known, self._stamp = document.wish, None
         return 0.0
 
     async def _repair(self, seen: StateFileContent, malformed: bytes) -> float | None:
@@ -245,7 +267,7 @@ class StateFileAgent:
         except OSError as error:
             await self._link.warn(READING, f"{why}, and cannot be mended: {error.strerror}")
             return 1.0
-        self._known = document.wish
+        self._known, self._stamp = document.wish, None
         return 0.0
 
     async def _distrust(self, trouble: str) -> None:
@@ -253,7 +275,7 @@ class StateFileAgent:
         await self._link.warn(READING, f"{trouble}; it counts as pause")
         if await self._link.pause(trouble):
             self._paused_in = self._link.run.generation
-        self._known = None
+        self._known = self._stamp = None
 
 
 def author_of(wish: Wish, before: Wish | None) -> tuple[str, str]:
