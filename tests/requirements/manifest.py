@@ -757,6 +757,9 @@ LOG = (
                 "test_a_home_can_be_locked_once",
                 "test_the_kernel_releases_the_home_of_a_killed_holder",
             ],
+            "home/test_operator_token.py": [
+                "test_a_content_that_no_request_can_carry_is_no_token",
+            ],
             "test_app.py": ["test_a_home_belongs_to_one_muster_at_a_time"],
             "cli/run/test_up.py": ["test_a_second_muster_in_the_same_home_is_refused"],
         },
@@ -834,6 +837,7 @@ SERVICES = (
             ],
             "settings/test_state_files.py": [
                 "test_two_agents_with_one_state_file_are_refused_with_the_line",
+                "test_a_file_of_musters_own_is_refused_with_the_line",
             ],
         },
     ),

@@ -45,3 +45,33 @@ def test_a_file_need_not_exist_to_be_the_same(tmp_path: Path) -> None:
 
 def test_a_file_of_its_own_is_accepted(tmp_path: Path) -> None:
     assert set(load_settings(home_with(tmp_path, "two.json"), {}).agents) == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ".muster/team.db",
+        ".muster/muster.toml",
+        ".muster/operator.token",
+        ".muster/state-files/1.json",
+        ".muster/agents/../muster.lock",
+        ".muster",
+        "link.json",
+        "hard.json",
+    ],
+)
+def test_a_file_of_musters_own_is_refused_with_the_line(tmp_path: Path, other: str) -> None:
+    """Issue 15: muster moved its own log, settings or token aside and wrote a state file there."""
+    home = home_with(tmp_path, other)
+    (home / "team.db").write_bytes(b"SQLite")
+    (tmp_path / "link.json").symlink_to(".muster/team.db")
+    (tmp_path / "hard.json").hardlink_to(home / "team.db")
+    with pytest.raises(BadSettings) as refused:
+        load_settings(home, {})
+    assert "agents.b.state_file is a file of muster's own" in str(refused.value)
+    assert ":6" in str(refused.value) or "line 6" in str(refused.value)
+
+
+def test_a_file_in_the_folder_of_an_agent_is_accepted(tmp_path: Path) -> None:
+    home = home_with(tmp_path, ".muster/agents/b/state.json")
+    assert set(load_settings(home, {}).agents) == {"a", "b"}

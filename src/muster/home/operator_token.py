@@ -5,6 +5,7 @@ action in the team, so the file must be readable by its owner only.
 """
 
 import os
+import re
 import stat
 from pathlib import Path
 from typing import Final
@@ -12,18 +13,24 @@ from typing import Final
 from muster.regular_files import open_regular
 
 FILE: Final = "operator.token"
+_TOKEN: Final = re.compile(r"[!-~]+")
+
 NOTE: Final = "operator.token"
 """Marks the tokens in the log that were issued for the file."""
 
 
 def find(home: Path) -> str | None:
-    """The token in the file, or None if there is none or others can read the file."""
+    """The token in the file, or None if there is none or others can read the file.
+
+    A content that no header of a request can carry is no token.
+    """
     try:
         with os.fdopen(open_regular(home / FILE), encoding="ascii") as file:
             private = not stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077
-            return file.read(1024).strip() or None if private else None
+            token = file.read(1024).strip() if private else ""
     except (OSError, UnicodeDecodeError):
         return None
+    return token if _TOKEN.fullmatch(token) else None
 
 
 def keep(home: Path, secret: str) -> None:

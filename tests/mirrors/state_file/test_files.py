@@ -329,11 +329,13 @@ def test_a_malformed_file_counts_as_pause_is_kept_and_made_anew(desk: Desk) -> N
             await desk.until_states("pause", "pause")
             desk.wish("continuous")
             await desk.until(lambda: desk.run.desired is CONTINUOUS)
+            desk.path.with_name("person.tmp").touch(mode=0o600)
             desk.rename(b'{"desired_state": "contin')
             await desk.until_states("pause", "pause")
             assert desk.run.desired is PAUSE
             kept = desk.path.with_name("agent_state.json.malformed-1")
             assert kept.read_bytes() == b'{"desired_state": "contin'
+            assert kept.stat().st_mode & 0o777 == 0o600  # as private as it was
             assert "counts as pause" in desk.fields()["note"]
             assert len(await desk.warnings()) == 1
             desk.rename(b"[1]")

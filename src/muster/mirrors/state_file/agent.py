@@ -5,6 +5,7 @@ the log before anything is written, and what is written keeps a wish that is not
 newer wish is never clobbered. What is current is muster's own field.
 """
 
+import stat
 from pathlib import Path
 from typing import Final
 
@@ -315,5 +316,5 @@ def _keep(path: Path, malformed: bytes) -> Path:
             break
     else:
         kept = target.with_name(f"{target.name}.malformed-{KEPT_MAX}")
-    files.write(kept, malformed)
+    files.write(kept, malformed, mode=stat.S_IMODE(target.stat().st_mode))  # it may be private
     return kept
