@@ -63,6 +63,11 @@ def test_without_policies_an_agent_has_the_defaults_of_the_machine(tmp_path: Pat
         ("success_codes = [0, 256]", "success_codes is", "a list of whole numbers from 0 to 255"),
         ("graceful_seconds = -1", "graceful_seconds is -1", "a number from 0 to"),
         ('schedule = "61 * * * *"', 'schedule is "61 * * * *" (Bad minute)', "such as 0 9 * *"),
+        (
+            'schedule = "*/10 0 9 * * MON"',
+            "its first field, '*/10', would be seconds",
+            "Write five fields, such as 0 9 * * MON",
+        ),
         ('schedule = "0 0 */3 2 MON#5"', "which never comes", "a day that exists"),
         ('every = "1w"', 'every is "1w"', "Write 90s, 30m, 2h or 1d"),
         ('schedule = "0 9 * * *"\nevery = "1h"', "has schedule and every", "Remove one"),

@@ -7,7 +7,7 @@ here.
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from graphlib import CycleError, TopologicalSorter
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 
@@ -99,6 +99,9 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+_CRON_FIELDS: Final = 5
+"""Minute, hour, day, month, weekday."""
+
 POLICIES = tuple(field.name for field in msgspec.structs.fields(PolicySettings))
 """The names of these settings."""
 
@@ -143,6 +146,11 @@ def _check_times(key: str, agent: PolicySettings) -> None:
             raise PolicySettingError("every", what, "Write 90s, 30m, 2h or 1d.") from None
         return
     what = f"{key}.schedule is {shown(agent.schedule)}"
+    fields = agent.schedule.split()
+    if len(fields) == _CRON_FIELDS + 1:  # which the library takes, with seconds first
+        seconds, five = f"{what}: its first field, {fields[0]!r}, would be seconds", fields[1:]
+        remedy = f"Write five fields, such as {' '.join(five)}, or every for shorter intervals."
+        raise PolicySettingError("schedule", seconds, remedy)
     try:
         first = next_run(agent.policy, datetime(2000, 1, 1, tzinfo=UTC))
     except CronSimError as error:
