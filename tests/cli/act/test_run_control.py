@@ -14,6 +14,7 @@ from threading import Timer
 
 import pytest
 
+from muster.cli.act import waiting
 from muster.cli.act.run_control import in_a_line
 from muster.cli.act.waiting import Ended, WaitLimit, answers, exit_code, judged_by, wait_for
 from muster.cli.look.logs import size
@@ -236,7 +237,7 @@ def test_a_program_that_does_not_end_is_stopped_by_asking_twice(home: Path) -> N
 
 
 def test_wait_reports_a_missing_program(home: Path) -> None:
-    told = does(home, "start", "missing", "--wait", code=1)
+    told = does(home, "start", "missing", "--wait", code=225)
     assert "; failed 1x (" in told
     assert "'no-such-program'" in told
     told = does(home, "once", "missing", "--wait", code=225)
@@ -244,33 +245,45 @@ def test_wait_reports_a_missing_program(home: Path) -> None:
 
 
 @pytest.mark.parametrize("agent", ["fails", "quits"])
-def test_a_start_whose_session_has_failed_before_the_answer_fails(home: Path, agent: str) -> None:
+def test_a_start_of_a_program_that_fails_at_once_exits_with_its_code(
+    home: Path, agent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Issue 15: it exited with 0 where the session failed after the line was printed."""
+    monkeypatch.setattr(waiting, "STAYS_UP_SECONDS", WAIT_SECONDS)  # however busy the machine is
     with Client(home=home) as client:
         asked = client.run(agent, RunMode.CONTINUOUS)
-        for event in client.events(after=asked.seq, types=["session_end"], agent=agent):
-            assert json.loads(event.data)["outcome"] == "failed"
+        assert wait_for(client, asked, WaitLimit(None)) == Ended(163, "no key")
+    does(home, "stop", agent, "--wait")
+
+
+def test_a_session_that_fails_after_it_has_started_gives_its_code(home: Path) -> None:
+    with Client(home=home) as client:
+        asked = client.run("quits", RunMode.CONTINUOUS)
+        ended(home, "quits")
+        answer = client.ask(requests.run_state("quits"))
+        assert wait_for(client, asked, WaitLimit(None)).code == 163
+        late = Ended(0, started=asked.seq)  # by the line that is printed it has failed
+        assert judged_by(client, late, answer) == Ended(163, "no key")
+
+
+def test_a_timeout_that_is_over_while_the_session_runs_is_none(home: Path) -> None:
+    with Client(home=home) as client:
+        asked = client.run("stays", RunMode.CONTINUOUS)
+        for event in client.events(after=asked.seq, types=["session_start"], agent="stays"):
+            assert event.type == "session_start"
             break
-        started = wait_for(client, asked, WaitLimit(None))
-        assert started.code == 0
-        answer = client.ask(requests.run_state(agent))
-        assert judged_by(started, answer) == Ended(1, "exit code 3: no key")
-        client.run(agent, RunMode.PAUSE)
-
-
-def test_the_line_and_the_exit_code_of_a_start_agree(home: Path) -> None:
-    ran = muster("start", "quits", "--wait", "--home", str(home))
-    failed = 'quits: desired pause (a session failed, and its settings say restart = "never"'
-    assert ran.returncode == (1 if ran.stdout.startswith(failed) else 0), ran.stdout
-    ended(home, "quits")
+        soon = WaitLimit(None).at_most(WAIT_SECONDS)
+        assert wait_for(client, asked, soon).code == 0
+    does(home, "stop", "stays", "--now", "--wait")
 
 
 def test_an_earlier_failure_does_not_count_against_a_start(home: Path) -> None:
     does(home, "once", "quits", "--wait", code=163)
     with Client(home=home) as client:
         run = client.ask(requests.run_state("quits"))
-    assert run.last_failure is not None
-    assert judged_by(Ended(0, started=run.seq), run).code == 0
-    assert judged_by(Ended(0), run).code == 0  # a stop is no start
+        assert run.last_failure is not None
+        assert judged_by(client, Ended(0, started=run.seq), run).code == 0
+        assert judged_by(client, Ended(0), run).code == 0  # a stop is no start
 
 
 def test_the_exit_code_of_a_single_session_says_how_it_ended(home: Path) -> None:

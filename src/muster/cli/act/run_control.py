@@ -205,7 +205,7 @@ def _tell(
     elif request["wait"]:
         ended = wait_for(client, run, deadline, restarts=desired is None, now=now)
         run = client.ask(requests.run_state(run.agent))
-        ended = judged_by(ended, run)
+        ended = judged_by(client, ended, run)
     if request["as_json"]:
         print_json(run)
     else:

@@ -1,18 +1,20 @@
 """`--wait` of the run control verbs: until a session runs, has ended, or nothing runs.
 
-`start` and `restart` wait for a running session, `once` and `cleanup` for the end of theirs,
-`stop` until nothing runs. A failure, a newer desired state or the timeout ends the waiting. A
-session that has started may have failed since: the state that is printed decides.
+`start` and `restart` wait for a session that has run for a second, `once` and `cleanup` for the end
+of theirs, `stop` until nothing runs. A failure, a newer desired state or the timeout ends the
+waiting. A session that has started may have failed since: the state that is printed decides.
 """
 
 import signal
 from collections.abc import Generator
 from contextlib import contextmanager
+from datetime import datetime
 from types import FrameType
 from typing import Final, NamedTuple
 
 import msgspec
 
+from muster.cli.reading import now as wall_clock
 from muster.client import requests
 from muster.client.sync import Client
 from muster.engine.system import SystemClock
@@ -30,6 +32,10 @@ SESSION_FAILED: Final = 160
 SESSION_CODE_MAX: Final = 63
 NO_CODE: Final = SESSION_FAILED + SESSION_CODE_MAX + 2
 """Exit code for a session that failed without one: not started, or killed by a signal."""
+
+STAYS_UP_SECONDS: Final = 1.0
+"""How long a session runs before its start counts as a success: a program whose key or module is
+missing exits within that, unless the machine is very busy."""
 
 _CLOCK: Final = SystemClock()
 _ONE_SHOTS: Final = (RunMode.RUN_ONCE, RunMode.RUN_CLEANUP)
@@ -60,12 +66,27 @@ class Ended(NamedTuple):
     """The place in the log from which a session runs, if one was waited for."""
 
 
-def judged_by(ended: Ended, run: RunView) -> Ended:
+def judged_by(client: Client, ended: Ended, run: RunView) -> Ended:
     """The result, given the state after the waiting: a start whose session has failed is none."""
     failure = run.last_failure
     if ended.started is None or failure is None or failure.seq <= ended.started:
         return ended
-    return Ended(NOT_SO, failure.reason)
+    return _failure_after(client, run.agent, ended.started) or Ended(NOT_SO, failure.reason)
+
+
+def _failure_after(client: Client, agent: str, seq: int) -> Ended | None:
+    """The next end of a session of the agent, as a failure; None if it is none."""
+    for event in client.events(after=seq, types=("session_end",), agent=agent):
+        if event.type == "session_end":
+            end = msgspec.json.decode(event.data, type=_Happening)
+            if end.task is None:
+                return _failure(end)
+    raise Closed
+
+
+def _failure(end: "_Happening") -> Ended | None:
+    is_failure = end.outcome in FAILURES
+    return Ended(exit_code(end.outcome, end.code), end.reason) if is_failure else None
 
 
 def answers(run: RunView) -> bool:
@@ -90,6 +111,11 @@ class WaitLimit:
     def __init__(self, seconds: float | None) -> None:
         self.seconds = seconds
         self._end = None if seconds is None else _CLOCK.monotonic() + seconds
+
+    def at_most(self, seconds: float) -> "WaitLimit":
+        """This limit, or one after so many seconds if that is sooner."""
+        left = seconds if self._end is None else min(seconds, self._end - _CLOCK.monotonic())
+        return WaitLimit(left)
 
     @contextmanager
     def bound(self) -> Generator[None]:
@@ -118,6 +144,7 @@ class _Happening(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The fields of an event that can end the waiting."""
 
     type: str
+    ts: datetime | None = None
     seat: int | None = None
     seats: tuple[int, ...] = ()
     session: str | None = None
@@ -146,9 +173,17 @@ def wait_for(
     waiting = _Waiting(client, run, restarts=restarts)
     try:
         with deadline.bound():
-            return waiting.until_done()
+            ended = waiting.until_done()
     except _TimedOutError:
         return Ended(NOT_SO, waiting.reason, f"gave up after {deadline.seconds:g} s")
+    if ended.started is None or waiting.up_at is None:
+        return ended
+    age = (wall_clock() - waiting.up_at).total_seconds()
+    try:
+        with deadline.at_most(STAYS_UP_SECONDS - age).bound():
+            return _failure_after(client, run.agent, ended.started) or ended
+    except _TimedOutError:
+        return ended
 
 
 def _is_done(run: RunView, *, restarts: bool, now: bool) -> bool:
@@ -188,6 +223,11 @@ class _Waiting:
         if restarts and run.session is not None and run.session.phase is Phase.STOPPING:
             self._others.add(str(run.session.id))
         self.reason = ""
+        self._failed: Ended | None = None
+        """The end of the last session, if it failed."""
+
+        self.up_at: datetime | None = None
+        """When the session has started that was waited for."""
 
     def _target_mode(self) -> RunMode | None:
         """The current state that answers the request; None if only a session does."""
@@ -222,6 +262,7 @@ class _Waiting:
         if event.type == "session_requested" and event.generation == self._run.generation:
             self._own = event.session
         if event.type == "session_end":
+            self._failed = _failure(event)
             self.reason = event.reason if event.outcome in FAILURES else ""
             if self._ends_session and event.session == self._own:
                 return Ended(exit_code(event.outcome, event.code), self.reason)
@@ -229,9 +270,10 @@ class _Waiting:
             case None:
                 return None
             case True:
+                self.up_at = event.ts if event.type == "session_start" else None
                 return Ended(0, started=None if self._ends_session else seq)
             case False:
-                return Ended(NOT_SO, self.reason)
+                return self._failed or Ended(NOT_SO, self.reason)
 
     def _paused(self, event: _Happening) -> Ended | None:
         if event.type == "desired_set" and event.generation > self._run.generation:
