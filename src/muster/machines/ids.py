@@ -32,6 +32,15 @@ def person(name: str) -> str:
     return f"{_PERSON}{name}"
 
 
+STATE_FILE_EDIT: Final = "file"
+"""The author of a wish in a state file whose words name none: whoever edited it."""
+
+
+def author_text(name: str) -> str:
+    """The author of a wish, in words."""
+    return "an edit of its state file" if name == STATE_FILE_EDIT else name
+
+
 def is_person(actor: str) -> bool:
     """Whether an actor is a human."""
     return actor.startswith(_PERSON)

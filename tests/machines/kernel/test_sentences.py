@@ -6,10 +6,18 @@ from msgspec.structs import replace
 from muster.machines import events as e
 from muster.machines.documents import MessageCopy
 from muster.machines.events import Event, Fact
-from muster.machines.ids import MUSTER, ChannelId, ConversationId, SeatId, SessionId
+from muster.machines.ids import (
+    MUSTER,
+    STATE_FILE_EDIT,
+    ChannelId,
+    ConversationId,
+    SeatId,
+    SessionId,
+    person,
+)
 from muster.machines.kernel.sentences import sentence
 from muster.machines.state import Team
-from muster.machines.vocabulary import Activity, Answered, Machine, Taken, Urgency, Usage
+from muster.machines.vocabulary import Activity, Answered, Machine, RunMode, Taken, Urgency, Usage
 from muster.testing.clock import EPOCH
 
 SEAT, SESSION = SeatId(3), SessionId("s1")
@@ -143,6 +151,18 @@ def test_a_mode_that_follows_from_a_lost_heartbeat_is_not_called_a_report_of_the
     )
     assert shown(moved) == "dev went from continuous to pause, because its heartbeat timed out"
     assert shown(replace(moved, reason=None)).endswith("because it was reported so")
+
+
+def test_an_edit_of_a_state_file_is_called_that() -> None:
+    fact = e.DesiredSet(
+        seat=SeatId(9),
+        previous=RunMode.CONTINUOUS,
+        desired=RunMode.PAUSE,
+        set_by=STATE_FILE_EDIT,
+        generation=2,
+    )
+    assert shown(fact, person(STATE_FILE_EDIT)).endswith("to pause (by an edit of its state file)")
+    assert shown(fact, person("Grace")).endswith("to pause (by Grace)")
 
 
 def test_only_the_start_of_a_long_text_is_looked_at() -> None:

@@ -240,7 +240,7 @@ def test_a_file_that_is_there_before_the_first_start_is_obeyed(
     run(scene())
 
 
-def test_an_edit_of_the_desired_state_alone_is_by_the_file_and_not_by_muster(
+def test_an_edit_of_the_desired_state_alone_is_by_the_file_and_not_by_its_last_author(
     tmp_path: Path,
 ) -> None:
     async def scene() -> None:
@@ -254,7 +254,10 @@ def test_an_edit_of_the_desired_state_alone_is_by_the_file_and_not_by_muster(
             await life.until(PAUSE)
             by_rename(life.path, desired_state="continuous")
             await life.until(CONTINUOUS)
-            assert life.run.set_by == "human"  # as the file says, and not muster
+            assert life.run.set_by == "file"  # the words are those of the wish before
+            by_rename(life.path, desired_state="pause", setBy="Grace")
+            await life.until(PAUSE)
+            assert life.run.set_by == "Grace"  # as the file says
 
     run(scene())
 

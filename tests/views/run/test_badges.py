@@ -101,7 +101,10 @@ ROWS = {
     "paused": Row(paused, "IDLE: paused by Marcus", (START_IT,), ONE_SHOTS),
     "noted": Row(lambda: paused("lunch"), "IDLE: paused by Marcus: lunch", (START_IT,), ONE_SHOTS),
     "by file": Row(
-        lambda: paused(set_by="file"), "IDLE: paused by its state file", (START_IT,), ONE_SHOTS
+        lambda: paused(set_by="file"),
+        "IDLE: paused by an edit of its state file",
+        (START_IT,),
+        ONE_SHOTS,
     ),
     "failed": Row(failed, "IDLE: failed once: exit code 3: oh no; next try ...", (STOP, "Try now")),
     "tried again": Row(retried, "IDLE: failed once: exit code 3: oh no; trying again", (STOP,)),

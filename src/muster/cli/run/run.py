@@ -23,7 +23,7 @@ from muster.engine.tasks import background
 from muster.errors import Invalid, Refused
 from muster.limits import NAME_CHARS_MAX, TURN_SECONDS_MAX
 from muster.machines import events as e
-from muster.machines.ids import name_key
+from muster.machines.ids import author_text, name_key
 from muster.machines.kernel.sentences import failed_in_a_row
 from muster.machines.names import check_agent_name
 from muster.machines.state import Team
@@ -168,7 +168,7 @@ def _line(fact: e.Fact) -> str:
     """An event as a line for the person who runs the program, or None."""
     match fact:
         case e.DesiredSet(desired=desired, set_by=set_by, note=note):
-            return f"{set_by} set {desired}" + (f": {note}" if note else "")
+            return f"{author_text(set_by)} set {desired}" + (f": {note}" if note else "")
         case e.SessionStart(mode=mode, pid=pid):
             return f"session started ({mode}), process {pid}"
         case e.SessionEnd(outcome=outcome, code=code, reason=reason):

@@ -6,7 +6,7 @@ from typing import Any
 from muster.machines import events as e
 from muster.machines.events import Event, Fact
 from muster.machines.identity.wake_words import CHECKED, handed_over
-from muster.machines.ids import MUSTER, SeatId, document_id
+from muster.machines.ids import MUSTER, SeatId, author_text, document_id
 from muster.machines.state import Team
 from muster.machines.turns.table import HELD, QUEUED
 from muster.machines.vocabulary import (
@@ -58,7 +58,7 @@ def _texts(fact: Fact) -> Iterator[str]:
 def _by(event: Event) -> str:
     """The actor in brackets, unless it is muster itself."""
     kind, _, name = event.actor.partition(":")
-    return "" if kind == MUSTER or event.actor == MUSTER else f" (by {name or kind})"
+    return "" if kind == MUSTER else f" (by {author_text(name or kind)})"
 
 
 def _who(team: Team, seat: SeatId | None) -> str:

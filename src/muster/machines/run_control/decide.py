@@ -24,7 +24,7 @@ from muster.machines import events as e
 from muster.machines import spending
 from muster.machines.events import Fact
 from muster.machines.identity.wake_orders import is_being_woken, packed, wake_requested
-from muster.machines.ids import MUSTER, SeatId, SessionId
+from muster.machines.ids import MUSTER, STATE_FILE_EDIT, SeatId, SessionId, author_text
 from muster.machines.run_control.gate import (
     closed_gate,
     closed_to_tasks,
@@ -77,7 +77,7 @@ def set_desired(team: Team, command: c.SetDesired, now: datetime) -> Iterator[Fa
     if command.desired is PAUSE:
         again = run.desired is PAUSE
         urgency = Urgency.NOW if command.now or again else Urgency.GRACEFUL
-        yield from stop_all(team, agent, urgency, f"stopped by {command.set_by}")
+        yield from stop_all(team, agent, urgency, f"stopped by {author_text(command.set_by)}")
 
 
 def _wish(
@@ -300,7 +300,9 @@ def paused_by_file(team: Team, seat: SeatId) -> Iterator[Fact]:
     """Apply the pause that a state file requested while muster was not running."""
     agent = team.agent(seat)
     if agent.run.desired is not PAUSE:
-        yield desire(agent, PAUSE, "person", "file", "written while muster was not running")
+        yield desire(
+            agent, PAUSE, "person", STATE_FILE_EDIT, "written while muster was not running"
+        )
         if between_sessions(agent):  # its next session was about to start when muster went down
             yield move(agent, "session_ended", PAUSE)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from muster.machines.commands import SetDesired
-from muster.machines.ids import MUSTER, person
+from muster.machines.ids import MUSTER, STATE_FILE_EDIT, person
 from muster.machines.run_control.modes import ONE_SHOTS
 from muster.machines.state import RunControl
 from muster.machines.vocabulary import Outcome, RunMode
@@ -37,8 +37,7 @@ from muster.mirrors.state_file.link import (
     short_note,
 )
 
-FILE: Final = "file"
-"""The author of a wish whose file names none."""
+FILE: Final = STATE_FILE_EDIT
 
 KEPT_MAX: Final = 20
 """How many malformed contents are kept beside a file; then the last is replaced."""
@@ -282,9 +281,12 @@ class StateFileAgent:
 def author_of(wish: Wish, before: Wish | None) -> tuple[str, str]:
     """The author and the note of a wish that replaced another one in a file.
 
-    An edit of the desired state alone leaves the words of the wish before it. muster never edits by
-    hand: where those are muster's own words, the author is the file.
+    An edit of the desired state alone leaves the words of the wish before it: they are not the
+    editor's, whoever they name. muster never edits by hand: where those are muster's own words, the
+    author is the file.
     """
+    if before is not None and wish._replace(desired=before.desired) == before:
+        return FILE, ""
     if wish.set_by not in ("", MUSTER):
         return short_name(wish.set_by), wish.note
     is_unsaid = before is not None and wish.note == before.note

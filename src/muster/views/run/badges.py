@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from muster import limits
+from muster.machines.ids import author_text
 from muster.machines.run_control.live import own_session
 from muster.machines.state import (
     Agent,
@@ -237,8 +238,7 @@ def _paused(agent: Agent) -> str:
         case "restart_policy":
             return run.note
         case _:
-            by = "its state file" if run.set_by == "file" else run.set_by
-            return f"paused by {by}" + (f": {run.note}" if run.note else "")
+            return f"paused by {author_text(run.set_by)}" + (f": {run.note}" if run.note else "")
 
 
 def _followed(team: Team, agent: Agent, word: str) -> Line:
