@@ -94,9 +94,9 @@ def test_a_refused_command_is_freed_at_once_without_the_garbage_collector() -> N
         try:
             for _ in range(3):
                 with suppress(NotYourTurn):
-                    speak = Speak(channel=DESIGN, seat=BEN, text=text)
-                    await dispatcher.send(speak, actor=agent_actor("Ben"))
-            del speak
+                    await dispatcher.send(
+                        Speak(channel=DESIGN, seat=BEN, text=text), actor=agent_actor("Ben")
+                    )
             assert sys.getrefcount(text) == before
         finally:
             gc.enable()
