@@ -24,7 +24,7 @@ from muster.machines import commands as c
 from muster.machines.events import ApprovalRequested
 from muster.machines.ids import MUSTER, ChannelId, SeatId, SessionId, agent_actor, name_key, person
 from muster.machines.state import Agent, Phase, Team
-from muster.machines.vocabulary import Role, RunMode, Usage
+from muster.machines.vocabulary import Activity, Role, RunMode, Usage
 from muster.settings.model import load_settings
 from muster.team import Muster
 from tests.live import Server
@@ -123,6 +123,13 @@ class Inside:
         fact = self.send(request, actor=agent_actor(name)).events[0].fact
         assert isinstance(fact, ApprovalRequested)
         return fact.approval
+
+    def calls(self, name: str, kind: Activity, tool: str, text: str, ref: str) -> None:
+        """The session of an agent calls a tool, or has its result."""
+        activity = c.ReportActivity(
+            session=self._session(name), kind=kind, name=tool, text=text, ref=ref
+        )
+        self.send(activity, actor=agent_actor(name))
 
     def spends(self, name: str, cost_usd: float, tokens: int, channel: str | None = None) -> None:
         """A piece of work of an agent is done, and has used something up."""

@@ -407,8 +407,9 @@ CLAUDE_SILENCE_SECONDS: Final = 15.0
 CLAUDE_PULSE_SECONDS: Final = 5.0
 """How often a tool that takes its time counts as a sign of work."""
 
-ACTIVITY_CHARS_MAX: Final = 1000
-"""How much of a tool call, its result or a summary is logged; the output file has all of it."""
+ACTIVITY_CHARS_MAX: Final = 4000
+"""How much of a tool call, its result or a summary is logged: a change of a hundred lines. The
+output file has all of it."""
 
 APPROVAL_DETAIL_CHARS_MAX: Final = 4000
 """How much of a tool call a person is shown for approval: more than anybody reads."""

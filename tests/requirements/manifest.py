@@ -2966,6 +2966,18 @@ HOLDING = (
     ),
 )
 
+WORK = (
+    Promise(
+        "A person sees an agent work: tool calls, results, durations and changes of files, live.",
+        {
+            "web/test_work.py": [
+                "test_tool_calls_are_shown_live_with_result_duration_and_difference",
+                "test_hostile_and_cut_input_is_shown_as_text",
+            ],
+        },
+    ),
+)
+
 NEEDS = (
     Promise(
         "What needs a person is listed, complete, the same for every client, until it is answered.",
@@ -3035,4 +3047,5 @@ PROMISES = (
     *EDGES,
     *WHO_MAY,
     *NEEDS,
+    *WORK,
 )

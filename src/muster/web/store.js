@@ -47,7 +47,7 @@ class Store {
   settingsWaiting = []; // settings that hold after a restart of muster
   agents = new Map(); // by seat
   channels = new Map(); // by name
-  notes = new Map(); // by seat: {doing}, from events
+  notes = new Map(); // by seat: {doing, calls}, from events
   events = []; // the newest EVENTS_KEPT, oldest first
   partials = new Map(); // by channel: the text that the turn holder has written so far
   pending = new Map(); // actions not confirmed yet: key to {label, since}
@@ -210,9 +210,10 @@ class Store {
     if (event.type === "agent_output") note.doing = { text: lastLine(event.text), at: event.ts };
     else if (event.type === "agent_message")
       note.doing = { text: lastLine(event.content.map((each) => each.text).join("\n")), at: event.ts };
-    else if (event.type === "agent_activity" && BEGINNINGS.has(event.kind))
+    else if (event.type === "agent_activity" && BEGINNINGS.has(event.kind)) {
       note.doing = { text: lastLine(event.text ? `${event.name}: ${event.text}` : event.name), at: event.ts };
-    else return;
+      note.calls = true;
+    } else return;
     this.notes.set(seat, note);
     this.touch("team", `agent:${seat}`);
   }

@@ -4,6 +4,7 @@ import { h, setAttribute } from "../dom.js";
 
 class TabSet extends HTMLElement {
   tabs = []; // {name, make}
+  isChosen = false; // whether a person has chosen a tab
 
   connectedCallback() {
     if (this.childElementCount) return;
@@ -12,12 +13,17 @@ class TabSet extends HTMLElement {
       "div",
       { role: "tablist", on: { keydown: (event) => this.#move(event) } },
       this.tabs.map((tab, index) =>
-        h("button", { type: "button", role: "tab", text: tab.name, on: { click: () => this.choose(index) } }),
+        h("button", { type: "button", role: "tab", text: tab.name, on: { click: () => this.#press(index) } }),
       ),
     );
     this.append(list, this.panel);
     this.buttons = [...list.children];
     this.choose(0);
+  }
+
+  #press(index) {
+    this.isChosen = true;
+    this.choose(index);
   }
 
   choose(index) {
@@ -34,7 +40,7 @@ class TabSet extends HTMLElement {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!by) return;
     event.preventDefault();
-    this.choose((this.chosen + by + this.tabs.length) % this.tabs.length);
+    this.#press((this.chosen + by + this.tabs.length) % this.tabs.length);
     this.buttons[this.chosen].focus();
   }
 }

@@ -1,6 +1,7 @@
 // The view of one agent: identity, run control, chat, output, records and explanations.
 
 import "../elements/agent-notes.js";
+import "../elements/agent-work.js";
 import "../elements/approval-list.js";
 import "../elements/chat-thread.js";
 import "../elements/failure-panel.js";
@@ -99,13 +100,22 @@ class AgentView extends Part {
     tabs.className = "panel";
     tabs.tabs = [
       { name: "Output", make: () => part("live-output", agent) },
+      { name: "Work", make: () => part("agent-work", agent) },
       { name: "Soul", make: () => soul(agent) },
       { name: "Notes", make: () => part("agent-notes", agent) },
       { name: "Wake payload", make: () => wakePayload(agent) },
       { name: "Transcript", make: () => transcript(agent) },
       { name: "Why", make: () => why(agent) },
     ];
+    this.tabs = tabs;
     return tabs;
+  }
+
+  /** An agent that calls tools is watched by its calls, unless a person has chosen what to see. */
+  #preferWork() {
+    if (this.preferred || this.tabs.isChosen || !store.note(this.agent.seat).calls) return;
+    this.preferred = true;
+    this.tabs.choose(WORK);
   }
 
   #paint() {
@@ -128,6 +138,7 @@ class AgentView extends Part {
     setText(this.wake, agent.lastWake ? `At its last wake: ${visible(agent.lastWake.line)}` : "");
     setAttribute(this.wake, "data-check", agent.lastWake?.check ?? null);
     this.#paintPlaces(agent);
+    this.#preferWork();
     const [need] = needsOf(agent).filter(
       ({ kind }) => !BELOW.has(kind) && !(kind === "failed" && agent.lastFailure),
     );
@@ -158,6 +169,8 @@ class AgentView extends Part {
     go("agent", all[(at + by + all.length) % all.length].id);
   }
 }
+
+const WORK = 1; // the place of its tab
 
 /** Needs that have a panel of their own on this page. */
 const BELOW = new Set(["approval", "failing", "message"]);

@@ -1,0 +1,65 @@
+"""The work of an agent, live on its page: tool calls, their results, and changes of files."""
+
+import json
+from collections.abc import Generator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from muster.machines.vocabulary import Activity
+from tests.inside import Inside, inside
+from tests.web.pages import Watched
+
+
+@pytest.fixture(scope="module")
+def muster(tmp_path_factory: pytest.TempPathFactory) -> Generator[Inside]:
+    with inside(tmp_path_factory.mktemp("work"), "Ada") as team:
+        team.runs("Ada")
+        yield team
+
+
+def step(page: Page, text: str) -> Locator:
+    return page.locator("agent-work li").filter(has_text=text)
+
+
+def test_tool_calls_are_shown_live_with_result_duration_and_difference(
+    person: Watched, muster: Inside
+) -> None:
+    command = json.dumps({"command": "make test", "description": "run the tests"})
+    muster.calls("Ada", Activity.TOOL_CALL, "Bash", command, "call-1")
+    page = person.signed_in(muster.server, "#/agent/Ada")
+    expect(page.get_by_role("tab", name="Work")).to_have_attribute("aria-selected", "true")
+    test = step(page, "make test")
+    expect(test).to_have_attribute("data-state", "running")
+    expect(test).to_contain_text("for ")
+
+    muster.calls("Ada", Activity.TOOL_FAILED, "Bash", "2 failed, 40 passed", "call-1")
+    expect(test).to_have_attribute("data-state", "failed")
+    expect(test.locator(".age")).to_contain_text("failed after")
+    test.locator("summary").click()
+    expect(test.locator(".result")).to_have_text("2 failed, 40 passed")
+
+    edit = {"file_path": "src/a.py", "old_string": "one\ntwo", "new_string": "<b>three</b>"}
+    muster.calls("Ada", Activity.TOOL_CALL, "Edit", json.dumps(edit), "call-2")
+    muster.calls("Ada", Activity.TOOL_DONE, "Edit", "ok", "call-2")
+    change = step(page, "src/a.py")
+    expect(change).to_have_attribute("data-state", "done")
+    expect(change.locator(".gone")).to_have_text(["- one", "- two"])
+    expect(change.locator(".added")).to_have_text("+ <b>three</b>")
+    expect(page.locator("agent-work li").first).to_contain_text("src/a.py")
+
+    page.reload()
+    expect(step(page, "make test")).to_have_attribute("data-state", "failed")
+    expect(page.locator("agent-work li")).to_have_count(2)
+
+
+def test_hostile_and_cut_input_is_shown_as_text(person: Watched, muster: Inside) -> None:
+    page = person.signed_in(muster.server, "#/agent/Ada")
+    cut = '{"file_path": "x", "content": "<img src=x onerror=window.hurt=1>\u202e…'
+    muster.calls("Ada", Activity.TOOL_CALL, "<i>Write", cut, "call-3")
+    muster.calls("Ada", Activity.TOOL_CALL, "List", "[1, 2]", "")
+    muster.calls("Ada", Activity.TOOL_DONE, "Gone", "nobody saw its call", "call-4")
+    expect(step(page, "<i>Write")).to_contain_text("<img src=x onerror=window.hurt=1>")
+    expect(step(page, "nobody saw its call")).to_have_attribute("data-state", "done")
+    expect(step(page, "List")).to_be_visible()
+    assert page.evaluate("window.hurt") is None
