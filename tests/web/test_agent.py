@@ -210,6 +210,16 @@ def test_output_that_arrives_during_the_first_load_is_shown(
     expect(page.locator("live-output")).to_contain_text("an early line")
 
 
+def test_the_page_of_an_agent_that_was_removed_says_so(
+    person: Watched, server: Server, operator: Asker
+) -> None:
+    operator.post("/api/agents", {"name": "Brief"}, 201)
+    page = person.signed_in(server, "#/agent/Brief")
+    expect(page.get_by_role("heading", name="Brief", exact=True)).to_be_visible()
+    operator.delete("/api/agents/Brief")
+    expect(page.get_by_role("heading", name="No agent is called Brief")).to_be_visible()
+
+
 def test_a_flood_of_output_is_bounded(person: Watched, server: Server) -> None:
     page = person.signed_in(server, "#/agent/Flood")
     page.get_by_role("button", name="Run Single Session").click()

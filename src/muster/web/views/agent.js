@@ -119,7 +119,8 @@ class AgentView extends Part {
   }
 
   #paint() {
-    this.agent = store.agents.get(this.agent.seat) ?? this.agent;
+    if (!store.agents.has(this.agent.seat)) return this.#again(); // it has left the team
+    this.agent = store.agents.get(this.agent.seat);
     const agent = this.agent;
     const looks = JSON.stringify([
       agent.status,
