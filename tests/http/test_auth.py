@@ -84,6 +84,15 @@ def test_a_viewer_may_only_read(server: Server, boss: Asker) -> None:
         assert viewer.get(f"/api/agents/{name}")["name"] == name
         viewer.refused("POST", f"/api/agents/{name}/connect", 403, "forbidden")
         viewer.refused("GET", "/api/tokens", 403, "forbidden")
+        assert viewer.get("/api/state")["role"] == "viewer"
+        assert boss.get("/api/state")["role"] == "operator"
+        for method, path, body in (
+            ("PUT", f"/api/agents/{name}/run", {"desired": "continuous"}),
+            ("POST", "/api/send", {"message": "hi", "agent": name}),
+            ("POST", "/api/approvals/1", {"allow": True}),
+            ("POST", "/api/channels", {"channel": name}),
+        ):
+            viewer.refused(method, path, 403, "forbidden", json=body)
 
 
 # ── the operator's file ───────────────────────────────────────────────────────────────────────────

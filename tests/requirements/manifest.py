@@ -1177,6 +1177,10 @@ WHO_MAY = (
                 "test_a_viewer_may_only_read",
                 "test_the_operators_token_is_in_a_private_file_and_in_a_link_that_signs_in",
             ],
+            "web/test_viewer.py": [
+                "test_a_viewer_is_offered_nothing_that_acts",
+                "test_the_keys_of_a_viewer_change_nothing_and_are_not_listed",
+            ],
             "http/routes/test_tokens.py": [
                 "test_a_token_is_told_once_and_counts_until_it_is_revoked",
                 "test_the_log_has_no_secret_in_it",

@@ -185,7 +185,13 @@ def test_a_refusal_is_shown_next_to_its_button(
     person: Watched, server: Server, operator: Asker
 ) -> None:
     viewer = operator.post("/api/tokens", {"role": "viewer"}, 201)["secret"]
-    page = person.signed_in(Server(server.process, server.url, viewer), "#/agent/Faily")
+
+    def refused(route: Route) -> None:  # by the server itself, as it refuses a viewer
+        route.continue_(headers={**route.request.headers, "authorization": f"Bearer {viewer}"})
+
+    for path in ("**/api/agents/Faily/run", "**/api/send"):
+        person.context.route(path, refused)
+    page = person.signed_in(server, "#/agent/Faily")
     page.get_by_role("button", name="Start Agent").click()
     expect(page.locator("run-controls [role=alert]")).to_contain_text("viewer")
     expect(page.locator(".who .badge.run")).to_have_text("IDLE")

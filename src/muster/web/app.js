@@ -63,6 +63,13 @@ function showNotice() {
   paint();
 }
 
+/** What a viewer may do: the page draws nothing that the server would refuse. */
+function showReader() {
+  if (!store.reader) return;
+  const text = "You are signed in as a viewer: you can read everything, and change nothing.";
+  document.querySelector("header.bar").after(h("p", { class: "notice reader", role: "note", text }));
+}
+
 /** A mistake in the settings file, and settings that wait for a restart. */
 function showSettings() {
   const line = h("p", { class: "notice", role: "alert", hidden: true });
@@ -90,4 +97,5 @@ await store.open();
 costs.follow();
 showNotice();
 showSettings();
+showReader();
 await start(document.getElementById("main"));

@@ -39,6 +39,11 @@ export class Part extends HTMLElement {
     this.#ends.push(keys.add(key, say, run));
   }
 
+  /** Register a shortcut of something that a viewer may not do. */
+  actKey(key, say, run) {
+    if (!store.reader) this.key(key, say, run);
+  }
+
   /** Register a cleanup callback, called when the element is detached. */
   until(end) {
     this.#ends.push(end);

@@ -1,22 +1,20 @@
 // Messages that a person has seen: those on a page that is visible. The server keeps it for every browser.
 
 import { post } from "./api.js";
+import { store } from "./store.js";
 
 const EVERY_MS = 4000;
 let due = 0;
 let waiting = null;
-let mayTell = true; // a viewer may not
 
 /** Tell the server that the messages of an agent or a channel up to `newest` were seen. */
 export function see(whose, newest, seen) {
-  if (!mayTell || document.hidden || newest <= seen) return;
+  if (store.reader || document.hidden || newest <= seen) return;
   clearTimeout(waiting);
   waiting = setTimeout(() => tell({ ...whose, upto: newest }), Math.max(0, due - Date.now()));
 }
 
 async function tell(body) {
   due = Date.now() + EVERY_MS;
-  await post("/api/seen", body).catch(({ status }) => {
-    mayTell = status !== 403;
-  });
+  await post("/api/seen", body).catch(() => {}); // the next page that shows them tells it
 }

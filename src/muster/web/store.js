@@ -41,6 +41,7 @@ class Store {
   boot = "";
   button = null;
   births = false;
+  reader = false; // whether one is signed in as a viewer, who changes nothing
   notice = "";
   needs = { needs: [], putOff: 0, changesAt: null }; // what needs a person
   settingsProblem = ""; // the mistake in the settings file, for operators
@@ -264,6 +265,8 @@ class Store {
     Object.assign(this, { human, version, boot, button, births, notice, needs });
     Object.assign(this, { settingsProblem, settingsWaiting });
     this.#askAgainAt(needs.changesAt);
+    this.reader = state.role === "viewer";
+    document.documentElement.toggleAttribute("data-reader", this.reader); // style.css hides what acts
     this.ready = true;
     if (state.whole) this.#replaceAll();
     for (const each of state.agents) this.agents.set(each.seat, each);

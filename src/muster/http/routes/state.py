@@ -69,6 +69,10 @@ class StateView(View, frozen=True, kw_only=True):
     """This life of muster."""
 
     version: str
+    role: Role
+    """The role of the caller: an operator may do everything, an agent acts as itself, a viewer only
+    reads."""
+
     human: str
     whole: bool
     """Whether it is the whole team, or only the parts of the query."""
@@ -129,6 +133,7 @@ async def show_state(call: ApiCall, query: StateQuery) -> StateView:
         now=now,
         boot=team.boot,
         version=__version__,
+        role=call.caller.role,
         human=team.human,
         whole=whole,
         button=button_of(team, can_summon=call.muster.can_summon),

@@ -39,10 +39,11 @@ class AgentCard extends Part {
       facts: h("p", { class: "facts" }),
       doing: h("p", { class: "doing" }),
       age: h("p", { class: "age" }),
-      acts: h("div", { class: "acts" }),
+      acts: h("div", { class: "acts", data: { acts: "" } }),
       menu: h("button", {
         type: "button",
         class: "menu-button",
+        data: { acts: "" },
         tabindex: "-1",
         text: "⋯",
         "aria-haspopup": "menu",
@@ -52,6 +53,7 @@ class AgentCard extends Part {
       pick: h("input", {
         type: "checkbox",
         class: "pick",
+        data: { acts: "" },
         tabindex: "-1",
         on: { change: () => this.#pick() },
       }),

@@ -348,6 +348,7 @@ export const addButton = (className = "") =>
   h("button", {
     type: "button",
     class: className,
+    data: { acts: "" },
     text: "Add an agent",
     on: { click: () => showAddAgent() },
   });

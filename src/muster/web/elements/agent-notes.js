@@ -19,7 +19,7 @@ class AgentNotes extends Part {
     this.box = h("textarea", { rows: "2", "aria-label": `New note for ${this.agent.id}` });
     const form = h(
       "form",
-      { on: { submit: (event) => this.#add(event) } },
+      { data: { acts: "" }, on: { submit: (event) => this.#add(event) } },
       this.box,
       h("button", { type: "submit", text: "Add note" }),
     );
@@ -47,7 +47,7 @@ class AgentNotes extends Part {
   }
 
   #item(note) {
-    const text = h("textarea", { rows: "2", "aria-label": `Note ${note.id}` });
+    const text = h("textarea", { rows: "2", "aria-label": `Note ${note.id}`, readonly: store.reader });
     text.value = note.text;
     return h(
       "li",
@@ -57,12 +57,14 @@ class AgentNotes extends Part {
       h("button", {
         type: "button",
         text: "Save",
+        data: { acts: "" },
         "aria-label": `Save note ${note.id}`,
         on: { click: () => this.#try(put(`${this.#base}/${note.id}`, { text: text.value })) },
       }),
       h("button", {
         type: "button",
         text: "Delete",
+        data: { acts: "" },
         "aria-label": `Delete note ${note.id}`,
         on: { click: () => this.#try(remove(`${this.#base}/${note.id}`)) },
       }),

@@ -52,7 +52,9 @@ function soulVersion(agent, element, version) {
     { class: "soul-version" },
     h("summary", { text: `Version ${version.number}: ${told.filter(Boolean).join(", ")}` }),
     h("pre", { text: version.difference || version.soul }),
-    version.isCurrent ? "" : h("button", { type: "button", text: "Use this version", on: { click: choose } }),
+    version.isCurrent
+      ? ""
+      : h("button", { type: "button", text: "Use this version", data: { acts: "" }, on: { click: choose } }),
     error,
   );
   details.open = Boolean(version.lost);

@@ -83,7 +83,7 @@ class ApprovalList extends Part {
           class: "age size",
           text: `${lines} lines, ${approval.detail.length} characters: scroll to see all of it`,
         }),
-      h("div", { class: "answer" }, row.note, row.allow, row.deny),
+      h("div", { class: "answer", data: { acts: "" } }, row.note, row.allow, row.deny),
       row.error,
     ];
     row.append(...parts.filter(Boolean));

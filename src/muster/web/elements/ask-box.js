@@ -41,9 +41,9 @@ class AskBox extends Part {
     );
     this.replaceChildren(h("h2", { text: "Ask" }), this.form);
     this.watch(["talks", "pending"], () => this.#paint());
-    this.key("m", "Write a request", () => this.text.focus());
-    for (const key of ["1", "2", "3"]) this.key(key, "Choose between agents", () => this.#press(key));
-    this.key("Escape", "Choose none of the agents", () => this.#choseNone());
+    this.actKey("m", "Write a request", () => this.text.focus());
+    for (const key of ["1", "2", "3"]) this.actKey(key, "Choose between agents", () => this.#press(key));
+    this.actKey("Escape", "Choose none of the agents", () => this.#choseNone());
     this.until(() => clearTimeout(this.timer));
     this.#changed();
   }

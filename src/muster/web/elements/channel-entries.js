@@ -121,6 +121,7 @@ function replyButton(event) {
   return h("button", {
     type: "button",
     class: "quiet reply",
+    data: { acts: "" },
     text: "Reply",
     "aria-label": `Reply to ${speaker}`,
     on: { click: reply },

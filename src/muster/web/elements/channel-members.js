@@ -35,7 +35,7 @@ class ChannelMembers extends Part {
     this.select = h("select", { "aria-label": "Agent to add" });
     this.add = h(
       "form",
-      { class: "row", on: { submit: (event) => this.#join(event) } },
+      { class: "row", data: { acts: "" }, on: { submit: (event) => this.#join(event) } },
       this.select,
       h("button", { text: "Add" }),
     );
@@ -127,6 +127,7 @@ class ChannelMembers extends Part {
           h("button", {
             type: "button",
             class: "quiet",
+            data: { acts: "" },
             text: "Let it back in",
             "aria-label": `Let ${agent} back in`,
             title: "A person removed this agent: it cannot join by itself",
@@ -141,6 +142,7 @@ class ChannelMembers extends Part {
       handle: h("button", {
         type: "button",
         class: "quiet handle",
+        data: { acts: "" },
         text: "⠿",
         "aria-label": `Move ${agent}`,
         title: "Drag to change the order, or press the arrow keys",
@@ -150,10 +152,16 @@ class ChannelMembers extends Part {
       role: h("span", { class: "role", text: "selector", title: "Chooses the next speaker" }),
       unread: h("span", { class: "unread" }),
       claim: h("span", { class: "claim" }),
-      give: h("button", { type: "button", class: "quiet give", on: { click: () => this.#give(agent) } }),
+      give: h("button", {
+        type: "button",
+        class: "quiet give",
+        data: { acts: "" },
+        on: { click: () => this.#give(agent) },
+      }),
       more: h("button", {
         type: "button",
         class: "quiet more",
+        data: { acts: "" },
         text: "⋯",
         title: "More",
         "aria-expanded": "false",

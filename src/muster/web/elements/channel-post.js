@@ -64,7 +64,7 @@ class ChannelPost extends Part {
     );
     this.replaceChildren(this.form);
     this.watch([`channel:${this.channel}`, "pending"], () => this.#paint());
-    this.key("m", "Write a message to the channel", () => this.text.focus());
+    this.actKey("m", "Write a message to the channel", () => this.text.focus());
   }
 
   #buildReply() {

@@ -58,12 +58,12 @@ class ChannelRing extends Part {
       this.why,
       this.next,
       this.progress,
-      h("div", { class: "row acts" }, ...Object.values(this.acts)),
+      h("div", { class: "row acts", data: { acts: "" } }, ...Object.values(this.acts)),
       this.error,
     );
     this.watch([`channel:${this.channel}`, "agents", "pending"], () => this.#paint());
     this.tick(() => this.#paintTime());
-    this.key("p", "Pass the turn", () => (this.holder ? this.acts.pass.click() : false));
+    this.actKey("p", "Pass the turn", () => (this.holder ? this.acts.pass.click() : false));
   }
 
   get state() {

@@ -122,10 +122,11 @@ class ChannelRules extends Part {
 
   #input(rule, kind) {
     const on = { change: ({ target }) => this.#change(rule, target) };
-    if (kind.members) return h("select", { name: rule, on });
-    if (!kind.choices) return h("input", { ...kind, name: rule, on });
+    const disabled = store.reader;
+    if (kind.members) return h("select", { name: rule, disabled, on });
+    if (!kind.choices) return h("input", { ...kind, name: rule, disabled, on });
     const options = Object.entries(kind.choices).map(([value, text]) => h("option", { value, text }));
-    return h("select", { name: rule, on }, options);
+    return h("select", { name: rule, disabled, on }, options);
   }
 
   /** One pending key for each rule, so that several can change at once. */

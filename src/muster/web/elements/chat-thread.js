@@ -48,7 +48,12 @@ class ChatThread extends Part {
     });
     this.box.value = sessionStorage.getItem(this.#draft) ?? "";
     this.button = h("button", { type: "submit", class: "main", text: "Send" });
-    const form = h("form", { on: { submit: (event) => this.#submit(event) } }, this.box, this.button);
+    const form = h(
+      "form",
+      { data: { acts: "" }, on: { submit: (event) => this.#submit(event) } },
+      this.box,
+      this.button,
+    );
     this.replaceChildren(
       h("h2", { text: "Chat" }),
       this.more,

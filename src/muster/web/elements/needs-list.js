@@ -29,12 +29,12 @@ class NeedsList extends Part {
     });
     this.key("j", "Next thing that needs you", () => this.#move(1));
     this.key("k", "Previous thing that needs you", () => this.#move(-1));
-    this.key("y", "Allow the request", () => this.#press(".allow"));
-    this.key("x", "Deny the request", () => this.#press(".deny"));
-    this.key("r", "Answer it", () => (this.#press(".reply") === false ? this.#note() : true));
-    this.key("h", "Put it off for an hour", () => this.#press(".later"));
-    this.key("e", "Put it aside as done", () => this.#press(".done"));
-    this.key("u", "Undo", () => (undoable ? this.#undo() : false));
+    this.actKey("y", "Allow the request", () => this.#press(".allow"));
+    this.actKey("x", "Deny the request", () => this.#press(".deny"));
+    this.actKey("r", "Answer it", () => (this.#press(".reply") === false ? this.#note() : true));
+    this.actKey("h", "Put it off for an hour", () => this.#press(".later"));
+    this.actKey("e", "Put it aside as done", () => this.#press(".done"));
+    this.actKey("u", "Undo", () => (undoable ? this.#undo() : false));
   }
 
   // ── the keyboard ─────────────────────────────────────────────────────────────────────────────
@@ -168,6 +168,7 @@ class NeedsList extends Part {
 function act(kind, label, name, press) {
   return h("button", {
     type: "button",
+    data: { acts: "" },
     class: kind.includes("button") ? kind : `quiet ${kind}`,
     text: label,
     "aria-label": name,

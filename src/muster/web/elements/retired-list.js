@@ -39,6 +39,7 @@ class RetiredList extends Part {
     const button = h("button", {
       type: "button",
       text: "Bring back",
+      data: { acts: "" },
       "aria-label": `Bring back ${name}`,
       on: { click: () => this.#restore(button, name) },
     });

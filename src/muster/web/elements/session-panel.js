@@ -20,6 +20,7 @@ class SessionPanel extends Part {
     this.end = h("button", {
       type: "button",
       class: "quiet",
+      data: { acts: "" },
       text: "Close the session",
       on: { click: () => this.#close() },
     });
@@ -51,7 +52,7 @@ class SessionPanel extends Part {
     this.begin = h("button", { class: "main", text: "Open a session" });
     return h(
       "form",
-      { hidden: true, on: { submit: (event) => this.#open(event) } },
+      { hidden: true, data: { acts: "" }, on: { submit: (event) => this.#open(event) } },
       h("p", {
         class: "muted",
         text: "No session is open. Open one to route requests to agents by their descriptions.",

@@ -21,7 +21,7 @@ class TeamButton extends Part {
     this.error ??= h("p", { class: "error", role: "alert" });
     this.replaceChildren(this.button, this.error);
     this.watch(["team", "pending"], () => this.#paint());
-    this.key("w", "SUMMON or WAKE", () => this.button.click());
+    this.actKey("w", "SUMMON or WAKE", () => this.button.click());
   }
 
   async #press() {

@@ -42,15 +42,17 @@ class TeamTools extends Part {
     this.select = h("button", {
       type: "button",
       class: "quiet",
+      data: { acts: "" },
       on: { click: () => this.#toggleSelecting() },
     });
     this.all = h("button", {
       type: "button",
       class: "quiet",
+      data: { acts: "" },
       text: "Select all",
       on: { click: () => this.#selectAll() },
     });
-    this.acts = h("div", { class: "several", role: "group" });
+    this.acts = h("div", { class: "several", role: "group", data: { acts: "" } });
     this.told = h("p", { class: "muted", role: "status" });
     this.replaceChildren(this.groups, this.acts, this.select, this.all, this.told);
     this.watch(["agents", "pending"], () => this.paint());

@@ -54,6 +54,7 @@ class AgentView extends Part {
         h("button", {
           type: "button",
           class: "settings",
+          data: { acts: "" },
           text: "Settings",
           on: { click: () => showAgentSettings(this.agent) },
         }),
@@ -70,8 +71,8 @@ class AgentView extends Part {
     );
     this.watch([`agent:${agent.seat}`, "channels"], () => this.#paint());
     this.tick(() => this.#paint());
-    this.key("s", "Press the main button of the agent", () => this.querySelector("run-controls").press());
-    this.key("m", "Write a message to the agent", () => this.querySelector("textarea").focus());
+    this.actKey("s", "Press the main button of the agent", () => this.querySelector("run-controls").press());
+    this.actKey("m", "Write a message to the agent", () => this.querySelector("textarea").focus());
     this.key("]", "Next agent", () => this.#step(1));
     this.key("[", "Previous agent", () => this.#step(-1));
     if (this.params[1] === "write") this.querySelector("textarea").focus();

@@ -71,7 +71,12 @@ class ChannelView extends Part {
   #buildHead() {
     this.state = h("p", { class: "muted" });
     this.error = h("p", { class: "error", role: "alert" });
-    this.put = h("button", { type: "button", class: "quiet", on: { click: () => this.#putAside() } });
+    this.put = h("button", {
+      type: "button",
+      class: "quiet",
+      data: { acts: "" },
+      on: { click: () => this.#putAside() },
+    });
     const exported = (format, text) =>
       h("a", {
         href: path`/api/channels/${this.name}/export?format=${format}`,

@@ -57,13 +57,13 @@ class TeamView extends Part {
     this.key("Enter", "Open the agent", (event) =>
       event.target.localName === "agent-card" ? this.#open(event.target) : false,
     );
-    this.key("s", "Press the main button of the selected agent", () => this.#focused?.press() ?? false);
-    this.key("o", "Open the menu of the selected agent", () => this.#focused?.openMenu() ?? false);
-    this.key("x", "Select the agent, or no longer", () =>
+    this.actKey("s", "Press the main button of the selected agent", () => this.#focused?.press() ?? false);
+    this.actKey("o", "Open the menu of the selected agent", () => this.#focused?.openMenu() ?? false);
+    this.actKey("x", "Select the agent, or no longer", () =>
       this.#focused ? this.#pick(this.#focused.seat) : false,
     );
     this.addEventListener("pick", ({ detail }) => this.#pick(detail));
-    this.key("m", "Write a message to the selected agent", () =>
+    this.actKey("m", "Write a message to the selected agent", () =>
       this.#focused ? this.#open(this.#focused, "write") : false,
     );
   }
@@ -207,6 +207,7 @@ function unborn(agent) {
     h("button", {
       type: "button",
       class: "act",
+      data: { acts: "" },
       text: control.label,
       "aria-label": `${control.label} in seat ${agent.seat}`,
       on: {
