@@ -231,6 +231,12 @@ class NotYourTurn(Refused):
     recorded = True
 
 
+class TooMuchKept(Refused):
+    """The turn of {name!r} in {channel!r} is paused, and no more than {acts} acts with {bytes:,}
+    bytes can wait for it. This one was not kept: repeat it when the turn goes on.
+    """
+
+
 class StaleEpoch(Refused):
     """Turn {given} in {channel!r} {state}: the turn is now number {epoch}. Ask for a new turn."""
 

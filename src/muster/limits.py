@@ -67,6 +67,12 @@ UNREAD_MAX: Final = 1000
 MESSAGE_BYTES_MAX: Final = 1024 * 1024
 """One message. Larger things are files, and files are named, not pasted."""
 
+HELD_ACTS_MAX: Final = 64
+HELD_BYTES_MAX: Final = 4 * MESSAGE_BYTES_MAX
+"""Acts of one turn, and bytes of their words, that wait in memory while the turn is paused. An
+agent that works on says a handful in the half minute that a person usually holds a turn; one that
+does not stop would fill the memory otherwise."""
+
 HANDOVERS_MAX: Final = 25
 """Hand-overs of one conversation in interactive mode; agents that pass it on without end cost
 money, and a chain that people plan has a handful."""

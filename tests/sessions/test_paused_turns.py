@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from muster.engine import ports
+from muster.limits import HELD_ACTS_MAX, HELD_BYTES_MAX, MESSAGE_BYTES_MAX
 from muster.machines import commands as c
 from muster.machines import events as e
 from muster.machines.state import TurnState
@@ -18,7 +19,17 @@ from muster.machines.vocabulary import (
     Usage,
 )
 from muster.testing.runtime import Interrupts, ScriptedSession, Stops
-from tests.builders import ADA, BEN, DESIGN, run, settled, want, with_agents, with_channel
+from tests.builders import (
+    ADA,
+    BEN,
+    DESIGN,
+    eventually,
+    run,
+    settled,
+    want,
+    with_agents,
+    with_channel,
+)
 from tests.sessions.test_intake import Stage, staged
 from tests.sessions.test_tools import use
 
@@ -181,6 +192,64 @@ def test_words_of_a_turn_that_is_taken_away_are_on_record_and_not_posted_later()
             assert stage.state(ADA) is TurnState.ACTIVE
             await stage.say(session, printed("third"), ports.TurnDone())
             assert await stage.said() == [("Ben", "design", "mine"), ("Ada", "design", "third")]
+
+    run(story())
+
+
+def test_a_program_that_does_not_stop_talking_in_a_hold_is_kept_up_to_a_limit() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            session = await with_turn(stage)
+            await stage.send(STOP)
+            said = [f"word {number}" for number in range(HELD_ACTS_MAX + 1)]
+            await stage.say(session, *(ports.AgentText(text=each) for each in said))
+            await stage.say(session, ports.TurnDone(text="the end"))
+            over, end = await warnings(stage)
+            assert over.endswith(
+                "because no more than 64 acts with 4,194,304 bytes wait for a turn: word 64"
+            )
+            assert end.endswith("wait for a turn: the end")
+            await stage.send(RELEASE)
+            await eventually(
+                lambda: stage.state(BEN) is TurnState.ACTIVE
+            )  # it has ended all the same
+            assert [text for _, _, text in await stage.said()] == said[:-1]
+
+    run(story())
+
+
+def test_words_in_a_hold_are_limited_by_their_bytes_too() -> None:
+    async def story() -> None:
+        async with staged(speaks=False) as stage:
+            session = await with_turn(stage)
+            await stage.send(STOP)
+            long = "é" * (HELD_BYTES_MAX // 8)
+            for _ in range(4):
+                assert (await use(session, "send_message", text=long)).ok
+            refused = await use(session, "send_message", text="x")
+            assert not refused.ok
+            assert "repeat it when the turn goes on" in refused.text
+            assert (await use(session, "turn_pass")).ok
+            await stage.send(RELEASE)
+            await eventually(lambda: stage.state(BEN) is TurnState.ACTIVE)
+            assert len(await stage.said()) == 4
+            assert await warnings(stage) == []
+
+    run(story())
+
+
+def test_output_of_a_turn_that_is_longer_than_a_message_is_cut_with_a_warning() -> None:
+    async def story() -> None:
+        async with staged() as stage:
+            session = await with_turn(stage)
+            line = "x" * (MESSAGE_BYTES_MAX // 8)
+            await stage.say(session, *(printed(line) for _ in range(4)), ports.TurnDone())
+            assert [len(text) for _, _, text in await stage.said()] == [2 * len(line) + 1]
+            (warning,) = await warnings(stage)
+            assert warning == (
+                "Ada has printed more in its turn in 'design' than a message may have:"
+                " the rest is not posted, and is in its output.log"
+            )
 
     run(story())
 

@@ -21,7 +21,8 @@ from msgspec.structs import replace
 
 from muster.engine.dispatcher import Commit, Dispatcher
 from muster.engine.tasks import TaskOwner
-from muster.limits import MESSAGE_BYTES_MAX
+from muster.errors import TooMuchKept
+from muster.limits import HELD_ACTS_MAX, HELD_BYTES_MAX, MESSAGE_BYTES_MAX
 from muster.machines.commands import (
     Command,
     CompleteTurn,
@@ -56,6 +57,8 @@ ENDED: Final = (TURN_COMPLETE, "silence")
 
 LOST: Final = "it had lost the turn by then"
 
+FULL: Final = f"no more than {HELD_ACTS_MAX} acts with {HELD_BYTES_MAX:,} bytes wait for a turn"
+
 
 class TurnWords(msgspec.Struct):
     """The words of one turn that are not posted yet."""
@@ -76,6 +79,14 @@ class TurnWords(msgspec.Struct):
         """Keep an act. The turn ends once, with the last one."""
         last = self.acts.pop() if self.acts else None
         self.acts += [act] if last is None else merged(last, act)
+
+    def has_room(self, act: TurnAct) -> bool:
+        """Whether an act can be kept. The end of the turn can in any case: there is only one."""
+        text = words_of(act)
+        if not text and ends_turn(act):
+            return True
+        kept = sum(_bytes(words_of(each)) for each in self.acts)
+        return len(self.acts) < HELD_ACTS_MAX and kept + _bytes(text) <= HELD_BYTES_MAX
 
     @property
     def unposted(self) -> str:
@@ -165,9 +176,11 @@ class TurnSpeech:
     def print(self, channel: ChannelId, text: str) -> None:
         """Keep printed lines until the turn ends, up to the length of a message."""
         words = self._of(channel)
-        words.chars += len(text)
+        before, words.chars = words.chars, words.chars + len(text)
         if words.chars * 4 <= MESSAGE_BYTES_MAX:
             words.printed.append(text)
+        elif before * 4 <= MESSAGE_BYTES_MAX:
+            self._record_cut(channel)
 
     def take_printed(self, channel: ChannelId) -> str:
         """The printed lines of the turn in a channel, which the caller posts."""
@@ -189,8 +202,25 @@ class TurnSpeech:
             if isinstance(act, ResumeTurn) and not self._keeps_wait(act.channel):
                 await send(act)  # refused: it would end a pause that is not the agent's
                 return True
-            self._of(act.channel).keep(act)
+            self._keep(act, records=records)
             return False
+
+    def _keep(self, act: TurnAct, *, records: bool) -> None:
+        """Keep an act for the turn's resumption. Without room it is refused; with `records` its
+        words are put on record, and an end of the turn is kept without them.
+        """
+        words = self._of(act.channel)
+        if words.has_room(act):
+            words.keep(act)
+            return
+        if not records:
+            raise TooMuchKept(
+                name=self._agent.id, channel=act.channel, acts=HELD_ACTS_MAX, bytes=HELD_BYTES_MAX
+            )
+        self._record(act.channel, words_of(act) or type(act).__name__, FULL)
+        if ends_turn(act):
+            to = None if isinstance(act, EndForgottenTurn) else getattr(act, "to", None)
+            words.keep(CompleteTurn(channel=act.channel, seat=act.seat, epoch=act.epoch, to=to))
 
     def _keeps_wait(self, channel: ChannelId) -> bool:
         """Whether a wait of the agent itself is kept, which it may end."""
@@ -333,12 +363,19 @@ class TurnSpeech:
     def _record(self, channel: ChannelId, text: str, reason: str) -> None:
         if text:
             what = f"the words of {self._agent.id} in {channel!r} were not posted"
-            warning = LogWarning(
-                text=f"{what}, because {reason}: {text}", seat=self._seat, channel=channel
-            )
-            task = self._tasks.start(self._put_on_record(warning))
-            self._records.add(task)
-            task.add_done_callback(self._records.discard)
+            self._warn(channel, f"{what}, because {reason}: {text}")
+
+    def _record_cut(self, channel: ChannelId) -> None:
+        what = (
+            f"{self._agent.id} has printed more in its turn in {channel!r} than a message may have"
+        )
+        self._warn(channel, f"{what}: the rest is not posted, and is in its output.log")
+
+    def _warn(self, channel: ChannelId, text: str) -> None:
+        warning = LogWarning(text=text, seat=self._seat, channel=channel)
+        task = self._tasks.start(self._put_on_record(warning))
+        self._records.add(task)
+        task.add_done_callback(self._records.discard)
 
     async def _put_on_record(self, warning: LogWarning) -> None:
         await self._send(warning)
@@ -366,6 +403,10 @@ def ends_turn(act: TurnAct) -> bool:
     return isinstance(act, CompleteTurn | EndForgottenTurn) or (
         isinstance(act, Speak) and act.complete
     )
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode(errors="surrogatepass"))
 
 
 def words_of(act: TurnAct) -> str:
