@@ -2,17 +2,19 @@
 
 A script cannot send heartbeats beside its work. So `muster next`, when it has printed a turn,
 leaves a process behind that does so. That process ends with the turn, with the script, or when the
-server is away.
+server is away. `muster next` itself ends with the script, too: its agent would count as present.
 """
 
 import hashlib
 import os
 import select
+import signal
 import socket
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Thread
 from typing import Final
 
 from muster.cli.acting import server
@@ -53,6 +55,50 @@ def keep_turn(home: Path, told: Next) -> None:
         pass
     finally:
         os._exit(0)
+
+
+@contextmanager
+def ending_with_script() -> Generator[None]:
+    """End this process when the script has ended that waits for it.
+
+    A script that is killed takes nothing along. Behind a wrapper (`timeout`) its end shows in the
+    pipe alone, which has no reader then; in a pipeline (`muster next | tee`) in the parent of the
+    subshell.
+    """
+    over, watched = os.eventfd(0), select.poll()
+    watched.register(over, select.POLLIN)
+    if _is_piped():
+        watched.register(1, 0)  # tells an error when nobody reads the pipe
+    parent = os.getppid()
+    handles = [*_up_to_script(parent)]
+    for handle in handles:
+        watched.register(handle, select.POLLIN)
+    if os.getppid() != parent:  # it ended before it was watched
+        raise SystemExit(1)
+    thread = Thread(target=_end_when, args=(watched, over), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        os.eventfd_write(over, 1)
+        thread.join()
+        for each in (over, *handles):
+            os.close(each)
+
+
+def _end_when(watched: select.poll, over: int) -> None:
+    if all(handle != over for handle, _ in watched.poll()):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _up_to_script(pid: int) -> Iterator[int]:
+    """Handles of a parent, and where that is a subshell, of the shell that it is a part of."""
+    with suppress(OSError):  # it has ended, which the caller notices
+        while pid > 1:
+            yield os.pidfd_open(pid)
+            if not _is_subshell(pid):
+                return
+            pid = _parent(pid)
 
 
 def is_kept(home: Path, told: Next) -> bool:
@@ -123,15 +169,20 @@ def _stat(pid: int) -> Sequence[str]:
 
 def _reads_output(pid: int) -> bool:
     """Whether a process has the end of a pipe that reads what this process prints."""
-    pipe = str(Path("/proc/self/fd/1").readlink())
-    if not pipe.startswith("pipe:"):
+    if not _is_piped():
         return False
+    pipe = str(Path("/proc/self/fd/1").readlink())
     with suppress(OSError):  # it has ended, or belongs to another user
         for link in Path(f"/proc/{pid}/fd").iterdir():
             with suppress(FileNotFoundError):  # it has closed this one meanwhile
                 if str(link.readlink()) == pipe and _is_read_only(pid, link.name):
                     return True
     return False
+
+
+def _is_piped() -> bool:
+    """Whether the output goes into a pipe; the readers of one with a name may change."""
+    return str(Path("/proc/self/fd/1").readlink()).startswith("pipe:")
 
 
 def _is_read_only(pid: int, number: str) -> bool:

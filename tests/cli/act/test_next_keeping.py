@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Generator, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import count
@@ -156,6 +156,37 @@ def test_a_turn_of_a_script_that_was_killed_behind_a_wrapper_is_not_kept(
         until(lambda: client.agent(shell.name).turn is TurnState.ACTIVE)
         shell.process.kill()
         until(lambda: client.agent(shell.name).turn is TurnState.OFFLINE)
+
+
+def test_a_script_that_was_killed_while_it_waited_behind_a_wrapper_is_no_longer_present(
+    home: Path, client: Client, tmp_path: Path
+) -> None:
+    with ExitStack() as agents:
+        shells: list[Shell] = []
+        for number, call in enumerate(WRAPPERS.values()):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            shells.append(agents.enter_context(an_agent(home, client, folder, call=call)))
+        for shell in shells:
+            until(partial(_is, client, shell, TurnState.IDLE))
+            until(partial(_watches_its_script, shell))
+            shell.process.kill()
+        for shell in shells:
+            until(partial(_is, client, shell, TurnState.OFFLINE))
+
+
+def _watches_its_script(shell: Shell) -> bool:
+    """Whether `muster next` has come so far as to wait: it is the only process with two threads."""
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended meanwhile
+            is_its = os.getsid(int(path.name)) == shell.process.pid
+            if is_its and "Threads:\t2\n" in (path / "status").read_text("utf-8"):
+                return True
+    return False
+
+
+def _is(client: Client, shell: Shell, state: TurnState) -> bool:
+    return client.agent(shell.name).turn is state
 
 
 def test_a_message_that_is_longer_than_an_argument_is_answered(

@@ -1,7 +1,5 @@
 """`muster next`: the next thing for an agent to do, for agents that are shell scripts."""
 
-import os
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -12,7 +10,7 @@ from typing import Final
 import click
 
 from muster.cli.acting import print_json, server
-from muster.cli.keeping import is_kept, keep_turn
+from muster.cli.keeping import ending_with_script, is_kept, keep_turn
 from muster.cli.options import home_option, json_option
 from muster.cli.render import clean
 from muster.client import requests
@@ -37,8 +35,6 @@ TOLD_TO_STOP: Final = 1
 
 CHOOSE: Final = "choose"
 """The word for a turn of a channel's selector."""
-
-_PR_SET_PDEATHSIG: Final = 1
 
 
 @click.command(name="next")
@@ -89,8 +85,7 @@ def next_work(
     Without --wait, a server that is away is waited for. The exit code is 1 where the agent is to
     stop.
     """
-    _end_with_parent()
-    with server(home) as client:
+    with ending_with_script(), server(home) as client:
         told = _wait(client, agent, _epochs(known), wait, unasked)
         if _is_again(home, told):
             # A script whose `turn complete` fails asks at once, and as often as the machine can.
@@ -107,20 +102,6 @@ def next_work(
 
 
 globals()["next"] = next_work  # the verb is a name of Python's own
-
-
-def _end_with_parent() -> None:
-    """End this process with the script that waits for it.
-
-    A script that is killed takes nothing along; this verb would go on waiting, and its agent would
-    count as present and be granted turns.
-    """
-    import ctypes  # no other verb needs it
-
-    script = os.getppid()
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != script:  # it ended before the kernel was told
-        raise SystemExit(TOLD_TO_STOP)
 
 
 def _epochs(known: Sequence[str]) -> Mapping[str, int]:
