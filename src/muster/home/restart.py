@@ -2,13 +2,13 @@
 
 Between the end of one server and the start of the next nobody holds the lock of the home. The
 process that restarts holds a lock of its own until the new server is ready; SIGTERM tells it to
-start none.
+start none, as Ctrl-C does.
 """
 
 import os
 import select
 import signal
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -20,18 +20,21 @@ from muster.home.file_lock import FileLock, LockHeld, holder_pid
 LOCK_FILE: Final = "restart.lock"
 
 
+class RestartGivenUp(BaseException):
+    """SIGTERM came, from `muster down` or from a person. As with Ctrl-C, nothing catches it."""
+
+
 @contextmanager
-def restarting(home: Path) -> Generator[Callable[[], bool]]:
-    """Restart in the body, which asks whether that was given up before it starts the server."""
-    given_up: list[int] = []
+def restarting(home: Path) -> Generator[None]:
+    """Restart in the body. SIGTERM raises `RestartGivenUp` there."""
 
     def give_up(number: int, frame: FrameType | None) -> None:
-        given_up.append(number)
+        raise RestartGivenUp
 
     before = signal.signal(signal.SIGTERM, give_up)
     try:
         with FileLock.take(home / LOCK_FILE):
-            yield lambda: bool(given_up)
+            yield
     except LockHeld as held:
         raise HomeInUse(pid=held.pid or "unknown", home=str(home)) from None
     finally:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,15 +10,19 @@ from pathlib import Path
 import httpx
 import pytest
 
+from muster.cli.act.restart import restart
+from muster.cli.run import detaching
 from muster.home import address
 from muster.home.file_lock import holder_pid
 from muster.home.lock import running_pid
-from muster.home.restart import LOCK_FILE
+from muster.home.restart import LOCK_FILE, RestartGivenUp
+from muster.runtimes.process.processes import alive
+from tests.cli.act.test_run_control import typed
 from tests.cli.run.test_stopping import Team
 from tests.cli.run.test_up import types_of
 from tests.homes import muster
 from tests.live import NO_TLS
-from tests.waits import LIFE_SECONDS, until
+from tests.waits import LIFE_SECONDS, WAIT_SECONDS, until
 
 
 @pytest.fixture
@@ -95,7 +100,7 @@ def test_down_during_a_restart_leaves_muster_down(team: Team) -> None:
     up(team, drain_s=LIFE_SECONDS)
     team.runs("once")
     with ThreadPoolExecutor() as threads:
-        restart = threads.submit(muster, "restart", "--home", str(team.home))
+        restarted = threads.submit(muster, "restart", "--home", str(team.home))
         until(lambda: holder_pid(team.home / LOCK_FILE))
         second = muster("restart", "--home", str(team.home))
         pid = holder_pid(team.home / LOCK_FILE)
@@ -105,9 +110,54 @@ def test_down_during_a_restart_leaves_muster_down(team: Team) -> None:
         team.finish()
         assert second.returncode == 3
         assert down.result().returncode == 0, down.result().stderr
-        assert restart.result().returncode == 1
-        assert "muster stays stopped" in restart.result().stderr
+        assert restarted.result().returncode == 143
+        assert "ended the restart. muster " in restarted.result().stderr
+        assert "not started again" in restarted.result().stderr
     assert running_pid(team.home) is None
+
+
+def test_ctrl_c_during_a_restart_says_that_the_server_still_stops(team: Team) -> None:
+    """Issue 15: it ended without a word, and the server stopped a minute later."""
+    up(team, drain_s=LIFE_SECONDS)
+    team.runs("once")
+    with typed(team.home, "restart") as running:
+        assert running.stdout is not None
+        assert "Stopping: waits for worker" in running.stdout.readline()
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=WAIT_SECONDS)
+    assert running.returncode == 130
+    assert "Ctrl-C ended the restart. muster (process " in said
+    assert "still stops, as it was asked to, and is not started again" in said
+    team.finish()
+    until(lambda: running_pid(team.home) is None)
+    assert types_of(team.home)[-1] == "muster_stopped"
+
+
+@pytest.mark.parametrize(
+    ("cut", "code"), [(KeyboardInterrupt, 130), (RestartGivenUp, 143)], ids=["Ctrl-C", "SIGTERM"]
+)
+def test_a_restart_that_is_cut_short_while_the_new_server_starts_leaves_none(
+    team: Team,
+    cut: type[BaseException],
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    started: list[int] = []
+
+    def interrupted(ready: object, process: subprocess.Popen[bytes]) -> bool:
+        started.append(process.pid)
+        raise cut
+
+    up(team)
+    monkeypatch.setattr(detaching, "_wait", interrupted)
+    assert restart.callback is not None
+    nothing = dict.fromkeys(("wait", "as_json", "everybody"), False)
+    request = {"names": (), "groups": (), "note": None, "timeout_s": None, **nothing}
+    assert restart.callback(now=False, home=team.home, **request) == code
+    assert "muster has stopped and was not started again" in capsys.readouterr().err
+    assert running_pid(team.home) is None
+    assert [alive(pid) for pid in started] == [None]
 
 
 def test_a_restart_keeps_the_address_and_the_agents_that_run(team: Team) -> None:

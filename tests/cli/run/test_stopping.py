@@ -179,6 +179,16 @@ def test_the_second_signal_stops_now_and_a_one_shot_is_still_wanted(team: Team, 
     assert team.ends()[1] == ("completed", "")
 
 
+def test_sigquit_stops_now_in_order(team: Team) -> None:
+    """Issue 15: Ctrl-backslash ended muster at once, and its agents went on without it."""
+    with up(team.home, **PATIENT) as running:
+        team.runs("once")
+        assert running.end(signal.SIGQUIT)[0] == 0
+    assert team.ends() == [("cut_off", "stopped; run_once is still wanted")]
+    assert not team.is_alive()
+    assert types_of(team.home)[-1] == "muster_stopped"
+
+
 def test_a_one_shot_whose_muster_was_killed_runs_once_more(team: Team) -> None:
     with up(team.home) as running:
         team.runs("once")

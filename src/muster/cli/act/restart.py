@@ -4,18 +4,21 @@ The server is started as it was started before.
 """
 
 from pathlib import Path
-from typing import Unpack
+from typing import Final, Unpack
 
 import click
 
 from muster.cli.act.run_control import RunRequest, request_run, run_options
 from muster.cli.run.detaching import start_detached
-from muster.cli.run.down import stop_server
+from muster.cli.run.down import is_stopping, stop_server
 from muster.cli.setup.systemd import systemctl
 from muster.errors import NotRunning
 from muster.home import address
 from muster.home.lock import running_pid
-from muster.home.restart import restarting
+from muster.home.restart import RestartGivenUp, restarting
+
+INTERRUPTED: Final = 130
+TERMINATED: Final = 143
 
 
 @click.command()
@@ -28,7 +31,8 @@ def restart(now: bool, **request: Unpack[RunRequest]) -> int:
     paused agent is refused.
 
     The server is stopped as by `muster down` and started as it was started before: by systemd if
-    systemd runs it, else in the background.
+    systemd runs it, else in the background. Ctrl-C and SIGTERM end the restart, not the stop: the
+    last line says which server runs then.
     """
     if request["names"] or request["everybody"] or request["groups"]:
         request_run(None, now=now, **request)
@@ -45,17 +49,41 @@ def _restart_server(home: Path, *, now: bool) -> int:
     if pid is None:
         raise NotRunning(home=home)
     found = address.find(home)
+    try:
+        with restarting(home):
+            return _stop_and_start(home, pid, found, now=now)
+    except KeyboardInterrupt:
+        click.echo(f"\nCtrl-C ended the restart. {_state(home, pid)}", err=True)
+        return INTERRUPTED
+    except RestartGivenUp:
+        why = "SIGTERM (`muster down` sends it) ended the restart."
+        click.echo(f"{why} {_state(home, pid)}", err=True)
+        return TERMINATED
+
+
+def _stop_and_start(home: Path, pid: int, found: address.Address | None, *, now: bool) -> int:
     options, cwd = _options(found), _folder(pid)
-    with restarting(home) as is_given_up:
-        stop_server(home, pid, now=now)
-        if is_given_up():
-            click.echo("`muster down` was asked for meanwhile: muster stays stopped.", err=True)
-            return 1
-        if found is None or not found.unit:
-            return start_detached(home, options, cwd)
-        systemctl("start", found.unit)
+    stop_server(home, pid, now=now)
+    if found is None or not found.unit:
+        return start_detached(home, options, cwd)
+    systemctl("start", found.unit)
     click.echo(f"muster runs again, as {found.unit}.")
     return 0
+
+
+def _state(home: Path, before: int) -> str:
+    """Which server runs after a restart that was cut short; `before` is the one that ran."""
+    pid = running_pid(home)
+    if pid is None:
+        return "muster has stopped and was not started again; `muster up --detach` starts it."
+    if pid != before:
+        return f"The new muster runs (process {pid}); `muster status` says when it is up."
+    if is_stopping(home):
+        return (
+            f"muster (process {pid}) still stops, as it was asked to, and is not started again;"
+            " `muster up --detach` starts it when it has stopped."
+        )
+    return f"muster (process {pid}) runs on: it was not asked to stop yet."
 
 
 def _options(found: address.Address | None) -> tuple[str, ...]:

@@ -23,6 +23,10 @@ READY_SECONDS: Final = 120.0
 """How long a server may take to be ready: a large log is read in seconds."""
 
 
+GIVE_UP_SECONDS: Final = 30.0
+"""How long a server that is given up while it starts may take to end in order."""
+
+
 def start_detached(home: Path, options: Sequence[str], cwd: str | None = None) -> int:
     """Start a server in a session of its own; returns its exit code, or 0 when it is ready."""
     with tempfile.TemporaryDirectory(prefix="muster-") as folder, _socket(folder) as ready:
@@ -41,6 +45,8 @@ def start_detached(home: Path, options: Sequence[str], cwd: str | None = None) -
             is_ready = _wait(ready, process)
         except BaseException:  # Ctrl-C: a server that nobody waits for is not wanted
             process.terminate()
+            with suppress(subprocess.TimeoutExpired):  # so that the caller can say how it ended
+                process.wait(GIVE_UP_SECONDS)
             raise
         code = process.poll()
         if code is not None and not is_ready:

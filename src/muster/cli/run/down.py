@@ -117,6 +117,12 @@ def _stop(server: _Server, *, now: bool) -> None:
     click.echo(f"{count(left, 'program')} that it left running ended.", err=True)
 
 
+def is_stopping(home: Path) -> bool:
+    """Whether the server of the home stops. One that does not answer any more does."""
+    report = _ask(home, "GET")
+    return report is None or report.shutdown is not None
+
+
 def _drain_seconds(home: Path) -> float:
     """The drain that the settings name; their mistakes are of no interest here."""
     try:

@@ -83,7 +83,7 @@ def run(
 
     desired_state in the file decides what runs: continuous, run_once, run_cleanup (COMMAND gets
     --cleanup-session appended) or pause; current_state reports it. The first Ctrl-C lets the
-    session finish and then exits; the second, SIGTERM or a closed terminal ends the session now.
+    session finish and then exits; the second, SIGTERM, SIGQUIT or a closed terminal ends it now.
     """
     path = state_file.absolute()
     if not path.parent.is_dir():

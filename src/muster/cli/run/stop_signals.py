@@ -1,7 +1,8 @@
-"""The signals that end a server: the first asks it to stop, the second to stop now.
+r"""The signals that end a server: the first asks it to stop, the second to stop now.
 
 Ctrl-C is SIGINT, a service manager sends SIGTERM, and a terminal that is closed sends SIGHUP. A
-server that was started with SIGHUP ignored (`nohup`) goes on without its terminal.
+server that was started with SIGHUP ignored (`nohup`) goes on without its terminal. Ctrl-\ is
+SIGQUIT, which stops now at once, and in order: its default would leave the agents behind.
 
 Children inherit signals that are ignored, and a shell ignores SIGINT and SIGQUIT for what it starts
 in the background. Such signals get a handler that does nothing: then the agents' programs start
@@ -20,6 +21,7 @@ REASONS: Final = {
     signal.SIGINT: "Ctrl-C",
     signal.SIGTERM: "SIGTERM",
     signal.SIGHUP: "its terminal was closed",
+    signal.SIGQUIT: "Ctrl-\\",
 }
 
 
@@ -47,11 +49,11 @@ class StopSignals:
     def _on_signal(self, number: signal.Signals) -> None:
         if number is signal.SIGHUP:
             leave(self._terminals)
-        if self.first.is_set():
+        if number is signal.SIGQUIT or self.first.is_set():
             self.second.set()
-            return
-        self.reason, self.urgent = REASONS[number], number is not signal.SIGINT
-        self.first.set()
+        if not self.first.is_set():
+            self.reason, self.urgent = REASONS[number], number is not signal.SIGINT
+            self.first.set()
 
 
 def _do_nothing(number: int, frame: FrameType | None) -> None:

@@ -66,9 +66,9 @@ def up(
     """Run the team's server, here or in the background.
 
     When it is ready, it prints its address and a link to sign in. The first Ctrl-C, SIGTERM or a
-    closed terminal lets running sessions finish, for server.drain_seconds at most; the second stops
-    them now. The exit code is 0. With --demo it runs a team that needs no key and no network, in a
-    home of its own unless --home names one.
+    closed terminal lets running sessions finish, for server.drain_seconds at most; the second, or
+    SIGQUIT, stops them now. The exit code is 0. With --demo it runs a team that needs no key and no
+    network, in a home of its own unless --home names one.
     """
     home = _demo_home(ctx, home) if demo else home
     settings = _load(home, host, port, no_browser)
