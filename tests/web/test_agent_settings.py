@@ -104,7 +104,7 @@ def test_an_agent_is_changed_renamed_and_removed_in_the_dashboard(
     page.get_by_role("button", name="Settings").click()
     expect(page.get_by_role("dialog")).not_to_contain_text("earlier settings")
     page.get_by_role("dialog").get_by_label("New name").fill("Bob")
-    page.get_by_role("button", name="Rename").click()
+    page.get_by_role("button", name="Rename", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Bob")
     page.get_by_role("button", name="Settings").click()
     page.get_by_role("button", name="Remove…").click()
@@ -113,6 +113,34 @@ def test_an_agent_is_changed_renamed_and_removed_in_the_dashboard(
     page.get_by_role("button", name="Remove Bob").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Team")
     assert "\n[agents" not in (home / "muster.toml").read_text()
+
+
+def test_save_renames_the_agent_if_a_new_name_is_typed(
+    person: Watched, server: Server, home: Path
+) -> None:
+    """Issue 15: Save closed the dialog and dropped the name."""
+    page = person.signed_in(server)
+    with asker(server, server.token) as boss:
+        for name in ("builder", "tester"):
+            command = {"command": ["sleep", "600"]}
+            boss.post("/api/settings/agents", {"name": name, "settings": command}, 201)
+    page.goto(f"{server.url}/#/agent/builder")
+    page.get_by_role("button", name="Settings").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Budget ($)").fill("2.5")
+    dialog.get_by_label("New name").fill("tester")
+    shot(page, "save-and-rename")
+    dialog.get_by_role("button", name="Save and rename").click()
+    expect(dialog.locator(".part .error").first).to_contain_text("tester")
+    dialog.get_by_label("New name").fill("builder")
+    expect(dialog.get_by_role("button", name="Save", exact=True)).to_be_visible()
+    dialog.get_by_label("Working folder").fill("..")
+    dialog.get_by_label("New name").fill("Bob")
+    dialog.get_by_role("button", name="Save and rename").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Bob")
+    written = loads((home / "muster.toml").read_text())["agents"]
+    assert set(written) == {"Bob", "tester"}
+    assert (written["Bob"]["cwd"], written["Bob"]["budget"]["cost_usd"]) == ("..", 2.5)
 
 
 def test_a_mistake_stands_beside_its_field(person: Watched, server: Server, home: Path) -> None:

@@ -113,7 +113,8 @@ export async function showAgentSettings(agent) {
     return void dialog.append(
       h("p", { text: "This team has no settings file, so its agents cannot be changed here." }),
     );
-  if (table) dialog.append(tableOf(agent, table, found.version, dialog));
+  const renaming = new Renaming(agent, dialog);
+  if (table) dialog.append(tableOf(agent, table, found.version, dialog, renaming));
   else
     dialog.append(
       h("p", {
@@ -121,11 +122,12 @@ export async function showAgentSettings(agent) {
         text: "It has no table in muster.toml: it connects by itself, or was summoned.",
       }),
     );
-  dialog.append(renaming(agent, dialog));
+  dialog.append(renaming.node);
   dialog.append(table ? removal(agent, dialog) : retirement(agent, dialog));
 }
 
-function tableOf(agent, table, version, dialog) {
+/** The form of an agent's table. A new name that is typed below it is saved with it. */
+function tableOf(agent, table, version, dialog, renaming) {
   const form = new AgentForm(() => preview.soon());
   const at = path`/api/settings/agents/${table.name}`;
   const submit = h("button", { class: "main", text: "Save" });
@@ -133,8 +135,10 @@ function tableOf(agent, table, version, dialog) {
     name: table.name,
     call: () => patch(at, { ...form.change, preview: true }),
   }));
+  let expected = version;
   preview.version = version;
   form.fill(table.settings);
+  renaming.onType = () => setText(submit, renaming.isWanted ? "Save and rename" : "Save");
   return h(
     "form",
     {
@@ -142,8 +146,11 @@ function tableOf(agent, table, version, dialog) {
       on: {
         submit: async (event) => {
           event.preventDefault();
-          const save = () => patch(at, { ...form.change, version });
-          if (await preview.send(submit, save)) dialog.close();
+          const save = () => patch(at, { ...form.change, version: expected });
+          if (!(await preview.send(submit, save))) return;
+          expected = null; // the file is this edit's now: if the name is refused, Save can be pressed again
+          if (renaming.isWanted) await renaming.apply();
+          else dialog.close();
         },
       },
     },
@@ -166,39 +173,57 @@ function outdated(agent, dialog) {
   return h("div", { class: "outdated" }, h("p", { role: "status", text: told }), button, error);
 }
 
-function renaming(agent, dialog) {
-  const name = h("input", {
-    id: "agent-new-name",
-    name: "new-name",
-    value: agent.id,
-    maxlength: "64",
-    required: true,
-    autocomplete: "off",
-  });
-  const button = h("button", { text: "Rename" });
-  const error = h("p", { class: "error", role: "alert" });
-  return h(
-    "form",
-    {
-      class: "agent-settings part",
-      on: {
-        submit: async (event) => {
-          event.preventDefault();
-          const rename = () =>
-            post(path`/api/settings/agents/${agent.id}/rename`, { name: name.value.trim() });
-          if (await tried(button, error, rename)) {
-            dialog.close();
-            go("agent", name.value.trim());
-          }
-        },
-      },
-    },
-    h("h3", { text: "Rename" }),
-    h("div", { class: "field" }, h("label", { for: "agent-new-name", text: "New name" }), name),
-    h("p", { class: "muted", text: "Its seat, history, channels and folder stay." }),
-    error,
-    h("div", { class: "buttons" }, button),
-  );
+/** The part of the dialog that renames an agent. */
+class Renaming {
+  constructor(agent, dialog) {
+    this.agent = agent;
+    this.dialog = dialog;
+    this.onType = () => {};
+    this.name = h("input", {
+      id: "agent-new-name",
+      name: "new-name",
+      value: agent.id,
+      maxlength: "64",
+      required: true,
+      autocomplete: "off",
+      on: { input: () => this.onType() },
+    });
+    this.button = h("button", { text: "Rename" });
+    this.error = h("p", { class: "error", role: "alert" });
+    this.node = this.#form();
+  }
+
+  get #typed() {
+    return this.name.value.trim();
+  }
+
+  get isWanted() {
+    return this.#typed !== "" && this.#typed !== this.agent.id;
+  }
+
+  async apply() {
+    const name = this.#typed;
+    const rename = () => post(path`/api/settings/agents/${this.agent.id}/rename`, { name });
+    if (!(await tried(this.button, this.error, rename))) return void this.name.focus();
+    this.dialog.close();
+    go("agent", name);
+  }
+
+  #form() {
+    const submit = (event) => {
+      event.preventDefault();
+      this.apply();
+    };
+    return h(
+      "form",
+      { class: "agent-settings part", on: { submit } },
+      h("h3", { text: "Rename" }),
+      h("div", { class: "field" }, h("label", { for: "agent-new-name", text: "New name" }), this.name),
+      h("p", { class: "muted", text: "Its seat, history, channels and folder stay." }),
+      this.error,
+      h("div", { class: "buttons" }, this.button),
+    );
+  }
 }
 
 function removal(agent, dialog) {
