@@ -1,4 +1,4 @@
-"""Two hundred idle agents that muster runs."""
+"""Hundreds of idle agents that muster runs."""
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +13,11 @@ from bench.supervised import Up, pause, settled_home, until, up
 from muster.client import requests
 
 AGENTS: Final = 200
+TEAM: Final = 500
+RUNNING: Final = 50
+_TEAM_LOOK_SECONDS: Final = 20.0
+"""How long the large team is looked at: every file of it is looked at each 10 seconds."""
+
 _SETTLE_SECONDS: Final = 3.0
 """Seconds for a muster to settle after starting the agents."""
 
@@ -30,7 +35,7 @@ def measure(folder: Path, rounds: int, *, lives: int) -> list[Line]:
     with up(folder / "idle", crowd(AGENTS)) as team:
         pause(_SETTLE_SECONDS)
         paused = [cpu_share(team.pid) for _ in range(rounds)]
-        _start_everybody(team)
+        _start(team, AGENTS)
         pause(_SETTLE_SECONDS)
         waiting = [cpu_share(team.pid) for _ in range(rounds)]
     sides = {
@@ -38,13 +43,28 @@ def measure(folder: Path, rounds: int, *, lives: int) -> list[Line]:
         "paused": own_kilobytes(folder / "paused", AGENTS),
         "waiting": own_kilobytes(folder / "waiting", AGENTS, "--start"),
     }
-    return [_cpu_line(paused, waiting), _memory_line(in_turns(sides, lives))]
+    large = _team_line(folder / "large", rounds)
+    return [_cpu_line(paused, waiting), large, _memory_line(in_turns(sides, lives))]
 
 
-def _start_everybody(team: Up) -> None:
-    for number in range(AGENTS):
+def _team_line(folder: Path, rounds: int) -> Line:
+    """A large team of which some run, as a day's work leaves it."""
+    with up(folder, crowd(TEAM)) as team:
+        _start(team, RUNNING)
+        pause(_SETTLE_SECONDS)
+        figures = [cpu_share(team.pid, _TEAM_LOOK_SECONDS) for _ in range(rounds)]
+    return Line(
+        what=f"`muster up`, {TEAM} agents of which {RUNNING} run, idle",
+        against="one core (CPU time)",
+        goal=Goal(Bound.AT_MOST, 1, "%"),
+        figures=figures,
+    )
+
+
+def _start(team: Up, agents: int) -> None:
+    for number in range(agents):
         team.client.run(f"agent-{number}", "continuous")
-    for number in range(AGENTS):
+    for number in range(agents):
         until(_runs(team, number), f"agent-{number} does not run")
 
 

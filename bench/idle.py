@@ -55,10 +55,10 @@ def _up(home: Path) -> Generator[int]:
             process.terminate()
 
 
-def cpu_share(pid: int) -> float:
+def cpu_share(pid: int, seconds: float = _LOOK_SECONDS) -> float:
     """Percent of one core that a process uses, over some time."""
     before, begin = _cpu_seconds(pid), perf_counter()
-    _pause(_LOOK_SECONDS)
+    _pause(seconds)
     return 100 * (_cpu_seconds(pid) - before) / (perf_counter() - begin)
 
 

@@ -234,3 +234,33 @@ def test_when_too_much_happens_everybody_looks(path: Path) -> None:
             await waiter.wakes()
 
     run(scene())
+
+
+def test_a_look_at_a_file_that_is_watched_and_as_it_was_takes_one_call(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Issue 15: with hundreds of agents, most of an idle muster's time went into such looks."""
+    resolved: list[object] = []
+    looked: list[Path] = []
+    real = watch.os.path.realpath
+    look = watch._look  # pyright: ignore[reportPrivateUsage]
+
+    def resolve(each: Path) -> str:
+        resolved.append(each)
+        return real(each)
+
+    def count(each: Path) -> object:
+        looked.append(each)
+        return look(each)
+
+    async def scene() -> None:
+        path.write_text("{}")
+        waiter = Waiter(path)
+        async with waiter.waiting():
+            monkeypatch.setattr(watch.os.path, "realpath", resolve)
+            monkeypatch.setattr(watch, "_look", count)
+            await waiter.passes(FILE_LOOK_SECONDS)
+            assert (resolved, looked) == ([], [path])
+            assert await waiter.sleeps()
+
+    run(scene())

@@ -1247,6 +1247,14 @@ WHO_MAY = (
 
 CLIENTS = (
     Promise(
+        "A server that has nothing to do uses no CPU time, and ends when it is told to.",
+        {
+            "http/test_server.py": [
+                "test_a_server_ends_when_it_is_told_to_and_not_at_its_next_look",
+            ],
+        },
+    ),
+    Promise(
         "Only requests are signs of life, and a revoked token ends all that it opened.",
         {
             "http/test_liveness.py": [
@@ -1661,7 +1669,10 @@ SUPERVISION = (
             "mirrors/state_file/test_document.py": [
                 "test_the_seeds_own_file_is_understood_and_written_as_it_was"
             ],
-            "mirrors/test_watch.py": ["test_every_kind_of_change_wakes"],
+            "mirrors/test_watch.py": [
+                "test_every_kind_of_change_wakes",
+                "test_a_look_at_a_file_that_is_watched_and_as_it_was_takes_one_call",
+            ],
         },
     ),
     Promise(

@@ -6,7 +6,7 @@ uvicorn is told when to shut down. Signals, the last commit and the exit code be
 import asyncio
 import socket
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 import uvicorn
@@ -17,6 +17,9 @@ from muster.http.protocol import BoundedProtocol
 
 GRACE_SECONDS: Final = 3
 """The timeout of open requests at shutdown."""
+
+DATE_SECONDS: Final = 1.0
+"""The resolution of the date header."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -74,6 +77,7 @@ class HttpServer(uvicorn.Server):
         super().__init__(config)
         self._on_ready = on_ready
         self._on_end = on_end
+        self._ending = asyncio.Event()
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
@@ -84,6 +88,22 @@ class HttpServer(uvicorn.Server):
         """Begin to answer, and call `on_ready`."""
         await super().startup(sockets)
         self._on_ready()
+
+    async def main_loop(self) -> None:
+        """Renew the date header once a second, until `end`.
+
+        uvicorn looks ten times a second whether it should exit, which was most of what an idle
+        muster did.
+        """
+        while not await self.on_tick(0):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(DATE_SECONDS):
+                    await self._ending.wait()
+
+    def end(self) -> None:
+        """Let `serve` finish the open requests and return."""
+        self.should_exit = True
+        self._ending.set()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End long polls and streams, and finish the other requests."""
@@ -96,7 +116,7 @@ async def serve_until(stop: asyncio.Event, server: HttpServer, listener: socket.
 
     async def end() -> None:
         await stop.wait()
-        server.should_exit = True
+        server.end()
 
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(end())

@@ -142,8 +142,13 @@ class FileWatcher:
             os.close(inotify)
 
     def _look_at(self, file: _Watched) -> None:
-        """Look at a file, and wake where it is another; try again to watch it."""
+        """Look at a file, and wake where it is another; try again to watch it.
+
+        A file that is watched and as it was takes one system call: there may be hundreds.
+        """
         changed = _look(file.path) != file.look
+        if not changed and file not in self._polled:
+            return
         if changed:
             for place in file.places:
                 self._folders.pop(place.parent, None)
